@@ -194,7 +194,7 @@ const RUNNERS: readonly Runner[] = [
     alone: lines(`${SOME} errors found$`),
   },
   {
-    run: /^(?:docker (?:compose )?(?:--?\S+ )*(?:build|buildx build)|docker buildx build|docker-compose build|podman build)\b/,
+    run: /^(?:docker (?:compose )?(?:-\S+ )*(?:build|buildx build)|docker buildx build|docker-compose build|podman build)\b/,
     failed: lines(
       "(?:ERROR: )?failed to solve: ",
       '(?:#\\d+ )?ERROR: process ".*" did not complete successfully: exit code: [1-9]',
@@ -248,7 +248,7 @@ const RUNNERS: readonly Runner[] = [
 
 /** They run whatever a project's files say, and tell in their own words that it failed. */
 const DELEGATE: Runner = {
-  run: /^(?:(?:npm|pnpm|yarn)(?: --?[\w-]+(?:[= ][\w@./*-]+)?)* (?:run(?:-script)?|test|t|ci|install|i|add|exec|build|lint|check|typecheck|type-check|format|[\w-]+:[\w:-]+)|yarn|bun (?:run|install|add)|(?:g?make|just|task|mise|moon|turbo|nx|rake|tox|nox|poe|invoke|composer|hatch|lerna|dagger|earthly)|mise (?:run|r)|deno task|npm-run-all|run-[sp]|concurrently|pre-commit|lint-staged)\b/,
+  run: /^(?:(?:npm|pnpm|yarn)(?: -[\w-]+(?:[= ](?!-)[\w@./*-]+)?)* (?:run(?:-script)?|test|t|ci|install|i|add|exec|build|lint|check|typecheck|type-check|format|[\w-]+:[\w:-]+)|yarn|bun (?:run|install|add)|(?:g?make|just|task|mise|moon|turbo|nx|rake|tox|nox|poe|invoke|composer|hatch|lerna|dagger|earthly)|mise (?:run|r)|deno task|npm-run-all|run-[sp]|concurrently|pre-commit|lint-staged)\b/,
   failed: lines(
     "npm (?:ERR!|error) (?:code|errno|command|Test failed|Lifecycle|Missing script|Could not|Exit status|\\d{3} )",
     "\\s?ELIFECYCLE\\s",
@@ -283,11 +283,11 @@ export const MAY_RUN = new RegExp(String.raw`\b(?:${NAMES})\b`)
 const BEFORE = new RegExp(
   [
     String.raw`^(?:\(|[!{] |(?:if|then|else|elif|do|while|until|time) )\s*`,
-    String.raw`^[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'$;&|<>()]|\$\w+|\$\{\w+\})* `,
+    String.raw`^[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'$;&|<>()]|\$\w+(?!\w)|\$\{\w+\})* `,
     String.raw`^(?:sudo|env|command|exec|nice|nohup|caffeinate|xvfb-run|cross-env|rtk|unbuffer|stdbuf)(?: -\S+)* (?=\S)`,
     String.raw`^timeout(?: -\S+(?: \d+)?)* \d\S* `,
-    String.raw`^(?:npx|bunx|pnpx|(?:pnpm|npm|yarn)(?: --?[\w-]+(?:[= ][\w@./*-]+)?)* (?:exec|dlx)|bun x|bun --bun)(?: --?[a-z]\S*)* (?:-- )?(?=[\w@.])`,
-    String.raw`^(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: --?[\w-]*(?:[= ][^\s-]\S*)?)*? (?=(?:\S*\/)?(?:python[\d.]*|${NAMES})(?:\s|$))`,
+    String.raw`^(?:npx|bunx|pnpx|(?:pnpm|npm|yarn)(?: -[\w-]+(?:[= ](?!-)[\w@./*-]+)?)* (?:exec|dlx)|bun x|bun --bun)(?: --?[a-z]\S*)* (?:-- )?(?=[\w@.])`,
+    String.raw`^(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: -[\w-]*(?:[= ][^\s-]\S*)?)*? (?=(?:\S*\/)?(?:python[\d.]*|${NAMES})(?:\s|$))`,
     String.raw`^(?:bundle exec|mise (?:exec|x)(?: \S+)* --|direnv exec \S+|devbox run(?: --)?|nix develop(?: \S+)* (?:-c|--command)|php) `,
     String.raw`^(?:\S*\/)?python[\d.]*(?: -[A-Za-z]+)*? -m `,
     String.raw`^node (?=\S*\/(?:jest|vitest|mocha|tsc|eslint)(?:\.m?js)?(?: |$))`,

@@ -141,4 +141,18 @@ test("long outputs and scripts take no long time to tell", () => {
   expect(failed("npm test | tail", blank + wide)).toBe(false)
   expect(failed("npm test | tail", `${blank}${wide}\n${FAILED}`)).toBe(true)
   expect(isHidden(`npm test | tail ${"x ".repeat(100_000)}`)).toBe(false)
+  for (const many of ["--a ", "--a b ", "-a 1 ", "--a=b ", "X=1 ", "$aaaaaaaa", "a/", "-- ", "a=b ", "'a' "])
+    for (const first of [
+      "npm ",
+      "yarn ",
+      "uv run ",
+      "npx ",
+      "env ",
+      "timeout ",
+      "X=",
+      "mise x ",
+      "node ",
+      "docker ",
+    ])
+      expect(isHidden(`${first}${many.repeat(600)}go | tail`)).toBeBoolean()
 })
