@@ -15,7 +15,7 @@ import {
 import { toolOrigin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { fromError } from "../transcript/error-lines.ts"
-import { type HiddenRun, hiddenRunners, saysFailed } from "../transcript/failed-runs.ts"
+import { type HiddenRuns, hiddenRuns, saysFailed } from "../transcript/failed-runs.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { showsText } from "../transcript/showing-commands.ts"
 import type { Part } from "../transcript/types.ts"
@@ -79,7 +79,7 @@ interface Called {
   /** Calls of commands that show text that others wrote. */
   readonly showing: Set<string>
   /** Calls whose exit status does not tell how what they ran ended. */
-  readonly hidden: Map<string, HiddenRun>
+  readonly hidden: Map<string, HiddenRuns>
 }
 
 /** Of the session at hand. Outlives a transaction, because what a result means must not depend on where one ends. */
@@ -92,7 +92,7 @@ function calledIn(db: Database, session: string): Called {
     session,
     names: new Map<string, string>(),
     showing: new Set<string>(),
-    hidden: new Map<string, HiddenRun>(),
+    hidden: new Map<string, HiddenRuns>(),
   }
   called.set(db, made)
   return made
@@ -129,7 +129,7 @@ export class ToolRows {
   #saysFailed(id: string, output: string): boolean {
     if (this.#called.names.has(id)) return saysFailed(this.#called.hidden.get(id), output)
     const call = this.#earlier(id)
-    return toolKind(call?.name) === "run" && saysFailed(hiddenRunners(call!.target), output)
+    return toolKind(call?.name) === "run" && saysFailed(hiddenRuns(call!.target), output)
   }
 
   /** A call that was read some time ago. */
@@ -156,7 +156,7 @@ export class ToolRows {
     if (script !== undefined) {
       for (const path of commandPaths(script)) this.#file(turn, path, "command")
       if (showsText(script)) this.#called.showing.add(part.id)
-      const run = hiddenRunners(script)
+      const run = hiddenRuns(script)
       if (run !== undefined) this.#called.hidden.set(part.id, run)
     }
     if (main && !imported) this.tasks(part)

@@ -5,7 +5,7 @@
  */
 import { withoutColours } from "./error-lines.ts"
 import { onlyFilters } from "./filters.ts"
-import { MAY_RUN, type Runner, runnersOf } from "./runners.ts"
+import { type KnownRun, MAY_RUN, runOf } from "./runners.ts"
 import { type Pipeline, pipelinesIn } from "./shell-script.ts"
 import { showsText } from "./showing-commands.ts"
 
@@ -13,31 +13,31 @@ import { showsText } from "./showing-commands.ts"
 const LONGEST = 8000
 
 /** What a script runs whose failure its exit status does not tell. */
-export interface HiddenRun {
-  readonly runners: readonly Runner[]
+export interface HiddenRuns {
+  readonly runs: readonly KnownRun[]
   readonly script: string
 }
 
 /**
- * Undefined if the exit status tells how all runners ended, and also if the script shows text that others wrote:
+ * Undefined if the exit status tells how all of them ended, and also if the script shows text that others wrote:
  * failures in that would look the same.
  */
-export function hiddenRunners(script: string): HiddenRun | undefined {
+export function hiddenRuns(script: string): HiddenRuns | undefined {
   if (script.length > LONGEST || !MAY_RUN.test(script)) return undefined
   const pipelines = pipelinesIn(script) ?? []
   const isPipeTold = /\bpipefail\b/.test(script)
-  const found: Runner[] = []
+  const runs: KnownRun[] = []
   for (const [n, pipeline] of pipelines.entries()) {
-    const runners = runnersOf(pipeline.command)
-    if (runners.length === 0) {
+    const run = runOf(pipeline.command)
+    if (run === undefined) {
       if (showsText(pipeline.line)) return undefined
       continue
     }
     if (pipeline.isWritten || !onlyFilters(pipeline)) continue
     const isPiped = pipeline.filters.length > 0 && !isPipeTold
-    if (isPiped || isPassedOver(pipelines, n)) found.push(...runners)
+    if (isPiped || isPassedOver(pipelines, n)) runs.push(run)
   }
-  return found.length === 0 ? undefined : { runners: found, script }
+  return runs.length === 0 ? undefined : { runs, script }
 }
 
 /** Whether the script goes on after this pipeline failed. */
@@ -52,16 +52,15 @@ const NOT_FOUND = /(?::|^)(?: line \d+:)? ?(?:command not found: (\S+)|([^\s:]+)
 /** A line of so few characters may be what the script itself prints: `|| echo FAIL`. */
 const SHORT = 12
 
-/** Whether output says that one of the runners failed. */
-export function saysFailed(run: HiddenRun | undefined, output: string): boolean {
-  if (run === undefined) return false
+/** Whether output says that one of them failed. */
+export function saysFailed(hidden: HiddenRuns | undefined, output: string): boolean {
+  if (hidden === undefined) return false
   const text = withoutColours(output).replaceAll("\r", "").replace(TASK, "")
-  const { runners, script } = run
-  for (const { failed } of runners) {
-    const said = failed.exec(text)?.[0]
+  const { runs, script } = hidden
+  for (const failure of new Set(runs.flatMap(({ failures }) => failures))) {
+    const said = failure.exec(text)?.[0]
     if (said !== undefined && !(said.length < SHORT && script.includes(said))) return true
   }
-  for (const [, named, name = named!] of text.matchAll(NOT_FOUND))
-    if (script.split(/\s+/).includes(name)) return true
-  return false
+  const words = new Set(runs.flatMap(({ command }) => command.split(/\s+/)))
+  return [...text.matchAll(NOT_FOUND)].some(([, last, first = last!]) => words.has(first))
 }

@@ -3,49 +3,56 @@
  * one of them may also print when all is well has no place here. Pure.
  */
 
-/** A program by its command line, without what runs it and without its folder; and lines that it prints when it fails. */
 export interface Runner {
+  /** Its command line, without what runs it and without its folder. */
   readonly run: RegExp
-  readonly failed: RegExp
+  /** Lines that nothing else prints, so they count also in the output of what runs it: `npm test`, `make`. */
+  readonly failed?: RegExp
+  /** Lines that other programs may print when all is well, in their logs. */
+  readonly alone?: RegExp
 }
 
 /** `x: 3 failed`, not `0 failed`. */
 const SOME = "[1-9]\\d*"
 const lines = (...shapes: readonly string[]): RegExp => new RegExp(`^(?:${shapes.join("|")})`, "mu")
 
-/** Their lines say nothing else, so they count also in the output of what runs them: `npm test`, `make`. */
 const RUNNERS: readonly Runner[] = [
   {
     run: /^(?:go(?: -C \S+)? (?:test|vet|build|install|generate)|gotestsum|ginkgo)\b/,
     failed: lines(
       " *--- FAIL: \\S+ \\(\\d",
-      "FAIL(?:\\t\\S|$|! -- )",
+      "FAIL(?:\\t\\S|! -- )",
       "# \\S+(?: \\[\\S+\\])?\\n(?:vet: )?\\S+\\.go:\\d+:\\d+: ",
       "panic: .*\\n(?:.*\\n){0,6}goroutine \\d+ \\[",
       "go: (?:go\\.mod file not found|cannot find|updates to go\\.mod needed|inconsistent vendoring|errors parsing)",
       "DONE \\d+ tests.*, [1-9]\\d* (?:failures?|errors?) in ",
     ),
+    alone: lines("FAIL$"),
   },
+  { run: /^go(?: -C \S+)? (?:vet|build|install)\b/, alone: lines("(?:vet: )?\\S+\\.go:\\d+:\\d+: \\S") },
   {
     run: /^golangci-lint run\b/,
-    failed: lines(`${SOME} issues?[:.]$`, "\\S+\\.go:\\d+:\\d+: .+ \\([a-z]+\\)$"),
+    alone: lines(`${SOME} issues?[:.]$`),
+    failed: lines(`${SOME} issues:\\n\\* `, "\\S+\\.go:\\d+:\\d+: .+ \\([a-z]+\\)$"),
   },
   {
     run: /^(?:cargo|cross)(?: \+\S+)? (?:test|t|build|b|check|c|clippy|nextest|doc|bench|publish|install)\b/,
     failed: lines(
       "test result: FAILED\\.",
       "test \\S+(?: - .+)? \\.\\.\\. FAILED$",
-      "error(?:\\[E\\d{4}\\]|: (?:could not compile|test failed|aborting due to|no such (?:command|subcommand)|failed to (?:compile|run|parse|select)|\\d+ targets? failed|[\\w ]+\\n +--> ))",
+      "error(?:\\[E\\d{4}\\]|: (?:could not compile|test failed|aborting due to|no such (?:command|subcommand)|failed to (?:compile|run|parse|select)|\\d+ targets? failed|.+\\n +--> ))",
       ` *Summary \\[.*, ${SOME} failed`,
     ),
   },
-  { run: /^(?:cargo fmt|rustfmt)\b.*--check/, failed: lines("Diff in \\S+") },
+  { run: /^(?:cargo|cross)(?: \+\S+)? (?:build|b|check|c|clippy|doc)\b/, alone: lines("error: \\S") },
+  { run: /^(?:cargo fmt|rustfmt)\b.*--check/, alone: lines("Diff in \\S+") },
   {
     run: /^(?:jest|react-scripts test|craco test|vitest|bun test|deno test|pest|(?:php )?artisan test|node --test|node .*--test)\b/,
     failed: lines(
       // Jest, Pest and Vitest
       `[ \\t]*(?:Tests|Test Suites|Test Files):? +(?:.*[,|] )?${SOME} failed\\b`,
       " ?FAIL {1,2}(?:\\S+ )?\\S+\\.[cm]?[jt]sx?(?:$| [>(])",
+      ` ❯ \\S+ \\(\\d+ tests? \\| ${SOME} failed`,
       "⎯+ (?:Failed (?:Tests|Suites)|Unhandled Errors?) ",
       '(?:Jest: |ERROR: )(?:"[^"]+" c|C)overage (?:threshold )?for .+ (?:not met|does not meet)',
       // Bun, Node.js and other TAP, Deno
@@ -101,14 +108,16 @@ const RUNNERS: readonly Runner[] = [
       "ERROR: (?:not found|file or directory not found|usage): ",
       "  \\S+: FAIL (?:✖|code )",
     ),
+    alone: lines("E {3,7}\\S"),
   },
   {
     run: /^(?:unittest|manage\.py test|django-admin test)\b/,
     failed: lines(`FAILED \\((?:\\w+=\\d+, )*(?:failures|errors)=${SOME}`),
   },
   {
-    run: /^ruff (?:check|format)\b(?!.*--exit-zero)/,
+    run: /^(?:ruff (?:check|format)|flake8)\b(?!.*--exit-zero)/,
     failed: lines(
+      "\\S+\\.pyi?:\\d+:\\d+: [A-Z]{1,4}\\d{2,4} ",
       `Found ${SOME} errors?(?:\\.| \\(\\d+ fixed, ${SOME} remaining\\)\\.)$`,
       `(?:Would reformat: |${SOME} files? would be reformatted)`,
     ),
@@ -142,7 +151,9 @@ const RUNNERS: readonly Runner[] = [
       "BUILD FAILED in ",
       "FAILURE: Build (?:failed|completed with \\d+ failures)",
       "> Task :\\S+ FAILED$",
-      `\\d+ tests? completed, ${SOME} failed`,
+      "e: (?:file://)?\\S+\\.kts?:\\d+:\\d+ ",
+      `\\[ERROR\\] +Tests run: \\d+, (?:Failures: ${SOME}|Failures: 0, Errors: ${SOME})`,
+      "\\[ERROR\\] \\S+\\.(?:java|kt|scala):\\[\\d+,\\d+\\]",
       "(?:\\[INFO\\] )?BUILD FAILURE$",
       "\\[ERROR\\] (?:Failed to execute goal|COMPILATION ERROR)",
       "\\[error\\] \\(.*\\) (?:\\S*TestsFailedException|Compilation failed)",
@@ -176,22 +187,25 @@ const RUNNERS: readonly Runner[] = [
     run: /^(?:phpunit|paratest|phpstan|psalm)\b/,
     failed: lines(
       "(?:FAILURES|ERRORS)!$",
+      `There (?:was|were) ${SOME} (?:failure|error)s?:$`,
       `Tests: \\d+, Assertions: \\d+,.*(?:Errors|Failures): ${SOME}`,
       ` *\\[ERROR\\] Found ${SOME} errors?`,
-      `${SOME} errors found$`,
     ),
+    alone: lines(`${SOME} errors found$`),
   },
   {
-    run: /^(?:docker (?:compose )?(?:--?\S+ )*(?:build|buildx build)|docker buildx build|docker-compose build|podman build)\b/,
+    run: /^(?:docker (?:compose )?(?:-\S+ )*(?:build|buildx build)|docker buildx build|docker-compose build|podman build)\b/,
     failed: lines(
-      "(?:ERROR: )?failed to (?:solve|build): ",
-      "ERROR: failed to ",
+      "(?:ERROR: )?failed to solve: ",
+      '(?:#\\d+ )?ERROR: process ".*" did not complete successfully: exit code: [1-9]',
       "The command '.*' returned a non-zero code: \\d",
     ),
+    alone: lines("(?:ERROR: )?failed to "),
   },
   {
     run: /^(?:terraform|tofu|terragrunt)(?: -chdir=\S+)? (?:plan|apply|validate|init|destroy|test|import|refresh)\b/,
-    failed: lines("(?:[│|] ?)?Error: \\S", `(?:Failure|Success)! \\d+ passed, ${SOME} failed`),
+    failed: lines("│ Error: \\S", `(?:Failure|Success)! \\d+ passed, ${SOME} failed`),
+    alone: lines("(?:[|] ?)?Error: \\S"),
   },
   {
     run: /^(?:swift (?:build|test)|xcodebuild)\b/,
@@ -223,7 +237,8 @@ const RUNNERS: readonly Runner[] = [
   },
   {
     run: /^pre-commit run\b/,
-    failed: lines("- exit code: [1-9]", "- files were modified by this hook$", ".*\\.{3}Failed$"),
+    failed: lines("- hook id: .*\\n(?:- duration: .*\\n)?- (?:exit code: |files were modified)"),
+    alone: lines("- exit code: [1-9]", "- files were modified by this hook$", ".*\\.{3}Failed$"),
   },
   {
     run: /^bazel(?:isk)? (?:build|test|run)\b/,
@@ -231,21 +246,17 @@ const RUNNERS: readonly Runner[] = [
   },
 ]
 
-/** Lines that tests of other programs may print as well. */
-const ALONE: readonly Runner[] = [
-  { run: /^go(?: -C \S+)? (?:vet|build|install)\b/, failed: lines("(?:vet: )?\\S+\\.go:\\d+:\\d+: \\S") },
-]
-
 /** They run whatever a project's files say, and tell in their own words that it failed. */
 const DELEGATE: Runner = {
-  run: /^(?:(?:npm|pnpm|yarn)(?: --?[\w-]+(?:[= ][\w@./*-]+)?)* (?:run(?:-script)?|test|t|ci|install|i|add|exec|build|lint|check|typecheck|type-check|format|[\w-]+:[\w:-]+)|yarn|bun (?:run|install|add)|(?:g?make|just|task|mise|moon|turbo|nx|rake|tox|nox|poe|invoke|composer|hatch|lerna|dagger|earthly)|mise (?:run|r)|deno task|npm-run-all|run-[sp]|concurrently|pre-commit|lint-staged)\b/,
+  run: /^(?:(?:npm|pnpm|yarn)(?: -[\w-]+(?:[= ](?!-)[\w@./*-]+)?)* (?:run(?:-script)?|test|t|ci|install|i|add|exec|build|lint|check|typecheck|type-check|format|[\w-]+:[\w:-]+)|yarn|bun (?:run|install|add)|(?:g?make|just|task|mise|moon|turbo|nx|rake|tox|nox|poe|invoke|composer|hatch|lerna|dagger|earthly)|mise (?:run|r)|deno task|npm-run-all|run-[sp]|concurrently|pre-commit|lint-staged)\b/,
   failed: lines(
     "npm (?:ERR!|error) (?:code|errno|command|Test failed|Lifecycle|Missing script|Could not|Exit status|\\d{3} )",
     "\\s?ELIFECYCLE\\s",
     "\\s?ERR_PNPM_\\w+",
     "error Command failed",
     'error: (?:script "[^"]+" (?:exited with|was terminated)|Recipe `[^`]+` failed)',
-    "(?:mise )?ERROR (?:task failed|Failed to |no task )",
+    "(?:mise )?ERROR task failed",
+    "mise ERROR ",
     "task: Failed to run task ",
     "Script .+ (?:returned with error code \\d|handling the .+ event returned)",
   ),
@@ -258,7 +269,7 @@ const SERVES =
 const NAMES = [
   "go|gotestsum|ginkgo|golangci-lint|cargo|cross|rustfmt|jest|vitest|mocha|nyc|c8|bunx?|deno|node|pest",
   "artisan|cypress|playwright|ava|wdio|karma|tsc|vue-tsc|tsgo|ng|nuxi?|eslint|stylelint|xo|standard",
-  String.raw`oxlint|svelte-check|astro|biome|prettier|py\.?test|tox|nox|unittest|manage\.py|ruff|black|d?mypy`,
+  String.raw`oxlint|svelte-check|astro|biome|prettier|py\.?test|tox|nox|unittest|manage\.py|ruff|flake8|black|d?mypy`,
   String.raw`(?:based)?pyright|ty|pyrefly|g?make|cmake|ninja|meson|ctest|gcc|g\+\+|clang|cc|gradlew?|mvnw?|sbt`,
   "mill|dotnet|msbuild|rspec|rails|rake|mix|rubocop|standardrb|phpunit|paratest|phpstan|psalm|docker",
   "docker-compose|podman|terraform|tofu|terragrunt|swift|xcodebuild|flutter|dart|vite|webpack|rollup",
@@ -272,11 +283,11 @@ export const MAY_RUN = new RegExp(String.raw`\b(?:${NAMES})\b`)
 const BEFORE = new RegExp(
   [
     String.raw`^(?:\(|[!{] |(?:if|then|else|elif|do|while|until|time) )\s*`,
-    String.raw`^[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'$;&|<>()]|\$\w+|\$\{\w+\})* `,
+    String.raw`^[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|[^\s"'$;&|<>()]|\$\w+(?!\w)|\$\{\w+\})* `,
     String.raw`^(?:sudo|env|command|exec|nice|nohup|caffeinate|xvfb-run|cross-env|rtk|unbuffer|stdbuf)(?: -\S+)* (?=\S)`,
     String.raw`^timeout(?: -\S+(?: \d+)?)* \d\S* `,
-    String.raw`^(?:npx|bunx|pnpx|(?:pnpm|npm|yarn)(?: --?[\w-]+(?:[= ][\w@./*-]+)?)* (?:exec|dlx)|bun x|bun --bun)(?: --?[a-z]\S*)* (?:-- )?(?=[\w@.])`,
-    String.raw`^(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: --?[\w-]*(?:[= ][^\s-]\S*)?)*? (?=(?:\S*\/)?(?:python[\d.]*|${NAMES})(?:\s|$))`,
+    String.raw`^(?:npx|bunx|pnpx|(?:pnpm|npm|yarn)(?: -[\w-]+(?:[= ](?!-)[\w@./*-]+)?)* (?:exec|dlx)|bun x|bun --bun)(?: --?[a-z]\S*)* (?:-- )?(?=[\w@.])`,
+    String.raw`^(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: -[\w-]*(?:[= ][^\s-]\S*)?)*? (?=(?:\S*\/)?(?:python[\d.]*|${NAMES})(?:\s|$))`,
     String.raw`^(?:bundle exec|mise (?:exec|x)(?: \S+)* --|direnv exec \S+|devbox run(?: --)?|nix develop(?: \S+)* (?:-c|--command)|php) `,
     String.raw`^(?:\S*\/)?python[\d.]*(?: -[A-Za-z]+)*? -m `,
     String.raw`^node (?=\S*\/(?:jest|vitest|mocha|tsc|eslint)(?:\.m?js)?(?: |$))`,
@@ -301,11 +312,23 @@ function programOf(command: string): string {
   return program.replace(ENDING, "$1")
 }
 
-const ALL: readonly Runner[] = [...RUNNERS, DELEGATE]
+/** What is known of a failure of one command. */
+export interface KnownRun {
+  /** What it runs, as the shell would look for it. */
+  readonly command: string
+  readonly failures: readonly RegExp[]
+}
 
-/** What a command runs, whichever program starts it; none if it runs no such program. */
-export function runnersOf(command: string): readonly Runner[] {
+const RUN_BY_OTHERS = [...RUNNERS, DELEGATE].flatMap(({ failed }) => failed ?? [])
+
+/** What a command runs, whichever program starts it; undefined if it runs no such program. */
+export function runOf(command: string): KnownRun | undefined {
   const program = programOf(command)
-  if (program === "" || SERVES.test(program)) return []
-  return DELEGATE.run.test(program) ? ALL : [...RUNNERS, ...ALONE].filter(({ run }) => run.test(program))
+  if (program === "" || SERVES.test(program)) return undefined
+  const own = RUNNERS.filter(({ run }) => run.test(program))
+  const alone = own.flatMap(({ alone }) => alone ?? [])
+  const isDelegate = DELEGATE.run.test(program)
+  const failed = isDelegate ? RUN_BY_OTHERS : own.flatMap(({ failed }) => failed ?? [])
+  const failures = [...failed, ...alone]
+  return failures.length === 0 ? undefined : { command, failures }
 }

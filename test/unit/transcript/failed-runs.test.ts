@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
-import { hiddenRunners, saysFailed } from "../../../src/transcript/failed-runs.ts"
+import { hiddenRuns, saysFailed } from "../../../src/transcript/failed-runs.ts"
 import { RUNNER_OUTPUTS } from "./runner-outputs.ts"
 
-const failed = (script: string, output: string): boolean => saysFailed(hiddenRunners(script), output)
-const isHidden = (script: string): boolean => hiddenRunners(script) !== undefined
+const failed = (script: string, output: string): boolean => saysFailed(hiddenRuns(script), output)
+const isHidden = (script: string): boolean => hiddenRuns(script) !== undefined
 
 const tail = (text: string, lines: number): string => text.split("\n").slice(-lines).join("\n")
 const head = (text: string, lines: number): string => text.split("\n").slice(0, lines).join("\n")
@@ -49,6 +49,35 @@ describe.each(RUNNER_OUTPUTS.map((one) => [one.command, one] as const))("%s", (c
           expect([cut, failed(`${command} 2>&1 | tail`, cut)]).toEqual([cut, false])
   })
 })
+
+/** What tests print while they pass, if what they test has logs. */
+const LOGS = [
+  "Error: no such basket",
+  "error: no such basket",
+  "ERROR: failed to connect",
+  "ERROR Failed to connect",
+  "failed to build: no such basket",
+  "Connecting.......Failed",
+  "3 issues:",
+  "Diff in basket.txt:",
+  "FAIL",
+  "FAILED",
+  "2 errors found",
+  "- exit code: 1",
+  "basket.go:12:3: no such basket",
+  "1 failed",
+  "Tests: 12 passed, 0 failed, 12 total",
+  "panic: recovered",
+  "pip: command not found",
+]
+
+test.each(["npm test", "pnpm test", "yarn test", "make test", "mise run test", "just test"])(
+  "%s runs programs that print what they like",
+  (command) => {
+    for (const line of LOGS)
+      expect([line, failed(`pip -V; ${command} 2>&1 | tail`, `${line}\n12 passed`)]).toEqual([line, false])
+  },
+)
 
 const FAILED = "FAIL\texample.com/shop\t0.1s"
 
@@ -112,4 +141,18 @@ test("long outputs and scripts take no long time to tell", () => {
   expect(failed("npm test | tail", blank + wide)).toBe(false)
   expect(failed("npm test | tail", `${blank}${wide}\n${FAILED}`)).toBe(true)
   expect(isHidden(`npm test | tail ${"x ".repeat(100_000)}`)).toBe(false)
+  for (const many of ["--a ", "--a b ", "-a 1 ", "--a=b ", "X=1 ", "$aaaaaaaa", "a/", "-- ", "a=b ", "'a' "])
+    for (const first of [
+      "npm ",
+      "yarn ",
+      "uv run ",
+      "npx ",
+      "env ",
+      "timeout ",
+      "X=",
+      "mise x ",
+      "node ",
+      "docker ",
+    ])
+      expect(isHidden(`${first}${many.repeat(600)}go | tail`)).toBeBoolean()
 })

@@ -113,6 +113,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 error[E0308]: mismatched types
   --> src/basket.rs:14:5
 error: could not compile \`shop\` (lib) due to 1 previous error`,
+      "error: unused variable: `total`\n --> src/basket.rs:3:9",
     ],
     passes: [
       "   Compiling error-chain v0.12.4\n    Finished `release` profile [optimized] target(s) in 2.31s",
@@ -188,6 +189,7 @@ AssertionError: expected 10.9 to be 11
  Test Files  1 failed | 2 passed (3)
       Tests  1 failed | 9 passed (10)
    Duration  512ms`,
+      " ❯ src/basket.test.ts (3 tests | 1 failed) 12ms",
     ],
     passes: [
       ` ✓ src/errors.test.ts (3 tests) 12ms
@@ -281,6 +283,7 @@ ERROR    root:basket.py:12 payment failed
     command: "uv run --group dev ruff check .",
     fails: [
       "F401 [*] `os` imported but unused\n --> src/basket.py:1:8\n\nFound 1 error.\n[*] 1 fixable with the `--fix` option.",
+      "src/basket.py:1:8: F401 [*] `os` imported but unused",
     ],
     passes: ["All checks passed!", "Found 3 errors (3 fixed, 0 remaining)."],
   },
@@ -327,6 +330,7 @@ ERROR    root:basket.py:12 payment failed
     command: "./gradlew test",
     fails: [
       "> Task :app:test FAILED\n\nBasketTest > roundsUp FAILED\n    org.opentest4j.AssertionFailedError at BasketTest.java:31\n\n12 tests completed, 1 failed\n\nFAILURE: Build failed with an exception.\n\nBUILD FAILED in 4s\n3 actionable tasks: 3 executed",
+      "e: file:///work/shop/Basket.kt:3:5 Unresolved reference: totl",
     ],
     passes: ["> Task :app:test\nBasketTest > failedPaymentIsAnError PASSED\n\nBUILD SUCCESSFUL in 4s"],
     head: 1,
@@ -335,6 +339,7 @@ ERROR    root:basket.py:12 payment failed
     command: "mvn -q test",
     fails: [
       "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n[INFO] BUILD FAILURE\n[INFO] Total time:  2.1 s\n[ERROR] Failed to execute goal org.apache.maven.plugins:maven-surefire-plugin:3.2.5:test (default-test) on project shop",
+      "[ERROR] /work/shop/Basket.java:[14,5] cannot find symbol\n[ERROR] Tests run: 3, Failures: 0, Errors: 2, Skipped: 0",
     ],
     passes: [
       "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0\n[ERROR] logged by a test that passes\n[INFO] BUILD SUCCESS",
@@ -372,6 +377,7 @@ ERROR    root:basket.py:12 payment failed
     command: "vendor/bin/phpunit",
     fails: [
       "1) BasketTest::testRoundsUp\nFailed asserting that 10.9 matches expected 11.\n\nFAILURES!\nTests: 12, Assertions: 14, Failures: 1.",
+      "There was 1 failure:\n\n1) BasketTest::testRoundsUp",
     ],
     passes: [
       "............                                                      12 / 12 (100%)\n\nOK (12 tests, 14 assertions)",
