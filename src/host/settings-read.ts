@@ -1,4 +1,5 @@
 /** What the host's settings files say, read as leniently as possible: reporting what is wrong is up to others. */
+import { type HostLimits, hostLimits } from "../config/load.ts"
 import { type JsonObject, objectOf } from "../transcript/json.ts"
 import { tryTo } from "../util/files.ts"
 import { readText } from "./edited-file.ts"
@@ -18,6 +19,8 @@ export interface ScopeSettings {
   readonly hooks: readonly CommandHook[]
   /** Names of the variables that the host sets for its hooks. */
   readonly variables: readonly string[]
+  /** What these variables say of the window and of compactions. */
+  readonly limits: HostLimits
   /** Enabled plugins, as `name@marketplace`. */
   readonly plugins: readonly string[]
   /** As written; undefined when absent. */
@@ -34,12 +37,16 @@ export function readSettings(places: HostFolders): ScopeSettings[] {
   })
 }
 
+const stringsIn = (object: JsonObject): Record<string, string> =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, String(value)]))
+
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
   // If it is not JSON, the host ignores the file as well.
   const settings = objectOf(tryTo(() => JSON.parse(text.replace(/^\uFEFF/, ""))))
   const { disableAllHooks } = settings
+  const env = objectOf(settings["env"])
   const plugins = Object.entries(objectOf(settings["enabledPlugins"])).filter(([, on]) => on === true)
   return {
     hooks: Object.entries(objectOf(settings["hooks"])).flatMap(([event, groups]) =>
@@ -47,7 +54,8 @@ function contentOf(text: string): Omit<ScopeSettings, "scope" | "file"> {
         .flatMap((group) => listOf(objectOf(group)["hooks"]))
         .flatMap((hook) => commandHook(event, objectOf(hook))),
     ),
-    variables: Object.keys(objectOf(settings["env"])),
+    variables: Object.keys(env),
+    limits: hostLimits(stringsIn(env)),
     plugins: plugins.map(([name]) => name),
     cleanupPeriodDays: settings["cleanupPeriodDays"],
     disableAllHooks: typeof disableAllHooks === "boolean" ? disableAllHooks : undefined,

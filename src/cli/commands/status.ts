@@ -11,10 +11,11 @@ import { spoolStatus } from "../../archive/spool.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
 import { type ContextReport, examineContext } from "../../autopilot/context-report.ts"
 import { wishesIn } from "../../autopilot/window.ts"
-import { hostLimits, hostPlace } from "../../config/load.ts"
+import { type HostLimits, hostLimits, hostPlace } from "../../config/load.ts"
 import { standingOf } from "../../embed/embedding-state.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { serverStatus } from "../../host/server-status.ts"
+import { readSettings } from "../../host/settings-read.ts"
 import { archiveAll } from "../../job/archive-all.ts"
 import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
@@ -76,7 +77,10 @@ function takeLatest(env: Environment): void {
 function contextOf(env: Environment): ContextReport | null {
   const { dataHome, config } = env
   if (!config["autopilot.enabled"]) return null
-  const circumstances = { ...wishesIn(config), limits: hostLimits() }
+  // What the host's settings set, hooks have in their environment, and we have not.
+  const set = readSettings(env).map((one) => one.limits)
+  const limits: HostLimits = Object.assign({}, hostLimits(), ...set)
+  const circumstances = { ...wishesIn(config), limits }
   return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
 }
 

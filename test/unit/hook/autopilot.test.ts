@@ -1,6 +1,6 @@
 /** The autopilot: hooks that follow the context, what they say, and what status tells. */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import type { ContextState } from "../../../src/autopilot/context-state.ts"
 import type { Ran } from "../../support/binary.ts"
@@ -135,6 +135,22 @@ test("status tells of what the host has written since the last hook: a compactio
     compactions: 1,
     estimated: true,
   })
+})
+
+test("status heeds what the host's settings say of compactions, as hooks do, who get it from the host", async () => {
+  using machine = new Inside()
+  const session = machine.session()
+  answer(session.user("begin"), 90_000).flush()
+  await prompt(machine, session)
+  const settings = async (env: Record<string, string>) => {
+    writeFileSync(join(machine.home, ".claude", "settings.json"), JSON.stringify({ env }))
+    const { compactsAt, compacts } = await context(machine)
+    return [compactsAt, compacts]
+  }
+  expect(await settings({})).toEqual([167_000, "automatic"])
+  expect(await settings({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" })).toEqual([90_000, "automatic"])
+  expect(await settings({ DISABLE_AUTO_COMPACT: "1" })).toEqual([177_000, "manual"])
+  expect(await settings({ DISABLE_COMPACT: "true" })).toEqual([177_000, "never"])
 })
 
 test("status tells of the session that is in use, and lists no session of notes", async () => {
