@@ -43,20 +43,23 @@ const LEAST_SHARE = 0.5
 export function recalled(db: Database, request: ReplyRequest, asked: AskedForEarlier): string {
   const { event, settings, state, now } = request
   const compaction = lastCompaction(db, event.session, state.compactAt)
-  const given = lastGiven(db, event.session)
   const since = compaction && writtenSince(event, compaction)?.toString()
-  if (given?.source !== "compact" || since === undefined) return ""
+  if (compaction === undefined || since === undefined) return ""
+  const given = lastGiven(db, event.session)
+  const restored = given !== null && given.time >= (state.compactTime ?? 0) ? given.text : ""
   // Summary, restore and all that was said since, as the transcript has them.
-  const held = heldIn("", [since, given.text])
+  const held = heldIn("", [since, restored])
   const lacking = asked.names.filter((one) => !held(lastTwo(one)))
   const wanted = asked.inWords ? undefined : lacking
-  if (wanted?.length === 0) return ""
   const question = event.prompt ?? ""
+  const query = queryOf(question, wanted)
+  // An empty query would find the newest turns.
+  if (query === "") return ""
   using readers = new CopyReaders()
   const found = search(
     db,
     settings.paths.dataHome,
-    { query: queryOf(question, wanted), session: event.session, limit: FOUND, isBrief: true },
+    { query, session: event.session, limit: FOUND, isBrief: true },
     readers,
   ).hits.filter((hit) => isSaid(hit) && !isKnown(hit, since) && !held(hit.snippet))
   const passages = found.filter((hit) =>
@@ -68,7 +71,7 @@ export function recalled(db: Database, request: ReplyRequest, asked: AskedForEar
   const text = rendered(told, runs, request)
   if (
     text === "" ||
-    !claimGiven(db, event.session, { source: "recall", mark: `of ${given.mark}`, time: now })
+    !claimGiven(db, event.session, { source: "recall", mark: `of ${compaction.offset}`, time: now })
   )
     return ""
   return rememberGiven(db, event.session, text)
