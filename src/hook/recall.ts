@@ -13,7 +13,7 @@ import { Page } from "../restore/page.ts"
 import { lastTwo } from "../restore/paths.ts"
 import { commandIn, name, quoteSpoken } from "../restore/quote.ts"
 import { CLOSE } from "../restore/render.ts"
-import { heldIn } from "../restore/whole-words.ts"
+import { containsWhole, heldIn } from "../restore/whole-words.ts"
 import { cluesOf } from "../search/clue-words.ts"
 import type { Hit } from "../search/hit.ts"
 import { placeOf } from "../search/related-turns.ts"
@@ -100,8 +100,9 @@ function tells({ snippet, prompt, answer }: Hit, question: string): boolean {
   return shared.length > 0 && weigh(shared) >= LEAST_SHARE * weigh(clues)
 }
 
+/** By folder and name, since many files have the same name. */
 const names = ({ snippet }: Hit, one: string): boolean =>
-  snippet.toLowerCase().includes(one.slice(one.lastIndexOf("/") + 1).toLowerCase())
+  containsWhole(snippet.toLowerCase(), lastTwo(one).toLowerCase())
 
 /** What was run in the turns of these passages: commands with words of the question, else the latest. */
 function runsIn(db: Database, passages: readonly Hit[], question: string): string[] {
