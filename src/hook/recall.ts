@@ -13,7 +13,7 @@ import { Page } from "../restore/page.ts"
 import { lastTwo } from "../restore/paths.ts"
 import { commandIn, name, quoteSpoken } from "../restore/quote.ts"
 import { CLOSE } from "../restore/render.ts"
-import { heldIn } from "../restore/whole-words.ts"
+import { containsWhole, heldIn } from "../restore/whole-words.ts"
 import { cluesOf } from "../search/clue-words.ts"
 import type { Hit } from "../search/hit.ts"
 import { placeOf } from "../search/related-turns.ts"
@@ -43,20 +43,23 @@ const LEAST_SHARE = 0.5
 export function recalled(db: Database, request: ReplyRequest, asked: AskedForEarlier): string {
   const { event, settings, state, now } = request
   const compaction = lastCompaction(db, event.session, state.compactAt)
-  const given = lastGiven(db, event.session)
   const since = compaction && writtenSince(event, compaction)?.toString()
-  if (given?.source !== "compact" || since === undefined) return ""
+  if (compaction === undefined || since === undefined) return ""
+  const given = lastGiven(db, event.session)
+  const restored = given !== null && given.time >= (state.compactTime ?? 0) ? given.text : ""
   // Summary, restore and all that was said since, as the transcript has them.
-  const held = heldIn("", [since, given.text])
+  const held = heldIn("", [since, restored])
   const lacking = asked.names.filter((one) => !held(lastTwo(one)))
   const wanted = asked.inWords ? undefined : lacking
-  if (wanted?.length === 0) return ""
   const question = event.prompt ?? ""
+  const query = queryOf(question, wanted)
+  // An empty query would find the newest turns.
+  if (query === "") return ""
   using readers = new CopyReaders()
   const found = search(
     db,
     settings.paths.dataHome,
-    { query: queryOf(question, wanted), session: event.session, limit: FOUND, isBrief: true },
+    { query, session: event.session, limit: FOUND, isBrief: true },
     readers,
   ).hits.filter((hit) => isSaid(hit) && !isKnown(hit, since) && !held(hit.snippet))
   const passages = found.filter((hit) =>
@@ -68,7 +71,7 @@ export function recalled(db: Database, request: ReplyRequest, asked: AskedForEar
   const text = rendered(told, runs, request)
   if (
     text === "" ||
-    !claimGiven(db, event.session, { source: "recall", mark: `of ${given.mark}`, time: now })
+    !claimGiven(db, event.session, { source: "recall", mark: `of ${compaction.offset}`, time: now })
   )
     return ""
   return rememberGiven(db, event.session, text)
@@ -97,8 +100,9 @@ function tells({ snippet, prompt, answer }: Hit, question: string): boolean {
   return shared.length > 0 && weigh(shared) >= LEAST_SHARE * weigh(clues)
 }
 
+/** By folder and name, since many files have the same name. */
 const names = ({ snippet }: Hit, one: string): boolean =>
-  snippet.toLowerCase().includes(one.slice(one.lastIndexOf("/") + 1).toLowerCase())
+  containsWhole(snippet.toLowerCase(), lastTwo(one).toLowerCase())
 
 /** What was run in the turns of these passages: commands with words of the question, else the latest. */
 function runsIn(db: Database, passages: readonly Hit[], question: string): string[] {

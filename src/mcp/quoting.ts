@@ -23,11 +23,11 @@ const LONGEST_ERROR = 1000
 export const safeError = (text: string): string => cut(oneLine(untagged(brief(text))), LONGEST_ERROR)
 
 /**
- * The name of a tool or hook. If it contains anything that such a name never does, it could be anyone's words and is
- * replaced.
+ * The name of a tool or hook. If it contains anything that such a name never does, or is longer than the Messages API
+ * allows a tool's name to be, it could be anyone's words and is replaced.
  */
 export const nameOr = (name: string, otherwise: string): string =>
-  /^[\w.:-]{1,100}$/.test(name) ? name : otherwise
+  /^[\w.:-]{1,64}$/.test(name) ? name : otherwise
 
 /** `2026-03-02 08:05Z`, which `since` and `until` accept too; `unknown` when there is no time. */
 export const minute = (time: string | null): string =>

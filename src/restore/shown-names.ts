@@ -11,7 +11,7 @@ import { shownIn } from "../archive/queries/calls.ts"
 import type { FactRow } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { latestTurnIds } from "../archive/queries/turns.ts"
-import { factNames, fileNamesIn, pathsIn } from "../transcript/facts.ts"
+import { factNames, namedFilesIn, pathsIn } from "../transcript/facts.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { archivedLine } from "./archived-line.ts"
 
@@ -53,7 +53,7 @@ export function shownNames(
         left--
         const text = resultText(archivedLine(readers, dataHome, place)).replace(FOUND_LINE, "$1 ")
         for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
-        for (const path of [...pathsIn(text), ...fileNamesIn(text)].map(inProject))
+        for (const path of [...pathsIn(text), ...namedFilesIn(text)].map(inProject))
           if (isPlainPath(path)) add(paths, path, place.message)
       }
       if (left <= 0) break

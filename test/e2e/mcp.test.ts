@@ -284,7 +284,9 @@ describe("remember", () => {
     expect((await peer.call("timeline")).text).toStartWith(`Session ${main.session}.`)
     const preview = await peer.call("restore_preview")
     expect(preview.text).toContain(main.session)
-    expect(preview.text).not.toContain("teapot")
+    // It comes back as a note, not as a constraint of the user's.
+    const sections = preview.text.split("\n## ").filter((section) => section.includes("teapot"))
+    expect(sections.map((section) => section.split("\n")[0])).toEqual(["Notes kept with `remember`"])
     const status = await run(["status", "--json"], { env: machine.env, cwd: machine.cwd })
     expect(JSON.parse(status.stdout).context).toMatchObject({ session: main.session })
   })

@@ -91,8 +91,8 @@ test("paths are told as after a compaction: from the project's folder on", async
     contextOf(await machine.hook("session-start", session, { source: "compact" })),
   ]
   for (const text of given) {
-    expect(text).toContain("- `src/kiln.ts`: write, 1 time (ctx:")
-    expect(text).toContain("- `/etc/kiln.conf`: write, 1 time (ctx:")
+    expect(text).toContain("- `src/kiln.ts`: written, 1 line (ctx:")
+    expect(text).toContain("- `/etc/kiln.conf`: written, 1 line (ctx:")
     expect(text).not.toContain(machine.cwd)
   }
 })

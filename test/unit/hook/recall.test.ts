@@ -94,6 +94,8 @@ describe("the first prompt after a compaction", () => {
     for (const [summary, prompt] of [
       ["Capped maxDelayMs in src/backoff.ts.", "Now add jitter to src/backoff.ts"],
       ["Labels were aligned.", "Now create src/jitter.ts"],
+      ["Labels were aligned.", "Now create lib/backoff.ts"],
+      ["Labels were aligned.", "Paint it red/green/labels"],
       ["Labels were aligned.", "What did we decide about kubernetes?"],
     ] as const) {
       using machine = new Inside()
