@@ -1,8 +1,10 @@
 /** What may be wrong with a result: that it is weak, and that another project has a better one. Pure. */
 import { correctionNote } from "../search/corrected-query.ts"
+import type { NothingFound } from "../search/nothing-found.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
+import { count } from "../util/text.ts"
 import { hitLine } from "./found-turns.ts"
-import { plain } from "./quoting.ts"
+import { nameOr, plain } from "./quoting.ts"
 
 /** A result is weak when its best turn lacks more than this share of the query's words. */
 const WEAK = 0.5
@@ -21,6 +23,19 @@ export function doubts({ hits, words: { asked, lacking }, isLoose, corrections }
   return [
     `Weak: the best hit lacks ${lacking.length} of ${asked.length} words: ${plain(lacking.join(", "), 120)}.`,
   ]
+}
+
+/** Why nothing was found, as far as filters are the reason. */
+export function reasons({ unknownTool, emptiedBy }: NothingFound): string[] {
+  if (unknownTool !== undefined) {
+    const near = unknownTool.near.map((name) => nameOr(name, "")).filter(Boolean)
+    const meant = near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : ""
+    return [`No call of that tool is archived.${meant}`]
+  }
+  // What other projects have is told with their best hit.
+  if (emptiedBy === undefined || emptiedBy.filters.includes("project")) return []
+  const { filters, turns, isMore } = emptiedBy
+  return [`Without ${filters.join(", ")}: ${isMore ? "more than " : ""}${count(turns, "turn")}.`]
 }
 
 /**

@@ -4,6 +4,7 @@ import { openForReading } from "../archive/open-for-reading.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
 import { type Narrowing, typedPath } from "../search/narrowing.ts"
+import { whyNothing } from "../search/nothing-found.ts"
 import { ROLES } from "../search/parse-query.ts"
 import type { FoundTurns, SearchRequest } from "../search/search-turns.ts"
 import { usageError } from "../util/errors.ts"
@@ -12,7 +13,7 @@ import { MOMENTS, momentOf } from "../util/parse-moment.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Arguments } from "./arguments.ts"
-import { betterElsewhere, doubts } from "./doubts.ts"
+import { betterElsewhere, doubts, reasons } from "./doubts.ts"
 import { hitAtLength, hitLine, projectName } from "./found-turns.ts"
 import { wholeHit } from "./hit-passages.ts"
 import { DATA, lengthOf } from "./quoting.ts"
@@ -89,12 +90,20 @@ export const searchTool: ServerTool = {
       project === undefined
         ? []
         : betterElsewhere(() => finder.find({ ...request, similar: undefined }), found, own)
-    return {
-      text: told(db, world, readers, found, { budget, scope, isMixed: project === undefined, elsewhere }),
+    const isMixed = project === undefined
+    if (found.hits.length === 0) {
+      const why = reasons(whyNothing(db, world.dataHome, { ...request, project }, readers))
+      return { text: [nothingIn(scope, isMixed), ...why, ...elsewhere].join("\n") }
     }
+    return { text: told(db, world, readers, found, { budget, scope, isMixed, elsewhere }) }
   },
 }
 
+const nothingIn = (scope: string, isMixed: boolean): string =>
+  `0 hits in ${scope}. Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
+
+const NEXT =
+  "Next: `get` with a handle as written (@ is the line of the match) and the query shows more of that turn."
 const MORE = "There are more hits: other words or filters."
 
 interface Told {
@@ -113,11 +122,7 @@ function told(
 ): string {
   const { hits, more } = found
   const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...doubts(found), ...elsewhere]
-  const next =
-    hits.length === 0
-      ? `Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
-      : "Next: `get` with a handle as written (@ is the line of the match) and the query shows more of that turn."
-  let left = ROOM - lengthOf([...head, "", MORE, next])
+  let left = ROOM - lengthOf([...head, "", MORE, NEXT])
   const whole = hits.slice(0, AT_LENGTH).map((hit) => wholeHit(db, world.dataHome, readers, found, hit))
   const rooms = roomOfHits(
     hits.slice(0, AT_LENGTH).map(({ score }, n) => ({ score, wants: whole[n]?.wants ?? 0 })),
@@ -134,7 +139,7 @@ function told(
     left -= text.length + 1
   }
   const isCut = more || shown.length < hits.length
-  return [...head, ...shown, "", isCut ? `${MORE} ${next}` : next].join("\n")
+  return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT].join("\n")
 }
 
 /** What is like the query in meaning, if a model is installed; without one, words find it alone. */

@@ -115,6 +115,15 @@ describe("filters that let nothing through are named", () => {
     const { message } = await refused("search", "walrusish", "--tool", "Bash")
     expect(message).toBe(`nothing in ${machine.cwd} matches "walrusish"`)
   })
+
+  test("the server names them, too", async () => {
+    const asked = async (args: object): Promise<string> => {
+      const { replies } = await exchange([callOf(1, "search", args)], machine)
+      return (replies[0]!.result as { content: { text: string }[] }).content[0]!.text
+    }
+    expect(await asked({ query: "lantern", tool: "Bash" })).toMatch(/^0 hits .*\nWithout tool: 1 turn\.$/)
+    expect(await asked({ query: "lantern", tool: "Bsh" })).toMatch(/Did you mean Bash\?$/)
+  })
 })
 
 describe("names of nothing", () => {
