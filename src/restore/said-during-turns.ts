@@ -8,7 +8,7 @@ import { answersOnTheWay } from "../archive/queries/messages.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { LEAST_TURNS, type Quote } from "./material.ts"
-import { lineAt } from "./vault-line.ts"
+import { vaultLine } from "./vault-line.ts"
 
 /** More than there is room for, since the new context may already contain some. */
 const SPARE = 3
@@ -36,7 +36,7 @@ export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: stri
   const readers = new CopyReaders()
   try {
     return chosen.flatMap((place) => {
-      const text = answerText(lineAt(readers, dataHome, place))
+      const text = answerText(vaultLine(readers, dataHome, place))
       return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
     })
   } finally {

@@ -4,7 +4,11 @@ import { vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 
 /** @returns `""` if it is missing or damaged */
-export function lineAt(readers: CopyReaders, dataHome: string, { copy, offset, length }: LinePlace): string {
+export function vaultLine(
+  readers: CopyReaders,
+  dataHome: string,
+  { copy, offset, length }: LinePlace,
+): string {
   try {
     const line = readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)
     return Buffer.from(line.buffer, line.byteOffset, line.length).toString()
