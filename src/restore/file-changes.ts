@@ -3,33 +3,27 @@ import { type FileChange, fileChange } from "../agents/claude-code/file-change.t
 import { callIn } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
 import { placesOf } from "../archive/queries/messages.ts"
-import { CopyReaders } from "../vault/reader.ts"
-import { archivedLine, LONGEST_LINE } from "./archived-line.ts"
+import { type ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import { FILES_SHOWN, type FileInFlight } from "./material.ts"
 
 /** The files that a restore shows, each with its last change, if its line can be read and is not too long. */
 export function withLastChanges(
   db: Database,
   files: readonly FileInFlight[],
-  dataHome: string,
+  lines: ArchivedLines,
 ): FileInFlight[] {
   const shown = files.slice(0, FILES_SHOWN)
   const places = placesOf(
     db,
     shown.flatMap(({ call }) => call?.message ?? []),
   )
-  const readers = new CopyReaders()
-  try {
-    return shown.map((file) => {
-      const { call } = file
-      const place = places.find(({ id }) => id === call?.message)
-      if (call === undefined || place === undefined || place.length >= LONGEST_LINE) return file
-      const change = changeIn(archivedLine(readers, dataHome, place), call.id)
-      return change === undefined ? file : { ...file, change }
-    })
-  } finally {
-    readers.close()
-  }
+  return shown.map((file) => {
+    const { call } = file
+    const place = places.find(({ id }) => id === call?.message)
+    if (call === undefined || place === undefined || place.length >= LONGEST_LINE) return file
+    const change = changeIn(lines.at(place), call.id)
+    return change === undefined ? file : { ...file, change }
+  })
 }
 
 function changeIn(line: string, id: string): FileChange | undefined {

@@ -1,4 +1,5 @@
 /** Reads the material for a restore from the views. */
+
 import { toolKind } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import {
@@ -16,6 +17,7 @@ import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
 import { focusFirst } from "./about-focus.ts"
+import type { ArchivedLines } from "./archived-line.ts"
 import { endsWithAnswer, filesShownAgain } from "./host-keeps.ts"
 import type { Brief, CommandOutcome, FileInFlight, Material, Quote } from "./material.ts"
 import { movesOfSession, whereNow } from "./moved-files.ts"
@@ -47,13 +49,13 @@ export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | 
   readonly pending?: PendingPrompt | undefined
   /** Id of the last turn that counts. Default: the session's last. */
   readonly upTo?: number | undefined
-  /** Where the vault is. If absent, what files have shown is not looked at. */
-  readonly dataHome?: string | undefined
+  /** If absent, what files and searches have shown is not looked at. */
+  readonly lines?: ArchivedLines | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const { pending: asked, related, about = asked?.text, focus, upTo, dataHome } = options
+  const { pending: asked, related, about = asked?.text, focus, upTo, lines } = options
   const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
@@ -73,7 +75,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
     good: asRun(lastRun(db, scope, 0)),
-    facts: gatherFacts(db, scope, inProject, shownNames(db, scope, inProject, dataHome)),
+    facts: gatherFacts(db, scope, inProject, shownNames(db, scope, inProject, lines)),
   }
   if (focus === undefined) return material
   return { ...focusFirst(material, focus), focused: gatherFocused(db, session, focus, MOST_FOCUSED) }

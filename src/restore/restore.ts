@@ -1,6 +1,7 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
 import { existsSync } from "../util/fs.ts"
+import { ArchivedLines } from "./archived-line.ts"
 import { withLastChanges } from "./file-changes.ts"
 import { findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
@@ -43,19 +44,16 @@ export function restoreOf(
 ): Restore {
   const { related: most, about, focus, upTo } = options
   const { host } = options
-  const dataHome = host?.dataHome
-  const material = gather(db, session, { pending, related: most, about, focus, upTo, dataHome })
+  using lines = host && new ArchivedLines(host.dataHome)
+  const material = gather(db, session, { pending, related: most, about, focus, upTo, lines })
   const { facts, related, version, todos } = material
   // The host does not show what is no longer there.
   const shownAgain = material.shownAgain.filter(existsSync)
   const standing = standingIn(db, { session, version, files: shownAgain, todos }, options, material.cwd)
-  const read =
-    dataHome === undefined
-      ? {}
-      : {
-          steps: stepsOf(db, material.turns, dataHome),
-          files: withLastChanges(db, material.files, dataHome),
-        }
+  const read = lines && {
+    steps: stepsOf(db, material.turns, lines),
+    files: withLastChanges(db, material.files, lines),
+  }
   const opening =
     options.opening ?? (host && findOpening({ ...host, cwd: host.cwd ?? material.cwd })) ?? BY_NAME
   const text = renderRestore({ ...material, ...read, shownAgain }, { ...options, standing, opening })

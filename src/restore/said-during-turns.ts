@@ -6,8 +6,7 @@ import { answerText } from "../agents/claude-code/line-texts.ts"
 import type { Database } from "../archive/database.ts"
 import { answersOnTheWay } from "../archive/queries/messages.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
-import { CopyReaders } from "../vault/reader.ts"
-import { archivedLine, LONGEST_LINE } from "./archived-line.ts"
+import { type ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import { LEAST_TURNS, type Quote } from "./material.ts"
 
 /** More than there is room for, since the new context may already contain some. */
@@ -24,20 +23,15 @@ const SHOWN = 4000
  *
  * @param turns newest first
  */
-export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: string): Quote[] {
+export function stepsOf(db: Database, turns: readonly TurnLine[], lines: ArchivedLines): Quote[] {
   if (turns.length === 0 || turns.length >= LEAST_TURNS) return []
   const handles = turns.map(({ handle }) => handle)
   const chosen = answersOnTheWay(db, handles, LONGEST_LINE, LATEST)
     .sort((a, b) => b.length - a.length)
     .slice(0, LEAST_TURNS - turns.length + SPARE)
     .sort((a, b) => b.id - a.id)
-  const readers = new CopyReaders()
-  try {
-    return chosen.flatMap((place) => {
-      const text = answerText(archivedLine(readers, dataHome, place))
-      return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
-    })
-  } finally {
-    readers.close()
-  }
+  return chosen.flatMap((place) => {
+    const text = answerText(lines.at(place))
+    return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
+  })
 }

@@ -12,14 +12,16 @@ import type { FactRow } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { latestTurnIds } from "../archive/queries/turns.ts"
 import { factNames, pathsIn, quotedFilesIn } from "../transcript/facts.ts"
-import { CopyReaders } from "../vault/reader.ts"
-import { archivedLine } from "./archived-line.ts"
+import type { ArchivedLines } from "./archived-line.ts"
 
 /** How many of the latest results are read. */
 const MOST_RESULTS = 15
 const MOST_TURNS = 20
 /** Longer lines, in bytes, are not worth unpacking. */
 const LONGEST = 32 << 10
+
+/** How much of a result is read, in UTF-16 units. More found nothing more that was needed. */
+const LOOKED_AT = 4000
 
 /** Before a line that a search found: its file and number, and no blank after them. */
 const FOUND_LINE = /^(\S+\.[A-Za-z]\w{0,9})[:-]\d+[:-]/gm
@@ -40,26 +42,21 @@ export function shownNames(
   db: Database,
   scope: Scope,
   inProject: (path: string) => string,
-  dataHome: string | undefined,
+  lines: ArchivedLines | undefined,
 ): ShownNames {
-  if (dataHome === undefined) return { names: [], paths: [] }
+  if (lines === undefined) return { names: [], paths: [] }
   const names = new Map<string, FactRow>()
   const paths = new Map<string, FactRow>()
-  const readers = new CopyReaders()
   let left = MOST_RESULTS
-  try {
-    for (const turn of latestTurnIds(db, scope, MOST_TURNS)) {
-      for (const place of shownIn(db, turn, LONGEST, left)) {
-        left--
-        const text = resultText(archivedLine(readers, dataHome, place)).replace(FOUND_LINE, "$1 ")
-        for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
-        for (const path of [...pathsIn(text), ...quotedFilesIn(text)].map(inProject))
-          if (isPlainPath(path)) add(paths, path, place.message)
-      }
-      if (left <= 0) break
+  for (const turn of latestTurnIds(db, scope, MOST_TURNS)) {
+    for (const place of shownIn(db, turn, LONGEST, left)) {
+      left--
+      const text = resultText(lines.at(place)).slice(0, LOOKED_AT).replace(FOUND_LINE, "$1 ")
+      for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
+      for (const path of [...pathsIn(text), ...quotedFilesIn(text)].map(inProject))
+        if (isPlainPath(path)) add(paths, path, place.message)
     }
-  } finally {
-    readers.close()
+    if (left <= 0) break
   }
   return { names: [...names.values()], paths: [...paths.values()] }
 }

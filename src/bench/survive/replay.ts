@@ -2,6 +2,7 @@
  * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
  */
 import { decodeLine } from "../../agents/claude-code/decode.ts"
+import { ArchivedLines } from "../../restore/archived-line.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
@@ -121,8 +122,9 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
   const records = past.map(({ record }) => record)
   const { trigger, preserved } = boundary.record.parts.find((part) => part.kind === "boundary")!
   const pending = trigger === "auto" ? pendingIn(past) : undefined
-  const material = gather(views.db, session, { pending, dataHome: views.dataHome })
-  const steps = stepsOf(views.db, material.turns, views.dataHome)
+  using lines = new ArchivedLines(views.dataHome)
+  const material = gather(views.db, session, { pending, lines })
+  const steps = stepsOf(views.db, material.turns, lines)
   const restored = renderRestore({ ...material, steps }, { source: "compact", budget, summary })
   const turns = oldTurns(records)
   const texts: Readonly<Record<Method, string>> = {

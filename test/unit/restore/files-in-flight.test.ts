@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
+import { ArchivedLines } from "../../../src/restore/archived-line.ts"
 import { withLastChanges } from "../../../src/restore/file-changes.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { movesIn } from "../../../src/restore/moved-files.ts"
@@ -125,10 +126,9 @@ describe("what was last done to each", () => {
     const agent = new Transcript({ ...session.options, path, agent: "a1" })
     archive.follow(agent.turn("Change it", [edit("door.ts", "", "wordsOfTheSubagent()")]).flush())
     const { files } = gather(archive.db, "s1")
-    const told = withLastChanges(archive.db, files, archive.dataHome).map(({ path, change }) => [
-      path,
-      change,
-    ])
+    const told = withLastChanges(archive.db, files, new ArchivedLines(archive.dataHome)).map(
+      ({ path, change }) => [path, change],
+    )
     expect(told).toEqual([["/w/door.ts", undefined]])
   })
 
@@ -139,7 +139,8 @@ describe("what was last done to each", () => {
       .turn("Change them", [edit("long.ts", "", "x".repeat(70_000)), edit("door.ts", "", "open(door)")])
     const taken = archive.follow(session.flush())
     const { files } = gather(archive.db, "s1")
-    const changes = () => withLastChanges(archive.db, files, archive.dataHome).map(({ change }) => change)
+    const changes = () =>
+      withLastChanges(archive.db, files, new ArchivedLines(archive.dataHome)).map(({ change }) => change)
     expect(changes()).toEqual([{ added: "open(door)" }, undefined])
     rmSync(archive.file(taken))
     expect(changes()).toEqual([undefined, undefined])

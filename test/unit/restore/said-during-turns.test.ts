@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
+import { ArchivedLines } from "../../../src/restore/archived-line.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
 import { stepsOf } from "../../../src/restore/said-during-turns.ts"
@@ -31,7 +32,7 @@ function longTurn(
 
 function restored(archive: Archive, budget = 4000, summary = ""): string {
   const material = gather(archive.db, "s1")
-  const steps = stepsOf(archive.db, material.turns, archive.dataHome)
+  const steps = stepsOf(archive.db, material.turns, new ArchivedLines(archive.dataHome))
   return renderRestore({ ...material, steps }, { source: "compact", budget, summary })
 }
 

@@ -1,5 +1,6 @@
 /** Names of code and files that the model has only seen, and what of a file's words never comes back. */
 import { expect, test } from "bun:test"
+import { ArchivedLines } from "../../../src/restore/archived-line.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -11,7 +12,7 @@ const read = (output: string, file_path = "/srv/app/src/oven.ts") => ({
 const grep = (output: string) => ({ tool: "Grep", input: { pattern: "x" }, output })
 
 function shown(archive: Archive): { names: string[]; paths: string[] } {
-  const { facts } = gather(archive.db, "s1", { dataHome: archive.dataHome })
+  const { facts } = gather(archive.db, "s1", { lines: new ArchivedLines(archive.dataHome) })
   return { names: facts.names.map(({ text }) => text), paths: facts.paths.map(({ text }) => text) }
 }
 
