@@ -18,18 +18,14 @@ export function withLastChanges(
     db,
     shown.flatMap(({ call }) => call?.message ?? []),
   )
-  const readers = new CopyReaders()
-  try {
-    return shown.map((file) => {
-      const { call } = file
-      const place = places.find(({ id }) => id === call?.message)
-      if (call === undefined || place === undefined || place.length >= LONGEST_LINE) return file
-      const change = changeIn(archivedLine(readers, dataHome, place), call.id)
-      return change === undefined ? file : { ...file, change }
-    })
-  } finally {
-    readers.close()
-  }
+  using readers = new CopyReaders()
+  return shown.map((file) => {
+    const { call } = file
+    const place = places.find(({ id }) => id === call?.message)
+    if (call === undefined || place === undefined || place.length >= LONGEST_LINE) return file
+    const change = changeIn(archivedLine(readers, dataHome, place), call.id)
+    return change === undefined ? file : { ...file, change }
+  })
 }
 
 function changeIn(line: string, id: string): FileChange | undefined {

@@ -8,6 +8,7 @@ import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
 import { ROLES } from "../../search/parse-query.ts"
+import type { Ranked } from "../../search/rank.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -77,15 +78,7 @@ export default {
     })
     const indexed = { hits, more, ...(corrections && { corrections }) }
     const found: Answer =
-      args["cold"] === true
-        ? await withCold(
-            context,
-            db,
-            request,
-            indexed,
-            ranked.map(({ turn }) => turn),
-          )
-        : indexed
+      args["cold"] === true ? await withCold(context, db, request, indexed, ranked) : indexed
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
     const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
     if (found.hits.length === 0) {
@@ -167,11 +160,12 @@ async function withCold(
   db: Database,
   request: Omit<ColdRequest, "found" | "onProgress">,
   indexed: Answer,
-  turns: readonly number[],
+  ranked: readonly Ranked[],
 ): Promise<Answer> {
   const { searchVault } = await import("../../search/cold-search.ts")
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
-  const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
+  const found = new Set(ranked.map(({ turn }) => turn))
+  const cold = searchVault(db, env.dataHome, { ...request, found, onProgress })
   return {
     ...indexed,
     hits: [...indexed.hits, ...cold.hits],
