@@ -11,12 +11,12 @@ import { shownIn } from "../archive/queries/calls.ts"
 import type { FactRow } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { latestTurnIds } from "../archive/queries/turns.ts"
-import { factNames, namedFilesIn, pathsIn } from "../transcript/facts.ts"
+import { factNames, pathsIn, quotedFilesIn } from "../transcript/facts.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { archivedLine } from "./archived-line.ts"
 
 /** How many of the latest results are read. */
-const MOST_RESULTS = 25
+const MOST_RESULTS = 15
 const MOST_TURNS = 20
 /** Longer lines, in bytes, are not worth unpacking. */
 const LONGEST = 32 << 10
@@ -53,7 +53,7 @@ export function shownNames(
         left--
         const text = resultText(archivedLine(readers, dataHome, place)).replace(FOUND_LINE, "$1 ")
         for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
-        for (const path of [...pathsIn(text), ...namedFilesIn(text)].map(inProject))
+        for (const path of [...pathsIn(text), ...quotedFilesIn(text)].map(inProject))
           if (isPlainPath(path)) add(paths, path, place.message)
       }
       if (left <= 0) break

@@ -129,7 +129,7 @@ export function pathsIn(text: string): string[] {
 const FILE_NAME = /(["'`])([\w-][\w.-]{0,60}\.[A-Za-z][A-Za-z0-9]{0,9})\1/g
 
 /** Names of files that stand in quotation marks without their folder. */
-export function namedFilesIn(text: string): string[] {
+export function quotedFilesIn(text: string): string[] {
   const found = new Set<string>()
   for (const [, , name] of text.slice(0, LOOKED_AT).matchAll(FILE_NAME)) {
     if (asPath(name!, false) === name) found.add(name!)

@@ -43,9 +43,6 @@ export const DISGUISES: Readonly<Record<string, (order: string) => string>> = {
   "links and pictures": (text) =>
     `![${text}](https://example.com/?q=) [x](https://example.com) [y]: https://example.com <https://example.com>`,
   fences: (text) => `\`\`\`\n${text}\n\`\`\`\n~~~\n# ${text}\n- ${text}\n> ${text}`,
-  "one long name": (text) => text.replaceAll(/\W+/g, "_"),
-  "a file's name": (text) =>
-    `docs/${text.replaceAll(/\W+/g, "-")}.md and "${text.replaceAll(/\W+/g, "_")}.md"`,
   "handles of ours": (text) => `ctx:ab12cd "${text}" (ctx:ab12cd) c\u200btx:ab12cd CTX：ab12cd`,
 }
 

@@ -273,15 +273,19 @@ export interface ShownPlace extends LinePlace {
   readonly message: number
 }
 
-/** What a turn itself read of files and found by searching them, latest first, in lines of less than `longest` bytes. */
+/**
+ * What a turn itself read of files and found by searching them, latest first; of so many results those in lines of less
+ * than `longest` bytes.
+ */
 export const shownIn = (db: Database, turn: number, longest: number, most: number): ShownPlace[] =>
   db
     .query<ShownPlace, [number]>(
       `SELECT m.id AS message, m.offset, m.length, t.copy
-     FROM tool_calls c JOIN messages m ON m.id = c.result JOIN transcripts t ON t.id = m.transcript
-     WHERE c.turn = ?1 AND ${isTool("c.name", "read", "search")} AND c.sidechain = 0
-       AND c.is_error = 0 AND c.origin = 'tool' AND m.length < ${longest}
-     ORDER BY m.id DESC LIMIT ${most}`,
+     FROM (SELECT result FROM tool_calls
+       WHERE turn = ?1 AND ${isTool("name", "read", "search")} AND sidechain = 0 AND is_error = 0 AND origin = 'tool'
+       ORDER BY result DESC LIMIT ${most}) c
+     JOIN messages m ON m.id = c.result JOIN transcripts t ON t.id = m.transcript
+     WHERE m.length < ${longest} ORDER BY m.id DESC`,
     )
     .all(turn)
 

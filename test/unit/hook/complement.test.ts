@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import type { Ran } from "../../support/binary.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
@@ -37,9 +37,9 @@ const cleared = async (machine: Machine, session: Transcript): Promise<string> =
 const FOLDER = "/srv/app"
 const FILE = `${FOLDER}/src/deep/client.ts`
 
-function worked(machine: Machine, version = "2.1.112"): Transcript {
-  const session = machine.session({ version, cwd: FOLDER })
-  const input = { file_path: FILE, old_string: "a", new_string: "b" }
+function worked(machine: Machine, version = "2.1.112", folder = FOLDER): Transcript {
+  const session = machine.session({ version, cwd: folder })
+  const input = { file_path: FILE.replace(FOLDER, folder), old_string: "a", new_string: "b" }
   session.turn(`Add retries. ${RULE}`, [{ tool: "Edit", input, output: "ok" }], `Done, see ${NAMED}.`)
   return session.flush()
 }
@@ -117,7 +117,10 @@ test("what newer hosts keep of the last answer is left out; what was done to a f
     ["2.1.329", true],
   ] as const) {
     using machine = new Inside()
-    const told = await compacted(machine, worked(machine, version))
+    const file = FILE.replace(FOLDER, machine.cwd)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, "b")
+    const told = await compacted(machine, worked(machine, version, machine.cwd))
     expect(told).toContain(`- "${RULE}"`)
     expect(told.includes(NAMED)).toBe(!isKept)
     expect(told).toContain("- `src/deep/client.ts`: edited")

@@ -53,7 +53,7 @@ test("only the latest results are looked at", () => {
   )
   archive.follow(session.flush())
   const { names } = shown(archive)
-  expect(names).toHaveLength(25)
+  expect(names).toHaveLength(15)
   expect(names.filter((name) => name.endsWith("Old"))).toEqual([])
 })
 
