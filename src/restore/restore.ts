@@ -41,8 +41,7 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus, upTo } = options
-  const { host } = options
+  const { related: most, about, focus, upTo, host } = options
   const dataHome = host?.dataHome
   const material = gather(db, session, { pending, related: most, about, focus, upTo, dataHome })
   const { facts, related, version, todos } = material

@@ -31,13 +31,9 @@ export function stepsOf(db: Database, turns: readonly TurnLine[], dataHome: stri
     .sort((a, b) => b.length - a.length)
     .slice(0, LEAST_TURNS - turns.length + SPARE)
     .sort((a, b) => b.id - a.id)
-  const readers = new CopyReaders()
-  try {
-    return chosen.flatMap((place) => {
-      const text = answerText(archivedLine(readers, dataHome, place))
-      return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
-    })
-  } finally {
-    readers.close()
-  }
+  using readers = new CopyReaders()
+  return chosen.flatMap((place) => {
+    const text = answerText(archivedLine(readers, dataHome, place))
+    return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
+  })
 }

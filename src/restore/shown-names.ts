@@ -45,29 +45,24 @@ export function shownNames(
   if (dataHome === undefined) return { names: [], paths: [] }
   const names = new Map<string, FactRow>()
   const paths = new Map<string, FactRow>()
-  const readers = new CopyReaders()
+  using readers = new CopyReaders()
   let left = MOST_RESULTS
-  try {
-    for (const turn of latestTurnIds(db, scope, MOST_TURNS)) {
-      for (const place of shownIn(db, turn, LONGEST, left)) {
-        left--
-        const text = resultText(archivedLine(readers, dataHome, place)).replace(FOUND_LINE, "$1 ")
-        for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
-        for (const path of [...pathsIn(text), ...quotedFilesIn(text)].map(inProject))
-          if (isPlainPath(path)) add(paths, path, place.message)
-      }
-      if (left <= 0) break
+  for (const turn of latestTurnIds(db, scope, MOST_TURNS)) {
+    for (const place of shownIn(db, turn, LONGEST, left)) {
+      left--
+      const text = resultText(archivedLine(readers, dataHome, place)).replace(FOUND_LINE, "$1 ")
+      for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
+      for (const path of [...pathsIn(text), ...quotedFilesIn(text)].map(inProject))
+        if (isPlainPath(path)) add(paths, path, place.message)
     }
-  } finally {
-    readers.close()
+    if (left <= 0) break
   }
   return { names: [...names.values()], paths: [...paths.values()] }
 }
 
 /** @param message not later than those before */
 function add(found: Map<string, FactRow>, text: string, message: number): void {
-  const known = found.get(text)
-  const { times = 0, latest = message } = known ?? {}
+  const { times, latest } = found.get(text) ?? { times: 0, latest: message }
   found.set(text, { text, form: text, times: times + 1, latest })
 }
 
