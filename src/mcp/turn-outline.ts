@@ -1,6 +1,6 @@
 /** What happened in a long turn, a line for each thing that was said or failed. Pure. */
-import { count } from "../util/text.ts"
-import { lengthOf, plain, strange } from "./quoting.ts"
+import { count, lengthOf } from "../util/text.ts"
+import { plain, strange } from "./quoting.ts"
 import type { ToldLine } from "./told-turn.ts"
 
 /** UTF-16 units of what was said. */

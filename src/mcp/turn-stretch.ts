@@ -1,5 +1,5 @@
 /** Which lines of a long turn fit into what is shown at once. Pure. */
-import { lengthOf } from "./quoting.ts"
+import { lengthOf } from "../util/text.ts"
 import type { ToldLine } from "./told-turn.ts"
 
 /** Lines from `from` up to but not including `to`. */
