@@ -8,7 +8,6 @@ import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
 import { ROLES } from "../../search/parse-query.ts"
-import type { Ranked } from "../../search/rank.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -160,7 +159,7 @@ async function withCold(
   db: Database,
   request: Omit<ColdRequest, "found" | "onProgress">,
   indexed: Answer,
-  ranked: readonly Ranked[],
+  ranked: readonly { readonly turn: number }[],
 ): Promise<Answer> {
   const { searchVault } = await import("../../search/cold-search.ts")
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
