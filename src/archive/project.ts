@@ -24,6 +24,10 @@ export function projectOf(cwd: string): string {
 export const folderOf = (project: string): string =>
   basename(project) === ".git" ? dirname(project) : project
 
+/** The last part of that folder's path, which may be a Windows path; undefined: it has none. */
+export const shortNameOf = (project: string): string | undefined =>
+  folderOf(project).split(/[/\\]/).findLast(Boolean)
+
 /** Most bytes of a file of git's that is read. */
 const LARGEST = 64 << 10
 

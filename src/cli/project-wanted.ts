@@ -36,8 +36,8 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
 /**
  * The project under the name that the archive uses.
  *
- * @param wanted as \`projectWanted\` says
- * @throws CtxError exit 3 if \`--project\` names neither a folder nor anything that is archived
+ * @param wanted as `projectWanted` says
+ * @throws CtxError exit 3 if `--project` names neither a folder nor anything that is archived
  */
 export function knownProject(
   db: Database,

@@ -1,6 +1,6 @@
 /** Renders sessions and their turns as tables. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { folderOf } from "../archive/project.ts"
+import { shortNameOf } from "../archive/project.ts"
 import type { Lineage } from "../archive/queries/lineage.ts"
 import type { CountedSession, Session } from "../archive/queries/sessions.ts"
 import type { SessionUse } from "../archive/queries/token-use.ts"
@@ -35,12 +35,6 @@ const titleOf = ({ title, firstPrompt }: Session): string => title ?? firstPromp
 
 /** Maximum columns of a project's name. */
 const PROJECT = 16
-
-/** The last part of the folder's path, which may be a Windows path. */
-const projectName = ({ project }: Session): string =>
-  folderOf(project ?? "")
-    .split(/[/\\]/)
-    .findLast(Boolean) ?? ""
 
 /** Of all four kinds. */
 const allTokens = ({ tokens: { input, output, cacheCreation, cacheRead } }: SessionUse): number =>
@@ -85,7 +79,7 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
     rows.map((row, n) => [
       safe(names[n]!),
       ago(row.ended, screen.now),
-      ...(isMixed ? [fit(projectName(row), PROJECT)] : []),
+      ...(isMixed ? [fit(shortNameOf(row.project ?? "") ?? "", PROJECT)] : []),
       String(row.turns),
       formatTokens(allTokens(row)),
       ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),

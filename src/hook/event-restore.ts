@@ -1,11 +1,16 @@
-/** What a session is given back at an event: a restore, with what its notes say about the compaction. */
+/**
+ * What a session is given at an event: a restore, with what its notes say about the compaction, and the instructions
+ * before one.
+ */
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
 import type { FoundCompaction } from "../archive/queries/boundaries.ts"
 import type { Settings } from "../config/load.ts"
-import { afterClear, type GivenAfterClear } from "../restore/after-clear.ts"
+import { afterClear } from "../restore/after-clear.ts"
+import { gather } from "../restore/gather.ts"
+import { renderInstructions } from "../restore/instructions.ts"
 import type { RestoreSource } from "../restore/render.ts"
-import { restoreOf } from "../restore/restore.ts"
+import { type Restore, restoreOf } from "../restore/restore.ts"
 import { lastTurnBefore, summaryAtStart, summaryBehind } from "./missed-compactions.ts"
 import { compactionUnanswered, type SessionState } from "./state.ts"
 import { waitingPrompt } from "./waiting-prompt.ts"
@@ -26,7 +31,7 @@ export function restored(
   source: RestoreSource,
   from: string,
   missed?: FoundCompaction,
-): GivenAfterClear {
+): Restore {
   const { paths, resolved } = settings
   const isPrompt = event.name === "user-prompt-submit"
   const options = {
@@ -46,6 +51,14 @@ export function restored(
   }
   // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
   return restoreOf(db, from, { ...options, ...compaction }, isPrompt ? undefined : waitingPrompt(state))
+}
+
+/** What the host is told to keep in the summary. */
+export function instructionsFor(db: Database, { event, settings, state }: Call): string {
+  const material = gather(db, event.session, { focus: state.focus })
+  // At `/compact`, the host shows them.
+  const isShown = event.trigger === "manual"
+  return renderInstructions(material, settings.resolved.config["instructions.budget"], isShown)
 }
 
 /** The host's summary, as a hook received it or as the host has written it down; empty if neither. */

@@ -6,11 +6,9 @@ import { additionalContext } from "../agents/claude-code/host-hooks.ts"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
-import { gather } from "../restore/gather.ts"
-import { renderInstructions } from "../restore/instructions.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
-import { restored } from "./event-restore.ts"
+import { instructionsFor, restored } from "./event-restore.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
 import { answeredAt } from "./state.ts"
 
@@ -21,16 +19,8 @@ export function readOnlyReply(request: ReplyRequest): Reply {
 }
 
 function answer(db: Database, request: ReplyRequest): Reply {
-  const { event, state, settings, now } = request
-  const { config } = settings.resolved
-  if (event.name === "pre-compact") {
-    const material = gather(db, event.session, { focus: state.focus })
-    const isShown = event.trigger === "manual"
-    return {
-      text: renderInstructions(material, config["instructions.budget"], isShown),
-      state,
-    }
-  }
+  const { event, state, now } = request
+  if (event.name === "pre-compact") return { text: instructionsFor(db, request), state }
   // Only lines that are not indexed yet would show whether this prompt follows a compaction.
   if (event.name === "user-prompt-submit") return { text: "", state }
   if (event.source === "compact") {

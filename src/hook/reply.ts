@@ -12,8 +12,6 @@ import { addClear, isAfterClear } from "../archive/queries/lineage.ts"
 import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
 import type { Settings } from "../config/load.ts"
-import { gather } from "../restore/gather.ts"
-import { renderInstructions } from "../restore/instructions.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
@@ -24,7 +22,7 @@ import { knownOf } from "../vault/known-values.ts"
 import type { AskedForEarlier } from "./asks-for-earlier.ts"
 import { claimAnswer, rememberGiven } from "./claim-answer.ts"
 import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
-import { restored } from "./event-restore.ts"
+import { instructionsFor, restored } from "./event-restore.ts"
 import { Indexer } from "./indexer.ts"
 import { missedCompaction } from "./missed-compactions.ts"
 import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
@@ -103,16 +101,8 @@ function needsIndexing({ event, settings, taken, now }: ReplyRequest): boolean {
 }
 
 function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
-  const { event, state, settings } = request
-  const { config } = settings.resolved
-  if (event.name === "pre-compact") {
-    const material = gather(db, event.session, { focus: state.focus })
-    const isShown = event.trigger === "manual"
-    return {
-      text: renderInstructions(material, config["instructions.budget"], isShown),
-      state,
-    }
-  }
+  const { event, state } = request
+  if (event.name === "pre-compact") return { text: instructionsFor(db, request), state }
   const isPrompt = event.name === "user-prompt-submit"
   if (isPrompt && !compactionUnanswered(state)) {
     const { delivery: _lost, ...rest } = state

@@ -2,12 +2,13 @@
  * Which of the host's files mention us, and what each contains: hooks and status line in its settings, and the MCP
  * server in a separate file.
  */
-import { existsSync, realpathSync } from "node:fs"
+import { realpathSync } from "node:fs"
 import { basename, join } from "node:path"
 import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
 import { PROJECT_SERVERS, SERVER_NAME } from "../agents/claude-code/our-server.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import type { Paths } from "../config/load.ts"
+import { hostStateFile } from "../restore/host-state.ts"
 import { tryTo } from "../util/files.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"
@@ -73,11 +74,7 @@ export function settingsFiles(
 /** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */
 export function serverPath(scope: SettingsScope, places: HostFolders): string | undefined {
   if (scope === "local") return undefined
-  if (scope === "project") return join(places.cwd, PROJECT_SERVERS)
-  // A host that has kept its state here since its first versions still does.
-  const legacy = join(places.claudeDir, ".config.json")
-  if (existsSync(legacy)) return legacy
-  return places.hostConfig
+  return scope === "project" ? join(places.cwd, PROJECT_SERVERS) : hostStateFile(places)
 }
 
 /** The user's folder is private; a project's gets the usual mode. */

@@ -4,7 +4,6 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-
 import { isOurBinary } from "../agents/claude-code/our-server.ts"
 import { SHELL_WORD } from "../transcript/shell-script.ts"
 import { singleQuoted } from "../util/shell-quote.ts"

@@ -1,6 +1,6 @@
 /** Search results as text: the best hits with their passages, a line for each other one. Pure. */
 import { isNotesSession } from "../archive/notes-session.ts"
-import { folderOf } from "../archive/project.ts"
+import { shortNameOf } from "../archive/project.ts"
 import { name } from "../restore/quote.ts"
 import type { Hit } from "../search/hit.ts"
 import type { WholeHit } from "./hit-passages.ts"
@@ -85,14 +85,8 @@ const speakerOf = ({ session, role, tool }: Hit): string =>
 const quotingOf = ({ session, role, tool }: Hit): Quoting =>
   isNotesSession(session) || (tool === null && (role === "human" || role === "assistant")) ? plain : strange
 
-/** The last part of a project's path, which may be a Windows path. */
 export const projectName = (project: string | null): string =>
-  name(
-    folderOf(project ?? "")
-      .split(/[/\\]/)
-      .findLast(Boolean) ?? "unknown",
-    40,
-  )
+  name(shortNameOf(project ?? "") ?? "unknown", 40)
 
 /** As much of the host's name of a session as tells it from others. */
 const sessionName = (session: string): string =>

@@ -11,7 +11,7 @@ import { searchable } from "../transcript/searchable.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
 
-export interface Passage {
+interface Passage {
   /** human, assistant, tool or host. */
   readonly role: string
   readonly text: string

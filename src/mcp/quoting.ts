@@ -34,7 +34,3 @@ export const minute = (time: string | null): string =>
   time !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)
     ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z`
     : "unknown"
-
-/** UTF-16 units that lines take when they are joined. */
-export const lengthOf = (lines: readonly string[]): number =>
-  lines.reduce((sum, { length }) => sum + length + 1, 0)

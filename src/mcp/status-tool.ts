@@ -1,7 +1,7 @@
 /** `status`: what the archive holds, and whether it is up to date. */
 import { readStatus } from "../archive/archive-status.ts"
 import { readIfPossible } from "../archive/open-for-reading.ts"
-import { listSessions } from "../archive/queries/sessions.ts"
+import { listSessions, type Session } from "../archive/queries/sessions.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { name } from "../restore/quote.ts"
 import { bytes, count } from "../util/text.ts"
@@ -11,6 +11,7 @@ import { projectIn } from "./what-is-meant.ts"
 
 const LATEST = 5
 const TITLE = 80
+const NOTHING = { sessions: 0, turns: 0, messages: 0, projects: 0 }
 
 export const statusTool: ServerTool = {
   name: "status",
@@ -25,38 +26,23 @@ export const statusTool: ServerTool = {
     if (database.lost) askForRebuild(dataHome)
     const project = projectIn(world)
     // Whatever is wrong with the views is told as a problem.
-    const sessions =
+    const latest =
       readIfPossible(dataHome, (db) => listSessions(db, { project, spoken: true, limit: LATEST })) ?? []
-    const latest = sessions.map(({ id, ended, turns, title, firstPrompt }) => ({
-      session: name(id, 80),
-      ended: minute(ended),
-      turns,
-      title: plain(title ?? firstPrompt ?? "", TITLE),
-    }))
     const problems = [vault.problem, database.problem].filter((one) => one !== null)
-    const problem = problems.length === 0 ? null : plain(problems.join("; "), 400)
-    const figures = {
-      sessions: totals?.sessions ?? 0,
-      turns: totals?.turns ?? 0,
-      messages: totals?.messages ?? 0,
-      projects: totals?.projects ?? 0,
-      vaultBytes: vault.bytes,
-      transcriptsBehind: (behind?.vault.transcripts ?? 0) + (behind?.views.transcripts ?? 0),
-    }
+    const late = (behind?.vault.transcripts ?? 0) + (behind?.views.transcripts ?? 0)
+    const { sessions, turns, messages, projects } = totals ?? NOTHING
     return {
       text: [
-        `${count(figures.sessions, "session")}, ${count(figures.turns, "turn")}, ` +
-          `${count(figures.messages, "message")} of ${count(figures.projects, "project")}; vault ${bytes(vault.bytes)}.`,
-        ...(problem === null ? [] : [`Problem: ${problem}`]),
-        ...(figures.transcriptsBehind === 0
-          ? []
-          : [`${count(figures.transcriptsBehind, "transcript")} not wholly archived and indexed yet.`]),
+        `${count(sessions, "session")}, ${count(turns, "turn")}, ` +
+          `${count(messages, "message")} of ${count(projects, "project")}; vault ${bytes(vault.bytes)}.`,
+        ...(problems.length === 0 ? [] : [`Problem: ${plain(problems.join("; "), 400)}`]),
+        ...(late === 0 ? [] : [`${count(late, "transcript")} not wholly archived and indexed yet.`]),
         ...(latest.length === 0 ? [] : [`Latest sessions of this project. ${DATA}`]),
-        ...latest.map(
-          ({ session, ended, turns, title }) =>
-            `${session} ${ended} ${count(turns, "turn")} ${JSON.stringify(title)}`,
-        ),
+        ...latest.map(lineOf),
       ].join("\n"),
     }
   },
 }
+
+const lineOf = ({ id, ended, turns, title, firstPrompt }: Session): string =>
+  `${name(id, 80)} ${minute(ended)} ${count(turns, "turn")} ${JSON.stringify(plain(title ?? firstPrompt ?? "", TITLE))}`

@@ -36,8 +36,8 @@ export const timelineTool: ServerTool = {
   run(args, world) {
     using db = openForReading(world.dataHome)
     const turn = turnMeant(db, args.text("of"), args.text("query"), world)
-    const shown = around(db, turn, args.number("around") ?? AROUND).map((one) => shownOf(one, turn.handle))
-    return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...shown.map(lineOf)].join("\n") }
+    const lines = around(db, turn, args.number("around") ?? AROUND).map((one) => lineOf(one, turn.handle))
+    return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...lines].join("\n") }
   },
 }
 
@@ -77,47 +77,16 @@ export const nothingHere = (): CtxError =>
     exit: EXIT.notFound,
   })
 
-interface Shown {
-  readonly handle: string
-  readonly seq: number
-  readonly time: string
-  readonly prompt: string
-  readonly answer: string
-  readonly tools: number
-  readonly errors: number
-  /** Files that the turn wrote or edited. */
-  readonly changed?: readonly string[]
-  /** Whether the user took the turn back and continued from an earlier one. */
-  readonly taken_back?: true
-  /** Whether this is the turn that was asked for. */
-  readonly here?: true
-}
-
-function shownOf(turn: TimelineTurn, here: string): Shown {
+/** @param here handle of the turn that was asked for */
+function lineOf(turn: TimelineTurn, here: string): string {
   const { handle, seq, tools, errors } = turn
-  const changed = turn.changed.slice(0, FILES).map((path) => strange(path, PATH))
-  return {
-    handle,
-    seq,
-    time: minute(turn.started),
-    prompt: plain(turn.prompt, PROMPT),
-    answer: plain(turn.answer, ANSWER),
-    tools,
-    errors,
-    ...(changed.length > 0 ? { changed } : {}),
-    ...(turn.takenBack ? { taken_back: true } : {}),
-    ...(handle === here ? { here: true } : {}),
-  }
-}
-
-function lineOf(turn: Shown): string {
-  const { handle, seq, time, prompt, answer, tools, errors, changed, here } = turn
+  const changed = turn.changed.slice(0, FILES).map((path) => JSON.stringify(strange(path, PATH)))
   const work = [
-    ...(turn.taken_back ? ["taken back"] : []),
+    ...(turn.takenBack ? ["taken back"] : []),
     count(tools, "tool call"),
     ...(errors > 0 ? [count(errors, "error")] : []),
-    ...(changed === undefined ? [] : [`changed ${changed.map((path) => JSON.stringify(path)).join(" ")}`]),
+    ...(changed.length > 0 ? [`changed ${changed.join(" ")}`] : []),
   ]
-  const words = `${JSON.stringify(prompt)} → ${JSON.stringify(answer)}`
-  return `${here ? ">" : " "} ${handle} ${seq}. ${time} ${words} (${work.join(", ")})`
+  const words = `${JSON.stringify(plain(turn.prompt, PROMPT))} → ${JSON.stringify(plain(turn.answer, ANSWER))}`
+  return `${handle === here ? ">" : " "} ${handle} ${seq}. ${minute(turn.started)} ${words} (${work.join(", ")})`
 }

@@ -1,6 +1,6 @@
 /** What happened in a long turn, a line for each thing that was said or failed. Pure. */
-import { count } from "../util/text.ts"
-import { lengthOf, plain, strange } from "./quoting.ts"
+import { count, lengthOf } from "../util/text.ts"
+import { plain, strange } from "./quoting.ts"
 import type { ToldLine } from "./told-turn.ts"
 
 /** UTF-16 units of what was said. */
@@ -8,8 +8,8 @@ const SAID = 90
 /** How many of the first lines are kept when there are too many. */
 const FIRST = 2
 
-const isPrompt = /^prompt/
-const isError = /^(?:result of .* \(error|error output|API error)/
+const PROMPT = /^prompt/
+const FAILURE = /^(?:result of .* \(error|error output|API error)/
 
 /** @param room UTF-16 units for all lines */
 export function outlineOf(lines: readonly ToldLine[], room: number): string[] {
@@ -19,9 +19,9 @@ export function outlineOf(lines: readonly ToldLine[], room: number): string[] {
     if (text !== title || text.startsWith(">")) continue
     const words = lines[n + 1]?.text.replace(/^> ?/, "") ?? ""
     if (isAnswer) entries.push({ text: JSON.stringify(plain(words, SAID)), calls: 0, line: n + 1 })
-    else if (isPrompt.test(title) && entries.length > 0)
+    else if (PROMPT.test(title) && entries.length > 0)
       entries.push({ text: `asked ${JSON.stringify(plain(words, SAID))}`, calls: 0, line: n + 1 })
-    else if (isError.test(title))
+    else if (FAILURE.test(title))
       entries.push({ text: `${title} ${JSON.stringify(strange(words, SAID))}`, calls: 0, line: n + 1 })
     else if (title.startsWith("result of ")) {
       const last = entries.at(-1)

@@ -1,4 +1,5 @@
 /** Which lines of a long turn fit into what is shown at once. Pure. */
+import { lengthOf } from "../util/text.ts"
 import type { ToldLine } from "./told-turn.ts"
 
 /** Lines from `from` up to but not including `to`. */
@@ -40,4 +41,4 @@ export function stretchAround(lines: readonly ToldLine[], at: number, room: numb
 }
 
 export const sizeOfLines = (lines: readonly ToldLine[], { from, to }: LineRange): number =>
-  lines.slice(from, to).reduce((sum, { text }) => sum + text.length + 1, 0)
+  lengthOf(lines.slice(from, to).map(({ text }) => text))

@@ -26,7 +26,7 @@ export interface PruneOptions extends PrunableOptions {
   readonly step: number
 }
 
-export interface PrunedBlock extends Omit<Pruning, "instead"> {
+interface PrunedBlock extends Omit<Pruning, "instead"> {
   /** Index of the message among those given. */
   readonly message: number
 }

@@ -1,4 +1,5 @@
 /** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
+import { lengthOf } from "../util/text.ts"
 import { isBare, vocabulary } from "./command-vocabulary.ts"
 import { diverse } from "./diverse-commands.ts"
 import type { Fact } from "./material.ts"
@@ -24,13 +25,11 @@ export function commandLines(commands: readonly Fact[], room: number, held: Held
   const [lines, later] = fitting([...diverse(atLength, shown)], room * (1 - ALSO_SHARE))
   const known = lines.join("\n")
   const isKnown = (words: string): boolean => known.includes(words) || held(words)
-  const [also, told] = alsoLines(commands, room - sizeOf(lines), isKnown)
+  const [also, told] = alsoLines(commands, room - lengthOf(lines), isKnown)
   const untold = later.filter((fact) => !told.has(shown(fact)))
-  const [more] = fitting(untold, room - sizeOf(lines) - sizeOf(also))
+  const [more] = fitting(untold, room - lengthOf(lines) - lengthOf(also))
   return [...lines, ...more, ...also]
 }
-
-const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length + 1, 0)
 
 const lineOf = (fact: Fact): string =>
   `- ${code(shown(fact), COMMAND_SHOWN)}${often(fact.times)}${ended(fact.exit)}`

@@ -26,7 +26,7 @@ const TITLED = "\n## ".length
 const MOST = 200
 
 /** Whether the new context already contains something. */
-export interface HeldFacts {
+interface HeldFacts {
   readonly text: Held
   readonly path: Held
   readonly name: Held

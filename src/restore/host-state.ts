@@ -9,17 +9,20 @@ import { readSmall } from "./read-part.ts"
 /** Maximum bytes of the file, which contains every project of the user. */
 const STATE_BYTES = 4 << 20
 
-export interface HostState {
+interface HostState {
   readonly fields: JsonObject
   readonly ofFolder: (folder: string) => JsonObject
 }
 
-export function hostState({
-  hostConfig,
-  claudeDir,
-}: Pick<HostPlaces, "hostConfig" | "claudeDir">): HostState {
+type StatePlaces = Pick<HostPlaces, "hostConfig" | "claudeDir">
+
+export function hostStateFile({ hostConfig, claudeDir }: StatePlaces): string {
   // A host that has kept its state here since its first versions still does.
   const legacy = join(claudeDir, ".config.json")
-  const fields = objectOf(parseJson(readSmall(existsSync(legacy) ? legacy : hostConfig, STATE_BYTES) ?? ""))
+  return existsSync(legacy) ? legacy : hostConfig
+}
+
+export function hostState(places: StatePlaces): HostState {
+  const fields = objectOf(parseJson(readSmall(hostStateFile(places), STATE_BYTES) ?? ""))
   return { fields, ofFolder: (folder) => objectOf(objectOf(fields["projects"])[folder]) }
 }

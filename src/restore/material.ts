@@ -1,5 +1,6 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
 import type { FileChange } from "../agents/claude-code/file-change.ts"
+import type { KeptNotes } from "../archive/queries/sessions.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
 
 /** Added to every fact's age in messages: the very latest fact is no more likely than those just before it. */
@@ -80,9 +81,7 @@ export interface Brief {
   readonly archived: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
   /** What the model kept for the project with `remember`; undefined: nothing. */
-  readonly notes?:
-    | { readonly count: number; readonly session: string; readonly latest: readonly Quote[] }
-    | undefined
+  readonly notes?: KeptNotes | undefined
   /** Newest first. */
   readonly turns: readonly TurnLine[]
   /** From other sessions, best first. More than are wanted, since some may say nothing new. */

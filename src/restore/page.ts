@@ -1,8 +1,13 @@
 /** Fits lines into a budget. Pure. */
+import { lengthOf } from "../util/text.ts"
 import { containsWhole } from "./whole-words.ts"
 
 /** How many lines may be too long before a section ends. */
 const MOST_REFUSED = 12
+
+/** Characters that a section takes. */
+export const roomOf = (title: string, lines: readonly string[]): number =>
+  `\n## ${title}`.length + lengthOf(lines)
 
 /** Sections are added with all their lines that fit; a section without lines is left out. */
 export class Page {

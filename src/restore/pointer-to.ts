@@ -3,22 +3,19 @@ import type { Database } from "../archive/database.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
 import type { HostPlaces } from "./host-settings.ts"
-import type { RelatedLine } from "./material.ts"
 import { type PointerOptions, renderPointer } from "./pointer.ts"
+import type { Restore } from "./restore.ts"
 
-export interface Pointing {
-  /** `""` when the session has no turns. */
-  readonly text: string
-  readonly related: readonly RelatedLine[]
-}
-
-/** @param host whose files tell whether it has our server */
+/**
+ * @param host whose files tell whether it has our server
+ * @returns with a text of `""` when the session has no turns
+ */
 export function pointerTo(
   db: Database,
   session: string,
   host: HostPlaces,
   options: Pick<PointerOptions, "related" | "source">,
-): Pointing {
+): Restore {
   const brief = gatherBrief(db, session, { related: options.related })
   const opening = findOpening({ ...host, cwd: host.cwd ?? brief.cwd })
   return { text: renderPointer(brief, { ...options, opening }), related: brief.related }

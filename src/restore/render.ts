@@ -4,21 +4,21 @@ import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
+import { FILES_TITLE, fileLines } from "./file-lines.ts"
 import { BY_NAME, hintToOpen, type Opening } from "./how-to-open.ts"
 import {
   type CommandOutcome,
   type Fact,
   type Facts,
   FILES_SHOWN,
-  type FileInFlight,
   LEAST_TURNS,
   type Material,
   type Quote,
   type RelatedLine,
 } from "./material.ts"
-import { Page } from "./page.ts"
+import { Page, roomOf } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
-import { blockQuote, code, commandIn, errorIn, name, quoteInert, quoteSpoken, time, word } from "./quote.ts"
+import { blockQuote, commandIn, errorIn, name, quoteSpoken, time, word } from "./quote.ts"
 import { type Held, heldIn, nameHeldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
@@ -64,10 +64,7 @@ const COMMAND_SHORT = 80
 const COMMAND_KNOWN = 60
 /** Characters that a section may take even with a small budget. */
 const SECTION = 200
-const FILES = "Files in flight"
 const FILES_SHARE = 0.12
-/** Characters of a file's last change, the most that leave room for all files. */
-const CHANGE_SHOWN = [60, 40, 25] as const
 const COMMANDS = "Commands"
 const TURNS = "Turns"
 /** Suffix of what the model said during a turn, and how many characters of it are shown. */
@@ -134,12 +131,12 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   )
   page.section(NOTES_TITLE, quotes(material.notes?.latest ?? [], 240), share(0.08))
   page.section(
-    FILES,
+    FILES_TITLE,
     fileLines(
       material.files
         .slice(0, FILES_SHOWN)
+        // Of a file that the host shows again, what was done to it is still new.
         .filter(({ path }) => !held(lastTwo(path)))
-        // For a file that the model is shown anyway, what was done to it is still new.
         .map((file) => ({ ...file, path: inProject(file.path) })),
       share(FILES_SHARE),
     ),
@@ -190,24 +187,6 @@ function pendingPrompt(page: Page, material: Material, { source, budget }: Rende
   if (quote.length > "> ".length) page.section(PENDING_TITLE, [quote])
 }
 
-/** The files, with as much of their last changes as there is room for. */
-function fileLines(files: readonly FileInFlight[], room: number): string[] {
-  const lines = (shown: number): string[] =>
-    files.map(
-      (file) => `- ${code(file.path, 200)}: ${changeOf(file, shown)} (${HANDLE_PREFIX}${file.handle})`,
-    )
-  const shown = CHANGE_SHOWN.find((most) => roomOf(FILES, lines(most)) <= room)
-  return lines(shown ?? CHANGE_SHOWN.at(-1)!)
-}
-
-function changeOf({ op, change }: FileInFlight, shown: number): string {
-  if (change === undefined) return op === "write" ? "written" : "edited"
-  if ("written" in change) return `written, ${count(change.written, "line")}`
-  return "added" in change
-    ? `added ${quoteInert(change.added, shown)}`
-    : `removed ${quoteInert(change.removed, shown)}`
-}
-
 /** Both lines, shortened if they do not fit: a long failure must not displace what worked since. */
 function commands({ failing, good }: Material, held: Held, room: number): string[] {
   const linesOf = (command: number, error: number): string[] => {
@@ -248,9 +227,6 @@ function commandLine(
   const output = error === "" ? "" : ` → ${errorIn(error, most)}`
   return `${commandIn(command, shown)}${output} (${HANDLE_PREFIX}${handle}${exit})`
 }
-
-const roomOf = (title: string, lines: readonly string[]): number =>
-  lines.reduce((sum, line) => sum + line.length + 1, `\n## ${title}`.length)
 
 /**
  * As many of the newest turns as fit, in order: long lines if all fit, otherwise short lines of more turns. A line that

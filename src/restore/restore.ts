@@ -16,8 +16,8 @@ import { stepsOf } from "./said-during-turns.ts"
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
   readonly text: string
-  /** The facts that its lists were chosen from. */
-  readonly facts: Facts
+  /** The facts that its lists were chosen from. A pointer has none. */
+  readonly facts?: Facts
   readonly related: readonly RelatedLine[]
 }
 

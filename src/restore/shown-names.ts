@@ -63,8 +63,7 @@ export function shownNames(
 
 /** @param message not later than those before */
 function add(found: Map<string, FactRow>, text: string, message: number): void {
-  const known = found.get(text)
-  const { times = 0, latest = message } = known ?? {}
+  const { times, latest } = found.get(text) ?? { times: 0, latest: message }
   found.set(text, { text, form: text, times: times + 1, latest })
 }
 

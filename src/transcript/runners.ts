@@ -3,7 +3,7 @@
  * one of them may also print when all is well has no place here. Pure.
  */
 
-export interface Runner {
+interface Runner {
   /** Its command line, without what runs it and without its folder. */
   readonly run: RegExp
   /** Lines that nothing else prints, so they count also in the output of what runs it: `npm test`, `make`. */

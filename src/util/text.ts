@@ -32,3 +32,7 @@ export function bytes(n: number): string {
 /** `1 turn`, `2 turns`. */
 export const count = (n: number, noun: string, plural = `${noun}s`): string =>
   `${n} ${n === 1 ? noun : plural}`
+
+/** UTF-16 units that lines take when they are joined, the last one's line break included. */
+export const lengthOf = (lines: readonly string[]): number =>
+  lines.reduce((sum, { length }) => sum + length + 1, 0)

@@ -77,14 +77,3 @@ test("every restore and pointer names the path, and the tool once our server is 
   expect(await run(["uninstall"], options)).toMatchObject({ code: 0, stderr: "" })
   for (const text of await given(machine)) expect(text).toContain(`\`${binary()} show ctx:<handle>\` opens `)
 })
-
-test("notes come back at startup, after a compaction and after /clear", async () => {
-  using machine = new Machine()
-  {
-    await using peer = await Peer.connect(machine.cwd, machine.env)
-    await peer.call("remember", { text: "The tests need TZ=UTC." })
-  }
-  for (const text of await given(machine)) {
-    expect(text).toMatch(/\n## Notes kept with `remember`\n- "The tests need TZ=UTC\." \(ctx:\w+\)\n/)
-  }
-})

@@ -8,7 +8,7 @@ export const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/ctxbrid
 export const IMPATIENT = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
 
 /** `modules`: the `node_modules` that holds the package and what it needs. */
-export type FromNpm = { readonly modules: string } | { readonly missing: string }
+type FromNpm = { readonly modules: string } | { readonly missing: string }
 
 let queue: Promise<unknown> = Promise.resolve()
 

@@ -50,7 +50,7 @@ export class Peer {
   }
 }
 
-export interface ToldHit {
+interface ToldHit {
   readonly handle: string
   /** Where in its turn the match is. */
   readonly line: number | undefined

@@ -269,7 +269,7 @@ export const filesOpenedIn = (db: Database, turn: number, most: number): string[
     .map(({ path }) => path)
 
 /** A message with what a file or a search showed. */
-export interface ShownPlace extends LinePlace {
+interface ShownPlace extends LinePlace {
   readonly message: number
 }
 

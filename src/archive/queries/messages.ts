@@ -128,7 +128,7 @@ export const lastKinds = (db: Database, handle: string, most: number): string[] 
     .all(handle)
     .map(({ kind }) => kind)
 
-export interface AnswerPlace extends LinePlace {
+interface AnswerPlace extends LinePlace {
   readonly id: number
   /** Of its turn, without the prefix. */
   readonly handle: string

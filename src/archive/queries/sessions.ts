@@ -150,7 +150,7 @@ export function keptNotes(db: Database, session: string, most: number): KeptNote
   return { ...found, latest }
 }
 
-interface KeptNotes {
+export interface KeptNotes {
   readonly count: number
   /** The session that holds them. */
   readonly session: string

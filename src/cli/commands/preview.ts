@@ -8,11 +8,10 @@ import { waitingPrompt } from "../../hook/waiting-prompt.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { afterClear } from "../../restore/after-clear.ts"
 import { explain, type Section } from "../../restore/explain.ts"
-import type { Facts, RelatedLine } from "../../restore/material.ts"
 import { visible } from "../../restore/neutral.ts"
 import { pointerTo } from "../../restore/pointer-to.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
-import { restoreOf } from "../../restore/restore.ts"
+import { type Restore, restoreOf } from "../../restore/restore.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { oneOf, stringArg } from "../args.ts"
@@ -24,12 +23,6 @@ type Source = (typeof SOURCES)[number]
 
 /** Maximum number of facts whose use is shown to people. */
 const MOST_FACTS = 5
-
-interface Preview {
-  readonly text: string
-  readonly facts: Facts | undefined
-  readonly related: readonly RelatedLine[]
-}
 
 export default {
   meta: { name: "preview", description: "Show what the model would be given now, and why" },
@@ -60,14 +53,14 @@ export default {
   },
 } satisfies Command
 
-function preview(db: Database, env: Environment, source: Source, session: string): Preview {
+function preview(db: Database, env: Environment, source: Source, session: string): Restore {
   const { config } = env
-  const nothing = { text: "", facts: undefined, related: [] }
+  const nothing = { text: "", related: [] }
   const related = config["restore.related"]
   if (!config["restore.enabled"]) return nothing
   if (source === "startup") {
     if (!config["restore.startup"]) return nothing
-    return { ...nothing, ...pointerTo(db, session, { ...env, cwd: undefined }, { related }) }
+    return pointerTo(db, session, { ...env, cwd: undefined }, { related })
   }
   const compacted = source === "compact"
   const state = compacted ? readState(env.dataHome, session) : {}

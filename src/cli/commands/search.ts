@@ -77,15 +77,7 @@ export default {
     })
     const indexed = { hits, more, ...(corrections && { corrections }) }
     const found: Answer =
-      args["cold"] === true
-        ? await withCold(
-            context,
-            db,
-            request,
-            indexed,
-            ranked.map(({ turn }) => turn),
-          )
-        : indexed
+      args["cold"] === true ? await withCold(context, db, request, indexed, ranked) : indexed
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
     const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
     if (found.hits.length === 0) {
@@ -167,11 +159,12 @@ async function withCold(
   db: Database,
   request: Omit<ColdRequest, "found" | "onProgress">,
   indexed: Answer,
-  turns: readonly number[],
+  ranked: readonly { readonly turn: number }[],
 ): Promise<Answer> {
   const { searchVault } = await import("../../search/cold-search.ts")
   const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
-  const cold = searchVault(db, env.dataHome, { ...request, found: new Set(turns), onProgress })
+  const found = new Set(ranked.map(({ turn }) => turn))
+  const cold = searchVault(db, env.dataHome, { ...request, found, onProgress })
   return {
     ...indexed,
     hits: [...indexed.hits, ...cold.hits],

@@ -4,6 +4,12 @@ import { join } from "node:path"
 import { Inside, run } from "../../support/inside.ts"
 import type { Machine } from "../../support/machine.ts"
 
+async function foundIn(machine: Machine, ...words: string[]): Promise<Record<string, unknown>[]> {
+  const { code, stdout, stderr } = await run([...words, "--json"], machine)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  return JSON.parse(stdout).found
+}
+
 /** Of a command that was run 400 times, `how` counted the 300 runs that it had looked at. */
 test("all runs in the project count, and none of another's", async () => {
   using machine = new Inside()
@@ -22,11 +28,7 @@ test("all runs in the project count, and none of another's", async () => {
   const other = machine.session({ cwd: join(machine.root, "other") }).turn("test", [bash("npm test", true)])
   const paths = [session, other].map((one) => one.flush().path)
   expect(await run(["import", ...paths], machine)).toMatchObject({ code: 0, stderr: "" })
-  const how = async (...args: readonly string[]): Promise<unknown> => {
-    const { code, stdout, stderr } = await run(["how", "npm", "test", "--json", ...args], machine)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    return JSON.parse(stdout).found
-  }
+  const how = (...words: string[]) => foundIn(machine, "how", "npm", "test", ...words)
   expect(await how()).toMatchObject([{ command: "npm test", runs: 400, failures: 150, failed: false }])
   expect(await how("--all-projects")).toMatchObject([{ command: "npm test", runs: 401, failures: 151 }])
 })
@@ -74,11 +76,7 @@ describe("commands that begin alike", () => {
 
   afterAll(() => machine[Symbol.dispose]())
 
-  async function found(...args: string[]): Promise<Record<string, unknown>[]> {
-    const { code, stdout, stderr } = await run([...args, "--json"], machine)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    return JSON.parse(stdout).found
-  }
+  const found = (...words: string[]) => foundIn(machine, ...words)
 
   test.each([
     ["walrusscript", LONG, "first()", { runs: 2, failures: 1, failed: false }],
@@ -133,11 +131,7 @@ describe("commands that differ only in their filters and redirections", () => {
 
   afterAll(() => machine[Symbol.dispose]())
 
-  async function found(...args: string[]): Promise<Record<string, unknown>[]> {
-    const { code, stdout, stderr } = await run([...args, "--json"], machine)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    return JSON.parse(stdout).found
-  }
+  const found = (...words: string[]) => foundIn(machine, ...words)
 
   test("how: runs of one command, and those that begin as asked come first", async () => {
     const all = await found("how", "go test")

@@ -7,20 +7,20 @@ import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
+const COMMAND =
+  "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
+
+/** `/clear` in a session; the host writes the command into the next one. */
+async function clear(machine: Machine, former: Transcript): Promise<{ next: Transcript; given: string }> {
+  await machine.hook("session-end", former, { reason: "clear" })
+  const next = machine.session()
+  const given = contextOf(await machine.hook("session-start", next, { source: "clear" })) ?? ""
+  next.user(COMMAND).flush()
+  return { next, given }
+}
+
 /** After a second `/clear`, with nothing said since the first, nothing was given back: the session it ended was empty. */
 describe("clears in a row", () => {
-  const COMMAND =
-    "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
-
-  /** `/clear` in a session; the host writes the command into the next one. */
-  async function clear(machine: Machine, former: Transcript): Promise<{ next: Transcript; given: string }> {
-    await machine.hook("session-end", former, { reason: "clear" })
-    const next = machine.session()
-    const given = contextOf(await machine.hook("session-start", next, { source: "clear" })) ?? ""
-    next.user(COMMAND).flush()
-    return { next, given }
-  }
-
   test("each is given the same, until something is said", async () => {
     using machine = new Inside()
     const first = machine.session().turn("Never touch the grammar file.").flush()
@@ -39,6 +39,34 @@ describe("clears in a row", () => {
     using views = machine.views()
     expect(views.query("SELECT count(*) FROM lineage WHERE kind = 'clear'").values()).toEqual([[4]])
   })
+})
+
+test("a constraint survives a compaction in the cleared session, and a second clear", async () => {
+  using machine = new Inside()
+  const rule = "Never touch the generated files."
+  const work = async (session: Transcript, prompt: string): Promise<void> => {
+    await machine.hook("stop", session.turn(prompt).flush())
+  }
+  const compact = async (session: Transcript): Promise<string> =>
+    contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+  const first = machine.session()
+  await work(first, `Add a door. ${rule}`)
+  const once = await clear(machine, first)
+  expect(once.given).toContain(rule)
+  await work(once.next, "Paint the door.")
+  const compacted = await compact(once.next)
+  expect(compacted).toContain("Paint the door.")
+  expect(compacted).toContain(`## Standing constraints of the user\n- "${rule}"`)
+  // Only the constraint: the cleared conversation itself is over.
+  expect(compacted).not.toContain("Add a door.")
+
+  await work(once.next, "Add a bell.")
+  const twice = await clear(machine, once.next)
+  expect(twice.given).toContain(rule)
+  await work(twice.next, "Always oil the hinge.")
+  expect(await compact(twice.next)).toMatch(
+    /- "Always oil the hinge\."[^\n]*\n- "Never touch the generated files\."/,
+  )
 })
 
 test("restore.clear says how much is given: a restore, where the session was left, or nothing", async () => {

@@ -35,8 +35,6 @@ beforeAll(async () => {
 
 afterAll(() => machine[Symbol.dispose]())
 
-const size = (text: string): number => text.length
-
 describe("a long turn", () => {
   test("opens at the match with the handle as search gives it, and says how it began and ended", async () => {
     const text = await call("get", { handle: `${handle}@${line}` })
@@ -44,7 +42,7 @@ describe("a long turn", () => {
     expect(text).toContain('\nAsked: "Where do the animals live?"\nresult of Bash: (continued)\n> row\n')
     expect(text).toMatch(/\nlast answer \(line \d+\):\n> In the end: all of them live in the aquarium\.\n/)
     expect(text).toMatch(/\n\nMore before: get ctx:\w+@-\d+; after: get ctx:\w+@\d+-\.$/)
-    expect(size(text)).toBeLessThanOrEqual(2400)
+    expect(text.length).toBeLessThanOrEqual(2400)
   })
 
   test("opens at other words of a query, and says when it has none of them", async () => {
@@ -60,7 +58,7 @@ describe("a long turn", () => {
     expect(text).toContain("\nprompt:\n> Where do the animals live?\n")
     expect(text).toMatch(/\n@\d+ result of Bash \(error.*\): "row"/)
     expect(text).toMatch(/\nlast answer \(line \d+\):\n> In the end/)
-    expect(size(text)).toBeLessThanOrEqual(2400)
+    expect(text.length).toBeLessThanOrEqual(2400)
   })
 
   test("is read on from any line in both directions, without a gap", async () => {
@@ -69,7 +67,7 @@ describe("a long turn", () => {
     expect(first).toContain(`after: get ${handle}@${Number(to) + 1}-.`)
     const back = await call("get", { handle: `${handle}@-${to}`, size: 1000 })
     expect(back).toContain(` to ${to} of `)
-    expect(size(first)).toBeLessThanOrEqual(1000)
+    expect(first.length).toBeLessThanOrEqual(1000)
     const end = await call("get", { handle: `${handle}@${Number(to) + 1}-`, size: 20_000 })
     expect(end).toContain(`; lines ${Number(to) + 1} to `)
   })

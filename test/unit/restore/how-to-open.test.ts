@@ -8,7 +8,7 @@ import { tempFolder } from "../../support/temp.ts"
 const OURS = { type: "stdio", command: "/opt/ctxbridge", args: ["mcp"] }
 const BINARY = { program: "ctxbridge" }
 
-/** What is found with these files, by their paths below a folder `W`; `P` is the project. */
+/** What is found with these files, by their paths below a folder that has the home and the project. */
 function opening(files: Readonly<Record<string, (project: string) => object | string>>) {
   using folder = tempFolder()
   const home = join(folder.path, "home")

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { exchange, Inside, run } from "../../support/inside.ts"
-import { callOf } from "../../support/mcp.ts"
+import { callOf, textOf } from "../../support/mcp.ts"
 
 const machine = new Inside()
 const elsewhere = join(machine.root, "walrusery")
@@ -90,9 +90,8 @@ describe("a word that nobody has written", () => {
 
   test("the server says so, too", async () => {
     const { replies } = await exchange([callOf(1, "search", { query: "chekpoint" })], machine)
-    const { isError, content } = replies[0]!.result as { isError: boolean; content: { text: string }[] }
-    expect(isError).toBe(false)
-    expect(content[0]!.text).toContain("\nNo match for “chekpoint”. Showing results for “checkpoints”.\n")
+    expect(replies[0]!.result).toMatchObject({ isError: false })
+    expect(textOf(replies[0]!)).toContain("\nNo match for “chekpoint”. Showing results for “checkpoints”.\n")
   })
 })
 
@@ -119,7 +118,7 @@ describe("filters that let nothing through are named", () => {
   test("the server names them, too", async () => {
     const asked = async (args: object): Promise<string> => {
       const { replies } = await exchange([callOf(1, "search", args)], machine)
-      return (replies[0]!.result as { content: { text: string }[] }).content[0]!.text
+      return textOf(replies[0]!)
     }
     expect(await asked({ query: "lantern", tool: "Bash" })).toMatch(/^0 hits .*\nWithout tool: 1 turn\.$/)
     expect(await asked({ query: "lantern", tool: "Bsh" })).toMatch(/Did you mean Bash\?$/)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { hiddenRuns, saysFailed } from "../../../src/transcript/failed-runs.ts"
-import { RUNNER_OUTPUTS } from "./runner-outputs.ts"
+import { RUNNER_OUTPUTS } from "../../fixtures/runner-outputs.ts"
 
 const failed = (script: string, output: string): boolean => saysFailed(hiddenRuns(script), output)
 const isHidden = (script: string): boolean => hiddenRuns(script) !== undefined
@@ -141,18 +141,10 @@ test("long outputs and scripts take no long time to tell", () => {
   expect(failed("npm test | tail", blank + wide)).toBe(false)
   expect(failed("npm test | tail", `${blank}${wide}\n${FAILED}`)).toBe(true)
   expect(isHidden(`npm test | tail ${"x ".repeat(100_000)}`)).toBe(false)
-  for (const many of ["--a ", "--a b ", "-a 1 ", "--a=b ", "X=1 ", "$aaaaaaaa", "a/", "-- ", "a=b ", "'a' "])
-    for (const first of [
-      "npm ",
-      "yarn ",
-      "uv run ",
-      "npx ",
-      "env ",
-      "timeout ",
-      "X=",
-      "mise x ",
-      "node ",
-      "docker ",
+  const starters = ["npm", "yarn", "uv run", "npx", "env", "timeout", "X=", "mise x", "node", "docker"]
+  for (const many of ["--a ", "--a b ", "-a 1 ", "--a=b ", "X=1 ", "$aaaaaaaa", "a/", "a=b ", "'a' "])
+    expect([many, starters.filter((first) => isHidden(`${first} ${many.repeat(600)}go | tail`))]).toEqual([
+      many,
+      ["yarn", "mise x"],
     ])
-      expect(isHidden(`${first}${many.repeat(600)}go | tail`)).toBeBoolean()
 })
