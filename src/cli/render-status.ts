@@ -95,7 +95,7 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ],
     ["turns", `${totals.turns}, with ${count(totals.messages, "message")}`],
     ["tool calls", `${totals.toolCalls}, of which ${totals.errors} failed`],
-    ["compactions", `${totals.compactions}; context given back ${count(totals.restores, "time")}`],
+    ["compactions", `${totals.compactions}; restored ${count(totals.restores, "time")}`],
     ["not archived", behindText(behind.vault)],
     ["not indexed", behindText(behind.views)],
   ]
