@@ -108,7 +108,7 @@ describe("options that exclude each other", () => {
 })
 
 /** People are "user" in Claude Code, and the first word that was tried failed without a hint. */
-test("--role takes the words that Claude Code has for them, and names the nearest of a wrong one", async () => {
+test("--role takes the words that Claude Code has for them", async () => {
   using machine = new Inside()
   await machine.hook("stop", machine.session().turn("the quartz lamp", [], "It glows.").flush())
   const roles = async (role: string) => {
@@ -117,9 +117,4 @@ test("--role takes the words that Claude Code has for them, and names the neares
     return (JSON.parse(ran.stdout) as { hits: { role: string }[] }).hits.map((hit) => hit.role)
   }
   expect(await roles("user")).toEqual(["human"])
-  expect(await run(["search", "quartz", "--role", "humn"], machine)).toMatchObject({
-    code: 64,
-    stdout: "",
-    stderr: "ctxbridge: --role must be one of human, assistant, tool, host\nhint: did you mean human?\n",
-  })
 })
