@@ -6,7 +6,8 @@ const HOOKS = ["session-start", "user-prompt-submit", "pre-compact", "stop", "su
 
 function main(argv: readonly string[]): Promise<void> {
   const [first, second] = argv
-  if (first === "hook") return import("../dist/hook/run.js").then((hook) => hook.runHook(second))
+  if (first === "hook" && second !== "--help" && second !== "-h")
+    return import("../dist/hook/run.js").then((hook) => hook.runHook(second))
   // The design documents omit `hook`.
   if (first !== undefined && HOOKS.includes(first))
     return import("../dist/hook/run.js").then((hook) => hook.runHook(first))

@@ -45,7 +45,12 @@ export interface ArchiveStatus {
   readonly behind: Backlog | null
   /** Index of words; null if there is nothing that can be read. */
   readonly index:
-    | (WordTotals & { /** Nothing that is archived is missing in it. */ readonly complete: boolean })
+    | (WordTotals & {
+        /** Nothing that is archived is missing in it. */
+        readonly complete: boolean
+        /** An earlier version made the views, and they are used until the background job has made them anew. */
+        readonly outdated: boolean
+      })
     | null
   /** The latest, newest first. */
   readonly sessions: readonly CountedSession[]
@@ -80,11 +85,12 @@ function readViews(dataHome: string): Views {
     try {
       const behind = backlog(db)
       const words = wordTotals(db)
-      const followed = behind.views.transcripts === 0 && !isOutdated(db)
+      const outdated = isOutdated(db)
+      const followed = behind.views.transcripts === 0 && !outdated
       return {
         totals: totals(db),
         behind,
-        index: { ...words, complete: followed && words.indexed === words.messages },
+        index: { ...words, complete: followed && words.indexed === words.messages, outdated },
         sessions: withUse(db, listSessions(db, { spoken: true, limit: LATEST })),
         problem: null,
         lost: false,

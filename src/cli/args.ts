@@ -21,11 +21,21 @@ export const stringArg = (args: Args, name: string): string | undefined => {
 /** All words that are not options. */
 export const words = (args: Args): readonly string[] => args["_rest"] as readonly string[]
 
-/** One of these words, in upper or lower case; undefined when the option was not given. */
-export function oneOf<T extends string>(args: Args, name: string, choices: readonly T[]): T | undefined {
+/**
+ * One of these words, in upper or lower case; undefined when the option was not given.
+ *
+ * @param also other words that are understood, with what they mean
+ */
+export function oneOf<T extends string>(
+  args: Args,
+  name: string,
+  choices: readonly T[],
+  also: Readonly<Record<string, T>> = {},
+): T | undefined {
   const value = stringArg(args, name)?.toLowerCase()
   if (value === undefined) return undefined
-  const found = choices.find((choice) => choice === value)
+  const found =
+    choices.find((choice) => choice === value) ?? (Object.hasOwn(also, value) ? also[value] : undefined)
   if (found !== undefined) return found
   const [near] = nearNames(value, choices, 1)
   throw usageError(`--${name} must be one of ${choices.join(", ")}`, near && `did you mean ${near}?`)

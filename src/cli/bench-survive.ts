@@ -37,7 +37,7 @@ export async function benchSurvive({ args, env, out }: Context): Promise<number>
   out.progress("transcripts", sources.length, sources.length)
   if (found.length === 0) {
     throw new CtxError("no-compactions", "no compaction after which the model went on", {
-      hint: "--data DIR looks at transcripts in a folder; ctxbridge import archives the host's",
+      hint: "--data DIR looks at transcripts in a folder; ctxbridge import archives Claude Code's",
       exit: EXIT.notFound,
     })
   }

@@ -20,6 +20,8 @@ export const OF_PROJECT_ARGS = {
   "all-projects": flag("Of every project"),
 }
 
+const NAMED = "ctxbridge sessions --all-projects names the projects"
+
 /** Returns undefined for every project. A session is looked for in all, unless a project is named as well. */
 export function projectWanted({ args, env }: Pick<Context, "args" | "env">): string | undefined {
   const path = stringArg(args, "project")
@@ -52,10 +54,12 @@ export function knownProject(
   const all = projectPaths(db)
   if (all.includes(known)) return known
   const folders = all.map(folderOf)
+  // Who types a name means that of a project, wherever it is.
+  const isName = path === basename(folder)
   const near = nearNames(basename(folder), [...new Set(folders.map(basename))])
   const meant = folders.filter((one) => near.includes(basename(one))).slice(0, 3)
   throw new CtxError("not-found", `--project ${path} is no folder, and no session of it is archived`, {
-    hint: meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : whereElse(db, folder),
+    hint: meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : isName ? NAMED : whereElse(db, folder),
     exit: EXIT.notFound,
   })
 }

@@ -20,7 +20,7 @@ const SWITCHED_OFF = {
 export function renderContext(context: ContextReport, { style, columns }: Screen): string[] {
   const { compactsAt, compacts, learnt, pressure, trend, estimated, fill } = context
   const head = report({ ...context, judgement: context, runway: context.runway ?? undefined })
-  const how = learnt ? "seen in earlier compactions" : "by the host's formula"
+  const how = learnt ? "seen in earlier compactions" : "by Claude Code's formula"
   const width = columns - 14
   const used = `${percent(pressure)} of that is used`
   const point =
@@ -34,7 +34,7 @@ export function renderContext(context: ContextReport, { style, columns }: Screen
     ...point,
     ...(trend === null ? [] : [["a turn adds", `~${formatTokens(trend)} tokens`] as const]),
     ...(estimated
-      ? [["estimated", "from the length of the text: the host has not counted since"] as const]
+      ? [["estimated", "from the length of the text: Claude Code has not counted since"] as const]
       : []),
     ["filled by", shares(fill.kinds, width)],
     ["files", shares(fill.files, width)],

@@ -16,7 +16,7 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   "arrived-later": "arrived at a later prompt",
   lost: "did not arrive",
   open: "not confirmed yet",
-  untold: "this version of the host does not say whether it arrived",
+  untold: "this version of Claude Code does not say whether it arrived",
   "nothing-given": "",
 }
 
@@ -41,7 +41,7 @@ function headline(receipt: Receipt, name: string, now: number): string {
   const { time, trigger, preTokens, characters, delivery } = receipt
   const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
   const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
-  const given = characters === 0 ? "nothing given back" : `gave back ${size}, ${PROOFS[delivery]}`
+  const given = characters === 0 ? "nothing restored" : `restored ${size}, ${PROOFS[delivery]}`
   return `${safe(name)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
 }
 

@@ -95,7 +95,7 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus):
     ],
     ["turns", `${totals.turns}, with ${count(totals.messages, "message")}`],
     ["tool calls", `${totals.toolCalls}, of which ${totals.errors} failed`],
-    ["compactions", `${totals.compactions}; context given back ${count(totals.restores, "time")}`],
+    ["compactions", `${totals.compactions}; restored ${count(totals.restores, "time")}`],
     ["not archived", behindText(behind.vault)],
     ["not indexed", behindText(behind.views)],
   ]
@@ -163,12 +163,18 @@ function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pa
   return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
+function indexText({ messages, indexed, complete, outdated }: NonNullable<StatusReport["index"]>): string {
+  const all = count(messages, "message")
+  if (complete) return `complete: ${all}`
+  if (outdated)
+    return `${indexed} of ${all}, read by an earlier version; the next session renews them in the background`
+  return `${indexed} of ${all}; the rest follows`
+}
+
 function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
   const pairs: Pair[] = []
   if (index !== null) {
-    const { messages, indexed, complete } = index
-    const all = count(messages, "message")
-    pairs.push(["word index", complete ? `complete: ${all}` : `${indexed} of ${all}; the rest follows`])
+    pairs.push(["word index", indexText(index)])
   }
   if (embedding !== null) {
     const { embedder, model, problem, embedded, turns } = embedding

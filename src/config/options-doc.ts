@@ -5,22 +5,22 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "capture.enabled": "Archive transcripts from hooks. Off: the hooks do nothing at all.",
   "capture.exclude": "Folders whose sessions are not archived, with all folders below them.",
   "restore.enabled": "Give context back after a compaction or /clear, and a pointer at startup.",
-  "restore.budget": "Maximum characters of restored context, everything counted. The host cuts at 10,000.",
+  "restore.budget": "Maximum characters of restored context, everything counted. Claude Code cuts at 10,000.",
   "restore.startup": "At startup, say in at most 1,000 characters where the project was left.",
   "restore.clear":
     "After /clear: a restore of the session that it ended (full), only where that was left (pointer), or nothing (off).",
   "restore.related":
     "Maximum turns on the same subject, from the project's other sessions, in a restore or pointer.",
   "restore.receipt":
-    "After a restore, tell the user in one line what was given back. The model does not see it.",
-  "instructions.budget": "Maximum characters of instructions given to the host's compaction.",
+    "After a restore, tell the user in one line what was restored. The model does not see it.",
+  "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
   "hook.deadline": "Milliseconds after which a hook stops reading, commits what it has, and returns.",
   "autopilot.enabled":
     "Track how full the window is at every prompt, tell the user when it fills up, and the model when it is nearly full.",
-  "autopilot.window": "Tokens in the window; 0: what the host says, else what the model is known to have.",
+  "autopilot.window": "Tokens in the window; 0: what Claude Code says, else what the model is known to have.",
   "autopilot.warn":
-    "Share of the host's compaction point at which the line turns yellow and the user is told, once until the next compaction.",
+    "Share of Claude Code's compaction point at which the line turns yellow and the user is told, once until the next compaction.",
   "autopilot.critical": "The same for red; the model is told, too.",
   "autopilot.project-state":
     "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",

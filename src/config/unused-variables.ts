@@ -7,7 +7,9 @@ const ASKS: Readonly<Record<string, readonly string[]>> = {
   PostgreSQL: ["HOST", "PORT", "DATABASE", "USER", "PASSWORD", "SSL", "SSLMODE"].map(
     (end) => `RUVECTOR_${end}`,
   ),
-  "pruning the host's context": ["KEEP", "THRESHOLD", "MAX_CHARS"].map((end) => `CLAUDE_TEXT_PRUNE_${end}`),
+  "pruning Claude Code's context": ["KEEP", "THRESHOLD", "MAX_CHARS"].map(
+    (end) => `CLAUDE_TEXT_PRUNE_${end}`,
+  ),
   "blocking a compaction": ["CLAUDE_FLOW_BLOCK_COMPACTION"],
   "another database": ["CLAUDE_MEMORY_DB"],
   "debug output": ["RUFLO_DEBUG"],

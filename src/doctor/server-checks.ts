@@ -29,10 +29,15 @@ function findingOf(patient: Patient, status: ServerStatus): Finding {
         hint,
       })
     case "lost":
-      return finding("server", "warn", `${scope}: the MCP server was registered, and the host has lost it`, {
-        hint,
-        repair: registered(patient, status),
-      })
+      return finding(
+        "server",
+        "warn",
+        `${scope}: the MCP server was registered, and Claude Code has lost it`,
+        {
+          hint,
+          repair: registered(patient, status),
+        },
+      )
     case "unknown":
       return finding(
         "server",

@@ -36,7 +36,7 @@ export function partText(part: Part, callOf: CallOf): PartText | undefined {
     case "apiError":
       return { title: "API error", text: part.text }
     case "summary":
-      return { title: "the host's summary", text: part.text }
+      return { title: "Claude Code's summary", text: part.text }
     case "boundary": {
       const text = part.preTokens === undefined ? "" : `at ${part.preTokens} tokens`
       return { title: `compaction (${part.trigger})`, text }

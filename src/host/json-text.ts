@@ -83,6 +83,6 @@ function syntaxError(text: string, error: ParseError): CtxError {
   const lines = text.slice(0, trailing ? comma.index : error.offset).split(/\r\n|\n|\r/)
   const place = `line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`
   return new CtxError("settings-syntax", `${place}: ${problem}`, {
-    hint: "the host reads this file as strict JSON; nothing was changed",
+    hint: "Claude Code reads this file as strict JSON; nothing was changed",
   })
 }

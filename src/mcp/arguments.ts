@@ -2,6 +2,7 @@
  * A tool's arguments, as a model made them up. Read by name, and rejected with a hint if they do not match the
  * description. Pure.
  */
+import { ALSO_ROLES } from "../search/parse-query.ts"
 import { usageError } from "../util/errors.ts"
 import { cut } from "../util/text.ts"
 
@@ -56,16 +57,6 @@ export class Arguments {
   }
 }
 
-/** Other words for those of an enumeration. */
-const ALIASES: Readonly<Record<string, string>> = {
-  user: "human",
-  claude: "assistant",
-  model: "assistant",
-  agent: "assistant",
-  ai: "assistant",
-  system: "host",
-}
-
 /** What a model writes as a string is taken for what it says, and a list of words for the words. */
 function meantBy(value: unknown, { type, enum: words }: Property): unknown {
   if (type === "string") {
@@ -73,7 +64,7 @@ function meantBy(value: unknown, { type, enum: words }: Property): unknown {
     if (typeof value === "number") return String(value)
     if (words === undefined || typeof value !== "string") return value
     const word = value.trim().toLowerCase()
-    const alias = Object.hasOwn(ALIASES, word) ? ALIASES[word]! : word
+    const alias = Object.hasOwn(ALSO_ROLES, word) ? ALSO_ROLES[word]! : word
     return words.includes(alias) ? alias : value
   }
   if (typeof value !== "string") return value

@@ -204,7 +204,8 @@ function shown(
 ): string {
   const first = lines[from]
   const isWhole = from === 0 && to === lines.length
-  const place = isWhole ? "whole" : `lines ${from + 1} to ${to} of ${lines.length}`
+  const stretch = to - from === 1 ? `line ${to}` : `lines ${from + 1} to ${to}`
+  const place = isWhole ? "whole" : `${stretch} of ${lines.length}`
   // A stretch that begins within a quotation says whose words these are.
   const title = first?.text.startsWith(">") ? [`${first.title} (continued)`] : []
   const ways = [

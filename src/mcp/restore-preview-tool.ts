@@ -13,9 +13,9 @@ export const restorePreviewTool: ServerTool = {
   name: "restore_preview",
   title: "What would be restored",
   description:
-    "What would be given back after a compaction now: the unanswered prompt, constraints, todos, files, commands, " +
+    "What would be restored after a compaction now: the unanswered prompt, constraints, todos, files, commands, " +
     "decisions, errors, paths, names, latest turns, related turns of other sessions. A real one leaves out what the " +
-    "host's summary says.",
+    "summary says.",
   properties: {
     session: { type: "string", description: "Of this session instead of the current one" },
     budget: {

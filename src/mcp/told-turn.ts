@@ -45,7 +45,7 @@ const folded = (line: string): string[] =>
 function namedSafely(part: ToldPart): ToldPart {
   if (part.kind === "toolUse") return { ...part, name: nameOr(part.name, "a tool") }
   if (part.kind === "boundary") return { ...part, trigger: nameOr(part.trigger, "unknown") }
-  return part.kind === "context" ? { ...part, source: nameOr(part.source, "the host") } : part
+  return part.kind === "context" ? { ...part, source: nameOr(part.source, "Claude Code") } : part
 }
 
 function titleOf(title: string, part: ToldPart, { sidechain }: TurnMessage): string {

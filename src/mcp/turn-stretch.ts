@@ -34,7 +34,9 @@ export function stretchBefore(lines: readonly ToldLine[], to: number, room: numb
 /** Around a line: a little of what precedes it, and what follows. */
 export function stretchAround(lines: readonly ToldLine[], at: number, room: number): LineRange {
   const lead = stretchBefore(lines, at, room * LEAD)
-  const isLong = sizeOfLines(lines, lead) > room * LEAD
+  // The line itself comes before what precedes it.
+  const isLong =
+    sizeOfLines(lines, lead) > room * LEAD || sizeOfLines(lines, { from: lead.from, to: at + 1 }) > room
   const { from, to } = stretchAfter(lines, isLong ? at : lead.from, room)
   // At the end of the turn there is room for more of what precedes.
   return to === lines.length ? stretchBefore(lines, to, room) : { from, to }

@@ -31,7 +31,7 @@ export function receiptLine(text: string, facts: Facts): string {
     .filter(([, n]) => n > 0)
     .map(([noun, n]) => count(n, noun))
   const size = `${count(text.length, "character")}, about ${count(tokensOf(text.length), "token")}`
-  return `ctxbridge gave back ${told.join(", ") || "the waiting prompt"} (${size}). ctxbridge receipts tells more.`
+  return `ctxbridge restored ${told.join(", ") || "the waiting prompt"} (${size}). ctxbridge receipts tells more.`
 }
 
 function countIn(sections: readonly Section[], titles: readonly string[]): number {

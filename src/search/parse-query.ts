@@ -74,6 +74,15 @@ interface Token {
 const OPERATORS: readonly string[] = ["AND", "OR", "NOT"]
 /** Who may say something. */
 export const ROLES = ["human", "assistant", "tool", "host"] as const
+/** Other words for these. */
+export const ALSO_ROLES: Readonly<Record<string, (typeof ROLES)[number]>> = {
+  user: "human",
+  claude: "assistant",
+  model: "assistant",
+  agent: "assistant",
+  ai: "assistant",
+  system: "host",
+}
 /** `role:admin` is about something else. */
 const FIELD = /^(?:role:(?:human|assistant|tool|host)\W*$|tool:.)/i
 

@@ -87,11 +87,15 @@ const QUOTED = /^[ \t]*>.*$/gm
 /** So is a sentence in quotation marks. */
 const SPOKEN = /^(?:"[^"]*"?|[“„][^”“]*[”“]?|«[^»]*»?)[.!?]?$/
 
+/** "Never push, ok?" asks for nothing but an assent. */
+const ASSENT = /,? (?:ok|okay|understood|got it|vale|verstanden|alles klar)\?$/i
+
 export const constraintsIn = (prompt: string): string[] =>
-  pick(
-    typedText(prompt).replace(QUOTED, ""),
-    (sentence) => !SPOKEN.test(sentence.text) && isWorded(sentence, constraints()),
-  )
+  pick(typedText(prompt).replace(QUOTED, ""), (sentence) => {
+    const { text } = sentence
+    const told = ASSENT.test(text) ? new Sentence(text.replace(ASSENT, ".")) : sentence
+    return !SPOKEN.test(text) && isWorded(told, constraints())
+  })
 
 /** `That is now decided.` only refers to a decision made elsewhere. */
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i

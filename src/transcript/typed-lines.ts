@@ -22,6 +22,7 @@ const SHAPES: readonly RegExp[] = [
   // Terminals, logs, tables, numbered lines of files
   /^\s*(?:[$%❯➜⎿⏺]|>>>|PS [A-Z]:\\\S*>)\s/,
   /^\s*\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d|\])/,
+  /^\s*p?npm (?:ERR!|error|warn|WARN|notice)\s/,
   /^\s*\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\b/,
   /^\s*at \S+.*[(:]\d|^\s*File "[^"]+", line \d/,
   /[│┃║╭╰┌└├❱]/,

@@ -65,6 +65,8 @@ const english = (): Wording => ({
     /\b(?:rather than|instead of) (?:assum|guess|infer|trust|rel(?:y|ied)|hop|speculat|tak(?:e|ing) .* (?:on faith|for granted))\w*/i,
     // "I'll leave it as is": nobody knows what.
     /^I(?:['’]ll| will) \p{L}+(?: (?:it|that|this|them|those))?(?: (?:as[ -](?:it )?is|alone|out|there))?[.!]?$/iu,
+    // A heading without its mark.
+    /^(?:why|how) (?:I|we)\b[^.!:;,—]*$/i,
     /\b(?:deferred|open|pending|unresolved|outstanding|postponed) (?:decision|question)/i,
     /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,
     /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless|before) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,

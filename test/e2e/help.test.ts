@@ -17,9 +17,15 @@ test("help is as wide as the terminal", async () => {
 test("hook, which the overview lists, has a help, too", async () => {
   using machine = new Machine()
   const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
-  const help = await cli("help", "hook")
-  expect(help).toMatchObject({ code: 0, stderr: "" })
-  expect(help.stdout).toContain("session-start|")
+  for (const words of [
+    ["help", "hook"],
+    ["hook", "--help"],
+    ["hook", "-h"],
+  ]) {
+    const help = await cli(...words)
+    expect(help).toMatchObject({ code: 0, stderr: "" })
+    expect(help.stdout).toContain("session-start|")
+  }
   expect((await cli("--help")).stdout.match(/^ {2}hook /gm)).toHaveLength(1)
 })
 

@@ -84,7 +84,7 @@ test("shows people a table per compaction and their sum, without escapes when co
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   const tokens = Math.ceil(first.length / 3.5)
   expect(stdout).toContain(
-    `auto at 167,400 tokens: gave back ${first.length} characters (about ${tokens} tokens), arrived\n`,
+    `auto at 167,400 tokens: restored ${first.length} characters (about ${tokens} tokens), arrived\n`,
   )
   expect(stdout).toMatch(/\n {2}constraints +1 +0 +1 +0\n/)
   expect(stdout).toContain("\nTogether, 2 compactions\n")

@@ -134,6 +134,11 @@ test("while another has them open, a command reads what there is", async () => {
   const ran = await run(["sessions", "--json"], { env: machine.env, cwd: machine.cwd })
   expect(ran).toMatchObject({ code: 0, stderr: "" })
   expect(ran.stdout).toContain("Add retries")
+  const status = await run(["status"], { env: machine.env, cwd: machine.cwd })
+  expect(status).toMatchObject({ code: 0, stderr: "" })
+  expect(status.stdout).toMatch(
+    /word index +\d+ of \d+ messages, read by an earlier version; the next session renews /,
+  )
   reading.return?.()
   other.close()
 })

@@ -111,7 +111,7 @@ for (const [wanted, faults] of PLAYS) {
           if (!isOld(client)) expect(late.slice(0, 2).map(additionalContext)).toContain(dropped)
           expect(occurrences(main.at(-1)!.text, RESTORE_MARK)).toBe(isOld(client) ? 0 : 1)
           expect(main.filter(({ text }) => occurrences(text, RESTORE_MARK) > 1)).toEqual([])
-          expect(mock.requests.filter(({ text }) => text.includes("ctxbridge gave back"))).toEqual([])
+          expect(mock.requests.filter(({ text }) => text.includes("ctxbridge restored"))).toEqual([])
         })
 
         test("the receipt tells of it", async () => {

@@ -24,7 +24,7 @@ import { bash, countedTokens, delegate, type Mock, type Recorded, read, say, wri
 import { countCalls, ctxbridge, hookCalls, until, type World } from "./world.ts"
 
 /** How the line for the user begins. */
-const LINE = "ctxbridge gave back "
+const LINE = "ctxbridge restored "
 /** How the text for the summarizing model begins. */
 const INSTRUCTIONS_MARK = "ctxbridge:"
 

@@ -11,7 +11,7 @@ import { type Command, flag, option } from "../command.ts"
 export default {
   meta: {
     name: "bench",
-    description: "Measure what the hooks cost, what they survive, and what is given back",
+    description: "Measure what the hooks cost, what they survive, and what is restored",
   },
   args: {
     suite: {
@@ -21,7 +21,7 @@ export default {
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
-        "survive: what was needed again after each of your compactions, and how much of it a restore gives back",
+        "survive: what was needed again after each of your compactions, and how much of it a restore brings back",
     },
     data: option("survive: these transcripts, not the vault's", "DIR"),
     quick: flag("hooks: 1 and 15 MB, an empty archive; torture: fewer runs. Under a minute"),

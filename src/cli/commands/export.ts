@@ -25,7 +25,7 @@ export default {
   meta: { name: "export", description: "Export a session or a turn from the archive" },
   args: {
     what: { type: "positional", required: true, description: "A session's id or a turn's handle" },
-    raw: flag("The transcript as the host wrote it, byte for byte"),
+    raw: flag("The transcript as Claude Code wrote it, byte for byte"),
     md: flag("Readable Markdown (the default)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
     agents: flag("Add the session's subagents"),

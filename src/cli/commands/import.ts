@@ -140,7 +140,7 @@ function render(report: ImportReport, noun: string): string[] {
   )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
-  if (waiting > 0) lines.push(`${count(waiting, "unfinished last line")} left: the host is still writing`)
+  if (waiting > 0) lines.push(`${count(waiting, "unfinished last line")} left: Claude Code is still writing`)
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, forgotten at your request`)
   const excluded = files.filter((file) => file.excluded).length
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)

@@ -16,7 +16,7 @@ const LIMIT = 5
 export default {
   meta: {
     name: "receipts",
-    description: "Show what each compaction kept, what was given back and what was lost",
+    description: "Show what each compaction kept, what was restored and what was lost",
   },
   args: {
     session: option("Of this session", "ID"),

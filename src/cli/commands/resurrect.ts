@@ -36,7 +36,7 @@ export default {
     const to = stringArg(args, "to")
     const all = args["all"] === true
     if (all && to === undefined) {
-      throw usageError("--all needs --to", "the host would take former versions for sessions of their own")
+      throw usageError("--all needs --to", "Claude Code would take former versions for sessions of their own")
     }
     const dryRun = args["dry-run"] === true
     const ids = sessionsInVault(env.dataHome, sessionsMeant(env.dataHome, words(args)))

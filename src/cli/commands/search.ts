@@ -7,7 +7,7 @@ import type { Hit } from "../../search/hit.ts"
 import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
-import { ROLES } from "../../search/parse-query.ts"
+import { ALSO_ROLES, ROLES } from "../../search/parse-query.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -101,7 +101,7 @@ function narrowingOf({ args, env }: Context, now: number) {
   return {
     since,
     until,
-    role: oneOf(args, "role", ROLES),
+    role: oneOf(args, "role", ROLES, ALSO_ROLES),
     tool: stringArg(args, "tool"),
     file: file && typedPath(file, env.cwd, env.home),
     error: args["error"] === true,

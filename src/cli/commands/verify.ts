@@ -88,14 +88,14 @@ function stateLines({ totals }: VerifyReport): string[] {
       `complete but for a last line that is still being written (${totals.waitingBytes} bytes)`,
     ],
     [totals.deleted, "deleted from the disk and safe in the vault"],
-    [totals.superseded, "kept from before the host rewrote a transcript"],
+    [totals.superseded, "kept from before Claude Code rewrote a transcript"],
     [totals.twin, "second copies, made under another home folder"],
     [totals.imported, "made from another tool's archive"],
     [totals.forgotten, "forgotten at your request (`ctxbridge forget --list`)"],
     [totals.excluded, "of folders in capture.exclude"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
     [totals.unreadable, "that cannot be read"],
-    [totals.mismatch, "rewritten by the host since"],
+    [totals.mismatch, "rewritten by Claude Code since"],
     [totals.damaged, "damaged in the vault"],
   ]
   return lines.filter(([n]) => n > 0).map(([n, text]) => `${String(n).padStart(7)} ${text}`)

@@ -106,3 +106,15 @@ describe("options that exclude each other", () => {
     expect(JSON.parse(ran.stdout).statusLine).toBe("added")
   })
 })
+
+/** People are "user" in Claude Code, and the first word that was tried failed without a hint. */
+test("--role takes the words that Claude Code has for them", async () => {
+  using machine = new Inside()
+  await machine.hook("stop", machine.session().turn("the quartz lamp", [], "It glows.").flush())
+  const roles = async (role: string) => {
+    const ran = await run(["search", "quartz", "--role", role, "--json"], machine)
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    return (JSON.parse(ran.stdout) as { hits: { role: string }[] }).hits.map((hit) => hit.role)
+  }
+  expect(await roles("user")).toEqual(["human"])
+})

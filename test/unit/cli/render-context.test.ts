@@ -62,7 +62,7 @@ test("what is shown of the window sums to 100 %, however narrow the terminal", (
 test("where the host compacts, if it does so by itself", () => {
   const told = (more: Partial<ContextReport>): string[] =>
     renderContext({ ...context, ...more }, { columns: 100, style: createStyle(false), now: 0 }).slice(1, 3)
-  expect(told({})[0]).toStartWith("compacts at  167.0K tokens, by the host's formula")
+  expect(told({})[0]).toStartWith("compacts at  167.0K tokens, by Claude Code's formula")
   expect(told({ compacts: "manual", compactsAt: 177_000 })).toEqual([
     "compacts   only on /compact: automatic compaction is switched off",
     "full at    177.0K tokens; 12.0% of that is used",

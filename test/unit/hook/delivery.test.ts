@@ -253,7 +253,7 @@ test("status tells whether the last restore has arrived", async () => {
   await old.prompt("and on")
   const untold = await old.told()
   expect(untold.json).toMatchObject({ proof: "untold" })
-  expect(untold.text).toEndWith("this version of the host does not say whether it arrived")
+  expect(untold.text).toEndWith("this version of Claude Code does not say whether it arrived")
 })
 
 test("after /clear, the next conversation is given again what it did not get", async () => {
@@ -323,10 +323,10 @@ test("the line for the user has counts only, is not for the model, and can be sw
   const { systemMessage } = JSON.parse(ran.stdout)
   const given = contextOf(ran)!
   expect(systemMessage).toBe(
-    `ctxbridge gave back 1 constraint, 1 path, 1 turn (${given.length} characters, about ` +
+    `ctxbridge restored 1 constraint, 1 path, 1 turn (${given.length} characters, about ` +
       `${Math.ceil(given.length / 3.5)} tokens). ctxbridge receipts tells more.`,
   )
-  expect(given).not.toContain("gave back")
+  expect(given).not.toContain("ctxbridge restored")
   play.session.boundary().summary("Retries were added.").flush()
   const quiet = await start({ CTXBRIDGE_RESTORE_RECEIPT: "0" })
   expect(Object.keys(JSON.parse(quiet.stdout))).toEqual(["hookSpecificOutput"])

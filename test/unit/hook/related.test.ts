@@ -127,7 +127,7 @@ test("the receipt counts them", async () => {
   const { now } = await twoSessions(machine)
   now.boundary().summary("Nothing of note.").flush()
   const { stdout } = await machine.hook("session-start", now, { source: "compact" })
-  expect(JSON.parse(stdout).systemMessage).toMatch(/^ctxbridge gave back .*\b1 related turn\b/)
+  expect(JSON.parse(stdout).systemMessage).toMatch(/^ctxbridge restored .*\b1 related turn\b/)
 })
 
 test("a restore that was missed and made up for is about the prompt just typed", async () => {

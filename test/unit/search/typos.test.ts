@@ -160,6 +160,13 @@ describe("names of nothing", () => {
     },
   )
 
+  test("a project that is like none: a path may lie in another, a name does not", async () => {
+    const hintOf = async (project: string) =>
+      (await refused("search", "checkpoints", "--project", project)).hint
+    expect(await hintOf("zzqqy")).toBe("ctxbridge sessions --all-projects names the projects")
+    expect(await hintOf("./zzqqy")).toBe(`--project ${machine.cwd} is the project above it`)
+  })
+
   test("a project's folder may be gone, and another may be without sessions", async () => {
     expect((await found("narwhals", "--project", elsewhere)).hits).toHaveLength(1)
     const empty = join(machine.root, "empty")

@@ -11,6 +11,7 @@ describe("rules", () => {
     "Error handling: never swallow one.",
     "Exception: in tests, always use the real loom.",
     "No emojis.",
+    "Remember never to force the loom, ok?",
     "No comments in the code, please.",
     "Answer in German.",
     "Instead of axios use fetch.",
@@ -41,6 +42,7 @@ describe("rules", () => {
 
   test.each([
     "You never told me.",
+    "You never told me, ok?",
     "TypeError: the shuttle must not be null",
     "error TS2322: the thread must not be a number",
     "No new errors.",
@@ -68,11 +70,13 @@ describe("decisions", () => {
     "I'll use SQLite because it needs no server.",
     "I switched to fetch because the old client broke.",
     "Let's go with the second loom.",
+    "Why I chose the second loom: it is nearer.",
     "Vamos a usar Redis porque es más rápido.",
   ])("%s", (sentence) => expect(decisionsIn(sentence)).toEqual([sentence]))
 
   test.each([
     "I'll use the loom.",
+    "Why I chose the second loom",
     "Should we go with the second loom, because it is nearer?",
     "The bug was caused by a race in the cache.",
     "If the bug was caused by a race, we will see it.",

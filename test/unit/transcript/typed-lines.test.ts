@@ -21,6 +21,7 @@ describe("only what was typed has rules", () => {
     ["indented text", "    You must always open it first\nWhat does it mean?"],
     ["a log", "2026-01-02 03:04:05 You must always open it first\nWhat does it mean?"],
     ["a level", "WARN: never open the kiln\nWhat does it mean?"],
+    ["a package manager", "npm ERR! You must always open it first\nWhat does it mean?"],
     ["a frame", "│ You must always open it first │\nWhat does it mean?"],
     ["a terminal", "$ kiln open\n  9→You must always close it\nWhat does it mean?"],
     ["a value", '"hint": "never open the kiln",\nWhat does it mean?'],
