@@ -17,7 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["transcript"],
   ["agents"],
   ["config", "prune"],
-  ["vault"],
+  ["vault", "backends"],
   ["archive"],
   ["read"],
   ["embed"],
@@ -45,6 +45,10 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
   "@modelcontextprotocol/sdk": {
     door: "mcp/sdk.ts",
     reason: "its transport drops what it cannot parse; describe a Tool (mcp/tool.ts)",
+  },
+  postgres: {
+    door: "backends/postgres-door.ts",
+    reason: "each call needs a deadline of ours; use connect",
   },
   "bun:sqlite": {
     door: "archive/database.ts",
@@ -110,6 +114,7 @@ const DYNAMIC_DOORS = [
   "hook/run-status-line.ts",
   "embed/embedder.ts",
   "search/local-finder.ts",
+  "backends/open-target.ts",
 ]
 
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
@@ -193,8 +198,8 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\b(SELECT|INSERT INTO|INSERT OR|UPDATE \w+ SET|DELETE FROM)\b/,
-    // Others' databases, and corpora.
-    allowed: /^(archive|foreign|bench)\//,
+    // Others' databases, servers, and corpora.
+    allowed: /^(archive|foreign|bench|backends)\//,
     reason: "the statements that read the views lie together, with typed rows, in archive/queries/",
   },
   {
