@@ -49,7 +49,11 @@ export interface BackendStats {
 export interface Backend {
   /** Names what is kept here, wherever it is reached. Another one is there when it was made anew. */
   readonly id: string
-  /** @returns when everything is safe there */
+  /**
+   * Even without entries, takes out what others have forgotten of that which this machine keeps there.
+   *
+   * @returns when everything is safe there
+   */
   put(entries: readonly Entry[]): Promise<PutReport>
   /** Best first. */
   find(query: EntryQuery): Promise<readonly FoundEntry[]>

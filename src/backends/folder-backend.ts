@@ -115,26 +115,39 @@ function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined,
 function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<string, Version> {
   removeHalfRewritten(root, writer)
   const latest = new Map<string, Version>()
-  const files = ownFiles(root, writer).map((name) => join(entriesFolder(root), name))
-  for (const file of files) {
-    for (const [entry] of entriesIn(file)) {
-      if (entry === undefined || isDead(entry, forgotten)) continue
-      const known = latest.get(entry.key)
-      if (known === undefined || isLater(versionOf(entry), known)) latest.set(entry.key, versionOf(entry))
-    }
-  }
-  for (const file of files) {
-    const kept: string[] = []
+  const files = ownFiles(root, writer).map((name) => {
+    const file = join(entriesFolder(root), name)
+    const versions: (readonly [key: string, version: Version])[] = []
     let lines = 0
-    let isDue = false
-    for (const [entry, line] of entriesIn(file)) {
+    let dead = 0
+    for (const [entry] of entriesIn(file)) {
       lines++
       if (entry === undefined) continue
-      const last = latest.get(entry.key)
-      if (isDead(entry, forgotten)) isDue = true
-      else if (last !== undefined && !isLater(last, versionOf(entry))) kept.push(line)
+      if (isDead(entry, forgotten)) {
+        dead++
+        continue
+      }
+      const version = versionOf(entry)
+      versions.push([entry.key, version])
+      const known = latest.get(entry.key)
+      if (known === undefined || isLater(version, known)) latest.set(entry.key, version)
     }
-    if (isDue || kept.length * 2 < lines) rewriteLines(file, kept)
+    return { file, versions, lines, dead }
+  })
+  const isLatest = (key: string, version: Version): boolean => {
+    const last = latest.get(key)
+    return last !== undefined && !isLater(last, version)
+  }
+  for (const { file, versions, lines, dead } of files) {
+    const kept = versions.filter(([key, version]) => isLatest(key, version)).length
+    if (dead === 0 && kept * 2 >= lines) continue
+    const stays = [...entriesIn(file)].filter(
+      ([entry]) => entry !== undefined && !isDead(entry, forgotten) && isLatest(entry.key, versionOf(entry)),
+    )
+    rewriteLines(
+      file,
+      stays.map(([, line]) => line),
+    )
   }
   return latest
 }

@@ -63,6 +63,7 @@ export async function syncArchive(
   try {
     const news = newsOf(ledger, world)
     const gone = goneTurns(ledger, world, news)
+    await backend.put([])
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
     const due = dueTurns(ledger, world, news, all)
     total = due.length
@@ -201,9 +202,10 @@ function nextBatch(
 ): Batch {
   const batch: Batch = { entries: [], outdated: [], sent: [], excluded: 0, unreadable: 0, looked: 0 }
   const readers = new CopyReaders()
+  const embedder = installedModel(place.dataHome)?.embedder
   let length = 0
   const take = (db: Database, { handle, state }: DueTurn): void => {
-    const made = entryFor(db, place, handle, readers)
+    const made = entryFor(db, place, handle, readers, embedder)
     if (made === "excluded") batch.excluded++
     else if (made === "unreadable") batch.unreadable++
     else if (made !== undefined) {
@@ -240,13 +242,13 @@ function entryFor(
   place: PathsAndPolicy,
   handle: string,
   readers: CopyReaders,
+  embedder: string | undefined,
 ): Entry | "excluded" | "unreadable" | undefined {
   const row = findTurns(db, handle).find((one) => HANDLE_PREFIX + one.handle === handle)
   if (row === undefined || isForgotten(db, place, row.session)) return undefined
   if (isExcludedSession(db, place, row.session)) return "excluded"
   const turn = readIfReadable(() => readTurn(db, place.dataHome, turnOf(row), readers))
   if (turn === "unreadable") return turn
-  const embedder = installedModel(place.dataHome)?.embedder
   // Whatever the user has switched off: what leaves the machine is filtered.
   const secrets = { ...place.secrets, enabled: true }
   return entryOfTurn(turn, {

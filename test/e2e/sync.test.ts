@@ -193,9 +193,11 @@ describe("what must not leave the machine", () => {
     expect(await synced(one, "--to", folder.path, "--dry-run")).toMatchObject({ forgotten: 1 })
     const report = await synced(one, "--to", folder.path)
     expect(report).toMatchObject({ turns: 0, forgotten: 1, there: { entries: 1, forgotten: 2 } })
-    // The other machine's own files hold it until that machine comes by.
-    expect(await synced(other, "--to", folder.path, "--all")).toMatchObject({ stored: 0, refused: 1 })
+    // The other machine's own files hold it until that machine comes by, even with nothing to send.
+    expect(everything(folder.path)).toContain("swordfish")
+    expect(await synced(other, "--to", folder.path)).toMatchObject({ turns: 0 })
     expect(everything(folder.path)).not.toContain("swordfish")
+    expect(await synced(other, "--to", folder.path, "--all")).toMatchObject({ stored: 0, refused: 1 })
     expect(everything(join(one.dataHome, "sync"))).not.toContain(id)
     // It is final there.
     expect(await cli(one, "forget", "--undo", id)).toMatchObject({ code: 0 })

@@ -1,6 +1,6 @@
 /** Servers that do not work: each failure comes in time, in one line, with what to do about it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Socket } from "bun"
@@ -135,6 +135,21 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
   })
 })
 
+/** For a certificate of the past, which `openssl req` does not make. */
+const AUTHORITY = `[ca]
+default_ca = all
+[all]
+database = index.txt
+serial = serial
+new_certs_dir = .
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+[names]
+subjectAltName = DNS:localhost,IP:127.0.0.1
+`
+
 /** Needs openssl, as on every Debian. */
 const openssl = Bun.which("openssl")
 
@@ -142,10 +157,13 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
   let server: TestServer
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-tls-"))
   const file = (name: string): string => join(folder, name)
+  const run = (...words: string[]): void => {
+    const ran = Bun.spawnSync([openssl!, ...words], { cwd: folder })
+    if (ran.exitCode !== 0) throw new Error(ran.stderr.toString())
+  }
   const make = (name: string, ...args: string[]): void => {
     const words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", file(`${name}.key`)]
-    const made = Bun.spawnSync([openssl!, ...words, "-out", file(`${name}.crt`), ...args])
-    if (made.exitCode !== 0) throw new Error(made.stderr.toString())
+    run(...words, "-out", file(`${name}.crt`), ...args)
   }
 
   beforeAll(async () => {
@@ -179,5 +197,37 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
     const backend = await openPostgresBackend(trusted)
     expect(await backend.put([draft({})])).toMatchObject({ stored: 1 })
     await backend.close()
+  })
+
+  test("is refused once it has expired", async () => {
+    writeFileSync(file("index.txt"), "")
+    writeFileSync(file("serial"), "01\n")
+    writeFileSync(file("ca.conf"), AUTHORITY)
+    run("req", "-new", "-key", file("ours.key"), "-subj", "/CN=localhost", "-out", file("old.csr"))
+    const dates = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"]
+    const signing = [
+      "-selfsign",
+      "-keyfile",
+      file("ours.key"),
+      "-in",
+      file("old.csr"),
+      "-out",
+      file("old.crt"),
+    ]
+    run("ca", "-batch", "-notext", "-config", file("ca.conf"), "-extensions", "names", ...signing, ...dates)
+    await using old = await startPostgres(programs!, { certificate: file("old.crt"), key: file("ours.key") })
+    const address = `${old.address}?sslmode=verify-full&sslrootcert=${file("old.crt")}`
+    const told = await failure(address)
+    expect(told).toMatchObject({ code: "target-untrusted", message: expect.stringContaining("has expired") })
+  })
+
+  test("is refused for another host", async () => {
+    await using other = await startPostgres(programs!, {
+      certificate: file("foreign.crt"),
+      key: file("foreign.key"),
+    })
+    const address = `${other.address}?sslmode=verify-full&sslrootcert=${file("foreign.crt")}`
+    const told = await failure(address)
+    expect(told).toMatchObject({ code: "target-untrusted", message: expect.stringContaining("another host") })
   })
 })
