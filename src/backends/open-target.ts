@@ -1,5 +1,6 @@
 /** Opens what a person names as the target of a sync: a folder, or the address of a server. */
 import { resolve } from "node:path"
+import { usageError } from "../util/errors.ts"
 import type { Backend } from "./backend.ts"
 import { openFolderBackend } from "./folder-backend.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
@@ -13,14 +14,22 @@ export interface Target {
 
 interface Here {
   readonly cwd: string
+  readonly dataHome: string
   readonly variables: ServerVariables
   /** Name of this archive among those that write to a folder. */
   readonly writer: () => string
 }
 
-export function backendNamed(named: string, { cwd, variables, writer }: Here): Target {
+/** @throws CtxError exit 64 for what can be no target */
+export function backendNamed(named: string, { cwd, dataHome, variables, writer }: Here): Target {
   if (!isServerAddress(named)) {
+    // Not repeated as a whole: it may hold a password.
+    const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(named) ?? []
+    if (scheme !== undefined)
+      throw usageError(`cannot sync to ${scheme}://`, "name a folder, or postgres://…")
     const shown = resolve(cwd, named)
+    if (`${shown}/`.startsWith(`${dataHome}/`))
+      throw usageError("the target is the archive's own folder", "name another one, best on another disk")
     return { kind: "folder", shown, open: async () => openFolderBackend(shown, writer()) }
   }
   const address = serverAddress(named, variables)

@@ -59,12 +59,11 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
       ]
       const rows = await server.transaction(async (ask) => {
         await ask(`SELECT pg_advisory_xact_lock(${FORGETTING})`)
-        await ask(
-          `INSERT INTO ctxbridge.forgotten SELECT kind, name
-           FROM jsonb_to_recordset($1::text::jsonb) AS g(kind text, name text) ON CONFLICT DO NOTHING`,
-          [JSON.stringify(names)],
-        )
-        return ask(`DELETE FROM ctxbridge.entries e WHERE ${IS_FORGOTTEN} RETURNING 1`)
+        const given = "jsonb_to_recordset($1::text::jsonb) AS f(kind text, name text)"
+        const parameters = [JSON.stringify(names)]
+        const keeping = `INSERT INTO ctxbridge.forgotten SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
+        await ask(keeping, parameters)
+        return ask(`DELETE FROM ctxbridge.entries e WHERE ${isIn(given)} RETURNING 1`, parameters)
       })
       return rows.length
     },
@@ -82,9 +81,10 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
   }
 }
 
-/** Of the row `e`. */
-const IS_FORGOTTEN = `EXISTS (SELECT FROM ctxbridge.forgotten f WHERE (f.kind = 'id' AND f.name = e.id)
-  OR (f.kind = 'session' AND (e.session = f.name OR starts_with(e.session, f.name || '/'))))`
+/** Whether the row `e` is among what is forgotten, in rows `f`. */
+const isIn = (forgotten: string): string => `(e.id IN (SELECT f.name FROM ${forgotten} WHERE f.kind = 'id')
+  OR EXISTS (SELECT FROM ${forgotten} WHERE f.kind = 'session'
+    AND (e.session = f.name OR starts_with(e.session, f.name || '/'))))`
 
 /** Says which version of a turn is the later one, as `isLater` does. */
 const rank = (of: string): string =>
@@ -101,7 +101,7 @@ const putting = ({ vectors }: Tables): string => `
       messages int, taken_back boolean, summary text, content text, metadata jsonb, words jsonb, about jsonb,
       embedder text, embedding text)
   ), alive AS (
-    SELECT * FROM given e WHERE NOT ${IS_FORGOTTEN}
+    SELECT * FROM given e WHERE NOT ${isIn("ctxbridge.forgotten f")}
   ), stored AS (
     INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding)
     SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding FROM alive

@@ -209,13 +209,13 @@ function nextBatch(
     if (made === "excluded") batch.excluded++
     else if (made === "unreadable") batch.unreadable++
     else if (made !== undefined) {
-      const { id, content, metadata, vector } = made
+      const { id, key, content, metadata, vector } = made
       const { sessionId: session, messages } = metadata
-      const before = ledger.turns.get(handle)
+      const before = ledger.former(handle, key)
       if (before !== undefined && before.id !== id && !hasOnlyGrown(before, messages, news))
         batch.outdated.push(before.id)
       batch.entries.push(made)
-      batch.sent.push({ handle, state, id, session, messages, hasVector: vector !== undefined })
+      batch.sent.push({ handle, state, id, key, session, messages, hasVector: vector !== undefined })
       length += content.length
     }
   }

@@ -19,6 +19,7 @@ export interface SentTurn {
   readonly state: string
   /** The entry's. */
   readonly id: string
+  readonly key: string
   readonly session: string
   readonly messages: number
   readonly hasVector: boolean
@@ -36,6 +37,8 @@ export const syncFolder = (dataHome: string): string => join(dataHome, "sync")
 
 export class Ledger {
   readonly turns = new Map<string, SentTurn>()
+  /** A turn in which a text was filled has another handle, but the same key. */
+  readonly #handles = new Map<string, string>()
   readonly #tombstones = new Map<string, number>()
   readonly #file: string
   #lines = 0
@@ -51,6 +54,11 @@ export class Ledger {
 
   get watermark(): Watermark {
     return new Map([...this.turns].map(([handle, { state }]) => [handle, state]))
+  }
+
+  /** What was sent of a turn before. */
+  former(handle: string, key: string): SentTurn | undefined {
+    return this.turns.get(handle) ?? this.turns.get(this.#handles.get(key) ?? "")
   }
 
   knows({ session, time }: Tombstone): boolean {
@@ -86,8 +94,12 @@ export class Ledger {
 
   #take(line: object): void {
     this.#lines++
-    if (isSent(line)) this.turns.set(line.handle, line)
-    else if ("tombstone" in line) {
+    if (isSent(line)) {
+      const before = this.#handles.get(line.key)
+      if (before !== undefined && before !== line.handle) this.turns.delete(before)
+      this.#handles.set(line.key, line.handle)
+      this.turns.set(line.handle, line)
+    } else if ("tombstone" in line) {
       const { tombstone, time } = line as ToldTombstone
       this.#tombstones.set(tombstone, time)
     }

@@ -205,6 +205,23 @@ describe("what must not leave the machine", () => {
     expect(await synced(one, "--to", folder.path)).toMatchObject({ refused: 1, there: { entries: 1 } })
   })
 
+  test("what `redact` has filled since, with --all", async () => {
+    using machine = new Machine()
+    using folder = tempFolder()
+    await machine.hook("stop", machine.session().turn("the ticket is TICKET-4711").flush())
+    await synced(machine, "--to", folder.path)
+    expect(everything(folder.path)).toContain("TICKET-4711")
+    const config = join(machine.root, "config.toml")
+    writeFileSync(config, '[secrets]\npatterns = ["TICKET-[0-9]+"]\n')
+    Object.assign(machine.env, { CTXBRIDGE_CONFIG: config })
+    expect(await cli(machine, "redact", "--rescan")).toMatchObject({ code: 0 })
+    expect(await synced(machine, "--to", folder.path, "--all")).toMatchObject({
+      forgotten: 1,
+      there: { entries: 1 },
+    })
+    expect(everything(folder.path)).not.toContain("TICKET-4711")
+  })
+
   test("a forgotten text, wherever in the turn it was", async () => {
     using machine = new Machine()
     using folder = tempFolder()
@@ -345,6 +362,8 @@ describe("what is wrong is said in one line, with a hint", () => {
       stderr: expect.stringContaining("nobody answers there"),
     })
     expect(stderr).not.toContain("swordfish")
+    expect(await failing(machine, "--to", "https://me:swordfish@example.com/x")).toMatchObject({ code: 64 })
+    expect(await failing(machine, "--to", join(machine.dataHome, "entries"))).toMatchObject({ code: 64 })
     // Variables of libpq alone name no target.
     Object.assign(machine.env, { PGHOST: "127.0.0.1", PGUSER: "me" })
     expect(await failing(machine)).toMatchObject({ code: 64 })

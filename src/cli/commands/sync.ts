@@ -32,7 +32,12 @@ export default {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
     }
     const writer = (): string => writerName(env.dataHome)
-    const target = backendNamed(named, { cwd: env.cwd, variables: serverVariables(), writer })
+    const target = backendNamed(named, {
+      cwd: env.cwd,
+      dataHome: env.dataHome,
+      variables: serverVariables(),
+      writer,
+    })
     const world: SyncWorld = {
       place: env,
       look(use) {
@@ -88,13 +93,17 @@ function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncW
 
 function render(report: SyncReport, shown: string, dryRun: boolean): string[] {
   const { turns, stored, known, refused, excluded, unreadable, forgotten } = report
-  const [sent, gone] = dryRun ? ["Would send", "Would be forgotten there"] : ["Committed", "Forgotten there"]
+  const sent = dryRun ? turns : stored
   const lines = [
-    turns === 0
+    sent === 0
       ? `Nothing new for ${safe(shown)}`
-      : `${sent} ${count(dryRun ? turns : stored, "turn")} to ${safe(shown)}${known === 0 ? "" : `; ${known} were there already`}`,
+      : `${dryRun ? "Would send" : "Committed"} ${count(sent, "turn")} to ${safe(shown)}`,
   ]
-  if (forgotten > 0) lines.push(`${gone}: ${count(forgotten, "entry", "entries")}`)
+  if (known > 0) lines.push(`${count(known, "turn")} there already`)
+  if (forgotten > 0) {
+    const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
+    lines.push(`${gone}: ${count(forgotten, "entry", "entries")}`)
+  }
   if (refused > 0) lines.push(`${count(refused, "turn")} refused: forgotten there before`)
   if (excluded > 0) lines.push(`${count(excluded, "turn")} left out, of folders in capture.exclude`)
   if (unreadable > 0)
