@@ -27,6 +27,8 @@ export function openFolderBackend(root: string, writer: string): Backend {
   const id = openFolder(root)
   /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
   let own: Map<string, Version> | undefined
+  /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
+  let isOutdated = false
 
   const ownLatest = (): Map<string, Version> => {
     own ??= settle(root, writer, readForgotten(root))
@@ -47,6 +49,7 @@ export function openFolderBackend(root: string, writer: string): Backend {
         else if (known === undefined || isLater(versionOf(entry), known)) fresh.set(entry.key, entry)
       }
       const stored = [...fresh.values()]
+      isOutdated ||= stored.some(({ key }) => latest.has(key))
       appendLines(
         join(entriesFolder(root), currentFile(root, writer)),
         stored.map((entry) => JSON.stringify(entry)),
@@ -91,7 +94,9 @@ export function openFolderBackend(root: string, writer: string): Backend {
       return { entries: count, sessions: named, forgotten: ids.size + sessions.size, damaged }
     },
 
-    async close() {},
+    async close() {
+      if (isOutdated) settle(root, writer, readForgotten(root))
+    },
   }
 }
 
@@ -107,8 +112,8 @@ function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined,
 }
 
 /**
- * Goes through our own files and takes out what anybody has forgotten, and versions of turns that have a later one where
- * these fill half of a file. That way what one machine forgets leaves the files of all others, each at its next turn.
+ * Goes through our own files and takes out what anybody has forgotten, and versions of turns that have a later one. That
+ * way what one machine forgets leaves the files of all others, each at its next turn.
  *
  * @returns the latest version of each turn
  */
@@ -118,10 +123,8 @@ function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<
   const files = ownFiles(root, writer).map((name) => {
     const file = join(entriesFolder(root), name)
     const versions: (readonly [key: string, version: Version])[] = []
-    let lines = 0
     let dead = 0
     for (const [entry] of entriesIn(file)) {
-      lines++
       if (entry === undefined) continue
       if (isDead(entry, forgotten)) {
         dead++
@@ -132,15 +135,14 @@ function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<
       const known = latest.get(entry.key)
       if (known === undefined || isLater(version, known)) latest.set(entry.key, version)
     }
-    return { file, versions, lines, dead }
+    return { file, versions, dead }
   })
   const isLatest = (key: string, version: Version): boolean => {
     const last = latest.get(key)
     return last !== undefined && !isLater(last, version)
   }
-  for (const { file, versions, lines, dead } of files) {
-    const kept = versions.filter(([key, version]) => isLatest(key, version)).length
-    if (dead === 0 && kept * 2 >= lines) continue
+  for (const { file, versions, dead } of files) {
+    if (dead === 0 && versions.every(([key, version]) => isLatest(key, version))) continue
     const stays = [...entriesIn(file)].filter(
       ([entry]) => entry !== undefined && !isDead(entry, forgotten) && isLatest(entry.key, versionOf(entry)),
     )

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
+import { MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
 import { run, start } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
@@ -297,6 +298,35 @@ describe("at any moment", () => {
       })
     })
   })
+})
+
+describe("a target that fills up", () => {
+  const mountable = ((): boolean => {
+    using folder = tempFolder()
+    using disk = smallDisk(folder.path, 1 << 20)
+    return disk !== undefined
+  })()
+
+  test.skipIf(!mountable)(
+    `keeps what was committed, and gets the rest (skipped where ${MOUNTS_REFUSED})`,
+    async () => {
+      using machine = new Machine()
+      using folder = tempFolder()
+      using _disk = smallDisk(folder.path, 8 << 20)
+      const ballast = join(folder.path, "ballast")
+      writeFileSync(ballast, new Uint8Array(6 << 20))
+      const session = machine.session()
+      for (let n = 0; n < 60; n++) session.turn(`turn ${n}`, [{ ...COMMAND, output: `${n} `.repeat(20_000) }])
+      await machine.hook("stop", session.flush())
+      const target = join(folder.path, "target")
+      const { code, stdout, stderr } = await cli(machine, "sync", "--to", target)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr).toMatch(/ENOSPC.*; \d+ of 60 turns are committed there\nhint: .*\n$/)
+      rmSync(ballast)
+      const there = { entries: 60, sessions: 1, forgotten: 0, damaged: 0 }
+      expect(await synced(machine, "--to", target)).toMatchObject({ known: 0, there })
+    },
+  )
 })
 
 describe("to PostgreSQL", () => {

@@ -144,20 +144,23 @@ test("forgotten text leaves our files at once, and those of another machine at i
 
 const idsOfAll = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id)
 
-test("versions that have a later one are taken out once they are most of a file", async () => {
+test("a version that has a later one leaves the files when the backend is closed, or is next opened", async () => {
   using folder = tempFolder()
   const first = draft({ content: "version 1", messages: 1 })
   const { chunkIndex } = first.metadata
-  await openFolderBackend(folder.path, "machine").put([first])
-  for (let messages = 2; messages < 6; messages++) {
-    await openFolderBackend(folder.path, "machine").put([
-      draft({ content: `version ${messages}`, messages, chunkIndex }),
-    ])
-  }
-  const text = everything(folder.path)
-  expect(text).toContain("version 5")
-  expect(text).not.toContain("version 1")
-  expect((await openFolderBackend(folder.path, "reader").stats()).entries).toBe(1)
+  const version = (messages: number) => draft({ content: `version ${messages}`, messages, chunkIndex })
+  const backend = openFolderBackend(folder.path, "machine")
+  await backend.put([first, draft({}), draft({}), draft({})])
+  await backend.put([version(2)])
+  await backend.close()
+  expect(everything(folder.path)).not.toContain("version 1")
+  // This one is killed before it closes.
+  await openFolderBackend(folder.path, "machine").put([version(3)])
+  expect(everything(folder.path)).toContain("version 2")
+  await openFolderBackend(folder.path, "machine").put([])
+  expect(everything(folder.path)).not.toContain("version 2")
+  expect(everything(folder.path)).toContain("version 3")
+  expect((await backend.stats()).entries).toBe(4)
 })
 
 test("a large file is followed by another one", async () => {
