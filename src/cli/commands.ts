@@ -28,6 +28,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     compact: () => import("./commands/compact.ts"),
     redact: () => import("./commands/redact.ts"),
     import: () => import("./commands/import.ts"),
+    sync: () => import("./commands/sync.ts"),
     model: () => import("./commands/model.ts"),
     forget: () => import("./commands/forget.ts"),
     purge: () => import("./commands/purge.ts"),

@@ -8,6 +8,7 @@ import type { HookStatus } from "../host/hook-status.ts"
 import type { ServerStatus } from "../host/server-status.ts"
 import type { History } from "../job/history-import.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
+import type { LastSync } from "../sync/sync-ledger.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
 import { renderContext } from "./render-context.ts"
@@ -35,6 +36,8 @@ interface StatusReport extends ArchiveStatus {
   readonly lastRestore: LastRestore | null
   /** An import running in the background. */
   readonly import: History | null
+  /** Where turns were sent to, the latest first. */
+  readonly sync: readonly LastSync[]
   readonly hooks: readonly HookStatus[]
   readonly mcp: readonly ServerStatus[]
   /** null if there is nothing to embed. */
@@ -56,6 +59,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...excludedPairs(status.excluded),
       ...importPairs(status.import),
       ...searchPairs(status),
+      ...syncPairs(status.sync, screen.now),
       ...hookPairs(status.hooks),
       ...serverPairs(status.mcp),
       ...repairPairs(status, screen.now),
@@ -77,6 +81,9 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
 
 const excludedPairs = (folders: readonly string[]): Pair[] =>
   folders.length === 0 ? [] : [["excluded", safe(folders.join(", "))]]
+
+const syncPairs = (targets: readonly LastSync[], now: number): Pair[] =>
+  targets.map(({ target, time }) => ["synced", `${ago(time, now)} to ${safe(target)}`])
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
   const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`

@@ -228,3 +228,29 @@ export function isolatedEnvironment(
     CLAUDE_CONFIG_DIR: configFolder(home),
   }
 }
+
+/** Where the user wants entries kept without saying so each time; undefined: nowhere. */
+export const syncTarget = (env: Env = process.env): string | undefined =>
+  // libpq's variables alone do not count: many have them for another database.
+  env["CTXBRIDGE_SYNC_TO"] || (env["RUVECTOR_HOST"] ? "postgres:" : undefined)
+
+/** What the environment says about a PostgreSQL server; the design documents' variables come before libpq's. */
+export function serverVariables(
+  env: Env = process.env,
+): Readonly<Record<ServerVariable, string | undefined>> {
+  const either = (name: string): string | undefined =>
+    env[`RUVECTOR_${name}`] || env[`PG${name}`] || undefined
+  // False is only the default there, so whoever copied it has chosen nothing.
+  const isWanted = /^(?:1|true|on|yes)$/i.test(env["RUVECTOR_SSL"] ?? "")
+  return {
+    host: either("HOST"),
+    port: either("PORT"),
+    database: either("DATABASE"),
+    user: either("USER"),
+    password: either("PASSWORD"),
+    sslmode: isWanted ? "verify-full" : either("SSLMODE"),
+    sslrootcert: either("SSLROOTCERT"),
+  }
+}
+
+type ServerVariable = "host" | "port" | "database" | "user" | "password" | "sslmode" | "sslrootcert"

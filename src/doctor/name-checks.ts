@@ -12,7 +12,7 @@ import { type Finding, finding, type Patient, repairEach } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
 
 const foldersOf = ({ dataHome, stateHome }: Patient): string[] => [
-  ...["vault", "pending", "requests", "forgotten", "pointers", "notes", "models"].map((name) =>
+  ...["vault", "pending", "requests", "forgotten", "pointers", "notes", "models", "sync"].map((name) =>
     join(dataHome, name),
   ),
   sessionFolder(dataHome),
@@ -23,7 +23,7 @@ const foldersOf = ({ dataHome, stateHome }: Patient): string[] => [
 const filesOf = ({ dataHome, stateHome }: Patient): string[] => [
   ...["", "-wal", "-shm"].map((suffix) => databasePath(dataHome) + suffix),
   lockPath(dataHome),
-  ...["compact", "forget", "models", "notes", "rebuild", "sessions"].map((name) =>
+  ...["compact", "forget", "models", "notes", "rebuild", "sessions", "sync"].map((name) =>
     join(dataHome, `${name}.lock`),
   ),
   sharedState(dataHome),

@@ -25,13 +25,13 @@ interface Use {
   readonly worth: number
 }
 
-export interface Entry {
+export interface VocabularyEntry {
   readonly words: string
   readonly times: number
 }
 
 /** The beginnings of the commands, likeliest first. */
-export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => string): Entry[] {
+export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => string): VocabularyEntry[] {
   const found = new Map<string, { times: number; worth: number }>()
   const add = (words: string, { times, worth }: Use): void => {
     const known = found.get(words)

@@ -117,6 +117,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`config get`", () => ["config", "get", "restore.budget"]],
   ["`demo`", () => ["demo"]],
   ["`completions`", () => ["completions", "bash"]],
+  ["`sync`", () => ["sync", "--to", join(machine.root, "target")]],
   ["`forget --match`", () => ["forget", "--match", "upload", "--dry-run"]],
   ["`forget`, `purge`", () => ["purge", "--older-than", "1h", "--dry-run"]],
   ["`forget`, `purge`", () => ["forget", first.session, "--yes"]],

@@ -121,6 +121,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
   well(await machine.cli("compact"))
   well(await machine.cli("rebuild"))
   well(await machine.cli("redact", "--rescan"))
+  well(await machine.cli("sync", "--to", join(machine.root, "target")))
   well(await machine.cli("forget", "--match", "xylophone", "--yes"))
   well(await machine.cli("forget", other.session, "--yes"))
   rmSync(join(machine.dataHome, "archive.db"))

@@ -74,6 +74,7 @@ async function use(machine: Machine, env: Record<string, string>): Promise<() =>
       ["verify"],
       ["rebuild"],
       ["compact"],
+      ["sync", "--to", join(machine.root, "target")],
       ["forget", "--match", "nothing of the kind", "--yes"],
       ["forget", sessions[0]!.session, "--yes"],
       ["config", "list"],

@@ -3,7 +3,7 @@
  * views are made anew under other row ids. So turns go by their handles, and what was seen of each is compared with what
  * is there: nothing is missed, whatever happened in between, and no write has to keep a list.
  *
- * Nothing calls it yet: it is for copies of the turns elsewhere, on another machine or in another database.
+ * It is for copies of the turns elsewhere, on another machine or in another database (sync/).
  *
  * The price is one walk over turns and messages at each look. Words that `forget` blanked inside a tool's input show
  * only if they were in what the views keep of it; the tombstones tell of all (vault/tombstones.ts).

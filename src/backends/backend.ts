@@ -1,0 +1,69 @@
+/**
+ * Where entries are kept besides the archive, and from where they are found and fetched. The vault is the truth and
+ * the views are always local; no hook knows of a backend.
+ */
+import type { Entry, EntryVector } from "./entry.ts"
+
+/** What must never be kept again. It is final: the same content is refused from then on, whoever brings it. */
+export interface Forgetting {
+  readonly ids?: readonly string[]
+  /** Whole sessions, with their subagents. */
+  readonly sessions?: readonly string[]
+}
+
+export interface PutReport {
+  /** New, or a later version of a turn that was there. */
+  readonly stored: number
+  /** There already, in this version or a later one. */
+  readonly known: number
+  /** Forgotten before. */
+  readonly refused: number
+}
+
+interface Wanted {
+  readonly limit: number
+  readonly session?: string | undefined
+  /** Path of the project, as in the entries' metadata. */
+  readonly project?: string | undefined
+}
+
+/** By words, of which an entry has all, or by meaning. */
+export type EntryQuery = Wanted & ({ readonly words: string } | { readonly vector: EntryVector })
+
+/** An entry without its content. */
+export interface FoundEntry extends Pick<Entry, "id" | "key" | "summary" | "metadata"> {
+  /** The more the better. Not comparable between backends. */
+  readonly score: number
+}
+
+export interface BackendStats {
+  /** Turns; of each, one version counts. */
+  readonly entries: number
+  readonly sessions: number
+  /** Ids and sessions that are refused. */
+  readonly forgotten: number
+  /** Lines that cannot be read. They are passed over. */
+  readonly damaged: number
+}
+
+export interface Backend {
+  /** Names what is kept here, wherever it is reached. Another one is there when it was made anew. */
+  readonly id: string
+  /**
+   * Even without entries, takes out what others have forgotten of that which this machine keeps there.
+   *
+   * @returns when everything is safe there
+   */
+  put(entries: readonly Entry[]): Promise<PutReport>
+  /** Best first. */
+  find(query: EntryQuery): Promise<readonly FoundEntry[]>
+  get(id: string): Promise<Entry | undefined>
+  /** @returns number of entries that are gone now */
+  forget(what: Forgetting): Promise<number>
+  stats(): Promise<BackendStats>
+  close(): Promise<void>
+}
+
+/** Whether a session is a given one, or a subagent of it. */
+export const isOfSession = (session: string, owner: string): boolean =>
+  session === owner || session.startsWith(`${owner}/`)

@@ -1,0 +1,218 @@
+/** Keeps entries in a folder: a cloud drive, a network share, a git checkout, a stick. No server, no locks. */
+import { join } from "node:path"
+import { parseJson } from "../util/parse-json.ts"
+import { wordSet } from "../util/words.ts"
+import { type Backend, type EntryQuery, type FoundEntry, isOfSession } from "./backend.ts"
+import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
+import {
+  appendLines,
+  currentFile,
+  entriesFolder,
+  entryFiles,
+  type ForgottenEntries,
+  forgottenFile,
+  openFolder,
+  ownFiles,
+  readForgotten,
+  removeHalfRewritten,
+  rewriteLines,
+  wholeLines,
+} from "./entry-files.ts"
+
+/**
+ * @param root the folder
+ * @param writer name of this machine's archive in file names; no two may share it
+ */
+export function openFolderBackend(root: string, writer: string): Backend {
+  const id = openFolder(root)
+  /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
+  let own: Map<string, Version> | undefined
+  /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
+  let isOutdated = false
+
+  const ownLatest = (): Map<string, Version> => {
+    own ??= settle(root, writer, readForgotten(root))
+    return own
+  }
+
+  return {
+    id,
+    async put(entries) {
+      const forgotten = readForgotten(root)
+      const latest = ownLatest()
+      const fresh = new Map<string, Entry>()
+      let refused = 0
+      for (const entry of entries) {
+        const before = fresh.get(entry.key)
+        const known = before === undefined ? latest.get(entry.key) : versionOf(before)
+        if (isDead(entry, forgotten)) refused++
+        else if (known === undefined || isLater(versionOf(entry), known)) fresh.set(entry.key, entry)
+      }
+      const stored = [...fresh.values()]
+      isOutdated ||= stored.some(({ key }) => latest.has(key))
+      appendLines(
+        join(entriesFolder(root), currentFile(root, writer)),
+        stored.map((entry) => JSON.stringify(entry)),
+      )
+      for (const entry of stored) latest.set(entry.key, versionOf(entry))
+      return { stored: stored.length, known: entries.length - stored.length - refused, refused }
+    },
+
+    async find(query) {
+      const rate = raterOf(query)
+      const { limit, session, project } = query
+      const found: FoundEntry[] = []
+      for (const entry of latestEntries(root).entries()) {
+        const { id, key, summary, metadata } = entry
+        if (session !== undefined && metadata.sessionId !== session) continue
+        if (project !== undefined && metadata.project !== project) continue
+        const score = rate(entry)
+        if (score !== undefined) found.push({ id, key, summary, metadata, score })
+      }
+      return found.sort(byScore).slice(0, limit)
+    },
+
+    async get(wanted) {
+      for (const entry of latestEntries(root).entries()) if (entry.id === wanted) return entry
+      return undefined
+    },
+
+    async forget({ ids = [], sessions = [] }) {
+      const before = latestEntries(root).count
+      const known = readForgotten(root)
+      appendLines(forgottenFile(root, writer), [
+        ...ids.filter((id) => !known.ids.has(id)).map((id) => JSON.stringify({ id })),
+        ...sessions.filter((one) => !known.sessions.has(one)).map((session) => JSON.stringify({ session })),
+      ])
+      own = settle(root, writer, readForgotten(root))
+      return before - latestEntries(root).count
+    },
+
+    async stats() {
+      const { ids, sessions } = readForgotten(root)
+      const { count, damaged, sessions: named } = latestEntries(root)
+      return { entries: count, sessions: named, forgotten: ids.size + sessions.size, damaged }
+    },
+
+    async close() {
+      if (isOutdated) settle(root, writer, readForgotten(root))
+    },
+  }
+}
+
+const isDead = ({ id, metadata }: Entry, { ids, sessions }: ForgottenEntries): boolean =>
+  ids.has(id) || (sessions.size > 0 && [...sessions].some((owner) => isOfSession(metadata.sessionId, owner)))
+
+/** Entries of a file; undefined for a line that is damaged. */
+function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined, line: string]> {
+  for (const line of wholeLines(file)) {
+    const value = parseJson(line)
+    yield [isEntry(value) ? value : undefined, line]
+  }
+}
+
+/**
+ * Goes through our own files and takes out what anybody has forgotten, and versions of turns that have a later one. That
+ * way what one machine forgets leaves the files of all others, each at its next turn.
+ *
+ * @returns the latest version of each turn
+ */
+function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<string, Version> {
+  removeHalfRewritten(root, writer)
+  const latest = new Map<string, Version>()
+  const files = ownFiles(root, writer).map((name) => {
+    const file = join(entriesFolder(root), name)
+    const versions: (readonly [key: string, version: Version])[] = []
+    let dead = 0
+    for (const [entry] of entriesIn(file)) {
+      if (entry === undefined) continue
+      if (isDead(entry, forgotten)) {
+        dead++
+        continue
+      }
+      const version = versionOf(entry)
+      versions.push([entry.key, version])
+      const known = latest.get(entry.key)
+      if (known === undefined || isLater(version, known)) latest.set(entry.key, version)
+    }
+    return { file, versions, dead }
+  })
+  const isLatest = (key: string, version: Version): boolean => {
+    const last = latest.get(key)
+    return last !== undefined && !isLater(last, version)
+  }
+  for (const { file, versions, dead } of files) {
+    if (dead === 0 && versions.every(([key, version]) => isLatest(key, version))) continue
+    const stays = [...entriesIn(file)].filter(
+      ([entry]) => entry !== undefined && !isDead(entry, forgotten) && isLatest(entry.key, versionOf(entry)),
+    )
+    rewriteLines(
+      file,
+      stays.map(([, line]) => line),
+    )
+  }
+  return latest
+}
+
+/** The latest version of each turn, whoever wrote it, without what anybody has forgotten. */
+function latestEntries(root: string) {
+  const forgotten = readForgotten(root)
+  const latest = new Map<string, Version & { readonly session: string }>()
+  const files = entryFiles(root)
+  let damaged = 0
+  for (const file of files) {
+    for (const [entry] of entriesIn(join(entriesFolder(root), file))) {
+      if (entry === undefined) damaged++
+      else if (!isDead(entry, forgotten)) {
+        const { key, metadata } = entry
+        const known = latest.get(key)
+        if (known === undefined || isLater(versionOf(entry), known))
+          latest.set(key, { ...versionOf(entry), session: metadata.sessionId })
+      }
+    }
+  }
+  return {
+    damaged,
+    count: latest.size,
+    sessions: new Set([...latest.values()].map(({ session }) => session)).size,
+    /** One at a time: a folder may hold more than fits into memory. */
+    *entries(): Generator<Entry> {
+      const given = new Set<string>()
+      for (const file of files) {
+        for (const [entry] of entriesIn(join(entriesFolder(root), file))) {
+          const last = entry && latest.get(entry.key)
+          if (entry === undefined || last === undefined || given.has(entry.key)) continue
+          // Several machines may have the same version.
+          if (isLater(last, versionOf(entry))) continue
+          given.add(entry.key)
+          yield entry
+        }
+      }
+    },
+  }
+}
+
+/** Gives an entry's score; undefined if it is not wanted. */
+function raterOf(query: EntryQuery): (entry: Entry) => number | undefined {
+  if ("words" in query) {
+    const wanted = [...wordSet(query.words)]
+    return ({ content, summary }) => {
+      const words = wordSet(content)
+      if (!wanted.every((word) => words.has(word))) return undefined
+      const prominent = wordSet(summary)
+      // What the summary says is what the turn is about; in a long text, a word is found by chance.
+      return wanted.filter((word) => prominent.has(word)).length + 1 / Math.log2(2 + words.size)
+    }
+  }
+  const { embedder, values } = query.vector
+  return ({ vector }) =>
+    vector?.embedder === embedder && vector.values.length === values.length
+      ? values.reduce((sum, value, n) => sum + value * vector.values[n]!, 0)
+      : undefined
+}
+
+/** Equal scores: the newest first. */
+const byScore = (a: FoundEntry, b: FoundEntry): number =>
+  b.score - a.score ||
+  (b.metadata.timestamp ?? "").localeCompare(a.metadata.timestamp ?? "") ||
+  (a.id < b.id ? -1 : 1)

@@ -1,0 +1,292 @@
+/**
+ * Sends what is new in the archive to a backend, and carries what was forgotten. In batches: each is safe there before
+ * it is noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
+ */
+import type { Database } from "../archive/database.ts"
+import { isExcludedFolder } from "../archive/excluded.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { changesSince } from "../archive/queries/changes.ts"
+import { projectOfSession } from "../archive/queries/projects.ts"
+import { aboutSession } from "../archive/queries/sessions.ts"
+import { findTurns } from "../archive/queries/turns.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
+import { embeddedHandles, meanVector } from "../archive/turn-vectors.ts"
+import type { Backend, Forgetting } from "../backends/backend.ts"
+import type { Entry, EntryVector } from "../backends/entry.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import { installedModel } from "../embed/model-files.ts"
+import { readTurn, turnOf } from "../read/turn.ts"
+import { filterText } from "../secrets/filter.ts"
+import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
+import { count } from "../util/text.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { forgottenOf, listTombstones, ownerOf, type Tombstone } from "../vault/tombstones.ts"
+import type { Ledger, SentTurn } from "./sync-ledger.ts"
+import { entryOfTurn } from "./turn-entry.ts"
+
+/** Entries and UTF-16 units of a batch. */
+const MOST_ENTRIES = 50
+const MOST_TEXT = 1_000_000
+
+export interface SyncWorld {
+  readonly place: PathsAndPolicy
+  /** Opens the views for one look: whoever wants them alone need not wait for the network. */
+  readonly look: <T>(use: (db: Database) => T) => T
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface SyncReport {
+  /** Turns that were new here, or other than before. */
+  readonly turns: number
+  /** Of these, turns that were stored there, that were there already, and that were forgotten there. */
+  readonly stored: number
+  readonly known: number
+  readonly refused: number
+  /** Turns left out: of folders in `capture.exclude`, and those whose text cannot be read. */
+  readonly excluded: number
+  readonly unreadable: number
+  /** Entries that are gone there because they were forgotten or changed here. */
+  readonly forgotten: number
+}
+
+type Counts = { -readonly [K in keyof SyncReport]: number }
+
+/** @param all looks at every turn again, for a target that has lost something, and after `redact` */
+export async function syncArchive(
+  backend: Backend,
+  ledger: Ledger,
+  world: SyncWorld,
+  all: boolean,
+): Promise<SyncReport> {
+  const counts = noCounts()
+  let total = 0
+  try {
+    const news = newsOf(ledger, world)
+    const gone = goneTurns(ledger, world, news)
+    await backend.put([])
+    if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
+    const due = dueTurns(ledger, world, news, all)
+    total = due.length
+    for (let at = 0; at < due.length; ) {
+      const batch = nextBatch(due.slice(at), ledger, world, news)
+      if (batch.outdated.length > 0) counts.forgotten += await backend.forget({ ids: batch.outdated })
+      const { stored, known, refused } = await backend.put(batch.entries)
+      ledger.add(batch.sent)
+      at += batch.looked
+      add(counts, batch)
+      counts.stored += stored
+      counts.known += known
+      counts.refused += refused
+      world.onProgress?.(at, due.length)
+    }
+    ledger.settle(
+      news,
+      gone.map(({ handle }) => handle),
+    )
+    return counts
+  } catch (error) {
+    if (counts.turns === 0) throw error
+    const { hint, code } = isCtxError(error) ? error : { hint: undefined, code: codeOf(error) }
+    const done = `${counts.turns} of ${count(total, "turn")} are committed there`
+    throw new CtxError(code, `${messageOf(error)}; ${done}`, {
+      hint: hint ?? "run it again to go on",
+      cause: error,
+    })
+  }
+}
+
+/** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
+export function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean): SyncReport {
+  const counts = noCounts()
+  const news = newsOf(ledger, world)
+  counts.forgotten += goneTurns(ledger, world, news).length
+  const due = dueTurns(ledger, world, news, all)
+  for (let at = 0; at < due.length; ) {
+    const batch = nextBatch(due.slice(at), ledger, world, news)
+    add(counts, batch)
+    counts.forgotten += batch.outdated.length
+    at += batch.looked
+    world.onProgress?.(at, due.length)
+  }
+  return counts
+}
+
+function add(counts: Counts, { entries, excluded, unreadable }: Batch): void {
+  counts.turns += entries.length
+  counts.excluded += excluded
+  counts.unreadable += unreadable
+}
+
+const noCounts = (): Counts => ({
+  turns: 0,
+  stored: 0,
+  known: 0,
+  refused: 0,
+  excluded: 0,
+  unreadable: 0,
+  forgotten: 0,
+})
+
+/** Tombstones whose session has no name but the path of a transcript: a path must not leave the machine. */
+const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
+
+/** What was forgotten here since the last sync. */
+const newsOf = (ledger: Ledger, { place }: SyncWorld): Tombstone[] =>
+  listTombstones(place.dataHome).filter((tombstone) => !ledger.knows(tombstone))
+
+/** Turns that were sent, and are gone since something was forgotten in their session. */
+function goneTurns(ledger: Ledger, world: SyncWorld, news: readonly Tombstone[]): SentTurn[] {
+  if (news.length === 0) return []
+  const { gone } = world.look((db) => changesSince(db, ledger.watermark))
+  return gone
+    .map((handle) => ledger.turns.get(handle)!)
+    .filter((turn) => news.some((tombstone) => mayBeAbout(tombstone, turn)))
+}
+
+const forgetting = (news: readonly Tombstone[], gone: readonly SentTurn[]): Forgetting => ({
+  sessions: news
+    .filter((one) => !isNamedByPath(one))
+    .flatMap(({ session, whole, agents }) =>
+      whole ? [session] : agents.map((agent) => `${session}/${agent}`),
+    ),
+  ids: gone.map(({ id }) => id),
+})
+
+const mayBeAbout = (tombstone: Tombstone, { session }: SentTurn): boolean =>
+  isNamedByPath(tombstone) ? session.startsWith("unknown/") : ownerOf(session, "") === tombstone.session
+
+interface DueTurn {
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly state: string
+}
+
+function dueTurns(
+  ledger: Ledger,
+  { place, look }: SyncWorld,
+  news: readonly Tombstone[],
+  all: boolean,
+): DueTurn[] {
+  return look((db) => {
+    const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
+    const due = new Set(changed)
+    for (const [handle, sent] of ledger.turns) {
+      // A text that was forgotten in a tool's input does not show in the views.
+      if (watermark.has(handle) && news.some((one) => mayBeAbout(one, sent))) due.add(handle)
+    }
+    const embedder = installedModel(place.dataHome)?.embedder
+    if (embedder !== undefined) {
+      for (const handle of embeddedHandles(db, embedder))
+        if (ledger.turns.get(handle)?.hasVector === false) due.add(handle)
+    }
+    return [...due].map((handle) => ({ handle, state: watermark.get(handle)! }))
+  })
+}
+
+interface Batch {
+  readonly entries: Entry[]
+  /** Of former versions, which hold what must not be kept. */
+  readonly outdated: string[]
+  readonly sent: SentTurn[]
+  excluded: number
+  unreadable: number
+  /** Number of turns looked at. */
+  looked: number
+}
+
+function nextBatch(
+  due: readonly DueTurn[],
+  ledger: Ledger,
+  { place, look }: SyncWorld,
+  news: readonly Tombstone[],
+): Batch {
+  const batch: Batch = { entries: [], outdated: [], sent: [], excluded: 0, unreadable: 0, looked: 0 }
+  const readers = new CopyReaders()
+  const embedder = installedModel(place.dataHome)?.embedder
+  let length = 0
+  const take = (db: Database, { handle, state }: DueTurn): void => {
+    const made = entryFor(db, place, handle, readers, embedder)
+    if (made === "excluded") batch.excluded++
+    else if (made === "unreadable") batch.unreadable++
+    else if (made !== undefined) {
+      const { id, key, content, metadata, vector } = made
+      const { sessionId: session, messages } = metadata
+      const before = ledger.former(handle, key)
+      if (before !== undefined && before.id !== id && !hasOnlyGrown(before, messages, news))
+        batch.outdated.push(before.id)
+      batch.entries.push(made)
+      batch.sent.push({ handle, state, id, key, session, messages, hasVector: vector !== undefined })
+      length += content.length
+    }
+  }
+  try {
+    look((db) =>
+      // As they were at one moment, whatever others write meanwhile.
+      db.transaction(() => {
+        for (const turn of due) {
+          if (batch.entries.length >= MOST_ENTRIES || length >= MOST_TEXT) break
+          batch.looked++
+          take(db, turn)
+        }
+      })(),
+    )
+  } finally {
+    readers.close()
+  }
+  return batch
+}
+
+/** @returns undefined for a turn that is gone, or about to be */
+function entryFor(
+  db: Database,
+  place: PathsAndPolicy,
+  handle: string,
+  readers: CopyReaders,
+  embedder: string | undefined,
+): Entry | "excluded" | "unreadable" | undefined {
+  const row = findTurns(db, handle).find((one) => HANDLE_PREFIX + one.handle === handle)
+  if (row === undefined || isForgotten(db, place, row.session)) return undefined
+  if (isExcludedSession(db, place, row.session)) return "excluded"
+  const turn = readIfReadable(() => readTurn(db, place.dataHome, turnOf(row), readers))
+  if (turn === "unreadable") return turn
+  // Whatever the user has switched off: what leaves the machine is filtered.
+  const secrets = { ...place.secrets, enabled: true }
+  return entryOfTurn(turn, {
+    project: projectOfSession(db, row.session)?.path ?? null,
+    answer: row.answer,
+    vector: embedder === undefined ? undefined : vectorOf(db, handle, embedder),
+    filter: (text) => filterText(text, secrets),
+  })
+}
+
+/** A later version takes the place of an earlier one by itself. One that was changed otherwise must be forgotten. */
+const hasOnlyGrown = (before: SentTurn, messages: number, news: readonly Tombstone[]): boolean =>
+  messages > before.messages && !news.some((tombstone) => mayBeAbout(tombstone, before))
+
+function readIfReadable<T>(read: () => T): T | "unreadable" {
+  try {
+    return read()
+  } catch (error) {
+    // `verify` reports it.
+    if (codeOf(error).startsWith("vault-")) return "unreadable"
+    throw error
+  }
+}
+
+const isForgotten = (db: Database, { dataHome }: PathsAndPolicy, session: string): boolean =>
+  forgottenOf(dataHome, session, currentTranscript(db, session)?.path ?? "")?.whole === true
+
+/** A subagent may work in another folder than its session. */
+function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
+  if (place.exclude.length === 0) return false
+  const folders = [session, session.split("/", 1)[0]!].flatMap((one) => [
+    aboutSession(db, one)?.cwd,
+    projectOfSession(db, one)?.path,
+  ])
+  return folders.some((folder) => folder != null && isExcludedFolder(place, folder))
+}
+
+const vectorOf = (db: Database, handle: string, embedder: string): EntryVector | undefined => {
+  const values = meanVector(db, handle, embedder)
+  return values && { embedder, values }
+}

@@ -1,0 +1,117 @@
+/** Real PostgreSQL servers for tests: PGlite from npm, with and without pgvector, and Debian's where it is installed. */
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { PGlite } from "@electric-sql/pglite"
+import { vector } from "@electric-sql/pglite-pgvector"
+import { PGLiteSocketServer } from "@electric-sql/pglite-socket"
+
+export interface TestServer extends AsyncDisposable {
+  /** With user, port and database. */
+  readonly address: string
+  /** Runs statements as the owner. */
+  run(statements: string): Promise<void>
+}
+
+export async function startPglite(options: { vectors: boolean }): Promise<TestServer> {
+  const db = await PGlite.create(options.vectors ? { extensions: { vector } } : {})
+  const server = new PGLiteSocketServer({ db, host: "127.0.0.1", port: 0, maxConnections: 10 })
+  await server.start()
+  const port = portOf(server.getServerConn())
+  return {
+    address: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    run: async (statements) => void (await db.exec(statements)),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop()
+      await db.close()
+    },
+  }
+}
+
+const portOf = (place: string): number => Number(/:(\d+)$/.exec(place)?.[1])
+
+/** Folder with the programs of an installed PostgreSQL. */
+export function installedPostgres(): string | undefined {
+  const home = "/usr/lib/postgresql"
+  const versions = existsSync(home) ? readdirSync(home).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = versions.map((version) => join(home, version, "bin"))
+  return folders.find((folder) => existsSync(join(folder, "initdb")))
+}
+
+/**
+ * Starts Debian's PostgreSQL on a port of its own, with the password `sesame` for everybody.
+ *
+ * @param tls files with its certificate and key; without them, it offers no TLS
+ */
+export async function startPostgres(
+  programs: string,
+  tls?: { readonly certificate: string; readonly key: string },
+): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), "ctxbridge-postgres-"))
+  const data = join(folder, "data")
+  mkdirSync(data)
+  // It refuses to run as root.
+  const isRoot = process.getuid?.() === 0
+  const through = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+  if (tls !== undefined) {
+    copyFileSync(tls.certificate, join(folder, "server.crt"))
+    copyFileSync(tls.key, join(folder, "server.key"))
+    chmodSync(join(folder, "server.key"), 0o600)
+  }
+  if (isRoot) spawned(["chown", "-R", "65534:65534", folder])
+  const call = (program: string, ...args: string[]) => spawned([...through, join(programs, program), ...args])
+  await Bun.write(join(folder, "password"), "sesame\n")
+  call(
+    "initdb",
+    "-D",
+    data,
+    "-U",
+    "owner",
+    "-A",
+    "scram-sha-256",
+    `--pwfile=${join(folder, "password")}`,
+    "-N",
+  )
+  const port = freePort()
+  const encryption =
+    tls === undefined
+      ? {}
+      : { ssl: "on", ssl_cert_file: join(folder, "server.crt"), ssl_key_file: join(folder, "server.key") }
+  const all = { port: String(port), unix_socket_directories: folder, fsync: "off", ...encryption }
+  const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)
+  call("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options.join(" "), "start")
+  const address = `postgres://owner:sesame@127.0.0.1:${port}/postgres`
+  return {
+    address,
+    run: async (statements) => {
+      const psql = join(programs, "psql")
+      const child = Bun.spawn([psql, "-qX", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", statements], {
+        stderr: "pipe",
+        stdout: "ignore",
+      })
+      const told = await new Response(child.stderr).text()
+      if ((await child.exited) !== 0) throw new Error(told)
+    },
+    [Symbol.asyncDispose]: async () => {
+      call("pg_ctl", "-D", data, "-m", "immediate", "stop")
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function spawned(words: readonly string[]): void {
+  const { exitCode, stderr, stdout } = Bun.spawnSync([...words], {
+    cwd: tmpdir(),
+    stdout: "pipe",
+    stderr: "pipe",
+  })
+  if (exitCode !== 0) throw new Error(`${words.join(" ")}: ${stderr}${stdout}`)
+}
+
+/** A port that nobody has now. */
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } })
+  const { port } = listener
+  listener.stop(true)
+  return port
+}

@@ -1,0 +1,187 @@
+/** What every backend does. Runs over a pair of them that see the same target, as two machines do. */
+import { expect, test } from "bun:test"
+import type { Backend } from "../../../src/backends/backend.ts"
+import { type Entry, type EntryMetadata, entryOf } from "../../../src/backends/entry.ts"
+
+/** Opens the same, empty target as often as wanted, each time as another machine. */
+export interface Target extends AsyncDisposable {
+  open(machine: string): Promise<Backend>
+}
+
+interface Draft extends Partial<EntryMetadata> {
+  readonly content?: string
+  readonly summary?: string
+  readonly vector?: readonly number[]
+  readonly embedder?: string
+}
+
+let turns = 0
+
+/** An entry of a turn of its own, unless session and number are given. */
+export function draft({ content = "nothing special", summary, vector, embedder, ...metadata }: Draft): Entry {
+  return entryOf({
+    summary: summary ?? content.slice(0, 60),
+    content,
+    metadata: {
+      sessionId: "5e551011-0000-4000-8000-000000000001",
+      chunkIndex: ++turns,
+      timestamp: "2026-01-01T00:00:00.000Z",
+      ended: null,
+      project: "/src/app",
+      toolNames: [],
+      filePaths: [],
+      messages: 2,
+      takenBack: false,
+      ...metadata,
+    },
+    ...(vector === undefined ? {} : { vector: { embedder: embedder ?? "minilm", values: padded(vector) } }),
+  })
+}
+
+/** 384 numbers, as all real vectors have. */
+export const padded = (values: readonly number[]): number[] => [
+  ...values,
+  ...Array.from({ length: 384 - values.length }, () => 0),
+]
+
+const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id).sort()
+
+/** @param isThere false: the tests are skipped, and say so */
+export function backendContract(name: string, makeTarget: () => Promise<Target>, isThere = true): void {
+  const check = (title: string, body: (one: Backend, other: Backend) => Promise<void>): void => {
+    test.skipIf(!isThere)(`${name}: ${title}`, async () => {
+      await using target = await makeTarget()
+      const one = await target.open("one")
+      const other = await target.open("other")
+      try {
+        await body(one, other)
+      } finally {
+        await one.close()
+        await other.close()
+      }
+    })
+  }
+
+  check("an empty target has nothing, and the same id for all", async (one, other) => {
+    expect(await one.stats()).toEqual({ entries: 0, sessions: 0, forgotten: 0, damaged: 0 })
+    expect(await one.get("0".repeat(64))).toBeUndefined()
+    expect(await one.find({ words: "anything", limit: 5 })).toEqual([])
+    expect(one.id).not.toBe("")
+    expect(other.id).toBe(one.id)
+  })
+
+  check("what one machine puts, another one gets, unchanged", async (one, other) => {
+    const hard = draft({
+      content: 'quotes \' " \\ $1 {"a":1}\nlines\r\n\tand 语言 🛡️ größer',
+      toolNames: ["Bash", "Edit"],
+      filePaths: ["/src/it's here/a.ts"],
+      vector: [0.6, 0.8],
+    })
+    expect(await one.put([hard])).toEqual({ stored: 1, known: 0, refused: 0 })
+    expect(await other.get(hard.id)).toEqual(hard)
+    expect(await other.stats()).toEqual({ entries: 1, sessions: 1, forgotten: 0, damaged: 0 })
+  })
+
+  check("putting again changes nothing, whoever does it", async (one, other) => {
+    const entries = [draft({}), draft({}), draft({})]
+    expect(await one.put(entries)).toEqual({ stored: 3, known: 0, refused: 0 })
+    expect(await one.put([...entries, ...entries])).toEqual({ stored: 0, known: 6, refused: 0 })
+    await other.put(entries)
+    expect((await one.stats()).entries).toBe(3)
+  })
+
+  check(
+    "a turn that grows is one entry: the longest version, in whichever order they come",
+    async (one, other) => {
+      const short = draft({ content: "first", messages: 2 })
+      const { chunkIndex } = short.metadata
+      const long = draft({ content: "first second", messages: 4, chunkIndex })
+      await one.put([long])
+      await other.put([short])
+      await one.put([short])
+      expect((await one.stats()).entries).toBe(1)
+      expect(idsOf(await other.find({ words: "first", limit: 5 }))).toEqual([long.id])
+      expect(await other.find({ words: "second", limit: 5 })).toMatchObject([{ id: long.id, key: short.key }])
+    },
+  )
+
+  check("a turn that was taken back says so from then on", async (one, other) => {
+    const stands = draft({})
+    const { chunkIndex } = stands.metadata
+    await one.put([stands])
+    expect(await one.put([draft({ chunkIndex, takenBack: true })])).toMatchObject({ stored: 1 })
+    expect(await other.put([stands])).toMatchObject({ refused: 0 })
+    expect((await other.get(stands.id))?.metadata.takenBack).toBe(true)
+  })
+
+  check("by words: all of them, whole or in parts, within a session or project", async (one) => {
+    const retry = draft({ content: "I renamed getUserName in the retry loop", project: "/src/a" })
+    const other = draft({ content: "the retry was dropped", sessionId: "other", project: "/src/b" })
+    await one.put([retry, other, draft({ content: "about something else" })])
+    const find = async (words: string, more = {}) => idsOf(await one.find({ words, limit: 9, ...more }))
+    expect(await find("retry")).toEqual(idsOf([retry, other]))
+    expect(await find("user retries")).toEqual([retry.id])
+    expect(await find("retry zebra")).toEqual([])
+    expect(await find("retry", { session: "other" })).toEqual([other.id])
+    expect(await find("retry", { project: "/src/a" })).toEqual([retry.id])
+    expect(await one.find({ words: "retry", limit: 1 })).toHaveLength(1)
+    expect(await find("'); DROP TABLE entries; --")).toEqual([])
+  })
+
+  check("by meaning: the nearest first, of the same embedder only", async (one) => {
+    const near = draft({ vector: [1, 0] })
+    const far = draft({ vector: [0.6, 0.8] })
+    const foreign = draft({ vector: [1, 0], embedder: "other" })
+    await one.put([far, foreign, near, draft({})])
+    const vector = { embedder: "minilm", values: padded([1, 0]) }
+    const found = await one.find({ vector, limit: 5 })
+    expect(found.map(({ id }) => id)).toEqual([near.id, far.id])
+    expect(found[0]!.score).toBeCloseTo(1, 3)
+    expect(found[1]!.score).toBeCloseTo(0.6, 3)
+  })
+
+  check("a vector made later is added", async (one, other) => {
+    const bare = draft({})
+    const { chunkIndex } = bare.metadata
+    const whole = draft({ chunkIndex, vector: [0, 1] })
+    await one.put([bare])
+    expect(await one.put([whole])).toMatchObject({ stored: 1 })
+    await other.put([bare])
+    expect(await other.get(bare.id)).toEqual(whole)
+  })
+
+  check("what is forgotten is gone for all, and refused from then on", async (one, other) => {
+    const secret = draft({ content: "the launch code is swordfish" })
+    const kept = draft({ content: "the launch is on monday" })
+    await one.put([secret, kept])
+    await other.put([secret])
+    expect(await one.forget({ ids: [secret.id] })).toBe(1)
+    expect(await one.forget({ ids: [secret.id] })).toBe(0)
+    expect(await other.get(secret.id)).toBeUndefined()
+    expect(idsOf(await other.find({ words: "launch", limit: 5 }))).toEqual([kept.id])
+    expect(await other.put([secret])).toEqual({ stored: 0, known: 0, refused: 1 })
+    expect(await other.stats()).toMatchObject({ entries: 1, forgotten: 1 })
+  })
+
+  check("a session is forgotten with its subagents, and with what comes later", async (one, other) => {
+    const main = draft({ sessionId: "gone" })
+    const agent = draft({ sessionId: "gone/worker" })
+    const stays = draft({ sessionId: "gone-not" })
+    await one.put([main, stays])
+    await other.put([agent])
+    expect(await other.forget({ sessions: ["gone"] })).toBe(2)
+    expect(await one.stats()).toMatchObject({ entries: 1, sessions: 1, forgotten: 1 })
+    expect(await one.put([draft({ sessionId: "gone" }), main])).toEqual({ stored: 0, known: 0, refused: 2 })
+    expect(await one.get(stays.id)).toEqual(stays)
+  })
+
+  check("when the longest version is forgotten, a longer one still comes in", async (one) => {
+    const first = draft({ content: "with swordfish", messages: 4 })
+    const { chunkIndex } = first.metadata
+    const clean = draft({ content: "with *********", messages: 4, chunkIndex })
+    await one.put([first])
+    await one.forget({ ids: [first.id] })
+    expect(await one.put([clean])).toMatchObject({ stored: 1 })
+    expect(idsOf(await one.find({ words: "with", limit: 5 }))).toEqual([clean.id])
+  })
+}

@@ -1,0 +1,209 @@
+/** Entries in a folder: nobody loses anything, whoever is killed, and what is forgotten leaves the files. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
+import { join, resolve } from "node:path"
+import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
+import { tempFolder } from "../../support/temp.ts"
+import { backendContract, draft } from "./contract.ts"
+
+setDefaultTimeout(60_000)
+
+backendContract("folder", async () => {
+  const folder = tempFolder()
+  return {
+    open: async (machine) => openFolderBackend(join(folder.path, "target"), machine),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+})
+
+const APPENDER = resolve(import.meta.dir, "../../support/append-entries.ts")
+const appender = (root: string, writer: string, most: number) =>
+  Bun.spawn([process.execPath, APPENDER, root, writer, String(most)], { stdout: "pipe", stderr: "pipe" })
+
+/** Whatever is written anywhere below the folder. */
+const everything = (root: string): string =>
+  (readdirSync(root, { recursive: true, withFileTypes: true }) ?? [])
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
+    .join("\n")
+
+test("ten writers at once: 300 of 300", async () => {
+  using folder = tempFolder()
+  const writers = Array.from({ length: 10 }, (_, n) => appender(folder.path, `machine-${n}`, 30))
+  const ended = await Promise.all(
+    writers.map(async (one) => [await one.exited, await new Response(one.stderr).text()]),
+  )
+  expect(ended).toEqual(writers.map(() => [0, ""]))
+  const backend = openFolderBackend(folder.path, "reader")
+  expect(await backend.stats()).toEqual({ entries: 300, sessions: 10, forgotten: 0, damaged: 0 })
+  expect(readdirSync(join(folder.path, "entries"))).toHaveLength(10)
+})
+
+test("a writer killed while it appends has everything that it was told is safe", async () => {
+  using folder = tempFolder()
+  const child = appender(folder.path, "machine", 100_000)
+  let told = ""
+  for await (const chunk of child.stdout) {
+    told += new TextDecoder().decode(chunk)
+    if (told.split("\n").length > 20) break
+  }
+  child.kill(9)
+  await child.exited
+  const safe = told.split("\n").slice(0, -1).length
+  const backend = openFolderBackend(folder.path, "machine")
+  const { entries, damaged } = await backend.stats()
+  expect(damaged).toBe(0)
+  expect(entries).toBeGreaterThanOrEqual(safe)
+  expect(await backend.put([draft({ sessionId: "machine", chunkIndex: 999_999 })])).toMatchObject({
+    stored: 1,
+  })
+  expect((await backend.stats()).entries).toBe(entries + 1)
+})
+
+test("half a line is dropped, and written again", async () => {
+  using folder = tempFolder()
+  const [first, second, third] = [draft({}), draft({}), draft({})]
+  await openFolderBackend(folder.path, "machine").put([first, second])
+  const file = join(folder.path, "entries", "machine.1.jsonl")
+  truncateSync(file, statSync(file).size - 20)
+  const backend = openFolderBackend(folder.path, "machine")
+  expect(await backend.get(second.id)).toBeUndefined()
+  expect(await backend.put([first, second, third])).toEqual({ stored: 2, known: 1, refused: 0 })
+  expect(await backend.stats()).toMatchObject({ entries: 3, damaged: 0 })
+  expect(
+    readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual([first, second, third])
+})
+
+test("a damaged line costs only itself, and is counted", async () => {
+  using folder = tempFolder()
+  const kept = draft({})
+  const backend = openFolderBackend(folder.path, "machine")
+  await backend.put([kept])
+  const forged = { ...draft({ content: "as it was" }), content: "as it was not" }
+  const file = join(folder.path, "entries", "machine.1.jsonl")
+  appendFileSync(file, `not json\n{"id":"x"}\nnull\n${JSON.stringify(forged)}\n`)
+  expect(await backend.stats()).toMatchObject({ entries: 1, damaged: 4 })
+  expect(await backend.get(kept.id)).toEqual(kept)
+})
+
+test("each writer writes only its own files, private ones", async () => {
+  using folder = tempFolder()
+  const root = join(folder.path, "target")
+  const [one, other] = ["one", "other"].map((name) => openFolderBackend(root, name))
+  await one!.put([draft({})])
+  const before = readFileSync(join(root, "entries/one.1.jsonl"))
+  await other!.put([draft({})])
+  await other!.forget({ sessions: ["gone"] })
+  expect(readFileSync(join(root, "entries/one.1.jsonl")).equals(before)).toBe(true)
+  const names = (readdirSync(root, { recursive: true }) as string[]).sort()
+  expect(names).toEqual([
+    "ctxbridge.json",
+    "entries",
+    "entries/one.1.jsonl",
+    "entries/other.1.jsonl",
+    "forgotten",
+    "forgotten/other.jsonl",
+  ])
+  for (const name of ["", ...names]) {
+    const stats = statSync(join(root, name))
+    expect({ name, mode: stats.mode & 0o777 }).toEqual({ name, mode: stats.isDirectory() ? 0o700 : 0o600 })
+  }
+})
+
+test("forgotten text leaves our files at once, and those of another machine at its next turn", async () => {
+  using folder = tempFolder()
+  const secret = draft({ content: "the launch code is swordfish" })
+  const kept = draft({})
+  const one = openFolderBackend(folder.path, "one")
+  await one.put([secret, kept])
+  await openFolderBackend(folder.path, "other").put([secret])
+  // What a process killed in the middle of this leaves.
+  writeFileSync(join(folder.path, "entries/.one.1.jsonl.new"), "swordfish")
+  await one.forget({ ids: [secret.id] })
+  expect(readFileSync(join(folder.path, "entries/one.1.jsonl"), "utf8")).not.toContain("swordfish")
+  expect(everything(folder.path)).toContain("swordfish")
+  const other = openFolderBackend(folder.path, "other")
+  await other.put([])
+  expect(everything(folder.path)).not.toContain("swordfish")
+  expect(idsOfAll(await other.find({ words: "", limit: 9 }))).toEqual([kept.id])
+})
+
+const idsOfAll = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id)
+
+test("a version that has a later one leaves the files when the backend is closed, or is next opened", async () => {
+  using folder = tempFolder()
+  const first = draft({ content: "version 1", messages: 1 })
+  const { chunkIndex } = first.metadata
+  const version = (messages: number) => draft({ content: `version ${messages}`, messages, chunkIndex })
+  const backend = openFolderBackend(folder.path, "machine")
+  await backend.put([first, draft({}), draft({}), draft({})])
+  await backend.put([version(2)])
+  await backend.close()
+  expect(everything(folder.path)).not.toContain("version 1")
+  // This one is killed before it closes.
+  await openFolderBackend(folder.path, "machine").put([version(3)])
+  expect(everything(folder.path)).toContain("version 2")
+  await openFolderBackend(folder.path, "machine").put([])
+  expect(everything(folder.path)).not.toContain("version 2")
+  expect(everything(folder.path)).toContain("version 3")
+  expect((await backend.stats()).entries).toBe(4)
+})
+
+test("a large file is followed by another one", async () => {
+  using folder = tempFolder()
+  const backend = openFolderBackend(folder.path, "machine")
+  for (let n = 0; n < 3; n++) await backend.put([draft({ content: `${n} ${"x".repeat(9 << 20)}` })])
+  expect(readdirSync(join(folder.path, "entries")).sort()).toEqual([
+    "machine.1.jsonl",
+    "machine.2.jsonl",
+    "machine.3.jsonl",
+  ])
+  expect((await openFolderBackend(folder.path, "machine").stats()).entries).toBe(3)
+})
+
+const codeOfOpening = (root: string): unknown => {
+  try {
+    openFolderBackend(root, "machine")
+    return "opened"
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+test("a folder that cannot be used says why", () => {
+  using folder = tempFolder()
+  const at = (name: string): string => join(folder.path, name)
+  expect(codeOfOpening(at("missing/target"))).toBe("target-missing")
+  expect(existsSync(at("missing"))).toBe(false)
+  writeFileSync(at("file"), "")
+  expect(codeOfOpening(at("file"))).toBe("target-missing")
+  mkdirSync(at("newer"))
+  writeFileSync(at("newer/ctxbridge.json"), '{"format":2,"id":"x"}')
+  expect(codeOfOpening(at("newer"))).toBe("target-newer")
+  mkdirSync(at("damaged"))
+  writeFileSync(at("damaged/ctxbridge.json"), "{")
+  expect(codeOfOpening(at("damaged"))).toBe("target-damaged")
+  expect(readdirSync(at("damaged"))).toEqual(["ctxbridge.json"])
+})
+
+test.skipIf(process.getuid?.() === 0)("a read-only folder says so", async () => {
+  using folder = tempFolder()
+  mkdirSync(join(folder.path, "target"))
+  chmodSync(join(folder.path, "target"), 0o500)
+  expect(codeOfOpening(join(folder.path, "target"))).toBe("target-unwritable")
+  chmodSync(join(folder.path, "target"), 0o700)
+})

@@ -1,0 +1,139 @@
+/** Entries in real PostgreSQL servers: PGlite with and without pgvector, and Debian's where it is installed. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { serverAddress } from "../../../src/backends/postgres-address.ts"
+import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { installedPostgres, startPglite, startPostgres, type TestServer } from "../../support/postgres.ts"
+import { backendContract, draft, padded } from "./contract.ts"
+
+setDefaultTimeout(60_000)
+
+const NOTHING = {
+  host: undefined,
+  port: undefined,
+  database: undefined,
+  user: undefined,
+  password: undefined,
+  sslmode: undefined,
+  sslrootcert: undefined,
+}
+
+const open = (address: string) => openPostgresBackend(serverAddress(address, NOTHING))
+const EMPTY = "DROP SCHEMA IF EXISTS ctxbridge CASCADE"
+
+/** One server for all tests of a kind; each test finds it empty. */
+function kind(
+  name: string,
+  start: () => Promise<TestServer>,
+  isThere = true,
+  more?: (get: () => TestServer) => void,
+) {
+  describe(name, () => {
+    let server: TestServer
+    beforeAll(async () => {
+      if (isThere) server = await start()
+    })
+    afterAll(async () => {
+      if (isThere) await server[Symbol.asyncDispose]()
+    })
+    const target = async () => {
+      await server.run(EMPTY)
+      return { open: () => open(server.address), [Symbol.asyncDispose]: async () => {} }
+    }
+    backendContract(name, target, isThere)
+    more?.(() => server)
+  })
+}
+
+kind(
+  "PGlite with pgvector",
+  () => startPglite({ vectors: true }),
+  true,
+  (get) => {
+    test("vectors are a column of pgvector with an index", async () => {
+      await get().run(EMPTY)
+      const backend = await open(get().address)
+      await backend.put([draft({ vector: [1, 0] })])
+      // Fails unless both are there.
+      await get().run(`DO $$ BEGIN
+      ASSERT EXISTS (SELECT FROM pg_indexes WHERE indexname = 'entries_embedding' AND indexdef LIKE '%hnsw%');
+      ASSERT (SELECT vector_dims(embedding) FROM ctxbridge.entries) = 384;
+    END $$`)
+      await backend.close()
+    })
+
+    test("a vector of another length is left out, and its entry is kept", async () => {
+      await get().run(EMPTY)
+      const backend = await open(get().address)
+      const whole = draft({ vector: [1] })
+      const odd = { ...whole, vector: { embedder: "own", values: [1, 0] } }
+      expect(await backend.put([odd])).toMatchObject({ stored: 1 })
+      expect((await backend.get(odd.id))?.vector).toBeUndefined()
+      expect(await backend.find({ vector: odd.vector, limit: 3 })).toEqual([])
+      await backend.close()
+    })
+
+    test("tables of a newer version are left alone", async () => {
+      await get().run(EMPTY)
+      await (await open(get().address)).close()
+      await get().run("UPDATE ctxbridge.target SET version = 99")
+      await expect(open(get().address)).rejects.toMatchObject({
+        code: "target-newer",
+        hint: expect.any(String),
+      })
+    })
+
+    test("a target that was removed and made anew has another id", async () => {
+      await get().run(EMPTY)
+      const first = await open(get().address)
+      await first.close()
+      await get().run(EMPTY)
+      const second = await open(get().address)
+      await second.close()
+      expect(second.id).not.toBe(first.id)
+    })
+  },
+)
+
+kind("PGlite without pgvector", () => startPglite({ vectors: false }))
+
+const programs = installedPostgres()
+kind(
+  "Debian's PostgreSQL",
+  () => startPostgres(programs!),
+  programs !== undefined,
+  (get) => {
+    const real = test.skipIf(programs === undefined)
+
+    real("ten machines that begin at once make the tables once, and lose nothing", async () => {
+      await get().run(EMPTY)
+      const machines = await Promise.all(Array.from({ length: 10 }, () => open(get().address)))
+      expect(new Set(machines.map(({ id }) => id)).size).toBe(1)
+      const shared = draft({ vector: padded([1]) })
+      const put = await Promise.all(
+        machines.map(async (one, n) => {
+          const reports = []
+          for (let turn = 1; turn <= 30; turn++)
+            reports.push(await one.put([draft({ sessionId: `machine-${n}`, chunkIndex: turn }), shared]))
+          return reports
+        }),
+      )
+      expect(put.flat().reduce((sum, { stored }) => sum + stored, 0)).toBe(301)
+      expect(await machines[0]!.stats()).toEqual({ entries: 301, sessions: 11, forgotten: 0, damaged: 0 })
+      await Promise.all(machines.map((one) => one.close()))
+    })
+
+    real("what is forgotten while others put it does not come back", async () => {
+      await get().run(EMPTY)
+      const [one, other] = [await open(get().address), await open(get().address)]
+      const entries = Array.from({ length: 40 }, () => draft({ sessionId: "gone" }))
+      await Promise.all([
+        (async () => {
+          for (const entry of entries) await one.put([entry])
+        })(),
+        other.forget({ sessions: ["gone"] }),
+      ])
+      expect(await other.stats()).toMatchObject({ entries: 0 })
+      await Promise.all([one.close(), other.close()])
+    })
+  },
+)

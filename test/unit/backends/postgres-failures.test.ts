@@ -1,0 +1,233 @@
+/** Servers that do not work: each failure comes in time, in one line, with what to do about it. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Socket } from "bun"
+import { serverAddress } from "../../../src/backends/postgres-address.ts"
+import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { freePort, installedPostgres, startPostgres, type TestServer } from "../../support/postgres.ts"
+import { draft } from "./contract.ts"
+
+setDefaultTimeout(60_000)
+
+const NOTHING = {
+  host: undefined,
+  port: undefined,
+  database: undefined,
+  user: undefined,
+  password: undefined,
+  sslmode: undefined,
+  sslrootcert: undefined,
+}
+
+/** Opens with little patience; ends with the error. */
+async function failure(address: string): Promise<{ code: string; message: string; hint: string }> {
+  try {
+    const backend = await openPostgresBackend(serverAddress(address, NOTHING), 700)
+    await backend.close()
+  } catch (error) {
+    const { code, message, hint } = error as { code: string; message: string; hint: string }
+    expect(message).not.toMatch(/sesame|wrong-one|\n/)
+    expect(hint).toEqual(expect.any(String))
+    return { code, message, hint }
+  }
+  throw new Error("it opened")
+}
+
+/** A server that does one thing with whatever it is sent. */
+async function withServer(
+  act: (socket: Socket) => void,
+  body: (port: number) => Promise<void>,
+): Promise<void> {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: act } })
+  try {
+    await body(listener.port)
+  } finally {
+    listener.stop(true)
+  }
+}
+
+test("nobody there", async () => {
+  expect(await failure(`postgres://me@127.0.0.1:${freePort()}/x`)).toMatchObject({ code: "target-refused" })
+  expect(await failure("postgres://me@/x?host=/nowhere/at/all")).toMatchObject({ code: "target-absent" })
+})
+
+test.each([
+  ["says nothing", () => {}],
+  ["closes each connection", (socket: Socket): void => void socket.end()],
+  [
+    "speaks another protocol",
+    (socket: Socket): void => void socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"),
+  ],
+] as const)("a server that %s", async (_, act) => {
+  await withServer(act, async (port) => {
+    const { code, message } = await failure(`postgres://me@127.0.0.1:${port}/x`)
+    expect(code).toMatch(/^target-(silent|closed)$/)
+    expect(message).toContain(`127.0.0.1:${port}`)
+  })
+})
+
+test("a server without TLS gets nothing from somebody who wants it", async () => {
+  const received: string[] = []
+  const act = (socket: Socket, data?: Buffer): void => {
+    received.push(String(data))
+    socket.write("N")
+  }
+  await withServer(act, async (port) => {
+    const { code, hint } = await failure(`postgres://me:sesame@127.0.0.1:${port}/x?sslmode=verify-full`)
+    expect(code).toMatch(/^target-(silent|closed|failed)$/)
+    expect(hint).toContain("TLS")
+  })
+  expect(received.join("")).not.toContain("sesame")
+})
+
+const programs = installedPostgres()
+
+describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startPostgres(programs!)
+  })
+  afterAll(async () => server[Symbol.asyncDispose]())
+
+  test("a wrong password, and none", async () => {
+    const wrong = server.address.replace("sesame", "wrong-one")
+    expect(await failure(wrong)).toMatchObject({
+      code: "target-denied",
+      hint: expect.stringContaining("PASSWORD"),
+    })
+    expect(await failure(server.address.replace(":sesame", ""))).toMatchObject({ code: "target-denied" })
+  })
+
+  test("no such database", async () => {
+    expect(await failure(`${server.address}-missing`)).toMatchObject({ code: "target-missing" })
+  })
+
+  test("read-only before the first sync, and afterwards", async () => {
+    await server.run("CREATE DATABASE standby")
+    const address = server.address.replace(/postgres$/, "standby")
+    await server.run("ALTER DATABASE standby SET default_transaction_read_only = on")
+    expect(await failure(address)).toMatchObject({ code: "target-unwritable" })
+    await server.run("ALTER DATABASE standby SET default_transaction_read_only = off")
+    await (await openPostgresBackend(serverAddress(address, NOTHING))).close()
+    await server.run("ALTER DATABASE standby SET default_transaction_read_only = on")
+    const backend = await openPostgresBackend(serverAddress(address, NOTHING))
+    await expect(backend.put([draft({})])).rejects.toMatchObject({ code: "target-unwritable" })
+    expect((await backend.stats()).entries).toBe(0)
+    await backend.close()
+  })
+
+  test("a user who may not make tables", async () => {
+    await server.run("CREATE ROLE guest LOGIN PASSWORD 'sesame'")
+    expect(await failure(server.address.replace("owner", "guest"))).toMatchObject({ code: "target-denied" })
+  })
+
+  test("a server that is shut down between two calls", async () => {
+    const backend = await openPostgresBackend(serverAddress(server.address, NOTHING), 2000)
+    await server.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ctxbridge'",
+    )
+    // It connects again, and the next call goes through or tells why not.
+    const put = await backend.put([draft({})]).catch((error) => error.code)
+    expect([{ stored: 1, known: 0, refused: 0 }, "target-closed"]).toContainEqual(put)
+    await backend.close()
+  })
+})
+
+/** For a certificate of the past, which `openssl req` does not make. */
+const AUTHORITY = `[ca]
+default_ca = all
+[all]
+database = index.txt
+serial = serial
+new_certs_dir = .
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+[names]
+subjectAltName = DNS:localhost,IP:127.0.0.1
+`
+
+/** Needs openssl, as on every Debian. */
+const openssl = Bun.which("openssl")
+
+describe.skipIf(programs === undefined || openssl === null)("a server with a certificate", () => {
+  let server: TestServer
+  const folder = mkdtempSync(join(tmpdir(), "ctxbridge-tls-"))
+  const file = (name: string): string => join(folder, name)
+  const run = (...words: string[]): void => {
+    const ran = Bun.spawnSync([openssl!, ...words], { cwd: folder })
+    if (ran.exitCode !== 0) throw new Error(ran.stderr.toString())
+  }
+  const make = (name: string, ...args: string[]): void => {
+    const words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", file(`${name}.key`)]
+    run(...words, "-out", file(`${name}.crt`), ...args)
+  }
+
+  beforeAll(async () => {
+    make(
+      "ours",
+      "-subj",
+      "/CN=localhost",
+      "-addext",
+      "subjectAltName=DNS:localhost,IP:127.0.0.1",
+      "-days",
+      "2",
+    )
+    make("foreign", "-subj", "/CN=elsewhere", "-addext", "subjectAltName=DNS:elsewhere", "-days", "2")
+    server = await startPostgres(programs!, { certificate: file("ours.crt"), key: file("ours.key") })
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test("is trusted only when it is signed by somebody we trust", async () => {
+    const address = `${server.address}?sslmode=verify-full`
+    expect(await failure(address)).toMatchObject({ code: "target-untrusted" })
+    expect(await failure(`${address}&sslrootcert=${file("foreign.crt")}`)).toMatchObject({
+      code: "target-untrusted",
+    })
+    expect(await failure(`${address}&sslrootcert=${file("missing.crt")}`)).toMatchObject({
+      code: "target-untrusted",
+    })
+    const trusted = serverAddress(`${address}&sslrootcert=${file("ours.crt")}`, NOTHING)
+    const backend = await openPostgresBackend(trusted)
+    expect(await backend.put([draft({})])).toMatchObject({ stored: 1 })
+    await backend.close()
+  })
+
+  test("is refused once it has expired", async () => {
+    writeFileSync(file("index.txt"), "")
+    writeFileSync(file("serial"), "01\n")
+    writeFileSync(file("ca.conf"), AUTHORITY)
+    run("req", "-new", "-key", file("ours.key"), "-subj", "/CN=localhost", "-out", file("old.csr"))
+    const dates = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"]
+    const signing = [
+      "-selfsign",
+      "-keyfile",
+      file("ours.key"),
+      "-in",
+      file("old.csr"),
+      "-out",
+      file("old.crt"),
+    ]
+    run("ca", "-batch", "-notext", "-config", file("ca.conf"), "-extensions", "names", ...signing, ...dates)
+    await using old = await startPostgres(programs!, { certificate: file("old.crt"), key: file("ours.key") })
+    const address = `${old.address}?sslmode=verify-full&sslrootcert=${file("old.crt")}`
+    const told = await failure(address)
+    expect(told).toMatchObject({ code: "target-untrusted", message: expect.stringContaining("has expired") })
+  })
+
+  test("is refused for another host", async () => {
+    await using other = await startPostgres(programs!, {
+      certificate: file("foreign.crt"),
+      key: file("foreign.key"),
+    })
+    const address = `${other.address}?sslmode=verify-full&sslrootcert=${file("foreign.crt")}`
+    const told = await failure(address)
+    expect(told).toMatchObject({ code: "target-untrusted", message: expect.stringContaining("another host") })
+  })
+})
