@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
-import { callOf, exchange, hitsIn, textOf } from "../support/mcp.ts"
+import { callOf, exchange, hitsIn, replyTo, textOf } from "../support/mcp.ts"
 
 const machine = new Machine()
 let handle = ""
@@ -99,7 +99,7 @@ test("a model is told of tools, not of commands", async () => {
     ],
     machine,
   )
-  const texts = replies.map(({ result }) => (result!["content"] as { text: string }[])[0]!.text)
+  const texts = [1, 2, 3, 4, 5, 6, 7].map((id) => textOf(replyTo(replies, id)))
   for (const text of texts.slice(0, 4)) {
     expect(text).toEndWith("Hint: search and timeline give handles, timeline and status the ids of sessions")
   }

@@ -73,6 +73,10 @@ export function hitsIn(text: string): ToldHit[] {
   return hits
 }
 
+/** The reply to one of several requests: the server answers each as soon as it can, in any order. */
+export const replyTo = (replies: readonly Reply[], id: number): Reply =>
+  replies.find((reply) => reply.id === id)!
+
 export const textOf = ({ result }: Reply): string => (result!["content"] as { text: string }[])[0]!.text
 
 export interface Reply {

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { frameProblems } from "../../support/frame.ts"
 import { exchange, Inside, Peer, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
-import { callOf, hitsIn, textOf } from "../../support/mcp.ts"
+import { callOf, hitsIn, replyTo, textOf } from "../../support/mcp.ts"
 
 /** What the model has kept stands in a file of ours, too: `redact` left it there, and `forget` of anything else took it. */
 test("a new pattern of the user's: redact --rescan takes it out of the notes, and they go on", async () => {
@@ -58,13 +58,15 @@ describe("notes that cannot be kept", () => {
       machine,
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    const [kept, found] = replies.map(({ result }) => result!)
+    const [kept, found] = [1, 2].map((id) => replyTo(replies, id).result!)
     const [{ text }] = kept!["content"] as [{ text: string }]
     expect(kept).toMatchObject({ isError: true })
     expect(text).toStartWith(`Error: cannot use ${machine.dataHome}: `)
     expect(text).toContain("\nHint: check its owner and mode; ")
     expect(found).toMatchObject({ isError: false })
-    expect(hitsIn(textOf(replies[1]!))).toMatchObject([{ texts: ["The walrus.", "Answer to: The walrus."] }])
+    expect(hitsIn(textOf(replyTo(replies, 2)))).toMatchObject([
+      { texts: ["The walrus.", "Answer to: The walrus."] },
+    ])
   })
 })
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { exchange, Inside, run } from "../../support/inside.ts"
 import type { Machine } from "../../support/machine.ts"
-import { callOf, hitsIn, textOf } from "../../support/mcp.ts"
+import { callOf, hitsIn, replyTo, textOf } from "../../support/mcp.ts"
 
 const NOTE = "no exact match; these have some of the words"
 
@@ -50,7 +50,7 @@ test("that nobody has said exactly that is told", async () => {
     ['"waits retry"', '"retry waits"'].map((query, n) => callOf(n, "search", { query })),
     machine,
   )
-  const [loose, exact] = replies.map(textOf)
+  const [loose, exact] = [0, 1].map((id) => textOf(replyTo(replies, id)))
   expect(loose).toContain("\nNo exact match; these have some of the words.\n")
   expect(hitsIn(loose!)).toHaveLength(1)
   expect(exact).not.toContain("No exact match")
