@@ -27,8 +27,8 @@ export function hitAtLength(
   room: number,
   most: number,
 ): string {
-  const at = whole?.line === undefined ? "" : `@${whole.line + 1}`
-  const head = `${hit.handle}${at} ${about(hit, whole, isMixed)}`
+  const lines = whole?.lines()
+  const head = `${hit.handle}${lines?.at === undefined ? "" : `@${lines.at}`} ${about(hit, lines, isMixed)}`
   const passages = whole?.passages(room) ?? [{ role: hit.role, text: hit.snippet }]
   let left = most - head.length
   return passages.reduce((text, { role, text: words }) => {
@@ -52,13 +52,13 @@ function fitting(words: string, room: number, quoted: Quoting): string {
   }
 }
 
-function about(hit: Hit, whole: WholeHit | undefined, isMixed: boolean): string {
+function about(hit: Hit, lines: ReturnType<WholeHit["lines"]> | undefined, isMixed: boolean): string {
   return [
     ...(isMixed ? [projectName(hit.project)] : []),
     `session ${sessionName(hit.session)} turn ${hit.seq}`,
     minute(hit.time),
     speakerOf(hit),
-    ...(whole?.line === undefined ? [] : [`line ${whole.line + 1} of ${whole.lines.length}`]),
+    ...(lines?.at === undefined ? [] : [`line ${lines.at} of ${lines.of}`]),
     ...marksOf(hit),
   ].join(", ")
 }

@@ -5,16 +5,18 @@ import { messagesOf } from "../archive/queries/messages.ts"
 import { turnId } from "../archive/queries/turns.ts"
 import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
+import { roomOfHits } from "../search/hit-budget.ts"
 import { parseQuery } from "../search/parse-query.ts"
 import { passagesOf } from "../search/passages.ts"
 import { rankedTurns } from "../search/search-turns.ts"
 import { type Sought, soughtBy } from "../search/snippet.ts"
 import { usageError } from "../util/errors.ts"
-import { cut, lengthOf } from "../util/text.ts"
+import { count, cut, lengthOf } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type HandlePlace, handlesIn } from "./handle-place.ts"
+import { wholeTurn } from "./hit-passages.ts"
 import { DATA, minute, plain } from "./quoting.ts"
-import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
+import { type ToldLine, toldLines } from "./told-turn.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { outlineOf } from "./turn-outline.ts"
 import { type LineRange, sizeOfLines, stretchAfter, stretchAround, stretchBefore } from "./turn-stretch.ts"
@@ -24,8 +26,10 @@ import { turnOrSession } from "./what-is-meant.ts"
 const SIZE = 2400
 const LEAST = 500
 const MOST = 20_000
-/** What each of several turns has at least. */
+/** What each of several turns has at least, when it is opened at a place. */
 const EACH = 800
+/** What the head of each of several turns takes, and who says its passages. */
+const EACH_HEAD = 200
 /** What the head and the last lines take. */
 const FRAME = 350
 /** Of the prompt, where it is only mentioned. */
@@ -39,7 +43,8 @@ export const getTool: ServerTool = {
   title: "Open a turn",
   description:
     "Open turns by handle: with the handle as search writes it (ctx:ab12cd@87) at the match, and with `query` where its " +
-    "words are; else prompt, outline and last answer. @88- reads on from line 88, @-87 what precedes it.",
+    "words are (of several turns: the passages for it); else prompt, outline and last answer. @88- reads on from line " +
+    "88, @-87 what precedes it.",
   properties: {
     handle: { type: "string", description: "As search and timeline give it; several: separated by spaces" },
     query: { type: "string", description: "What is looked for in them" },
@@ -52,9 +57,12 @@ export const getTool: ServerTool = {
     const handles = handlesIn(args.text("handle") ?? "")
     const query = args.text("query")
     const size = args.number("size") ?? SIZE
-    const each = Math.max(Math.min(size, EACH), Math.floor(size / handles.length))
     using db = openForReading(world.dataHome)
     using readers = new CopyReaders()
+    if (query !== undefined && handles.length > 1 && !handles.some(isReadOn)) {
+      return { text: passagesIn(db, world, readers, handles, { query, size }).join("\n\n") }
+    }
+    const each = Math.max(Math.min(size, EACH), Math.floor(size / handles.length))
     const opened = handles.map((place) => openedAt(db, world, readers, { place, query, size: each }))
     return { text: opened.join("\n\n") }
   },
@@ -72,23 +80,54 @@ function openedAt(
   readers: CopyReaders,
   { place, query, size }: Wanted,
 ): string {
-  const found = turnOrSession(db, place.handle)
-  if (found.kind === "session") {
-    throw usageError("that is a session, not a turn", "timeline lists a session's turns")
-  }
-  const turn = readTurn(db, world.dataHome, found.turn, readers)
+  const named = turnNamed(db, place.handle)
+  const turn = readTurn(db, world.dataHome, named, readers)
   const lines = toldLines(turn)
   const room = Math.max(LEAST / 2, size - FRAME)
-  if (place.from !== undefined || place.to !== undefined) return readOn(turn, lines, place, room)
+  if (isReadOn(place)) return readOn(turn, lines, place, room)
   const whole = { from: 0, to: lines.length }
   if (sizeOfLines(lines, whole) <= room) return shown(turn, lines, whole)
-  const sought = query === undefined ? undefined : soughtIn(db, world, readers, found.turn, query)
-  const at = sought && lineOfMatch(lines, sought.message, sought)
-  if (at !== undefined) return atMatch(turn, lines, at, sought, room)
+  const sought = query === undefined ? undefined : soughtIn(db, world, readers, named, query)
+  const at = sought && wholeTurn(turn, sought.message, sought).lines().at
+  if (at !== undefined) return atMatch(turn, lines, at - 1, sought, room)
   if (place.at !== undefined) return atMatch(turn, lines, lineAt(lines, place.at), undefined, room)
-  const missing =
-    query === undefined ? [] : [`None of the words of ${JSON.stringify(plain(query, 60))} is in it.`]
-  return outlined(turn, lines, room, missing)
+  return outlined(turn, lines, room, query === undefined ? [] : [noneOf(query)])
+}
+
+const noneOf = (query: string): string => `None of the words of ${JSON.stringify(plain(query, 60))} is in it.`
+
+const isReadOn = ({ from, to }: HandlePlace): boolean => from !== undefined || to !== undefined
+
+/** Of several turns in which the same is sought, what answers it best; the closer its words are, the more. */
+function passagesIn(
+  db: Database,
+  world: ServerWorld,
+  readers: CopyReaders,
+  places: readonly HandlePlace[],
+  { query, size }: { readonly query: string; readonly size: number },
+): string[] {
+  const opened = places.map(({ handle }) => {
+    const named = turnNamed(db, handle)
+    const turn = readTurn(db, world.dataHome, named, readers)
+    const sought = soughtIn(db, world, readers, named, query)
+    return { turn, whole: wholeTurn(turn, sought.message, sought) }
+  })
+  const rooms = roomOfHits(
+    opened.map(({ whole }) => ({ score: whole.together, wants: whole.wants })),
+    Math.max(0, size - opened.length * EACH_HEAD),
+  )
+  return opened.map(({ turn, whole }, n) => {
+    const { at, of } = whole.lines()
+    const said = whole.passages(rooms[n]!).map(({ role, text }) => `${role}:\n${blockQuote(text)}`)
+    const place = at === undefined ? count(of, "line") : `line ${at} of ${of}`
+    return [head(turn, place), ...(whole.together > 0 ? [] : [noneOf(query)]), ...said].join("\n")
+  })
+}
+
+function turnNamed(db: Database, handle: string): Turn {
+  const found = turnOrSession(db, handle)
+  if (found.kind === "turn") return found.turn
+  throw usageError("that is a session, not a turn", "timeline lists a session's turns")
 }
 
 /** The query's words, and the turn's message that has most of them. */

@@ -13,9 +13,9 @@ import { MOMENTS, momentOf } from "../util/parse-moment.ts"
 import { count, lengthOf } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Arguments } from "./arguments.ts"
+import { closestFirst, LOOKED_AT, type OpenedHit } from "./closest-first.ts"
 import { betterElsewhere, doubts, reasons } from "./doubts.ts"
 import { hitAtLength, hitLine, projectName } from "./found-turns.ts"
-import { wholeHit } from "./hit-passages.ts"
 import { DATA } from "./quoting.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { namedSession, projectIn } from "./what-is-meant.ts"
@@ -79,7 +79,7 @@ export const searchTool: ServerTool = {
     const similar = await similarTo(db, world, query, { project, session, ...narrowing })
     const request = { query, limit, isBrief: true, session, similar, ...narrowing }
     const finder = localFinder(db, world.dataHome, readers)
-    const found = finder.find({ ...request, project })
+    const found = finder.find({ ...request, limit: Math.max(limit, LOOKED_AT), project })
     const scope =
       session !== undefined
         ? "the session"
@@ -95,15 +95,21 @@ export const searchTool: ServerTool = {
       const why = reasons(whyNothing(db, world.dataHome, { ...request, project }, readers))
       return { text: [nothingIn(scope, isMixed), ...why, ...elsewhere].join("\n") }
     }
-    return { text: told(db, world, readers, found, { budget, scope, isMixed, elsewhere }) }
+    const isAsFound = similar !== undefined || isAboutMessages(narrowing)
+    const hits = closestFirst(db, world.dataHome, readers, found, isAsFound).slice(0, limit)
+    return { text: told(found, hits, { budget, scope, isMixed, elsewhere }) }
   },
 }
+
+/** Whether the filters say what a message must be, and not only its turn. */
+const isAboutMessages = ({ role, tool, error }: Narrowing): boolean =>
+  role !== undefined || tool !== undefined || error === true
 
 const nothingIn = (scope: string, isMixed: boolean): string =>
   `0 hits in ${scope}. Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
 
 const NEXT =
-  "Next: `get` with a handle as written (@ is the line of the match) and the query shows more of that turn."
+  "Next: `get` with one or several handles as written (@ is the line of the match) and the query shows more of them."
 const MORE = "There are more hits: other words or filters."
 
 interface Told {
@@ -114,31 +120,27 @@ interface Told {
 }
 
 function told(
-  db: Database,
-  world: ServerWorld,
-  readers: CopyReaders,
   found: FoundTurns,
+  hits: readonly OpenedHit[],
   { budget, scope, isMixed, elsewhere }: Told,
 ): string {
-  const { hits, more } = found
   const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...doubts(found), ...elsewhere]
   let left = ROOM - lengthOf([...head, "", MORE, NEXT])
-  const whole = hits.slice(0, AT_LENGTH).map((hit) => wholeHit(db, world.dataHome, readers, found, hit))
   const rooms = roomOfHits(
-    hits.slice(0, AT_LENGTH).map(({ score }, n) => ({ score, wants: whole[n]?.wants ?? 0 })),
+    hits.slice(0, AT_LENGTH).map(({ score, whole }) => ({ score, wants: whole?.wants ?? 0 })),
     budget,
   )
   const shown: string[] = []
-  for (const [n, hit] of hits.entries()) {
+  for (const [n, { hit, whole }] of hits.entries()) {
     const isLong = n < AT_LENGTH
     const text = isLong
-      ? `\n${hitAtLength(hit, whole[n], isMixed, rooms[n]!, left - 2)}`
+      ? `\n${hitAtLength(hit, whole, isMixed, rooms[n]!, left - 2)}`
       : `${n === AT_LENGTH ? "\n" : ""}${hitLine(hit, isMixed)}`
     if (text.length + 1 > left) break
     shown.push(text)
     left -= text.length + 1
   }
-  const isCut = more || shown.length < hits.length
+  const isCut = found.more || shown.length < found.hits.length
   return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT].join("\n")
 }
 

@@ -141,7 +141,11 @@ function placeOf(
 }
 
 /** Start of the piece with the greatest weight of different words. */
-export function beginning(text: string, places: readonly WordPlace[], room: number): number {
+export const beginning = (text: string, places: readonly WordPlace[], room: number): number =>
+  leadIn(text, densest(places, room).at)
+
+/** Where, within so many UTF-16 units, the places have the greatest weight of different words together. */
+export function densest(places: readonly WordPlace[], room: number): { at: number; weight: number } {
   let best = 0
   let bestWeight = -1
   for (let first = 0; first < places.length; first++) {
@@ -160,7 +164,7 @@ export function beginning(text: string, places: readonly WordPlace[], room: numb
       bestWeight = weight
     }
   }
-  return leadIn(text, best)
+  return { at: best, weight: Math.max(bestWeight, 0) }
 }
 
 function leadIn(text: string, at: number): number {

@@ -63,6 +63,50 @@ test("search gives a handle with a place, get opens it there, timeline shows wha
   expect(turn.text).toContain("> TypeError: tusk is undefined")
 })
 
+describe("of turns with the same words", () => {
+  const filler = "Nothing of note happened there. ".repeat(30)
+
+  function zoo(): Archive {
+    const archive = new Archive()
+    const transcript = archive.session(SESSION)
+    const far = `The walrus sleeps. ${filler}The keeper left. ${filler}The cage is old. ${filler}Seven days.`
+    transcript.turn("Tell me all about the zoo.", [], far)
+    transcript.turn("And today?", [], `${filler}The keeper put the walrus into the cage. ${filler}`)
+    transcript.turn("And the weather?", [], "It rains.")
+    archive.follow(transcript.flush())
+    return archive
+  }
+
+  test("the one that has them in one place comes first, and is opened there", async () => {
+    using archive = zoo()
+    const { text } = await callsOf(archive)("search", { query: "keeper walrus cage seven" })
+    const [first, second] = hitsIn(text)
+    expect(first!.texts.join()).toContain("The keeper put the walrus into the cage.")
+    expect(second!.texts.join()).toContain("The walrus sleeps.")
+    const opened = await callsOf(archive)("get", { handle: `${first!.handle}@${first!.line}` })
+    expect(opened.text).toContain("The keeper put the walrus into the cage.")
+  })
+
+  test("several are opened with what answers the query, in the room of one", async () => {
+    using archive = zoo()
+    const call = callsOf(archive)
+    const handles = hitsIn((await call("search", { query: "keeper walrus cage seven" })).text)
+    const rain = hitsIn((await call("search", { query: "rains" })).text)
+    const handle = [...handles, ...rain].map((hit) => hit.handle).join(" ")
+    const { text } = await call("get", { handle, query: "keeper walrus cage seven" })
+    expect(text.length).toBeLessThanOrEqual(2400)
+    const [second, first, third] = text.split("\n\nctx:")
+    expect(second).toMatch(/, turn 2 of .*; line \d+ of \d+\. Quoted/)
+    expect(second).toMatch(/\nassistant:\n> .*The keeper put the walrus into the cage\./)
+    expect(first).toMatch(
+      /, turn 1 of .*\nhuman:\n> Tell me all about the zoo\.\nassistant:\n> The walrus sleeps\./,
+    )
+    expect(third).toMatch(
+      /, turn 3 of .*\nNone of the words of "keeper walrus cage seven" is in it\.\nhuman:\n/,
+    )
+  })
+})
+
 test("timeline takes words for its anchor", async () => {
   using archive = filled()
   const call = callsOf(archive)
