@@ -7,6 +7,7 @@ import { gather } from "../../src/restore/gather.ts"
 import { lastTwo } from "../../src/restore/paths.ts"
 import { renderRestore } from "../../src/restore/render.ts"
 import { containsWhole } from "../../src/restore/whole-words.ts"
+import { oneLine } from "../../src/util/text.ts"
 import { Archive } from "../support/archive.ts"
 import { transcriptFiles } from "../support/real.ts"
 
@@ -54,7 +55,14 @@ function parsed(line: string): Line {
   }
 }
 
-function restored({ before, summary }: Compaction): { text: string; paths: string[]; others: string[] } {
+interface Restored {
+  readonly text: string
+  readonly paths: readonly string[]
+  readonly names: readonly string[]
+  readonly others: readonly string[]
+}
+
+function restored({ before, summary }: Compaction): Restored {
   using archive = new Archive()
   const transcript = archive.session("s1")
   mkdirSync(dirname(transcript.path), { recursive: true })
@@ -69,7 +77,8 @@ function restored({ before, summary }: Compaction): { text: string; paths: strin
   return {
     text,
     paths: lines.flatMap(pathsOf),
-    others: ["Names", "Commands run", "Errors met"].flatMap(told),
+    names: told("Names"),
+    others: ["Commands run", "Errors met"].flatMap(told),
   }
 }
 
@@ -79,20 +88,22 @@ function pathsOf(line: string): string[] {
   return words.split(" ").map((word) => folder + word)
 }
 
-const folded = (text: string): string => text.replace(/\s+/g, " ").toLowerCase()
+const folded = (text: string): string => oneLine(text).toLowerCase()
 
 const compactions = transcriptFiles().flatMap(compactionsIn)
 if (compactions.length === 0) console.warn("no real compactions beside the checkout: skipped")
 
 test.skipIf(compactions.length === 0)("nothing that the summary or the host's own attachments hold", () => {
   for (const compaction of compactions) {
-    const { text, paths, others } = restored(compaction)
+    const { text, paths, names, others } = restored(compaction)
     const summary = folded(compaction.summary)
     expect(text.length).toBeLessThanOrEqual(BUDGET)
     expect(text.split("\n").filter((line) => /^- ctx:\w+ "/.test(line)).length).toBeGreaterThanOrEqual(5)
-    expect(others.length).toBeGreaterThan(5)
+    expect(names.length + others.length).toBeGreaterThan(5)
     // Counted, not shown: what stands in these sessions is nobody else's business.
     expect(others.filter((fact) => containsWhole(summary, folded(fact))).length).toBe(0)
+    // `sessionId` and `SessionID` are two names.
+    expect(names.filter((name) => containsWhole(oneLine(compaction.summary), name)).length).toBe(0)
     expect(paths.filter((path) => containsWhole(summary, folded(lastTwo(path)))).length).toBe(0)
     // Which files the host shows again is foreseen, not known.
     const again = compaction.shown.filter((path) => text.includes(path))
