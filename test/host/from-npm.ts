@@ -29,7 +29,8 @@ async function install(spec: string, folder: string): Promise<FromNpm> {
   if (existsSync(modules)) return { modules }
   const npm = Bun.which("npm")
   if (npm === null) return { missing: "npm is not installed" }
-  const dir = join(CACHE, `${folder}.partial`)
+  // Test files are processes of their own, and several may need the same at once.
+  const dir = join(CACHE, `${folder}.partial-${process.pid}`)
   rmSync(dir, { recursive: true, force: true })
   mkdirSync(dir, { recursive: true })
   writeFileSync(join(dir, "package.json"), '{"private":true}\n')
@@ -40,7 +41,12 @@ async function install(spec: string, folder: string): Promise<FromNpm> {
     rmSync(dir, { recursive: true, force: true })
     return { missing: `npm install ${spec} failed: ${firstError(output)}` }
   }
-  renameSync(dir, join(CACHE, folder))
+  try {
+    renameSync(dir, join(CACHE, folder))
+  } catch (error) {
+    rmSync(dir, { recursive: true, force: true })
+    if (!existsSync(modules)) throw error
+  }
   return { modules }
 }
 
