@@ -105,10 +105,11 @@ describe.concurrent("uninstall --purge", () => {
       for (const scope of ["user", "project", "local"])
         well(await cli(machine, env, "install", "--scope", scope))
       await work()
+      // A job that still works removes files while they are listed.
+      await machine.idle()
       expect(listing(machine.home)).not.toEqual(home)
       expect(listing(machine.cwd)).not.toEqual(repository)
 
-      await machine.idle()
       const used = listing(machine.home)
       expect(await cli(machine, env, "uninstall", "--purge")).toMatchObject({ code: 64, stdout: "" })
       const planned = well(await cli(machine, env, "uninstall", "--purge", "--dry-run"))
