@@ -166,10 +166,10 @@ describe("what must not leave the machine", () => {
   test("sessions of folders that were excluded after they were archived", async () => {
     using machine = new Machine()
     using folder = tempFolder()
-    await machine.hook("stop", machine.session({ cwd: "/work/client" }).turn("about the client").flush())
+    await machine.hook("stop", machine.session({ cwd: "/srv/client" }).turn("about the client").flush())
     await machine.hook("stop", machine.session().turn("about us").flush())
     const config = join(machine.root, "config.toml")
-    writeFileSync(config, '[capture]\nexclude = ["/work/client"]\n')
+    writeFileSync(config, '[capture]\nexclude = ["/srv/client"]\n')
     Object.assign(machine.env, { CTXBRIDGE_CONFIG: config })
     expect(await synced(machine, "--to", folder.path)).toMatchObject({
       turns: 1,

@@ -5,6 +5,18 @@ import { join } from "node:path"
 import { PGlite } from "@electric-sql/pglite"
 import { vector } from "@electric-sql/pglite-pgvector"
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket"
+import type { ServerVariables } from "../../src/backends/postgres-address.ts"
+
+/** An environment that says nothing of a server. */
+export const NO_VARIABLES: ServerVariables = {
+  host: undefined,
+  port: undefined,
+  database: undefined,
+  user: undefined,
+  password: undefined,
+  sslmode: undefined,
+  sslrootcert: undefined,
+}
 
 export interface TestServer extends AsyncDisposable {
   /** With user, port and database. */

@@ -1,24 +1,11 @@
 /** Where a server is: addresses, variables, and when the connection is encrypted. */
 import { describe, expect, test } from "bun:test"
-import {
-  isServerAddress,
-  type ServerVariables,
-  serverAddress,
-} from "../../../src/backends/postgres-address.ts"
-
-const NOTHING: ServerVariables = {
-  host: undefined,
-  port: undefined,
-  database: undefined,
-  user: undefined,
-  password: undefined,
-  sslmode: undefined,
-  sslrootcert: undefined,
-}
+import { isServerAddress, serverAddress } from "../../../src/backends/postgres-address.ts"
+import { NO_VARIABLES } from "../../support/postgres.ts"
 
 test("an address has everything", () => {
   const whole = "postgresql://me%40home:p%3Ass@db.example:6543/memory?sslrootcert=/etc/ca.pem"
-  expect(serverAddress(whole, NOTHING)).toEqual({
+  expect(serverAddress(whole, NO_VARIABLES)).toEqual({
     host: "db.example",
     port: 6543,
     database: "memory",
@@ -32,7 +19,7 @@ test("an address has everything", () => {
 
 test("what is missing comes from the variables, then from what is usual", () => {
   const all = {
-    ...NOTHING,
+    ...NO_VARIABLES,
     host: "db.example",
     port: "6543",
     database: "memory",
@@ -47,17 +34,17 @@ test("what is missing comes from the variables, then from what is usual", () => 
     user: "you",
     database: "db",
   })
-  expect(serverAddress("postgres://you@", NOTHING)).toMatchObject({
+  expect(serverAddress("postgres://you@", NO_VARIABLES)).toMatchObject({
     host: "localhost",
     port: 5432,
     database: "you",
   })
-  expect(serverAddress("postgres://me@[::1]:7/x", NOTHING)).toMatchObject({
+  expect(serverAddress("postgres://me@[::1]:7/x", NO_VARIABLES)).toMatchObject({
     host: "::1",
     port: 7,
     tls: false,
   })
-  expect(serverAddress("postgres://me@/x?host=/run/postgresql", NOTHING)).toMatchObject({
+  expect(serverAddress("postgres://me@/x?host=/run/postgresql", NO_VARIABLES)).toMatchObject({
     host: "/run/postgresql",
     tls: false,
   })
@@ -65,7 +52,10 @@ test("what is missing comes from the variables, then from what is usual", () => 
 
 describe("encryption", () => {
   const tlsOf = (host: string, sslmode?: string): boolean =>
-    serverAddress(`postgres://me@${host}/x${sslmode === undefined ? "" : `?sslmode=${sslmode}`}`, NOTHING).tls
+    serverAddress(
+      `postgres://me@${host}/x${sslmode === undefined ? "" : `?sslmode=${sslmode}`}`,
+      NO_VARIABLES,
+    ).tls
 
   test("always, beyond this computer", () => {
     for (const host of ["db.example", "10.0.0.1", "128.0.0.1", "localhost.example", "127.0.0.1.example"]) {
@@ -83,7 +73,7 @@ describe("encryption", () => {
 })
 
 test("what is wrong is said without the password", () => {
-  const messageFor = (named: string, variables = NOTHING): string => {
+  const messageFor = (named: string, variables = NO_VARIABLES): string => {
     try {
       return serverAddress(named, variables).shown
     } catch (error) {
@@ -94,7 +84,7 @@ test("what is wrong is said without the password", () => {
   expect(messageFor("postgres://host/x")).toBe("the address names no user")
   expect(messageFor("postgres://me:swordfish@host/x?sslmode=maybe")).toBe("unknown sslmode: maybe")
   expect(messageFor("postgres://me:swordfish@host/x?options=-c")).toBe("unknown part of the address: options")
-  expect(messageFor("postgres://me@host/x", { ...NOTHING, port: "many" })).toBe("not a port: many")
+  expect(messageFor("postgres://me@host/x", { ...NO_VARIABLES, port: "many" })).toBe("not a port: many")
   expect(messageFor("postgres://me:swordfish@host/x")).not.toContain("swordfish")
 })
 

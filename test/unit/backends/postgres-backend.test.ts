@@ -2,22 +2,18 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
 import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
-import { installedPostgres, startPglite, startPostgres, type TestServer } from "../../support/postgres.ts"
+import {
+  installedPostgres,
+  NO_VARIABLES,
+  startPglite,
+  startPostgres,
+  type TestServer,
+} from "../../support/postgres.ts"
 import { backendContract, draft, padded } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
-const NOTHING = {
-  host: undefined,
-  port: undefined,
-  database: undefined,
-  user: undefined,
-  password: undefined,
-  sslmode: undefined,
-  sslrootcert: undefined,
-}
-
-const open = (address: string) => openPostgresBackend(serverAddress(address, NOTHING))
+const open = (address: string) => openPostgresBackend(serverAddress(address, NO_VARIABLES))
 const EMPTY = "DROP SCHEMA IF EXISTS ctxbridge CASCADE"
 
 /** One server for all tests of a kind; each test finds it empty. */

@@ -122,7 +122,7 @@ test("look_up tells how a command was run, what fixed an error, and of files and
   const transcript = archive.session(SESSION)
   transcript.turn("Why does the walrus test fail?", [
     { tool: "Bash", input: FAILED, output: "Exit code 1\nTypeError: tusk is undefined", isError: true },
-    { tool: "Edit", input: { file_path: "/work/walrus.ts", old_string: "a", new_string: "b" }, output: "ok" },
+    { tool: "Edit", input: { file_path: "/srv/walrus.ts", old_string: "a", new_string: "b" }, output: "ok" },
     { tool: "Bash", input: FAILED, output: "1 pass" },
   ])
   archive.follow(transcript.flush())
@@ -134,11 +134,11 @@ test("look_up tells how a command was run, what fixed an error, and of files and
   )
   const fix = await look("fix", "tusk is undefined")
   expect(fix).toContain('Bash: "bun test walrus"\n  error: "Exit code 1 TypeError: tusk is undefined"')
-  expect(fix).toContain(`\n  then Edit: "/work/walrus.ts"\n  it succeeded in ${handle}`)
+  expect(fix).toContain(`\n  then Edit: "/srv/walrus.ts"\n  it succeeded in ${handle}`)
   expect(await look("blame", "walrus.ts")).toMatch(
-    new RegExp(`\n${handle} .*, edit "/work/walrus.ts"\n  asked: "Why does the walrus test fail\\?"`),
+    new RegExp(`\n${handle} .*, edit "/srv/walrus.ts"\n  asked: "Why does the walrus test fail\\?"`),
   )
-  expect(await look("files", "walrus")).toContain('"/work/walrus.ts" edit in 1 turn')
+  expect(await look("files", "walrus")).toContain('"/srv/walrus.ts" edit in 1 turn')
   expect(await look("fix", "giraffe")).toBe(
     "Nothing found in this project: try fewer or other words, or all_projects.",
   )
