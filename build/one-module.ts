@@ -8,18 +8,31 @@ import { basename, dirname, join, relative, resolve } from "node:path"
 
 const ROOT = join(import.meta.dir, "..")
 
+interface Later {
+  /** What is imported dynamically but nearly always: part of the module, and run when it is asked for. */
+  readonly within?: readonly string[]
+  /** What is imported dynamically, and the module that was made of it. */
+  readonly made?: Readonly<Record<string, string>>
+}
+
 /**
- * @param entry path relative to the repository
+ * @param entry path relative to the repository, as all paths
  * @param folder where the module and Bun's report on it (meta.json) are written
  */
-export async function makeOneModule(entry: string, folder: string): Promise<void> {
+export async function makeOneModule(
+  entry: string,
+  folder: string,
+  { within = [], made = {} }: Later = {},
+): Promise<void> {
   const target = join(ROOT, folder)
   const later: Bun.BunPlugin = {
     name: "later",
     setup(build) {
       build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
         if (kind !== "dynamic-import" && kind !== "require-call") return undefined
-        return { path: relative(target, resolve(dirname(importer), path)), external: true }
+        const wanted = relative(ROOT, resolve(dirname(importer), path))
+        if (within.includes(wanted)) return undefined
+        return { path: relative(target, join(ROOT, made[wanted] ?? wanted)), external: true }
       })
     },
   }

@@ -525,4 +525,16 @@ describe("the hot program", () => {
     expect(inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\//.test(input))).toEqual([])
     expect(bytes).toBeLessThan(71_000)
   })
+
+  test("a hook that restores loads one chunk more, with all that it needs to read what is new", async () => {
+    const { outputs } = await readMeta()
+    const chunkOf = (file: string) => Object.values(outputs).find(({ entryPoint }) => entryPoint === file)
+    const loads = (kind: string, file: string) =>
+      chunkOf(file)!
+        .imports.filter((one) => one.kind === kind)
+        .map(({ path }) => outputs[path]?.entryPoint)
+    expect(loads("dynamic-import", "dist/hook/run.js")).toContain("dist/reply/reply.js")
+    expect(loads("import-statement", "dist/reply/reply.js")).toEqual([])
+    expect(loads("dynamic-import", "dist/reply/reply.js")).toEqual(["src/hook/recall.ts"])
+  })
 })

@@ -5,6 +5,7 @@
  * contain. So SQLite intersects lists instead of looking at rows.
  */
 import { WordGatherer } from "../util/word-gatherer.ts"
+import { wordSet } from "../util/words.ts"
 import type { Database } from "./database.ts"
 
 /** What a search can be narrowed to. */
@@ -64,8 +65,21 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
 
 const NONE = new Uint8Array(0)
 
-/** One for all, as sessions repeat the same names again and again. Made on demand: it takes a megabyte. */
+/** One for all, as sessions repeat the same names again and again. */
 let gatherer: WordGatherer | undefined
+/**
+ * Characters that are worth one: it takes a megabyte, and a hook would interpret its loops. For as much as a hook has to
+ * index, the engine's own functions take less than half the time.
+ */
+const MUCH = 1 << 17
+let indexed = 0
+
+function wordsIn(text: string): Uint8Array {
+  indexed += text.length
+  if (gatherer === undefined && indexed < MUCH) return Buffer.from([...wordSet(text), ""].join(" "))
+  gatherer ??= new WordGatherer()
+  return gatherer.wordsIn(text)
+}
 
 /**
  * Collects the words of messages and writes them together: any other statement between two inserts would make SQLite
@@ -81,9 +95,7 @@ export class WordWriter {
   }
 
   add(message: number, text: string, marks: Marks): void {
-    gatherer ??= new WordGatherer()
-    const found = gatherer.wordsIn(text)
-    const words = Buffer.concat([found, Buffer.from([...new Set(marksOf(marks))].join(" "))])
+    const words = Buffer.concat([wordsIn(text), Buffer.from([...new Set(marksOf(marks))].join(" "))])
     this.#waiting.push({ message, words })
   }
 

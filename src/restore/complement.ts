@@ -98,8 +98,9 @@ function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator
   const kinds = new Set<string>()
   for (const { text, exit } of errors) {
     const kind = text.replace(/\d+/g, "0")
+    if (kinds.has(kind) || held(text)) continue
     const quoted = quoteInert(text, ERROR_SHOWN)
-    if (kinds.has(kind) || held(text) || page.holds(quoted.slice(1, -1))) continue
+    if (page.holds(quoted.slice(1, -1))) continue
     kinds.add(kind)
     yield `- ${quoted}${ended(exit)}`
   }

@@ -25,15 +25,13 @@ interface FoundLine {
   readonly end: number
 }
 
-/** Lines that contain these words and end in a newline. */
-export function linesWith(bytes: Buffer, words: string): FoundLine[] {
-  const found: FoundLine[] = []
+/** Lines that contain these words and end in a newline. Parses them one by one: most callers need only the first. */
+export function* linesWith(bytes: Buffer, words: string): Generator<FoundLine> {
   for (let at = bytes.indexOf(words); at >= 0; ) {
     const span = lineAt(bytes, at)
     const end = span.to - 1
-    if (bytes[end] !== NEWLINE) return found
-    found.push({ line: parsedLine(bytes, span), end })
+    if (bytes[end] !== NEWLINE) return
+    yield { line: parsedLine(bytes, span), end }
     at = bytes.indexOf(words, end)
   }
-  return found
 }

@@ -89,7 +89,7 @@ function isSaid(line: JsonObject, given: number): boolean {
 
 /** The first answer since then, if the end of its turn is there as well. */
 function turnBehind(bytes: Buffer, given: number): JsonObject | undefined {
-  const end = linesWith(bytes, '"stop_hook_summary"').findLast(
+  const end = [...linesWith(bytes, '"stop_hook_summary"')].findLast(
     ({ line }) =>
       line["subtype"] === "stop_hook_summary" && line["isSidechain"] !== true && isSince(line, given),
   )

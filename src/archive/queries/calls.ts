@@ -222,12 +222,12 @@ export const movingScripts = (
 ): { readonly target: string /** Id of the message. */; readonly at: number }[] =>
   db
     .query<{ target: string; at: number }, [string, number, number]>(
-      `SELECT target, at FROM (
-       SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
-       WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.origin <> 'import'
-         AND (t.taken_back = 0 OR ?3)
-       ORDER BY c.result DESC LIMIT ${most})
-     WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
+      // Few of them move anything, and only of those the turns are looked up.
+      `SELECT c.target, c.use AS at FROM (
+       SELECT target, use, turn FROM tool_calls
+       WHERE session = ?1 AND turn <= ?2 AND ${isTool("name", "run")} AND is_error = 0 AND origin <> 'import'
+       ORDER BY result DESC LIMIT ${most}) c JOIN turns t ON t.id = c.turn
+     WHERE (instr(c.target, 'mv ') > 0 OR instr(c.target, 'rm ') > 0) AND (t.taken_back = 0 OR ?3)`,
     )
     .all(session, upTo, takenBack)
 
@@ -279,15 +279,15 @@ interface ShownPlace extends LinePlace {
  */
 export const shownIn = (db: Database, turn: number, longest: number, most: number): ShownPlace[] =>
   db
-    .query<ShownPlace, [number]>(
+    .query<ShownPlace, [number, number, number]>(
       `SELECT m.id AS message, m.offset, m.length, t.copy
      FROM (SELECT result FROM tool_calls
        WHERE turn = ?1 AND ${isTool("name", "read", "search")} AND sidechain = 0 AND is_error = 0 AND origin = 'tool'
-       ORDER BY result DESC LIMIT ${most}) c
+       ORDER BY result DESC LIMIT ?3) c
      JOIN messages m ON m.id = c.result JOIN transcripts t ON t.id = m.transcript
-     WHERE m.length < ${longest} ORDER BY m.id DESC`,
+     WHERE m.length < ?2 ORDER BY m.id DESC`,
     )
-    .all(turn)
+    .all(turn, longest, most)
 
 /** A skill or command and the message that its text follows. */
 export interface Invocation {

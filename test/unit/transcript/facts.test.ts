@@ -19,6 +19,12 @@ describe("names", () => {
     ["`retryAfter()` twice: retryAfter", ["retryAfter"]],
     // Escapes of a string within what a tool is given; names of files on Windows begin behind a backslash, too.
     ['"## Ledger\\nWhen it is asked\\tUnder nothing", C:\\src\\newLedger\\nodeOf', ["newLedger", "nodeOf"]],
+    ["$nodeOf, node$Of, nodeOf$, $ nodeIn and {nodeAt}", ["nodeIn", "nodeAt"]],
+    ["pre-nodeOf, nodeOf-post, -nodeIn, nodeAt- and größenOf", ["nodeIn", "nodeAt"]],
+    [
+      "__init__, _private_of, 1st_node, a_, _b, __, HTTP, IDs, useHTTP, H2Server",
+      ["_private_of", "useHTTP", "H2Server"],
+    ],
     ["WebFetch of `docs.ledger.com`, which is in_progress on GitHub: see ledgerOf", ["ledgerOf"]],
   ])("%s", (text, names) => expect(factNames(text)).toEqual(names as string[]))
 
