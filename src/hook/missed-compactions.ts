@@ -12,6 +12,8 @@ import type { SessionState } from "./state.ts"
 
 /** A compaction's summary lies within this many bytes after it. */
 const SUMMARY_WITHIN = 1 << 20
+/** And the model's first words after it mostly within this many. */
+const ANSWER_WITHIN = 1 << 16
 /** ms by which a restore at a session's start may precede the time that the host gives the compaction. */
 const HOOKS_LAST = 10 * 60_000
 
@@ -67,15 +69,21 @@ export function summaryAtStart(
   { compactAt }: SessionState,
 ): string | undefined {
   const last = lastCompaction(db, event.session, compactAt)
-  const content = last && writtenSince(event, last)
-  // The model has spoken since: this was an earlier compaction.
-  if (content === undefined || linesWith(content, ANSWER).some(({ line }) => isAnswer(line))) return undefined
-  return summaryIn(content)
+  if (last === undefined) return undefined
+  const isOver = (content: Buffer): boolean => linesWith(content, ANSWER).some(({ line }) => isAnswer(line))
+  // The model has spoken since, mostly soon: this was an earlier compaction.
+  const near = writtenSince(event, last, ANSWER_WITHIN)
+  if (near === undefined || isOver(near)) return undefined
+  const content = writtenSince(event, last)
+  return content === undefined || isOver(content) ? undefined : summaryIn(content)
 }
 
 const ANSWER = '"assistant"'
 const isAnswer = (line: JsonObject): boolean => line["type"] === "assistant" && line["isSidechain"] !== true
 
 /** The beginning of what stands behind a compaction; undefined if there is no transcript. */
-export const writtenSince = ({ transcript }: HookEvent, { offset }: FoundCompaction): Buffer | undefined =>
-  transcript === undefined ? undefined : readPart(transcript, offset, SUMMARY_WITHIN)
+export const writtenSince = (
+  { transcript }: HookEvent,
+  { offset }: FoundCompaction,
+  within = SUMMARY_WITHIN,
+): Buffer | undefined => (transcript === undefined ? undefined : readPart(transcript, offset, within))

@@ -222,12 +222,12 @@ export const movingScripts = (
 ): { readonly target: string /** Id of the message. */; readonly at: number }[] =>
   db
     .query<{ target: string; at: number }, [string, number, number]>(
-      // Few of them move anything, and only of those the turns are looked up.
-      `SELECT c.target, c.use AS at FROM (
-       SELECT target, use, turn FROM tool_calls
-       WHERE session = ?1 AND turn <= ?2 AND ${isTool("name", "run")} AND is_error = 0 AND origin <> 'import'
-       ORDER BY result DESC LIMIT ${most}) c JOIN turns t ON t.id = c.turn
-     WHERE (instr(c.target, 'mv ') > 0 OR instr(c.target, 'rm ') > 0) AND (t.taken_back = 0 OR ?3)`,
+      `SELECT target, at FROM (
+       SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
+       WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.origin <> 'import'
+         AND (t.taken_back = 0 OR ?3)
+       ORDER BY c.result DESC LIMIT ${most})
+     WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
     )
     .all(session, upTo, takenBack)
 
