@@ -13,6 +13,8 @@ interface Later {
   readonly within?: readonly string[]
   /** What is imported dynamically, and the module that was made of it. */
   readonly made?: Readonly<Record<string, string>>
+  /** What a package imports, and a file of ours in its place. */
+  readonly instead?: Readonly<Record<string, string>>
 }
 
 /**
@@ -22,12 +24,17 @@ interface Later {
 export async function makeOneModule(
   entry: string,
   folder: string,
-  { within = [], made = {} }: Later = {},
+  { within = [], made = {}, instead = {} }: Later = {},
 ): Promise<void> {
   const target = join(ROOT, folder)
   const later: Bun.BunPlugin = {
     name: "later",
     setup(build) {
+      for (const [name, file] of Object.entries(instead)) {
+        build.onResolve({ filter: new RegExp(`^${RegExp.escape(name)}$`) }, () => ({
+          path: join(ROOT, file),
+        }))
+      }
       build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
         if (kind !== "dynamic-import" && kind !== "require-call") return undefined
         const wanted = relative(ROOT, resolve(dirname(importer), path))

@@ -16,6 +16,7 @@ function main(argv: readonly string[]): Promise<void> {
   if (first === "__job") return import("./job/run-job.ts").then((job) => job.runJob())
   if (first === "__capture") return import("./job/capture-ahead.ts").then((child) => child.runCapture())
   if (first === "search") return import("../dist/search/run-search.js").then((cli) => cli.runSearch(argv))
+  if (first === "mcp") return import("../dist/mcp/run-server.js").then((cli) => cli.runServer(argv))
   return import("./cli/router.ts").then((cli) => cli.runCli(argv))
 }
 

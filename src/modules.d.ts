@@ -8,6 +8,10 @@ declare module "*/dist/search/run-search.js" {
   export const runSearch: typeof import("./cli/run-search.ts").runSearch
 }
 
+declare module "*/dist/mcp/run-server.js" {
+  export const runServer: typeof import("./cli/run-server.ts").runServer
+}
+
 /** A file embedded in the binary; the value is its path at run time. */
 declare module "*.zst" {
   const path: string

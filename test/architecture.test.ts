@@ -93,10 +93,11 @@ const BANNED: Readonly<Record<string, string>> = {
   "node:process": "`process` is a global",
 }
 
-/** What build/hook.ts and build/search.ts make of a file and all that it imports. */
+/** What build/hook.ts, build/search.ts and build/mcp.ts make of a file and all that it imports. */
 const BUILT: Readonly<Record<string, string>> = {
   "../dist/hook/run.js": "hook/run.ts",
   "../dist/search/run-search.js": "cli/run-search.ts",
+  "../dist/mcp/run-server.js": "cli/run-server.ts",
 }
 
 /** Files that are imported and are no modules. */
@@ -500,6 +501,17 @@ describe("a search", () => {
         .imports.filter(({ specifier, kind }) => kind === "static" && !specifier.startsWith(".")),
     )
     expect([...new Set(modules.map(({ specifier }) => specifier))].sort()).toEqual(["bun:ffi", "bun:sqlite"])
+  })
+})
+
+describe("the server", () => {
+  test("is one chunk, without the SDK's validator of schemas", async () => {
+    const { outputs } = await readMeta()
+    const [chunk] = Object.values(outputs).filter(({ entryPoint }) => entryPoint === "dist/mcp/run-server.js")
+    expect(chunk!.imports.filter(({ kind }) => kind === "import-statement")).toEqual([])
+    const { inputs } = await Bun.file(join(SRC, "../dist/mcp/meta.json")).json()
+    expect(Object.keys(inputs)).toContain("src/mcp/server.ts")
+    expect(Object.keys(inputs).filter((input) => /ajv/i.test(input))).toEqual([])
   })
 })
 

@@ -1,10 +1,12 @@
 /** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
-import { isatty } from "node:tty"
 import { hostPlace } from "../../config/load.ts"
 import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
+import { isTerminal } from "../output.ts"
 import { serverWorld } from "../server-world.ts"
+
+const STDIN = 0
 
 export default {
   meta: {
@@ -13,7 +15,9 @@ export default {
     badOptions: "own",
   },
   async run({ env, out }) {
-    if (isatty(0)) throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
+    // Only what may be a terminal is worth loading node:tty.
+    if (isTerminal(STDIN) && (await import("node:tty")).isatty(STDIN))
+      throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
     compileLate()
     const { serveArchive } = await import("../../mcp/server.ts")
     await serveArchive(serverWorld(env, hostPlace()), (line) => out.raw(Buffer.from(line)))
