@@ -17,8 +17,12 @@ const CATCH_UP = 5000
 /** Bytes of a vault whose views can be rebuilt in about the same time. */
 const AT_ONCE = 8 << 20
 
-/** Opens the archive for reading, with everything indexed that hooks have archived. */
-export function openForReading(dataHome: string): Database {
+/**
+ * Opens the archive for reading, with everything indexed that hooks have archived.
+ *
+ * @param onOutdated called if an earlier version made the views, and making them anew takes too long here
+ */
+export function openForReading(dataHome: string, onOutdated: () => void = () => {}): Database {
   const ready = openAtOnce(dataHome)
   if (ready !== undefined) return ready
   const exists = statSync(databasePath(dataHome), { throwIfNoEntry: false }) !== undefined
@@ -29,7 +33,7 @@ export function openForReading(dataHome: string): Database {
     })
   }
   try {
-    return caughtUp(dataHome)
+    return caughtUp(dataHome, onOutdated)
   } catch (error) {
     if (codeOf(error) === VIEWS_LOST) throw error
     // A newer schema, a read-only disk, or another process rebuilding the views: reading is still possible.
@@ -45,9 +49,9 @@ export function readIfPossible<T>(dataHome: string, read: (db: Database) => T): 
   })
 }
 
-function caughtUp(dataHome: string): Database {
+function caughtUp(dataHome: string, onOutdated: () => void): Database {
   compileAsUsual()
-  const options = { wait: 2000, most: AT_ONCE }
+  const options = { wait: 2000, most: AT_ONCE, onOutdated }
   const db = openWhole(dataHome, options)
   try {
     return followed(db, dataHome)

@@ -11,6 +11,8 @@ interface WholeOptions {
   readonly wait: number
   /** Bytes in the vault above which rebuilding is left to others. */
   readonly most: number
+  /** Called if views of an earlier version are used as they are. */
+  readonly onOutdated?: (() => void) | undefined
 }
 
 /**
@@ -18,13 +20,13 @@ interface WholeOptions {
  *
  * @throws CtxError `views-lost` if rebuilding is more than the caller wants to wait for
  */
-export function openWhole(dataHome: string, { wait, most }: WholeOptions): Database {
+export function openWhole(dataHome: string, { wait, most, onOutdated }: WholeOptions): Database {
   let reason = "the database was missing, or was remade without the earlier sessions"
   try {
     const db = openDatabase(dataHome, { wait })
     const found = soundness(db, dataHome)
     if (found === "sound") return db
-    if (found === "outdated") return renewed(db, dataHome, { wait, most })
+    if (found === "outdated") return renewed(db, dataHome, { wait, most, onOutdated })
   } catch (error) {
     if (!isUnusable(dataHome, error)) throw error
     reason = messageOf(error)
@@ -65,8 +67,11 @@ function soundness(db: Database, dataHome: string): "sound" | "outdated" | "lost
 }
 
 /** @param db views made by another version */
-function renewed(db: Database, dataHome: string, { wait, most }: WholeOptions): Database {
-  if (vaultBytes(dataHome) > most) return db
+function renewed(db: Database, dataHome: string, { wait, most, onOutdated }: WholeOptions): Database {
+  if (vaultBytes(dataHome) > most) {
+    onOutdated?.()
+    return db
+  }
   db.close()
   try {
     rebuild(dataHome, { now: Date.now(), wait })

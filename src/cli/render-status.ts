@@ -174,7 +174,7 @@ function indexText({ messages, indexed, complete, outdated }: NonNullable<Status
   const all = count(messages, "message")
   if (complete) return `complete: ${all}`
   if (outdated)
-    return `${indexed} of ${all}, read by an earlier version; the next session renews them in the background`
+    return `${indexed} of ${all}, read by an earlier version; they are being renewed in the background`
   return `${indexed} of ${all}; the rest follows`
 }
 

@@ -1,5 +1,5 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openToRead } from "../job/open-to-read.ts"
 import type { Topic } from "../search/topics.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
@@ -35,7 +35,7 @@ export function answerTopic<T>(
   if (text === "") throw usageError("there is nothing to look for", "the words given are empty")
   const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
-  using db = openForReading(env.dataHome)
+  using db = openToRead(env.dataHome)
   using readers = new CopyReaders()
   const project = knownProject(db, context, wanted)
   const all = answer({ db, dataHome: env.dataHome, readers, text, project, limit: most })

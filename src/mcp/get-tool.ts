@@ -1,8 +1,8 @@
 /** `get`: turns from the vault, opened where the match is, and read on from there in both directions. */
 import type { Database } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
 import { messagesOf } from "../archive/queries/messages.ts"
 import { turnId } from "../archive/queries/turns.ts"
+import { openToRead } from "../job/open-to-read.ts"
 import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
@@ -57,7 +57,7 @@ export const getTool: ServerTool = {
     const handles = handlesIn(args.text("handle") ?? "")
     const query = args.text("query")
     const size = args.number("size") ?? SIZE
-    using db = openForReading(world.dataHome)
+    using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
     if (query !== undefined && handles.length > 1 && !handles.some(isReadOn)) {
       return { text: passagesIn(db, world, readers, handles, { query, size }).join("\n\n") }

@@ -1,5 +1,5 @@
 /** `look_up`: questions of their own about earlier work: commands, errors, a file's history, a topic's files. */
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openToRead } from "../job/open-to-read.ts"
 import type { CommandRun } from "../search/commands-run.ts"
 import type { Fix } from "../search/fixes.ts"
 import { typedPath } from "../search/narrowing.ts"
@@ -55,7 +55,7 @@ export const lookUpTool: ServerTool = {
       throw usageError("about is empty", "words of the command, error or topic, or a path")
     const limit = args.number("limit") ?? LIMIT
     const project = args.flag("all_projects") ? undefined : projectIn(world)
-    using db = openForReading(world.dataHome)
+    using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
     const found = KINDS[kind]!({ db, dataHome: world.dataHome, readers, text, project, limit }, world)
     const scope = project === undefined ? "all projects" : "this project"

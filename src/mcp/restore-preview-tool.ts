@@ -1,8 +1,8 @@
 /** `restore_preview`: what would be given back after a compaction at this moment. */
 import type { Database } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
 import { findSessions, latestSession } from "../archive/queries/sessions.ts"
 import { countTurns } from "../archive/queries/turns.ts"
+import { openToRead } from "../job/open-to-read.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { scopeOf } from "../restore/restore-scope.ts"
 import { nothingHere } from "./timeline-tool.ts"
@@ -27,7 +27,7 @@ export const restorePreviewTool: ServerTool = {
   },
   readOnly: true,
   run(args, world) {
-    using db = openForReading(world.dataHome)
+    using db = openToRead(world.dataHome)
     const word = args.text("session")
     const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
     const session =

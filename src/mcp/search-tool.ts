@@ -1,6 +1,6 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openToRead } from "../job/open-to-read.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
 import { type Narrowing, typedPath } from "../search/narrowing.ts"
@@ -60,7 +60,7 @@ export const searchTool: ServerTool = {
   async run(args, world) {
     const query = args.text("query") ?? ""
     const limit = args.number("limit") ?? LIMIT
-    using db = openForReading(world.dataHome)
+    using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
     const session = sessionWanted(args, db)
     const own = projectIn(world)

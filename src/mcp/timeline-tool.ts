@@ -1,7 +1,7 @@
 /** `timeline`: the turns around a given one, one line each. */
 import type { Database } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
 import { latestSession } from "../archive/queries/sessions.ts"
+import { openToRead } from "../job/open-to-read.ts"
 import { type Turn, turnsOfSession } from "../read/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../read/turn-timeline.ts"
 import { name } from "../restore/quote.ts"
@@ -34,7 +34,7 @@ export const timelineTool: ServerTool = {
   },
   readOnly: true,
   run(args, world) {
-    using db = openForReading(world.dataHome)
+    using db = openToRead(world.dataHome)
     const turn = turnMeant(db, args.text("of"), args.text("query"), world)
     const lines = around(db, turn, args.number("around") ?? AROUND).map((one) => lineOf(one, turn.handle))
     return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...lines].join("\n") }

@@ -1,11 +1,13 @@
 /** Views that an earlier version made: used as they are, and made anew when there is time. */
 import { Database } from "bun:sqlite"
-import { expect, setDefaultTimeout, test } from "bun:test"
-import { renameSync, rmSync } from "node:fs"
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { randomBytes } from "node:crypto"
+import { renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { MIGRATIONS, PARSER } from "../../src/archive/schema.ts"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
+import { callOf, exchange, initialize, replyTo, textOf } from "../support/mcp.ts"
 import type { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(60_000)
@@ -137,8 +139,62 @@ test("while another has them open, a command reads what there is", async () => {
   const status = await run(["status"], { env: machine.env, cwd: machine.cwd })
   expect(status).toMatchObject({ code: 0, stderr: "" })
   expect(status.stdout).toMatch(
-    /word index +\d+ of \d+ messages, read by an earlier version; the next session renews /,
+    /word index +\d+ of \d+ messages, read by an earlier version; they are being renewed /,
   )
   reading.return?.()
   other.close()
+})
+
+describe("more than a command may wait for, where no hook is ever called", () => {
+  let machine: Machine
+
+  beforeAll(async () => {
+    machine = new Machine()
+    const session = machine.session()
+    const noise = (): string => randomBytes(60_000).toString("base64")
+    for (let n = 0; n < 16; n++)
+      session.turn(`Where is the walrus, ${n}?`, [
+        ...Array.from({ length: 10 }, () => ({
+          tool: "Bash",
+          input: { command: "cat noise" },
+          output: noise(),
+        })),
+      ])
+    const imported = await run(["import", session.flush().path], { env: machine.env, cwd: machine.cwd })
+    expect(imported).toMatchObject({ code: 0, stderr: "" })
+    await machine.idle()
+    expect(statSync(machine.copy(session.path)).size).toBeGreaterThan(8 << 20)
+  })
+
+  afterAll(() => machine[Symbol.dispose]())
+
+  beforeEach(() => {
+    const db = openViews(machine)
+    db.run("UPDATE parser SET version = version - 1")
+    db.close()
+    expect(parser(machine)).toBe(PARSER - 1)
+  })
+
+  const renewed = async (): Promise<void> => {
+    await machine.idle()
+    expect(parser(machine)).toBe(PARSER)
+  }
+
+  test.each(["sessions", "search walrus", "status"])(
+    "%s reads what there is, and starts the background job",
+    async (words) => {
+      const ran = await run(words.split(" "), { env: machine.env, cwd: machine.cwd })
+      expect(ran).toMatchObject({ code: 0, stderr: "" })
+      expect(ran.stdout).not.toBe("")
+      await renewed()
+    },
+  )
+
+  test("so does the server", async () => {
+    const lines = [initialize(), callOf(1, "search", { query: "walrus" })]
+    const { code, stderr, replies } = await exchange(lines, { env: machine.env, cwd: machine.cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(textOf(replyTo(replies, 1))).toContain("Where is the walrus")
+    await renewed()
+  })
 })

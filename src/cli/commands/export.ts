@@ -1,13 +1,13 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
 import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { writeExport } from "../../export/output-file.ts"
 import { exportRaw } from "../../export/raw-transcript.ts"
 import { type Selection, select, turnsOfSelection } from "../../export/selection.ts"
 import { sessionLine, turnLines } from "../../export/session-jsonl.ts"
 import { sessionMarkdown, turnMarkdown } from "../../export/session-markdown.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
@@ -42,7 +42,7 @@ export default {
     if (out.wantsJson && target === undefined) {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
-    using db = openForReading(env.dataHome)
+    using db = openToRead(env.dataHome)
     const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
     const isShown = target === undefined && isTerminal()
     const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)

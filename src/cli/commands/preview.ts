@@ -1,10 +1,10 @@
 import type { Database } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
 import { latestSession } from "../../archive/queries/sessions.ts"
 import { readState } from "../../hook/state.ts"
 import { waitingPrompt } from "../../hook/waiting-prompt.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { afterClear } from "../../restore/after-clear.ts"
 import { explain, type Section } from "../../restore/explain.ts"
@@ -35,7 +35,7 @@ export default {
   },
   run({ args, env, out }: Context) {
     const source = oneOf(args, "source", SOURCES) ?? "compact"
-    using db = openForReading(env.dataHome)
+    using db = openToRead(env.dataHome)
     const session = sessionWanted(db, env, stringArg(args, "session"))
     const { text, facts, related } = preview(db, env, source, session)
     const sections = explain(text, facts, related)

@@ -1,6 +1,7 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
-import { openForReading } from "../../archive/open-for-reading.ts"
+
 import { folderOf } from "../../archive/project.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
@@ -28,7 +29,7 @@ export default {
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
     const place = projectWanted(context)
-    using db = openForReading(env.dataHome)
+    using db = openToRead(env.dataHome)
     const project = knownProject(db, context, place)
     const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
     const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)

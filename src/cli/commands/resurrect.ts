@@ -1,7 +1,6 @@
 /** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
 import { resolve } from "node:path"
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
 import {
   type PutFile,
   type Resume,
@@ -9,6 +8,7 @@ import {
   resurrect,
   sessionsInVault,
 } from "../../export/resurrect-sessions.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
@@ -66,7 +66,7 @@ const withCommands = (one: Resurrected) => ({
 function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
   return given.map((word) => {
     if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
-    using db = openForReading(dataHome)
+    using db = openToRead(dataHome)
     const found = findByName(db, word)
     return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
   })

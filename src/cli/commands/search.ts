@@ -181,4 +181,4 @@ async function sessionWanted({ args }: Context, db: Database): Promise<string | 
 }
 
 const openedFor = async (dataHome: string): Promise<Database> =>
-  openAtOnce(dataHome) ?? (await import("../../archive/open-for-reading.ts")).openForReading(dataHome)
+  openAtOnce(dataHome) ?? (await import("../../job/open-to-read.ts")).openToRead(dataHome)

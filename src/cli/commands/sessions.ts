@@ -1,7 +1,7 @@
 /** `ctxbridge sessions`: lists the archived sessions, newest first. */
 import type { Database } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive } from "../args.ts"
@@ -24,7 +24,7 @@ export default {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = projectWanted(context)
-    using db = openForReading(env.dataHome)
+    using db = openToRead(env.dataHome)
     const project = knownProject(db, context, wanted)
     const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
     if (sessions.length === 0) throw noSessions(db, project)

@@ -1,8 +1,8 @@
 /** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
 import type { Database } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
 import type { Session } from "../../archive/queries/sessions.ts"
 import { callsIn, partText } from "../../export/part-text.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { openSession } from "../../read/session-list.ts"
 import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../read/turn.ts"
@@ -38,7 +38,7 @@ export default {
   run(context) {
     const { args, env } = context
     const word = String(args["what"])
-    using db = openForReading(env.dataHome)
+    using db = openToRead(env.dataHome)
     const found = findByName(db, word)
     if (found.kind === "turn") showTurn(context, db, found.turn)
     else showSession(context, db, found.session)

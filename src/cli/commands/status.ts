@@ -19,6 +19,7 @@ import { readSettings } from "../../host/settings-read.ts"
 import { archiveAll } from "../../job/archive-all.ts"
 import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
+import { startRenewing } from "../../job/open-to-read.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
@@ -38,6 +39,7 @@ export default {
     takeLatest(env)
     const archive = readStatus(dataHome)
     if (archive.database.lost) askForRebuild(dataHome)
+    if (archive.index?.outdated) startRenewing(dataHome)
     const status = {
       dataHome,
       exists: existsSync(dataHome),

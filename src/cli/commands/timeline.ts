@@ -1,5 +1,5 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { timelineOf } from "../../read/turn-timeline.ts"
 import { usageError } from "../../util/errors.ts"
@@ -20,7 +20,7 @@ export default {
   },
   run({ args, env, out }) {
     const around = positive(args, "around") ?? AROUND
-    using db = openForReading(env.dataHome)
+    using db = openToRead(env.dataHome)
     const found = findByName(db, String(args["handle"]))
     if (found.kind === "session") {
       throw usageError(
