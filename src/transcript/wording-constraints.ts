@@ -6,8 +6,8 @@ import { once } from "../util/once.ts"
 import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wording.ts"
 import { reportedInEnglish, reportedInGerman } from "./wording-reported.ts"
 
-/** Where an order may begin within a sentence. */
-const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
+/** Where an order may begin within a sentence: not in a clause that gives a reason or a condition. */
+const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also)\s+|(?<!\b(?:if|because|since|as|when|where|while|so that|so|cos|cause|case|what|how|why|which|who) )\b(?:you|we)\s+)`
 
 const NO_NEW = String.raw`no (?:new|more|extra|other|additional|external|third-party)(?! (?:errors?|warnings?|issues?|problems?|failures?|messages?|results?|changes?)(?!\p{L}))`
 
@@ -35,7 +35,9 @@ const TALK: readonly RegExp[] = [
   /(?:^|[,;:] ?|\b(?:and|but) )(?:always|never) (?!embed|shed)(?:here|there|up for|been|had|seen|heard|thought|knew|felt|happy|glad|fun|nice|good|great|\p{L}*[^e\s]ed)(?!\p{L})/iu,
   // "… and always stops at night"
   /\b(?:and|but|then|also) (?:always|never) (?!focus|alias)\w*[^s\W]s\b|^(?:they|these|those|i)\b.*\b(?:and|but|also) (?:always|never)\b|\bhow (?:you|we) (?:always|never)\b/i,
-  /^(?:but )?I(?:['’]ll| will)\b/i,
+  /^(?:but )?I(?:['’]ll| will)\b|(?:^|[,;] )I (?:must|should|shall|may|only)\b/i,
+  // Reproaches
+  /^you (?:did|had|were|was|forgot|broke|should have|have(?:n['’]?t| not|(?! to\b) \w+)|\p{L}+ed)(?:n['’]?t)?(?!\p{L})/iu,
   /\bI (?:do not|don['’]?t) want to (?:sound|seem|bother|let|waste|miss|lose|interrupt|wait|spend)\b/i,
 ]
 
@@ -56,14 +58,14 @@ const english = (): Wording => ({
       "only (?!(?:one|two|three|four|a|an|the|this|that|these|those|some|when|if|after|because|on|in|at|\\d)(?!\\p{L}))\\p{L}+",
     ),
     begins(
-      "(?:make sure|ensure)(?! (?:it|that|this|you|we)(?:['’](?:s|ve|re)| is| has| have| are)(?!\\p{L}))|be sure to|remember (?:to|never|not|always)|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
+      "(?:make sure|ensure)(?! (?:it|that|this|you|we)(?:['’](?:s|ve|re)| is| has| have| are)(?!\\p{L}))(?! to (?:put|create|save|upload|send|start)(?!\\p{L}))|be sure to|remember (?:to|never|not|always)|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
       "keep (?!it up|on|in|an|me|up|(?!using|running|logging|writing|existing|everything|anything|remaining)\\p{L}+ing(?!\\p{L}))\\p{L}+",
       "stay (?:inside|within|out of|away from)|hands off|instead of .{2,60}\\buse",
       "(?:ask|check with|confirm with) (?:me |us )?(?:first,? )?before",
       "(?:answer|reply|respond)(?: \\w+){0,4} in (?:english|german|spanish|french|chinese)",
       "use (?:(?:\\d|two|four) spaces|(?:single|double) quotes|(?:camel|snake|kebab|pascal|lower|upper)[ _-]?case)",
     ),
-    /(?<!\b(?:will|would|can|could|might) )\buse\b.{2,80}\b(?:not|instead of|rather than|never|over)\b/i,
+    /(?<!\b(?:will|would|can|could|might) )\buse\b(?:(?! (?:is|are|was|were)\b).){2,80}\b(?:not|instead of|rather than|never|over)\b/i,
     /^(?:please\s+)?(?:do|fix|solve|implement|write|build|make)\b.*\bwithout \w+ing\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
     /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are|you['’]re) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
