@@ -65,7 +65,7 @@ const english = (): Wording => ({
       "(?:answer|reply|respond)(?: \\w+){0,4} in (?:english|german|spanish|french|chinese)",
       "use (?:(?:\\d|two|four) spaces|(?:single|double) quotes|(?:camel|snake|kebab|pascal|lower|upper)[ _-]?case)",
     ),
-    /(?<!\b(?:will|would|can|could|might) )\buse\b(?:(?! (?:is|are|was|were)\b).){2,80}\b(?:not|instead of|rather than|never|over)\b/i,
+    /(?<!\b(?:will|would|can|could|might|in|the|of|its|no|for) )\buse\b(?:(?! (?:is|are|was|were)\b).){2,80}\b(?:not|instead of|rather than|never|over)\b/i,
     /^(?:please\s+)?(?:do|fix|solve|implement|write|build|make)\b.*\bwithout \w+ing\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
     /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are|you['’]re) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,

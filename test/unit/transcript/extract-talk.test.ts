@@ -110,6 +110,7 @@ describe("rules", () => {
     "A drop is enough as soon as we don't weave.",
     "It hangs there so that we don't trip.",
     "Use of the old loom is not an option.",
+    "Say which loom is in use, and why it stops instead of turning.",
     "Make sure to put the cloth into the basket.",
     "Love how you never lose the thread.",
     // Headings, announcements, pastes
