@@ -87,7 +87,8 @@ const SPOKEN_OF = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*
 const withoutQuotes = (sentence: Sentence): Sentence =>
   /["“„«`]/.test(sentence.text) ? new Sentence(sentence.text.replace(SPOKEN_OF, "x")) : sentence
 /** Several sentences between quotation marks, which the ends of sentences would separate from the marks. */
-const SPEECH = /"[^"\n]*[.!?] [^"\n]*"/g
+const withoutSpeech = (text: string): string =>
+  text.replace(/"[^"\n]*"/g, (quoted) => (/[.!?] /.test(quoted) ? '"…"' : quoted))
 
 /** Of "If you touch it, never …" the rule is what follows. */
 const CONDITION =
@@ -102,7 +103,7 @@ const SPOKEN = /^(?:"[^"]*"?|[“„][^”“]*[”“]?|«[^»]*»?)[.!?]?$/
 const ASSENT = /,? (?:ok|okay|understood|got it|vale|verstanden|alles klar)\?$/i
 
 export const constraintsIn = (prompt: string): string[] =>
-  pick(typedText(prompt).replace(QUOTED, "").replace(SPEECH, '"x"'), (sentence) => {
+  pick(withoutSpeech(typedText(prompt).replace(QUOTED, "")), (sentence) => {
     const { text } = withoutQuotes(sentence)
     return (
       !SPOKEN.test(sentence.text) &&

@@ -17,9 +17,13 @@ const COULD =
 
 /** Orders for the moment, which bind nobody later. */
 const FOR_NOW: readonly RegExp[] = [
-  /\b(?:for now|for the (?:moment|time being)|right now|just (?:this )?once|at the moment)\b|\bnow[,;]/i,
+  /\b(?:for now|for the (?:moment|time being)|right now|just (?:this )?once|at the moment)\b|\byet[,;]|\b(?:do not|don['’]?t|not)\b.*\bnow[,;]/i,
   /(?<!\bfrom )\b(?:yet|now|today|tonight|tomorrow|this time)[.!]*$/i,
-  /\b(?:do not|don['’]?t)\b.*[,;–—-] ?(?:but )?(?:just|only|simply) (?:tell|show|explain|list|answer|estimate|check|look|give|describe|review|read|research|investigate|plan|report|say|name|find|think|propose|suggest)\b/i,
+  /\b(?:do not|don['’]?t)\b.*[,;–—-] ?(?:but )?(?:just|only|simply) (?:tell|show|explain|list|answer|estimate|check|look|give|describe|review|read|research|investigate|plan|report|say|name|find|think|propose|suggest|validate|verify|test|confirm)\b/i,
+  /^(?:delete|remove|rename|move|revert|restart|rerun|close|merge|copy|drop)\b.*, (?:do not|don['’]?t) \w+(?: (?:it|them|that))?[.!]*$/i,
+  // What is to be done once, told as how it ought to be.
+  /^(?:adjust|change|modify|update|refactor|rewrite|fix|edit)\b.*\bto (?:only|always|never)\b/i,
+  /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|committed|pushed|deployed)\b/i,
 ]
 
 /** Thoughts, habits, impressions and cheer, in the words of rules. */
@@ -35,7 +39,8 @@ const TALK: readonly RegExp[] = [
   /(?:^|[,;:] ?|\b(?:and|but) )(?:always|never) (?!embed|shed)(?:here|there|up for|been|had|seen|heard|thought|knew|felt|happy|glad|fun|nice|good|great|\p{L}*[^e\s]ed)(?!\p{L})/iu,
   // "… and always stops at night"
   /\b(?:and|but|then|also) (?:always|never) (?!focus|alias)\w*[^s\W]s\b|^(?:they|these|those|i)\b.*\b(?:and|but|also) (?:always|never)\b|\bhow (?:you|we) (?:always|never)\b/i,
-  /^(?:but )?I(?:['’]ll| will)\b|(?:^|[,;] )I (?:must|should|shall|may|only)\b/i,
+  /^(?:[-–] ?)?(?:but )?(?:I|we)(?:['’]ll| will)\b(?! (?:never|always|only|not)\b)(?!.*\b(?:so|but) (?:please )?(?:never|always|do not|don['’]?t)\b)|(?:^|[,;] )I (?:must|shall|may|only)\b/i,
+  /^(?:tell|show|ask) me (?:what|which|how|why|where|whether|if)\b|\bneeds to be (?:a (?:bit|little)|much|more|better|nicer)\b/i,
   // Reproaches
   /^you (?:did|had|were|was|forgot|broke|should have|have(?:n['’]?t| not|(?! to\b) \w+)|\p{L}+ed)(?:n['’]?t)?(?!\p{L})/iu,
   /\bI (?:do not|don['’]?t) want to (?:sound|seem|bother|let|waste|miss|lose|interrupt|wait|spend)\b/i,
@@ -48,7 +53,7 @@ const english = (): Wording => ({
     /\b(?:(?:must|should|shall|may|to)\s+(?:never|always|only)|can\s+(?:never|only))\b/i,
     new RegExp(`${ORDER}(?:do not|don['’]?t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
     /\bI (?:do not|don['’]?t) want\b/i,
-    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
+    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not(?= (?:contain|import|depend|exceed|access|touch|use)\b)|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,
     /\bshould (?:(?:stay|remain)\b|be (?:kept|limited|scoped|left)\b|.{2,60}\bonly[.!]?$)/i,
     /^(?:the |all |your |our |any )?(?:(?:code )?comments?|code|commits?|commit messages|names|docs|answers|replies|messages|PRs)(?: \w+){0,3} should (?:always )?be\b/i,
@@ -71,7 +76,7 @@ const english = (): Wording => ({
     /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are|you['’]re) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
     // "… , no Latin, no rhymes", but not of what there is.
     /^(?!.*\b(?:there|is|are|was|were|got|gets?|sees?|has|have|had|shows?|still|with|tried)\b).*[,;:]\s+no (?!(?:errors?|warnings?|issues?|problems?|failures?|changes?|results?|messages?|idea|need|worries|luck|matter|longer|one|thanks|not|wait|output|logs?)\b)\p{L}+(?: \p{L}+)?(?:[,.;]|$)/iu,
-    /\blet['’]s not (?!worry|bother)\w+/i,
+    /\blet['’]s not (?!worry|bother|spend|waste|get\b)\w+/i,
     /\b(?:we|you) should (?:first|follow|stick|keep)\b/i,
     begins(
       NO_NEW,

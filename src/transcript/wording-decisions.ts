@@ -19,15 +19,15 @@ const TOOK =
 const MAKE = "put|make|move|set|branch|file|store|return|build|write|rewrite|modify|correct|merge|add"
 const MADE = "made|moved|branched|filed|stored|built|wrote|rewrote|merged|recorded|added"
 /** Within the same clause. */
-const RATHER = String.raw`[^;—]*?\b(?:rather than|instead of|in favou?r of)\b`
-const CONTRAST = String.raw`(?:${RATHER}|[^;—]*?, not (?!yet|sure|just|only|because|that)\w)`
+const RATHER = String.raw`(?:(?!\bso (?:it|that|they|the|we|I)\b)[^;—])*?\b(?:rather than|instead of|in favou?r of)\b`
+const CONTRAST = String.raw`(?:${RATHER}|[^;—:(]*?, not (?!yet|sure|just|only|because|that)\w)`
 const REASON = String.raw`[^;]*?\b(?:because|since|so that|so as (?:not )?to|on purpose|per your|as you (?:asked|said|wanted))\b`
 /** Verbs that only tell what comes next. */
 const NEXT =
-  "(?:look|check|verify|confirm|read|re-?read|see|find|test|trace|inspect|examine|be|get|explain|answer|think|dig|investigate|review|explore|understand|measure|count|ask|flag|note|know|need|have|report|start|try|wait|poll|grep|search|monitor|watch|continue|proceed)"
-/** The same verbs as they end in -ing, so far as they are what one does all day. */
-const DOING =
-  "(?:look|check|verify|confirm|read|re-?read|see|find|test|trac|inspect|examin|gett|explain|answer|think|digg|investigat|review|explor|understand|measur|count|ask|report|start|try|runn|wait|poll|grepp|search|monitor|watch|continu|work|go)ing"
+  "(?:look|check|verify|confirm|read|re-?read|see|find|test|trace|inspect|examine|be|get|explain|answer|think|dig|investigate|review|explore|understand|measure|count|ask|flag|note|know|need|have|report|start|try|wait|poll|grep|search|monitor|watch|continue|proceed|summari[sz]e|list|show|walk|present|share|describe)"
+/** Verbs of making as they end in -ing: whoever is "checking it rather than guessing" decides nothing. */
+const MAKING =
+  "(?:remov|delet|replac|convert|switch|mov|mak|build|writ|rewrit|patch|putt|stor|splitt|merg|revert|restor|dropp|inlin|apply|updat)ing"
 
 const english = (): Wording => ({
   marks: MARKS.english,
@@ -36,14 +36,14 @@ const english = (): Wording => ({
     /\b(?:I|we)(?:['’]ll| will) (?:go|stick|stay) with\b|\blet['’]s (?:go|stick) with\b|\bgoing with\b|\bsettled on\b|\bsticking with\b/i,
     /\b(?:I|we)(?:['’]m|['’]re| am| are)(?: now| deliberately)? (?:choosing|picking|opting|settling on|deferring|dropping|declining|rejecting|ruling out)\b/i,
     new RegExp(
-      String.raw`\b(?:I|we)(?:['’](?:m|re)| am| are)(?: (?:just|also|now|therefore|deliberately))* (?!${DOING}\b)\p{L}+ing\b${RATHER}`,
+      String.raw`(?<!\b(?:that|reason|because|where|why|if) )\b(?:I|we)(?:['’](?:m|re)| am| are)(?: (?:just|also|now|therefore|deliberately))* ${MAKING}\b${RATHER}`,
       "iu",
     ),
     begins(
       "(?:decided|chose|opted|picked(?! up| out| off| apart)|went with|landed on|ruled out|choosing|option \\p{L}{0,6}\\d{0,2} it is)",
     ),
     // "Linen it is", but not "as it is".
-    /^(?:\*\*)?(?!(?:what|as|that|because|where|there|who|why|if|when)\b|.*\bhow\b)(?:[^\s,.;:]+ ){1,6}(?<!\b(?:what|how|as|than|where|who|which|like|way|that|because|since|if|think|know|now|and|or|but|is|when|while|before|until|all) )it is(?:,? then)?(?:\*\*)?(?:[.!:;]|\s*[—–]|$)/i,
+    /^(?:\*\*)?(?!(?:what|as|that|because|where|there|here|who|why|if|when|yes|no|sure|indeed|maybe)\b|.*\bhow\b)(?:[^\s,.;:]+ ){1,6}(?<!\b(?:what|how|as|than|where|who|which|like|way|that|because|since|if|think|know|now|and|or|but|is|when|while|before|until|all|sure|course|here|there|maybe|perhaps|whatever) )it is(?:,? then)?(?:\*\*)?(?:[.!:;]|\s*[—–]|$)/i,
     /^(?:\*\*)?(?:verdict|choice|my (?:pick|choice)|chosen(?: approach)?)\s*(?:\*\*)?:(?:\*\*)?\s*(?:keep|use|go|take|stay|drop|skip|leave|stick|option|adopt|defer|switch)\b/i,
     new RegExp(String.raw`^(?:so )?(?:the|my|our) plan is to (?:${TAKE})\b`, "i"),
     /\b(?:final )?decision\s*(?:\*\*)?:|\b(?:the|our|this) decision (?:is|was) to\b|\bnow decided\b/i,
@@ -87,6 +87,7 @@ const english = (): Wording => ({
       "wrong|wrongly|mistaken(?:ly)?|accidentally|by (?:accident|mistake)|root cause|culprit",
     ),
     /\b(?:rather than|instead of) (?:assum|guess|infer|trust|rel(?:y|ied)|hop|speculat|wait|poll|reason|assert|argu|tak(?:e|ing) .* (?:on faith|for granted))\w*/i,
+    /^(?:the|this|that|my) (?:\w+ )?(?:issue|problem|bug|cause|reason|trouble|mistake)\b/i,
     // How to look at something is no choice that binds.
     /\bus(?:e|ed|ing) (?:[`"]?(?:grep|rg|sed|awk|cat|head|tail)\b|(?:the |an? )?(?:\w+ )?(?:sub-?)?agents?\b)/i,
     // "I'll leave it as is": nobody knows what.

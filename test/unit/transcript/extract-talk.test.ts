@@ -23,10 +23,16 @@ describe("rules", () => {
     'Always answer with "yes" or "no".',
     'Never write "TODO" into the pattern.',
     "Keep using wool.",
+    'Never say "warp" but "weft".',
     "You have to wear gloves.",
     "I want that you never weave alone.",
     "It is generated, so never edit it.",
     "Make sure to wear gloves.",
+    "Make sure the list is updated with every cloth.",
+    "The label shouldn't say her name.",
+    "I'll bring the yarn myself, so don't ask me for it.",
+    "I should be able to open it, while others should only see it.",
+    "Read the old pattern too, but always write the new one now, and call it cloth.",
     "Keep everything in one basket.",
     "Must work without electricity, never assume a socket.",
     "All looms must be running before you say it works.",
@@ -112,6 +118,17 @@ describe("rules", () => {
     "Use of the old loom is not an option.",
     "Say which loom is in use, and why it stops instead of turning.",
     "Make sure to put the cloth into the basket.",
+    "Make sure the label is updated accordingly.",
+    "Don't touch the loom yet, and tell me when you are done.",
+    "Tell me which belt needs to be oiled.",
+    "Show me how to clean it without scratching it.",
+    "We will oil it more often going forward.",
+    "The loom needs to be a bit quieter.",
+    "Change the pattern to only show the seams.",
+    "Delete the cloth, don't fold it.",
+    "Don't mend anything, just verify that it runs.",
+    "Some belts may not apply here.",
+    "If it fits, then let's not spend too much time on it.",
     "Love how you never lose the thread.",
     // Headings, announcements, pastes
     "## Never oil the loom",
@@ -126,6 +143,13 @@ describe("rules", () => {
   ])("not: %s", (text) => expect(constraintsIn(text)).toEqual([]))
 })
 
+test("words in quotation marks do not separate sentences, and stay as they are", () => {
+  expect(constraintsIn('Call it "warp" first. Then never call it "weft" again.')).toEqual([
+    'Then never call it "weft" again.',
+  ])
+  expect(constraintsIn('Never say "Weave. Cut." to a child.')).toEqual(['Never say "…" to a child.'])
+})
+
 describe("decisions", () => {
   test.each([
     "Linen it is.",
@@ -136,7 +160,7 @@ describe("decisions", () => {
     "I'm going to use linen instead of wool.",
     "I opted for linen.",
     "Opted for linen over wool.",
-    "I'm weaving it by hand rather than on the loom, so nothing tears.",
+    "I'm replacing the belt rather than gluing it, so nothing tears.",
     "I’m patching the old cloth instead of weaving a new one.",
     "I left the other seams alone — they hold without glue.",
     "I deliberately left the third seam open.",
@@ -170,6 +194,14 @@ describe("decisions", () => {
     "I would keep the seam open because it breathes.",
     "I'd go with linen rather than wool.",
     "We could go with linen instead of wool.",
+    "Here it is.",
+    "Of course it is.",
+    "The issue is that we're using wool instead of linen.",
+    "I'm weighing the yarn next rather than waiting.",
+    "I added a knot, so it now holds instead of slipping.",
+    "I added a note: this is a real change, not a small one.",
+    "I'll summarize the seams rather than show each.",
+    "That's the reason I'm replacing it rather than waiting.",
     "The upstream project switched from wool to linen.",
     "You chose linen rather than wool.",
     "The plan is to look at the seam first.",
