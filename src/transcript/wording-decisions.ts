@@ -21,7 +21,7 @@ const MADE = "made|moved|branched|filed|stored|built|wrote|rewrote|merged|record
 /** Within the same clause. */
 const RATHER = String.raw`(?:(?!\bso (?:it|that|they|the|we|I)\b)[^;—])*?\b(?:rather than|instead of|in favou?r of)\b`
 const CONTRAST = String.raw`(?:${RATHER}|[^;—:(]*?, not (?!yet|sure|just|only|because|that)\w)`
-const REASON = String.raw`[^;]*?\b(?:because|since|so that|so as (?:not )?to|on purpose|per your|as you (?:asked|said|wanted))\b`
+const REASON = String.raw`[^;]*?\b(?:because|since(?! (?:(?:the|its|his|her|my|our|your) )?(?:last|first|previous|latest|then|yesterday|v?\d))|so that|so as (?:not )?to|on purpose|per your|as you (?:asked|said|wanted))\b`
 /** Verbs that only tell what comes next. */
 const NEXT =
   "(?:look|check|verify|confirm|read|re-?read|see|find|test|trace|inspect|examine|be|get|explain|answer|think|dig|investigate|review|explore|understand|measure|count|ask|flag|note|know|need|have|report|start|try|wait|poll|grep|search|monitor|watch|continue|proceed|summari[sz]e|list|show|walk|present|share|describe)"
@@ -63,7 +63,7 @@ const english = (): Wording => ({
       "iu",
     ),
     new RegExp(
-      String.raw`\b(?:I|we)(?:['’]ve| have)? (?:deliberately|intentionally|consciously) (?!${NEXT}\b)\p{L}+`,
+      String.raw`(?<!\b(?:where|that|which|when) )\b(?:I|we)(?:['’]ve| have)? (?:deliberately|intentionally|consciously) (?!${NEXT}\b)\p{L}+`,
       "iu",
     ),
     /\b(?:I|we)(?:['’]ve| have)?(?: (?:also|only|just))* (?:left|kept) (?!(?:it|that|this|them)\b).{2,120}?\b(?:alone|as[ -](?:it )?(?:is|was)|untouched|unchanged)\b/i,
@@ -87,6 +87,12 @@ const english = (): Wording => ({
       "wrong|wrongly|mistaken(?:ly)?|accidentally|by (?:accident|mistake)|root cause|culprit",
     ),
     /\b(?:rather than|instead of) (?:assum|guess|infer|trust|rel(?:y|ied)|hop|speculat|wait|poll|reason|assert|argu|tak(?:e|ing) .* (?:on faith|for granted))\w*/i,
+    // Not yet a choice, or what follows from one.
+    new RegExp(
+      String.raw`\b(?:probably|might|could)\b|\bif (?:I|we)\b|\bI(?:['’]ll| will)\b.*\bor (?:${TAKE}|${MAKE}|rename)\b`,
+      "i",
+    ),
+    /^(?:\*\*)?(?:used|kept|left|stored|built|made|set) (?:by|for|as|in|to|when|up)\b/i,
     /^(?:the|this|that|my) (?:\w+ )?(?:issue|problem|bug|cause|reason|trouble|mistake)\b/i,
     // How to look at something is no choice that binds.
     /\bus(?:e|ed|ing) (?:[`"]?(?:grep|rg|sed|awk|cat|head|tail)\b|(?:the |an? )?(?:\w+ )?(?:sub-?)?agents?\b)/i,

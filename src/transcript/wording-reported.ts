@@ -7,7 +7,7 @@ import { wholeWords } from "./wording.ts"
 /** Who is neither the human nor the model. */
 const OTHERS = String.raw`(?:he|she|they|it|one|some(?:one|body)|(?:some |other |most )?people|everyone|everybody|claude|chatgpt|gpt|gemini|copilot|(?:the|my|our|his|her|their|an?|that|this|another)(?: (?!(?:not|never|always|to|must|can|will|would|could|should|may|please)\b|\w+n['’]t\b)[\w'’./-]+){1,4}?)`
 /** With these, a clause of theirs follows at once; the others are nouns as well. */
-const SAY = String.raw`(?:told|tells|said|says?|claim(?:s|ed)|wrote|thinks?|thought|believes?|wants?|wanted|asks|asked|suggest(?:s|ed)|recommend(?:s|ed)?|insist(?:s|ed)?|argue[sd]|warn(?:s|ed)|complain(?:s|ed)|mention(?:s|ed)|advise[sd]|require[sd])\b|(?:write|state|note|mean|read)s that\b`
+const SAY = String.raw`(?:told|tells|said|says?|claim(?:s|ed)|wrote|thinks?|thought|believes?|wants?|wanted|asks|asked|suggest(?:s|ed)|recommend(?:s|ed)?|insist(?:s|ed)?|argue[sd]|warn(?:s|ed)|complain(?:s|ed)|mention(?:s|ed)|advise[sd]|require[sd]|is (?:asking|saying|telling|suggesting|pointing|wondering|right))\b|(?:write|state|note|mean|read)s that\b`
 const BEFORE = `^(?:(?:and|but|so|also|well|okay|ok|yes|no),? )*`
 /** But what the human makes of it is a rule: "The linter warns that …, so never …". */
 const UNLESS_ORDERED = String.raw`(?!.*[,;] (?:so|therefore|hence|but|please)\b.*\b(?:never|always|do not|don['’]?t|must|avoid|keep|make sure)\b)`
