@@ -6,9 +6,23 @@
 export interface AskedForEarlier {
   /** Whether the prompt asks what was said or done. */
   readonly inWords: boolean
+  /** What kind of answer it asks for, if it says so. */
+  readonly kind?: AskedKind
   /** Files and identifiers in it. */
   readonly names: readonly string[]
 }
+
+export type AskedKind = "decision" | "command" | "error"
+
+/** The first that matches counts: "which command did we choose?" asks for a command. */
+const KINDS: readonly (readonly [AskedKind, RegExp])[] = [
+  ["command", /\b(?:command|script|cli|befehl|skript|comando)\w*|命令|脚本/i],
+  ["error", /\b(?:error|exception|fail(?:s|ed|ing|ures?)?\b|fehler)\w*|错误|报错/i],
+  [
+    "decision",
+    /\b(?:decid|decision|cho[os]|choice|settle|agree|pick|reject|entsch(?:ie|ei)d|geeinigt|gewählt|verworfen|elegi)\w*|\b(?:go|gone|went) (?:with|for)\b|\b(?:reason|grund)\b|\brul(?:e|ed) out\b|^\W*(?:(?:so|but|and|und|aber),? )?(?:why|warum|wieso|weshalb|por qué)\b|决定|选|为什么/i,
+  ],
+]
 
 /** UTF-16 units of a prompt that are read: a longer one is a pasted file or log, and refers to itself. */
 const READ = 1000
@@ -17,6 +31,10 @@ const MOST_NAMES = 4
 
 const DONE =
   "(?:\\w{3,}ed|ran|used|said|wrote|made|saw|got|found|chose|took|built|had|did|were|set up|kept|hit|put|tried)"
+const OURS = "(?:the|that|this|our|my|your) "
+/** What can have been told before. */
+const TOLD =
+  "(?:commands?|scripts?|errors?|exceptions?|failures?|reasons?|decisions?|plan|name|path|port|url|fix|cause|conclusion|outcome|verdict|choice|approach|option|version|branch)"
 const QUESTIONS: readonly RegExp[] = [
   // What did we decide …? Which files were you editing?
   /\b(?:what|which|where|how|why|when|who)\b[^.?!\n]{0,50}\b(?:did|had|have|were|was)\s+(?:we|you|i)\b/i,
@@ -25,7 +43,12 @@ const QUESTIONS: readonly RegExp[] = [
     `\\b(?:what|which|where)\\b[^.?!\\n]{0,40}\\b(?:was|were|is|are)\\b[^.?!\\n]{0,50}\\b(?:we|you|i)\\s+${DONE}\\b`,
     "i",
   ),
-  /\b(?:do|can) you (?:still )?(?:remember|recall)\b|\bremind me\b/i,
+  // What was the command for …? Did we decide on …? Why did it fail?
+  new RegExp(`\\bwhat (?:was|were)(?: again)? ${OURS}(?:[\\w-]+ ){0,3}${TOLD}\\b`, "i"),
+  new RegExp(`\\bwhat(?:['’]s| is| are) ${OURS}(?:[\\w-]+ ){0,3}${TOLD} again\\b`, "i"),
+  /(?:^|[,;.!?] |\bso )(?:did|had|have|didn['’]t|haven['’]t) (?:we|you|i)(?: \w+)? (?:decide|agree|cho[os]|settle|pick|discuss|reject|rule out|go with)/i,
+  /^\W*(?:(?:so|but|and),? )?why did\b/i,
+  /\b(?:do|can) you (?:still )?(?:remember|recall)\b|\bremind me\b(?! (?:to|later|tomorrow|in|at|when)\b)/i,
   // The script we wrote earlier; the error from before.
   new RegExp(
     `\\b(?:we|you|i)\\s+${DONE}\\b[^.?!\\n]{0,40}\\b(?:earlier|previously|last time|before(?=\\s*(?:[.?!,;)]|$)))`,
@@ -35,7 +58,8 @@ const QUESTIONS: readonly RegExp[] = [
   /\bas (?:we|you|i) (?:discussed|agreed|decided)\b/i,
   // German, Spanish, Chinese.
   /\b(?:was|welche[mnrs]?|wo|wie|warum|wann)\b[^.?!\n]{0,50}\b(?:hatten|haben|hast|habe) (?:wir|du|ich)\b/i,
-  /\berinner(?:st du dich|e mich)\b|\b(?:wir|du|ich) vorhin\b|\bvorhin (?:gesagt|benutzt|gemacht|besprochen)\b/i,
+  /\b(?:was|welche[mnrs]?|wie|wo)\b[^.?!\n]{0,30}\bwar(?:en)?\s+(?:noch ?mal |gleich )?(?:das|der|die|unser\w*|mein\w*)\b/i,
+  /\berinnerst du dich\b|\berinnere mich\b(?!,? (?:bitte )?(?:daran|später|morgen)\b)|\b(?:wir|du|ich) vorhin\b|\bvorhin (?:gesagt|benutzt|gemacht|besprochen)\b/i,
   /(?:qué|cuál(?:es)?|dónde|cómo)\s[^.?!\n]{0,50}\b(?:usamos|hicimos|decidimos|dijimos|dijiste|hiciste|ejecutamos)\b/i,
   /\brecuérdame\b|\bte acuerdas\b/i,
   /(?:之前|刚才|上次|先前)[^。？！\n]{0,30}(?:什么|哪|怎么|如何|吗)|还记得/,
@@ -52,13 +76,18 @@ const PRODUCT = /^(?:node|vue|next|react|nuxt|three|express|d3)\.js$/i
 /** retryAfter, retry_after, MAX_RETRIES */
 const IDENTIFIER = /^(?:[a-z]+\d*(?:[A-Z][a-z\d]*)+|[A-Za-z]\w*_\w*[A-Za-z\d])$/
 
+/** Code and lines of others: questions in them are not the human's. */
+const QUOTED = /```[\s\S]*?(?:```|$(?![\s\S]))|^[ \t]*>.*$/gm
+
 /** @returns undefined if the prompt refers to nothing */
 export function asksForEarlier(prompt: string): AskedForEarlier | undefined {
   if (prompt.length > READ) return undefined
-  const inWords = QUESTIONS.some((question) => question.test(prompt))
+  const own = prompt.replace(QUOTED, " ")
+  const inWords = QUESTIONS.some((question) => question.test(own))
   const names = namesIn(prompt)
   if (!inWords && (names.length === 0 || names.length > MOST_NAMES)) return undefined
-  return { inWords, names }
+  const kind = inWords ? KINDS.find(([, words]) => words.test(own))?.[0] : undefined
+  return { inWords, ...(kind && { kind }), names }
 }
 
 function namesIn(prompt: string): string[] {

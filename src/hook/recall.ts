@@ -1,5 +1,6 @@
 /**
- * What the first prompt after a compaction asks for and the new context lacks: a few passages of what was compacted.
+ * What the first prompt after a compaction asks for and the new context lacks: decisions, commands or errors that answer
+ * it, or else a few passages of what was compacted.
  * Loaded only for such a prompt.
  */
 import { RECALL } from "../agents/claude-code/context-arrived.ts"
@@ -14,14 +15,14 @@ import { lastTwo } from "../restore/paths.ts"
 import { commandIn, name, quoteSpoken } from "../restore/quote.ts"
 import { CLOSE } from "../restore/render.ts"
 import { containsWhole, heldIn } from "../restore/whole-words.ts"
-import { cluesOf } from "../search/clue-words.ts"
 import type { Hit } from "../search/hit.ts"
 import { placeOf } from "../search/related-turns.ts"
 import { search } from "../search/search-turns.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import type { AskedForEarlier } from "./asks-for-earlier.ts"
+import type { AskedForEarlier, AskedKind } from "./asks-for-earlier.ts"
 import { rememberGiven } from "./claim-answer.ts"
 import { writtenSince } from "./missed-compactions.ts"
+import { answersTo, Question } from "./recall-answers.ts"
 import type { ReplyRequest } from "./reply.ts"
 
 /** Characters of the whole text, and of each passage. */
@@ -32,16 +33,14 @@ const MOST = 3
 const LOOKED_AT = 100
 /** More than are shown, since some are in the new context or not of the conversation. */
 const FOUND = 12
-/** The share of the weight of a question's telling words that a passage must have. */
-const LEAST_SHARE = 0.5
 
 /**
  * Within the reply's transaction, which has indexed what the transcript holds.
  *
  * @returns `""` unless something was found; given once for a compaction
  */
-export function recalled(db: Database, request: ReplyRequest, asked: AskedForEarlier): string {
-  const { event, settings, state, now } = request
+export function recalled(db: Database, reply: ReplyRequest, asked: AskedForEarlier): string {
+  const { event, settings, state, now } = reply
   const compaction = lastCompaction(db, event.session, state.compactAt)
   const since = compaction && writtenSince(event, compaction)?.toString()
   if (compaction === undefined || since === undefined) return ""
@@ -50,25 +49,26 @@ export function recalled(db: Database, request: ReplyRequest, asked: AskedForEar
   // Summary, restore and all that was said since, as the transcript has them.
   const held = heldIn("", [since, restored])
   const lacking = asked.names.filter((one) => !held(lastTwo(one)))
-  const wanted = asked.inWords ? undefined : lacking
-  const question = event.prompt ?? ""
-  const query = queryOf(question, wanted)
+  const question = new Question(event.prompt ?? "", asked.kind)
+  const query = queryOf(asked.inWords ? question.clues.map(({ typed }) => typed) : lacking)
   // An empty query would find the newest turns.
   if (query === "") return ""
+  const answers = asked.inWords ? answersTo(db, event.session, question, { held, shown: SHOWN }) : []
+  const isAnswer = (hit: Hit): boolean =>
+    asked.inWords ? isOn(hit, question) : lacking.some((one) => names(hit, one))
   using readers = new CopyReaders()
-  const found = search(
-    db,
-    settings.paths.dataHome,
-    { query, session: event.session, limit: FOUND, isBrief: true },
-    readers,
-  ).hits.filter((hit) => isSaid(hit) && !isKnown(hit, since) && !held(hit.snippet))
-  const passages = found.filter((hit) =>
-    wanted === undefined ? tells(hit, question) : wanted.some((one) => names(hit, one)),
-  )
-  if (passages.length === 0) return ""
-  const told = passages.slice(0, MOST)
-  const runs = COMMAND.test(question) ? runsIn(db, told, question) : []
-  const text = rendered(told, runs, request)
+  const request = { query, session: event.session, limit: FOUND, isBrief: true }
+  // Whoever asks for a command may want to know what it was for; everything else says so itself.
+  const passages =
+    answers.length > 0 && (question.isEveryday || asked.kind !== "command")
+      ? []
+      : search(db, settings.paths.dataHome, request, readers)
+          .hits.filter((hit) => isSaid(hit) && !isKnown(hit, since) && !held(hit.snippet))
+          .filter(isAnswer)
+          .slice(0, MOST)
+  if (passages.length === 0 && answers.length === 0) return ""
+  const runs = asked.kind === "command" && answers.length === 0 ? runsIn(db, passages, question) : answers
+  const text = rendered({ passages, answers: runs, kind: asked.kind }, reply)
   if (
     text === "" ||
     !claimGiven(db, event.session, { source: "recall", mark: `of ${compaction.offset}`, time: now })
@@ -77,14 +77,9 @@ export function recalled(db: Database, request: ReplyRequest, asked: AskedForEar
   return rememberGiven(db, event.session, text)
 }
 
-/** Whether it is a command that is asked for. */
-const COMMAND = /\b(?:command|script|cli|befehl|skript|comando)\w*|命令|脚本/i
-
 /** Plain words, so that nothing in the prompt is an operator. */
-const queryOf = (question: string, wanted: readonly string[] | undefined): string =>
-  (wanted ?? cluesOf(question).map(({ typed }) => typed))
-    .map((word) => word.replace(/[^\p{L}\p{N}_.-]+/gu, " "))
-    .join(" ")
+const queryOf = (words: readonly string[]): string =>
+  words.map((word) => word.replace(/[^\p{L}\p{N}_.-]+/gu, " ")).join(" ")
 
 /** Only words of the human and of the model, calls included: what a tool gave may say anything. */
 const isSaid = ({ role }: Hit): boolean => role === "human" || role === "assistant"
@@ -92,21 +87,15 @@ const isSaid = ({ role }: Hit): boolean => role === "human" || role === "assista
 /** Whether the message is in the new context: said since, or kept by the compaction. */
 const isKnown = ({ uuid }: Hit, since: string): boolean => uuid !== null && since.includes(uuid)
 
-function tells({ snippet, prompt, answer }: Hit, question: string): boolean {
-  const clues = cluesOf(question)
-  const text = [snippet, prompt, answer].join("\n").toLowerCase()
-  const weigh = (some: typeof clues): number => some.reduce((sum, { weight }) => sum + weight, 0)
-  const shared = clues.filter(({ word, typed }) => text.includes(typed.toLowerCase()) || text.includes(word))
-  return shared.length > 0 && weigh(shared) >= LEAST_SHARE * weigh(clues)
-}
+const isOn = ({ snippet, prompt, answer }: Hit, question: Question): boolean =>
+  question.fits([snippet, prompt, answer].join("\n")) && question.isAbout(snippet)
 
 /** By folder and name, since many files have the same name. */
 const names = ({ snippet }: Hit, one: string): boolean =>
   containsWhole(snippet.toLowerCase(), lastTwo(one).toLowerCase())
 
 /** What was run in the turns of these passages: commands with words of the question, else the latest. */
-function runsIn(db: Database, passages: readonly Hit[], question: string): string[] {
-  const clues = cluesOf(question)
+function runsIn(db: Database, passages: readonly Hit[], { clues }: Question): string[] {
   return passages.flatMap(({ handle, session, seq }) => {
     const all = commandsIn(db, session, seq, LOOKED_AT)
     const named = all.filter((command) => clues.some((clue) => placeOf(clue, command) >= 0))
@@ -115,11 +104,16 @@ function runsIn(db: Database, passages: readonly Hit[], question: string): strin
   })
 }
 
-function rendered(
-  passages: readonly Hit[],
-  runs: readonly string[],
-  { event, settings }: ReplyRequest,
-): string {
+interface Found {
+  readonly passages: readonly Hit[]
+  /** Lines with what is asked for. */
+  readonly answers: readonly string[]
+  readonly kind: AskedKind | undefined
+}
+
+const TITLES: Record<AskedKind, string> = { decision: "Decisions", command: "Commands", error: "Errors met" }
+
+function rendered({ passages, answers, kind }: Found, { event, settings }: ReplyRequest): string {
   const opening = findOpening({ ...settings.paths, cwd: event.cwd })
   const head = [
     `${RECALL} session="${name(event.session, 80)}">`,
@@ -127,7 +121,7 @@ function rendered(
       `${hintToOpen(opening, "a turn")}.`,
   ].join("\n")
   const page = new Page(head, LARGEST - CLOSE.length - 1)
-  page.section("Commands", runs, LARGEST / 2)
+  if (kind !== undefined) page.section(TITLES[kind], answers, passages.length > 0 ? LARGEST / 2 : undefined)
   page.section(
     "Passages",
     passages.map(({ handle, role, tool, snippet }) => {

@@ -82,6 +82,18 @@ function balanced(sentence: string): string {
 const isTooShort = (text: string): boolean =>
   text.length < 5 || (text.length < 8 && !/\p{Script=Han}/u.test(text))
 
+/** What stands between quotation marks or backticks is spoken of, not said. */
+const SPOKEN_OF = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*`/g
+const withoutQuotes = (sentence: Sentence): Sentence =>
+  /["“„«`]/.test(sentence.text) ? new Sentence(sentence.text.replace(SPOKEN_OF, "x")) : sentence
+/** Several sentences between quotation marks, which the ends of sentences would separate from the marks. */
+const withoutSpeech = (text: string): string =>
+  text.replace(/"[^"\n]*"/g, (quoted) => (/[.!?] /.test(quoted) ? '"…"' : quoted))
+
+/** Of "If you touch it, never …" the rule is what follows. */
+const CONDITION =
+  /^(?:if|when(?:ever)?|once|before|after|in case|wenn|falls|sobald|bevor|nachdem)(?!\p{L})(?:[^,:;]*?[,:;]|[^,:;]*\bthen\b)\s*/iu
+
 /** Lines that a human quotes are somebody else's words, mostly the model's. */
 const QUOTED = /^[ \t]*>.*$/gm
 /** So is a sentence in quotation marks. */
@@ -91,10 +103,12 @@ const SPOKEN = /^(?:"[^"]*"?|[“„][^”“]*[”“]?|«[^»]*»?)[.!?]?$/
 const ASSENT = /,? (?:ok|okay|understood|got it|vale|verstanden|alles klar)\?$/i
 
 export const constraintsIn = (prompt: string): string[] =>
-  pick(typedText(prompt).replace(QUOTED, ""), (sentence) => {
-    const { text } = sentence
-    const told = ASSENT.test(text) ? new Sentence(text.replace(ASSENT, ".")) : sentence
-    return !SPOKEN.test(text) && isWorded(told, constraints())
+  pick(withoutSpeech(typedText(prompt).replace(QUOTED, "")), (sentence) => {
+    const { text } = withoutQuotes(sentence)
+    return (
+      !SPOKEN.test(sentence.text) &&
+      isWorded(new Sentence(text.replace(ASSENT, ".").replace(CONDITION, "")), constraints())
+    )
   })
 
 /** `That is now decided.` only refers to a decision made elsewhere. */
@@ -102,7 +116,7 @@ const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
 const POINTING_SHORTEST = 8
 
 export const decisionsIn = (answer: string): string[] =>
-  pick(answer, (sentence) => !isPointing(sentence.text) && isWorded(sentence, decisions()))
+  pick(answer, (sentence) => !isPointing(sentence.text) && isWorded(withoutQuotes(sentence), decisions()))
 
 const isPointing = (sentence: string): boolean =>
   POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST

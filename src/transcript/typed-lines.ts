@@ -8,12 +8,13 @@ const DOCUMENT = 2000
 
 /** At each end of a prompt so many characters are looked at: nobody types more. */
 const END = 20_000
-const BLOCKS = /```[\s\S]*?(?:```|$(?![\s\S]))|^[ \t+-]*\/\*[\s\S]*?(?:\*\/|$(?![\s\S]))/gm
+const BLOCKS =
+  /```[\s\S]*?(?:```|$(?![\s\S]))|^[ \t+-]*\/\*[\s\S]*?(?:\*\/|$(?![\s\S]))|^(?:diff --git |@@ |--- [ab]\/|\+\+\+ [ab]\/).*(?:\n(?:[ +\-@\\]|index ).*)*/gm
 
 /** Lines of these shapes are pasted. */
 const SHAPES: readonly RegExp[] = [
   // Comments, changes, code
-  /^\s*(?:\/\/|\/\*|\*\/|<!--|#!)/,
+  /^\s*(?:\/\/|\/\*|\*\/|<!--|#!|--\s)/,
   /^(?:[+-](?:\s{2,}|\t)\S|@@ |diff --git )/,
   /[{}]\s*$|[)}\]"'`];\s*$|\s\/\/\s|=>|:=/,
   /^\s*(?:(?:def|func|fn) \w+.*[:({]|(?:class|import|return|const|let|var|public|private|export|async|package)\b.*[{=;]\s*$|(?:if|for|while) ?\()/,
@@ -23,6 +24,7 @@ const SHAPES: readonly RegExp[] = [
   /^\s*(?:[$%❯➜⎿⏺]|>>>|PS [A-Z]:\\\S*>)\s/,
   /^\s*\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d|\])/,
   /^\s*p?npm (?:ERR!|error|warn|WARN|notice)\s/,
+  /^\s*(?:hint|warning|error|fatal|help|remote)(?:\[[\w-]+\])?:\s|^\s*[\w./\\-]+\.\w+:\d+(?::\d+)?:\s/i,
   /^\s*\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\b/,
   /^\s*at \S+.*[(:]\d|^\s*File "[^"]+", line \d/,
   /[│┃║╭╰┌└├❱]/,

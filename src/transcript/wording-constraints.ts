@@ -4,45 +4,83 @@
  */
 import { once } from "../util/once.ts"
 import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wording.ts"
+import { reportedInEnglish, reportedInGerman } from "./wording-reported.ts"
 
-/** Where an order may begin within a sentence. */
-const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also|you|we)\s+)`
+/** Where an order may begin within a sentence: not in a clause that gives a reason or a condition. */
+const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also)\s+|(?<!\b(?:if|because|since|as|when|where|while|so that|so|cos|cause|case|what|how|why|which|who) )\b(?:you|we)\s+)`
 
 const NO_NEW = String.raw`no (?:new|more|extra|other|additional|external|third-party)(?! (?:errors?|warnings?|issues?|problems?|failures?|messages?|results?|changes?)(?!\p{L}))`
+
+/** What we cannot do is a rule if it is something one could do all the same: "we can't find it" is none. */
+const COULD =
+  "use|add|change|break|ship|rely|depend|drop|remove|store|log|commit|push|touch|modify|call|expose|allow|afford|have"
+
+/** Orders for the moment, which bind nobody later. */
+const FOR_NOW: readonly RegExp[] = [
+  /\b(?:for now|for the (?:moment|time being)|right now|just (?:this )?once|at the moment)\b|\byet[,;]|\b(?:do not|don['’]?t|not)\b.*\bnow[,;]/i,
+  /(?<!\bfrom )\b(?:yet|now|today|tonight|tomorrow|this time)[.!]*$/i,
+  /\b(?:do not|don['’]?t)\b.*[,;–—-] ?(?:but )?(?:just|only|simply) (?:tell|show|explain|list|answer|estimate|check|look|give|describe|review|read|research|investigate|plan|report|say|name|find|think|propose|suggest|validate|verify|test|confirm)\b/i,
+  /^(?:delete|remove|rename|move|revert|restart|rerun|close|merge|copy|drop)\b.*, (?:do not|don['’]?t) \w+(?: (?:it|them|that))?[.!]*$/i,
+  // What is to be done once, told as how it ought to be.
+  /^(?:adjust|change|modify|update|refactor|rewrite|fix|edit)\b.*\bto (?:only|always|never)\b/i,
+  /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|committed|pushed|deployed)\b/i,
+]
+
+/** Thoughts, habits, impressions and cheer, in the words of rules. */
+const TALK: readonly RegExp[] = [
+  /^(?:i wonder|i['’]m (?:wondering|not sure)|not sure|i (?:guess|assume|suppose)|suppose|imagine|which\b|don['’]?t (?:you (?!ever|dare)|we\b|they\b)|(?:do|have) (?:you|we|i|they)\b|(?:(?:did|should|could|would|wo|is|are|does)n['’]?t|was|were|shall) (?:you|we|i|they|it|the|this|that|there)\b)/i,
+  /^(?:if|assuming)(?: that)? (?:we|i|they|you|it|he|she|this|that|the \w+)(?: \w+)? (?:never|always|only|must|should|shouldn['’]?t|mustn['’]?t|do not|don['’]?t|cannot|can['’]?t)\b/i,
+  /(?<!\b(?:be|is|are|was|were|get|gets) )\bused to\b|(?:\b(?:have|has|had)|['’](?:ve|d)) (?:always|never|only)\b/i,
+  /\bmust (?:be|feel|look|seem|have (?:been|felt)) (?:so|such|very|really|quite|pretty|hard|tough|nice|great|awesome|amazing|incredible|exciting|fun|cool|scary|frustrating|annoying)\b/i,
+  /\bmust be (?!passing\b|working\b|running\b|string\b)\w+ing\b|\byou must (?:love|feel|know)\b|\bmust have (?:a lot|lots|so|such)\b/i,
+  /\b(?:do not|don['’]?t) (?:ever )?(?:be (?:afraid|scared|shy)|hesitate|give up|quit|forget (?:that|they|you|he|she|it)\b|panic|sweat|apologi[sz]e|get me wrong|hold back|stop (?:dreaming|believing)|let (?:it|that|them|anything) (?:get|stop|bring|down))\b/i,
+  /\b(?:never (?:give up|quit)|you never know|keep \w+ posted)\b|\bno (?:worries|problems?|prob|doubts?|rush|hurry)\b/i,
+  // "Always happy to help", "Never seen such a thing"
+  /(?:^|[,;:] ?|\b(?:and|but) )(?:always|never) (?!embed|shed)(?:here|there|up for|been|had|seen|heard|thought|knew|felt|happy|glad|fun|nice|good|great|\p{L}*[^e\s]ed)(?!\p{L})/iu,
+  // "… and always stops at night"
+  /\b(?:and|but|then|also) (?:always|never) (?!focus|alias)\w*[^s\W]s\b|^(?:they|these|those|i)\b.*\b(?:and|but|also) (?:always|never)\b|\bhow (?:you|we) (?:always|never)\b/i,
+  /^(?:[-–] ?)?(?:but )?(?:I|we)(?:['’]ll| will)\b(?! (?:never|always|only|not)\b)(?!.*\b(?:so|but) (?:please )?(?:never|always|do not|don['’]?t)\b)|(?:^|[,;] )I (?:must|shall|may|only)\b/i,
+  /^(?:tell|show|ask) me (?:what|which|how|why|where|whether|if)\b|\bneeds to be (?:a (?:bit|little)|much|more|better|nicer)\b/i,
+  // Reproaches
+  /^you (?:did|had|were|was|forgot|broke|should have|have(?:n['’]?t| not|(?! to\b) \w+)|\p{L}+ed)(?:n['’]?t)?(?!\p{L})/iu,
+  /\bI (?:do not|don['’]?t) want to (?:sound|seem|bother|let|waste|miss|lose|interrupt|wait|spend)\b/i,
+]
 
 const english = (): Wording => ({
   marks: MARKS.english,
   yes: [
     new RegExp(`${ORDER}(?:never|always),?\\s+\\w`, "i"),
-    /\b(?:must|should|shall|may|to|can)\s+(?:never|always|only)\b/i,
+    /\b(?:(?:must|should|shall|may|to)\s+(?:never|always|only)|can\s+(?:never|only))\b/i,
     new RegExp(`${ORDER}(?:do not|don['’]?t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
     /\bI (?:do not|don['’]?t) want\b/i,
-    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
+    /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not(?= (?:contain|import|depend|exceed|access|touch|use)\b)|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,
     /\bshould (?:(?:stay|remain)\b|be (?:kept|limited|scoped|left)\b|.{2,60}\bonly[.!]?$)/i,
     /^(?:the |all |your |our |any )?(?:(?:code )?comments?|code|commits?|commit messages|names|docs|answers|replies|messages|PRs)(?: \w+){0,3} should (?:always )?be\b/i,
-    /\b(?:you|we) (?:cannot|can['’]t|mustn['’]t)\s+\w+|\byou have to\b/i,
+    /\b(?:you (?:cannot|can['’]t)|(?:you|we) mustn['’]t)\s+\w+|\byou have to\b/i,
+    new RegExp(String.raw`\bwe (?:cannot|can['’]t) (?:${COULD})\b`, "i"),
     begins(
       "only (?!(?:one|two|three|four|a|an|the|this|that|these|those|some|when|if|after|because|on|in|at|\\d)(?!\\p{L}))\\p{L}+",
     ),
     begins(
-      "(?:make sure|ensure)(?! (?:it|that|this|you|we)(?:['’](?:s|ve|re)| is| has| have| are)(?!\\p{L}))|be sure to|remember (?:to|never|not|always)|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
-      "keep (?!going|it up|on|in|trying|working|an|me|up)\\p{L}+",
+      "(?:make sure|ensure)(?! (?:it|that|this|you|we)(?:['’](?:s|ve|re)| is| has| have| are)(?!\\p{L}))(?! to (?:put|create|save|upload|send|start)(?!\\p{L}))|be sure to|remember (?:to|never|not|always)|stick (?:to|with)|prefer|leave (?!(?:me |us )?an? (?:short )?(?:note|comment|message|remark|hint)\\b).{1,60}(?:alone|as (?:it )?is|as they are|untouched|unchanged)",
+      "keep (?!it up|on|in|an|me|up|(?!using|running|logging|writing|existing|everything|anything|remaining)\\p{L}+ing(?!\\p{L}))\\p{L}+",
       "stay (?:inside|within|out of|away from)|hands off|instead of .{2,60}\\buse",
       "(?:ask|check with|confirm with) (?:me |us )?(?:first,? )?before",
       "(?:answer|reply|respond)(?: \\w+){0,4} in (?:english|german|spanish|french|chinese)",
       "use (?:(?:\\d|two|four) spaces|(?:single|double) quotes|(?:camel|snake|kebab|pascal|lower|upper)[ _-]?case)",
     ),
-    /(?<!\b(?:will|would|can|could|might) )\buse\b.{2,80}\b(?:not|instead of|rather than|never|over)\b/i,
+    /(?<!\b(?:will|would|can|could|might|in|the|of|its|no|for) )\buse\b(?:(?! (?:is|are|was|were)\b).){2,80}\b(?:not|instead of|rather than|never|over)\b/i,
     /^(?:please\s+)?(?:do|fix|solve|implement|write|build|make)\b.*\bwithout \w+ing\b/i,
     /^(?:please\s+)?(?:write|put|call|run|return|make|do|go|pick|choose|take|store|read|build|let['’]s|i want|i['’]d like|we should|it should)\b.*\b(?:instead of|rather than)\b/i,
-    /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
+    /\b(?:from now on|going forward|under no circumstances|I(?:['’]d| would)? prefer|(?:is|are|you['’]re) (?:not allowed|forbidden|off[ -]limits|mandatory))\b/i,
     // "… , no Latin, no rhymes", but not of what there is.
     /^(?!.*\b(?:there|is|are|was|were|got|gets?|sees?|has|have|had|shows?|still|with|tried)\b).*[,;:]\s+no (?!(?:errors?|warnings?|issues?|problems?|failures?|changes?|results?|messages?|idea|need|worries|luck|matter|longer|one|thanks|not|wait|output|logs?)\b)\p{L}+(?: \p{L}+)?(?:[,.;]|$)/iu,
-    /\blet['’]s not (?!worry|bother)\w+/i,
+    /\blet['’]s not (?!worry|bother|spend|waste|get\b)\w+/i,
     /\b(?:we|you) should (?:first|follow|stick|keep)\b/i,
     begins(
       NO_NEW,
+      "no .{2,60},? please",
       "no (?:comments|emojis?|mocks?|semicolons|abbreviations|placeholders|workarounds|force[- ]push(?:es|ing)?)(?! (?:are|is|was|were|there|found|yet|so far|needed|left)(?!\\p{L}))",
     ),
   ],
@@ -60,6 +98,9 @@ const english = (): Wording => ({
     // Pasted output of programs.
     /^(?:[\w.]*error|[\w.]+exception|fatal)(?:\[\w+\]| [A-Z]{0,4}\d+)?:/i,
     /^please make sure you have the correct access rights\b/i,
+    ...FOR_NOW,
+    ...TALK,
+    ...reportedInEnglish,
   ],
 })
 
@@ -87,15 +128,17 @@ const german = (): Wording => ({
     wholeWords("keine? .{1,60},? bitte"),
   ],
   no: [
-    /\?\s*$|^(?:warum|wieso|wie|was|wann|wer|wo|ich|es)(?!\p{L})/iu,
+    /\?\s*$|^(?:warum|wieso|wie(?! gesagt)|was|wann|wer|wo|ich|es|früher|damals|bisher|bislang)(?!\p{L})/iu,
+    /(?<!\p{L})(?:vorerst|vorläufig|fürs Erste|im Moment|momentan)(?!\p{L})|(?<!\p{L}|ab )(?:jetzt|heute|noch nicht)[.!]*$|^noch nicht/iu,
     /^(?:das|dies|da|es) (?:muss|darf|kann|soll)(?!\p{L})/iu,
     /(?<!\p{L})(?:muss|müssen) .*(?:\s(?:ge|über|ver|be|er)\p{Ll}+(?:t|en) haben|worden sein|gewesen sein|liegen|stecken)[.!]?$/u,
+    ...reportedInGerman,
   ],
 })
 
 /** Verb forms that look like orders but belong to reports. */
 const NO_ORDER =
-  "es|eres|has|vas|puedes|sabes|tienes|quieres|crees|ves|das|mas|pues|estás|haces|dices|entiendes"
+  "es|eres|has|vas|puedes|sabes|tienes|quieres|crees|ves|das|mas|worries|pues|estás|haces|dices|entiendes"
 
 const spanish = (): Wording => ({
   marks: MARKS.spanish,

@@ -52,7 +52,7 @@ export const MARKS = {
   english:
     /\b(?:the|an?|to|is|it|of|and|for|you|we|I|this|that|with|my|be|are|was|in|on|not|do|if|all|any|use)\b/i,
   german:
-    /\b(?:der|die|das|den|dem|ist|nicht|und|ich|wir|du|bitte|eine?[nrms]?|keine?[nrms]?|mit|auf|im|zu|nie|niemals|immer|nur|statt|weil|verwende|benutze|nutze)\b|[äöüß]/i,
+    /\b(?:der|die|das|den|dem|ist|nicht|und|ich|wir|du|bitte|eine?[nrms]?|keine?[nrms]?|mit|auf|im|zu|nie|niemals|immer|nur|statt|weil|verwende|benutze|nutze|dann)\b|[äöüß]/i,
   spanish:
     /\b(?:el|la|los|las|una?|que|de|del|por|con|en|se|lo|es|su|al|y|nunca|jamás|siempre|sin|evita|usar?|responde)\b|[¿¡áéíóúñ]/i,
   any: /\p{L}/u,
