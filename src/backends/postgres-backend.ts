@@ -4,10 +4,14 @@ import type { Backend, EntryQuery, FoundEntry } from "./backend.ts"
 import { type Entry, isEntry } from "./entry.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
-import { FORGETTING, prepareTables, type Tables, VECTOR_LENGTH } from "./postgres-schema.ts"
+import { SHARED, TENANT } from "./postgres-finding.ts"
+import { VECTOR_LENGTH } from "./postgres-migrations.ts"
+import { prepareTables, type Tables } from "./postgres-schema.ts"
 
 /** ms for one call. */
 const DEADLINE = 30_000
+/** Advisory lock between what puts and what forgets, for each tenant. */
+const FORGETTING = `7163002, hashtext(${TENANT})`
 /** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
 const MOST_WORDS = 250_000
 
@@ -35,15 +39,18 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
     },
 
     async find(query) {
-      const { sql, parameters } = finding(query, tables)
-      const rows = await server.ask(sql, parameters)
-      return rows.map((row) => ({ ...(row as unknown as FoundEntry), score: Number(row["score"]) }))
+      if (!isComparable(query, tables)) return []
+      const found = await server.ask(...finding(query, tables))
+      // A project that is shared may hold the same turn as one of ours.
+      const once = new Map(found.map((row) => [row["id"], row as unknown as FoundEntry]))
+      return [...once.values()]
     },
 
     async get(id) {
       const [row] = await server.ask(
         `SELECT id, key, summary, content, metadata, embedder, embedding::text AS embedding
-         FROM ctxbridge.entries WHERE id = $1`,
+         FROM ctxbridge.entries WHERE id = $1 AND (tenant = ${TENANT} OR ${SHARED})
+         ORDER BY tenant = ${TENANT} DESC LIMIT 1`,
         [id],
       )
       if (row === undefined) return undefined
@@ -61,9 +68,12 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
         await ask(`SELECT pg_advisory_xact_lock(${FORGETTING})`)
         const given = "jsonb_to_recordset($1::text::jsonb) AS f(kind text, name text)"
         const parameters = [JSON.stringify(names)]
-        const keeping = `INSERT INTO ctxbridge.forgotten SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
+        const keeping = `INSERT INTO ctxbridge.forgotten (kind, name) SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
         await ask(keeping, parameters)
-        return ask(`DELETE FROM ctxbridge.entries e WHERE ${isIn(given)} RETURNING 1`, parameters)
+        return ask(
+          `DELETE FROM ctxbridge.entries e WHERE tenant = ${TENANT} AND ${isIn(given)} RETURNING 1`,
+          parameters,
+        )
       })
       return rows.length
     },
@@ -71,7 +81,8 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
     async stats() {
       const [row] = await server.ask(
         `SELECT count(*)::int AS entries, count(DISTINCT session)::int AS sessions,
-           (SELECT count(*)::int FROM ctxbridge.forgotten) AS forgotten FROM ctxbridge.entries`,
+           (SELECT count(*)::int FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) AS forgotten
+         FROM ctxbridge.entries WHERE tenant = ${TENANT}`,
       )
       const { entries, sessions, forgotten } = row as unknown as Record<string, number>
       return { entries: entries!, sessions: sessions!, forgotten: forgotten!, damaged: 0 }
@@ -94,19 +105,19 @@ const COLUMNS = "key, id, session, project, started, messages, taken_back, summa
 
 const putting = ({ vectors }: Tables): string => `
   WITH given AS (
-    SELECT ${COLUMNS}, embedder, embedding::${vectors === undefined ? "real[]" : `${vectors}.vector`} AS embedding,
+    SELECT ${COLUMNS}, embedder, embedding::${vectors ?? "real[]"} AS embedding,
       coalesce((SELECT array_to_tsvector(array_agg(w)) FROM jsonb_array_elements_text(words) w), ''::tsvector) AS words,
       ARRAY(SELECT jsonb_array_elements_text(about)) AS about
     FROM jsonb_to_recordset($1::text::jsonb) AS g(key text, id text, session text, project text, started text,
       messages int, taken_back boolean, summary text, content text, metadata jsonb, words jsonb, about jsonb,
       embedder text, embedding text)
   ), alive AS (
-    SELECT * FROM given e WHERE NOT ${isIn("ctxbridge.forgotten f")}
+    SELECT * FROM given e WHERE NOT ${isIn(`(SELECT * FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) f`)}
   ), stored AS (
     INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding)
     SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding FROM alive
     ORDER BY key COLLATE "C", messages DESC, taken_back DESC, id COLLATE "C" DESC, embedding IS NULL
-    ON CONFLICT (key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
+    ON CONFLICT (tenant, key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
       started = excluded.started, messages = excluded.messages, taken_back = excluded.taken_back,
       summary = excluded.summary, content = excluded.content, metadata = excluded.metadata, words = excluded.words,
       about = excluded.about, embedder = excluded.embedder, embedding = excluded.embedding, stored = now()
@@ -149,42 +160,25 @@ const numbersText = (values: readonly number[], vectors: string | undefined): st
 
 const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
 
+/** A column of pgvector has one length. */
+const isComparable = (query: EntryQuery, { vectors }: Tables): boolean =>
+  "words" in query || vectors === undefined || query.vector.values.length === VECTOR_LENGTH
+
 /** The same score as in a folder, so that hits of both can be put together. */
-function finding(query: EntryQuery, { vectors }: Tables): { sql: string; parameters: string[] } {
-  const parameters: string[] = []
-  const given = (value: string): string => `$${parameters.push(value)}::text`
-  const conditions: string[] = []
-  let score: string
-  let order = "score DESC"
+function finding(query: EntryQuery, { vectors }: Tables): [statement: string, parameters: string[]] {
+  const { session = "", project = "", limit } = query
+  const filters = [session, project, String(Math.max(1, Math.trunc(limit)))]
+  const calling = (name: string, about: string): string =>
+    `SELECT * FROM ctxbridge.${name}(${about}, nullif($3::text, ''), nullif($4::text, ''), $5::text::integer)`
   if ("words" in query) {
     const wanted = [...wordSet(query.words)]
-    if (wanted.length > 0) conditions.push(`words @@ ${given(wanted.map(lexeme).join(" & "))}::tsquery`)
-    const about = given(JSON.stringify(wanted))
-    score = `(SELECT count(*) FROM jsonb_array_elements_text(${about}::jsonb) w WHERE w = ANY(about))
-      + ln(2) / ln(2 + length(words))`
-  } else {
-    const { embedder, values } = query.vector
-    conditions.push(`embedder = ${given(embedder)}`)
-    const vector = given(numbersText(values, vectors))
-    if (vectors === undefined) {
-      conditions.push(`cardinality(embedding) = ${values.length}`)
-      score = `(SELECT sum(a * b) FROM unnest(embedding, ${vector}::real[]) AS u(a, b))`
-    } else {
-      if (values.length !== VECTOR_LENGTH) conditions.push("false")
-      const distance = `embedding OPERATOR(${vectors}.<=>) ${vector}::${vectors}.vector`
-      score = `1 - (${distance})`
-      // Only the bare distance uses the index.
-      order = distance
-    }
+    const array = "ARRAY(SELECT jsonb_array_elements_text($1::text::jsonb))"
+    const words = [JSON.stringify(wanted), wanted.map(lexeme).join(" & ")]
+    return [calling("find_by_words", `${array}, $2::text::tsquery`), [...words, ...filters]]
   }
-  if (query.session !== undefined) conditions.push(`session = ${given(query.session)}`)
-  if (query.project !== undefined) conditions.push(`project = ${given(query.project)}`)
-  return {
-    sql: `SELECT id, key, summary, metadata, ${score} AS score FROM ctxbridge.entries
-      WHERE ${conditions.length === 0 ? "true" : conditions.join(" AND ")}
-      ORDER BY ${order}, started DESC NULLS LAST, id LIMIT ${Math.max(1, Math.trunc(query.limit))}`,
-    parameters,
-  }
+  const { embedder, values } = query.vector
+  const vector = [numbersText(values, vectors), embedder]
+  return [calling("find_by_vector", "$1::text, $2::text"), [...vector, ...filters]]
 }
 
 const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`

@@ -15,8 +15,8 @@ export type Ask = (statement: string, parameters?: readonly string[]) => Promise
 
 export interface Server {
   readonly ask: Ask
-  /** Runs all or nothing. */
-  transaction<T>(work: (ask: Ask) => Promise<T>): Promise<T>
+  /** Runs all or nothing. Only what is neither harmful to wait for nor short may take as long as it takes. */
+  transaction<T>(work: (ask: Ask) => Promise<T>, patience?: "as long as it takes"): Promise<T>
   close(): Promise<void>
 }
 
@@ -51,12 +51,12 @@ export function connect(address: ServerAddress, deadline: number): Server {
   }
   const sql = postgres(options as unknown as postgres.Options<Record<string, never>>)
 
-  const answered = async <T>(work: () => Promise<T>): Promise<T> => {
+  const answered = async <T>(work: () => Promise<T>, isLong = false): Promise<T> => {
     const patience = isOpen ? deadline : Math.min(deadline, FIRST)
     let timer: ReturnType<typeof setTimeout> | undefined
     const silence = new Promise<never>((_, reject) => {
       const late = (): void => reject(silent(address, patience))
-      timer = setTimeout(late, patience)
+      if (!isLong) timer = setTimeout(late, patience)
     })
     try {
       const result = await Promise.race([work(), silence])
@@ -80,9 +80,10 @@ export function connect(address: ServerAddress, deadline: number): Server {
 
   return {
     ask: (...call) => answered(() => asking(sql)(...call)),
-    transaction: (work) =>
+    transaction: (work, patience) =>
       answered(
         async () => (await sql.begin((inner) => work(asking(inner)))) as Awaited<ReturnType<typeof work>>,
+        patience !== undefined,
       ),
     close: async () => {
       await sql.end({ timeout: 1 }).catch(() => {})

@@ -18,7 +18,7 @@ const TOLD: Readonly<Record<string, Told>> = {
   "42501": [
     "target-denied",
     "the user may not do that",
-    "it needs CREATE on the database for the first sync",
+    "it needs CREATE on the database, or an administrator who runs ctxbridge sync --print-ddl there",
   ],
   "25006": ["target-unwritable", "the server is read-only", "is it a standby? Name the primary"],
   "53100": ["target-full", "the server's disk is full", "make room there; then run it again"],

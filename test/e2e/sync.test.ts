@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
+import { ADMINISTRATOR_SCRIPT } from "../../src/backends/postgres-migrations.ts"
 import { MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
 import { run, start } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
@@ -362,6 +363,15 @@ describe("to PostgreSQL", () => {
     const status = JSON.parse((await cli(machine, "status", "--json")).stdout)
     expect(status.sync).toMatchObject([{ kind: "postgres", target, time: expect.any(String) }])
   })
+})
+
+test("--print-ddl prints what an administrator runs, without an archive or a server", async () => {
+  using machine = new Machine()
+  const printed = await cli(machine, "sync", "--print-ddl")
+  expect(printed).toMatchObject({ code: 0, stdout: ADMINISTRATOR_SCRIPT, stderr: "" })
+  const { code, stdout } = await cli(machine, "sync", "--print-ddl", "--json")
+  expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, ddl: ADMINISTRATOR_SCRIPT })
+  expect(existsSync(machine.dataHome)).toBe(false)
 })
 
 describe("what is wrong is said in one line, with a hint", () => {

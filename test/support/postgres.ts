@@ -42,6 +42,18 @@ export async function startPglite(options: { vectors: boolean }): Promise<TestSe
 
 const portOf = (place: string): number => Number(/:(\d+)$/.exec(place)?.[1])
 
+/** Runs statements with the programs' psql, and ends with what it said: rows as lines, columns by `|`. */
+export async function psql(
+  programs: string,
+  address: string,
+  statements: string,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const words = [join(programs, "psql"), "-qXAt", "-v", "ON_ERROR_STOP=1", "-d", address, "-f", "-"]
+  const child = Bun.spawn(words, { stdin: Buffer.from(statements), stdout: "pipe", stderr: "pipe" })
+  const [stdout, stderr] = await Promise.all([child.stdout, child.stderr].map((s) => new Response(s).text()))
+  return { code: await child.exited, stdout: stdout!.trim(), stderr: stderr!.trim() }
+}
+
 /** Folder with the programs of an installed PostgreSQL. */
 export function installedPostgres(): string | undefined {
   const home = "/usr/lib/postgresql"
@@ -96,13 +108,8 @@ export async function startPostgres(
   return {
     address,
     run: async (statements) => {
-      const psql = join(programs, "psql")
-      const child = Bun.spawn([psql, "-qX", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", statements], {
-        stderr: "pipe",
-        stdout: "ignore",
-      })
-      const told = await new Response(child.stderr).text()
-      if ((await child.exited) !== 0) throw new Error(told)
+      const { code, stderr } = await psql(programs, address, statements)
+      if (code !== 0) throw new Error(stderr)
     },
     [Symbol.asyncDispose]: async () => {
       call("pg_ctl", "-D", data, "-m", "immediate", "stop")

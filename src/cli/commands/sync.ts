@@ -3,6 +3,7 @@ import { closeSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { backendNamed, type Target } from "../../backends/open-target.ts"
+import { ADMINISTRATOR_SCRIPT } from "../../backends/postgres-migrations.ts"
 import { serverVariables, syncTarget } from "../../config/load.ts"
 import { plannedSync, type SyncReport, type SyncWorld, syncArchive } from "../../sync/sync-archive.ts"
 import { Ledger, lastSyncs, noteSync, syncFolder } from "../../sync/sync-ledger.ts"
@@ -23,10 +24,16 @@ export default {
   args: {
     to: option("Where to: a folder, or postgres://user@host/database; default: CTXBRIDGE_SYNC_TO", "DIR|URL"),
     all: flag("Look at every turn again: after redact, or when the target has lost something"),
+    "print-ddl": flag("Print the SQL with which an administrator sets up a server for many users"),
     "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
   },
   async run(context) {
     const { args, env, out } = context
+    if (args["print-ddl"] === true) {
+      out.json({ ddl: ADMINISTRATOR_SCRIPT })
+      out.print(ADMINISTRATOR_SCRIPT.trimEnd().split("\n"))
+      return
+    }
     const named = stringArg(args, "to") ?? syncTarget()
     if (named === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")

@@ -1,0 +1,234 @@
+/**
+ * The tables of a PostgreSQL backend, as SQL that finds out by itself what is missing. A client runs it when the tables
+ * are older than it is; an administrator runs it, with roles, for many users. Pure.
+ */
+import { FIND_BY_ARRAY, FIND_BY_VECTOR, FIND_BY_WORDS, inTeam, SHARED, TENANT } from "./postgres-finding.ts"
+
+/** Numbers of a vector. */
+export const VECTOR_LENGTH = 384
+/** Advisory lock while tables are made or changed. */
+const MIGRATING = 7_163_001
+
+/** What an entry has in every version. */
+const ENTRY = `
+  key        text COLLATE "C" NOT NULL,
+  id         text COLLATE "C" NOT NULL, -- SHA-256 of key and content
+  session    text COLLATE "C" NOT NULL,
+  project    text,
+  started    text COLLATE "C",          -- ISO 8601
+  messages   integer NOT NULL,
+  taken_back boolean NOT NULL,
+  summary    text NOT NULL,
+  content    text NOT NULL,
+  metadata   jsonb NOT NULL,
+  words      tsvector NOT NULL,         -- of the content, as ctxbridge splits it
+  about      text[] NOT NULL,           -- words of the summary
+  embedder   text,                      -- what made the vector
+  embedding  @embedding@,
+  stored     timestamptz NOT NULL DEFAULT now()`
+
+/** What must not be kept: an entry by its id, or a session with its subagents. */
+const FORGOTTEN = `
+  kind text NOT NULL CHECK (kind IN ('id', 'session')),
+  name text COLLATE "C" NOT NULL`
+
+/** Extensions before 0.5 have no such index, and are only slower. */
+const VECTOR_INDEX = `DO $index$ BEGIN
+  CREATE INDEX entries_embedding ON ctxbridge.entries USING @index@;
+EXCEPTION WHEN OTHERS THEN NULL; END $index$`
+
+const COLUMNS =
+  "key, id, session, project, started, messages, taken_back, summary, content, metadata, words, about, embedder, embedding, stored"
+
+const OWNED = `tenant text COLLATE "C" NOT NULL DEFAULT ${TENANT},`
+
+/** Everybody reads and writes the rows of his own, and no others. */
+const ownRows = (table: string): string[] => [
+  `ALTER TABLE ctxbridge.${table} ENABLE ROW LEVEL SECURITY`,
+  `CREATE POLICY own ON ctxbridge.${table} USING (tenant = ${TENANT}) WITH CHECK (tenant = ${TENANT})`,
+]
+
+/** The planner's estimates, which EXPLAIN shows to everybody, must not say what others have. */
+const withoutStatistics = (table: string, columns: string): string =>
+  `ALTER TABLE ctxbridge.${table} ${columns
+    .split(", ")
+    .map((column) => `ALTER COLUMN ${column} SET STATISTICS 0`)
+    .join(", ")}`
+
+/**
+ * A migration's position is its number: never change a released one, only add. `@embedding@` is the type of a vector;
+ * `@index@` its index's method, column and class of operators, and `@distance@` its operator. A statement with one of
+ * the latter is left out where vectors are arrays. `@owner@` is the role that the tables belong to, quoted.
+ */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE ctxbridge.entries (${ENTRY},
+  PRIMARY KEY (key),
+  UNIQUE (id)
+)`,
+    "CREATE INDEX entries_words ON ctxbridge.entries USING gin (words)",
+    "CREATE INDEX entries_session ON ctxbridge.entries (session, started)",
+    `CREATE TABLE ctxbridge.forgotten (${FORGOTTEN},
+  PRIMARY KEY (kind, name)
+)`,
+    VECTOR_INDEX,
+  ],
+  // Tenants. What is there belongs to whoever made the tables. They are made anew, so that no statistics stay.
+  [
+    "ALTER TABLE ctxbridge.target ADD COLUMN owner text",
+    "UPDATE ctxbridge.target SET owner = @owner@",
+    "ALTER TABLE ctxbridge.entries RENAME TO former_entries",
+    `CREATE TABLE ctxbridge.entries (
+  ${OWNED}${ENTRY},
+  size       integer GENERATED ALWAYS AS (length(words)) STORED
+)`,
+    `INSERT INTO ctxbridge.entries (tenant, ${COLUMNS}) SELECT @owner@, ${COLUMNS} FROM ctxbridge.former_entries`,
+    "DROP TABLE ctxbridge.former_entries",
+    // All that is unique has the tenant in it, so that no row is in the way of somebody else's.
+    "ALTER TABLE ctxbridge.entries ADD PRIMARY KEY (tenant, key)",
+    "CREATE UNIQUE INDEX entries_id ON ctxbridge.entries (id, tenant)",
+    "CREATE INDEX entries_session ON ctxbridge.entries (tenant, session, started)",
+    "CREATE INDEX entries_project ON ctxbridge.entries (tenant, project)",
+    "CREATE INDEX entries_words ON ctxbridge.entries USING gin (words)",
+    VECTOR_INDEX,
+    "ALTER TABLE ctxbridge.forgotten RENAME TO former_forgotten",
+    `CREATE TABLE ctxbridge.forgotten (
+  ${OWNED}${FORGOTTEN}
+)`,
+    "INSERT INTO ctxbridge.forgotten SELECT @owner@, kind, name FROM ctxbridge.former_forgotten",
+    "DROP TABLE ctxbridge.former_forgotten",
+    "ALTER TABLE ctxbridge.forgotten ADD PRIMARY KEY (tenant, kind, name)",
+    // Projects of a tenant, by their paths, that the members of a role may read.
+    `CREATE TABLE ctxbridge.shared (
+  ${OWNED}
+  project text NOT NULL,
+  team text COLLATE "C" NOT NULL,
+  PRIMARY KEY (tenant, project, team)
+)`,
+    withoutStatistics("entries", `tenant, ${COLUMNS}, size`),
+    withoutStatistics("forgotten", "tenant, kind, name"),
+    withoutStatistics("shared", "tenant, project, team"),
+    ...["entries", "forgotten", "shared"].flatMap(ownRows),
+    `CREATE POLICY shared ON ctxbridge.shared FOR SELECT USING (${inTeam("team")})`,
+    `CREATE POLICY shared ON ctxbridge.entries FOR SELECT USING (${SHARED})`,
+    FIND_BY_WORDS,
+    FIND_BY_ARRAY,
+    FIND_BY_VECTOR,
+    "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge FROM PUBLIC",
+  ],
+]
+
+export const NEWEST_VERSION = MIGRATIONS.length
+
+const migration = (statements: readonly string[], n: number): string => `
+  IF version < ${n + 1} THEN
+    FOREACH statement IN ARRAY ARRAY[
+${statements.map((statement) => `$sql$${statement}$sql$`).join(",\n")}
+    ] LOOP
+      CONTINUE WHEN distance IS NULL AND statement ~ '@index@|@distance@';
+      statement := replace(replace(statement, '@embedding@', embedding), '@owner@', quote_literal(owner));
+      EXECUTE replace(replace(statement, '@index@', coalesce(index, '')), '@distance@', coalesce(distance, ''));
+    END LOOP;
+    UPDATE ctxbridge.target SET version = ${n + 1};
+  END IF;
+`
+
+/** Makes the tables, or brings them up to date. One process does so at a time. Changes nothing where all is done. */
+export const SET_UP = `DO $ctxbridge$
+#variable_conflict use_column
+DECLARE
+  version integer;
+  statement text;
+  owner text;
+  embedding text;
+  index text;
+  distance text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(${MIGRATING});
+  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ctxbridge') THEN
+    CREATE SCHEMA ctxbridge;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE n.nspname = 'ctxbridge' AND c.relname = 'target') THEN
+    CREATE TABLE ctxbridge.target (id text NOT NULL, version integer NOT NULL);
+    INSERT INTO ctxbridge.target VALUES (gen_random_uuid()::text, 0);
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname IN ('ruvector', 'vector')) THEN
+      SELECT format('CREATE EXTENSION %I', name) FROM pg_available_extensions
+        WHERE name IN ('ruvector', 'vector') ORDER BY name DESC LIMIT 1 INTO statement;
+      BEGIN
+        IF statement IS NOT NULL THEN
+          EXECUTE statement;
+        END IF;
+      EXCEPTION WHEN OTHERS THEN NULL;
+      END;
+    END IF;
+  END IF;
+  SELECT t.version, pg_get_userbyid(c.relowner) FROM ctxbridge.target t, pg_class c
+    WHERE c.oid = t.tableoid INTO version, owner;
+  embedding := 'real[]';
+  -- Only what belongs to an extension: anybody may have made a type of that name.
+  SELECT format('%I.%I(${VECTOR_LENGTH})', n.nspname, t.typname),
+      format('%I (embedding %I.%I)', a.amname, n.nspname, o.opcname), format('OPERATOR(%I.<=>)', n.nspname)
+    FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+      JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
+      LEFT JOIN pg_opclass o ON o.opcintype = t.oid AND o.opcname = t.typname || '_cosine_ops'
+        AND o.opcmethod IN (SELECT oid FROM pg_am WHERE amname IN ('hnsw', 'ruhnsw'))
+      LEFT JOIN pg_am a ON a.oid = o.opcmethod
+    WHERE t.typname IN ('ruvector', 'vector') ORDER BY t.typname LIMIT 1 INTO embedding, index, distance;
+  embedding := coalesce(embedding, 'real[]');
+${MIGRATIONS.map(migration).join("")}END $ctxbridge$`
+
+/** What an administrator runs once, and after an upgrade. It may be run again at any time. */
+export const ADMINISTRATOR_SCRIPT = `-- Tables of ctxbridge for many users, who read and write only what is their own. Run it in the database that is meant
+-- for it, as a role that may create roles: ctxbridge sync --print-ddl | psql -v ON_ERROR_STOP=1 DATABASE
+-- Then, for each user: GRANT ctxbridge_user TO alice;
+BEGIN;
+
+DO $roles$
+DECLARE
+  other text;
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'ctxbridge_owner') THEN
+    CREATE ROLE ctxbridge_owner NOLOGIN;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'ctxbridge_user') THEN
+    CREATE ROLE ctxbridge_user NOLOGIN;
+  END IF;
+  IF NOT pg_has_role(current_user, 'ctxbridge_owner', 'member') THEN
+    GRANT ctxbridge_owner TO CURRENT_USER;
+  END IF;
+  SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'ctxbridge'
+    AND pg_get_userbyid(nspowner) NOT IN ('ctxbridge_owner', current_user) INTO other;
+  IF other IS NOT NULL THEN
+    RAISE EXCEPTION 'the schema ctxbridge belongs to %', other USING HINT = 'who made it may have left something in it '
+      'that reads what others write. If you trust it: ALTER SCHEMA ctxbridge OWNER TO CURRENT_USER, and run this again';
+  END IF;
+END $roles$;
+
+${SET_UP};
+
+-- Nobody logs in as the owner, whom the rules for rows do not bind.
+DO $owner$
+DECLARE
+  object text;
+BEGIN
+  FOR object IN
+    SELECT 'SCHEMA ctxbridge'
+    UNION ALL SELECT format('TABLE %s', oid::regclass) FROM pg_class
+      WHERE relnamespace = 'ctxbridge'::regnamespace AND relkind IN ('r', 'v')
+    UNION ALL SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
+      WHERE pronamespace = 'ctxbridge'::regnamespace
+  LOOP
+    EXECUTE format('ALTER %s OWNER TO ctxbridge_owner', object);
+  END LOOP;
+END $owner$;
+
+GRANT USAGE ON SCHEMA ctxbridge TO ctxbridge_user;
+GRANT SELECT ON ctxbridge.target TO ctxbridge_user;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ctxbridge.entries TO ctxbridge_user;
+GRANT SELECT, INSERT ON ctxbridge.forgotten TO ctxbridge_user;
+GRANT SELECT, INSERT, DELETE ON ctxbridge.shared TO ctxbridge_user;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
+
+COMMIT;
+`

@@ -1,0 +1,266 @@
+/** Many users on one real PostgreSQL: nobody reads, counts, changes or guesses what is somebody else's. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { serverAddress } from "../../../src/backends/postgres-address.ts"
+import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { ADMINISTRATOR_SCRIPT } from "../../../src/backends/postgres-migrations.ts"
+import {
+  installedPostgres,
+  NO_VARIABLES,
+  psql,
+  startPostgres,
+  type TestServer,
+} from "../../support/postgres.ts"
+import { draft, padded } from "./contract.ts"
+
+setDefaultTimeout(60_000)
+
+const programs = installedPostgres()
+const SECRET = "the launch code is swordfish"
+
+describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => {
+  let server: TestServer
+  const addressOf = (user: string, database = "memory"): string =>
+    server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
+  const open = (user: string, database?: string) =>
+    openPostgresBackend(serverAddress(addressOf(user, database), NO_VARIABLES))
+  const as = (user: string, statements: string, database?: string) =>
+    psql(programs!, addressOf(user, database), statements)
+  /** Rows as lines. Fails unless the statements go through. */
+  const rows = async (user: string, statements: string, database?: string): Promise<string> => {
+    const { code, stdout, stderr } = await as(user, statements, database)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return stdout
+  }
+
+  const hers = draft({ content: SECRET, sessionId: "alices", project: "/src/alice", vector: [1, 0] })
+
+  beforeAll(async () => {
+    server = await startPostgres(programs!)
+    await server.run("CREATE DATABASE memory")
+    for (const user of ["alice", "bob", "carol", "eve"])
+      await server.run(`CREATE ROLE ${user} LOGIN PASSWORD 'sesame'`)
+    await server.run("CREATE ROLE team; GRANT team TO alice, carol")
+    await rows("owner", ADMINISTRATOR_SCRIPT)
+    await server.run("GRANT ctxbridge_user TO alice, bob, carol")
+    await rows("owner", "GRANT CREATE ON SCHEMA public TO bob")
+    await using alice = await closing(open("alice"))
+    expect(await alice.put([hers, draft({ sessionId: "alices" })])).toMatchObject({ stored: 2 })
+    await alice.forget({ ids: ["f".repeat(64)], sessions: ["alices-former"] })
+  })
+  afterAll(async () => server[Symbol.asyncDispose]())
+
+  test("what one has put is there for him alone", async () => {
+    await using bob = await closing(open("bob"))
+    expect(await bob.stats()).toEqual({ entries: 0, sessions: 0, forgotten: 0, damaged: 0 })
+    expect(await bob.get(hers.id)).toBeUndefined()
+    expect(await bob.find({ words: "launch", limit: 9 })).toEqual([])
+    expect(await bob.find({ words: "", limit: 9 })).toEqual([])
+    expect(await bob.find({ vector: hers.vector!, limit: 9 })).toEqual([])
+    expect(await bob.find({ words: "launch", session: "alices", project: "/src/alice", limit: 9 })).toEqual(
+      [],
+    )
+    expect(await bob.forget({ ids: [hers.id], sessions: ["alices"] })).toBe(0)
+    await using alice = await closing(open("alice"))
+    expect(await alice.stats()).toEqual({ entries: 2, sessions: 1, forgotten: 2, damaged: 0 })
+    expect(await alice.get(hers.id)).toEqual(hers)
+    expect(alice.id).not.toBe(bob.id)
+  })
+
+  test("the same turn of two is two, and forgetting one leaves the other", async () => {
+    await using alice = await closing(open("alice"))
+    await using carol = await closing(open("carol"))
+    const shared = draft({ content: "both said it", sessionId: "both" })
+    const longer = draft({ ...shared.metadata, content: "both said it, and more", messages: 9 })
+    expect(await alice.put([shared])).toEqual({ stored: 1, known: 0, refused: 0 })
+    // Were it known, he would learn that somebody has it.
+    expect(await carol.put([shared])).toEqual({ stored: 1, known: 0, refused: 0 })
+    expect(await carol.put([longer])).toEqual({ stored: 1, known: 0, refused: 0 })
+    expect(await alice.get(shared.id)).toEqual(shared)
+    expect(await carol.forget({ sessions: ["both"] })).toBe(1)
+    expect(await alice.get(shared.id)).toEqual(shared)
+    expect(await alice.put([shared])).toEqual({ stored: 0, known: 1, refused: 0 })
+  })
+
+  test("by SQL: nothing of others is seen, counted, changed or removed", async () => {
+    const nothing = [
+      "SELECT * FROM ctxbridge.entries",
+      "SELECT * FROM ctxbridge.forgotten WHERE tenant <> 'bob'",
+      "SELECT * FROM ctxbridge.shared",
+      "SELECT * FROM ctxbridge.entries FOR UPDATE",
+      "SELECT * FROM ctxbridge.find_by_words(ARRAY['launch'], 'launch', NULL, NULL, 99)",
+      "SELECT * FROM ctxbridge.find_by_words(ARRAY['a'') OR true --'], 'launch', NULL, NULL, 99)",
+      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', NULL, NULL, 99)`,
+      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', 'x'' OR true --', NULL, 99)`,
+      "COPY ctxbridge.entries TO STDOUT",
+      "UPDATE ctxbridge.entries SET content = '' RETURNING 1",
+      "DELETE FROM ctxbridge.entries RETURNING 1",
+      "UPDATE ctxbridge.entries SET tenant = 'bob' WHERE tenant = 'alice' RETURNING 1",
+      "SELECT * FROM pg_stats WHERE schemaname = 'ctxbridge' AND most_common_vals IS NOT NULL",
+      // A function of his own sees each row that the rules let through, and no other.
+      `CREATE FUNCTION pg_temp.peek(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001
+         AS 'BEGIN RAISE WARNING ''%'', $1; RETURN true; END';
+       SELECT * FROM ctxbridge.entries WHERE pg_temp.peek(content)`,
+      "SET ROLE ctxbridge_user; SELECT * FROM ctxbridge.entries",
+    ]
+    for (const statements of nothing)
+      expect({ statements, rows: await rows("bob", statements) }).toEqual({ statements, rows: "" })
+    expect(await rows("bob", "SELECT count(*), count(DISTINCT session) FROM ctxbridge.entries")).toBe("0|0")
+    expect(await rows("alice", "SELECT count(*) FROM ctxbridge.entries WHERE content <> ''")).not.toBe("0")
+  })
+
+  test("by SQL: what may not be done fails alike, whether the others' row is there or not", async () => {
+    const row = (tenant: string, id: string) =>
+      `INSERT INTO ctxbridge.entries (tenant, key, id, session, messages, taken_back, summary, content, metadata, words,
+         about) VALUES ('${tenant}', '${id === hers.id ? hers.key : "k"}', '${id}', 's', 1, false, '', '', '{}', '', '{}')`
+    const denied = async (user: string, statements: string) => {
+      const { code, stdout, stderr } = await as(user, statements)
+      expect({ statements, code, stdout }).toEqual({ statements, code: 3, stdout: "" })
+      expect(stderr).toMatch(/row-level security|permission denied|must be (?:owner|able)/)
+      expect(stderr).not.toMatch(/swordfish|alices|\/src/)
+      return stderr
+    }
+    for (const more of [
+      "",
+      " ON CONFLICT DO NOTHING",
+      " ON CONFLICT (tenant, key) DO UPDATE SET content = excluded.content",
+    ])
+      expect(await denied("bob", row("alice", hers.id) + more)).toBe(
+        await denied("bob", row("alice", "0") + more),
+      )
+    // In his own name he may have what he likes: it is in nobody's way.
+    await rows("bob", `BEGIN; ${row("bob", hers.id)}; ROLLBACK`)
+    const forgotten = (name: string) => `INSERT INTO ctxbridge.forgotten VALUES ('alice', 'id', '${name}')`
+    expect(await denied("bob", forgotten("f".repeat(64)))).toBe(
+      await denied("bob", forgotten("0".repeat(64))),
+    )
+    for (const statements of [
+      "UPDATE ctxbridge.forgotten SET name = ''",
+      "DELETE FROM ctxbridge.forgotten",
+      "TRUNCATE ctxbridge.entries",
+      "UPDATE ctxbridge.target SET version = 1",
+      "INSERT INTO ctxbridge.shared (tenant, project, team) VALUES ('alice', '/src/alice', 'bob')",
+      "ALTER TABLE ctxbridge.entries DISABLE ROW LEVEL SECURITY",
+      "CREATE TABLE ctxbridge.mine (entry text)",
+      "CREATE TABLE public.mine (tenant text, key text, FOREIGN KEY (tenant, key) REFERENCES ctxbridge.entries)",
+      "CREATE POLICY mine ON ctxbridge.entries USING (true)",
+      "SET ROLE ctxbridge_owner",
+    ])
+      await denied("bob", statements).catch((error) => {
+        throw new Error(`${statements}: ${error}`)
+      })
+    // Without row level security, nothing at all.
+    expect((await as("bob", "SET row_security = off; SELECT * FROM ctxbridge.entries")).stderr).toContain(
+      "row-level",
+    )
+    for (const statements of [
+      "SELECT * FROM ctxbridge.entries",
+      "SELECT ctxbridge.find_by_words('{}', '', NULL, NULL, 9)",
+    ])
+      await denied("eve", statements)
+  })
+
+  test("estimates of the planner do not tell what others have", async () => {
+    await using carol = await closing(open("carol"))
+    const many = Array.from({ length: 300 }, (_, n) =>
+      draft({ sessionId: "carols", chunkIndex: n + 1, project: "/src/carol", content: "about marlin" }),
+    )
+    await carol.put(many)
+    await server.run("\\c memory\nANALYZE")
+    const estimate = async (condition: string): Promise<string | undefined> =>
+      /rows=(\d+)/.exec(await rows("bob", `EXPLAIN SELECT * FROM ctxbridge.entries WHERE ${condition}`))?.[1]
+    for (const column of ["session", "project", "key", "summary", "content"]) {
+      const there = {
+        session: "carols",
+        project: "/src/carol",
+        key: many[0]!.key,
+        summary: "x",
+        content: "about marlin",
+      }
+      expect(await estimate(`${column} = '${there[column as "session"]}'`)).toBe(
+        await estimate(`${column} = 'nowhere'`),
+      )
+    }
+    expect(await estimate("words @@ 'marlin'")).toBe(await estimate("words @@ 'zebra'"))
+    expect(await estimate("tenant = 'carol'")).toBe(await estimate("tenant = 'nobody'"))
+    await carol.forget({ sessions: ["carols"] })
+  })
+
+  test("a project is shared with a team: its members read it, and change nothing", async () => {
+    await rows("alice", "INSERT INTO ctxbridge.shared (project, team) VALUES ('/src/alice', 'team')")
+    await using carol = await closing(open("carol"))
+    await using bob = await closing(open("bob"))
+    expect(await carol.get(hers.id)).toEqual(hers)
+    for (const query of [
+      { words: "launch" },
+      { vector: hers.vector! },
+      { words: "launch", project: "/src/alice" },
+    ])
+      expect(await carol.find({ ...query, limit: 9 })).toMatchObject([{ id: hers.id }])
+    expect(await bob.find({ words: "launch", limit: 9 })).toEqual([])
+    expect(await bob.get(hers.id)).toBeUndefined()
+    // Only that project, and it does not count as hers.
+    expect(await rows("carol", "SELECT DISTINCT project FROM ctxbridge.entries")).toBe("/src/alice")
+    expect(await carol.stats()).toMatchObject({ entries: 0 })
+    expect(await carol.forget({ ids: [hers.id] })).toBe(0)
+    const none = [
+      "UPDATE ctxbridge.entries SET content = ''",
+      "DELETE FROM ctxbridge.entries",
+      "DELETE FROM ctxbridge.shared",
+    ]
+    for (const statement of none) expect(await rows("carol", `${statement} RETURNING 1`)).toBe("")
+    // The same turn, put by both, is found once.
+    await carol.put([hers])
+    expect(await carol.find({ words: "launch", limit: 9 })).toMatchObject([{ id: hers.id }])
+    // A team that is gone has nobody, and breaks nothing.
+    await rows("alice", "INSERT INTO ctxbridge.shared (project, team) VALUES ('/src/alice', 'no-such-team')")
+    await rows("alice", "DELETE FROM ctxbridge.shared WHERE team = 'team'")
+    await carol.forget({ sessions: ["alices"] })
+    expect(await carol.find({ words: "launch", limit: 9 })).toEqual([])
+    expect(await carol.get(hers.id)).toBeUndefined()
+    expect((await bob.stats()).entries).toBe(0)
+  })
+
+  test("whoever is not let in is told who can do it", async () => {
+    await expect(open("eve")).rejects.toMatchObject({
+      code: "target-denied",
+      hint: expect.stringContaining("sync --print-ddl"),
+    })
+  })
+
+  test("users need no right to make anything, and the script may be run again", async () => {
+    expect(await rows("alice", "SELECT has_database_privilege('memory', 'CREATE')")).toBe("f")
+    const before = await rows("owner", "SELECT id, version FROM ctxbridge.target")
+    await rows("owner", ADMINISTRATOR_SCRIPT)
+    expect(await rows("owner", "SELECT id, version FROM ctxbridge.target")).toBe(before)
+    await using alice = await closing(open("alice"))
+    expect(await alice.get(hers.id)).toEqual(hers)
+  })
+
+  test("an administrator who is no superuser can run it", async () => {
+    await server.run("CREATE ROLE dba LOGIN CREATEROLE CREATEDB PASSWORD 'sesame'")
+    await rows("dba", "CREATE DATABASE other", "postgres")
+    // The roles are there already, from another database of the server.
+    await server.run("GRANT ctxbridge_owner TO dba WITH ADMIN OPTION")
+    await rows("dba", ADMINISTRATOR_SCRIPT, "other")
+    await using alice = await closing(open("alice", "other"))
+    expect(await alice.put([hers])).toMatchObject({ stored: 1 })
+  })
+
+  test("it does not build on what somebody has left there", async () => {
+    await server.run("CREATE DATABASE squatted OWNER eve")
+    await rows("eve", "CREATE SCHEMA ctxbridge", "squatted")
+    const { code, stderr } = await as("owner", ADMINISTRATOR_SCRIPT, "squatted")
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("belongs to eve") })
+    expect(
+      await rows("owner", "SELECT count(*) FROM pg_tables WHERE schemaname = 'ctxbridge'", "squatted"),
+    ).toBe("0")
+  })
+})
+
+/** For `await using`. */
+async function closing<T extends { close(): Promise<void> }>(
+  opening: Promise<T>,
+): Promise<T & AsyncDisposable> {
+  const opened = await opening
+  return Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() })
+}
