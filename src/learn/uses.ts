@@ -3,8 +3,10 @@
  * (docs/learning.md).
  */
 import type { Database } from "../archive/database.ts"
+import { usesNoted } from "../archive/queries/followed-uses.ts"
 import { openingCalls, turnsByHandle } from "../archive/queries/opened-handles.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
+import { isSlotKind } from "./follow-uses.ts"
 
 /** Evidence that something of a turn which was shown again was then used. */
 export interface Use {
@@ -21,8 +23,21 @@ const HANDLE = /\bctx:([0-9a-z]{4,})/g
 /** In a shell, only what our own `show` opens. */
 const SHOWN = /\bctxbridge\b['"]?\s+show\s+["']?ctx:([0-9a-z]{4,})/g
 
-/** Of given turns, by their rows; without, of all. Oldest first. */
+/**
+ * Of given turns, by their rows; without, of all. Oldest first. What was opened by its handle is known at once, all else
+ * when the background job has followed the session (note-uses.ts).
+ */
 export function usesOf(db: Database, turns?: readonly number[]): Map<number, readonly Use[]> {
+  const noted = usesNoted(db, turns).flatMap(({ kind, ...use }) =>
+    isSlotKind(kind) ? [{ ...use, kind }] : [],
+  )
+  const wanted = turns && new Set(turns)
+  const opened = openedTurns(db).filter(({ turn }) => wanted?.has(turn) !== false)
+  const all: Use[] = [...noted, ...opened].sort((a, b) => a.time - b.time)
+  return Map.groupBy(all, ({ turn }) => turn)
+}
+
+function openedTurns(db: Database): Use[] {
   const opened = openingCalls(db).flatMap(({ target, name, session, time }) => {
     const pattern = isOwnTool(name) ? HANDLE : SHOWN
     const handles = [...target.matchAll(pattern)].map(([, handle]) => handle!)
@@ -32,12 +47,8 @@ export function usesOf(db: Database, turns?: readonly number[]): Map<number, rea
     db,
     opened.map(({ handle }) => handle),
   )
-  const wanted = turns && new Set(turns)
-  const found = new Map<number, Use[]>()
-  for (const { handle, session, time } of opened) {
+  return opened.flatMap(({ handle, session, time }) => {
     const turn = rows.get(handle)
-    if (turn === undefined || wanted?.has(turn) === false) continue
-    found.set(turn, [...(found.get(turn) ?? []), { turn, time, kind: "handle", session }])
-  }
-  return found
+    return turn === undefined ? [] : [{ turn, time, kind: "handle", session }]
+  })
 }
