@@ -1,19 +1,22 @@
 /**
- * How often what restores show is usually needed within three turns, by kind and cell: 2,682 slots of restores at 27
+ * How often what restores show is usually needed within three turns, by kind and cell: 2,920 slots of restores at 27
  * compactions of 24 sessions of one project. A cell's share is drawn towards its kind's as if 20 more slots had had
  * that one. docs/measurements/restore.md says what it predicts. Pure.
  */
 import type { SlotKind } from "../restore/slots.ts"
 
-const BY_KIND: Readonly<Record<SlotKind, number>> = { path: 0.034, command: 0.124, name: 0.144 }
+const BY_KIND: Readonly<Record<SlotKind, number>> = { path: 0.043, command: 0.124, name: 0.144 }
 
 /** Where at least 20 slots were seen. */
 const BY_CELL: Readonly<Record<SlotKind, Readonly<Record<string, number>>>> = {
   path: {
-    "seen, once, new": 0.008,
-    "seen, once, old": 0.042,
-    "used, once, new": 0.065,
-    "used, once, old": 0.027,
+    "seen, once, new": 0.024,
+    "seen, once, old": 0.033,
+    "seen, some, new": 0.063,
+    "used, once, new": 0.064,
+    "used, once, old": 0.019,
+    "used, some, new": 0.054,
+    "used, some, old": 0.017,
   },
   command: {
     "common, once, old": 0.048,

@@ -75,13 +75,45 @@ export interface TriedRestore {
   readonly letters: string
 }
 
-/** @param project undefined: all projects */
+/** Oldest first. @param project undefined: all projects */
 export const triedRestores = (db: Database, project: number | undefined): TriedRestore[] =>
   db
     .query<{ session: string; items: string; letters: string }, [number | null]>(
       `SELECT o.session, s.items, o.letters FROM outcomes o
        JOIN slots s ON s.session = o.session AND s.source = o.source AND s.mark = o.mark
-       JOIN sessions n ON n.id = o.session WHERE (?1 IS NULL OR n.project = ?1) ORDER BY o.session, o.source, o.mark`,
+       JOIN restores r ON r.session = o.session AND r.source = o.source AND r.mark = o.mark
+       JOIN sessions n ON n.id = o.session WHERE (?1 IS NULL OR n.project = ?1) ORDER BY r.id`,
     )
     .all(project ?? null)
     .map(({ session, items, letters }) => ({ session, items: JSON.parse(items), letters }))
+
+/** How often something was used, by kind. @param project where it was used; undefined: all projects */
+export const useCounts = (db: Database, project: number | undefined): Record<string, number> => {
+  const rows = db
+    .query<{ kind: string; n: number }, [number | null]>(
+      `SELECT u.kind, count(*) AS n FROM uses u JOIN sessions s ON s.id = u.session
+       WHERE ?1 IS NULL OR s.project = ?1 GROUP BY u.kind ORDER BY u.kind`,
+    )
+    .all(project ?? null)
+  return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]))
+}
+
+/**
+ * Forgets what restores showed and what became of it. What was opened or used of our server's answers is found again.
+ *
+ * @param project undefined: all projects
+ * @returns how many restores were forgotten
+ */
+export function resetLearning(db: Database, project: number | undefined): number {
+  const of = "session IN (SELECT id FROM sessions WHERE ?1 IS NULL OR project = ?1)"
+  const value = project ?? null
+  return db
+    .transaction(() => {
+      const { changes } = db.query(`DELETE FROM slots WHERE ${of}`).run(value)
+      for (const table of ["outcomes", "uses", "followed"])
+        db.query(`DELETE FROM ${table} WHERE ${of}`).run(value)
+      db.query("DELETE FROM learned WHERE ?1 IS NULL OR project = ?1").run(value)
+      return changes
+    })
+    .immediate()
+}
