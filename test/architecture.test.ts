@@ -23,6 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["embed"],
   ["search"],
   ["restore", "export", "foreign", "autopilot"],
+  ["learn"],
   ["sync"],
   ["job"],
   ["hook", "host", "mcp"],

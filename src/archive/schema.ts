@@ -273,4 +273,56 @@ export const MIGRATIONS: readonly string[] = [
 
   ALTER TABLE transcripts ADD COLUMN malformed INTEGER NOT NULL DEFAULT 0; -- lines that are no JSON object
   `,
+  `
+  -- Names, paths and commands that a restore showed or left out by chance. Not a view: rebuild keeps it.
+  CREATE TABLE slots (
+    session TEXT NOT NULL,               -- with source and mark: the row of restores
+    source  TEXT NOT NULL,
+    mark    TEXT NOT NULL,
+    items   TEXT NOT NULL,               -- JSON: [kind, text, handle, cell, 1 if shown] of each
+    PRIMARY KEY (session, source, mark)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER restores_removed AFTER DELETE ON restores BEGIN
+    DELETE FROM slots WHERE session = old.session AND source = old.source AND mark = old.mark;
+  END;
+  -- What was forgotten or overwritten there must not stay here.
+  CREATE TRIGGER restores_changed AFTER UPDATE OF text ON restores WHEN old.text <> '' BEGIN
+    DELETE FROM slots WHERE session = old.session AND source = old.source AND mark = old.mark;
+  END;
+
+  -- What became of it, and of what our server and commands answered: made by the background job (learn/), from the
+  -- vault.
+  CREATE TABLE followed (
+    session TEXT PRIMARY KEY,
+    size    INTEGER NOT NULL             -- bytes of its transcripts by then
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE outcomes (
+    session TEXT NOT NULL,
+    source  TEXT NOT NULL,
+    mark    TEXT NOT NULL,
+    letters TEXT NOT NULL,               -- one for each of its slots (learn/follow-uses.ts)
+    PRIMARY KEY (session, source, mark)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE uses (
+    turn    INTEGER NOT NULL REFERENCES turns, -- of which something was used
+    session TEXT NOT NULL,                     -- where it was used
+    kind    TEXT NOT NULL,                     -- path, command, name, handle
+    time    INTEGER NOT NULL                   -- ms since the epoch
+  ) STRICT;
+  CREATE INDEX uses_turn ON uses (turn);
+  CREATE INDEX uses_session ON uses (session);
+  CREATE TRIGGER turns_uses AFTER DELETE ON turns BEGIN
+    DELETE FROM uses WHERE turn = old.id;
+  END;
+  CREATE TABLE learned (
+    project INTEGER NOT NULL REFERENCES projects,
+    kind    TEXT NOT NULL,               -- path, command, name
+    cell    TEXT NOT NULL,               -- what is known of facts like it; '': the row is about one item
+    item    TEXT NOT NULL,               -- '': the row is about all of the cell
+    shown   INTEGER NOT NULL,
+    used    INTEGER NOT NULL,
+    weight  REAL NOT NULL,
+    PRIMARY KEY (project, kind, item, cell)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]

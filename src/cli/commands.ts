@@ -30,6 +30,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     import: () => import("./commands/import.ts"),
     sync: () => import("./commands/sync.ts"),
     model: () => import("./commands/model.ts"),
+    learn: () => import("./commands/learn.ts"),
     forget: () => import("./commands/forget.ts"),
     purge: () => import("./commands/purge.ts"),
     config: () => import("./commands/config.ts"),

@@ -3,6 +3,7 @@ import type { hostPlace } from "../config/load.ts"
 import { readState } from "../hook/state.ts"
 import { waitingPrompt } from "../hook/waiting-prompt.ts"
 import type { ServerWorld } from "../mcp/tool.ts"
+import { learningIn } from "../restore/restore.ts"
 import type { Environment } from "./command.ts"
 
 export const serverWorld = (env: Environment, host: ReturnType<typeof hostPlace>): ServerWorld => ({
@@ -12,6 +13,7 @@ export const serverWorld = (env: Environment, host: ReturnType<typeof hostPlace>
   restores: env.config["restore.enabled"],
   restoreBudget: env.config["restore.budget"],
   restoreRelated: env.config["restore.related"],
+  learning: learningIn(env.config),
   waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
   now: Date.now,
 })

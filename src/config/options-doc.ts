@@ -15,6 +15,9 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "After a restore, tell the user in one line what was restored. The model does not see it.",
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
+  "learn.enabled": "Learn from what is used of what was given back, in the background.",
+  "learn.holdout":
+    "Share of the names, paths and commands of a restore that is left out by chance, so that `learn report` can tell what showing them is worth.",
   "hook.deadline": "Milliseconds after which a hook stops reading, commits what it has, and returns.",
   "autopilot.enabled":
     "Track how full the window is at every prompt, tell the user when it fills up, and the model when it is nearly full.",

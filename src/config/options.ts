@@ -119,6 +119,8 @@ export const OPTIONS = {
     "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET",
   ),
   "embed.enabled": flag("user", true, "CTXBRIDGE_EMBED"),
+  "learn.enabled": flag("user", true, "CTXBRIDGE_LEARN", "CLAUDE_FLOW_AUTO_OPTIMIZE"),
+  "learn.holdout": share("user", 0, [0, 0.5], "CTXBRIDGE_LEARN_HOLDOUT"),
   "hook.deadline": integer("user", 1500, [100, 4000], "CTXBRIDGE_HOOK_DEADLINE"),
   "autopilot.enabled": flag("any", true, "CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"),
   "autopilot.window": {

@@ -2,8 +2,10 @@
 import type { HookEvent } from "../agents/hook-event.ts"
 import type { Database } from "../archive/database.ts"
 import { claimGiven, isGivenBetween, keepGiven } from "../archive/queries/restores.ts"
+import { slotItems } from "../archive/queries/slot-rows.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { RestoreSource } from "../restore/render.ts"
+import type { Slot } from "../restore/slots.ts"
 import { SAME_EVENT, type SessionState } from "./state.ts"
 
 interface Call {
@@ -38,7 +40,12 @@ export function claimAnswer(
 }
 
 /** Stores the text given with the answer claimed last, and returns it. */
-export function rememberGiven(db: Database, session: string, text: string): string {
-  keepGiven(db, session, text)
+export function rememberGiven(
+  db: Database,
+  session: string,
+  text: string,
+  slots: readonly Slot[] = [],
+): string {
+  keepGiven(db, session, text, slotItems(db, slots))
   return text
 }

@@ -10,7 +10,7 @@ import { afterClear } from "../restore/after-clear.ts"
 import { gather } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import type { RestoreSource } from "../restore/render.ts"
-import { type Restore, restoreOf } from "../restore/restore.ts"
+import { learningIn, type Restore, restoreOf } from "../restore/restore.ts"
 import { lastTurnBefore, summaryAtStart, summaryBehind } from "./missed-compactions.ts"
 import { compactionUnanswered, type SessionState } from "./state.ts"
 import { waitingPrompt } from "./waiting-prompt.ts"
@@ -40,6 +40,7 @@ export function restored(
     host: { ...paths, cwd: event.cwd },
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
+    learning: learningIn(resolved.config),
   }
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {

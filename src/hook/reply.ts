@@ -210,10 +210,10 @@ function restore(
 ): Given {
   if (!claimAnswer(db, request, source)) return NOTHING
   const { event, settings } = request
-  const { text, facts } = restored(db, request, source, from, missed)
+  const { text, facts, slots } = restored(db, request, source, from, missed)
   const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
   const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
-  return { text: rememberGiven(db, event.session, text), note, isRestore: true }
+  return { text: rememberGiven(db, event.session, text, slots), note, isRestore: true }
 }
 
 function pointer(db: Database, request: ReplyRequest, project: string): string {

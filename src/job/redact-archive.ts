@@ -4,6 +4,7 @@ import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { givenTexts, hasRestores, replaceGiven } from "../archive/queries/restores.ts"
+import { dropSlots, slotTexts } from "../archive/queries/slot-rows.ts"
 import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
@@ -200,6 +201,9 @@ export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean
       return filtered === text ? [] : [{ id, text: filtered }]
     })
     if (!dryRun && found.length > 0) replaceGiven(db, found)
+    // What was left out of a restore is only here. What one says that is changed has gone with it.
+    const left = slotTexts(db).filter(({ texts }) => texts.some((text) => filter(text) !== text))
+    if (!dryRun) for (const one of left) dropSlots(db, one)
     return found.length
   })
 }

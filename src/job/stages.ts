@@ -7,6 +7,7 @@ import { catchUp } from "../archive/indexing.ts"
 import { damageOf } from "../archive/replace-database.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
+import { noteUses } from "../learn/note-uses.ts"
 import { CtxError, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { compactWhenIdle } from "../vault/compact-vault.ts"
@@ -105,6 +106,14 @@ export const ROUND: readonly Stage<Round>[] = [
     run: (round) => {
       const { db, paths, now, end, goOn } = round
       round.visits = round.visits.flatMap((visit) => pay(db, paths, visit, now, end, goOn))
+    },
+  },
+  {
+    // What was used of what was shown again, once the views have it.
+    name: "uses",
+    due: (round) => isIdle(round) && round.config["learn.enabled"],
+    run: ({ db, paths, goOn }) => {
+      noteUses(db, paths.dataHome, goOn)
     },
   },
   { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },

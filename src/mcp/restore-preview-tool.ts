@@ -36,7 +36,8 @@ export const restorePreviewTool: ServerTool = {
     if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
     const budget = args.number("budget") ?? world.restoreBudget
     const host = { ...world, cwd: undefined }
-    const options = { source: "compact", budget, summary: "", host, related: world.restoreRelated } as const
+    const { restoreRelated: related, learning } = world
+    const options = { source: "compact", budget, summary: "", host, related, learning } as const
     const { text } = restoreOf(db, session, options, world.waiting(session))
     return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
   },

@@ -1,6 +1,7 @@
 /** Defines a tool of the server, and the environment it works in. */
 import type { Paths, Policy } from "../config/load.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
+import type { Learning } from "../restore/restore.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */
@@ -17,6 +18,8 @@ export interface ServerWorld
   readonly restoreBudget: number
   /** Maximum number of other sessions' turns in a restore. */
   readonly restoreRelated: number
+  /** What restores may use of what was learnt. */
+  readonly learning?: Learning | undefined
   /** A session's prompt that has not been fully answered. */
   waiting(session: string): PendingPrompt | undefined
   /** ms since the epoch. */

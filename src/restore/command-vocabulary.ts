@@ -39,9 +39,9 @@ export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => s
   }
   const groups = new Map<string, Use[]>()
   for (const fact of commands) {
-    const { text, times = 1, age = 0 } = fact
+    const { text, times = 1, age = 0, weight = 1 } = fact
     const words = text.split(/\s+/, 3)
-    const use = { words, times, worth: times / Math.sqrt(age + SETTLING) }
+    const use = { words, times, worth: (weight * times) / Math.sqrt(age + SETTLING) }
     if (isBare(shownOf(fact))) add(shownOf(fact), use)
     else if (interest(text) === 1 && FIRST.test(words[0]!) && SECOND.test(words[1] ?? "")) {
       const two = `${words[0]} ${words[1]}`

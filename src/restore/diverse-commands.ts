@@ -61,8 +61,8 @@ export function* diverse(commands: readonly Fact[], shownOf: (fact: Fact) => str
 
 /** Makes a candidate and adds to the worth of its stems. */
 function candidate(fact: Fact, shown: string, all: Map<string, Stem>): Candidate {
-  const { text, times = 1, age = 0 } = fact
-  const gain = (interest(text) * times) / Math.sqrt(age + SETTLING)
+  const { text, times = 1, age = 0, weight = 1 } = fact
+  const gain = (weight * interest(text) * times) / Math.sqrt(age + SETTLING)
   const stems = stemsOf(text)
   const one = { fact, shown, stems, cost: Math.sqrt(shown.length + FRAME), gain, isTold: false }
   for (const name of stems) {

@@ -1,6 +1,7 @@
 /** Explains why each part of a restore is there. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
+import { lastTwo } from "./paths.ts"
 import { FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
 
 export interface Section {
@@ -71,8 +72,8 @@ function tellerOf(part: string): (fact: Fact) => boolean {
   return ({ text, form = text }) => {
     if (/\s/.test(text)) return part.includes(form) || part.includes(text)
     if (words.has(text)) return true
-    // Where a shared folder is shown once, a path is shown by its name.
-    const folder = text.slice(0, text.lastIndexOf("/") + 1)
+    // Where a shared folder is shown once, a path is shown by its last two parts (pack-names.ts).
+    const folder = text.slice(0, text.length - lastTwo(text).length)
     return folder !== "" && words.has(folder) && words.has(text.slice(folder.length))
   }
 }

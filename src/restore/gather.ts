@@ -12,7 +12,7 @@ import {
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions.ts"
-import { turnsWithChanges } from "../archive/queries/touched-files.ts"
+import { pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { cut } from "../util/text.ts"
@@ -26,6 +26,7 @@ import { gatherFacts } from "./ranked-facts.ts"
 import { gatherFocused, gatherRelated } from "./related-lines.ts"
 import { clearedBefore, scopeOf } from "./restore-scope.ts"
 import { shownNames } from "./shown-names.ts"
+import { UNLEARNT, type Weigh } from "./slots.ts"
 import { runsAgain, typed } from "./typed-command.ts"
 
 const MOST_TURNS = 60
@@ -35,6 +36,8 @@ const MOST_FILES = 10
 const MOST_FOCUSED = 5
 /** More notes of the model's than there is room for. */
 const MOST_KEPT = 10
+/** How many of the files that were changed last are told from others that were used. */
+const MOST_CHANGED = 300
 /** How many later runs are searched for a success of a failed command. */
 const MOST_RUNS = 200
 
@@ -51,11 +54,13 @@ export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | 
   readonly upTo?: number | undefined
   /** If absent, what files and searches have shown is not looked at. */
   readonly lines?: ArchivedLines | undefined
+  /** What was learnt; nothing if absent. */
+  readonly weigh?: Weigh | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const { pending: asked, related, about = asked?.text, focus, upTo, lines } = options
+  const { pending: asked, related, about = asked?.text, focus, upTo, lines, weigh = UNLEARNT } = options
   const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
@@ -75,7 +80,12 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
     good: asRun(lastRun(db, scope, 0)),
-    facts: gatherFacts(db, scope, inProject, shownNames(db, scope, inProject, lines)),
+    facts: gatherFacts(db, scope, {
+      inProject,
+      shown: shownNames(db, scope, inProject, lines),
+      changed: pathsChanged(db, session, MOST_CHANGED),
+      weigh,
+    }),
   }
   if (focus === undefined) return material
   return { ...focusFirst(material, focus), focused: gatherFocused(db, session, focus, MOST_FOCUSED) }

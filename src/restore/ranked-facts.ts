@@ -3,7 +3,7 @@
  *
  * What was used often and recently is used again, and short facts leave room for more, so the rank is √times /
  * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
- * chosen.
+ * chosen. What was learnt in the project moves that by a factor of at most two (docs/learning.md).
  */
 import type { Database } from "../archive/database.ts"
 import { latestRuns } from "../archive/queries/calls.ts"
@@ -12,6 +12,7 @@ import type { Scope } from "../archive/queries/scope.ts"
 import { simpleCommands } from "../transcript/shell-script.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { ShownNames } from "./shown-names.ts"
+import { cellOf, markOf, type SlotKind, type Weigh } from "./slots.ts"
 
 /** How many of the latest facts of a kind are considered; older ones have hardly a chance. */
 const LOOKED_AT = 120
@@ -27,15 +28,20 @@ const PROGRAM = /^(?:\/usr(?:\/local)?|\/opt\/\w+)?\/s?bin\//
 /** Characters that a fact takes besides its own. */
 const FRAME = 8
 
-/**
- * @param inProject how a path is shown: relative to the session's folder when it is below it
- * @param shown names and paths that files and searches have shown
- */
+export interface FactSources {
+  /** How a path is shown: relative to the session's folder when it is below it. */
+  readonly inProject: (path: string) => string
+  /** Names and paths that files and searches have shown. */
+  readonly shown: ShownNames
+  /** Files that the session changed. */
+  readonly changed: readonly string[]
+  readonly weigh: Weigh
+}
+
 export function gatherFacts(
   db: Database,
   scope: Scope,
-  inProject: (path: string) => string,
-  shown: ShownNames,
+  { inProject, shown, changed, weigh }: FactSources,
 ): Facts {
   const told = factsIn(db, scope, "path", LOOKED_AT)
     // The folder itself needs no mention, nor do programs.
@@ -48,12 +54,19 @@ export function gatherFacts(
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
+  const edited = new Set(changed.map(inProject))
+  const isEdited = (path: string): boolean => edited.has(path)
   return {
-    paths: ranked(paths, ages),
+    paths: ranked(weighed("path", paths, ages, weigh, isEdited), ages),
+    // Those are weighed where they are chosen (diverse-commands.ts).
     commands: ranked(commands, ages)
       .slice(0, MOST_COMMANDS)
-      .map((fact) => ({ ...fact, ...failed(fact.text) })),
-    names: ranked(names, ages),
+      .map((fact) => {
+        const outcome = failed(fact.text)
+        const cell = cellOf({ ...fact, mark: markOf("command", fact.text, { failed: "exit" in outcome }) })
+        return { ...fact, ...outcome, cell, weight: weigh("command", fact.text, cell) }
+      }),
+    names: ranked(weighed("name", names, ages, weigh), ages),
     errors: ranked(
       errors.map((row) => ({ ...row, form: row.text })),
       ages,
@@ -68,6 +81,23 @@ export function gatherFacts(
 interface Candidate extends FactRow {
   /** How much likelier it is needed than what the human and the model have mentioned as often. */
   readonly worth?: number
+  readonly cell?: string
+  readonly weight?: number
+}
+
+function weighed(
+  kind: SlotKind,
+  rows: readonly Candidate[],
+  ages: ReadonlyMap<number, number>,
+  weigh: Weigh,
+  isEdited: (text: string) => boolean = () => false,
+): Candidate[] {
+  return rows.map((row) => {
+    const { text, times, latest, worth = 1 } = row
+    const mark = markOf(kind, text, { seen: worth < 1, edited: isEdited(text) })
+    const cell = cellOf({ times, age: ages.get(latest)!, mark })
+    return { ...row, cell, weight: weigh(kind, text, cell) }
+  })
 }
 
 /** What was shown counts as used where it was used at all. */
@@ -101,13 +131,20 @@ function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, num
 
 /** @param brevity exponent of the length: error lines are equally likely at any length, so short ones go first */
 function ranked(rows: readonly Candidate[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
-  const need = ({ form, times, latest, worth = 1 }: Candidate): number =>
-    (worth * Math.sqrt(times / (ages.get(latest)! + SETTLING))) / (form.length + FRAME) ** brevity
+  const need = ({ form, times, latest, worth = 1, weight = 1 }: Candidate): number =>
+    (weight * worth * Math.sqrt(times / (ages.get(latest)! + SETTLING))) / (form.length + FRAME) ** brevity
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
-    .map(({ row: { text, form, times, latest } }) => {
-      const used = { text, times, age: ages.get(latest)! }
+    .map(({ row: { text, form, times, latest, cell, weight } }) => {
+      const used = {
+        text,
+        times,
+        age: ages.get(latest)!,
+        latest,
+        ...(cell && { cell }),
+        ...(weight && { weight }),
+      }
       return form === text ? used : { ...used, form }
     })
 }

@@ -1,5 +1,6 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
 import type { Database } from "../archive/database.ts"
+import type { Config } from "../config/options.ts"
 import { existsSync } from "../util/fs.ts"
 import { ArchivedLines } from "./archived-line.ts"
 import { withLastChanges } from "./file-changes.ts"
@@ -9,9 +10,11 @@ import { standingText } from "./host-memory.ts"
 import { type HostPlaces, hostSettings } from "./host-settings.ts"
 import { BY_NAME } from "./how-to-open.ts"
 import type { Facts, RelatedLine } from "./material.ts"
+import { projectWeights } from "./project-weights.ts"
 import { type RenderOptions, renderRestore } from "./render.ts"
 import { reshownText, type Shown } from "./reshown-by-host.ts"
 import { stepsOf } from "./said-during-turns.ts"
+import { heldOut, type Slot, slotsOf, withoutHeldOut } from "./slots.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
@@ -19,6 +22,8 @@ export interface Restore {
   /** The facts that its lists were chosen from. A pointer has none. */
   readonly facts?: Facts
   readonly related: readonly RelatedLine[]
+  /** What of its lists is shown, and what is left out by chance. Only if something is to be learnt from it. */
+  readonly slots?: readonly Slot[]
 }
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
@@ -34,7 +39,18 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   readonly focus?: string | undefined
   /** Id of the last turn that was compacted, if the conversation has gone on since. */
   readonly upTo?: number | undefined
+  /** If absent, nothing that was learnt counts, and nothing is left out by chance. */
+  readonly learning?: Learning | undefined
 }
+
+export interface Learning {
+  /** Share of names, paths and commands that is left out by chance. */
+  readonly holdOut: number
+}
+
+/** As the options say. */
+export const learningIn = (config: Config): Learning | undefined =>
+  config["learn.enabled"] ? { holdOut: config["learn.holdout"] } : undefined
 
 export function restoreOf(
   db: Database,
@@ -42,10 +58,11 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus, upTo } = options
+  const { related: most, about, focus, upTo, learning } = options
   const { host } = options
   using lines = host && new ArchivedLines(host.dataHome)
-  const material = gather(db, session, { pending, related: most, about, focus, upTo, lines })
+  const weigh = learning && projectWeights(db, session)
+  const material = gather(db, session, { pending, related: most, about, focus, upTo, lines, weigh })
   const { facts, related, version, todos } = material
   // The host does not show what is no longer there.
   const shownAgain = material.shownAgain.filter(existsSync)
@@ -56,8 +73,18 @@ export function restoreOf(
   }
   const opening =
     options.opening ?? (host && findOpening({ ...host, cwd: host.cwd ?? material.cwd })) ?? BY_NAME
-  const text = renderRestore({ ...material, ...read, shownAgain }, { ...options, standing, opening })
-  return { text, facts, related }
+  const rendered = (shown: Facts): string =>
+    renderRestore({ ...material, ...read, shownAgain, facts: shown }, { ...options, standing, opening })
+  if (learning === undefined) return { text: rendered(facts), facts, related }
+  // The bytes archived tell this compaction from the session's others.
+  const out = heldOut(facts, learning.holdOut, `${session} ${material.archived}`)
+  if (out.size === 0) {
+    const text = rendered(facts)
+    return { text, facts, related, slots: slotsOf(text, facts) }
+  }
+  const rest = withoutHeldOut(facts, out)
+  const text = rendered(rest)
+  return { text, facts: rest, related, slots: slotsOf(text, facts, out, rendered(facts)) }
 }
 
 /** @param folder the session's */

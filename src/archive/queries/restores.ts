@@ -1,5 +1,6 @@
 /** Rows of restores: what a session was given, and for which event. */
 import type { Database } from "../database.ts"
+import type { SlotItem } from "./slot-rows.ts"
 
 export interface Given {
   /** compact, clear. */
@@ -85,12 +86,20 @@ export const claimGiven = (
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
     .run(session, source, mark, time).changes > 0
 
-/** Stores the text given with the answer claimed last. */
-export function keepGiven(db: Database, session: string, text: string): void {
-  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
-    text,
-    session,
-  )
+/** Stores the text given with the answer claimed last, and what is in it. */
+export function keepGiven(
+  db: Database,
+  session: string,
+  text: string,
+  slots: readonly SlotItem[] = [],
+): void {
+  const last = "id = (SELECT max(id) FROM restores WHERE session = ?)"
+  db.query(`UPDATE restores SET text = ? WHERE ${last}`).run(text, session)
+  if (slots.length === 0) return
+  db.query(
+    `INSERT OR REPLACE INTO slots (session, source, mark, items)
+     SELECT session, source, mark, ? FROM restores WHERE ${last}`,
+  ).run(JSON.stringify(slots), session)
 }
 
 /**

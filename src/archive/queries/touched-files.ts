@@ -101,3 +101,12 @@ export const hasNamesake = (db: Database, session: string, path: string, end: st
        AND substr(path, -length(?3)) = ?3 LIMIT 1`,
     )
     .get(session, path, end) !== null
+
+/** Files that the session changed, the latest first; the same one may come several times. */
+export const pathsChanged = (db: Database, session: string, most: number): string[] =>
+  db
+    .query<{ path: string }, [string]>(
+      `SELECT path FROM files WHERE session = ? AND op IN ('edit', 'write') ORDER BY turn DESC LIMIT ${most}`,
+    )
+    .all(session)
+    .map(({ path }) => path)

@@ -11,7 +11,7 @@ import { explain, type Section } from "../../restore/explain.ts"
 import { visible } from "../../restore/neutral.ts"
 import { pointerTo } from "../../restore/pointer-to.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
-import { type Restore, restoreOf } from "../../restore/restore.ts"
+import { learningIn, type Restore, restoreOf } from "../../restore/restore.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { oneOf, stringArg } from "../args.ts"
@@ -68,8 +68,11 @@ function preview(db: Database, env: Environment, source: Source, session: string
   // What the host shows again depends on the session's folder, not on the one that we are in.
   const host = { ...env, cwd: undefined }
   const budget = config["restore.budget"]
-  if (source === "clear") return afterClear(db, session, config["restore.clear"], { budget, host, related })
-  const options = { source, budget, summary, host, related }
+  const learning = learningIn(config)
+  if (source === "clear") {
+    return afterClear(db, session, config["restore.clear"], { budget, host, related, learning })
+  }
+  const options = { source, budget, summary, host, related, learning }
   return restoreOf(db, session, options, waitingPrompt(state))
 }
 

@@ -1,0 +1,254 @@
+/**
+ * What the model used of what it was shown again: of a restore's slots, and of what our server and commands answered.
+ * Pure.
+ *
+ * A path is used when it is opened or changed, a command when it is run, a name when it is typed. It counts only if
+ * nothing else in the context had said it before: neither the summary, nor a file that was read, nor a prompt, nor the
+ * model itself. And only for a while, since later it would have been met anyway.
+ */
+import { MARK, RECALL } from "../agents/claude-code/context-arrived.ts"
+import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
+import { isOwnTool } from "../archive/tool-rows.ts"
+import { lastTwo } from "../restore/paths.ts"
+import { preservedText } from "../restore/receipt.ts"
+import { SLOT_KINDS, type SlotKind } from "../restore/slots.ts"
+import { containsWhole } from "../restore/whole-words.ts"
+import { factNames } from "../transcript/facts.ts"
+import { commandPaths } from "../transcript/path-words.ts"
+import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
+import type { Part, TranscriptRecord } from "../transcript/types.ts"
+import { oneLine } from "../util/text.ts"
+
+/** For how many turns something counts as shown, the one in which that happened included. */
+export const TURNS = 3
+
+/** How many answers are looked through for what was used. */
+const MOST_ANSWERS = 20
+/** Messages that a compaction may keep. */
+const MAYBE_KEPT = 200
+
+/**
+ * u: used. f: used as well, but only after something else had shown it. h: the context had it already, so its use says
+ * nothing. -: not used.
+ */
+export type OutcomeLetter = "u" | "f" | "h" | "-"
+
+export interface FollowedSlot {
+  readonly kind: SlotKind
+  readonly text: string
+  /** Of the turn that it comes from, without prefix; "" if unknown. */
+  readonly handle: string
+  readonly shown: boolean
+}
+
+export interface FollowedRestore {
+  /** As given. */
+  readonly text: string
+  readonly slots: readonly FollowedSlot[]
+}
+
+export interface FollowedUse {
+  readonly handle: string
+  readonly kind: SlotKind
+  /** ms since the epoch. */
+  readonly time: number
+}
+
+export interface Followed {
+  readonly uses: readonly FollowedUse[]
+  /** For each restore that arrived and was followed by work of the model, a letter for each slot. */
+  readonly outcomes: ReadonlyMap<FollowedRestore, string>
+}
+
+/** Something that was shown, while it counts. */
+interface Display {
+  turnsLeft: number
+  /** Number of the context's texts when it was shown. */
+  readonly since: number
+  readonly restore?: FollowedRestore
+  /** Numbers of its slots, by kind and key. */
+  readonly places: ReadonlyMap<string, readonly number[]>
+  readonly letters: (OutcomeLetter | undefined)[]
+  /** What an answer says, by handles. */
+  readonly sections: readonly { readonly handle: string; readonly text: string }[]
+  /** What of an answer has been credited. */
+  readonly credited: Set<string>
+  isWorkedOn: boolean
+}
+
+/** @param records of a session's own transcript, in order */
+export function followUses(
+  records: Iterable<TranscriptRecord>,
+  restores: readonly FollowedRestore[],
+  turns = TURNS,
+): Followed {
+  const session = new Following(restores, turns)
+  for (const record of records) session.take(record)
+  return session.end()
+}
+
+class Following {
+  readonly #restores: readonly FollowedRestore[]
+  readonly #turns: number
+  readonly #uses: FollowedUse[] = []
+  readonly #outcomes = new Map<FollowedRestore, string>()
+  #displays: Display[] = []
+  /** What the model has before it, except what is displayed. */
+  #context: string[] = []
+  #recent: TranscriptRecord[] = []
+  /** Calls whose results are answers of ours. */
+  readonly #asked = new Set<string>()
+
+  constructor(restores: readonly FollowedRestore[], turns: number) {
+    this.#restores = restores
+    this.#turns = turns
+  }
+
+  take(record: TranscriptRecord): void {
+    if (record.sidechain || record.imported) return
+    this.#recent.push(record)
+    if (this.#recent.length > 2 * MAYBE_KEPT) this.#recent = this.#recent.slice(-MAYBE_KEPT)
+    const time = Date.parse(record.timestamp ?? "") || 0
+    for (const part of record.parts) this.#part(part, time)
+  }
+
+  end(): Followed {
+    this.#close(() => true)
+    return { uses: this.#uses, outcomes: this.#outcomes }
+  }
+
+  #part(part: Part, time: number): void {
+    switch (part.kind) {
+      case "boundary":
+        this.#close(() => true)
+        this.#context = [preservedText(this.#recent, part.preserved)]
+        return
+      case "prompt":
+        for (const display of this.#displays) display.turnsLeft--
+        this.#close(({ turnsLeft }) => turnsLeft < 0)
+        this.#context.push(part.text)
+        return
+      case "context": {
+        const isRestore = part.text.includes(MARK) && !part.text.includes(RECALL)
+        const restore = this.#restores.find(({ text }) => isRestore && text.trim() === part.text.trim())
+        if (restore !== undefined) this.#show({ restore, sections: [] })
+        else if (!isRestore) this.#context.push(part.text)
+        return
+      }
+      case "text":
+        this.#used("name", factNames(part.text), time)
+        this.#context.push(part.text)
+        return
+      case "toolUse":
+        this.#call(part, time)
+        return
+      case "toolResult":
+        if (this.#asked.has(part.id) && !part.isError) this.#show({ sections: sectionsOf(part.text) })
+        else this.#context.push(part.text)
+        return
+      case "summary":
+      case "output":
+      case "notice":
+        this.#context.push(part.text)
+        return
+    }
+  }
+
+  #call(part: Extract<Part, { kind: "toolUse" }>, time: number): void {
+    const { name, input } = part
+    const texts = stringsIn(input)
+    const script = shellCommand(name, input)
+    const isOurs = isOwnTool(name) || /\bctxbridge\b/.test(script ?? "")
+    if (isOurs) this.#asked.add(part.id)
+    else {
+      const opened = toolFiles(name, input).map(({ path }) => path)
+      this.#used("path", script === undefined ? opened : commandPaths(script), time)
+      if (script !== undefined)
+        this.#used("command", [openingOf(script) ?? [], simpleCommands(script)].flat(), time)
+      this.#used("name", texts.flatMap(factNames), time)
+    }
+    for (const display of this.#displays) display.isWorkedOn = true
+    this.#context.push(texts.join("\n"))
+  }
+
+  #show({ restore, sections }: Pick<Display, "restore" | "sections">): void {
+    // Given again: what is there already counts from when it was given first.
+    if (restore !== undefined && this.#displays.some((one) => one.restore === restore)) return
+    const since = this.#context.length
+    const places = new Map<string, number[]>()
+    for (const [n, { kind, text }] of (restore?.slots ?? []).entries()) {
+      const name = `${kind} ${keyOf(kind, text)}`
+      places.set(name, [...(places.get(name) ?? []), n])
+    }
+    this.#displays.push({
+      ...{ turnsLeft: this.#turns - 1, since, places, sections, credited: new Set(), isWorkedOn: false },
+      letters: restore?.slots.map(() => undefined) ?? [],
+      ...(restore && { restore }),
+    })
+    if (this.#displays.length > MOST_ANSWERS) this.#displays = this.#displays.slice(-MOST_ANSWERS)
+  }
+
+  #used(kind: SlotKind, texts: readonly string[], time: number): void {
+    if (this.#displays.length === 0) return
+    for (const text of new Set(texts.map((one) => keyOf(kind, one)))) this.#usedOne(kind, text, time)
+  }
+
+  #usedOne(kind: SlotKind, text: string, time: number): void {
+    let isCredited = false
+    // The latest is what the model has read last.
+    for (const display of this.#displays.toReversed()) {
+      const { restore, places, letters, since, sections, credited } = display
+      const name = `${kind} ${text}`
+      for (const n of places.get(name) ?? []) {
+        if (letters[n] !== undefined) continue
+        const { shown, handle } = restore!.slots[n]!
+        const letter = this.#letter(text, since)
+        letters[n] = letter
+        if (letter === "u" && shown && !isCredited) isCredited = this.#credit(handle, kind, time)
+      }
+      if (isCredited || credited.has(name)) continue
+      const section = sections.find((one) => containsWhole(one.text, text))
+      if (section === undefined) continue
+      credited.add(name)
+      if (this.#letter(text, since) === "u") isCredited = this.#credit(section.handle, kind, time)
+    }
+  }
+
+  #credit(handle: string, kind: SlotKind, time: number): true {
+    if (handle !== "") this.#uses.push({ handle, kind, time })
+    return true
+  }
+
+  /** Of something that is used now and was displayed when there were so many texts. */
+  #letter(text: string, since: number): OutcomeLetter {
+    const place = this.#context.findIndex((one) => one.includes(text) && containsWhole(one, text))
+    if (place < 0) return "u"
+    return place < since ? "h" : "f"
+  }
+
+  #close(isOver: (display: Display) => boolean): void {
+    for (const { restore, letters, isWorkedOn, ...display } of this.#displays) {
+      if (restore === undefined || !isWorkedOn || !isOver({ restore, letters, isWorkedOn, ...display }))
+        continue
+      const context = this.#context.slice(0, display.since)
+      const unused = (slot: FollowedSlot): OutcomeLetter =>
+        context.some((one) => containsWhole(one, keyOf(slot.kind, slot.text))) ? "h" : "-"
+      this.#outcomes.set(restore, restore.slots.map((slot, n) => letters[n] ?? unused(slot)).join(""))
+    }
+    this.#displays = this.#displays.filter((display) => !isOver(display))
+  }
+}
+
+/** What two ways of writing the same have in common. */
+const keyOf = (kind: SlotKind, text: string): string => (kind === "path" ? lastTwo(text) : oneLine(text))
+
+const HANDLES = /\bctx:([0-9a-z]{6,})/
+
+/** An answer's text behind each handle, up to the next. */
+function sectionsOf(answer: string): Display["sections"] {
+  const [, ...parts] = answer.split(HANDLES)
+  return parts.flatMap((handle, n) => (n % 2 === 0 ? [{ handle, text: parts[n + 1] ?? "" }] : []))
+}
+
+/** Whether a stored kind is one that is followed. */
+export const isSlotKind = (kind: string): kind is SlotKind => SLOT_KINDS.some((one) => one === kind)
