@@ -273,4 +273,9 @@ export const MIGRATIONS: readonly string[] = [
 
   ALTER TABLE transcripts ADD COLUMN malformed INTEGER NOT NULL DEFAULT 0; -- lines that are no JSON object
   `,
+  `
+  -- Whether its messages have no words and it has no vectors (cold-turns.ts). Not a view: it follows from time and uses.
+  ALTER TABLE turns ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX turns_cold ON turns (id) WHERE cold = 1;
+  `,
 ]

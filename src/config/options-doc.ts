@@ -16,6 +16,10 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
   "learn.enabled": "Learn from what is used of what was given back, in the background.",
+  "archive.retention":
+    "Days after which a turn that was never used leaves the index, not the archive; 0: by age, none does.",
+  "archive.max_size":
+    "Size of the transcripts whose turns stay in the index. Beyond it, the least important that were never used leave it.",
   "hook.deadline": "Milliseconds after which a hook stops reading, commits what it has, and returns.",
   "autopilot.enabled":
     "Track how full the window is at every prompt, tell the user when it fills up, and the model when it is nearly full.",
