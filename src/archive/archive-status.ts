@@ -90,7 +90,7 @@ function readViews(dataHome: string): Views {
       return {
         totals: totals(db),
         behind,
-        index: { ...words, complete: followed && words.indexed === words.messages, outdated },
+        index: { ...words, complete: followed && words.indexed + words.cold === words.messages, outdated },
         sessions: withUse(db, listSessions(db, { spoken: true, limit: LATEST })),
         problem: null,
         lost: false,

@@ -325,4 +325,9 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (project, kind, item, cell)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Whether its messages have no words and it has no vectors (cold-turns.ts). Not a view: it follows from time and uses.
+  ALTER TABLE turns ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX turns_cold ON turns (id) WHERE cold = 1;
+  `,
 ]

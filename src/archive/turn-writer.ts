@@ -1,5 +1,4 @@
 /** Decoded lines of one transcript → turns, messages and what depends on them. */
-import { isGivenBack } from "../agents/claude-code/context-arrived.ts"
 import { withoutPlan } from "../agents/claude-code/pasted.ts"
 import {
   isProse,
@@ -16,12 +15,13 @@ import { cut } from "../util/text.ts"
 import { isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
+import { findable } from "./findable.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
 import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
 import { noteResult } from "./result-rows.ts"
 import { SessionRows } from "./session-rows.ts"
 import { followedBy, mayReplace, takeBack } from "./take-back.ts"
-import { type At, isOwnTool, ToolRows } from "./tool-rows.ts"
+import { type At, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 import { type Effect, type Line, TurnGrowth } from "./turn-growth.ts"
 import { turnHandle } from "./turn-handle.ts"
@@ -189,7 +189,7 @@ export class TurnWriter {
       this.#open(line, { via: "none", text: "", origin: "host", parent: undefined }, key)
     const turn = this.#turn!
     const said = searchable(
-      parts.filter((part) => !isOwnTool(this.#toolOf(part)) && !isGivenBack(part)),
+      findable(parts, (part) => this.#toolOf(part)),
       injected,
     )
     const speaker = injected ? "host" : role(parts)

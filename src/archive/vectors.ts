@@ -62,12 +62,12 @@ export interface DueTurn {
   readonly last: number
 }
 
-/** Turns without vectors of this embedder, or with more text than was embedded; newest first. */
+/** Hot turns without vectors of this embedder, or with more text than was embedded; newest first. */
 export function dueTurns(db: Database, embedder: string, below: number, limit: number): DueTurn[] {
   return db
     .query<DueTurn, [string, number, number]>(
       `SELECT t.id, t.last FROM turns t LEFT JOIN vectors v ON v.turn = t.id AND v.embedder = ?1
-       WHERE t.id < ?2 AND v.last IS NOT t.last ORDER BY t.id DESC LIMIT ?3`,
+       WHERE t.id < ?2 AND t.cold = 0 AND v.last IS NOT t.last ORDER BY t.id DESC LIMIT ?3`,
     )
     .all(embedder, below, limit)
 }
@@ -149,6 +149,7 @@ export const hasVectors = (db: Database, embedder: string): boolean =>
   db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
 
 export interface VectorTotals {
+  /** Hot ones. */
   readonly turns: number
   /** Turns whose vectors are up to date. */
   readonly embedded: number
@@ -157,7 +158,7 @@ export interface VectorTotals {
 export function vectorTotals(db: Database, embedder: string): VectorTotals {
   return db
     .query<VectorTotals, [string]>(
-      `SELECT (SELECT count(*) FROM turns) AS turns,
+      `SELECT (SELECT count(*) FROM turns WHERE cold = 0) AS turns,
          (SELECT count(*) FROM vectors v JOIN turns t ON t.id = v.turn AND t.last = v.last WHERE v.embedder = ?)
            AS embedded`,
     )

@@ -118,12 +118,16 @@ export interface WordTotals {
   readonly messages: number
   /** Messages that can be found by their words. */
   readonly indexed: number
+  /** Those that cannot, because their turns are cold. */
+  readonly cold: number
 }
 
 export const wordTotals = (db: Database): WordTotals =>
   db
     .query<WordTotals, []>(
       // The index's own table of its content, because the virtual table would be read from end to end.
-      `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM words_docsize) AS indexed`,
+      `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM words_docsize) AS indexed,
+         (SELECT count(*) FROM turns t JOIN messages m ON m.turn = t.id
+          WHERE t.cold = 1 AND m.id NOT IN (SELECT id FROM words_docsize)) AS cold`,
     )
     .get()!

@@ -29,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     redact: () => import("./commands/redact.ts"),
     import: () => import("./commands/import.ts"),
     sync: () => import("./commands/sync.ts"),
+    optimize: () => import("./commands/optimize.ts"),
     model: () => import("./commands/model.ts"),
     learn: () => import("./commands/learn.ts"),
     forget: () => import("./commands/forget.ts"),

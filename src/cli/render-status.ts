@@ -170,9 +170,15 @@ function forgottenPairs({ sessions, unfinished }: StatusReport["forgotten"]): Pa
   return [["forgotten", `${count(sessions, "session")}, whole or in part${rest}`]]
 }
 
-function indexText({ messages, indexed, complete, outdated }: NonNullable<StatusReport["index"]>): string {
+function indexText({
+  messages,
+  indexed,
+  cold,
+  complete,
+  outdated,
+}: NonNullable<StatusReport["index"]>): string {
   const all = count(messages, "message")
-  if (complete) return `complete: ${all}`
+  if (complete) return `complete: ${all}${cold === 0 ? "" : `, ${cold} of them cold`}`
   if (outdated)
     return `${indexed} of ${all}, read by an earlier version; they are being renewed in the background`
   return `${indexed} of ${all}; the rest follows`

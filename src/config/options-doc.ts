@@ -18,6 +18,10 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "learn.enabled": "Learn from what is used of what was given back, in the background.",
   "learn.holdout":
     "Share of the names, paths and commands of a restore that is left out by chance, so that `learn report` can tell what showing them is worth.",
+  "archive.retention":
+    "Days after which a turn that was never used leaves the index, not the archive; 0: by age, none does.",
+  "archive.max_size":
+    "Size of the transcripts whose turns stay in the index. Beyond it, the least important that were never used leave it.",
   "hook.deadline": "Milliseconds after which a hook stops reading, commits what it has, and returns.",
   "autopilot.enabled":
     "Track how full the window is at every prompt, tell the user when it fills up, and the model when it is nearly full.",

@@ -60,6 +60,21 @@ const flag = (scope: Scope, standard: boolean, ...env: readonly string[]): Row<b
   parse: truth,
 })
 
+const SIZE = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i
+
+/** Bytes, as a number or with a unit of 1,000, 1,000,000, …; 0: no limit. */
+const size = (scope: Scope, standard: number, ...env: readonly string[]): Row<number> => ({
+  env,
+  scope,
+  default: standard,
+  allowed: "bytes, or a size like 500MB or 2GB; 0: no limit",
+  parse(raw) {
+    const [, digits = "", unit = ""] = SIZE.exec(String(raw).trim()) ?? []
+    const bytes = Math.round(Number(digits) * 1000 ** " kmgt".indexOf(unit.toLowerCase() || " "))
+    return digits !== "" && typeof raw !== "boolean" && Number.isSafeInteger(bytes) ? bytes : undefined
+  },
+})
+
 const choice = <T extends string>(
   scope: Scope,
   standard: NoInfer<T>,
@@ -119,6 +134,14 @@ export const OPTIONS = {
     "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET",
   ),
   "embed.enabled": flag("user", true, "CTXBRIDGE_EMBED"),
+  "archive.retention": integer(
+    "user",
+    0,
+    [0, 36_500],
+    "CTXBRIDGE_ARCHIVE_RETENTION",
+    "CLAUDE_FLOW_RETENTION_DAYS",
+  ),
+  "archive.max_size": size("user", 5_000_000_000, "CTXBRIDGE_ARCHIVE_MAX_SIZE"),
   "learn.enabled": flag("user", true, "CTXBRIDGE_LEARN", "CLAUDE_FLOW_AUTO_OPTIMIZE"),
   "learn.holdout": share("user", 0, [0, 0.5], "CTXBRIDGE_LEARN_HOLDOUT"),
   "hook.deadline": integer("user", 1500, [100, 4000], "CTXBRIDGE_HOOK_DEADLINE"),

@@ -2,7 +2,6 @@
 
 /** By what they ask for. */
 const ASKS: Readonly<Record<string, readonly string[]>> = {
-  "deleting by age": ["CLAUDE_FLOW_RETENTION_DAYS"],
   "pruning Claude Code's context": ["KEEP", "THRESHOLD", "MAX_CHARS"].map(
     (end) => `CLAUDE_TEXT_PRUNE_${end}`,
   ),

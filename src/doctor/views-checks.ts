@@ -134,9 +134,11 @@ export function searchChecks({ dataHome }: Patient): Finding[] {
   }
 }
 
-function words(dataHome: string, { messages, indexed }: ReturnType<typeof wordTotals>): Finding {
-  if (indexed === messages)
-    return finding("words", "ok", `${count(messages, "message")}, all in the word index`)
+function words(dataHome: string, { messages, indexed, cold }: ReturnType<typeof wordTotals>): Finding {
+  if (indexed + cold === messages) {
+    const all = cold === 0 ? "all in the word index" : `all but ${cold} cold ones in the word index`
+    return finding("words", "ok", `${count(messages, "message")}, ${all}`)
+  }
   return finding("words", "fail", `the word index has ${indexed} messages, the views have ${messages}`, {
     hint: "ctxbridge rebuild makes a new one from the vault",
     repair: madeAnew(dataHome, "the word index was incomplete"),

@@ -81,7 +81,7 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
   await runStages(BEFORE, start)
   const ended = new Set<string>()
   const embedding = config["embed.enabled"] ? new Embedding(paths, () => ground.isOver) : undefined
-  const first = { now: performance.now(), accepted: [], isPointed: false }
+  const first = { now: performance.now(), accepted: [], isPointed: false, isTended: false }
   const round: Round = {
     ...{ ...start, ...first, config, embedding, ended, db: opened(paths) },
     goOn: () => ground.goOn(),
@@ -110,6 +110,7 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
         if (mended || ground.isOver || !isUnusable(paths.dataHome, error)) throw error
         // Repair only once: a disk that damages every write must not keep the job running.
         mended = true
+        round.isTended = false
         logError(paths.stateHome, { event: "job", error })
         repair(paths.dataHome, messageOf(error), PATIENCE)
         round.db = reopened(paths, ground)

@@ -5,10 +5,12 @@ import type { Database } from "../archive/database.ts"
 import { drainSpool } from "../archive/drain-spool.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { damageOf } from "../archive/replace-database.ts"
+import { isUnusable } from "../archive/schema-shape.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { noteUses } from "../learn/note-uses.ts"
-import { CtxError, isDamage, messageOf } from "../util/errors.ts"
+import { limitsIn, tend } from "../learn/tiering.ts"
+import { CtxError, CtxError, codeOf, isDamage, isDamage, messageOf, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { compactWhenIdle } from "../vault/compact-vault.ts"
 import { allDue, probeDue } from "./due-work.ts"
@@ -20,6 +22,7 @@ import { preparePointers } from "./prepare-pointers.ts"
 import { resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import type { Accepted } from "./requests.ts"
+import { STOPPED } from "./stop-job.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
@@ -49,6 +52,8 @@ export interface Round extends Start {
   accepted: readonly Accepted[]
   /** Whether the pointers are those of the views as they are. */
   isPointed: boolean
+  /** Whether it was seen to which turns are cold. */
+  isTended: boolean
   /** Closes the database meanwhile. */
   readonly withoutViews: (action: () => void) => void
   /** Throws when the job is to end. */
@@ -118,6 +123,12 @@ export const ROUND: readonly Stage<Round>[] = [
   },
   { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },
   {
+    // Before vectors, which cold turns do without.
+    name: "tiers",
+    due: (round) => isIdle(round) && round.config["learn.enabled"] && !round.isTended,
+    run: tendTiers,
+  },
+  {
     // Last and in small steps, so that new requests go first.
     name: "vectors",
     due: (round) => isIdle(round) && performance.now() < round.end && round.embedding !== undefined,
@@ -177,6 +188,18 @@ function refuseDamaged(dataHome: string): void {
 function point(round: Round): void {
   preparePointers(round.db, round.paths, round.config["restore.related"])
   round.isPointed = true
+}
+
+function tendTiers(round: Round): void {
+  const { db, paths, config, goOn } = round
+  // Once, whatever comes of it: what cannot be moved must not keep the rest from being done.
+  round.isTended = true
+  try {
+    tend(db, paths.dataHome, limitsIn(config), Date.now(), goOn)
+  } catch (error) {
+    if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error, db)) throw error
+    logError(paths.stateHome, { event: "tiers", error })
+  }
 }
 
 function compact({ paths, ended, end }: Round): void {

@@ -1,12 +1,14 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
+import { hasCold } from "../archive/queries/turn-ages.ts"
 import { openToRead } from "../job/open-to-read.ts"
+import type { FinderRequest } from "../search/finder.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
 import { type Narrowing, typedPath } from "../search/narrowing.ts"
 import { whyNothing } from "../search/nothing-found.ts"
 import { ROLES } from "../search/parse-query.ts"
-import type { FoundTurns, SearchRequest } from "../search/search-turns.ts"
+import { type FoundTurns, isWanting, type SearchRequest } from "../search/search-turns.ts"
 import { usageError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { MOMENTS, momentOf } from "../util/parse-moment.ts"
@@ -24,6 +26,8 @@ const LIMIT = 6
 const MOST = 30
 /** How many hits are shown at length. */
 const AT_LENGTH = 3
+/** How many turns that are out of the index are shown, a line each. */
+const COLD = 3
 /** UTF-16 units of everything, of the passages of all hits, and of what a search finds for a line. */
 const ROOM = 3500
 const PASSAGES = 2600
@@ -91,14 +95,33 @@ export const searchTool: ServerTool = {
         ? []
         : betterElsewhere(() => finder.find({ ...request, similar: undefined }), found, own)
     const isMixed = project === undefined
+    const cold = await coldLines(db, world, { ...request, project }, found, isMixed)
     if (found.hits.length === 0) {
+      if (cold.length > 0)
+        return { text: [`0 hits in the index of ${scope}. ${DATA}`, ...cold, NEXT].join("\n") }
       const why = reasons(whyNothing(db, world.dataHome, { ...request, project }, readers))
       return { text: [nothingIn(scope, isMixed), ...why, ...elsewhere].join("\n") }
     }
     const isAsFound = similar !== undefined || isAboutMessages(narrowing)
     const hits = closestFirst(db, world.dataHome, readers, found, isAsFound).slice(0, limit)
-    return { text: told(found, hits, { budget, scope, isMixed, elsewhere }) }
+    return { text: told(found, hits, { budget, scope, isMixed, elsewhere: [...elsewhere, ...cold] }) }
   },
+}
+
+/** Turns out of the index that have all the words, if what is in it has not. */
+async function coldLines(
+  db: Database,
+  world: ServerWorld,
+  request: FinderRequest,
+  found: FoundTurns,
+  isMixed: boolean,
+): Promise<string[]> {
+  if (!isWanting(found) || !hasCold(db)) return []
+  const { searchColdTurns } = await import("../search/cold-fallback.ts")
+  const { hits, isCut } = searchColdTurns(db, world.dataHome, { ...request, limit: COLD })
+  if (hits.length === 0) return []
+  const lines = hits.map((hit) => hitLine({ ...hit, handle: hit.handle!, seq: hit.seq!, score: 1 }, isMixed))
+  return [`Older, out of the index${isCut ? ", as far as they were looked through" : ""}:`, ...lines]
 }
 
 /** Whether the filters say what a message must be, and not only its turn. */

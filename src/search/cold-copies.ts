@@ -20,11 +20,21 @@ export interface ColdCopy {
   readonly edit: Forgotten["edit"] | undefined
 }
 
-/** Copies that may match, latest session first. */
-export function coldCopies(db: Database, dataHome: string, { session, project }: Narrowing): ColdCopy[] {
+/**
+ * Copies that may match, latest session first.
+ *
+ * @param among only these
+ */
+export function coldCopies(
+  db: Database,
+  dataHome: string,
+  { session, project }: Narrowing,
+  among?: ReadonlySet<string>,
+): ColdCopy[] {
   const known = new Map(allCopies(db).map((row) => [row.copy, row]))
   const found: (ColdCopy & { readonly ended: string })[] = []
   for (const { copy, bytes } of vaultFiles(dataHome)) {
+    if (among?.has(copy) === false) continue
     const row = known.get(copy)
     const path = tailOf(vaultFile(dataHome, copy))?.header.path
     if (path === undefined) continue

@@ -9,6 +9,7 @@ import { identify, role } from "../archive/identity.ts"
 import { projectOf } from "../archive/project.ts"
 import { pathNamed } from "../archive/queries/condition.ts"
 import { turnsTouching } from "../archive/queries/touched-files.ts"
+import { copiesWithCold } from "../archive/queries/turn-ages.ts"
 import { type TurnOfLine, turnOfLine } from "../archive/queries/turns.ts"
 import { takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolsIn } from "../archive/tool-name.ts"
@@ -39,6 +40,10 @@ export interface ColdRequest extends Narrowing {
   readonly limit: number
   /** Turns that the index has already found; they are not reported again. */
   readonly found: ReadonlySet<number>
+  /** Only in turns that are out of the index. */
+  readonly onlyCold?: boolean
+  /** Asked before each stretch of a copy: true ends the search. */
+  readonly isOver?: () => boolean
   /** Called with the bytes of the vault searched so far. */
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -47,6 +52,8 @@ export interface ColdFound {
   readonly hits: readonly ColdHit[]
   /** Whether the search stopped because it had enough hits. */
   readonly more: boolean
+  /** Whether it was ended before it had seen everything. */
+  readonly isCut: boolean
   /** Copies that could not be read completely. */
   readonly unreadable: number
 }
@@ -57,17 +64,18 @@ export function searchVault(db: Database, dataHome: string, request: ColdRequest
   compileAsUsual()
   const query = parseQuery(request.query)
   const sieve = sieveFor(query)
-  if (sieve === undefined) return { hits: [], more: false, unreadable: 0 }
+  if (sieve === undefined) return { hits: [], more: false, isCut: false, unreadable: 0 }
   const scan = new Scan(db, request, query, sieve)
-  const copies = coldCopies(db, dataHome, request)
+  const copies = coldCopies(db, dataHome, request, request.onlyCold ? copiesWithCold(db) : undefined)
   const total = copies.reduce((sum, { bytes }) => sum + bytes, 0)
   let done = 0
   let unreadable = 0
   for (const copy of copies) {
     try {
       for (const { from, content } of stretchesBackwards(copy.file)) {
+        if (request.isOver?.()) return { hits: scan.hits, more: false, isCut: true, unreadable }
         scan.look(copy, from, copy.edit?.(content, from) ?? content)
-        if (scan.isFull) return { hits: scan.hits, more: true, unreadable }
+        if (scan.isFull) return { hits: scan.hits, more: true, isCut: false, unreadable }
       }
     } catch {
       // A damaged copy must not keep the others from being searched; `verify` reports it.
@@ -76,7 +84,7 @@ export function searchVault(db: Database, dataHome: string, request: ColdRequest
     done += copy.bytes
     request.onProgress?.(done, total)
   }
-  return { hits: scan.hits, more: false, unreadable }
+  return { hits: scan.hits, more: false, isCut: false, unreadable }
 }
 
 /** Collects hits, one per turn, or per line where there is no turn. */
@@ -125,6 +133,7 @@ class Scan {
     const text = wholeText(line)
     if (!this.#accepts(record, speaker, tools) || !this.#sieve.does({ text, role: speaker, tools })) return
     const row = this.#turnOf(copy, record, offset)
+    if (this.#request.onlyCold && row?.cold !== 1) return
     const project = row?.project ?? copy.project ?? (record.cwd === undefined ? null : projectOf(record.cwd))
     if (this.#request.project !== undefined && project !== this.#request.project) return
     if (row !== undefined && this.#request.found.has(row.turn)) return

@@ -65,6 +65,10 @@ export function search(
   return { hits, more, isLoose, ...(corrections && { corrections }), ranked, terms: candidates.terms, words }
 }
 
+/** Whether turns that are out of the index may have what was meant. */
+export const isWanting = ({ hits, words, corrections }: FoundTurns): boolean =>
+  hits.length === 0 || words.lacking.length > 0 || corrections !== undefined
+
 /** In a longer query that finds something, a word that nobody has written is mostly another word, not a typo. */
 const FEW = 3
 

@@ -32,10 +32,11 @@ export class Machine {
   }
 
   /** A new session's transcript, with nothing written yet. */
-  session(options: { version?: string; id?: string; cwd?: string } = {}): Transcript {
+  session(options: { version?: string; id?: string; cwd?: string; start?: number } = {}): Transcript {
     const n = String(++this.#sessions).padStart(12, "0")
-    const { version = "2.1.112", id = `5e551011-0000-4000-8000-${n}`, cwd = this.cwd } = options
-    return new Transcript({ session: id, cwd, version, path: this.path(`${id}.jsonl`) })
+    const { version = "2.1.112", id = `5e551011-0000-4000-8000-${n}`, cwd = this.cwd, start } = options
+    const path = this.path(`${id}.jsonl`)
+    return new Transcript({ session: id, cwd, version, path, ...(start === undefined ? {} : { start }) })
   }
 
   /** A path in the folder where the host keeps this project's transcripts. */

@@ -180,10 +180,13 @@ export function foundRows(
   return new Map(rows.map((row) => [row.turn, row]))
 }
 
-export type TurnOfLine = Pick<
-  FoundRow,
-  "turn" | "handle" | "session" | "seq" | "project" | "prompt" | "takenBack" | "time"
->
+export interface TurnOfLine
+  extends Pick<
+    FoundRow,
+    "turn" | "handle" | "session" | "seq" | "project" | "prompt" | "takenBack" | "time"
+  > {
+  readonly cold: number
+}
 
 /** The turn of the message with one of these keys (identity.ts). */
 export const turnOfLine = (
@@ -193,7 +196,8 @@ export const turnOfLine = (
 ): TurnOfLine | undefined =>
   db
     .query<TurnOfLine, [bigint, bigint | null, string, bigint | null]>(
-      `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, m.time
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, t.cold,
+           m.time
          FROM (SELECT turn, time FROM messages WHERE key IN (?, ?)
                UNION ALL SELECT turn, time FROM messages WHERE session = ? AND alias = ? LIMIT 1) m
          JOIN turns t ON t.id = m.turn LEFT JOIN sessions s ON s.id = t.session

@@ -1,4 +1,5 @@
 /** Alternatives that could be given back within the same number of characters, for comparison. Pure. */
+import { importance } from "../../learn/importance.ts"
 import { FACT_KINDS } from "../../transcript/facts.ts"
 import type { Part, TranscriptRecord } from "../../transcript/types.ts"
 import { oneLine } from "../../util/text.ts"
@@ -6,8 +7,6 @@ import type { FactsSeen } from "./needed-facts.ts"
 
 /** Characters of a turn shown by the first design's rankings. */
 const PREVIEW = 300
-/** ms in which a turn's weight halves in the first design's ranking. */
-const HALF_LIFE = 7 * 24 * 3_600_000
 
 interface OldTurn {
   text: string
@@ -44,11 +43,11 @@ function addTo(turn: OldTurn | undefined, part: Part): void {
 export const byRecency = (turns: readonly OldTurn[], budget: number): string =>
   listed([...turns].reverse(), budget)
 
-/** Recency × richness. Uses do not count, since nothing has been used yet when a session is compacted. */
+/** Nothing has been used yet when a session is compacted. */
 export function byImportance(turns: readonly OldTurn[], budget: number): string {
   const now = Math.max(0, ...turns.map(({ time }) => time))
-  const score = ({ time, tools, files }: OldTurn): number =>
-    0.5 ** ((now - time) / HALF_LIFE) * (1 + (tools.size > 0 ? 0.5 : 0) + (files.size > 0 ? 0.3 : 0))
+  const score = ({ time: born, tools, files }: OldTurn): number =>
+    importance({ born, uses: 0, hasTools: tools.size > 0, hasFiles: files.size > 0 }, now)
   return listed(
     [...turns].reverse().sort((a, b) => score(b) - score(a)),
     budget,

@@ -1,6 +1,7 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
+import { hasCold } from "../../archive/queries/turn-ages.ts"
 import type { ColdHit, ColdRequest } from "../../search/cold-search.ts"
 import { type Correction, correctionNote } from "../../search/corrected-query.ts"
 import type { Hit } from "../../search/hit.ts"
@@ -8,6 +9,7 @@ import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
 import { ALSO_ROLES, ROLES } from "../../search/parse-query.ts"
+import { type FoundTurns, isWanting } from "../../search/search-turns.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -71,15 +73,15 @@ export default {
             isNarrowed: Object.values(narrowing).some(Boolean),
           })
     const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-    const { hits, more, isLoose, corrections, ranked } = localFinder(db, env.dataHome, readers).find({
-      ...request,
-      ...bySense,
-    })
+    const finding = localFinder(db, env.dataHome, readers).find({ ...request, ...bySense })
+    const { hits, more, isLoose, corrections, ranked } = finding
     const indexed = { hits, more, ...(corrections && { corrections }) }
-    const found: Answer =
-      args["cold"] === true ? await withCold(context, db, request, indexed, ranked) : indexed
+    const { note: own, ...found }: Answer =
+      args["cold"] === true
+        ? await withCold(context, db, request, indexed, ranked)
+        : ((await withColdTurns(context, db, request, indexed, finding)) ?? indexed)
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-    const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
+    const note = sense?.note ?? own ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
     if (found.hits.length === 0) {
       const { whyNothing } = await import("../../search/nothing-found.ts")
       const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)
@@ -134,6 +136,7 @@ interface Answer {
   readonly corrections?: readonly Correction[]
   /** Number of copies that a search of the vault could not read. */
   readonly unreadable?: number
+  readonly note?: string
 }
 
 interface Shown {
@@ -170,6 +173,32 @@ async function withCold(
     hits: [...indexed.hits, ...cold.hits],
     more: indexed.more || cold.more,
     unreadable: cold.unreadable,
+  }
+}
+
+const CUT = "turns out of the index were searched for a second; --cold searches all of them"
+
+/** With turns that are out of the index, first, since they have all the words; undefined if there are none. */
+async function withColdTurns(
+  { env }: Context,
+  db: Database,
+  request: Omit<ColdRequest, "found">,
+  indexed: Answer,
+  finding: FoundTurns,
+): Promise<Answer | undefined> {
+  if (!isWanting(finding) || !hasCold(db)) return undefined
+  const { searchColdTurns } = await import("../../search/cold-fallback.ts")
+  const { hits, more, isCut, unreadable } = searchColdTurns(db, env.dataHome, request)
+  // What was taken for a mistyped word is one that only these turns have.
+  const isTyped = indexed.corrections !== undefined && hits.length > 0
+  const others = isTyped ? { hits: [], more: false } : indexed
+  const all = [...hits, ...others.hits]
+  return {
+    ...others,
+    hits: all.slice(0, request.limit),
+    more: others.more || more || all.length > request.limit,
+    ...(unreadable > 0 && { unreadable }),
+    ...(isCut && { note: CUT }),
   }
 }
 

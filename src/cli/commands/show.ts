@@ -1,8 +1,10 @@
 /** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
 import type { Database } from "../../archive/database.ts"
 import type { Session } from "../../archive/queries/sessions.ts"
+import { turnId } from "../../archive/queries/turns.ts"
 import { callsIn, partText } from "../../export/part-text.ts"
 import { openToRead } from "../../job/open-to-read.ts"
+import { type Worth, worthOf } from "../../learn/aged-turns.ts"
 import { findByName } from "../../read/by-name.ts"
 import { openSession } from "../../read/session-list.ts"
 import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../read/turn.ts"
@@ -57,12 +59,15 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   const { number, room } = paging(context, PAGE_CHARACTERS)
   using readers = new CopyReaders()
   const turn = readTurn(db, env.dataHome, short, readers)
+  const worth = worthOf(db, turnId(db, turn.handle), Date.now())
   if (out.wantsJson) {
     const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
-    out.json({ ...turn, messages: page.items, page: pageNote(page, turn.handle) })
+    out.json({ ...turn, worth, messages: page.items, page: pageNote(page, turn.handle) })
     return
   }
-  const lines = renderTurn(turn, createStyle(out.color)).flatMap((line) => shortLines(line, LONGEST_LINE))
+  const lines = renderTurn(turn, worth, createStyle(out.color)).flatMap((line) =>
+    shortLines(line, LONGEST_LINE),
+  )
   const page = pageOf(lines, number, room, (line) => line.length + 1)
   out.print(page.items)
   footer(context, page, turn.handle)
@@ -100,9 +105,9 @@ function footer({ out }: Context, page: ListPage<unknown>, name: string): void {
 }
 
 /** All lines of the turn, without paging or cuts. */
-function renderTurn(turn: WholeTurn, style: Style): string[] {
+function renderTurn(turn: WholeTurn, worth: Worth, style: Style): string[] {
   const callOf = callsIn(turn.tools)
-  const lines = head(turn, style)
+  const lines = head(turn, worth, style)
   for (const message of turn.messages) {
     for (const part of message.parts) {
       const shown = partText(part, callOf)
@@ -113,7 +118,7 @@ function renderTurn(turn: WholeTurn, style: Style): string[] {
   return lines
 }
 
-function head(turn: WholeTurn, style: Style): string[] {
+function head(turn: WholeTurn, worth: Worth, style: Style): string[] {
   const figures = dotted(
     `${clock(turn.started)} to ${clock(turn.ended)}`,
     turn.via,
@@ -121,6 +126,9 @@ function head(turn: WholeTurn, style: Style): string[] {
     turn.errors > 0 && count(turn.errors, "error"),
     turn.interrupted && "interrupted",
     turn.takenBack && "taken back",
+    worth.confidence !== null && `confidence ${worth.confidence}`,
+    worth.uses > 0 && `used ${count(worth.uses, "time")}`,
+    worth.cold && "out of the index",
   )
   return [
     `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,

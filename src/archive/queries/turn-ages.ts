@@ -1,0 +1,50 @@
+/** What decides which turns are cold (learn/tiers.ts), and which are. */
+import type { Database } from "../database.ts"
+import { NOTES_SESSIONS } from "../notes-session.ts"
+
+export interface AgedRow {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  /** ISO 8601. */
+  readonly ended: string | null
+  /** Of its lines in the transcript. */
+  readonly bytes: number
+  readonly tools: number
+  /** 1 when it touched any. */
+  readonly files: number
+  readonly cold: number
+  /** 1 for what the model wants kept. */
+  readonly isNote: number
+}
+
+const COLUMNS = `t.id AS turn, t.handle, t.ended, t.last - t.first AS bytes, t.tools, t.cold,
+  t.session GLOB '${NOTES_SESSIONS}' AS isNote, EXISTS (SELECT 1 FROM files f WHERE f.turn = t.id) AS files`
+
+export const agedTurns = (db: Database): AgedRow[] =>
+  db.query<AgedRow, []>(`SELECT ${COLUMNS} FROM turns t`).all()
+
+/** @returns undefined if there is no such turn */
+export const agedTurn = (db: Database, turn: number): AgedRow | undefined =>
+  db.query<AgedRow, [number]>(`SELECT ${COLUMNS} FROM turns t WHERE t.id = ?`).get(turn) ?? undefined
+
+/** Bytes of all turns' lines, without looking at each: at least as many. */
+export const archivedSize = (db: Database): number =>
+  db.query<{ bytes: number }, []>("SELECT coalesce(sum(archived), 0) AS bytes FROM transcripts").get()!.bytes
+
+export const hasCold = (db: Database): boolean =>
+  db.query("SELECT 1 FROM turns WHERE cold = 1 LIMIT 1").get() !== null
+
+export const countCold = (db: Database): number =>
+  db.query<{ n: number }, []>("SELECT count(*) AS n FROM turns WHERE cold = 1").get()!.n
+
+/** Copies that have cold turns. */
+export const copiesWithCold = (db: Database): Set<string> =>
+  new Set(
+    db
+      .query<{ copy: string }, []>(
+        "SELECT DISTINCT c.copy FROM turns t JOIN transcripts c ON c.id = t.transcript WHERE t.cold = 1",
+      )
+      .all()
+      .map(({ copy }) => copy),
+  )

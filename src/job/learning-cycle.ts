@@ -1,0 +1,135 @@
+/**
+ * The learning cycle, all at once: what the background job does in small steps when nothing else is to be done. Every
+ * number is counted.
+ */
+import { type Database, openDatabase } from "../archive/database.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import type { Config } from "../config/options.ts"
+import { standingOf } from "../embed/embedding-state.ts"
+import { type KnownTurn, knownTurns } from "../learn/aged-turns.ts"
+import { confidence } from "../learn/confidence.ts"
+import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../learn/tiering.ts"
+import { mayGo } from "../learn/tiers.ts"
+import { Embedding } from "./embedding.ts"
+
+export interface CycleReport {
+  readonly dryRun: boolean
+  /** False: turns stay where they are, since `learn.enabled` is off. */
+  readonly learns: boolean
+  readonly turns: number
+  /** Nothing is written for it: confidence is computed from the time and the uses whenever it is wanted. */
+  readonly decay: {
+    readonly used: number
+    /** Of all turns whose age is known; null if there are none. */
+    readonly meanConfidence: number | null
+    /** Turns that may make room for others: confidence of at most 0.15, never used. */
+    readonly mayGo: number
+  }
+  /** Turns that leave the index because it holds more than `archive.max_size` bytes of transcripts. */
+  readonly demotion: { readonly limit: number; readonly moved: number }
+  /** Turns that leave it because they are older than `archive.retention` days. */
+  readonly retention: { readonly days: number; readonly moved: number }
+  /** Turns that come back; those that stay cold, because the vault cannot be read there. */
+  readonly back: { readonly moved: number; readonly unreadable: number }
+  readonly tiers: { readonly hot: number; readonly cold: number; readonly hotBytes: number }
+  readonly embedding: {
+    readonly enabled: boolean
+    readonly embedder: string
+    readonly embedded: number
+    /** Turns that still lack vectors. */
+    readonly left: number
+  }
+}
+
+interface CycleOptions {
+  readonly now: number
+  /** Nothing is written; the report says what would be done. */
+  readonly dryRun: boolean
+  readonly onProgress: (label: string, done: number, total: number) => void
+}
+
+/** ms to wait for other writers. */
+const PATIENCE = 5000
+
+export async function learningCycle(
+  paths: PathsAndPolicy,
+  config: Config,
+  { now, dryRun, onProgress }: CycleOptions,
+): Promise<CycleReport> {
+  const { dataHome } = paths
+  const learns = config["learn.enabled"]
+  const limits = limitsIn(config)
+  using db = opened(dataHome, dryRun)
+  const turns = knownTurns(db)
+  const plan = learns ? tierPlan(turns, limits, now) : unchanged(turns)
+  const unreadable = dryRun
+    ? 0
+    : applyTiers(db, dataHome, plan, (done, total) => onProgress("moving turns", done, total))
+  return {
+    dryRun,
+    learns,
+    turns: turns.length,
+    decay: decayOf(turns, now),
+    demotion: { limit: limits.maxSize, moved: plan.bySize.length },
+    retention: { days: limits.retention, moved: plan.byAge.length },
+    back: { moved: plan.back.length - unreadable, unreadable },
+    tiers: {
+      hot: turns.length - plan.cold - unreadable,
+      cold: plan.cold + unreadable,
+      hotBytes: plan.hotBytes,
+    },
+    embedding: await embedded(db, paths, config, dryRun ? { plan } : { onProgress }),
+  }
+}
+
+/** With everything indexed that hooks have archived. */
+function opened(dataHome: string, dryRun: boolean): Database {
+  const db = openForReading(dataHome)
+  if (dryRun) return db
+  db.close()
+  return openDatabase(dataHome, { wait: PATIENCE })
+}
+
+function unchanged(turns: readonly KnownTurn[]): TierPlan {
+  const hot = turns.filter(({ isCold }) => !isCold)
+  const hotBytes = hot.reduce((sum, { bytes }) => sum + bytes, 0)
+  return { byAge: [], bySize: [], back: [], cold: turns.length - hot.length, hotBytes }
+}
+
+function decayOf(turns: readonly KnownTurn[], now: number): CycleReport["decay"] {
+  const known = turns.flatMap(({ born, uses }) => (born === undefined ? [] : [confidence(born, uses, now)]))
+  const sum = known.reduce((total, one) => total + one, 0)
+  return {
+    used: turns.filter(({ uses }) => uses.length > 0).length,
+    meanConfidence: known.length === 0 ? null : Math.round((sum / known.length) * 10_000) / 10_000,
+    mayGo: turns.filter((one) => mayGo(one, now)).length,
+  }
+}
+
+type Embedded = { readonly plan: TierPlan } | Pick<CycleOptions, "onProgress">
+
+async function embedded(
+  db: Database,
+  paths: PathsAndPolicy,
+  config: Config,
+  how: Embedded,
+): Promise<CycleReport["embedding"]> {
+  const enabled = config["embed.enabled"]
+  const before = standingOf(db, paths.dataHome)
+  const due = before.turns - before.embedded
+  if ("plan" in how || !enabled) {
+    // Turns that leave the index need no vectors, and those that come back do.
+    const moved = "plan" in how ? how.plan.back.length - how.plan.byAge.length - how.plan.bySize.length : 0
+    return { enabled, embedder: before.embedder, embedded: enabled ? Math.max(0, due + moved) : 0, left: due }
+  }
+  const embedding = new Embedding(paths, () => false)
+  for (;;) {
+    const { embedded: done, turns } = standingOf(db, paths.dataHome)
+    how.onProgress("embedding", done, turns)
+    if (!(await embedding.step(db))) break
+  }
+  const after = standingOf(db, paths.dataHome)
+  const left = after.turns - after.embedded
+  return { enabled, embedder: after.embedder, embedded: Math.max(0, due - left), left }
+}
