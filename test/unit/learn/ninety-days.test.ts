@@ -180,6 +180,15 @@ test("by size: the oldest of the unused make room, and no more than needed", () 
     Array.from({ length: 30 }, (_, day) => day).filter((day) => ![0, 9, ...young].includes(day)),
   )
   expect(archive.count("turns")).toBe(turns.length)
+  // Ended at any moment, it goes on the next time.
+  const stopped = (): never => {
+    throw new Error("stopped")
+  }
+  let steps = 0
+  const after = (most: number) => () => (++steps > most ? stopped() : undefined)
+  expect(() => tend(life.db, archive.dataHome, limits, now, after(1))).toThrow("stopped")
+  expect(life.cold().length).toBeGreaterThan(1)
+  expect(life.cold().length).toBeLessThan(23)
   life.tend(now, limits)
   expect(life.cold()).toEqual([1])
 })
