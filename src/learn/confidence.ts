@@ -4,10 +4,10 @@
  * Nothing is stored, so nothing has to be updated. Pure.
  */
 
-export const BIRTH = 0.8
-export const FLOOR = 0.1
+const BIRTH = 0.8
+const FLOOR = 0.1
 /** For each hour. */
-export const DECAY = 0.005
+const DECAY = 0.005
 /** For each use, up to 1. */
 const CREDIT = 0.03
 

@@ -22,8 +22,8 @@ export interface TierPlan {
   readonly hotBytes: number
 }
 
-/** How many turns are moved in one transaction. */
-const STEP = 50
+/** How many turns are moved in one transaction: of a thousand messages each, a second. */
+const STEP = 10
 
 export const limitsIn = (config: Config): TierLimits => ({
   retention: config["archive.retention"],

@@ -38,7 +38,7 @@ export interface Cold {
 }
 
 /** At or below it, a turn that was never used may make room for others: 130 hours after it ended. */
-export const DOUBTFUL = 0.15
+const DOUBTFUL = 0.15
 /** Decay by the hour does not add up to exactly 0.15. */
 const ROUNDING = 1e-9
 

@@ -108,7 +108,7 @@ export const searchTool: ServerTool = {
   },
 }
 
-/** Turns out of the index that have all the words, if what is in it has not. */
+/** Turns out of the index that have more of the words than what is in it. */
 async function coldLines(
   db: Database,
   world: ServerWorld,
@@ -118,7 +118,7 @@ async function coldLines(
 ): Promise<string[]> {
   if (!isWanting(found) || !hasCold(db)) return []
   const { searchColdTurns } = await import("../search/cold-fallback.ts")
-  const { hits, isCut } = searchColdTurns(db, world.dataHome, { ...request, limit: COLD })
+  const { hits, isCut } = searchColdTurns(db, world.dataHome, { ...request, limit: COLD }, found)
   if (hits.length === 0) return []
   const lines = hits.map((hit) => hitLine({ ...hit, handle: hit.handle!, seq: hit.seq!, score: 1 }, isMixed))
   return [`Older, out of the index${isCut ? ", as far as they were looked through" : ""}:`, ...lines]

@@ -18,12 +18,14 @@ import type { TranscriptRecord } from "../transcript/types.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { cut } from "../util/text.ts"
+import { wordSet } from "../util/words.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
 import { type ColdCopy, coldCopies } from "./cold-copies.ts"
 import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
+import { hasWord } from "./fts-expression.ts"
 import type { Hit } from "./hit.ts"
 import type { Narrowing } from "./narrowing.ts"
-import { parseQuery, partsAsked, type Query } from "./parse-query.ts"
+import { parseQuery, partsAsked, type Query, type Term } from "./parse-query.ts"
 import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
@@ -40,6 +42,8 @@ export interface ColdRequest extends Narrowing {
   readonly limit: number
   /** Turns that the index has already found; they are not reported again. */
   readonly found: ReadonlySet<number>
+  /** The words that hits are told to have, if not those of the query. */
+  readonly terms?: readonly Term[]
   /** Only in turns that are out of the index. */
   readonly onlyCold?: boolean
   /** Asked before each stretch of a copy: true ends the search. */
@@ -153,7 +157,7 @@ class Scan {
       time: record.timestamp ?? row?.time ?? null,
       role: speaker,
       tool: tools[0] ?? null,
-      why: [...new Set(this.#query.terms.map(({ typed }) => typed.toLowerCase()))],
+      why: this.#wordsIn(text),
       snippet,
       marks,
       prompt: row?.prompt ? cut(row.prompt, 200) : null,
@@ -161,6 +165,14 @@ class Scan {
       also: [],
       ...(row === undefined ? {} : takenBackOf(row)),
     })
+  }
+
+  /** The query's words, as they were typed, that the text has. */
+  #wordsIn(text: string): string[] {
+    const own = wordSet(text)
+    const { terms = this.#query.terms } = this.#request
+    const has = terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix))
+    return [...new Set(has.map(({ typed }) => typed.toLowerCase()))]
   }
 
   #accepts(record: TranscriptRecord, speaker: string, tools: readonly string[]): boolean {

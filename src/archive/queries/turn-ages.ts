@@ -1,4 +1,5 @@
 /** What decides which turns are cold (learn/tiers.ts), and which are. */
+import { tryTo } from "../../util/files.ts"
 import type { Database } from "../database.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
 
@@ -32,11 +33,9 @@ export const agedTurn = (db: Database, turn: number): AgedRow | undefined =>
 export const archivedSize = (db: Database): number =>
   db.query<{ bytes: number }, []>("SELECT coalesce(sum(archived), 0) AS bytes FROM transcripts").get()!.bytes
 
+/** Views of an earlier version, which are read as they are while nobody can bring them up to date, have none. */
 export const hasCold = (db: Database): boolean =>
-  db.query("SELECT 1 FROM turns WHERE cold = 1 LIMIT 1").get() !== null
-
-export const countCold = (db: Database): number =>
-  db.query<{ n: number }, []>("SELECT count(*) AS n FROM turns WHERE cold = 1").get()!.n
+  tryTo(() => db.query("SELECT 1 FROM turns WHERE cold = 1 LIMIT 1").get() !== null) ?? false
 
 /** Copies that have cold turns. */
 export const copiesWithCold = (db: Database): Set<string> =>

@@ -178,7 +178,7 @@ async function withCold(
 
 const CUT = "turns out of the index were searched for a second; --cold searches all of them"
 
-/** With turns that are out of the index, first, since they have all the words; undefined if there are none. */
+/** With turns that are out of the index, first, since they have more of the words; undefined if there are none. */
 async function withColdTurns(
   { env }: Context,
   db: Database,
@@ -188,7 +188,7 @@ async function withColdTurns(
 ): Promise<Answer | undefined> {
   if (!isWanting(finding) || !hasCold(db)) return undefined
   const { searchColdTurns } = await import("../../search/cold-fallback.ts")
-  const { hits, more, isCut, unreadable } = searchColdTurns(db, env.dataHome, request)
+  const { hits, more, isCut, unreadable } = searchColdTurns(db, env.dataHome, request, finding)
   // What was taken for a mistyped word is one that only these turns have.
   const isTyped = indexed.corrections !== undefined && hits.length > 0
   const others = isTyped ? { hits: [], more: false } : indexed

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test"
 import { chill, warm } from "../../../src/archive/cold-turns.ts"
+import { emptyDatabase } from "../../../src/archive/database.ts"
+import { hasCold } from "../../../src/archive/queries/turn-ages.ts"
 import { dueTurns, packVectors, putVectors, vectorTotals } from "../../../src/archive/vectors.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
@@ -56,4 +58,10 @@ test("only the turns named are out of the index; their rows stay, and no vectors
   using readers = new CopyReaders()
   expect(warm(db, archive.dataHome, [1], readers)).toEqual([])
   expect(found("otter")).toBe(3)
+})
+
+test("views of an earlier version have no cold turns, and can be asked", () => {
+  const db = emptyDatabase(1)
+  expect(hasCold(db)).toBe(false)
+  db.close()
 })

@@ -44,3 +44,32 @@ test("a bad value falls through to the next source", () => {
   })
   expect(config["restore.budget"]).toBe(900)
 })
+
+test.each([
+  ["0", 0],
+  ["1048576", 1_048_576],
+  ["500MB", 500_000_000],
+  ["2 gb", 2_000_000_000],
+  ["1.5G", 1_500_000_000],
+  ["10k", 10_000],
+  ["7B", 7],
+])("CTXBRIDGE_ARCHIVE_MAX_SIZE=%p is %p bytes", (value, bytes) => {
+  const { config, problems } = resolveOptions({ env: { CTXBRIDGE_ARCHIVE_MAX_SIZE: value } })
+  expect(config["archive.max_size"]).toBe(bytes)
+  expect(problems).toEqual([])
+})
+
+test.each(["-1", "GB", "1e9", "5 apples", "9999999TB", "true", "1,5G"])(
+  "CTXBRIDGE_ARCHIVE_MAX_SIZE=%p is named and ignored",
+  (value) => {
+    const { config, problems } = resolveOptions({ env: { CTXBRIDGE_ARCHIVE_MAX_SIZE: value } })
+    expect(config["archive.max_size"]).toBe(5_000_000_000)
+    expect(problems).toMatchObject([{ key: "archive.max_size", origin: "env" }])
+  },
+)
+
+test("a size in a file may be a number", () => {
+  const { config, problems } = resolveOptions({ user: { "archive.max_size": 1_000_000 } })
+  expect(config["archive.max_size"]).toBe(1_000_000)
+  expect(problems).toEqual([])
+})

@@ -125,15 +125,15 @@ test("ninety days", async () => {
   using readers = new CopyReaders()
   const ask = (query: string) => search(db, dataHome, { query, limit: 5, isExact: true }, readers).hits.length
   expect([ask(wordOf(10)), ask(wordOf(80))]).toEqual([0, 1])
-  expect(searchColdTurns(db, dataHome, { query: wordOf(10), limit: 5 })).toMatchObject({
+  const wanting = { words: { asked: [], lacking: [] } }
+  const inVault = (query: string, longest?: number) =>
+    searchColdTurns(db, dataHome, { query, limit: 5 }, wanting, longest)
+  expect(inVault(wordOf(10))).toMatchObject({
     hits: [{ cold: true, handle: `ctx:${life.handle(10)}` }],
     isCut: false,
   })
-  expect(searchColdTurns(db, dataHome, { query: wordOf(80), limit: 5 }).hits).toEqual([])
-  expect(searchColdTurns(db, dataHome, { query: wordOf(10), limit: 5 }, 0)).toMatchObject({
-    hits: [],
-    isCut: true,
-  })
+  expect(inVault(wordOf(80)).hits).toEqual([])
+  expect(inVault(wordOf(10), 0)).toMatchObject({ hits: [], isCut: true })
   expect(openTurn(db, dataHome, `ctx:${life.handle(10)}`, readers)?.prompt).toBe(`Dig in ${wordOf(10)}.`)
 
   // A use brings it back.
@@ -180,6 +180,15 @@ test("by size: the oldest of the unused make room, and no more than needed", () 
     Array.from({ length: 30 }, (_, day) => day).filter((day) => ![0, 9, ...young].includes(day)),
   )
   expect(archive.count("turns")).toBe(turns.length)
+  // Ended at any moment, it goes on the next time.
+  const stopped = (): never => {
+    throw new Error("stopped")
+  }
+  let steps = 0
+  const after = (most: number) => () => (++steps > most ? stopped() : undefined)
+  expect(() => tend(life.db, archive.dataHome, limits, now, after(1))).toThrow("stopped")
+  expect(life.cold().length).toBeGreaterThan(1)
+  expect(life.cold().length).toBeLessThan(23)
   life.tend(now, limits)
   expect(life.cold()).toEqual([1])
 })

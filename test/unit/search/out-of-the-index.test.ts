@@ -45,6 +45,15 @@ test("and before what lacks some of the words", async () => {
   expect(found[1]).not.toHaveProperty("cold")
 })
 
+test("by some of the words, if those are more than what the index has", async () => {
+  const asked = ["where", "stands", "theodolite", "zzznever"]
+  expect(await hits(...asked)).toMatchObject([{ cold: true, why: ["stands", "theodolite"] }])
+  // The index has as many, as far as it takes one for mistyped.
+  const [first] = await hits("sextant", "theodolite", "zzznever")
+  expect(first).not.toHaveProperty("cold")
+  expect(await hits("zzznever", "northern")).toMatchObject([{ cold: true, why: ["northern"] }])
+})
+
 test("and is not taken for a mistyped word, although the index has one like it", async () => {
   expect(await hits("theodolith")).toMatchObject([{ seq: 1, why: ["theodolith"] }])
   expect(await hits("theodolite")).toMatchObject([{ cold: true, why: ["theodolite"] }])
