@@ -5,7 +5,10 @@ import { hash } from "./identity.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 import type { Line } from "./turn-growth.ts"
 
-/** A copy in a fork, or in a transcript that the host has rewritten, changes nothing. */
+/**
+ * A copy in a transcript that the host has rewritten changes nothing. A fork keeps the copies of its origin's, from whose
+ * total its own process goes on (queries/token-use.ts).
+ */
 export function noteResult(
   db: Database,
   { id, session }: TranscriptRow,
@@ -15,7 +18,7 @@ export function noteResult(
   db.query(
     `INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   ).run(
-    hash("host-result", kind, mark),
+    hash("host-result", session, kind, mark),
     session,
     id,
     offset,

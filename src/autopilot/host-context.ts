@@ -6,6 +6,8 @@ import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 interface HostContext {
   readonly session: string | undefined
   readonly transcript: string | undefined
+  /** The session's folder. */
+  readonly cwd: string | undefined
   readonly model: string | undefined
   /** The host's version. */
   readonly version: string | undefined
@@ -28,6 +30,7 @@ export function readHostContext(document: unknown): HostContext {
   return {
     session: id !== undefined && /^[\w.-]{1,200}$/.test(id) ? id : undefined,
     transcript: transcriptPath(fields["transcript_path"]),
+    cwd: stringOf(fields["cwd"])?.match(/^\/.*/s)?.[0],
     model: stringOf(objectOf(fields["model"])["id"]),
     version: stringOf(fields["version"]),
     window,

@@ -3,6 +3,7 @@
  */
 import type { HostLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
+import { atLeast } from "../util/version.ts"
 import type { Thresholds } from "./zone.ts"
 
 const SMALL = 200_000
@@ -65,10 +66,15 @@ export function windowOf({ model, option, told, seen, limits }: WindowClues): nu
   // Whoever copies the design documents' 200,000 may have a larger window.
   if (option > 0 && seen <= option * EXCESS) return option
   if (told !== undefined) return told
+  const { most } = limits
+  if (most !== undefined && seen <= most * EXCESS && (limits.off === "all" || isStrange(model))) return most
   const small = limits.no1M === true || !isLarge(model ?? "")
   // If it has held more, it is larger.
   return small && seen <= SMALL * EXCESS ? SMALL : LARGE
 }
+
+/** A model behind a gateway, by a name that is none of the maker's. */
+const isStrange = (model = "claude"): boolean => !/claude/i.test(model)
 
 /** `claude-opus-5-5`, `claude-sonnet-4-6[1m]`, `claude-3-5-haiku-20241022` */
 function isLarge(model: string): boolean {
@@ -111,11 +117,17 @@ export function compactionPoint(clues: PointClues): CompactionPoint {
 /** How the host compacts: by itself, only when the user asks for it, or not at all. */
 export type Compacts = "automatic" | "manual" | "never"
 
-/** Hosts up to 2.0 do not know `DISABLE_AUTO_COMPACT`. */
-export function compactsHow({ limits: { off }, version }: Pick<PointClues, "limits" | "version">): Compacts {
+/** Hosts up to 2.0 do not know `DISABLE_AUTO_COMPACT`, hosts up to 2.1.112 not the setting. */
+export function compactsHow({ limits, version }: Pick<PointClues, "limits" | "version">): Compacts {
+  const { off, autoCompact: { state, settings } = {} } = limits
   if (off === "all") return "never"
-  return off === undefined || isOld(version) ? "automatic" : "manual"
+  if (off === "automatic" && !isOld(version)) return "manual"
+  const said = atLeast(version, HEEDS_SETTING) ? (settings ?? state) : state
+  return said === false ? "manual" : "automatic"
 }
+
+/** 2.1.112 does not heed it, 2.1.329 does; none in between was tried. */
+const HEEDS_SETTING = [2, 1, 113] as const
 
 const isOld = (version = ""): boolean => /^(?:[01]|2\.0)\./.test(version)
 

@@ -1,6 +1,6 @@
 /** Converts argument values, which the command line leaves as strings. */
 import { nearNames } from "../util/edit-distance.ts"
-import { usageError } from "../util/errors.ts"
+import { type CtxError, usageError } from "../util/errors.ts"
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -10,7 +10,8 @@ export function positive(args: Args, name: string): number | undefined {
   if (value === undefined) return undefined
   const number = Number(value)
   if (typeof value === "string" && /^\d{1,9}$/.test(value) && number >= 1) return number
-  throw usageError(`--${name} needs a whole number of at least 1, not ${JSON.stringify(value)}`)
+  const problem = `--${name} needs a whole number of at least 1, not ${JSON.stringify(value)}`
+  throw usageError(problem, `such as --${name} 10`)
 }
 
 export const stringArg = (args: Args, name: string): string | undefined => {
@@ -38,5 +39,18 @@ export function oneOf<T extends string>(
     choices.find((choice) => choice === value) ?? (Object.hasOwn(also, value) ? also[value] : undefined)
   if (found !== undefined) return found
   const [near] = nearNames(value, choices, 1)
-  throw usageError(`--${name} must be one of ${choices.join(", ")}`, near && `did you mean ${near}?`)
+  throw usageError(
+    `--${name} must be one of ${choices.join(", ")}, not ${JSON.stringify(args[name])}`,
+    near === undefined ? `such as --${name} ${choices[0]}` : `did you mean --${name} ${near}?`,
+  )
+}
+
+/** Of a word that is none of those that can stand there. */
+export function unknownWord(what: string, word: string, choices: readonly string[]): CtxError {
+  const [near] = nearNames(word, choices, 1)
+  const list = `ne of ${choices.join(", ")}`
+  return usageError(
+    `unknown ${what}: ${word}`,
+    near === undefined ? `o${list}` : `did you mean ${near}? It is o${list}`,
+  )
 }

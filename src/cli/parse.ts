@@ -67,7 +67,7 @@ function read(argv: readonly string[], specs: Specs, command: string) {
     const name = nameOf(flag, specs)
     if (name === undefined) throw unknown(flag, specs, command)
     if (specs[name]!.type === "boolean") {
-      if (value !== undefined) throw usageError(`${flag} takes no value`)
+      if (value !== undefined) throw usageError(`${flag} takes no value`, `${flag} alone`)
       values[name] = true
       continue
     }
@@ -77,7 +77,9 @@ function read(argv: readonly string[], specs: Specs, command: string) {
     if (next === undefined || next === "" || isFlag) {
       throw usageError(
         `${flag} needs a value`,
-        isFlag ? `${flag}=… takes one that begins with --` : undefined,
+        isFlag
+          ? `${flag}=… takes one that begins with --`
+          : `${flag} ${specs[name]!.valueHint ?? name.toUpperCase()}`,
       )
     }
     values[name] = next

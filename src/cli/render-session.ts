@@ -67,14 +67,14 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
     [
       { title: "session" },
       { title: "last active" },
-      ...(isMixed ? [{ title: "project", optional: true }] : []),
+      ...(isMixed ? [{ title: "project", below: true }] : []),
       { title: "turns", align: "right" },
       { title: "tokens", align: "right", optional: true },
       ...(isPriced ? [{ title: "cost", align: "right", optional: true } as const] : []),
       { title: "tools", align: "right", optional: true },
       { title: "errors", align: "right", optional: true },
       { title: "size", align: "right", optional: true },
-      { title: "title", flexible: true },
+      { title: "title", flexible: true, below: true },
     ],
     rows.map((row, n) => [
       safe(names[n]!),

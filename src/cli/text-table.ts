@@ -1,5 +1,8 @@
-/** Tables for a terminal. To keep lines from wrapping, one column may be cut and others left out. Pure. */
-import { fit, type Style } from "./style.ts"
+/**
+ * Tables for a terminal. To keep lines from wrapping, one column may be cut, some may stand below their row, and others
+ * are left out. Pure.
+ */
+import { dotted, fit, type Style } from "./style.ts"
 
 export interface Column {
   readonly title: string
@@ -8,6 +11,8 @@ export interface Column {
   readonly flexible?: boolean
   /** May be left out if the terminal is too narrow, the last such column first. */
   readonly optional?: boolean
+  /** Goes onto a line of its own below the row, rather than that another column is left out. */
+  readonly below?: boolean
 }
 
 const GAP = 2
@@ -25,16 +30,21 @@ export function renderTable(
   const widths = head.map(({ title }, n) =>
     Math.max(Bun.stringWidth(title), ...rows.map((row) => Bun.stringWidth(row[n] ?? ""))),
   )
+  const all = [...head.keys()]
   const flexible = head.findIndex((column) => column.flexible === true)
-  let shown = [...head.keys()]
-  const roomLeft = (): number =>
+  const roomLeft = (shown: readonly number[]): number =>
     shown.reduce((room, n) => room - (n === flexible ? 0 : widths[n]! + GAP), columns)
+  const least = flexible < 0 ? -GAP : Math.min(LEAST, widths[flexible]!)
+  const below = roomLeft(all) < least ? all.filter((n) => head[n]!.below) : []
+  let shown = all.filter((n) => !below.includes(n))
+  const hasFlexible = shown.includes(flexible)
+  const needed = hasFlexible ? LEAST : -GAP
   if (flexible >= 0) {
-    for (let n = head.length - 1; n >= 0 && roomLeft() < LEAST; n--) {
+    for (let n = head.length - 1; n >= 0 && roomLeft(shown) < needed; n--) {
       if (head[n]!.optional) shown = shown.filter((index) => index !== n)
     }
-    widths[flexible] = Math.min(widths[flexible]!, Math.max(NARROWEST, roomLeft()))
   }
+  if (hasFlexible) widths[flexible] = Math.min(widths[flexible]!, Math.max(NARROWEST, roomLeft(shown)))
   const line = (cells: readonly string[]): string =>
     shown
       .map((n) => {
@@ -44,7 +54,11 @@ export function renderTable(
       })
       .join(" ".repeat(GAP))
       .trimEnd()
-  return [style.dim(line(head.map(({ title }) => title))), ...rows.map(line)]
+  const lines = (cells: readonly string[]): string[] => {
+    const rest = dotted(...below.map((n) => cells[n]!))
+    return rest === "" ? [line(cells)] : [line(cells), `  ${fit(rest, columns - GAP)}`]
+  }
+  return [...lines(head.map(({ title }) => title)).map(style.dim), ...rows.flatMap(lines)]
 }
 
 /** Lines of `label   value` with aligned values. */

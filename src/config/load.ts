@@ -153,25 +153,31 @@ export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean
 export function hostLimits(env: Env = process.env): HostLimits {
   const percent = Number(env["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"])
   const window = Number(env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"])
+  const most = Number(env["CLAUDE_CODE_MAX_CONTEXT_TOKENS"])
   const isOn = (name: string): boolean => /^\s*(?:1|true|yes|on)\s*$/i.test(env[name] ?? "")
   return {
     ...(percent > 0 && percent <= 100 ? { percent } : {}),
     ...(window >= 100_000 ? { window } : {}),
+    ...(most > 0 ? { most } : {}),
     ...(isOn("CLAUDE_CODE_DISABLE_1M_CONTEXT") ? { no1M: true } : {}),
     ...(isOn("DISABLE_COMPACT") ? { off: "all" } : isOn("DISABLE_AUTO_COMPACT") ? { off: "automatic" } : {}),
   }
 }
 
-/** Limits that the user's environment sets to the host's window. */
+/** Limits that the user's environment and files set to the host's window. */
 export interface HostLimits {
   /** Where the host compacts, in percent of the usable window. */
   readonly percent?: number
   /** Maximum number of tokens that the host counts on. */
   readonly window?: number
+  /** Tokens of the window of a model that the host does not know; of any, if nothing is compacted. */
+  readonly most?: number
   /** No window larger than 200,000 tokens. */
   readonly no1M?: boolean
   /** Compactions that are switched off: those that the host begins by itself, or `/compact` too. */
   readonly off?: "automatic" | "all"
+  /** What the host's state file and its settings say of compactions that it begins by itself. */
+  readonly autoCompact?: { readonly state?: boolean; readonly settings?: boolean }
 }
 
 /** What the host (from 2.1 on) tells a server that it starts: its project's folder and its session. */

@@ -11,7 +11,7 @@ import type { ContextState } from "../autopilot/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
 import { wishesIn } from "../autopilot/window.ts"
 import { isNews } from "../autopilot/zone.ts"
-import { hostLimits, type Settings } from "../config/load.ts"
+import type { HostLimits, Settings } from "../config/load.ts"
 import { followFile } from "./follow-file.ts"
 
 export interface CloseLook {
@@ -31,9 +31,10 @@ export interface Watch {
   readonly isPrompt: boolean
   /** ms since the epoch. */
   readonly now: number
+  readonly limits: HostLimits
 }
 
-export function watch({ event, settings, known, own, isPrompt, now }: Watch): CloseLook {
+export function watch({ event, settings, known, own, isPrompt, now, limits }: Watch): CloseLook {
   const { dataHome } = settings.paths
   let context = own === undefined ? known : followed(known, own)
   const { model } = context
@@ -47,7 +48,7 @@ export function watch({ event, settings, known, own, isPrompt, now }: Watch): Cl
   const ready = points === undefined ? context : { ...context, points }
   const { option, thresholds } = wishesIn(settings.resolved.config)
   const told = toldWindow(dataHome, event.session)
-  const judgement = judge(ready, { option, told, limits: hostLimits(), thresholds })
+  const judgement = judge(ready, { option, told, limits, thresholds })
   const counted = withPrompt(ready, judgement?.share, now)
   if (judgement === undefined) return { context: counted, judgement, advice: undefined }
   const { window, share, compactsAt, zone } = judgement

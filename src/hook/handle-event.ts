@@ -79,7 +79,9 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   }
   let watched: Watched | undefined
   try {
-    watched = watchContext({ event, before, state, own, settings, now })
+    const call = { event, before, state, own, settings, now }
+    watched = watchContext(call)
+    if (watched?.advice !== undefined) watched = (await import("./watch-in-full.ts")).watchInFull(call)
   } catch (error) {
     failed(error)
   }

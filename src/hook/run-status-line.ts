@@ -64,7 +64,14 @@ async function factsOf(document: unknown, { paths, resolved }: Settings): Promis
   const now = host.tokens === undefined && context !== undefined ? await sinceThen(context, host) : context
   const { tokens = now?.tokens, model = now?.model, version = now?.version } = host
   const circumstances = { ...wishesIn(resolved.config), told, limits: hostLimits() }
-  const judgement = judge({ ...now, tokens, model, version }, circumstances)
+  const reading = { ...now, tokens, model, version }
+  let judgement = judge(reading, circumstances)
+  if (judgement !== undefined && judgement.zone !== "ok") {
+    // The host's files may say that it does not compact by itself, which they are asked only where it matters.
+    const { autoCompactIn } = await import("../restore/auto-compact.ts")
+    const autoCompact = autoCompactIn({ ...paths, cwd: host.cwd })
+    judgement = judge(reading, { ...circumstances, limits: { ...circumstances.limits, autoCompact } })
+  }
   const known = { tracked: Object.keys(state).length > 0, compactions: now?.compactions ?? 0 }
   if (judgement === undefined) return { ...NOTHING_KNOWN, ...known, ...toldShare(host.share) }
   const { share, pressure, zone } = judgement

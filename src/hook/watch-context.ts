@@ -11,7 +11,7 @@ import type { Advice } from "../autopilot/advice.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context-state.ts"
 import { wishesIn } from "../autopilot/window.ts"
 import { isNews, zoneOf } from "../autopilot/zone.ts"
-import type { Settings } from "../config/load.ts"
+import { type HostLimits, hostLimits, type Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { publish, watch } from "./autopilot.ts"
 import type { SessionState } from "./state.ts"
@@ -35,6 +35,8 @@ export interface WatchedCall {
   readonly settings: Settings
   /** ms since the epoch. */
   readonly now: number
+  /** Default: what the environment says. */
+  readonly limits?: HostLimits
 }
 
 /**
@@ -42,7 +44,7 @@ export interface WatchedCall {
  * Otherwise it is left to the next prompt, because writing the state costs more than looking.
  */
 export function watchContext(call: WatchedCall): Watched | undefined {
-  const { event, before, state, own, settings, now } = call
+  const { event, before, state, own, settings, now, limits = hostLimits() } = call
   if (!settings.resolved.config["autopilot.enabled"]) return undefined
   const known = before.context ?? NEW_CONTEXT
   // The hooks of several settings files are called for the same prompt.
@@ -51,7 +53,7 @@ export function watchContext(call: WatchedCall): Watched | undefined {
   if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
   const context = glancedAt(known, own, isPrompt, settings.resolved.config)
   if (context !== undefined) return { context }
-  const request = { event, settings, known, own, isPrompt, now }
+  const request = { event, settings, known, own, isPrompt, now, limits }
   const watched = watch(request)
   const { judgement } = watched
   const tell = judgement && ((told: ContextState) => publish(request, told, judgement))

@@ -22,6 +22,8 @@ export interface HostSettings {
   readonly planFolders: readonly string[]
   /** Where the host's own notes are. Undefined: in its folder for the project; none: it keeps none. */
   readonly notes: string | "none" | undefined
+  /** Whether the host compacts by itself; undefined: no file says so. */
+  readonly autoCompact: boolean | undefined
   /** Whether the host may start a server that the project lists. */
   readonly allowsServer: (name: string) => boolean
   /** Whether a user's or folder's memory file is excluded. */
@@ -52,6 +54,7 @@ export function hostSettings({ home, claudeDir, cwd }: HostPlaces): HostSettings
   return {
     planFolders: [...(plans === undefined ? [] : [plans]), join(claudeDir, "plans")],
     notes: last("autoMemoryEnabled") === false ? "none" : notesFolder(last("autoMemoryDirectory"), home),
+    autoCompact: booleanOr(last("autoCompactEnabled")),
     allowsServer: (name) => {
       const lists = (key: string): boolean => all.some((fields) => stringsIn(fields[key]).includes(name))
       if (lists("disabledMcpjsonServers")) return false
@@ -73,6 +76,9 @@ function fieldsIn(file: string): JsonObject {
   // What is no JSON, the host ignores as well.
   return objectOf(parseJson((readSmall(file, LONGEST) ?? "").replace(/^\uFEFF/, "")))
 }
+
+export const booleanOr = (value: unknown): boolean | undefined =>
+  typeof value === "boolean" ? value : undefined
 
 const stringsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string" && one !== "") : []

@@ -228,8 +228,8 @@ describe("sessions", () => {
     const ran = await cli("sessions")
     expect(ran).toMatchObject({ code: 0, stderr: "" })
     const lines = ran.stdout.trimEnd().split("\n")
-    expect(lines).toHaveLength(2)
-    expect(lines[1]).toContain("Retries for the client")
+    expect(lines).toHaveLength(4)
+    expect(lines[3]).toBe("  Retries for the client")
     for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
     const { value } = await json("sessions", "--agents")
     expect(value.sessions.map((one: { id: string }) => one.id).sort()).toEqual([

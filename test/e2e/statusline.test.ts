@@ -45,6 +45,16 @@ function filled(version: string, tokens: number, window = 200_000) {
   return payload
 }
 
+test("where Claude Code's files switch off its own compactions, colours follow the point at which it ends", async () => {
+  using machine = new Machine()
+  const payload = filled("2.1.329", 120_000)
+  const colour = async () =>
+    /\x1b\[(\d+)m/.exec(await said(line(machine, payload, [], { NO_COLOR: "" })))?.[1]
+  expect(await colour()).toBe("33")
+  writeFileSync(join(machine.home, ".claude.json"), JSON.stringify({ autoCompactEnabled: false }))
+  expect(await colour()).toBe("36")
+})
+
 describe.each(VERSIONS)("%s", (version) => {
   test("answers its recorded payload with and without colour", async () => {
     using machine = new Machine()

@@ -1,5 +1,7 @@
 /** Every line fits into the terminal. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
 import { binary } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { runAtTerminal } from "../support/terminal.ts"
@@ -70,6 +72,32 @@ test.each(["sessions", "show"])("%s fits into 40 columns", async (command) => {
   expect(code).toBe(0)
   const lines = text.split("\r\n")
   const table = lines.slice(lines.findIndex((line) => /^(session|turn) {2,}/.test(line))).filter(Boolean)
-  expect(table).toHaveLength(2)
+  // A session's title stands below its figures.
+  expect(table).toHaveLength(command === "sessions" ? 4 : 2)
   for (const line of table) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(COLUMNS)
+})
+
+/** `sessions --all-projects` left out what each had cost. */
+test("in 80 columns nothing is left out of a list of sessions of several projects", async () => {
+  using machine = new Machine()
+  const projects = ["a-project-with-a-long-name", "another-one-with-a-long-name"]
+  for (const [n, name] of projects.entries()) {
+    const cwd = join(machine.root, name)
+    mkdirSync(cwd)
+    const id = `${n}e551011-0000-4000-8000-000000000001`
+    const session = machine
+      .session({ cwd, id })
+      .turn("A prompt that says at some length what is to be done here")
+    session.line({ type: "result", subtype: "success", total_cost_usd: 123.45, num_turns: 1 })
+    await machine.hook("stop", session.flush())
+  }
+  const { code, text } = await runAtTerminal(machine, ["sessions", "--all-projects"])
+  expect(code).toBe(0)
+  const lines = text.split("\r\n").filter(Boolean)
+  expect(lines[0]).toMatch(/^session +last active +turns +tokens +cost +tools +errors +size$/)
+  expect(lines[1]).toBe("  project · title")
+  expect(lines).toHaveLength(2 + 2 * projects.length)
+  for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
+  expect(text).toContain("$123.45")
+  expect(text).toMatch(/\n {2}a-project-with-… · A prompt that says at some length what is to be done here\r/)
 })

@@ -48,19 +48,33 @@ const WITH_SUBAGENTS = `
   own (id, session) AS (SELECT id, id FROM wanted
     UNION ALL SELECT w.id, s.id FROM wanted w JOIN sessions s ON s.parent = w.id)`
 
-/** By session. What a process has cost goes on growing until the next process begins with less. */
+/** Whether a fork's message `u` began in its origin. */
+const IS_ORIGINS = `EXISTS (SELECT 1 FROM lineage l JOIN usage e ON e.session = l.parent AND e.message = u.message
+  WHERE l.child = u.session AND l.kind = 'fork')`
+
+/** Whether a fork's row `r` is one of its origin's: before its own first turn. */
+const IS_COPY = `(EXISTS (SELECT 1 FROM lineage l WHERE l.child = r.session AND l.kind = 'fork')
+  AND coalesce(r.offset < (SELECT min(t.first) FROM turns t WHERE t.session = r.session AND t.transcript = r.transcript), 1))`
+
+/**
+ * By session. What a process has cost goes on growing until the next process begins with less. A fork's messages and
+ * costs are those that came after its origin's, from whose total its process goes on.
+ */
 export function useOfSessions(db: Database, sessions: readonly string[]): Map<string, SessionUse> {
   const rows = db
     .query<UseRow, [string]>(
       `WITH ${WITH_SUBAGENTS},
        spent AS (SELECT o.id, sum(u.input) AS input, sum(u.output) AS output,
            sum(u.cache_creation) AS cacheCreation, sum(u.cache_read) AS cacheRead
-         FROM own o JOIN usage u ON u.session = o.session GROUP BY o.id),
-       told AS (SELECT o.id, r.requests, r.duration, r.cost,
-           lead(r.cost) OVER (PARTITION BY r.session, r.transcript ORDER BY r.offset) AS next
+         FROM own o JOIN usage u ON u.session = o.session WHERE NOT ${IS_ORIGINS} GROUP BY o.id),
+       found AS (SELECT o.id, r.session, r.transcript, r.offset, r.requests, r.duration, r.cost, ${IS_COPY} AS copy
          FROM own o JOIN results r ON r.session = o.session),
-       paid AS (SELECT id, sum(requests) AS requests, sum(duration) AS duration,
-           sum(cost) FILTER (WHERE next IS NULL OR next < cost) AS cost
+       told AS (SELECT *, lead(cost) OVER later AS next, lead(copy) OVER later AS nextCopy FROM found
+         WINDOW later AS (PARTITION BY session, transcript ORDER BY offset)),
+       paid AS (SELECT id, sum(requests) FILTER (WHERE NOT copy) AS requests,
+           sum(duration) FILTER (WHERE NOT copy) AS duration,
+           sum(iif(copy, -cost, cost)) FILTER (
+             WHERE iif(copy, NOT nextCopy AND next >= cost, next IS NULL OR next < cost)) AS cost
          FROM told GROUP BY id)
        SELECT w.id, coalesce(s.input, 0) AS input, coalesce(s.output, 0) AS output,
          coalesce(s.cacheCreation, 0) AS cacheCreation, coalesce(s.cacheRead, 0) AS cacheRead,

@@ -2,11 +2,13 @@
 import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../../bench/bench-hooks.ts"
 import { renderReport } from "../../bench/hook-tables.ts"
 import { childEnvironment } from "../../config/load.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { positive } from "../args.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { positive, unknownWord } from "../args.ts"
 import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
 import { type Command, flag, option } from "../command.ts"
+
+const SUITES = ["hooks", "torture", "survive"]
 
 export default {
   meta: {
@@ -38,7 +40,7 @@ export default {
     const { suite } = args
     if (suite === "survive") return benchSurvive(context)
     if (suite !== "hooks" && suite !== "torture") {
-      throw usageError(`unknown suite: ${suite}`, "there are: hooks, torture, survive")
+      throw unknownWord("suite", String(suite), SUITES)
     }
     if (!Bun.isStandaloneExecutable) {
       throw new CtxError("not-compiled", "only the compiled binary can be measured", {

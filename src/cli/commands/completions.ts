@@ -1,5 +1,5 @@
 /** `ctxbridge completions`: what a shell needs to complete our commands. */
-import { usageError } from "../../util/errors.ts"
+import { unknownWord } from "../args.ts"
 import type { Command } from "../command.ts"
 import { COMMANDS } from "../commands.ts"
 import { bashCompletions } from "../completions/bash.ts"
@@ -18,8 +18,7 @@ export default {
   },
   async run({ args, out }) {
     const shell = String(args["shell"])
-    if (!isShell(shell))
-      throw usageError(`unknown shell: ${shell}`, `one of ${Object.keys(SHELLS).join(", ")}`)
+    if (!isShell(shell)) throw unknownWord("shell", shell, Object.keys(SHELLS))
     const loaded = await Promise.all(Object.values(COMMANDS).map((load) => load()))
     const script = SHELLS[shell](commandModels(loaded.map((module) => module.default)))
     out.print(script.trimEnd())

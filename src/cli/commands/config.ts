@@ -3,6 +3,7 @@ import { variablesSet } from "../../config/load.ts"
 import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
+import { nearNames } from "../../util/edit-distance.ts"
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
@@ -58,7 +59,9 @@ const told = ({ key, origin, variable, message }: Problem): string =>
 
 function keyNamed(name: string): Key {
   if (Object.hasOwn(OPTIONS, name)) return name as Key
-  throw usageError(`no such option: ${name}`, "ctxbridge config list names them")
+  const [near] = nearNames(name, Object.keys(OPTIONS), 1)
+  const hint = near === undefined ? "ctxbridge config list names them" : `did you mean ${near}?`
+  throw usageError(`no such option: ${name}`, hint)
 }
 
 function describe({ config, resolved }: Environment, key: Key) {

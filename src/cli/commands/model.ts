@@ -24,7 +24,7 @@ import { type Compared, compareGolden, SENTENCES } from "../../embed/published-c
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
-import { oneOf, stringArg, words } from "../args.ts"
+import { oneOf, stringArg, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { safe } from "../style.ts"
 
@@ -51,7 +51,7 @@ export default {
     if (action === "install") return install(context)
     if (action === "verify") return verify(context)
     if (action === "remove") return remove(context)
-    throw usageError(`unknown action: ${action}`, "one of status, install, verify, remove")
+    throw unknownWord("action", `${action}`, ["status", "install", "verify", "remove"])
   },
 } satisfies Command
 

@@ -21,6 +21,7 @@ import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { startRenewing } from "../../job/open-to-read.ts"
 import { askForRebuild } from "../../job/spawn.ts"
+import { autoCompactIn } from "../../restore/auto-compact.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
 import { statsOf } from "../../util/files.ts"
@@ -83,7 +84,7 @@ function contextOf(env: Environment): ContextReport | null {
   if (!config["autopilot.enabled"]) return null
   // What the host's settings set, hooks have in their environment, and we have not.
   const set = readSettings(env).map((one) => one.limits)
-  const limits: HostLimits = Object.assign({}, hostLimits(), ...set)
+  const limits: HostLimits = Object.assign({}, hostLimits(), ...set, { autoCompact: autoCompactIn(env) })
   const circumstances = { ...wishesIn(config), limits }
   return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
 }

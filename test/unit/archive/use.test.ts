@@ -97,15 +97,46 @@ describe("what the host says of cost", () => {
     expect(promptsAndCompactions(archive.db, "s1").turns).toBe(3)
   })
 
-  test("in newer hosts' transcripts, it is the last state that counts, and a fork's copy counts once", () => {
+  /** The origin's lines as the host copies them, which then bear the fork's id. */
+  const copied = (archive: Archive, origin: Transcript, id: string): Transcript =>
+    archive
+      .session(id)
+      .raw(readFileSync(origin.path, "utf8").trimEnd().replaceAll(`"${origin.session}"`, `"${id}"`))
+
+  test("in newer hosts' transcripts, it is the last state that counts, and a fork's copies are its origin's", () => {
     using archive = new Archive()
-    const session = archive.session("s1").user("go").line(costState(0.01, 10)).line(costState(0.386, 2464))
+    const session = archive.session("s1").user("go")
+    session
+      .line({ ...costState(0.01, 10), sessionId: "s1" })
+      .line({ ...costState(0.386, 2464), sessionId: "s1" })
     archive.follow(session.flush())
     expect(useOf(archive, "s1")).toMatchObject({ cost: 0.386, requests: null, duration: null })
-    const fork = archive.session("s2").raw(readFileSync(session.path, "utf8").trimEnd())
+    const fork = copied(archive, session, "s2")
     archive.follow(fork.flush())
-    expect(archive.count("results")).toBe(2)
     expect(useOf(archive, "s2")?.cost).toBeNull()
+    // Its process goes on from the origin's total.
+    answer(fork.user("on"), "msg_9", 10, "Ok.").line({ ...costState(0.5, 3000), sessionId: "s2" })
+    archive.follow(fork.flush())
+    expect(useOf(archive, "s2")?.cost).toBeCloseTo(0.5 - 0.386, 10)
+    // And another from nothing.
+    fork.user("once more").line({ ...costState(0.02, 4000), sessionId: "s2" })
+    archive.follow(fork.flush())
+    expect(useOf(archive, "s2")?.cost).toBeCloseTo(0.5 - 0.386 + 0.02, 10)
+    expect(useOf(archive, "s1")?.cost).toBe(0.386)
+    const second = copied(archive, fork, "s3")
+      .user("elsewhere")
+      .line({ ...costState(0.3, 5000), sessionId: "s3" })
+    archive.follow(second.flush())
+    expect(useOf(archive, "s3")?.cost).toBeCloseTo(0.3 - 0.02, 10)
+  })
+
+  test("a fork of recorded queries has those that came after", () => {
+    using archive = new Archive()
+    const session = archive.session("s1").user("go").line(result(1, 2))
+    archive.follow(session.flush())
+    const fork = copied(archive, session, "s2").user("on").line(result(0.25, 3))
+    archive.follow(fork.flush())
+    expect(useOf(archive, "s2")).toMatchObject({ cost: 0.25, requests: 3, duration: 1000 })
   })
 
   test("fields of any type are kept as they can be", () => {
@@ -168,6 +199,18 @@ test("sessions, show and status tell of it, and after a rebuild the same", async
   expect(list).toMatch(/2\.00M/)
   await printed("rebuild")
   expect(await told()).toEqual(before)
+})
+
+test("a message whose lines were archived in parts, with a fork in between, counts where it began", () => {
+  using archive = new Archive()
+  const session = archive.session("s1").user("go")
+  archive.follow(answer(session, "msg_1", 40, "One.").flush())
+  // The host has copied a line of the message that was not archived yet.
+  const fork = archive.session("s2").raw(readFileSync(session.path, "utf8").trimEnd())
+  answer(fork, "msg_1", 60, "Two.")
+  archive.follow(answer(fork.user("on"), "msg_2", 7, "Three.").flush())
+  expect(useOf(archive, "s1")?.tokens.output).toBe(40)
+  expect(useOf(archive, "s2")?.tokens.output).toBe(7)
 })
 
 test("a project's sum is that of its sessions alone", () => {

@@ -37,6 +37,22 @@ test("windows", () => {
   expect(window("claude-opus-5-5", { told: 500_000, option: 200_000, seen: 470_600 })).toBe(500_000)
 })
 
+test("the window that the user gives for a model that the host does not know", () => {
+  const limits = hostLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "262144" })
+  expect(window("qwen3.8-27b", { limits })).toBe(262_144)
+  expect(window("claude-sonnet-4-6", { limits })).toBe(200_000)
+  expect(window("us.anthropic.claude-sonnet-4-6-v1:0", { limits })).toBe(200_000)
+  expect(window(undefined, { limits })).toBe(200_000)
+  expect(window("qwen3.8-27b", { limits, told: 131_072 })).toBe(131_072)
+  expect(window("qwen3.8-27b", { limits, option: 100_000 })).toBe(100_000)
+  // A reading disproves it.
+  expect(window("qwen3.8-27b", { limits, seen: 300_000 })).toBe(1_000_000)
+  // Of any model, where nothing is compacted.
+  expect(window("claude-sonnet-4-6", { limits: { ...limits, off: "all" } })).toBe(262_144)
+  expect(hostLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "many" })).toEqual({})
+  expect(hostLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "-1" })).toEqual({})
+})
+
 describe("the compaction point", () => {
   test("follows the formula, as observed with real clients", () => {
     expect(point({}).at).toBe(167_000)
@@ -59,6 +75,23 @@ describe("the compaction point", () => {
     expect(limited({ DISABLE_COMPACT: "1" }, { version: "2.0.76" })).toBe(168_000)
     expect(limited({ DISABLE_COMPACT: "1" }, { points: [90_300] })).toBe(177_000)
     expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "nonsense" })).toBe(167_000)
+  })
+
+  test("where the host's files switch off its own compactions, as far as its version heeds them", () => {
+    const said = (version: string, autoCompact: object, more: object = {}) =>
+      point({ version, limits: { autoCompact }, ...more }).at
+    // All versions heed their state file.
+    expect(said("2.0.76", { state: false })).toBe(168_000)
+    expect(said("2.1.112", { state: false })).toBe(177_000)
+    expect(said("2.1.329", { state: false })).toBe(177_000)
+    // Settings came later, and count before the state file.
+    expect(said("2.1.112", { settings: false })).toBe(167_000)
+    expect(said("2.1.329", { settings: false })).toBe(177_000)
+    expect(said("2.1.329", { settings: true, state: false })).toBe(167_000)
+    expect(said("2.1.112", { settings: true, state: false })).toBe(177_000)
+    expect(said("2.1.329", { settings: true, state: true })).toBe(167_000)
+    // What was learnt while it compacted by itself says nothing of where it ends.
+    expect(said("2.1.329", { settings: false }, { points: [90_300] })).toBe(177_000)
   })
 
   test("is learnt to within 3 % of the window after two compactions", () => {

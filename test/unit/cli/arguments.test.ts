@@ -21,7 +21,8 @@ describe("an empty value is an error", () => {
     await machine.hook("stop", machine.session().turn("a word").flush())
     const ran = await run(args, machine)
     const flag = args.find((one) => one.startsWith("--"))!.replace("=", "")
-    expect(ran).toMatchObject({ code: 64, stdout: "", stderr: `ctxbridge: ${flag} needs a value\n` })
+    expect(ran).toMatchObject({ code: 64, stdout: "" })
+    expect(ran.stderr).toMatch(new RegExp(`^ctxbridge: ${flag} needs a value\nhint: ${flag} [A-Z]+\n$`))
   })
 
   const WORDS: readonly (readonly [message: string, ...args: string[]])[] = [
@@ -86,9 +87,9 @@ describe("options that exclude each other", () => {
   })
 
   const ONE_OF: readonly (readonly [message: string, ...args: string[]])[] = [
-    ["--scope must be one of user, project, local", "install", "--scope", "system"],
-    ["--source must be one of compact, clear, startup", "preview", "--source", "resume"],
-    ["--runtime must be one of native, wasm", "model", "verify", "--runtime", "cuda"],
+    ['--scope must be one of user, project, local, not "system"', "install", "--scope", "system"],
+    ['--source must be one of compact, clear, startup, not "resume"', "preview", "--source", "resume"],
+    ['--runtime must be one of native, wasm, not "cuda"', "model", "verify", "--runtime", "cuda"],
     ['--older-than needs an age, not "old"', "purge", "--older-than", "old"],
   ]
 
@@ -97,6 +98,39 @@ describe("options that exclude each other", () => {
     const ran = await run(args, machine)
     expect(ran).toMatchObject({ code: 64, stdout: "" })
     expect(ran.stderr.split("\n")[0]).toBe(`ctxbridge: ${message}`)
+  })
+
+  /** Some named neither what is allowed nor what is near. */
+  test.each([
+    ["preview --source boo", "such as --source compact"],
+    ["preview --source cler", "did you mean --source clear?"],
+    ["install --scope bo", "such as --scope user"],
+    ["search word --mode boo", "such as --mode lexical"],
+    ["search word --role boo", "such as --role human"],
+    ["sessions --limit x", "such as --limit 10"],
+    ["search word --limit -1", "such as --limit 10"],
+    ["timeline word --around x", "such as --around 10"],
+    ["bench survive --window 1.5", "such as --window 10"],
+    ["sessions --limit", "--limit N"],
+    ["sync --to", "--to DIR|URL"],
+    ["search word --mode", "--mode lexical|semantic|hybrid"],
+    ["status --json=1", "--json alone"],
+    ["completions tcsh", "one of bash, zsh, fish"],
+    ["completions zhs", "did you mean zsh? It is one of bash, zsh, fish"],
+    ["bench hoks", "did you mean hooks? It is one of hooks, torture, survive"],
+    ["bench all", "one of hooks, torture, survive"],
+    ["model instal", "did you mean install? It is one of status, install, verify, remove"],
+    ["config get restore.budge", "did you mean restore.budget?"],
+    ["config get nothing.like.it", "ctxbridge config list names them"],
+  ])("%s: %s", async (words, hint) => {
+    using machine = new Inside()
+    const ran = await run(words.split(" "), machine)
+    expect(ran).toMatchObject({ code: 64, stdout: "" })
+    const lines = ran.stderr.split("\n")
+    expect(lines).toHaveLength(3)
+    expect(lines[0]).toStartWith("ctxbridge: ")
+    expect(lines[1]).toStartWith(`hint: ${hint}`)
+    expect(lines[2]).toBe("")
   })
 
   test("a scope is found in capitals, too, as every choice is", async () => {

@@ -28,6 +28,47 @@ describe("renderTable", () => {
   })
 })
 
+describe("what may stand below the rest of its row", () => {
+  const head = [
+    { title: "id" },
+    { title: "project", below: true },
+    { title: "tokens", align: "right", optional: true },
+    { title: "title", flexible: true, below: true },
+  ] as const
+  const rows = [
+    ["a", "shop", "1.2K", "Why does the upload of avatars time out?"],
+    ["bb", "", "17.0K", "hm"],
+  ]
+
+  test("does so as soon as something else would be left out", () => {
+    expect(renderTable(head, rows, 70, plain)).toEqual([
+      "id  project  tokens  title",
+      "a   shop       1.2K  Why does the upload of avatars time out?",
+      "bb            17.0K  hm",
+    ])
+    expect(renderTable(head, rows, 41, plain)).toHaveLength(3)
+    expect(renderTable(head, rows, 40, plain)).toEqual([
+      "id  tokens",
+      "  project · title",
+      "a     1.2K",
+      "  shop · Why does the upload of avatars…",
+      "bb   17.0K",
+      "  hm",
+    ])
+  })
+
+  test("no line is wider than the terminal", () => {
+    for (const columns of [80, 40, 20])
+      for (const line of renderTable(head, rows, columns, plain))
+        expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns)
+  })
+
+  test("short titles need no line of their own", () => {
+    const short = rows.map(([id, project, tokens]) => [id!, project!, tokens!, "hm"])
+    expect(renderTable(head, short, 28, plain)).toHaveLength(3)
+  })
+})
+
 describe("text from the archive", () => {
   test("cannot steer the terminal", () => {
     expect(safe("a\x1b[31mb\x1b[0m\x1b]0;title\x07c\x85d\r\ne\tf\u202eg\0")).toBe(

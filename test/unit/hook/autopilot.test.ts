@@ -1,7 +1,7 @@
 /** The autopilot: hooks that follow the context, what they say, and what status tells. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import { join, relative } from "node:path"
+import { dirname, join, relative } from "node:path"
 import type { ContextState } from "../../../src/autopilot/context-state.ts"
 import type { Ran } from "../../support/binary.ts"
 import { holding } from "../../support/held.ts"
@@ -151,6 +151,28 @@ test("status heeds what the host's settings say of compactions, as hooks do, who
   expect(await settings({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" })).toEqual([90_000, "automatic"])
   expect(await settings({ DISABLE_AUTO_COMPACT: "1" })).toEqual([177_000, "manual"])
   expect(await settings({ DISABLE_COMPACT: "true" })).toEqual([177_000, "never"])
+})
+
+test("where Claude Code's files switch off its own compactions, status and what is told at a prompt say so", async () => {
+  for (const file of [".claude.json", ".claude/settings.json", "project"]) {
+    using machine = new Inside()
+    const at = file === "project" ? join(machine.cwd, ".claude/settings.json") : join(machine.home, file)
+    mkdirSync(dirname(at), { recursive: true })
+    writeFileSync(at, JSON.stringify({ autoCompactEnabled: false }))
+    const session = machine.session({ version: "2.1.329" })
+    answer(session.user("begin"), 90_000).flush()
+    expect(await prompt(machine, session)).toMatchObject(SILENT)
+    expect(await context(machine)).toMatchObject({ compactsAt: 177_000, compacts: "manual" })
+    // 70 % of the point where it would compact, but not of the one where it ends.
+    answer(session.user("go on"), 118_000).flush()
+    expect(await prompt(machine, session)).toMatchObject(SILENT)
+    answer(session.user("go on"), 125_000).flush()
+    expect(noticeOf(await prompt(machine, session))).toBe(
+      "ctxbridge: context at 71% of what Claude Code takes (125.0K of 177.0K tokens). " +
+        "/clear is safe at any time: everything is archived.",
+    )
+    expect(stateOf(machine, session)).toMatchObject({ told: "warning", judged: { compactsAt: 177_000 } })
+  }
 })
 
 test("status tells of the session that is in use, and lists no session of notes", async () => {

@@ -144,7 +144,7 @@ describe("names of nothing", () => {
     const { code, stderr } = await run(["search", "checkpoints", "--role", "humn"], machine)
     expect([code, stderr]).toEqual([
       64,
-      "ctxbridge: --role must be one of human, assistant, tool, host\nhint: did you mean human?\n",
+      `ctxbridge: --role must be one of human, assistant, tool, host, not "humn"\nhint: did you mean --role human?\n`,
     ])
   })
 
