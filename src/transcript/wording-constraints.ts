@@ -51,7 +51,7 @@ const english = (): Wording => ({
   yes: [
     new RegExp(`${ORDER}(?:never|always),?\\s+\\w`, "i"),
     /\b(?:(?:must|should|shall|may|to)\s+(?:never|always|only)|can\s+(?:never|only))\b/i,
-    new RegExp(`${ORDER}(?:do not|don['’]?t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
+    new RegExp(`${ORDER}(?:(?:do not|don['’]?t|avoid)\\b|stop (?=\\w+ing))\\s*\\w+`, "i"),
     /\bI (?:do not|don['’]?t) want\b/i,
     /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not(?= (?:contain|import|depend|exceed|access|touch|use)\b)|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,

@@ -110,6 +110,7 @@ describe("rules", () => {
     "It starts well and always stops at night.",
     "We can always go back to linen.",
     "We can't reproduce it.",
+    "That makes it sturdy and avoids gluing.",
     "You didn't look where it needs to be oiled.",
     "You should have never oiled it.",
     "In the dark, I must be led by hand.",
