@@ -23,6 +23,9 @@ const FOR_NOW: readonly RegExp[] = [
   /^(?:delete|remove|rename|move|revert|restart|rerun|close|merge|copy|drop)\b.*, (?:do not|don['’]?t) \w+(?: (?:it|them|that))?[.!]*$/i,
   // What is to be done once, told as how it ought to be.
   /^(?:adjust|change|modify|update|refactor|rewrite|fix|edit)\b.*\bto (?:only|always|never)\b/i,
+  /\b(?:you|we) must (?:\w+ly )?(?:delete|move|rename|replace|construct|generate)\b(?!.*\b(?:each|every|always|whenever)\b)/i,
+  // What it points at is forgotten by then.
+  /^(?:(?:please|and|but|so) )?(?:do not|don['’]?t) \w+ (?:this|that|it|these|those)[.!]*$/i,
   /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|linked|listed|committed|merged|pushed|deployed)\b/i,
 ]
 
