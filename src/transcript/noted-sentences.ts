@@ -21,6 +21,9 @@ const HEADING = /^#{1,6}\s/
 const ANNOUNCES = /[:：][*_`)]*$/
 /** A line of at least this length that ends within a sentence continues on the next one. */
 const WRAPPED = 50
+/** So does one that ends with such a word, even if the next one begins with a capital letter. */
+const OPEN_END =
+  /(?<!\p{L})(?:the|an?|of|to|and|or|with|for|from|by|than|der|die|das|den|dem|eine?[nmr]?|und|oder|mit|für|von)$/u
 /** After the end of a sentence, but not after an abbreviation. */
 const SENTENCE_END =
   /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
@@ -54,15 +57,21 @@ interface Found {
 /** Lines without their marks; those wrapped within a sentence are joined. */
 function unwrapped(prose: string): string[] {
   const lines: string[] = []
-  let isWrapped = false
+  let continued: RegExp | undefined
   for (const raw of prose.split("\n")) {
     const trimmed = raw.trim()
     const line = trimmed.replace(LINE_MARKS, "")
-    if (isWrapped && line === trimmed && /^\p{Ll}/u.test(line)) lines[lines.length - 1] += ` ${line}`
+    if (line === trimmed && continued?.test(line)) lines[lines.length - 1] += ` ${line}`
     else lines.push(line)
-    isWrapped = raw.length >= WRAPPED && /[\p{L}\p{N},]$/u.test(raw)
+    continued = raw.length < WRAPPED ? undefined : continuationOf(raw)
   }
   return lines
+}
+
+/** How a line begins that continues this one; not at all if a sentence ends here. */
+function continuationOf(line: string): RegExp | undefined {
+  if (OPEN_END.test(line)) return /./
+  return /[\p{L}\p{N},]$/u.test(line) ? /^\p{Ll}/u : undefined
 }
 
 /** Removes marks of emphasis or code that the end of the sentence has cut off from their counterparts. */

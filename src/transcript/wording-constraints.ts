@@ -23,7 +23,10 @@ const FOR_NOW: readonly RegExp[] = [
   /^(?:delete|remove|rename|move|revert|restart|rerun|close|merge|copy|drop)\b.*, (?:do not|don['’]?t) \w+(?: (?:it|them|that))?[.!]*$/i,
   // What is to be done once, told as how it ought to be.
   /^(?:adjust|change|modify|update|refactor|rewrite|fix|edit)\b.*\bto (?:only|always|never)\b/i,
-  /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|committed|pushed|deployed)\b/i,
+  /\b(?:you|we) must (?:\w+ly )?(?:delete|move|rename|replace|construct|generate)\b(?!.*\b(?:each|every|always|whenever)\b)/i,
+  // What it points at is forgotten by then.
+  /^(?:(?:please|and|but|so) )?(?:do not|don['’]?t) \w+ (?:this|that|it|these|those)[.!]*$/i,
+  /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|linked|listed|committed|merged|pushed|deployed)\b/i,
 ]
 
 /** Thoughts, habits, impressions and cheer, in the words of rules. */
@@ -51,7 +54,7 @@ const english = (): Wording => ({
   yes: [
     new RegExp(`${ORDER}(?:never|always),?\\s+\\w`, "i"),
     /\b(?:(?:must|should|shall|may|to)\s+(?:never|always|only)|can\s+(?:never|only))\b/i,
-    new RegExp(`${ORDER}(?:do not|don['’]?t|avoid|stop (?=\\w+ing))\\s*\\w+`, "i"),
+    new RegExp(`${ORDER}(?:(?:do not|don['’]?t|avoid)\\b|stop (?=\\w+ing))\\s*\\w+`, "i"),
     /\bI (?:do not|don['’]?t) want\b/i,
     /^(?!(?:it|this|that|there|he|she|i|something)\b).*\b(?:must|must not|mustn['’]t|shall|should not|shouldn['’]t|may not(?= (?:contain|import|depend|exceed|access|touch|use)\b)|(?:has|needs) to (?=(?:be|stay|remain|keep|support)\b))\s*\w+/i,
     /\b(?:it|this|that|there) must (?:not|never|work|stay|keep|run|support|remain)\b/i,

@@ -37,6 +37,8 @@ describe("rules", () => {
     "Must work without electricity, never assume a socket.",
     "All looms must be running before you say it works.",
     "We never weave on the main loom.",
+    "You must replace the needle for every cloth.",
+    "Do not touch that loom.",
     "Use `linen` instead of `cotton`.",
     "Don't commit anything until I have seen it.",
     "Please never push on your own.",
@@ -50,6 +52,9 @@ describe("rules", () => {
   ])("%s", (sentence) => expect(constraintsIn(sentence)).toEqual([sentence]))
 
   test.each([
+    "Don't do that.",
+    "please don't touch this",
+    "You must move the loom into the hall.",
     // Others' words
     "He told me that we must never oil the loom.",
     "The docs say you should always oil the loom first.",
@@ -110,6 +115,7 @@ describe("rules", () => {
     "It starts well and always stops at night.",
     "We can always go back to linen.",
     "We can't reproduce it.",
+    "That makes it sturdy and avoids gluing.",
     "You didn't look where it needs to be oiled.",
     "You should have never oiled it.",
     "In the dark, I must be led by hand.",
@@ -217,4 +223,12 @@ describe("decisions", () => {
     "Der Autor hat sich für Leinen entschieden.",
     "Dann nehmen wir mal an, es hält.",
   ])("not: %s", (sentence) => expect(decisionsIn(sentence)).toEqual([]))
+})
+
+test("a line that ends within a sentence continues on the next one, which may begin with a capital", () => {
+  const hard = "Before the first cloth of the day is woven, never forget the\nJacquard cards in their box."
+  expect(constraintsIn(hard)).toEqual([hard.replace("\n", " ")])
+  const apart =
+    "Before the first cloth of the day is woven, never forget wool\nJacquard cards are in their box."
+  expect(constraintsIn(apart)).toEqual([apart.split("\n")[0] ?? ""])
 })
