@@ -29,9 +29,10 @@ function given(archive: Archive): void {
 test("a secret in what was left out, or in what was shown", () => {
   using archive = new Archive()
   given(archive)
-  expect(redactRestores(archive.dataHome, filter, true)).toBe(1)
+  expect(redactRestores(archive.dataHome, filter, true)).toBe(2)
   expect(kept(archive)).toHaveLength(6)
-  expect(redactRestores(archive.dataHome, filter, false)).toBe(1)
+  expect(redactRestores(archive.dataHome, filter, false)).toBe(2)
+  expect(redactRestores(archive.dataHome, filter, false)).toBe(0)
   expect(kept(archive)).toEqual(["fireKiln", "glazePot"])
   const texts = archive.db.query<{ text: string }, []>("SELECT text FROM restores ORDER BY id").all()
   expect(texts.map(({ text }) => text)).toEqual([framed("fireKiln"), framed("********"), framed("fireKiln")])
