@@ -144,7 +144,7 @@ function copyRows(old: Database, to: Database): unknown {
   to.transaction(() => {
     for (const [table, query] of Object.entries(KEPT)) {
       try {
-        if (!hasTable(old, table)) continue
+        if (table === "slots" && !hasTable(old, table)) continue
         for (const row of old.query<Record<string, string | number>, []>(query).iterate()) {
           const columns = Object.keys(row)
           const places = columns.map(() => "?").join(", ")

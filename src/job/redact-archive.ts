@@ -200,11 +200,11 @@ export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean
       const filtered = filter(text)
       return filtered === text ? [] : [{ id, text: filtered }]
     })
+    // What was left out of a restore is only there.
+    const slots = slotTexts(db).filter(({ texts }) => texts.some((text) => filter(text) !== text))
     if (!dryRun && found.length > 0) replaceGiven(db, found)
-    // What was left out of a restore is only here. What one says that is changed has gone with it.
-    const left = slotTexts(db).filter(({ texts }) => texts.some((text) => filter(text) !== text))
-    if (!dryRun) for (const one of left) dropSlots(db, one)
-    return found.length
+    if (!dryRun) for (const { id } of slots) dropSlots(db, id)
+    return new Set([...found, ...slots].map(({ id }) => id)).size
   })
 }
 

@@ -117,8 +117,8 @@ export const ROUND: readonly Stage<Round>[] = [
     // What was used of what was shown again, once the views have it.
     name: "uses",
     due: (round) => isIdle(round) && round.config["learn.enabled"],
-    run: ({ db, paths, goOn }) => {
-      noteUses(db, paths.dataHome, goOn)
+    run: ({ db, paths, end, goOn }) => {
+      noteUses(db, paths.dataHome, { end, goOn })
     },
   },
   { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },

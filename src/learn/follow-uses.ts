@@ -19,6 +19,9 @@ import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { oneLine } from "../util/text.ts"
 
+/** Commands of ours that show turns. */
+const OUR_COMMAND = /\bctxbridge\b["']?\s+(?:search|show|timeline|how|fix|files|blame|sessions|preview)\b/
+
 /** For how many turns something counts as shown, the one in which that happened included. */
 export const TURNS = 3
 
@@ -143,8 +146,7 @@ class Following {
         this.#call(part, time)
         return
       case "toolResult":
-        if (this.#asked.has(part.id) && !part.isError) this.#show({ sections: sectionsOf(part.text) })
-        else this.#context.push(part.text)
+        this.#result(part)
         return
       case "summary":
       case "output":
@@ -154,11 +156,17 @@ class Following {
     }
   }
 
+  #result({ id, text, isError }: Extract<Part, { kind: "toolResult" }>): void {
+    const sections = this.#asked.has(id) && !isError ? sectionsOf(text) : []
+    if (sections.length > 0) this.#show({ sections })
+    else this.#context.push(text)
+  }
+
   #call(part: Extract<Part, { kind: "toolUse" }>, time: number): void {
     const { name, input } = part
     const texts = stringsIn(input)
     const script = shellCommand(name, input)
-    const isOurs = isOwnTool(name) || /\bctxbridge\b/.test(script ?? "")
+    const isOurs = isOwnTool(name) || OUR_COMMAND.test(script ?? "")
     if (isOurs) this.#asked.add(part.id)
     else {
       const opened = toolFiles(name, input).map(({ path }) => path)

@@ -20,20 +20,33 @@ import { type Followed, type FollowedRestore, followUses, isSlotKind } from "./f
 import { learnProject } from "./learn-project.ts"
 
 export interface Noted {
-  /** How many sessions were followed. */
+  /** How many sessions were read. */
   readonly sessions: number
   readonly uses: number
   /** How many restores of theirs are known to have been shown. */
   readonly restores: number
 }
 
-/** @param goOn called before each session; throws when it is time to stop */
-export function noteUses(db: Database, dataHome: string, goOn: () => void = () => {}): Noted {
+interface NoteOptions {
+  /** When to leave the rest for the next time, in ms of performance.now(). */
+  readonly end?: number
+  /** Called before each session that is read; throws when it is time to stop. */
+  readonly goOn?: () => void
+}
+
+export function noteUses(db: Database, dataHome: string, options: NoteOptions = {}): Noted {
+  const { end = Number.POSITIVE_INFINITY, goOn } = options
   const noted = { sessions: 0, uses: 0, restores: 0 }
   const projects = new Set<number>()
-  for (const grown of sessionsToFollow(db)) {
-    goOn()
-    const found = hasDisplays(db, grown.session) ? follow(db, dataHome, grown) : { uses: [], outcomes: [] }
+  const all = Map.groupBy(sessionsToFollow(db), ({ session }) => hasDisplays(db, session))
+  // Most sessions, and one transaction for all of them.
+  db.transaction(() => {
+    for (const grown of all.get(false) ?? []) setFollowed(db, grown, [], [])
+  }).immediate()
+  for (const grown of all.get(true) ?? []) {
+    goOn?.()
+    if (performance.now() >= end) break
+    const found = follow(db, dataHome, grown)
     db.transaction(() => setFollowed(db, grown, found.uses, found.outcomes)).immediate()
     if (found.outcomes.length > 0 && grown.project !== null) projects.add(grown.project)
     noted.sessions++

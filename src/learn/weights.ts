@@ -14,8 +14,12 @@ import { LEAST_WEIGHT, MOST_WEIGHT } from "../restore/project-weights.ts"
 import { priorRate } from "./prior-rates.ts"
 import type { Trial } from "./trials.ts"
 
-/** As how many trials the usual share counts for a cell, and the cell's share for an item. */
-const USUAL = 20
+/**
+ * As how many trials the usual share counts for a cell. That many, because what makes a cell decides ranks already, and
+ * what little it tells besides takes long to show (docs/measurements/restore.md).
+ */
+const USUAL = 400
+/** The same for the cell's share and an item. */
 const OF_CELL = 3
 /** As how many uses the usual counts when a project's own level is found. */
 const LEVEL = 5

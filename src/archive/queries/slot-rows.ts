@@ -52,7 +52,9 @@ export const slotsGiven = (db: Database, session: string): SlotRow[] =>
     .all(session)
     .map((row) => ({ ...row, items: JSON.parse(row.items) }))
 
-interface SlotTexts extends Pick<SlotRow, "session" | "source" | "mark"> {
+interface SlotTexts {
+  /** Of the restore. */
+  readonly id: number
   readonly texts: readonly string[]
 }
 
@@ -60,14 +62,20 @@ interface SlotTexts extends Pick<SlotRow, "session" | "source" | "mark"> {
 export function slotTexts(db: Database): SlotTexts[] {
   if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'slots'").get() === null) return []
   return db
-    .query<Omit<SlotTexts, "texts"> & { items: string }, []>("SELECT session, source, mark, items FROM slots")
+    .query<{ id: number; items: string }, []>(
+      `SELECT r.id, s.items FROM slots s
+       JOIN restores r ON r.session = s.session AND r.source = s.source AND r.mark = s.mark`,
+    )
     .all()
-    .map(({ items, ...place }) => ({
-      ...place,
+    .map(({ id, items }) => ({
+      id,
       texts: (JSON.parse(items) as readonly SlotItem[]).map(([, text]) => text),
     }))
 }
 
-export function dropSlots(db: Database, { session, source, mark }: Omit<SlotTexts, "texts">): void {
-  db.query("DELETE FROM slots WHERE session = ? AND source = ? AND mark = ?").run(session, source, mark)
+/** @param restore its id */
+export function dropSlots(db: Database, restore: number): void {
+  db.query(
+    "DELETE FROM slots WHERE (session, source, mark) = (SELECT session, source, mark FROM restores WHERE id = ?)",
+  ).run(restore)
 }

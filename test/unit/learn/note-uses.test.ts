@@ -126,19 +126,26 @@ test("a restore that never arrived, or that nobody worked on, tells nothing", ()
   expect(usedKinds(archive)).toEqual([])
 })
 
-test("what our server's answer said of a turn counts for that turn", () => {
+const asked = (handle: string) => [
+  {
+    tool: "mcp__ctxbridge__search",
+    input: { query: "kiln heatUp" },
+    output: `ctx:aaaaaa not this one\nctx:${handle}@3 (project):\n> heatUp coolDown src/kiln/oven.ts make glaze`,
+  },
+  bash(
+    "/opt/bin/ctxbridge search 'kiln heatUp'",
+    `ctx:aaaaaa not this one\nctx:${handle}\n  heatUp coolDown src/kiln/oven.ts make glaze`,
+  ),
+]
+
+test.each([0, 1])("what our server or a command of ours answered of a turn counts for that turn", (n) => {
   using archive = new Archive()
   begun(archive)
-  const handle = handleOf(archive, "fire the kiln")
   const other = archive.session("s2", { cwd: "/srv/app" })
   other.turn(
     "how was it fired?",
     [
-      {
-        tool: "mcp__ctxbridge__search",
-        input: { query: "kiln heatUp" },
-        output: `ctx:aaaaaa not this one\nctx:${handle}@3 (project):\n> heatUp coolDown src/kiln/oven.ts make glaze`,
-      },
+      asked(handleOf(archive, "fire the kiln"))[n]!,
       read("/srv/app/src/kiln/oven.ts"),
       bash("make glaze"),
       edit("/srv/app/x.ts"),
@@ -148,6 +155,17 @@ test("what our server's answer said of a turn counts for that turn", () => {
   archive.follow(other.flush())
   noteUses(archive.db, archive.dataHome)
   expect(usedKinds(archive)).toEqual(["path", "command", "name"])
+})
+
+test("a script that only has our name in it is no answer of ours: what it shows was not shown by us", () => {
+  using archive = new Archive()
+  const { session, slot } = begun(archive)
+  give(archive, session, TEXT, [slot("name", "fireKiln")])
+  arrives(session, TEXT)
+  session.turn("go on", [bash("cat /opt/ctxbridge/notes", "fireKiln"), bash("make")], "fireKiln")
+  archive.follow(session.flush())
+  noteUses(archive.db, archive.dataHome)
+  expect(letters(archive)).toEqual(["f"])
 })
 
 test("views made anew have the same uses", () => {
