@@ -16,7 +16,9 @@ export interface OpenedHit {
   readonly score: number
 }
 
-/** How many of the best hits compete for the first places. */
+/** How many hits are shown at length. */
+export const AT_LENGTH = 3
+/** How many of the best hits compete for these places. */
 export const LOOKED_AT = 12
 /** Bytes of all turns that are opened: more would take longer than a second. */
 const LARGEST = 16 << 20
@@ -24,7 +26,8 @@ const LARGEST = 16 << 20
 const UNKNOWN = 0.5
 
 /**
- * The hits by their score times the share of the query's words that is together in one place.
+ * First the hits that are best by their score times the share of the query's words that is together in one place, then
+ * the others as they were found: what one of the two orders holds for the answer is at least listed.
  *
  * @param isAsFound whether order and place stay as they were found: by meaning, which knows no words, or by what a
  * message is, which another one of the turn is not
@@ -45,6 +48,9 @@ export function closestFirst(
     return { hit, whole, score: byWords ? hit.score * (whole?.together ?? UNKNOWN) : hit.score }
   })
   if (!byWords) return opened
-  const [looked, rest] = [opened.slice(0, LOOKED_AT), opened.slice(LOOKED_AT)]
-  return [...looked.sort((a, b) => b.score - a.score), ...rest]
+  const first = opened
+    .slice(0, LOOKED_AT)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, AT_LENGTH)
+  return [...first, ...opened.filter((one) => !first.includes(one))]
 }

@@ -2,6 +2,7 @@
 import { correctionNote } from "../search/corrected-query.ts"
 import type { NothingFound } from "../search/nothing-found.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
+import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { hitLine } from "./found-turns.ts"
 import { nameOr, plain } from "./quoting.ts"
@@ -25,12 +26,25 @@ export function doubts({ hits, words: { asked, lacking }, isLoose, corrections }
   ]
 }
 
-/** Why nothing was found, as far as filters are the reason. */
+/**
+ * Why nothing was found, as far as filters are the reason.
+ *
+ * @throws CtxError for a tool that nobody has: that is a wrong argument, not a search without hits
+ */
 export function reasons({ unknownTool, emptiedBy }: NothingFound): string[] {
   if (unknownTool !== undefined) {
     const near = unknownTool.near.map((name) => nameOr(name, "")).filter(Boolean)
-    const meant = near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : ""
-    return [`No call of that tool is archived.${meant}`]
+    throw new CtxError(
+      "not-found",
+      `no call of a tool named ${JSON.stringify(unknownTool.name)} is archived`,
+      {
+        hint:
+          near.length > 0
+            ? `did you mean ${near.join(" or ")}?`
+            : "without tool, hits name the tools there are",
+        exit: EXIT.notFound,
+      },
+    )
   }
   // What other projects have is told with their best hit.
   if (emptiedBy === undefined || emptiedBy.filters.includes("project")) return []

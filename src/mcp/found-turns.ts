@@ -7,8 +7,8 @@ import type { WholeHit } from "./hit-passages.ts"
 import { minute, nameOr, plain, strange } from "./quoting.ts"
 
 /** UTF-16 units of a line's texts. */
-const LINE = 80
-const ASKED = 40
+const LINE = 64
+const ASKED = 36
 /** How many of these may precede the first word that was searched for. */
 const LEAD = 30
 /** The least that a text is shortened to. */

@@ -37,6 +37,8 @@ const ASKED = 160
 /** How much of the room the last answer takes beside the match, and beside the outline. */
 const LAST = 0.55
 const LAST_OF_ALL = 0.5
+/** How much its beginning takes beside a match further on in it. */
+const OPENING = 0.3
 
 export const getTool: ServerTool = {
   name: "get",
@@ -164,7 +166,7 @@ function readOn(
   return shown(turn, lines, stretch)
 }
 
-/** The match with what is around it, what the turn was about, and how it ended. */
+/** The match with what is around it, what the turn was about, and how the last answer begins or ends. */
 function atMatch(
   turn: WholeTurn,
   lines: readonly ToldLine[],
@@ -174,12 +176,27 @@ function atMatch(
 ): string {
   const last = lastAnswer(lines)
   const isApart = last !== undefined && at < last.from
-  const left = Math.floor(isApart ? room * (1 - LAST) - ASKED : room - ASKED)
-  const stretch = stretchAround(lines, at, left)
+  let left = Math.floor(isApart ? room * (1 - LAST) - ASKED : room - ASKED)
+  let stretch = stretchAround(lines, at, left)
+  // Where an answer is long, its beginning mostly says what the rest of it explains.
+  const isFarIn = last !== undefined && !isApart && at < last.to && stretch.from > last.from
+  if (isFarIn) {
+    left = Math.floor(left * (1 - OPENING))
+    stretch = stretchAround(lines, at, left)
+  }
   const asked = stretch.from === 0 ? [] : [`Asked: ${JSON.stringify(plain(turn.prompt, ASKED))}`]
+  const opening = isFarIn ? openingOf(lines, last.from, stretch.from, room * OPENING) : []
   const isShown = last === undefined || stretch.to >= last.to
   const end = isShown || !isApart ? [] : endOf(last, sought, Math.floor(room * LAST))
-  return shown(turn, lines, stretch, { before: asked, after: end, room: left })
+  return shown(turn, lines, stretch, { before: [...asked, ...opening], after: end, room: left })
+}
+
+/** The lines with which the last answer begins, as far as they are not shown anyway. */
+function openingOf(lines: readonly ToldLine[], from: number, end: number, room: number): string[] {
+  const { to } = stretchAfter(lines, from, room)
+  const own = lines.slice(from, Math.min(to, end)).map(({ text }) => cut(text, Math.floor(room)))
+  const gap = to < end ? ["> …"] : []
+  return ["", `last answer (line ${from + 1}):`, ...own.filter((text) => text.startsWith(">")), ...gap, ""]
 }
 
 /** For a turn of which nothing particular is sought. */

@@ -1,39 +1,21 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
-import { hasCold } from "../archive/queries/turn-ages.ts"
 import { openToRead } from "../job/open-to-read.ts"
-import type { FinderRequest } from "../search/finder.ts"
-import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
-import { type Narrowing, typedPath } from "../search/narrowing.ts"
+import type { Narrowing } from "../search/narrowing.ts"
 import { whyNothing } from "../search/nothing-found.ts"
 import { ROLES } from "../search/parse-query.ts"
-import { type FoundTurns, isWanting, type SearchRequest } from "../search/search-turns.ts"
-import { usageError } from "../util/errors.ts"
+import type { SearchRequest } from "../search/search-turns.ts"
 import { logError } from "../util/log.ts"
-import { MOMENTS, momentOf } from "../util/parse-moment.ts"
-import { count, lengthOf } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import type { Arguments } from "./arguments.ts"
-import { closestFirst, LOOKED_AT, type OpenedHit } from "./closest-first.ts"
-import { betterElsewhere, doubts, reasons } from "./doubts.ts"
-import { hitAtLength, hitLine, projectName } from "./found-turns.ts"
-import { DATA } from "./quoting.ts"
+import { closestFirst, LOOKED_AT } from "./closest-first.ts"
+import { coldLines } from "./cold-lines.ts"
+import { betterElsewhere, reasons } from "./doubts.ts"
+import { coldAnswer, nothingIn, searchAnswer, USUAL_HITS } from "./search-answer.ts"
+import { searchWanted, type WantedSearch } from "./search-wanted.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { namedSession, projectIn } from "./what-is-meant.ts"
 
-const LIMIT = 6
 const MOST = 30
-/** How many hits are shown at length. */
-const AT_LENGTH = 3
-/** How many turns that are out of the index are shown, a line each. */
-const COLD = 3
-/** UTF-16 units of everything, of the passages of all hits, and of what a search finds for a line. */
-const ROOM = 3500
-const PASSAGES = 2600
-const LEAST_PASSAGES = 1000
-/** What a line takes of the passages' room when more of them are asked for. */
-const TAKEN = 100
 
 export const searchTool: ServerTool = {
   name: "search",
@@ -56,153 +38,53 @@ export const searchTool: ServerTool = {
     error: { type: "boolean", description: "Only what failed" },
     since: { type: "string", description: "From then on: 2026-03-01, 7d, 12h (ago)" },
     until: { type: "string", description: "Before then" },
-    limit: { type: "integer", description: `Hits, at most (${LIMIT})`, minimum: 1, maximum: MOST },
+    limit: { type: "integer", description: `Hits, at most (${USUAL_HITS})`, minimum: 1, maximum: MOST },
   },
   required: ["query"],
   readOnly: true,
   always: true,
   async run(args, world) {
-    const query = args.text("query") ?? ""
-    const limit = args.number("limit") ?? LIMIT
+    const limit = args.number("limit") ?? USUAL_HITS
     using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
-    const session = sessionWanted(args, db)
-    const own = projectIn(world)
-    const project = args.flag("all_projects") || session !== undefined ? undefined : own
-    const [since, until] = span(args, world.now())
-    const file = args.text("file")
-    const narrowing = {
-      since,
-      until,
-      role: args.text("role"),
-      tool: args.text("tool"),
-      file: file && typedPath(file, world.folder, world.home),
-      error: args.flag("error"),
-    }
-    const budget = Math.max(LEAST_PASSAGES, PASSAGES - TAKEN * Math.max(0, limit - LIMIT))
-    const similar = await similarTo(db, world, query, { project, session, ...narrowing })
-    const request = { query, limit, isBrief: true, session, similar, ...narrowing }
+    const wanted = searchWanted(args, db, world)
+    const { query, filters, session, project, own, scope } = wanted
+    const similar = await similarTo(db, world, wanted)
+    const request = { query, isBrief: true, session, similar, ...filters }
     const finder = localFinder(db, world.dataHome, readers)
     const found = finder.find({ ...request, limit: Math.max(limit, LOOKED_AT), project })
-    const scope =
-      session !== undefined
-        ? "the session"
-        : project === undefined
-          ? "all projects"
-          : `this project (${projectName(own)})`
-    const elsewhere =
-      project === undefined
-        ? []
-        : betterElsewhere(() => finder.find({ ...request, similar: undefined }), found, own)
     const isMixed = project === undefined
-    const cold = await coldLines(db, world, { ...request, project }, found, isMixed)
+    const everywhere = () => finder.find({ ...request, limit, similar: undefined })
+    const elsewhere = isMixed ? [] : betterElsewhere(everywhere, found, own)
+    const cold = await coldLines(db, world.dataHome, { ...request, limit, project }, found, isMixed)
     if (found.hits.length === 0) {
-      if (cold.length > 0)
-        return { text: [`0 hits in the index of ${scope}. ${DATA}`, ...cold, NEXT].join("\n") }
-      const why = reasons(whyNothing(db, world.dataHome, { ...request, project }, readers))
+      if (cold.length > 0) return { text: coldAnswer(scope, cold) }
+      const why = reasons(whyNothing(db, world.dataHome, { ...request, limit, project }, readers))
       return { text: [nothingIn(scope, isMixed), ...why, ...elsewhere].join("\n") }
     }
-    const isAsFound = similar !== undefined || isAboutMessages(narrowing)
+    const isAsFound = similar !== undefined || isAboutMessages(filters)
     const hits = closestFirst(db, world.dataHome, readers, found, isAsFound).slice(0, limit)
-    return { text: told(found, hits, { budget, scope, isMixed, elsewhere: [...elsewhere, ...cold] }) }
+    return { text: searchAnswer(found, hits, { limit, scope, isMixed, elsewhere: [...elsewhere, ...cold] }) }
   },
-}
-
-/** Turns out of the index that have more of the words than what is in it. */
-async function coldLines(
-  db: Database,
-  world: ServerWorld,
-  request: FinderRequest,
-  found: FoundTurns,
-  isMixed: boolean,
-): Promise<string[]> {
-  if (!isWanting(found) || !hasCold(db)) return []
-  const { searchColdTurns } = await import("../search/cold-fallback.ts")
-  const { hits, isCut } = searchColdTurns(db, world.dataHome, { ...request, limit: COLD }, found)
-  if (hits.length === 0) return []
-  const lines = hits.map((hit) => hitLine({ ...hit, handle: hit.handle!, seq: hit.seq!, score: 1 }, isMixed))
-  return [`Older, out of the index${isCut ? ", as far as they were looked through" : ""}:`, ...lines]
 }
 
 /** Whether the filters say what a message must be, and not only its turn. */
 const isAboutMessages = ({ role, tool, error }: Narrowing): boolean =>
   role !== undefined || tool !== undefined || error === true
 
-const nothingIn = (scope: string, isMixed: boolean): string =>
-  `0 hits in ${scope}. Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
-
-const NEXT =
-  "Next: `get` with one or several handles as written (@ is the line of the match) and the query shows more of them."
-const MORE = "There are more hits: other words or filters."
-
-interface Told {
-  readonly budget: number
-  readonly scope: string
-  readonly isMixed: boolean
-  readonly elsewhere: readonly string[]
-}
-
-function told(
-  found: FoundTurns,
-  hits: readonly OpenedHit[],
-  { budget, scope, isMixed, elsewhere }: Told,
-): string {
-  const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...doubts(found), ...elsewhere]
-  let left = ROOM - lengthOf([...head, "", MORE, NEXT])
-  const rooms = roomOfHits(
-    hits.slice(0, AT_LENGTH).map(({ score, whole }) => ({ score, wants: whole?.wants ?? 0 })),
-    budget,
-  )
-  const shown: string[] = []
-  for (const [n, { hit, whole }] of hits.entries()) {
-    const isLong = n < AT_LENGTH
-    const text = isLong
-      ? `\n${hitAtLength(hit, whole, isMixed, rooms[n]!, left - 2)}`
-      : `${n === AT_LENGTH ? "\n" : ""}${hitLine(hit, isMixed)}`
-    if (text.length + 1 > left) break
-    shown.push(text)
-    left -= text.length + 1
-  }
-  const isCut = found.more || shown.length < found.hits.length
-  return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT].join("\n")
-}
-
 /** What is like the query in meaning, if a model is installed; without one, words find it alone. */
 async function similarTo(
   db: Database,
   world: ServerWorld,
-  query: string,
-  { project, session, ...narrowing }: Narrowing,
+  { query, project, session, filters }: WantedSearch,
 ): Promise<SearchRequest["similar"]> {
   if (query === "") return undefined
   try {
     const { similarByModel } = await import("../search/search-by-meaning.ts")
-    const isNarrowed = Object.values(narrowing).some(Boolean)
+    const isNarrowed = Object.values(filters).some(Boolean)
     return await similarByModel(world, db, query, { project, session, isNarrowed })
   } catch (error) {
     logError(world.stateHome, { event: "mcp-search", error })
     return undefined
   }
-}
-
-function sessionWanted(args: Arguments, db: Database): string | undefined {
-  const word = args.text("session")
-  return word === undefined ? undefined : namedSession(db, word).id
-}
-
-/** @throws CtxError when the span is empty */
-function span(args: Arguments, now: number): [since: string | undefined, until: string | undefined] {
-  const [since, until] = [moment(args, "since", now), moment(args, "until", now)]
-  if (since !== undefined && until !== undefined && since >= until) {
-    throw usageError("since is not before until", `${since} and ${until}`)
-  }
-  return [since, until]
-}
-
-function moment(args: Arguments, name: string, now: number): string | undefined {
-  const text = args.text(name)
-  if (text === undefined) return undefined
-  const found = momentOf(text, now)
-  if (found === undefined) throw usageError(`${name} needs a date or an age`, MOMENTS)
-  return found
 }

@@ -7,6 +7,7 @@ import { newestMatches } from "../archive/queries/word-matches.ts"
 import { allOf, anyOf, wordExpression } from "./fts-expression.ts"
 import type { Filter } from "./narrowing.ts"
 import type { Term } from "./parse-query.ts"
+import { isFiller } from "./stop-words.ts"
 
 /**
  * Rows read for all words together, and for a single one. Beyond its share, a common word is read only in messages that
@@ -18,9 +19,11 @@ const MOST_ROWS = 5000
 const ENOUGH_ALIKE = 1000
 /** Bits in a message's mask. One remains for messages without any of the terms. */
 const MOST_TERMS = 31
+/** What a filler weighs, as a share of another word's weight. */
+const FILLER = 0.6
 
 export interface Weighted extends Term {
-  /** How much it says about a message to contain this word: the logarithm of its rarity. */
+  /** How much it says about a message to contain this word: the logarithm of its rarity, less for fillers. */
   readonly weight: number
 }
 
@@ -97,12 +100,15 @@ export function candidatesOf(
   return {
     terms: lists.map(({ term, count }) => ({
       ...term,
-      weight: Math.log(1 + Math.max(0.5, size - count + 0.5) / (count + 0.5)),
+      weight: sayingOf(term) * Math.log(1 + Math.max(0.5, size - count + 0.5) / (count + 0.5)),
     })),
     masks,
     ids,
   }
 }
+
+/** A word around the subject of a question is no better evidence because few messages have it. */
+const sayingOf = ({ typed }: Term): number => (isFiller(typed.toLowerCase()) ? FILLER : 1)
 
 function masksFor(population: number, terms: number): Masks {
   if (terms <= 8) return new Uint8Array(population + 1)

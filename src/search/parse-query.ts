@@ -255,7 +255,7 @@ function termsOf(tokens: readonly Token[], strict: boolean): Term[] {
   for (const [at, token] of tokens.entries()) {
     if (token.kind === "operator" && token.text === "NOT") negated = endOfOperand(tokens, at + 1)
     if (at < negated || !["word", "phrase", "prefix"].includes(token.kind)) continue
-    const [text, prefix] = token.kind === "prefix" ? splitPrefix(token.text) : [token.text, ""]
+    const [text, prefix] = token.kind === "prefix" ? splitPrefix(token.text) : [uncontracted(token.text), ""]
     for (const name of namesIn(text)) {
       const typed = text.slice(name.at, name.at + name.length)
       const into = !strict && isStopWord(typed.toLowerCase()) ? dull : found
@@ -268,6 +268,14 @@ function termsOf(tokens: readonly Token[], strict: boolean): Term[] {
   if (terms.length <= MOST_TERMS) return terms
   return terms.sort((a, b) => b.word.length - a.word.length).slice(0, MOST_TERMS)
 }
+
+/** What an apostrophe joins to a word: "isn't" is no "isn" and no "t", "who's" no "s". */
+const CONTRACTED =
+  /(?<![\p{L}\p{N}])(?:is|are|was|were|do|does|did|has|have|had|could|would|should|ca|wo)n['’]t(?!\p{L})|(?<=\p{L})['’](?:s|d|m|re|ve|ll)(?!\p{L})/giu
+
+/** An apostrophe is rare, a pattern takes time to compile. */
+const uncontracted = (text: string): string =>
+  text.includes("'") || text.includes("’") ? text.replace(CONTRACTED, " ") : text
 
 /** "PRs" also asks for "PR". Split as a name in code it would be "P" and "Rs". */
 const asked = (typed: string, words: readonly string[]): readonly string[] =>

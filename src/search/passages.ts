@@ -45,8 +45,11 @@ const BESIDE = 0.2
  * question's words.
  */
 const CONCLUDES = [0.5, 0.4, 0.3]
-/** The same for the first piece of a text, which says what the text is about. */
-const OPENS = 0.4
+/**
+ * The same for the first piece of a text, which says what the text is about, and for the next ones of the last answer,
+ * which often begins with its result.
+ */
+const OPENS = [0.4, 0.3, 0.2]
 /** Factor for what is not prose: calls, outputs, thinking, what the host says. */
 const OTHER = 0.6
 /** Factor for what was said on the way. Its beginning gets no bonus: it tells what was done next. */
@@ -124,7 +127,11 @@ function addPieces(
     const after = n + 1 < end ? pieces[n + 1]!.weight : 0
     pieces[n]!.extra = BESIDE * Math.max(before, after)
   }
-  if (end > first && !isAside) pieces[first]!.extra += OPENS * all
+  const opens = isAside ? 0 : isLast ? OPENS.length : 1
+  for (let n = 0, at = first; start === 0 && n < opens && at < end; at++) {
+    if (at + 1 < end && isAnnouncement(text.slice(pieces[at]!.from, pieces[at]!.to))) continue
+    pieces[at]!.extra += OPENS[n++]! * all
+  }
   for (let n = 0, at = end - 1; isLast && from === text.length && n < CONCLUDES.length && at >= first; at--) {
     // What is asked at the end is an offer rather than a conclusion.
     if (isQuestion(text.slice(pieces[at]!.from, pieces[at]!.to))) continue
@@ -177,6 +184,9 @@ function chosen(
   for (const spans of shown) spans.sort((a, b) => a.from - b.from)
   return shown.map((spans, part) => (spans.length === 1 && isTool(parts[part]!, spans[0]!) ? [] : spans))
 }
+
+/** A heading, what ends in a colon, and what has no word: they say that something comes, not what. */
+const isAnnouncement = (piece: string): boolean => /^\s*(?:#{1,6} |[^\p{L}\p{N}]*$)|:[*_`)\s]*$/u.test(piece)
 
 const isQuestion = (piece: string): boolean => /[?？][*_)"'\s]*$/.test(piece)
 

@@ -52,6 +52,23 @@ describe("a long turn", () => {
     expect(none).toContain('\nNone of the words of "giraffe" is in it.\nprompt:\n')
   })
 
+  test("where the match is far into the last answer, shows how that begins", async () => {
+    using other = new Inside()
+    const session = other.session()
+    const long = "Nothing of note happened on that day either.\n".repeat(80)
+    const answer = `The lid was too tight.\n${long}The walrus is in cage seven.\n${long}`
+    session.turn("Where do they live?", [], answer).flush()
+    await other.hook("stop", session)
+    await using peer = await Peer.connect(other.cwd, other.env)
+    const [hit] = hitsIn((await peer.call("search", { query: "walrus cage" })).text)
+    const { text } = await peer.call("get", { handle: `${hit!.handle}@${hit!.line}` })
+    expect(text).toMatch(
+      /\nlast answer \(line \d+\):\n> The lid was too tight\.\n(?:> Nothing .*\n)+> …\n\nanswer: \(continued\)\n> Nothing/,
+    )
+    expect(text).toContain("\n> The walrus is in cage seven.\n")
+    expect(text.length).toBeLessThanOrEqual(2400)
+  })
+
   test("without a place: prompt, outline, last answer", async () => {
     const text = await call("get", { handle })
     expect(text).toMatch(/; \d+ lines\. Quoted from the archive/)

@@ -107,6 +107,24 @@ describe("of turns with the same words", () => {
   })
 })
 
+test("what was found first is listed, though others have the words in one place", async () => {
+  using archive = new Archive()
+  const transcript = archive.session(SESSION)
+  const filler = "Nothing of note happened there. ".repeat(12)
+  transcript.turn("The zoo.", [], `A walrus. ${filler}A cage. ${filler}Seven. ${filler}The keeper.`)
+  for (let n = 0; n < 9; n++) transcript.turn(`Day ${n}.`, [], `${filler}The walrus cage seven, ${n}.`)
+  for (let n = 0; n < 6; n++) transcript.turn(`Night ${n}.`, [], `${filler}The keeper, ${n}.`)
+  archive.follow(transcript.flush())
+  const call = callsOf(archive)
+  const query = "walrus cage seven keeper"
+  const [first] = hitsIn((await call("search", { query, role: "assistant" })).text)
+  expect(first?.texts.join()).toContain("keeper")
+  const hits = hitsIn((await call("search", { query, limit: 4 })).text)
+  expect(hits).toHaveLength(4)
+  expect(hits[0]!.texts.join()).toContain("The walrus cage seven")
+  expect(hits[3]!.handle).toBe(first!.handle)
+})
+
 test("timeline takes words for its anchor", async () => {
   using archive = filled()
   const call = callsOf(archive)
@@ -236,6 +254,16 @@ test("what a model gets wrong is told with a way on", async () => {
     ["search", { query: "x", limit: "many" }, 'limit must be an integer, not "many"'],
     ["search", { query: "x", error: "yes" }, 'error must be a boolean, not "yes"'],
     ["search", { query: "x", since: "2026-03-02", until: "2026-03-01" }, "since is not before until"],
+    [
+      "search",
+      { query: "x", tool: "Bsh" },
+      'no call of a tool named "Bsh" is archived\nHint: did you mean Bash?',
+    ],
+    [
+      "search",
+      { query: "walrus AND tool:Qqqqqqqq" },
+      'no call of a tool named "Qqqqqqqq" is archived\nHint: ',
+    ],
     ["get", { handle: SESSION }, "that is a session, not a turn"],
     ["get", { handle: "ctx:zzzzzz" }, ""],
     ["get", { handle: "ctx:zzzzzz@" }, "ctx:zzzzzz@ names no place"],

@@ -47,3 +47,15 @@ test("a bound on ids is only used to continue a list", () => {
   expect(ids.length).toBe(5001)
   db.close()
 })
+
+test("a word around a question's subject weighs less than another one that is as rare", () => {
+  const db = archive()
+  db.run("INSERT INTO words (rowid, text) VALUES (?, 'anybodi tusk')", [MESSAGES + 1])
+  const filter = { expression: undefined, condition: undefined }
+  const asked = [{ word: "anybodi", typed: "Anybody", isPrefix: false }, term("tusk")]
+  const { terms } = candidatesOf(db, asked, filter, MESSAGES + 1, new Set())
+  const [filler, subject] = terms.map(({ weight }) => weight)
+  expect(terms.map(({ word }) => word)).toEqual(["anybodi", "tusk"])
+  expect(filler! / subject!).toBeCloseTo(0.6)
+  db.close()
+})

@@ -46,6 +46,18 @@ describe("passagesOf", () => {
     expect(shown(false)).not.toContain(conclusion)
   })
 
+  test("shows what the last answer begins with, not what announces it", () => {
+    const result = "The lid was too tight.\nSteam had no way out.\nIt ran down the wall.\n"
+    const text = `Here is what I found:\n\n## The cause\n${result}${FILLER.repeat(30)}`
+    const prompt = said("why is the glaze dull", { isFound: false })
+    const shown = (isLast: boolean) =>
+      texts([prompt, said(text, { isLast }), said("glaze, glaze ".repeat(60))], "glaze", 400)[1]!
+    expect(shown(true)).toContain("The lid was too tight. Steam had no way out. It ran down the wall.")
+    expect(shown(true)).not.toContain("Here is what I found")
+    expect(shown(false)).toContain("The lid was too tight.")
+    expect(shown(false)).not.toContain("It ran down the wall.")
+  })
+
   test("an offer at the end is no conclusion", () => {
     const conclusion = "So we leave the lid open and check it by hand."
     const offers = "Shall I write that down?\n**Or would you rather wait?**"

@@ -16,6 +16,17 @@ describe("parseQuery", () => {
     expect(typed("who are you")).toEqual(["who", "are", "you"])
   })
 
+  test("what an apostrophe joins to a word is no word of its own", () => {
+    for (const mark of ["'", "’"]) {
+      const query = `why isn't Ada's upload run, they've said it'll crash and we can't, don't or won't`
+      const asked = query.replaceAll("'", mark)
+      expect(typed(asked)).toEqual(["Ada", "upload", "run", "said", "crash"])
+      expect(typed(`isn${mark}t`)).not.toContain("t")
+    }
+    // In names and code it joins nothing.
+    expect(typed("O'Brien runs echo 'd'")).toEqual(["O", "Brien", "runs", "echo", "d"])
+  })
+
   test("the plural of an acronym also asks for the singular", () => {
     expect(parseQuery("merged PRs").terms.map(({ word }) => word)).toEqual(["merg", "pr", "prs"])
     expect(parseQuery("IDEs").terms.map(({ word }) => word)).toEqual(["ide", "ides"])
