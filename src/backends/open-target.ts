@@ -10,6 +10,12 @@ export interface Target {
   /** For people: a path, or an address without its password. */
   readonly shown: string
   open(): Promise<Backend>
+  /**
+   * For whoever only reads: nothing is made there.
+   *
+   * @param patience ms for one call to a server
+   */
+  openToRead(patience: number): Promise<Backend>
 }
 
 interface Here {
@@ -30,7 +36,12 @@ export function backendNamed(named: string, { cwd, dataHome, variables, writer }
     const shown = resolve(cwd, named)
     if (`${shown}/`.startsWith(`${dataHome}/`))
       throw usageError("the target is the archive's own folder", "name another one, best on another disk")
-    return { kind: "folder", shown, open: async () => openFolderBackend(shown, writer()) }
+    return {
+      kind: "folder",
+      shown,
+      open: async () => openFolderBackend(shown, writer()),
+      openToRead: async () => openFolderBackend(shown, "", true),
+    }
   }
   const address = serverAddress(named, variables)
   return {
@@ -40,6 +51,10 @@ export function backendNamed(named: string, { cwd, dataHome, variables, writer }
       // Whoever keeps a folder loads no client.
       const { openPostgresBackend } = await import("./postgres-backend.ts")
       return openPostgresBackend(address)
+    },
+    async openToRead(patience) {
+      const { openPostgresBackend } = await import("./postgres-backend.ts")
+      return openPostgresBackend(address, patience, true)
     },
   }
 }

@@ -2,20 +2,27 @@
 import { wordSet } from "../util/words.ts"
 import type { Backend, EntryQuery, FoundEntry } from "./backend.ts"
 import { type Entry, isEntry } from "./entry.ts"
+import { isNamed } from "./entry-filter.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
-import { FORGETTING, prepareTables, type Tables, VECTOR_LENGTH } from "./postgres-schema.ts"
+import { conditionsOf } from "./postgres-filters.ts"
+import { FORGETTING, prepareTables, type Tables, tablesThere, VECTOR_LENGTH } from "./postgres-schema.ts"
 
 /** ms for one call. */
 const DEADLINE = 30_000
 /** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
 const MOST_WORDS = 250_000
 
-export async function openPostgresBackend(address: ServerAddress, deadline = DEADLINE): Promise<Backend> {
+/** @param isReader whether nothing is made or brought up to date there */
+export async function openPostgresBackend(
+  address: ServerAddress,
+  deadline = DEADLINE,
+  isReader = false,
+): Promise<Backend> {
   const server = connect(address, deadline)
   let tables: Tables
   try {
-    tables = await prepareTables(server, address.shown)
+    tables = await (isReader ? tablesThere : prepareTables)(server, address.shown)
   } catch (error) {
     await server.close()
     throw error
@@ -43,10 +50,10 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
     async get(id) {
       const [row] = await server.ask(
         `SELECT id, key, summary, content, metadata, embedder, embedding::text AS embedding
-         FROM ctxbridge.entries WHERE id = $1`,
+         FROM ctxbridge.entries WHERE id >= $1 ORDER BY id LIMIT 1`,
         [id],
       )
-      if (row === undefined) return undefined
+      if (row === undefined || !isNamed(String(row["id"]), id)) return undefined
       const { embedder, embedding, ...rest } = row
       const entry = embedder === null ? rest : { ...rest, vector: { embedder, values: numbersIn(embedding) } }
       return isEntry(entry) ? entry : undefined
@@ -160,7 +167,10 @@ function finding(query: EntryQuery, { vectors }: Tables): { sql: string; paramet
     const wanted = [...wordSet(query.words)]
     if (wanted.length > 0) conditions.push(`words @@ ${given(wanted.map(lexeme).join(" & "))}::tsquery`)
     const about = given(JSON.stringify(wanted))
-    score = `(SELECT count(*) FROM jsonb_array_elements_text(${about}::jsonb) w WHERE w = ANY(about))
+    score =
+      wanted.length === 0
+        ? `0 * length(${about})`
+        : `(SELECT count(*) FROM jsonb_array_elements_text(${about}::jsonb) w WHERE w = ANY(about))
       + ln(2) / ln(2 + length(words))`
   } else {
     const { embedder, values } = query.vector
@@ -177,10 +187,10 @@ function finding(query: EntryQuery, { vectors }: Tables): { sql: string; paramet
       order = distance
     }
   }
-  if (query.session !== undefined) conditions.push(`session = ${given(query.session)}`)
-  if (query.project !== undefined) conditions.push(`project = ${given(query.project)}`)
+  conditions.push(...conditionsOf(query, given))
+  const shown = query.withContent ? "id, key, summary, metadata, content" : "id, key, summary, metadata"
   return {
-    sql: `SELECT id, key, summary, metadata, ${score} AS score FROM ctxbridge.entries
+    sql: `SELECT ${shown}, ${score} AS score FROM ctxbridge.entries
       WHERE ${conditions.length === 0 ? "true" : conditions.join(" AND ")}
       ORDER BY ${order}, started DESC NULLS LAST, id LIMIT ${Math.max(1, Math.trunc(query.limit))}`,
     parameters,

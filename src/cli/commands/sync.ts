@@ -2,11 +2,10 @@
 import { closeSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { backendNamed, type Target } from "../../backends/open-target.ts"
-import { serverVariables, syncTarget } from "../../config/load.ts"
+import type { Target } from "../../backends/open-target.ts"
 import { plannedSync, type SyncReport, type SyncWorld, syncArchive } from "../../sync/sync-archive.ts"
 import { Ledger, lastSyncs, noteSync, syncFolder } from "../../sync/sync-ledger.ts"
-import { writerName } from "../../sync/writer-name.ts"
+import { configuredTargets, targetNamed } from "../../sync/targets.ts"
 import { throwBusy, usageError } from "../../util/errors.ts"
 import { holdLockFile } from "../../util/lock.ts"
 import { count } from "../../util/text.ts"
@@ -27,17 +26,11 @@ export default {
   },
   async run(context) {
     const { args, env, out } = context
-    const named = stringArg(args, "to") ?? syncTarget()
-    if (named === undefined) {
+    const named = stringArg(args, "to")
+    const target = named === undefined ? configuredTargets(env.config, env)[0] : targetNamed(named, env)
+    if (target === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
     }
-    const writer = (): string => writerName(env.dataHome)
-    const target = backendNamed(named, {
-      cwd: env.cwd,
-      dataHome: env.dataHome,
-      variables: serverVariables(),
-      writer,
-    })
     const world: SyncWorld = {
       place: env,
       look(use) {
