@@ -3,13 +3,12 @@ import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { shortNameOf } from "../archive/project.ts"
 import type { EntryVector } from "../backends/entry.ts"
-import { queryVector } from "../embed/embedder.ts"
-import { installedModel } from "../embed/model-files.ts"
 import { type FarRequest, type FarTarget, findFar, refuseUnknown, withFar } from "../search/far-finder.ts"
 import type { FarHit } from "../search/far-hit.ts"
 import type { Hit } from "../search/hit.ts"
 import type { Narrowing } from "../search/narrowing.ts"
 import { parseQuery } from "../search/parse-query.ts"
+import { modelVector } from "../search/search-by-meaning.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
 import { configuredTargets, targetNamed } from "../sync/targets.ts"
 import { type CtxError, codeOf, usageError } from "../util/errors.ts"
@@ -139,7 +138,6 @@ function openedIfPossible(dataHome: string): Database | undefined {
 
 /** Entries have vectors of an installed model only. */
 async function vectorOf(env: Context["env"], query: string): Promise<EntryVector | undefined> {
-  if (installedModel(env.dataHome) === undefined || query === "") return undefined
-  const { embedder, values } = await queryVector(env, query)
-  return { embedder, values: [...values] }
+  const made = query === "" ? undefined : await modelVector(env, query)
+  return made && { embedder: made.embedder, values: [...made.values] }
 }

@@ -3,6 +3,8 @@ import type { hostPlace } from "../config/load.ts"
 import { readState } from "../hook/state.ts"
 import { waitingPrompt } from "../hook/waiting-prompt.ts"
 import type { ServerWorld } from "../mcp/tool.ts"
+import { configuredTargets } from "../sync/targets.ts"
+import { tryTo } from "../util/files.ts"
 import type { Environment } from "./command.ts"
 
 export const serverWorld = (env: Environment, host: ReturnType<typeof hostPlace>): ServerWorld => ({
@@ -12,6 +14,8 @@ export const serverWorld = (env: Environment, host: ReturnType<typeof hostPlace>
   restores: env.config["restore.enabled"],
   restoreBudget: env.config["restore.budget"],
   restoreRelated: env.config["restore.related"],
+  // What is wrong with the configuration, `sync` says.
+  targets: tryTo(() => configuredTargets(env.config, env)) ?? [],
   waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
   now: Date.now,
 })

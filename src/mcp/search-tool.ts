@@ -1,12 +1,14 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
+import { shortNameOf } from "../archive/project.ts"
+import type { EntryVector } from "../backends/entry.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { localFinder } from "../search/local-finder.ts"
 import { type Narrowing, typedPath } from "../search/narrowing.ts"
 import { whyNothing } from "../search/nothing-found.ts"
 import { ROLES } from "../search/parse-query.ts"
-import type { FoundTurns, SearchRequest } from "../search/search-turns.ts"
+import type { SearchRequest } from "../search/search-turns.ts"
 import { usageError } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { MOMENTS, momentOf } from "../util/parse-moment.ts"
@@ -15,6 +17,7 @@ import { CopyReaders } from "../vault/reader.ts"
 import type { Arguments } from "./arguments.ts"
 import { closestFirst, LOOKED_AT, type OpenedHit } from "./closest-first.ts"
 import { betterElsewhere, doubts, reasons } from "./doubts.ts"
+import { withFarTurns } from "./far-turns.ts"
 import { hitAtLength, hitLine, projectName } from "./found-turns.ts"
 import { DATA } from "./quoting.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
@@ -54,6 +57,12 @@ export const searchTool: ServerTool = {
     until: { type: "string", description: "Before then" },
     limit: { type: "integer", description: `Hits, at most (${LIMIT})`, minimum: 1, maximum: MOST },
   },
+  withTarget: {
+    everywhere: {
+      type: "boolean",
+      description: "Also what the user's other machines have sent (far: handles)",
+    },
+  },
   required: ["query"],
   readOnly: true,
   always: true,
@@ -86,18 +95,33 @@ export const searchTool: ServerTool = {
         : project === undefined
           ? "all projects"
           : `this project (${projectName(own)})`
+    const isAsFound = similar !== undefined || isAboutMessages(narrowing)
+    const opened = closestFirst(db, world.dataHome, readers, found, isAsFound)
+    const isFar = args.flag("everywhere")
+    const far = isFar
+      ? await withFarTurns(
+          world,
+          found,
+          opened,
+          { ...narrowing, query, limit, session, projectName: project && shortNameOf(project) },
+          db,
+          similar && (await vectorFor(world, query)),
+        )
+      : { hits: opened, more: found.more || opened.length > limit, notes: [] }
     const elsewhere =
-      project === undefined
+      project === undefined || isFar
         ? []
         : betterElsewhere(() => finder.find({ ...request, similar: undefined }), found, own)
     const isMixed = project === undefined
-    if (found.hits.length === 0) {
+    const notes = [...far.notes, ...elsewhere]
+    if (far.hits.length === 0) {
       const why = reasons(whyNothing(db, world.dataHome, { ...request, project }, readers))
-      return { text: [nothingIn(scope, isMixed), ...why, ...elsewhere].join("\n") }
+      return { text: [nothingIn(scope, isMixed), ...why, ...notes].join("\n") }
     }
-    const isAsFound = similar !== undefined || isAboutMessages(narrowing)
-    const hits = closestFirst(db, world.dataHome, readers, found, isAsFound).slice(0, limit)
-    return { text: told(found, hits, { budget, scope, isMixed, elsewhere }) }
+    const doubtful = isFar && far.hits.some(({ hit }) => "far" in hit) ? [] : doubts(found)
+    const more = far.more || far.hits.length > limit
+    const hits = far.hits.slice(0, limit)
+    return { text: told(hits, { budget, scope, isMixed, notes: [...doubtful, ...notes], more }) }
   },
 }
 
@@ -116,15 +140,12 @@ interface Told {
   readonly budget: number
   readonly scope: string
   readonly isMixed: boolean
-  readonly elsewhere: readonly string[]
+  readonly notes: readonly string[]
+  readonly more: boolean
 }
 
-function told(
-  found: FoundTurns,
-  hits: readonly OpenedHit[],
-  { budget, scope, isMixed, elsewhere }: Told,
-): string {
-  const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...doubts(found), ...elsewhere]
+function told(hits: readonly OpenedHit[], { budget, scope, isMixed, notes, more }: Told): string {
+  const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...notes]
   let left = ROOM - lengthOf([...head, "", MORE, NEXT])
   const rooms = roomOfHits(
     hits.slice(0, AT_LENGTH).map(({ score, whole }) => ({ score, wants: whole?.wants ?? 0 })),
@@ -140,7 +161,7 @@ function told(
     shown.push(text)
     left -= text.length + 1
   }
-  const isCut = found.more || shown.length < found.hits.length
+  const isCut = more || shown.length < hits.length
   return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT].join("\n")
 }
 
@@ -160,6 +181,12 @@ async function similarTo(
     logError(world.stateHome, { event: "mcp-search", error })
     return undefined
   }
+}
+
+async function vectorFor(world: ServerWorld, query: string): Promise<EntryVector | undefined> {
+  const { modelVector } = await import("../search/search-by-meaning.ts")
+  const made = await modelVector(world, query)
+  return made && { embedder: made.embedder, values: [...made.values] }
 }
 
 function sessionWanted(args: Arguments, db: Database): string | undefined {

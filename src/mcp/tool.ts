@@ -1,6 +1,7 @@
 /** Defines a tool of the server, and the environment it works in. */
 import type { Paths, Policy } from "../config/load.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
+import type { FarTarget } from "../search/far-finder.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */
@@ -17,6 +18,8 @@ export interface ServerWorld
   readonly restoreBudget: number
   /** Maximum number of other sessions' turns in a restore. */
   readonly restoreRelated: number
+  /** Where turns are kept besides the archive, as far as it is configured. */
+  readonly targets: readonly FarTarget[]
   /** A session's prompt that has not been fully answered. */
   waiting(session: string): PendingPrompt | undefined
   /** ms since the epoch. */
@@ -33,6 +36,8 @@ export interface ServerTool {
   readonly title: string
   readonly description: string
   readonly properties: Readonly<Record<string, Property>>
+  /** Further ones, for whoever has a target configured. */
+  readonly withTarget?: Readonly<Record<string, Property>>
   readonly required?: readonly string[]
   /** Whether the tool changes nothing. */
   readonly readOnly: boolean

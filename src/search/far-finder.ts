@@ -45,8 +45,10 @@ export interface FarRequest extends FarNarrowing {
   readonly byWords?: boolean
 }
 
+type Place = Pick<PathsAndPolicy, "dataHome" | "secrets">
+
 export interface FarWorld {
-  readonly place: PathsAndPolicy
+  readonly place: Place
   /** Undefined if nothing is archived here. */
   readonly db: Database | undefined
 }
@@ -102,7 +104,12 @@ export async function findFar(
  * a place in a list says nothing of how good the list is.
  */
 export function withFar(
-  { hits: local, words: { asked, lacking } }: Pick<FoundTurns, "hits" | "words">,
+  {
+    hits: local,
+    words: { asked, lacking },
+  }: Pick<FoundTurns, "words"> & {
+    readonly hits: readonly (Hit | FarHit)[]
+  },
   { hits, share }: FarFound,
 ): (Hit | FarHit)[] {
   const own = local.length === 0 || asked.length === 0 ? 0 : 1 - lacking.length / asked.length
@@ -220,11 +227,11 @@ function checked(found: FoundEntry, { place, db }: FarWorld): FarEntry[] {
 }
 
 /** Whether something of its session is forgotten here. The target may not have been told yet. */
-const isForgotten = ({ dataHome }: PathsAndPolicy, { metadata }: FarEntry): boolean =>
+const isForgotten = ({ dataHome }: Place, { metadata }: FarEntry): boolean =>
   readTombstone(dataHome, metadata.sessionId.split("/", 1)[0]!) !== undefined
 
 /** By today's rules, whatever the user has switched off: somebody else may have sent it with older ones. */
-const withoutSecrets = (entry: FarEntry, { secrets }: PathsAndPolicy): FarEntry =>
+const withoutSecrets = (entry: FarEntry, { secrets }: Place): FarEntry =>
   filtered(entry, (text) => filterText(text, { ...secrets, enabled: true }))
 
 const handleHere = ({ db }: Pick<FarWorld, "db">, { metadata }: FarEntry): string | undefined =>
