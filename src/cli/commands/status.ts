@@ -22,11 +22,13 @@ import { importUnderWay } from "../../job/history-import.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
+import { configuredTargets } from "../../sync/targets.ts"
+import { messageOf } from "../../util/errors.ts"
 import { statsOf } from "../../util/files.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"
-import { renderStatus } from "../render-status.ts"
+import { type BackendStatus, renderStatus } from "../render-status.ts"
 import { screenOf } from "../screen.ts"
 
 export default {
@@ -51,6 +53,7 @@ export default {
       import: underWay,
       embedding:
         archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
+      backend: backendStatus(env),
       sync: lastSyncs(dataHome),
       hooks: hookStatus(env, exePath),
       mcp: serverStatus(env, exePath),
@@ -61,6 +64,21 @@ export default {
     out.json(status)
   },
 } satisfies Command
+
+/** By the configuration alone: nobody is asked. */
+function backendStatus(env: Environment): BackendStatus {
+  const wanted = env.config["sync.backend"]
+  try {
+    const targets = configuredTargets(env.config, env).map(({ kind, shown: target, why }) => ({
+      kind,
+      target,
+      why,
+    }))
+    return { wanted, targets, problem: null }
+  } catch (error) {
+    return { wanted, targets: [], problem: messageOf(error) }
+  }
+}
 
 /** ms to spend on what the host has written since its last hook. */
 const LATEST_LASTS = 300
