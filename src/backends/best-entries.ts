@@ -25,7 +25,9 @@ function raterOf(query: EntryQuery): (entry: Entry) => number | undefined {
   if ("words" in query) {
     const wanted = [...wordSet(query.words)]
     if (wanted.length === 0) return () => 0
+    const needles = needlesOf(wanted)
     return ({ content, summary }) => {
+      if (!needles.every((needle) => needle.test(content)) && !OTHER_LETTERS.test(content)) return undefined
       const words = wordSet(content)
       if (!wanted.every((word) => words.has(word))) return undefined
       const prominent = wordSet(summary)
@@ -39,6 +41,20 @@ function raterOf(query: EntryQuery): (entry: Entry) => number | undefined {
       ? values.reduce((sum, value, n) => sum + value * vector.values[n]!, 0)
       : undefined
 }
+
+/** With an accent, a word is written otherwise than it is found. */
+const OTHER_LETTERS = /[^\P{L}A-Za-z]|\p{M}/u
+
+/**
+ * Patterns that occur in every text of plain letters that has the words: much cheaper than to split all texts into words.
+ * Not of compound names, whose parts need not stand together.
+ */
+const needlesOf = (wanted: readonly string[]): RegExp[] =>
+  wanted
+    .filter((word) => /^[a-z0-9]+$/.test(word))
+    .filter((word) => !wanted.some((part) => part !== word && word.startsWith(part.slice(0, -1))))
+    // The stemmer may have turned a final `y` into `i`.
+    .map((word) => new RegExp(word.replace(/i$/, "[iy]"), "i"))
 
 /** Equal scores: the newest first. */
 const byScore = (a: FoundEntry, b: FoundEntry): number =>

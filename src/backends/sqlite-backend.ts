@@ -31,7 +31,9 @@ const TABLES = `
   -- What must not be kept: an entry by its id, or a session with its subagents.
   CREATE TABLE forgotten (kind TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID;
   -- Words of the contents, as ctxbridge splits them.
-  CREATE VIRTUAL TABLE words USING fts5 (text);
+  CREATE VIRTUAL TABLE words USING fts5 (
+    text, detail = none, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
+  );
   INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
   PRAGMA user_version = ${VERSION};
 `
@@ -203,10 +205,11 @@ function* candidates(db: Database, query: EntryQuery): Generator<Entry> {
   const values: string[] = []
   if ("vector" in query) conditions.push("has_vector = 1")
   else {
-    const words = [...wordSet(query.words)].map((word) => `"${word.replaceAll('"', '""')}"`)
+    // Without details, the index has no phrases: what SQLite would split is left to the look at each entry.
+    const words = [...wordSet(query.words)].filter((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))
     if (words.length > 0) {
       conditions.push("number IN (SELECT rowid FROM words WHERE words MATCH ?)")
-      values.push(words.join(" AND "))
+      values.push(words.map((word) => `"${word}"`).join(" AND "))
     }
   }
   if (query.session !== undefined) {

@@ -102,12 +102,12 @@ export async function searchFarToo(
 async function requestOf(
   { env }: Context,
   { query, limit, mode, project, session, since, until, tool, file }: FarAsked,
-  terms: FoundTurns["terms"],
+  weights: FoundTurns["terms"],
 ): Promise<FarRequest> {
   const vector = mode === "lexical" ? undefined : await vectorOf(env, query)
   return {
     query: parseQuery(query),
-    terms,
+    weights,
     limit,
     vector,
     byWords: mode !== "semantic" || vector === undefined,

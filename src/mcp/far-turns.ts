@@ -59,7 +59,7 @@ export async function withFarTurns(
     throw usageError("role and error are not known elsewhere", "leave them out, or search without everywhere")
   const parsed = parseQuery(query)
   refuseUnknown(parsed)
-  const request = { ...narrowing, query: parsed, terms, vector }
+  const request = { ...narrowing, query: parsed, weights: terms, vector }
   const { found, failures } = await findFar(world.targets, request, { place: world, db })
   const told = failures.map(({ message }) => safeError(message)).join("; ")
   const notes = failures.length === 0 ? [] : [`Not searched elsewhere: ${told}.`]

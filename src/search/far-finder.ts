@@ -10,6 +10,7 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText } from "../secrets/filter.ts"
 import { CtxError, isCtxError, messageOf, usageError } from "../util/errors.ts"
 import { readTombstone } from "../vault/tombstones.ts"
+import type { Weighted } from "./candidates.ts"
 import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
 import { fulfils } from "./fts-expression.ts"
 import { fuseNamed } from "./fuse-rankings.ts"
@@ -38,8 +39,8 @@ export type FarNarrowing = Omit<EntriesWanted, "withContent">
 
 export interface FarRequest extends FarNarrowing {
   readonly query: Query
-  /** What the words weigh in the archive here; without it, longer ones count as rarer. */
-  readonly terms: readonly (Term & { readonly weight?: number })[]
+  /** What words weigh in the archive here. What it does not have is the rarest; among those, what is longer. */
+  readonly weights: readonly Weighted[]
   /** Searches by meaning as well, or alone. */
   readonly vector?: EntryVector | undefined
   readonly byWords?: boolean
@@ -142,22 +143,16 @@ export async function openFar(
 /** Opens a target, and waits for the answer no longer than the deadline. */
 async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let backend: Backend | undefined
   const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(silent(target)), DEADLINE)
   })
-  const opened = target.openToRead(DEADLINE).then((one) => {
-    backend = one
-    return ask(one)
-  })
-  // Whoever is late has nobody to tell.
-  opened.catch(() => {})
+  const opening = target.openToRead(DEADLINE)
   try {
-    return await Promise.race([opened, silence])
+    return await Promise.race([opening.then(ask), silence])
   } finally {
     clearTimeout(timer)
-    // Not waited for: a silent server would have to say goodbye.
-    backend?.close().catch(() => {})
+    // Not waited for: a silent server would have to say goodbye. Whoever opens late is closed late.
+    opening.then((backend) => backend.close()).catch(() => {})
   }
 }
 
@@ -172,14 +167,14 @@ async function foundAt(
   request: FarRequest,
   world: FarWorld,
 ): Promise<FarFound> {
-  const { query, terms, vector, byWords = true, limit, ...narrowing } = request
+  const { query, weights, vector, byWords = true, limit, ...narrowing } = request
   const wanted = { ...narrowing, limit: limit + SPARE, withContent: true }
   const { found, share } = byWords ? await byWordsAt(backend, request, wanted) : { found: [], share: 1 }
   const alike = vector === undefined ? [] : await backend.find({ ...wanted, vector })
   const entries = fuseNamed([found, alike], ({ id }) => id).flatMap((one) => checked(one, world))
   const hits = farHitsOf(
     entries.slice(0, limit),
-    soughtBy(terms.length > 0 ? terms : query.terms),
+    soughtBy(query.terms.map((term) => ({ ...term, weight: weightOf(term, weights) }))),
     shown,
     (entry) => handleHere(world, entry),
   )
@@ -189,10 +184,10 @@ async function foundAt(
 /** What has all words of the query or, if nothing has, the rarer half of them, or at least one of the rarest. */
 async function byWordsAt(
   backend: Backend,
-  { query, terms }: FarRequest,
+  { query, weights }: FarRequest,
   wanted: EntriesWanted,
 ): Promise<{ readonly found: readonly FoundEntry[]; readonly share: number }> {
-  const words = rarestFirst(terms.length > 0 ? terms : query.terms).slice(0, MOST_WORDS)
+  const words = rarestFirst(query.terms, weights).slice(0, MOST_WORDS)
   const having = (some: readonly string[]) => backend.find({ ...wanted, words: some.join(" ") })
   const half = Math.ceil(words.length / 2)
   for (const most of half > 1 ? [words.length, half] : [words.length]) {
@@ -211,12 +206,17 @@ async function byWordsAt(
 const says = ({ content = "" }: FoundEntry, { must }: Query): boolean =>
   must === undefined || fulfils(must, { text: content, role: "", tools: [] })
 
-function rarestFirst(terms: FarRequest["terms"]): string[] {
-  const weights = new Map<string, number>()
-  for (const { typed, weight = typed.length } of terms)
-    weights.set(typed, Math.max(weights.get(typed) ?? 0, weight))
-  return [...weights].sort(([, a], [, b]) => b - a).map(([typed]) => typed)
+function rarestFirst(terms: readonly Term[], weights: FarRequest["weights"]): string[] {
+  const rarity = new Map<string, number>()
+  for (const term of terms)
+    rarity.set(term.typed, Math.max(rarity.get(term.typed) ?? 0, weightOf(term, weights)))
+  return [...rarity]
+    .sort(([one, a], [other, b]) => b - a || other.length - one.length)
+    .map(([typed]) => typed)
 }
+
+const weightOf = ({ word }: Term, weights: FarRequest["weights"]): number =>
+  weights.find((one) => one.word === word)?.weight ?? Math.max(1, ...weights.map(({ weight }) => weight))
 
 /** Drops what is not what it says it is, and what is forgotten here. */
 function checked(found: FoundEntry, { place, db }: FarWorld): FarEntry[] {

@@ -110,6 +110,19 @@ describe("a folder", () => {
     expect(mixed.hits.map(({ handle }) => handle)).toEqual(own.hits.map(({ handle }) => handle))
   })
 
+  test("a word that nobody has said here finds what was said there, and is no typo", async () => {
+    using folder = tempFolder()
+    using _sender = await sender(folder.path)
+    using machine = new Machine()
+    await machine.hook("stop", machine.session().turn("The worker pools exhausting things, exhaust").flush())
+    const { hits } = await found(machine, ["--everywhere", "pool", "changelog", "exhausted", "connection"], {
+      CTXBRIDGE_SYNC_TO: folder.path,
+    })
+    expect(hits.some((hit) => "far" in hit)).toBe(true)
+    const one = await found(machine, ["--everywhere", "changelog"], { CTXBRIDGE_SYNC_TO: folder.path })
+    expect(one.hits).toMatchObject([{ session: THERE, seq: 2 }])
+  })
+
   test("filters are heeded, or refused in one line", async () => {
     using folder = tempFolder()
     using _sender = await sender(folder.path)

@@ -128,6 +128,26 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
     expect(await find("'); DROP TABLE entries; --")).toEqual([])
   })
 
+  check("by words of any script, and of names in code", async (one) => {
+    const texts = [
+      "größere Änderung",
+      "हिन्दी में लिखा",
+      "検索の順位",
+      "ความจำ",
+      "naïve café",
+      "é́x̂ y",
+      "HTTPServer2 parse_url-2 a.b.c",
+    ]
+    const entries = texts.map((content) => draft({ content }))
+    await one.put(entries)
+    for (const [n, words] of [...texts, "grosse", "cafe", "索の", "httpserver2", "url"].entries()) {
+      const found = idsOf(await one.find({ words, limit: 9 }))
+      if (n < texts.length) expect({ words, found }).toEqual({ words, found: [entries[n]!.id] })
+      else expect(found.length).toBeLessThanOrEqual(1)
+    }
+    expect(idsOf(await one.find({ words: "cafe", limit: 9 }))).toEqual([entries[4]!.id])
+  })
+
   check("without words: the newest first", async (one) => {
     const at = (day: number) => draft({ timestamp: `2026-01-0${day}T00:00:00.000Z` })
     const [second, third, first] = [at(2), at(3), at(1)]
