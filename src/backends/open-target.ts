@@ -9,6 +9,8 @@ export interface Target {
   readonly kind: "folder" | "postgres" | "sqlite" | "agentdb"
   /** For people: a path, or an address without its password. */
   readonly shown: string
+  /** Whether a program on this computer answers, and no server. */
+  readonly isHere?: boolean
   open(): Promise<Backend>
   /**
    * For whoever only reads: nothing is made there.
@@ -83,7 +85,8 @@ function agentdbTarget(path: string, world: TargetWorld): Target {
     const program = { exePath: process.execPath, env: { HOME: world.home } }
     return openAgentdbBackend({ folder, file, ...program }, isReader)
   }
-  return { kind: "agentdb", shown: `agentdb:${file}`, open: () => open(false), openToRead: () => open(true) }
+  const shown = `agentdb:${file}`
+  return { kind: "agentdb", shown, isHere: true, open: () => open(false), openToRead: () => open(true) }
 }
 
 /** Only an absolute folder: a relative one would be code of whatever project one is in. */

@@ -21,6 +21,8 @@ import { soughtBy } from "./snippet.ts"
 
 /** ms for everything that a search asks of a target. */
 const DEADLINE = 2000
+/** The same for what runs on this computer: it may be slow, but does not hang. */
+const DEADLINE_HERE = 15_000
 /** How many more entries are asked for than are wanted, because some are left out here. */
 const SPARE = 5
 /** A pasted log is a query as well; its rarest words are enough. */
@@ -31,6 +33,8 @@ const MOST_SINGLE = 4
 export interface FarTarget {
   /** For people. */
   readonly shown: string
+  /** Whether a program on this computer answers, and no server. */
+  readonly isHere?: boolean
   /** @param patience ms for one call to a server */
   openToRead(patience: number): Promise<Backend>
 }
@@ -142,11 +146,12 @@ export async function openFar(
 
 /** Opens a target, and waits for the answer no longer than the deadline. */
 async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Promise<T>): Promise<T> {
+  const deadline = target.isHere ? DEADLINE_HERE : DEADLINE
   let timer: ReturnType<typeof setTimeout> | undefined
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(silent(target)), DEADLINE)
+    timer = setTimeout(() => reject(silent(target, deadline)), deadline)
   })
-  const opening = target.openToRead(DEADLINE)
+  const opening = target.openToRead(deadline)
   try {
     return await Promise.race([opening.then(ask), silence])
   } finally {
@@ -156,8 +161,8 @@ async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Prom
   }
 }
 
-const silent = ({ shown }: FarTarget): CtxError =>
-  new CtxError("target-silent", `${shown}: no answer within ${DEADLINE / 1000} s`, {
+const silent = ({ shown }: FarTarget, deadline: number): CtxError =>
+  new CtxError("target-silent", `${shown}: no answer within ${deadline / 1000} s`, {
     hint: "ctxbridge search without --backend and --everywhere finds what is archived here",
   })
 

@@ -91,7 +91,9 @@ export default {
     const found: Answer =
       args["cold"] === true ? await withCold(context, db, request, indexed, ranked) : indexed
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-    const note = sense?.note ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
+    // What was found elsewhere has the words as they were typed.
+    const isFound = found.hits.some((hit) => "far" in hit)
+    const note = sense?.note ?? (isFound ? undefined : isOnlyLoose ? LOOSE : correctionNote(corrections))
     if (found.hits.length === 0) {
       const { whyNothing } = await import("../../search/nothing-found.ts")
       const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)
