@@ -32,8 +32,8 @@ export interface AgentdbHost {
 const DEADLINE = 60_000
 
 /**
- * The child. It copies the file, changes the copy and renames it, because the package writes in place. Without what is
- * removed, a new file is made: what SQLite deletes stays in the file.
+ * The child. To write, it copies the file, changes the copy and renames it, because the package writes in place; only who
+ * has the lock does so. Without what is removed, a new file is made: what SQLite deletes stays in the file.
  */
 const SCRIPT = `
 const { createRequire } = await import("node:module")
@@ -46,34 +46,36 @@ const own = createRequire(folder + "/package.json")
 const { createDatabase } = await import(pathToFileURL(folder + "/dist/index.js").href)
 const wasmPath = own.resolve("sql.js/dist/sql-wasm.wasm")
 const made = file + ".new"
-const open = () => createDatabase(made, { provider: "sql.js", wasmPath, autoPersistInterval: 0 })
+const open = (path) => createDatabase(path, { provider: "sql.js", wasmPath, autoPersistInterval: 0 })
 const all = (db) => db.query({ type: "prefix", limit: 1e9, includeExpired: true })
 const stamp = () => { const s = fs.statSync(file, { throwIfNoEntry: false }); return s ? [s.ino, s.size, s.mtimeMs].join() : "" }
 const drop = () => fs.rmSync(made, { force: true })
-let db, seen
-async function load() {
+let db, seen, isOwn
+async function load(toWrite) {
   const now = stamp()
-  if (db && now === seen) return false
-  drop()
-  if (now) fs.copyFileSync(file, made)
-  db = await open()
-  drop()
-  seen = now
-  return true
+  const isNew = now !== seen
+  if (isNew || (toWrite && !isOwn)) {
+    if (toWrite) drop()
+    if (toWrite && now) fs.copyFileSync(file, made)
+    db = await open(toWrite ? made : file)
+    isOwn = toWrite
+    seen = now
+  }
+  return isNew
 }
 const kept = ({ embedding, ...one }) => ({ ...one, ...(embedding && { embedding: new Float32Array(embedding) }) })
 const work = {
   async read() {
-    const isNew = await load()
+    const isNew = await load(false)
     return isNew ? (await all(db)).map(({ embedding, ...one }) => one) : null
   },
   async write({ remove, store }) {
-    await load()
+    await load(true)
     if (remove.length > 0) {
       const gone = new Set(remove)
       const rest = (await all(db)).filter(({ id }) => !gone.has(id))
       drop()
-      db = await open()
+      db = await open(made)
       for (const one of rest) await db.store(one)
     }
     const now = Date.now()
@@ -101,7 +103,6 @@ for await (const line of lines) {
   }
   stdout.write(JSON.stringify(answer) + "\\n")
 }
-drop()
 `
 
 interface HostProgram {

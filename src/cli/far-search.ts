@@ -24,6 +24,8 @@ export interface FarAsked extends Narrowing {
   readonly mode: "lexical" | "semantic" | "hybrid"
 }
 
+const SOME = "no turn there has all of it; these have some of the words"
+
 /** Filters of which entries know nothing: an entry is a whole turn. */
 const UNKNOWN = ["role", "error", "cold"]
 
@@ -58,6 +60,8 @@ export function targetsMeant({ args, env }: Pick<Context, "args" | "env">): FarT
 export interface FarAnswer {
   readonly hits: readonly (Hit | FarHit)[]
   readonly more: boolean
+  /** What the user should know about how it was found. */
+  readonly note?: string
   /** The target that answered, and what the others said. */
   readonly far: {
     readonly target: string | null
@@ -78,7 +82,9 @@ export async function searchFarAlone(
   })
   if (found === undefined) throw failures.at(-1)!
   warn(failures)
-  return { hits: found.hits, more: found.more, far: { target: found.target, failures: failures.map(told) } }
+  const { hits, more, share, target } = found
+  const note = hits.length > 0 && share < 1 ? { note: SOME } : {}
+  return { hits, more, ...note, far: { target, failures: failures.map(told) } }
 }
 
 /** What a target has is put among what was found here. Without an answer there is a warning, and what was found here. */

@@ -176,7 +176,12 @@ async function foundAt(
   const wanted = { ...narrowing, limit: limit + SPARE, withContent: true }
   const { found, share } = byWords ? await byWordsAt(backend, request, wanted) : { found: [], share: 1 }
   const alike = vector === undefined ? [] : await backend.find({ ...wanted, vector })
-  const entries = fuseNamed([found, alike], ({ id }) => id).flatMap((one) => checked(one, world))
+  const entries: FarEntry[] = []
+  for (const one of fuseNamed([found, alike], ({ id }) => id)) {
+    // Checking takes time, so one more than is wanted is enough.
+    if (entries.length > limit) break
+    entries.push(...checked(one, world))
+  }
   const hits = farHitsOf(
     entries.slice(0, limit),
     soughtBy(query.terms.map((term) => ({ ...term, weight: weightOf(term, weights) }))),

@@ -6,7 +6,7 @@ import { entryOf } from "../../src/backends/entry.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
-import { freePort, startPglite } from "../support/postgres.ts"
+import { freePort, installedPostgres, startPglite, startPostgres } from "../support/postgres.ts"
 import { tempFolder } from "../support/temp.ts"
 
 setDefaultTimeout(60_000)
@@ -156,6 +156,7 @@ describe("a folder", () => {
       })
     expect(await search('"connection pool"')).toMatchObject({ code: 0, stderr: "" })
     const { stdout } = await search("exhausted pool zebra giraffe")
+    expect(stdout).toStartWith("no turn there has all of it; these have some of the words\n")
     expect(stdout).toContain("connection pool")
   })
 
@@ -268,6 +269,26 @@ describe("a server", () => {
     // The deadline, and a start on a busy machine.
     expect(ms).toBeLessThan(plain.ms + 5000)
   })
+})
+
+const programs = installedPostgres()
+
+test.skipIf(programs === undefined)("a server that refuses the password is one line without it", async () => {
+  await using server = await startPostgres(programs!)
+  using machine = new Machine()
+  await machine.hook("stop", machine.session().turn("The pool leaks").flush())
+  const wrong = server.address.replace("sesame", "wrong-one")
+  const { code, stdout, stderr } = await cli(machine, ["search", "--everywhere", "pool"], {
+    CTXBRIDGE_SYNC_TO: wrong,
+  })
+  expect({ code, isFound: stdout.includes("The pool leaks") }).toEqual({ code: 0, isFound: true })
+  expect(stderr).toMatch(/^warning: .*password.*\n$/)
+  expect(stderr).not.toContain("wrong-one")
+  expect(await cli(machine, ["search", "--backend", wrong, "pool"])).toMatchObject({ code: 1, stdout: "" })
+  // The right one: everything is there, and nothing is made by looking.
+  using _sender = await sender(server.address)
+  const { hits } = await found(machine, ["--backend", server.address, "connection pool"])
+  expect(hits).toMatchObject([{ session: THERE }])
 })
 
 describe("through MCP", () => {

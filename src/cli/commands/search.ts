@@ -164,7 +164,7 @@ function printFar(
     )
   }
   out.json({ query, mode, project: project ?? null, ...found })
-  print(context, found, { note: undefined, limit, everywhere: true, now })
+  print(context, found, { note: found.note, limit, everywhere: true, now })
   out.print(`ctxbridge show HANDLE --backend ${safe(found.far.target ?? "")} opens one.`)
 }
 

@@ -37,11 +37,25 @@ test.skipIf(!isThere)("several writers at once lose nothing, and it is one priva
   using target = tempFolder()
   const file = join(target.path, "memory.db")
   const writers = await Promise.all([1, 2, 3].map(() => open(file)))
-  await Promise.all(
-    writers.map(async (one, n) => {
-      for (let m = 0; m < 5; m++) await one.put([draft({ sessionId: `writer-${n}` })])
+  const reader = await open(file, true)
+  let isDone = false
+  await Promise.all([
+    Promise.all(
+      writers.map(async (one, n) => {
+        for (let m = 0; m < 5; m++) await one.put([draft({ sessionId: `writer-${n}` })])
+      }),
+    ).then(() => {
+      isDone = true
     }),
-  )
+    (async () => {
+      for (let before = 0; !isDone; ) {
+        const { entries, damaged } = await reader.stats()
+        expect({ damaged, isFewer: entries < before }).toEqual({ damaged: 0, isFewer: false })
+        before = entries
+      }
+    })(),
+  ])
+  await reader.close()
   expect(await writers[0]!.stats()).toEqual({ entries: 15, sessions: 3, forgotten: 0, damaged: 0 })
   for (const one of writers) await one.close()
   expect(readdirSync(target.path).sort()).toEqual(["memory.db", "memory.db.lock"])
