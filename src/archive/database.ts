@@ -211,6 +211,26 @@ export function openFile(path: string, options: OpenOptions): Database {
 }
 
 /**
+ * Opens a file that a backend keeps. It is one file, without a log beside it, and what is deleted is overwritten.
+ *
+ * @param wait ms to wait for another writer
+ */
+export function openApart(
+  path: string,
+  { wait, readonly }: Pick<OpenOptions, "wait" | "readonly">,
+): Database {
+  if (readonly !== true) closeSync(openSync(path, "a", 0o600))
+  const db = new Database(
+    path,
+    readonly === true ? { readonly, strict: true } : { readwrite: true, strict: true },
+  )
+  db.run(`PRAGMA busy_timeout = ${wait}`)
+  db.run("PRAGMA trusted_schema = OFF")
+  if (readonly !== true) db.run("PRAGMA secure_delete = ON")
+  return db
+}
+
+/**
  * Opens a database that another program made. Executes and trusts nothing in it.
  *
  * @param untouched whether to read it without a lock, a journal or files beside it; only for files that nobody writes

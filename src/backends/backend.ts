@@ -20,18 +20,32 @@ export interface PutReport {
   readonly refused: number
 }
 
-interface Wanted {
+/** What entries are wanted: all that is said must hold. */
+export interface EntriesWanted {
   readonly limit: number
+  /** With its subagents. */
   readonly session?: string | undefined
   /** Path of the project, as in the entries' metadata. */
   readonly project?: string | undefined
+  /** Name of the project's folder: the same project lies elsewhere on another machine. */
+  readonly projectName?: string | undefined
+  /** ISO 8601 in UTC. Turns that ended at this time or later, and turns that began earlier. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  /** A tool that was called in the turn. */
+  readonly tool?: string | undefined
+  /** A file that the turn touched: its path, the end of its path, or a pattern. */
+  readonly file?: string | undefined
+  /** Whether what is found comes with its content. */
+  readonly withContent?: boolean | undefined
 }
 
-/** By words, of which an entry has all, or by meaning. */
-export type EntryQuery = Wanted & ({ readonly words: string } | { readonly vector: EntryVector })
+/** By words, of which an entry has all, or by meaning. Without words: the newest. */
+export type EntryQuery = EntriesWanted & ({ readonly words: string } | { readonly vector: EntryVector })
 
-/** An entry without its content. */
 export interface FoundEntry extends Pick<Entry, "id" | "key" | "summary" | "metadata"> {
+  /** Only if it was asked for. */
+  readonly content?: string
   /** The more the better. Not comparable between backends. */
   readonly score: number
 }
@@ -57,6 +71,7 @@ export interface Backend {
   put(entries: readonly Entry[]): Promise<PutReport>
   /** Best first. */
   find(query: EntryQuery): Promise<readonly FoundEntry[]>
+  /** @param id an id, or at least its first 16 digits */
   get(id: string): Promise<Entry | undefined>
   /** @returns number of entries that are gone now */
   forget(what: Forgetting): Promise<number>

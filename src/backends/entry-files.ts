@@ -66,6 +66,19 @@ export function openFolder(root: string): string {
   throw new CtxError("target-failed", `cannot make ${marker}`)
 }
 
+/**
+ * For whoever only reads: nothing is made.
+ *
+ * @returns the folder's id
+ */
+export function openFolderThere(root: string): string {
+  const found = readMarker(join(root, "ctxbridge.json"))
+  if (found !== undefined) return found
+  throw new CtxError("target-missing", `${root}: nothing was ever sent there`, {
+    hint: "is the drive or share mounted? ctxbridge sync sends something there",
+  })
+}
+
 function make(root: string): void {
   try {
     mkdirSync(root, { mode: 0o700 })

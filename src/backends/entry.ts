@@ -13,6 +13,8 @@ export interface EntryMetadata {
   readonly ended: string | null
   /** Path of the project where the turn was archived. */
   readonly project: string | null
+  /** Name of the computer that sent it. */
+  readonly machine?: string
   readonly toolNames: readonly string[]
   readonly filePaths: readonly string[]
   /** Number of lines of the transcript. A turn that is still growing has more of them later. */
@@ -54,12 +56,34 @@ const storable = (value: unknown): unknown =>
 const idOf = (key: string, content: string): string =>
   new Bun.CryptoHasher("sha256").update(`${key}\n${content}`).digest("hex")
 
-/** Whether an entry is what it says it is. What others have written may be damaged. */
+/** Whether an entry is what it says it is. What others have written may be damaged, or made up. */
 export function isEntry(value: unknown): value is Entry {
-  const { id, key, summary, content, metadata } = (value ?? {}) as Partial<Record<keyof Entry, unknown>>
+  const { id, key, summary, content, metadata, vector } = (value ?? {}) as Partial<
+    Record<keyof Entry, unknown>
+  >
   if (typeof key !== "string" || typeof content !== "string" || typeof summary !== "string") return false
-  const { sessionId, messages } = (metadata ?? {}) as Partial<EntryMetadata>
-  return typeof sessionId === "string" && typeof messages === "number" && id === idOf(key, content)
+  return isMetadata(metadata) && (vector === undefined || isVector(vector)) && id === idOf(key, content)
+}
+
+function isMetadata(value: unknown): boolean {
+  const told = (value ?? {}) as Partial<Record<keyof EntryMetadata, unknown>>
+  const { sessionId, chunkIndex, timestamp, ended, project, machine = "", messages, takenBack } = told
+  return (
+    typeof sessionId === "string" &&
+    [chunkIndex, messages].every(Number.isInteger) &&
+    [timestamp, ended, project].every((one) => one === null || typeof one === "string") &&
+    typeof machine === "string" &&
+    [told.toolNames, told.filePaths].every(isTexts) &&
+    typeof takenBack === "boolean"
+  )
+}
+
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one === "string")
+
+function isVector(value: unknown): boolean {
+  const { embedder, values } = (value ?? {}) as Partial<Record<keyof EntryVector, unknown>>
+  return typeof embedder === "string" && Array.isArray(values) && values.every(Number.isFinite)
 }
 
 /** What decides between two versions of a turn. */

@@ -1,8 +1,8 @@
 /** Keeps entries in a folder: a cloud drive, a network share, a git checkout, a stick. No server, no locks. */
 import { join } from "node:path"
 import { parseJson } from "../util/parse-json.ts"
-import { wordSet } from "../util/words.ts"
-import { type Backend, type EntryQuery, type FoundEntry, isOfSession } from "./backend.ts"
+import { type Backend, isOfSession } from "./backend.ts"
+import { bestEntries } from "./best-entries.ts"
 import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
 import {
   appendLines,
@@ -12,19 +12,22 @@ import {
   type ForgottenEntries,
   forgottenFile,
   openFolder,
+  openFolderThere,
   ownFiles,
   readForgotten,
   removeHalfRewritten,
   rewriteLines,
   wholeLines,
 } from "./entry-files.ts"
+import { isNamed } from "./entry-filter.ts"
 
 /**
  * @param root the folder
  * @param writer name of this machine's archive in file names; no two may share it
+ * @param isReader whether the folder must be there
  */
-export function openFolderBackend(root: string, writer: string): Backend {
-  const id = openFolder(root)
+export function openFolderBackend(root: string, writer: string, isReader = false): Backend {
+  const id = isReader ? openFolderThere(root) : openFolder(root)
   /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
   let own: Map<string, Version> | undefined
   /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
@@ -59,21 +62,11 @@ export function openFolderBackend(root: string, writer: string): Backend {
     },
 
     async find(query) {
-      const rate = raterOf(query)
-      const { limit, session, project } = query
-      const found: FoundEntry[] = []
-      for (const entry of latestEntries(root).entries()) {
-        const { id, key, summary, metadata } = entry
-        if (session !== undefined && metadata.sessionId !== session) continue
-        if (project !== undefined && metadata.project !== project) continue
-        const score = rate(entry)
-        if (score !== undefined) found.push({ id, key, summary, metadata, score })
-      }
-      return found.sort(byScore).slice(0, limit)
+      return bestEntries(latestEntries(root).entries(), query)
     },
 
     async get(wanted) {
-      for (const entry of latestEntries(root).entries()) if (entry.id === wanted) return entry
+      for (const entry of latestEntries(root).entries()) if (isNamed(entry.id, wanted)) return entry
       return undefined
     },
 
@@ -191,28 +184,3 @@ function latestEntries(root: string) {
     },
   }
 }
-
-/** Gives an entry's score; undefined if it is not wanted. */
-function raterOf(query: EntryQuery): (entry: Entry) => number | undefined {
-  if ("words" in query) {
-    const wanted = [...wordSet(query.words)]
-    return ({ content, summary }) => {
-      const words = wordSet(content)
-      if (!wanted.every((word) => words.has(word))) return undefined
-      const prominent = wordSet(summary)
-      // What the summary says is what the turn is about; in a long text, a word is found by chance.
-      return wanted.filter((word) => prominent.has(word)).length + 1 / Math.log2(2 + words.size)
-    }
-  }
-  const { embedder, values } = query.vector
-  return ({ vector }) =>
-    vector?.embedder === embedder && vector.values.length === values.length
-      ? values.reduce((sum, value, n) => sum + value * vector.values[n]!, 0)
-      : undefined
-}
-
-/** Equal scores: the newest first. */
-const byScore = (a: FoundEntry, b: FoundEntry): number =>
-  b.score - a.score ||
-  (b.metadata.timestamp ?? "").localeCompare(a.metadata.timestamp ?? "") ||
-  (a.id < b.id ? -1 : 1)

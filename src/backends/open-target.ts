@@ -1,45 +1,105 @@
-/** Opens what a person names as the target of a sync: a folder, or the address of a server. */
-import { resolve } from "node:path"
-import { usageError } from "../util/errors.ts"
+/** Opens what a person names as the target of a sync: a folder, a file, a package, or the address of a server. */
+import { CtxError, usageError } from "../util/errors.ts"
+import { isAbsolute, join, resolve } from "../util/path.ts"
 import type { Backend } from "./backend.ts"
 import { openFolderBackend } from "./folder-backend.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
 
 export interface Target {
-  readonly kind: "folder" | "postgres"
+  readonly kind: "folder" | "postgres" | "sqlite" | "agentdb"
   /** For people: a path, or an address without its password. */
   readonly shown: string
+  /** Whether a program on this computer answers, and no server. */
+  readonly isHere?: boolean
   open(): Promise<Backend>
+  /**
+   * For whoever only reads: nothing is made there.
+   *
+   * @param patience ms for one call to a server
+   */
+  openToRead(patience: number): Promise<Backend>
 }
 
-interface Here {
+export interface TargetWorld {
   readonly cwd: string
+  readonly home: string
   readonly dataHome: string
   readonly variables: ServerVariables
+  /** Folder of the package that `agentdb:` stands for. */
+  readonly agentdb: string | undefined
   /** Name of this archive among those that write to a folder. */
   readonly writer: () => string
 }
 
 /** @throws CtxError exit 64 for what can be no target */
-export function backendNamed(named: string, { cwd, dataHome, variables, writer }: Here): Target {
-  if (!isServerAddress(named)) {
-    // Not repeated as a whole: it may hold a password.
-    const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(named) ?? []
-    if (scheme !== undefined)
-      throw usageError(`cannot sync to ${scheme}://`, "name a folder, or postgres://…")
-    const shown = resolve(cwd, named)
-    if (`${shown}/`.startsWith(`${dataHome}/`))
-      throw usageError("the target is the archive's own folder", "name another one, best on another disk")
-    return { kind: "folder", shown, open: async () => openFolderBackend(shown, writer()) }
+export function backendNamed(named: string, world: TargetWorld): Target {
+  if (isServerAddress(named)) return serverTarget(named, world)
+  const [, scheme, rest] = /^(sqlite|agentdb):(?:\/\/(?=\/))?(.*)$/is.exec(named) ?? []
+  if (scheme?.toLowerCase() === "sqlite") return sqliteTarget(rest!, world)
+  if (scheme !== undefined) return agentdbTarget(rest!, world)
+  // Not repeated as a whole: it may hold a password.
+  const [, other] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(named) ?? []
+  if (other !== undefined)
+    throw usageError(`${other}:// is no target`, "name a folder, sqlite:PATH, agentdb:PATH or postgres://…")
+  const shown = placeAt(named, world)
+  return {
+    kind: "folder",
+    shown,
+    open: async () => openFolderBackend(shown, world.writer()),
+    openToRead: async () => openFolderBackend(shown, "", true),
   }
+}
+
+// Whoever keeps a folder loads none of the others.
+
+function serverTarget(named: string, { variables }: TargetWorld): Target {
   const address = serverAddress(named, variables)
   return {
     kind: "postgres",
     shown: address.shown,
     async open() {
-      // Whoever keeps a folder loads no client.
       const { openPostgresBackend } = await import("./postgres-backend.ts")
       return openPostgresBackend(address)
     },
+    async openToRead(patience) {
+      const { openPostgresBackend } = await import("./postgres-backend.ts")
+      return openPostgresBackend(address, patience, true)
+    },
   }
+}
+
+function sqliteTarget(path: string, world: TargetWorld): Target {
+  if (path === "") throw usageError("sqlite: names no file", "sqlite:PATH")
+  const file = placeAt(path, world)
+  const open = async (isReader: boolean): Promise<Backend> =>
+    (await import("./sqlite-backend.ts")).openSqliteBackend(file, isReader)
+  return { kind: "sqlite", shown: `sqlite:${file}`, open: () => open(false), openToRead: () => open(true) }
+}
+
+function agentdbTarget(path: string, world: TargetWorld): Target {
+  // Beside the archive and not in it: whatever is in there is the archive's.
+  const file = path === "" ? `${world.dataHome}-agentdb.db` : placeAt(path, world)
+  const open = async (isReader: boolean): Promise<Backend> => {
+    const folder = packageFolder(world.agentdb)
+    const { openAgentdbBackend } = await import("./agentdb-backend.ts")
+    const program = { exePath: process.execPath, env: { HOME: world.home } }
+    return openAgentdbBackend({ folder, file, ...program }, isReader)
+  }
+  const shown = `agentdb:${file}`
+  return { kind: "agentdb", shown, isHere: true, open: () => open(false), openToRead: () => open(true) }
+}
+
+/** Only an absolute folder: a relative one would be code of whatever project one is in. */
+function packageFolder(folder: string | undefined): string {
+  if (folder !== undefined && isAbsolute(folder)) return folder
+  throw new CtxError("target-missing", "agentdb: needs the package @claude-flow/memory", {
+    hint: "set CTXBRIDGE_AGENTDB to its absolute folder: …/node_modules/@claude-flow/memory",
+  })
+}
+
+function placeAt(path: string, { cwd, home, dataHome }: TargetWorld): string {
+  const shown = path.startsWith("~/") ? join(home, path.slice(2)) : resolve(cwd, path)
+  if (`${shown}/`.startsWith(`${dataHome}/`))
+    throw usageError("the target is the archive's own folder", "name another one, best on another disk")
+  return shown
 }

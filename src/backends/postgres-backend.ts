@@ -2,11 +2,13 @@
 import { wordSet } from "../util/words.ts"
 import type { Backend, EntryQuery, FoundEntry } from "./backend.ts"
 import { type Entry, isEntry } from "./entry.ts"
+import { isNamed } from "./entry-filter.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
+import { narrowedTo } from "./postgres-filters.ts"
 import { SHARED, TENANT } from "./postgres-finding.ts"
 import { VECTOR_LENGTH } from "./postgres-migrations.ts"
-import { prepareTables, type Tables } from "./postgres-schema.ts"
+import { prepareTables, type Tables, tablesThere } from "./postgres-schema.ts"
 
 /** ms for one call. */
 const DEADLINE = 30_000
@@ -15,11 +17,16 @@ const FORGETTING = `7163002, hashtext(${TENANT})`
 /** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
 const MOST_WORDS = 250_000
 
-export async function openPostgresBackend(address: ServerAddress, deadline = DEADLINE): Promise<Backend> {
+/** @param isReader whether nothing is made or brought up to date there */
+export async function openPostgresBackend(
+  address: ServerAddress,
+  deadline = DEADLINE,
+  isReader = false,
+): Promise<Backend> {
   const server = connect(address, deadline)
   let tables: Tables
   try {
-    tables = await prepareTables(server, address.shown)
+    tables = await (isReader ? tablesThere : prepareTables)(server, address.shown)
   } catch (error) {
     await server.close()
     throw error
@@ -42,18 +49,18 @@ export async function openPostgresBackend(address: ServerAddress, deadline = DEA
       if (!isComparable(query, tables)) return []
       const found = await server.ask(...finding(query, tables))
       // A project that is shared may hold the same turn as one of ours.
-      const once = new Map(found.map((row) => [row["id"], row as unknown as FoundEntry]))
+      const once = new Map(found.map((row) => [row["id"], foundIn(row)]))
       return [...once.values()]
     },
 
     async get(id) {
       const [row] = await server.ask(
         `SELECT id, key, summary, content, metadata, embedder, embedding::text AS embedding
-         FROM ctxbridge.entries WHERE id = $1 AND (tenant = ${TENANT} OR ${SHARED})
-         ORDER BY tenant = ${TENANT} DESC LIMIT 1`,
+         FROM ctxbridge.entries WHERE id >= $1 AND (tenant = ${TENANT} OR ${SHARED})
+         ORDER BY id, tenant = ${TENANT} DESC LIMIT 1`,
         [id],
       )
-      if (row === undefined) return undefined
+      if (row === undefined || !isNamed(String(row["id"]), id)) return undefined
       const { embedder, embedding, ...rest } = row
       const entry = embedder === null ? rest : { ...rest, vector: { embedder, values: numbersIn(embedding) } }
       return isEntry(entry) ? entry : undefined
@@ -160,25 +167,27 @@ const numbersText = (values: readonly number[], vectors: string | undefined): st
 
 const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
 
+const foundIn = ({ content, ...row }: Readonly<Record<string, unknown>>): FoundEntry =>
+  ({ ...row, ...(content !== null && { content }) }) as unknown as FoundEntry
+
 /** A column of pgvector has one length. */
 const isComparable = (query: EntryQuery, { vectors }: Tables): boolean =>
   "words" in query || vectors === undefined || query.vector.values.length === VECTOR_LENGTH
 
 /** The same score as in a folder, so that hits of both can be put together. */
 function finding(query: EntryQuery, { vectors }: Tables): [statement: string, parameters: string[]] {
-  const { session = "", project = "", limit } = query
-  const filters = [session, project, String(Math.max(1, Math.trunc(limit)))]
+  const narrowing = [narrowedTo(query), String(Math.max(1, Math.trunc(query.limit)))]
   const calling = (name: string, about: string): string =>
-    `SELECT * FROM ctxbridge.${name}(${about}, nullif($3::text, ''), nullif($4::text, ''), $5::text::integer)`
+    `SELECT * FROM ctxbridge.${name}(${about}, $3::text::jsonb, $4::text::integer)`
   if ("words" in query) {
     const wanted = [...wordSet(query.words)]
     const array = "ARRAY(SELECT jsonb_array_elements_text($1::text::jsonb))"
     const words = [JSON.stringify(wanted), wanted.map(lexeme).join(" & ")]
-    return [calling("find_by_words", `${array}, $2::text::tsquery`), [...words, ...filters]]
+    return [calling("find_by_words", `${array}, $2::text::tsquery`), [...words, ...narrowing]]
   }
   const { embedder, values } = query.vector
   const vector = [numbersText(values, vectors), embedder]
-  return [calling("find_by_vector", "$1::text, $2::text"), [...vector, ...filters]]
+  return [calling("find_by_vector", "$1::text, $2::text"), [...vector, ...narrowing]]
 }
 
 const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`

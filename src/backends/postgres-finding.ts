@@ -3,6 +3,7 @@
  * PostgreSQL must not show a row to a search before it knows whose it is. So these functions run as the owner of the
  * tables, and ask themselves. They take values only, never SQL. Pure.
  */
+import { CONDITIONS } from "./postgres-filters.ts"
 
 /** Whoever logged in, whatever role was set since. */
 export const TENANT = "session_user::text"
@@ -19,19 +20,18 @@ export const SHARED = `(tenant, project) IN
 /** Not `tenant = …` alone: that has an index, which for a tenant with most of the rows is the worst to take. */
 const VISIBLE = `(tenant || '' = ${TENANT} OR ${SHARED})`
 
-const RESULT = `RETURNS TABLE (id text, key text, summary text, metadata jsonb, score double precision)
+const RESULT = `RETURNS TABLE (id text, key text, summary text, metadata jsonb, content text, score double precision)
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`
 
 /** Whole rows of the best, which are known by their keys: what is not among them need not be copied. */
-const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata, b.score FROM best b JOIN ctxbridge.entries e USING (tenant, key)
+const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata,
+        CASE WHEN $2 ? 'withContent' THEN e.content END, b.score
+      FROM best b JOIN ctxbridge.entries e USING (tenant, key)
       ORDER BY b.score DESC, e.started DESC NULLS LAST, e.id`
-
-const FILTERS = `CASE WHEN of_session IS NULL THEN '' ELSE ' AND session = $2' END ||
-    CASE WHEN of_project IS NULL THEN '' ELSE ' AND project = $3' END`
 
 /** How many of the words are in the summary, and then the shorter content. No words: the latest. */
 export const FIND_BY_WORDS = `CREATE FUNCTION ctxbridge.find_by_words(
-  wanted text[], lexemes tsquery, of_session text, of_project text, most integer)
+  wanted text[], lexemes tsquery, narrowed jsonb, most integer)
   ${RESULT} AS $find$
 DECLARE
   points text := (SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w);
@@ -39,13 +39,13 @@ BEGIN
   RETURN QUERY EXECUTE format($query$
     WITH best AS (
       SELECT tenant, key, (%s + ln(2) / ln(2 + size))::double precision AS score FROM ctxbridge.entries
-      WHERE ${VISIBLE} %s ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $4)
-    ${WHOLE}$query$, coalesce(points, '0'), CASE WHEN points IS NULL THEN '' ELSE 'AND words @@ $1' END || ${FILTERS})
-    USING lexemes, of_session, of_project, most;
+      WHERE ${VISIBLE} %s ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $3)
+    ${WHOLE}$query$, coalesce(points, '0'), CASE WHEN points IS NULL THEN '' ELSE 'AND words @@ $1' END || ${CONDITIONS})
+    USING lexemes, narrowed, most;
 END $find$`
 
 const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
-  given text, of_embedder text, of_session text, of_project text, most integer)
+  given text, of_embedder text, narrowed jsonb, most integer)
   ${RESULT} AS $find$`
 
 /** Rows of the tenant, and of projects that are shared with him, by whichever index fits. */
@@ -55,7 +55,7 @@ const OWN_OR_SHARED = (columns: string): string => `
       WHERE s.tenant <> ${TENANT} AND ${inTeam("s.team")} %1$s`
 
 const BEST = (distance: string, rows: string): string => `
-    WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $5)
+    WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $4)
     ${WHOLE}`
 
 export const FIND_BY_ARRAY = `${BY_VECTOR}
@@ -64,9 +64,9 @@ BEGIN
     WITH best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
       FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding")}) e
-      WHERE embedder = $4 AND cardinality(embedding) = cardinality($1::real[])
-      ORDER BY 3 DESC LIMIT $5)
-    ${WHOLE}$query$, ${FILTERS}) USING given, of_session, of_project, of_embedder, most;
+      WHERE embedder = $3 AND cardinality(embedding) = cardinality($1::real[])
+      ORDER BY 3 DESC LIMIT $4)
+    ${WHOLE}$query$, ${CONDITIONS}) USING given, narrowed, of_embedder, most;
 END $find$`
 
 /** Up to this many rows, all are compared: the index would find hardly any of them among the others. */
@@ -74,22 +74,22 @@ const FEW = 10_000
 
 export const FIND_BY_VECTOR = `${BY_VECTOR}
 DECLARE
-  filters text := ${FILTERS};
+  filters text := ${CONDITIONS};
   candidates bigint;
 BEGIN
   EXECUTE format('SELECT count(*) FROM (SELECT FROM (${OWN_OR_SHARED("tenant, session, project").replaceAll("'", "''")}) r LIMIT ${FEW + 1}) c', filters)
-    INTO candidates USING given, of_session, of_project;
+    INTO candidates USING given, narrowed;
   IF candidates <= ${FEW} THEN
     RETURN QUERY EXECUTE format($query$${BEST(
       "embedding @distance@ $1::@embedding@",
-      `(${OWN_OR_SHARED("tenant, key, embedder, embedding")}) e WHERE embedder = $4`,
-    )}$query$, filters) USING given, of_session, of_project, of_embedder, most;
+      `(${OWN_OR_SHARED("tenant, key, embedder, embedding")}) e WHERE embedder = $3`,
+    )}$query$, filters) USING given, narrowed, of_embedder, most;
   ELSE
     -- Goes on until enough rows are of this tenant. Extensions before 0.8 do not, and look at more of them instead.
     PERFORM set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '200', true);
     RETURN QUERY EXECUTE format($query$${BEST(
       "embedding @distance@ $1::@embedding@",
-      `ctxbridge.entries WHERE embedder = $4 AND ${VISIBLE} %1$s`,
-    )}$query$, filters) USING given, of_session, of_project, of_embedder, most;
+      `ctxbridge.entries WHERE embedder = $3 AND ${VISIBLE} %1$s`,
+    )}$query$, filters) USING given, narrowed, of_embedder, most;
   END IF;
 END $find$`

@@ -19,6 +19,18 @@ export async function prepareTables(server: Server, shown: string): Promise<Tabl
   return (await readTables(server.ask, shown))!
 }
 
+/**
+ * For whoever only reads.
+ *
+ * @throws CtxError `target-missing` if there are none, or those of an older version
+ */
+export async function tablesThere(server: Server, shown: string): Promise<Tables> {
+  const found = await readTables(server.ask, shown)
+  if (found?.version === NEWEST_VERSION) return found
+  const what = found === undefined ? "nothing was ever sent there" : "its tables are of an older version"
+  throw new CtxError("target-missing", `${shown}: ${what}`, { hint: "ctxbridge sync makes the tables" })
+}
+
 async function readTables(
   ask: Ask,
   shown: string,

@@ -37,12 +37,21 @@ interface StatusReport extends ArchiveStatus {
   /** An import running in the background. */
   readonly import: History | null
   /** Where turns were sent to, the latest first. */
+  readonly backend: BackendStatus
   readonly sync: readonly LastSync[]
   readonly hooks: readonly HookStatus[]
   readonly mcp: readonly ServerStatus[]
   /** null if there is nothing to embed. */
   readonly embedding: Standing | null
   readonly lastError: LoggedError | null
+}
+
+/** Where turns are kept besides, as it is configured. */
+export interface BackendStatus {
+  readonly wanted: string
+  /** In the order in which they are asked. */
+  readonly targets: readonly (Pick<LastSync, "kind" | "target"> & { readonly why: string })[]
+  readonly problem: string | null
 }
 
 type Pair = readonly [string, string]
@@ -59,6 +68,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...excludedPairs(status.excluded),
       ...importPairs(status.import),
       ...searchPairs(status),
+      ...backendPairs(status),
       ...syncPairs(status.sync, screen.now),
       ...hookPairs(status.hooks),
       ...serverPairs(status.mcp),
@@ -84,6 +94,23 @@ const excludedPairs = (folders: readonly string[]): Pair[] =>
 
 const syncPairs = (targets: readonly LastSync[], now: number): Pair[] =>
   targets.map(({ target, time }) => ["synced", `${ago(time, now)} to ${safe(target)}`])
+
+/** What is asked first, why, and what became of it at the last sync. */
+function backendPairs({ backend, sync }: StatusReport): Pair[] {
+  const { targets, problem } = backend
+  if (problem !== null) return [["backend", safe(problem)]]
+  const last = sync.find(({ target }) => targets.some((one) => one.target === target))
+  return targets.map(({ target, why }, n) => {
+    const passed = last?.passed?.find((one) => one.target === target)
+    const told =
+      passed !== undefined
+        ? `; at the last sync it did not answer (${passed.code})`
+        : last?.target === target
+          ? "; at the last sync it answered"
+          : ""
+    return ["backend", safe(`${n === 0 ? "" : "else "}${target} (${why})${told}`)]
+  })
+}
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
   const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`

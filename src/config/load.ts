@@ -235,10 +235,12 @@ export function isolatedEnvironment(
   }
 }
 
-/** Where the user wants entries kept without saying so each time; undefined: nowhere. */
-export const syncTarget = (env: Env = process.env): string | undefined =>
-  // libpq's variables alone do not count: many have them for another database.
-  env["CTXBRIDGE_SYNC_TO"] || (env["RUVECTOR_HOST"] ? "postgres:" : undefined)
+/** Where the user wants entries kept without saying so each time. */
+export const targetWishes = (env: Env = process.env) => ({
+  to: env["CTXBRIDGE_SYNC_TO"] || undefined,
+  server: (env["RUVECTOR_HOST"] ?? "") !== "",
+  agentdb: env["CTXBRIDGE_AGENTDB"] || undefined,
+})
 
 /** What the environment says about a PostgreSQL server; the design documents' variables come before libpq's. */
 export function serverVariables(

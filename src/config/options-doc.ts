@@ -35,4 +35,6 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "Show the status line. Off: `install` adds none, and one that is there shows only the line it is chained to.",
   "secrets.enabled": "Replace secrets with `*` before anything is archived.",
   "secrets.patterns": "What else to replace: regular expressions, only in your own file.",
+  "sync.backend":
+    "Which backend `sync` without `--to` and `search --everywhere` use. `auto`: what is configured (docs/sync.md).",
 }

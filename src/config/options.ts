@@ -163,6 +163,12 @@ export const OPTIONS = {
   "secrets.enabled": flag("user", true, "CTXBRIDGE_SECRETS"),
   // What is wrong with one of them, own-patterns.ts finds out.
   "secrets.patterns": list(50, "regular expressions"),
+  "sync.backend": choice(
+    "user",
+    "auto",
+    ["auto", "sqlite", "postgres", "agentdb", "json"],
+    "CTXBRIDGE_BACKEND",
+  ),
 } as const satisfies Record<string, AnyRow>
 
 export type Key = keyof typeof OPTIONS

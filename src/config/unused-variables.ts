@@ -1,26 +1,45 @@
-/** Variables of the design documents that ask for what this version does not have. Pure. */
+/** Variables of the design documents that have no effect here, and what to use instead. Pure. */
 
-/** By what they ask for. */
-const ASKS: Readonly<Record<string, readonly string[]>> = {
-  "pruning Claude Code's context": ["KEEP", "THRESHOLD", "MAX_CHARS"].map(
-    (end) => `CLAUDE_TEXT_PRUNE_${end}`,
-  ),
-  "blocking a compaction": ["CLAUDE_FLOW_BLOCK_COMPACTION"],
-  "another database": ["CLAUDE_MEMORY_DB"],
-  "debug output": ["RUFLO_DEBUG"],
+const PRUNING = {
+  asks: "pruning Claude Code's context",
+  instead: "Claude Code's own CLAUDE_AUTOCOMPACT_PCT_OVERRIDE says how full the window may be",
 }
+
+/** By name. Those that are other names of an option are in the option table. */
+const UNUSED: Readonly<Record<string, { readonly asks: string; readonly instead: string }>> = {
+  CLAUDE_TEXT_PRUNE_KEEP: PRUNING,
+  CLAUDE_TEXT_PRUNE_THRESHOLD: PRUNING,
+  CLAUDE_TEXT_PRUNE_MAX_CHARS: PRUNING,
+  CLAUDE_FLOW_BLOCK_COMPACTION: {
+    asks: "blocking a compaction",
+    instead: "Claude Code's own DISABLE_AUTO_COMPACT=1 switches automatic ones off",
+  },
+  CLAUDE_MEMORY_DB: {
+    asks: "another database",
+    instead: "CTXBRIDGE_HOME says where the archive is; ctxbridge import FILE takes such a database over",
+  },
+  RUFLO_DEBUG: { asks: "debug output", instead: "--debug shows an error's stack trace" },
+}
+
+/** What says where a server is has an effect only if something says that there is one. */
+const OF_SERVER = /^RUVECTOR_(?:PORT|DATABASE|USER|PASSWORD|SSL|SSLMODE|SSLROOTCERT)$/
+const NAMES_SERVER = ["RUVECTOR_HOST", "CTXBRIDGE_SYNC_TO", "CTXBRIDGE_BACKEND"]
 
 interface Unused {
   readonly name: string
   /** What it asks for. */
   readonly asks: string
+  readonly instead: string
 }
 
 /** @param set names of variables; values are never looked at */
 export function unusedVariables(set: readonly string[]): Unused[] {
-  const asks = new Map(Object.entries(ASKS).flatMap(([what, names]) => names.map((name) => [name, what])))
+  const hasServer = NAMES_SERVER.some((name) => set.includes(name))
   return set.flatMap((name) => {
-    const what = asks.get(name)
-    return what === undefined ? [] : [{ name, asks: what }]
+    if (Object.hasOwn(UNUSED, name)) return [{ name, ...UNUSED[name]! }]
+    if (hasServer || !OF_SERVER.test(name)) return []
+    return [
+      { name, asks: "a server, but names none", instead: "set RUVECTOR_HOST, too, or sync --to postgres:" },
+    ]
   })
 }

@@ -14,7 +14,7 @@ import { type Finding, finding, type Patient, SHOWN } from "./finding.ts"
 /** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/
 /** Variables that we read but that are not options. */
-const OURS = /^CTXBRIDGE_(HOME|CONFIG|SYNC_TO|TEST_\w+)$/
+const OURS = /^CTXBRIDGE_(HOME|CONFIG|SYNC_TO|AGENTDB|TEST_\w+)$/
 
 /** Decide whether and where hooks archive. */
 const DECISIVE = /^(CTXBRIDGE_(HOME|CONFIG|CAPTURE)|XDG_(DATA|STATE|CONFIG)_HOME)$/
@@ -61,9 +61,9 @@ function bunVariables(patient: Patient): Finding[] {
 /** Of the design documents: whoever sets one expects something of it. */
 function unused(patient: Patient): Finding[] {
   const set = [...patient.variables, ...readSettings(patient).flatMap(({ variables }) => variables)]
-  return unusedVariables([...new Set(set)]).map(({ name, asks }) =>
+  return unusedVariables([...new Set(set)]).map(({ name, asks, instead }) =>
     finding("variables", "warn", `${name} has no effect: this version does not use it`, {
-      hint: `it asks for ${asks}, which is not there yet; unset it`,
+      hint: `it asks for ${asks}: ${instead}`,
     }),
   )
 }

@@ -3,13 +3,14 @@
  * be far apart; an answer has them in one place.
  */
 import type { Database } from "../archive/database.ts"
+import type { FarHit } from "../search/far-hit.ts"
 import type { Hit } from "../search/hit.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { type WholeHit, wholeHit } from "./hit-passages.ts"
 
 export interface OpenedHit {
-  readonly hit: Hit
+  readonly hit: Hit | FarHit
   /** Undefined if the turn was not opened. */
   readonly whole: WholeHit | undefined
   /** The higher the better; comparable within a result only. */

@@ -2,9 +2,12 @@
 import { isNotesSession } from "../archive/notes-session.ts"
 import { shortNameOf } from "../archive/project.ts"
 import { name } from "../restore/quote.ts"
+import type { FarHit } from "../search/far-hit.ts"
 import type { Hit } from "../search/hit.ts"
 import type { WholeHit } from "./hit-passages.ts"
 import { minute, nameOr, plain, strange } from "./quoting.ts"
+
+type AnyHit = Hit | FarHit
 
 /** UTF-16 units of a line's texts. */
 const LINE = 64
@@ -21,7 +24,7 @@ const LEAST = 80
  * @param most for everything; what is beyond it is left out
  */
 export function hitAtLength(
-  hit: Hit,
+  hit: AnyHit,
   whole: WholeHit | undefined,
   isMixed: boolean,
   room: number,
@@ -29,7 +32,7 @@ export function hitAtLength(
 ): string {
   const lines = whole?.lines()
   const head = `${hit.handle}${lines?.at === undefined ? "" : `@${lines.at}`} ${about(hit, lines, isMixed)}`
-  const passages = whole?.passages(room) ?? [{ role: hit.role, text: hit.snippet }]
+  const passages = whole?.passages(room) ?? [{ role: hit.role ?? "turn", text: hit.snippet }]
   let left = most - head.length
   return passages.reduce((text, { role, text: words }) => {
     const quoted = role === "human" || role === "assistant" ? plain : strange
@@ -52,9 +55,9 @@ function fitting(words: string, room: number, quoted: Quoting): string {
   }
 }
 
-function about(hit: Hit, lines: ReturnType<WholeHit["lines"]> | undefined, isMixed: boolean): string {
+function about(hit: AnyHit, lines: ReturnType<WholeHit["lines"]> | undefined, isMixed: boolean): string {
   return [
-    ...(isMixed ? [projectName(hit.project)] : []),
+    ...(isMixed || "far" in hit ? [projectName(hit.project)] : []),
     `session ${sessionName(hit.session)} turn ${hit.seq}`,
     minute(hit.time),
     speakerOf(hit),
@@ -64,8 +67,12 @@ function about(hit: Hit, lines: ReturnType<WholeHit["lines"]> | undefined, isMix
 }
 
 /** One line for a hit. */
-export function hitLine(hit: Hit, isMixed: boolean): string {
-  const where = [...(isMixed ? [projectName(hit.project)] : []), minute(hit.time), speakerOf(hit)].join(", ")
+export function hitLine(hit: AnyHit, isMixed: boolean): string {
+  const where = [
+    ...(isMixed || "far" in hit ? [projectName(hit.project)] : []),
+    minute(hit.time),
+    speakerOf(hit),
+  ].join(", ")
   const said = JSON.stringify(quotingOf(hit)(around(hit.snippet, hit.marks), LINE))
   const asked = hit.prompt === null ? "" : ` (asked: ${JSON.stringify(plain(hit.prompt, ASKED))})`
   return `${hit.handle} ${where}: ${said}${asked}${marksOf(hit)
@@ -73,16 +80,17 @@ export function hitLine(hit: Hit, isMixed: boolean): string {
     .join("")}`
 }
 
-const marksOf = ({ takenBack, why, score }: Hit): string[] => [
-  ...(takenBack ? ["taken back"] : []),
-  ...(why.length === 0 && score > 0 ? ["by meaning"] : []),
+const marksOf = (hit: AnyHit): string[] => [
+  ...(hit.takenBack ? ["taken back"] : []),
+  ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
+  ...(hit.why.length === 0 && hit.score > 0 && !("far" in hit) ? ["by meaning"] : []),
 ]
 
 /** Who said it, or the name of the tool. */
-const speakerOf = ({ session, role, tool }: Hit): string =>
-  isNotesSession(session) ? "note" : tool === null ? role : nameOr(tool, "tool")
+const speakerOf = ({ session, role, tool }: AnyHit): string =>
+  isNotesSession(session) ? "note" : tool === null ? (role ?? "turn") : nameOr(tool, "tool")
 
-const quotingOf = ({ session, role, tool }: Hit): Quoting =>
+const quotingOf = ({ session, role, tool }: AnyHit): Quoting =>
   isNotesSession(session) || (tool === null && (role === "human" || role === "assistant")) ? plain : strange
 
 export const projectName = (project: string | null): string =>

@@ -5,6 +5,7 @@ import { turnId } from "../archive/queries/turns.ts"
 import { openToRead } from "../job/open-to-read.ts"
 import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
+import { farId } from "../search/far-handle.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { parseQuery } from "../search/parse-query.ts"
 import { passagesOf } from "../search/passages.ts"
@@ -13,10 +14,11 @@ import { type Sought, soughtBy } from "../search/snippet.ts"
 import { usageError } from "../util/errors.ts"
 import { count, cut, lengthOf } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
+import { farTurn } from "./far-turns.ts"
 import { type HandlePlace, handlesIn } from "./handle-place.ts"
 import { wholeTurn } from "./hit-passages.ts"
 import { DATA, minute, plain } from "./quoting.ts"
-import { type ToldLine, toldLines } from "./told-turn.ts"
+import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { outlineOf } from "./turn-outline.ts"
 import { type LineRange, sizeOfLines, stretchAfter, stretchAround, stretchBefore } from "./turn-stretch.ts"
@@ -55,19 +57,53 @@ export const getTool: ServerTool = {
   required: ["handle"],
   readOnly: true,
   always: true,
-  run(args, world) {
+  async run(args, world) {
     const handles = handlesIn(args.text("handle") ?? "")
     const query = args.text("query")
     const size = args.number("size") ?? SIZE
+    if (handles.some(({ handle }) => farId(handle) !== undefined)) {
+      const opened: string[] = []
+      for (const place of handles)
+        opened.push(await openedAnywhere(world, { place, query, size: shareOf(size, handles) }))
+      return { text: opened.join("\n\n") }
+    }
     using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
     if (query !== undefined && handles.length > 1 && !handles.some(isReadOn)) {
       return { text: passagesIn(db, world, readers, handles, { query, size }).join("\n\n") }
     }
-    const each = Math.max(Math.min(size, EACH), Math.floor(size / handles.length))
+    const each = shareOf(size, handles)
     const opened = handles.map((place) => openedAt(db, world, readers, { place, query, size: each }))
     return { text: opened.join("\n\n") }
   },
+}
+
+const shareOf = (size: number, handles: readonly HandlePlace[]): number =>
+  Math.max(Math.min(size, EACH), Math.floor(size / handles.length))
+
+async function openedAnywhere(world: ServerWorld, { place, query, size }: Wanted): Promise<string> {
+  const id = farId(place.handle)
+  if (id === undefined) {
+    using db = openToRead(world.dataHome)
+    using readers = new CopyReaders()
+    return openedAt(db, world, readers, { place, query, size })
+  }
+  const { turn, lines } = await farTurn(world, id)
+  const room = Math.max(LEAST / 2, size - FRAME)
+  if (isReadOn(place)) return readOn(turn, lines, place, room)
+  const sought = query === undefined ? undefined : soughtBy(parseQuery(query).terms)
+  const at =
+    place.at === undefined ? sought && lineOfMatch(lines, undefined, sought) : lineAt(lines, place.at)
+  return at === undefined
+    ? readOn(turn, lines, { ...place, from: 1 }, room)
+    : atMatch(turn, lines, at, sought, room)
+}
+
+/** What is said of a turn above its lines. */
+type TurnShown = Pick<WholeTurn, "handle" | "seq" | "session" | "started" | "prompt"> & {
+  readonly takenBack?: boolean
+  /** Where it is from, if not from here. */
+  readonly from?: string
 }
 
 interface Wanted {
@@ -154,7 +190,7 @@ function lineAt(lines: readonly ToldLine[], line: number): number {
 }
 
 function readOn(
-  turn: WholeTurn,
+  turn: TurnShown,
   lines: readonly ToldLine[],
   { from, to }: HandlePlace,
   room: number,
@@ -168,7 +204,7 @@ function readOn(
 
 /** The match with what is around it, what the turn was about, and how the last answer begins or ends. */
 function atMatch(
-  turn: WholeTurn,
+  turn: TurnShown,
   lines: readonly ToldLine[],
   at: number,
   sought: Sought | undefined,
@@ -241,8 +277,9 @@ function endOf({ from, text }: LastAnswer, sought: Sought | undefined, room: num
   return ["", `last answer (line ${from + 1}):`, ...blockQuote(pieces!.text).split("\n")]
 }
 
-const head = (turn: WholeTurn, place: string): string =>
+const head = (turn: TurnShown, place: string): string =>
   `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
+  `${turn.from === undefined ? "" : ` From ${name(turn.from, 80)}.`}` +
   `${turn.takenBack ? " The user took it back." : ""} ${DATA}`
 
 interface Frame {
@@ -253,7 +290,7 @@ interface Frame {
 }
 
 function shown(
-  turn: WholeTurn,
+  turn: TurnShown,
   lines: readonly ToldLine[],
   { from, to }: LineRange,
   { before = [], after = [], room = MOST }: Frame = {},

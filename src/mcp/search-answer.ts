@@ -1,9 +1,7 @@
 /** The answer of `search`: the best hits at length, a line for each other one, within its room. Pure. */
 import { roomOfHits } from "../search/hit-budget.ts"
-import type { FoundTurns } from "../search/search-turns.ts"
 import { count, lengthOf } from "../util/text.ts"
 import { AT_LENGTH, type OpenedHit } from "./closest-first.ts"
-import { doubts } from "./doubts.ts"
 import { hitAtLength, hitLine } from "./found-turns.ts"
 import { DATA } from "./quoting.ts"
 
@@ -24,17 +22,18 @@ interface Asked {
   readonly scope: string
   /** Whether hits may be of several projects. */
   readonly isMixed: boolean
-  /** What other projects have, a line each. */
-  readonly elsewhere: readonly string[]
+  /** What is doubtful of them, and what else there is, a line each. */
+  readonly notes: readonly string[]
+  /** Whether there are more hits. */
+  readonly more: boolean
 }
 
 /** @param hits in the order in which they are shown */
 export function searchAnswer(
-  found: FoundTurns,
   hits: readonly OpenedHit[],
-  { limit, scope, isMixed, elsewhere }: Asked,
+  { limit, scope, isMixed, notes, more }: Asked,
 ): string {
-  const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...doubts(found), ...elsewhere]
+  const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...notes]
   let left = ROOM - lengthOf([...head, "", MORE, NEXT])
   const budget = Math.max(LEAST_PASSAGES, PASSAGES - TAKEN * Math.max(0, limit - USUAL_HITS))
   const rooms = roomOfHits(
@@ -51,7 +50,7 @@ export function searchAnswer(
     shown.push(text)
     left -= text.length + 1
   }
-  const isCut = found.more || shown.length < found.hits.length
+  const isCut = more || shown.length < hits.length
   return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT].join("\n")
 }
 

@@ -1,5 +1,7 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
+import { shortNameOf } from "../archive/project.ts"
+import type { EntryVector } from "../backends/entry.ts"
 import { openToRead } from "../job/open-to-read.ts"
 import { localFinder } from "../search/local-finder.ts"
 import type { Narrowing } from "../search/narrowing.ts"
@@ -10,7 +12,8 @@ import { logError } from "../util/log.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { closestFirst, LOOKED_AT } from "./closest-first.ts"
 import { coldLines } from "./cold-lines.ts"
-import { betterElsewhere, reasons } from "./doubts.ts"
+import { betterElsewhere, doubts, reasons } from "./doubts.ts"
+import { withFarTurns } from "./far-turns.ts"
 import { coldAnswer, nothingIn, searchAnswer, USUAL_HITS } from "./search-answer.ts"
 import { searchWanted, type WantedSearch } from "./search-wanted.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
@@ -40,6 +43,12 @@ export const searchTool: ServerTool = {
     until: { type: "string", description: "Before then" },
     limit: { type: "integer", description: `Hits, at most (${USUAL_HITS})`, minimum: 1, maximum: MOST },
   },
+  withTarget: {
+    everywhere: {
+      type: "boolean",
+      description: "Also what the user's other machines have sent (far: handles)",
+    },
+  },
   required: ["query"],
   readOnly: true,
   always: true,
@@ -54,17 +63,32 @@ export const searchTool: ServerTool = {
     const finder = localFinder(db, world.dataHome, readers)
     const found = finder.find({ ...request, limit: Math.max(limit, LOOKED_AT), project })
     const isMixed = project === undefined
-    const everywhere = () => finder.find({ ...request, limit, similar: undefined })
-    const elsewhere = isMixed ? [] : betterElsewhere(everywhere, found, own)
-    const cold = await coldLines(db, world.dataHome, { ...request, limit, project }, found, isMixed)
-    if (found.hits.length === 0) {
-      if (cold.length > 0) return { text: coldAnswer(scope, cold) }
-      const why = reasons(whyNothing(db, world.dataHome, { ...request, limit, project }, readers))
-      return { text: [nothingIn(scope, isMixed), ...why, ...elsewhere].join("\n") }
-    }
     const isAsFound = similar !== undefined || isAboutMessages(filters)
-    const hits = closestFirst(db, world.dataHome, readers, found, isAsFound).slice(0, limit)
-    return { text: searchAnswer(found, hits, { limit, scope, isMixed, elsewhere: [...elsewhere, ...cold] }) }
+    const opened = closestFirst(db, world.dataHome, readers, found, isAsFound)
+    const isFar = args.flag("everywhere")
+    const far = isFar
+      ? await withFarTurns(
+          world,
+          found,
+          opened,
+          { ...filters, query, limit, session, projectName: project && shortNameOf(project) },
+          db,
+          similar && (await vectorFor(world, query)),
+        )
+      : { hits: opened, more: found.more || opened.length > limit, notes: [] }
+    const everywhere = () => finder.find({ ...request, limit, similar: undefined })
+    const elsewhere = isMixed || isFar ? [] : betterElsewhere(everywhere, found, own)
+    const cold = await coldLines(db, world.dataHome, { ...request, limit, project }, found, isMixed)
+    const notes = [...far.notes, ...elsewhere, ...cold]
+    if (far.hits.length === 0) {
+      if (cold.length > 0) return { text: coldAnswer(scope, notes) }
+      const why = reasons(whyNothing(db, world.dataHome, { ...request, limit, project }, readers))
+      return { text: [nothingIn(scope, isMixed), ...why, ...notes].join("\n") }
+    }
+    const doubtful = far.hits.some(({ hit }) => "far" in hit) ? [] : doubts(found)
+    const more = far.more || far.hits.length > limit
+    const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], more }
+    return { text: searchAnswer(far.hits.slice(0, limit), asked) }
   },
 }
 
@@ -87,4 +111,10 @@ async function similarTo(
     logError(world.stateHome, { event: "mcp-search", error })
     return undefined
   }
+}
+
+async function vectorFor(world: ServerWorld, query: string): Promise<EntryVector | undefined> {
+  const { modelVector } = await import("../search/search-by-meaning.ts")
+  const made = await modelVector(world, query)
+  return made && { embedder: made.embedder, values: [...made.values] }
 }

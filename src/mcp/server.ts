@@ -56,14 +56,14 @@ export function serviceOf(world: ServerWorld): Service {
     name: "ctxbridge",
     version,
     instructions: INSTRUCTIONS,
-    tools: SERVER_TOOLS.map(listingOf),
+    tools: SERVER_TOOLS.map((tool) => listingOf(tool, propertiesOf(tool, world))),
     async call(name, args) {
       try {
         const tool = byName.get(name)
         if (tool === undefined) {
           throw usageError(`no tool ${JSON.stringify(name)}`, [...byName.keys()].join(", "))
         }
-        const { text } = await tool.run(new Arguments(args, tool.properties, tool.required), world)
+        const { text } = await tool.run(new Arguments(args, propertiesOf(tool, world), tool.required), world)
         return { text, isError: false }
       } catch (error) {
         const damaged = isUnusable(world.dataHome, error)
@@ -74,8 +74,11 @@ export function serviceOf(world: ServerWorld): Service {
   }
 }
 
-function listingOf(tool: ServerTool): Listing {
-  const { name, title, description, properties, required = [], readOnly } = tool
+const propertiesOf = ({ properties, withTarget }: ServerTool, { targets }: ServerWorld) =>
+  targets.length === 0 ? properties : { ...properties, ...withTarget }
+
+function listingOf(tool: ServerTool, properties: ServerTool["properties"]): Listing {
+  const { name, title, description, required = [], readOnly } = tool
   return {
     name,
     title,

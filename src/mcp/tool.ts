@@ -2,6 +2,7 @@
 import type { Paths, Policy } from "../config/load.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
 import type { Learning } from "../restore/restore.ts"
+import type { FarTarget } from "../search/far-finder.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */
@@ -20,6 +21,8 @@ export interface ServerWorld
   readonly restoreRelated: number
   /** What restores may use of what was learnt. */
   readonly learning?: Learning | undefined
+  /** Where turns are kept besides the archive, as far as it is configured. */
+  readonly targets: readonly FarTarget[]
   /** A session's prompt that has not been fully answered. */
   waiting(session: string): PendingPrompt | undefined
   /** ms since the epoch. */
@@ -36,6 +39,8 @@ export interface ServerTool {
   readonly title: string
   readonly description: string
   readonly properties: Readonly<Record<string, Property>>
+  /** Further ones, for whoever has a target configured. */
+  readonly withTarget?: Readonly<Record<string, Property>>
   readonly required?: readonly string[]
   /** Whether the tool changes nothing. */
   readonly readOnly: boolean

@@ -110,7 +110,7 @@ function isTag(behind: string): boolean {
 const closedUp = (name: string): string => name.slice(0, name.indexOf(">") + 1).replace(/\s+/g, "")
 
 /** Only we give handles: one inside a text is split, so that it names nothing. */
-const HANDLE = /(ctx)[:：﹕∶](?=[0-9a-z]{4})/gi
+const HANDLE = /(ctx|far)[:：﹕∶](?=[0-9a-z]{4})/gi
 
 /** Tags of the host lose their bracket; everything else that is visible stays. */
 export const neutral = (text: string): string => untagged(text).replace(HANDLE, "$1: ")

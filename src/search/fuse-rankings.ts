@@ -1,4 +1,4 @@
-/** Merges two rankings of turns by their ranks (reciprocal rank fusion). Pure. */
+/** Merges rankings of turns by their ranks (reciprocal rank fusion). Pure. */
 import type { Ranked } from "./rank.ts"
 
 export interface Similar {
@@ -20,4 +20,24 @@ export function fuse(lexical: readonly Ranked[], similar: readonly Similar[]): R
     turns.set(turn, { turn, message: known?.message ?? message, score })
   }
   return [...turns.values()].sort((a, b) => b.score - a.score)
+}
+
+/**
+ * The same for anything that has a name. What several rankings have is taken from the first of them.
+ *
+ * @param rankings each best first
+ */
+export function fuseNamed<T extends { readonly score: number }>(
+  rankings: readonly (readonly T[])[],
+  nameOf: (one: T) => string,
+): T[] {
+  const all = new Map<string, T>()
+  for (const ranking of rankings) {
+    for (const [place, one] of ranking.entries()) {
+      const known = all.get(nameOf(one))
+      const score = (known?.score ?? 0) + 1 / (K + place)
+      all.set(nameOf(one), { ...(known ?? one), score })
+    }
+  }
+  return [...all.values()].sort((a, b) => b.score - a.score)
 }

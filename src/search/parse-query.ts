@@ -27,6 +27,9 @@ export interface Term {
   readonly typed: string
 }
 
+/** Whether `begin*` was typed: halves of pairs are prefixes as well. */
+export const isTypedPrefix = ({ isPrefix, word }: Term): boolean => isPrefix && !isHalfPair(word)
+
 export interface Query {
   readonly text: string
   readonly terms: readonly Term[]

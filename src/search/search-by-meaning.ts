@@ -62,12 +62,22 @@ export async function similarByModel(
   query: string,
   where: Where,
 ): Promise<readonly Similar[] | undefined> {
+  const { installed } = modelState(place.dataHome)
+  if (installed === undefined || !hasVectors(db, installed.embedder)) return undefined
+  const vector = await modelVector(place, query)
+  return vector && nearest(db, vector, where)
+}
+
+/** @returns undefined when no model is installed */
+export async function modelVector(
+  place: Pick<Paths, "dataHome" | "stateHome">,
+  query: string,
+): Promise<QueryVector | undefined> {
   const { installed, problem } = modelState(place.dataHome)
   if (installed === undefined || problem !== undefined) return undefined
   const id = installed.embedder
-  if (!hasVectors(db, id)) return undefined
   if (loaded?.id !== id) loaded = { id, embedder: openEmbedder(place) }
-  return nearest(db, await vectorOf(await loaded.embedder, query), where)
+  return vectorOf(await loaded.embedder, query)
 }
 
 const nearest = (db: Database, vector: QueryVector, { isNarrowed, ...where }: Where): readonly Similar[] =>

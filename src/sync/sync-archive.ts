@@ -23,6 +23,7 @@ import { CopyReaders } from "../vault/reader.ts"
 import { forgottenOf, listTombstones, ownerOf, type Tombstone } from "../vault/tombstones.ts"
 import type { Ledger, SentTurn } from "./sync-ledger.ts"
 import { entryOfTurn } from "./turn-entry.ts"
+import { machineName } from "./writer-name.ts"
 
 /** Entries and UTF-16 units of a batch. */
 const MOST_ENTRIES = 50
@@ -253,6 +254,7 @@ function entryFor(
   const secrets = { ...place.secrets, enabled: true }
   return entryOfTurn(turn, {
     project: projectOfSession(db, row.session)?.path ?? null,
+    machine: machineName(),
     answer: row.answer,
     vector: embedder === undefined ? undefined : vectorOf(db, handle, embedder),
     filter: (text) => filterText(text, secrets),

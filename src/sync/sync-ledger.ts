@@ -5,6 +5,7 @@
  */
 import { join } from "node:path"
 import type { Watermark } from "../archive/queries/changes.ts"
+import type { Target } from "../backends/open-target.ts"
 import { tryTo, writePrivate, writeWhole } from "../util/files.ts"
 import { appendFileSync, readFileSync } from "../util/fs.ts"
 import { hashName, readJson, writeJson } from "../util/json-files.ts"
@@ -108,13 +109,15 @@ export class Ledger {
 
 /** The last sync with a target. */
 export interface LastSync {
-  readonly kind: "folder" | "postgres"
+  readonly kind: Target["kind"]
   /** As shown to people. */
   readonly target: string
   /** The backend's id. */
   readonly id: string
   /** ISO 8601. */
   readonly time: string
+  /** Targets that come first and did not answer then. */
+  readonly passed?: readonly { readonly target: string; readonly code: string }[]
 }
 
 const lastFile = (dataHome: string): string => join(syncFolder(dataHome), "targets.json")

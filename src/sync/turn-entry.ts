@@ -14,6 +14,8 @@ const MOST_FILES = 5
 interface EntryContext {
   /** Path of the session's project. */
   readonly project: string | null
+  /** Name of this computer. */
+  readonly machine: string
   /** What the model answered, as the views keep it. */
   readonly answer: string
   readonly vector: EntryVector | undefined
@@ -22,7 +24,7 @@ interface EntryContext {
 }
 
 export function entryOfTurn(turn: WholeTurn, context: EntryContext): Entry {
-  const { project, vector, filter } = context
+  const { project, machine, vector, filter } = context
   const toolNames = [...new Set(turn.tools.map(({ name }) => name).filter((name) => name !== ""))]
   const filePaths = [...new Set(turn.files.map(({ path }) => filter(path)))]
   return entryOf({
@@ -34,6 +36,7 @@ export function entryOfTurn(turn: WholeTurn, context: EntryContext): Entry {
       timestamp: turn.started,
       ended: turn.ended,
       project,
+      machine,
       toolNames,
       filePaths,
       messages: turn.messages.length,

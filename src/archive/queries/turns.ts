@@ -47,6 +47,21 @@ export const turnId = (db: Database, handle: string): number =>
     .query<{ id: number }, [string]>("SELECT id FROM turns WHERE handle = ?")
     .get(handle.startsWith(HANDLE_PREFIX) ? handle.slice(HANDLE_PREFIX.length) : handle)!.id
 
+/** With its prefix; undefined if the archive has no such turn. */
+export function handleOfTurn(
+  db: Database,
+  session: string,
+  seq: number,
+  started: string | null,
+): string | undefined {
+  const found = db
+    .query<{ handle: string }, [string, number, string | null]>(
+      "SELECT handle FROM turns WHERE session = ? AND seq = ? AND started IS ?",
+    )
+    .get(session, seq, started)
+  return found === null ? undefined : HANDLE_PREFIX + found.handle
+}
+
 /** A session's turns with these numbers, inclusive. */
 export const turnsBetween = (db: Database, session: string, from: number, to: number): TurnRow[] =>
   db

@@ -50,7 +50,8 @@ export default {
     out.print(`\nUser's file: ${env.configFile}`)
     for (const problem of problems) out.print(`Ignored: ${told(problem)}`)
     for (const broken of env.broken) out.print(`Cannot be read: ${safe(broken)}`)
-    for (const { name, asks } of unused) out.print(`No effect in this version: ${name} (${asks})`)
+    for (const { name, asks, instead } of unused)
+      out.print(`No effect in this version: ${name} (${asks}): ${instead}`)
   },
 } satisfies Command
 

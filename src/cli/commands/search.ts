@@ -2,26 +2,29 @@
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import { hasCold } from "../../archive/queries/turn-ages.ts"
-import type { ColdHit, ColdRequest } from "../../search/cold-search.ts"
+import type { ColdRequest } from "../../search/cold-search.ts"
 import { type Correction, correctionNote } from "../../search/corrected-query.ts"
-import type { Hit } from "../../search/hit.ts"
 import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
 import { ALSO_ROLES, ROLES } from "../../search/parse-query.ts"
 import { type FoundTurns, isWanting } from "../../search/search-turns.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { count } from "../../util/text.ts"
+import { count, cut } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import type { FarAnswer, FarAsked } from "../far-search.ts"
 import { notFound } from "../not-found.ts"
 import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
-import { renderHits } from "../render-hits.ts"
+import { type AnyHit, renderHits } from "../render-hits.ts"
 import { screenOf } from "../screen.ts"
+import { safe } from "../style.ts"
 import { timeArg } from "../when.ts"
 
 const LIMIT = 10
+/** UTF-16 units of a query that are repeated. */
+const TOLD = 200
 const LOOSE = "no exact match; these have some of the words"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
@@ -49,6 +52,8 @@ export default {
     exact: flag("Take no word for a mistyped one"),
     limit: option(`At most this many hits (${LIMIT})`, "N"),
     cold: flag("Also search the vault itself, for what the index lacks: slow"),
+    backend: option("There instead of here: a folder or server that turns were sent to", "DIR|URL"),
+    everywhere: flag("Here, and where sync sends turns to"),
     mode: option("By words (default), by meaning, or both", MODES.join("|")),
   },
   async run(context) {
@@ -58,6 +63,13 @@ export default {
     const query = words(args).join(" ")
     const now = Date.now()
     const narrowing = narrowingOf(context, now)
+    const far = isFar(context) ? await import("../far-search.ts") : undefined
+    const targets = far?.farTargets(context, query) ?? []
+    if (far !== undefined && args["everywhere"] !== true) {
+      const project = projectWanted(context)
+      const asked = { query, limit, mode, project, session: stringArg(args, "session"), ...narrowing }
+      return printFar(context, await far.searchFarAlone(context, targets, asked), asked, now)
+    }
     using db = await openedFor(env.dataHome)
     using readers = new CopyReaders()
     const session = await sessionWanted(context, db)
@@ -73,15 +85,20 @@ export default {
             isNarrowed: Object.values(narrowing).some(Boolean),
           })
     const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-    const finding = localFinder(db, env.dataHome, readers).find({ ...request, ...bySense })
-    const { hits, more, isLoose, corrections, ranked } = finding
-    const indexed = { hits, more, ...(corrections && { corrections }) }
+    const local = localFinder(db, env.dataHome, readers).find({ ...request, ...bySense })
+    const { isLoose, corrections, ranked } = local
+    const both = await far?.searchFarToo(context, targets, { ...request, mode }, db, local)
+    const { hits, more } = both ?? local
+    const indexed = { hits, more, ...(both && { far: both.far }), ...(corrections && { corrections }) }
     const { note: own, ...found }: Answer =
       args["cold"] === true
         ? await withCold(context, db, request, indexed, ranked)
-        : ((await withColdTurns(context, db, request, indexed, finding)) ?? indexed)
+        : ((await withColdTurns(context, db, request, indexed, local)) ?? indexed)
     const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-    const note = sense?.note ?? own ?? (isOnlyLoose ? LOOSE : correctionNote(corrections))
+    // What was found elsewhere has the words as they were typed.
+    const isFound = found.hits.some((hit) => "far" in hit)
+    const note =
+      sense?.note ?? own ?? (isFound ? undefined : isOnlyLoose ? LOOSE : correctionNote(corrections))
     if (found.hits.length === 0) {
       const { whyNothing } = await import("../../search/nothing-found.ts")
       const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)
@@ -130,8 +147,34 @@ function becauseOf({ args }: Context, emptied: NothingFound["emptiedBy"]): strin
   return ` with ${typed.join(" ")}; ${number} without ${typed.length === 1 ? "it" : "them"}`
 }
 
+const isFar = ({ args }: Context): boolean =>
+  stringArg(args, "backend") !== undefined || args["everywhere"] === true
+
+function printFar(
+  context: Context,
+  found: FarAnswer,
+  { query, mode, project, limit }: FarAsked,
+  now: number,
+): void {
+  const { out } = context
+  if (found.hits.length === 0) {
+    throw new CtxError(
+      "not-found",
+      `nothing at ${found.far.target} matches ${JSON.stringify(cut(query, TOLD))}`,
+      {
+        hint:
+          project === undefined ? "try fewer or other words" : "--all-projects looks in every project there",
+        exit: EXIT.notFound,
+      },
+    )
+  }
+  out.json({ query, mode, project: project ?? null, ...found })
+  print(context, found, { note: found.note, limit, everywhere: true, now })
+  out.print(`ctxbridge show HANDLE --backend ${safe(found.far.target ?? "")} opens one.`)
+}
+
 interface Answer {
-  readonly hits: readonly (Hit | ColdHit)[]
+  readonly hits: readonly AnyHit[]
   readonly more: boolean
   readonly corrections?: readonly Correction[]
   /** Number of copies that a search of the vault could not read. */
@@ -190,7 +233,8 @@ async function withColdTurns(
   const { searchColdTurns } = await import("../../search/cold-fallback.ts")
   const { hits, more, isCut, unreadable } = searchColdTurns(db, env.dataHome, request, finding)
   // What was taken for a mistyped word is one that only these turns have.
-  const isTyped = indexed.corrections !== undefined && hits.length > 0
+  const isTyped =
+    indexed.corrections !== undefined && hits.length > 0 && !indexed.hits.some((hit) => "far" in hit)
   const others = isTyped ? { hits: [], more: false } : indexed
   const all = [...hits, ...others.hits]
   return {

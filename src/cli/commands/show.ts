@@ -8,12 +8,17 @@ import { type Worth, worthOf } from "../../learn/aged-turns.ts"
 import { findByName } from "../../read/by-name.ts"
 import { openSession } from "../../read/session-list.ts"
 import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../read/turn.ts"
+import { openFar } from "../../search/far-finder.ts"
+import { farHandle, farId } from "../../search/far-handle.ts"
+import type { FarEntry } from "../../search/far-hit.ts"
 import type { Part } from "../../transcript/types.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
 import { type ListPage, pageOf, shortLines } from "../../util/pages.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import { targetsMeant } from "../far-search.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
 import { createStyle, dotted, type Style, safe } from "../style.ts"
@@ -32,14 +37,20 @@ export default {
     what: {
       type: "positional",
       required: true,
-      description: "A turn's handle (ctx:ab12cd) or a session's id; at least four letters of either",
+      description: "A turn's handle (ctx:ab12cd, far:…) or a session's id; at least four letters of either",
     },
+    backend: option(
+      "Where a handle that begins with far: is from, if not where sync sends turns to",
+      "DIR|URL",
+    ),
     page: option("Which page of a long turn or session", "N"),
     full: flag("All pages at once (--json: always, unless --page is given)"),
   },
-  run(context) {
+  async run(context) {
     const { args, env } = context
     const word = String(args["what"])
+    const id = farId(word)
+    if (id !== undefined) return showFar(context, id)
     using db = openToRead(env.dataHome)
     const found = findByName(db, word)
     if (found.kind === "turn") showTurn(context, db, found.turn)
@@ -71,6 +82,27 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   const page = pageOf(lines, number, room, (line) => line.length + 1)
   out.print(page.items)
   footer(context, page, turn.handle)
+}
+
+async function showFar(context: Context, id: string): Promise<void> {
+  const { env, out } = context
+  const { number, room } = paging(context, PAGE_CHARACTERS)
+  const found = await openFar(targetsMeant(context), id, { place: env })
+  if (found === undefined) {
+    throw new CtxError("not-found", `no turn ${farHandle(id)} there`, {
+      hint: "it may be forgotten, or longer by now: search again",
+      exit: EXIT.notFound,
+    })
+  }
+  const { entry, target } = found
+  const handle = farHandle(entry.id)
+  if (out.wantsJson) return out.json({ handle, target, ...entry })
+  const lines = renderEntry(entry, target, createStyle(out.color)).flatMap((line) =>
+    shortLines(line, LONGEST_LINE),
+  )
+  const page = pageOf(lines, number, room, (line) => line.length + 1)
+  out.print(page.items)
+  footer(context, page, handle)
 }
 
 function showSession(context: Context, db: Database, found: Session): void {
@@ -150,6 +182,19 @@ function rule(title: string, part: ToldPart, message: TurnMessage, style: Style)
   const failed = (part.kind === "toolResult" && part.isError) || part.kind === "apiError"
   if (failed) return style.red(line)
   return part.kind === "prompt" ? style.bold(line) : style.dim(line)
+}
+
+function renderEntry({ id, content, metadata }: FarEntry, target: string, style: Style): string[] {
+  const { sessionId, chunkIndex, timestamp, ended, machine, project, toolNames, filePaths, takenBack } =
+    metadata
+  return [
+    `${style.bold(farHandle(id))}  turn ${chunkIndex} of session ${safe(sessionId)}`,
+    safe(`from ${machine ?? "another archive"}, ${project ?? "no project"}, at ${target}`),
+    dotted(`${clock(timestamp)} to ${clock(ended)}`, safe(toolNames.join(", ")), takenBack && "taken back"),
+    ...filePaths.map((path) => safe(oneLine(path))),
+    "",
+    ...safe(content).trimEnd().split("\n"),
+  ]
 }
 
 const BESIDE = ["thinking", "context", "summary", "notice"]

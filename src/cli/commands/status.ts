@@ -24,11 +24,13 @@ import { askForRebuild } from "../../job/spawn.ts"
 import { autoCompactIn } from "../../restore/auto-compact.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
+import { configuredTargets } from "../../sync/targets.ts"
+import { messageOf } from "../../util/errors.ts"
 import { statsOf } from "../../util/files.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import type { Command, Environment } from "../command.ts"
-import { renderStatus } from "../render-status.ts"
+import { type BackendStatus, renderStatus } from "../render-status.ts"
 import { screenOf } from "../screen.ts"
 
 export default {
@@ -54,6 +56,7 @@ export default {
       import: underWay,
       embedding:
         archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
+      backend: backendStatus(env),
       sync: lastSyncs(dataHome),
       hooks: hookStatus(env, exePath),
       mcp: serverStatus(env, exePath),
@@ -64,6 +67,21 @@ export default {
     out.json(status)
   },
 } satisfies Command
+
+/** By the configuration alone: nobody is asked. */
+function backendStatus(env: Environment): BackendStatus {
+  const wanted = env.config["sync.backend"]
+  try {
+    const targets = configuredTargets(env.config, env).map(({ kind, shown: target, why }) => ({
+      kind,
+      target,
+      why,
+    }))
+    return { wanted, targets, problem: null }
+  } catch (error) {
+    return { wanted, targets: [], problem: messageOf(error) }
+  }
+}
 
 /** ms to spend on what the host has written since its last hook. */
 const LATEST_LASTS = 300

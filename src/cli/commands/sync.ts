@@ -2,17 +2,17 @@
 import { closeSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { openForReading } from "../../archive/open-for-reading.ts"
-import { backendNamed, type Target } from "../../backends/open-target.ts"
+import type { Target } from "../../backends/open-target.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../backends/postgres-migrations.ts"
-import { serverVariables, syncTarget } from "../../config/load.ts"
 import { plannedSync, type SyncReport, type SyncWorld, syncArchive } from "../../sync/sync-archive.ts"
 import { Ledger, lastSyncs, noteSync, syncFolder } from "../../sync/sync-ledger.ts"
-import { writerName } from "../../sync/writer-name.ts"
-import { throwBusy, usageError } from "../../util/errors.ts"
+import { configuredTargets, targetNamed } from "../../sync/targets.ts"
+import { codeOf, messageOf, throwBusy, usageError } from "../../util/errors.ts"
 import { holdLockFile } from "../../util/lock.ts"
-import { count } from "../../util/text.ts"
+import { count, oneLine } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import { writeError } from "../output.ts"
 import { safe } from "../style.ts"
 import { finishFormer } from "./forget.ts"
 
@@ -22,7 +22,10 @@ export default {
     description: "Send new turns to a folder or a PostgreSQL server, and what was forgotten",
   },
   args: {
-    to: option("Where to: a folder, or postgres://user@host/database; default: CTXBRIDGE_SYNC_TO", "DIR|URL"),
+    to: option(
+      "Where to: a folder, sqlite:FILE, postgres://user@host/database; default: CTXBRIDGE_SYNC_TO",
+      "DIR|URL",
+    ),
     all: flag("Look at every turn again: after redact, or when the target has lost something"),
     "print-ddl": flag("Print the SQL with which an administrator sets up a server for many users"),
     "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
@@ -34,17 +37,12 @@ export default {
       out.print(ADMINISTRATOR_SCRIPT.trimEnd().split("\n"))
       return
     }
-    const named = stringArg(args, "to") ?? syncTarget()
-    if (named === undefined) {
+    const named = stringArg(args, "to")
+    const targets = named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env)]
+    const [target] = targets
+    if (target === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
     }
-    const writer = (): string => writerName(env.dataHome)
-    const target = backendNamed(named, {
-      cwd: env.cwd,
-      dataHome: env.dataHome,
-      variables: serverVariables(),
-      writer,
-    })
     const world: SyncWorld = {
       place: env,
       look(use) {
@@ -59,7 +57,7 @@ export default {
     world.look(() => {})
     const lock = holdLock(env.dataHome)
     try {
-      await send(context, target, world)
+      await send(context, targets, world)
     } finally {
       closeSync(lock)
     }
@@ -73,14 +71,25 @@ function holdLock(dataHome: string): number {
   )
 }
 
-async function send({ args, env, out }: Context, target: Target, world: SyncWorld): Promise<void> {
+async function send(
+  { args, env, out }: Context,
+  targets: readonly Target[],
+  world: SyncWorld,
+): Promise<void> {
+  const { target, backend, passed } = await openFirst(targets)
   const { kind, shown } = target
-  const backend = await target.open()
   try {
     const ledger = new Ledger(env.dataHome, backend.id)
     const report = await syncArchive(backend, ledger, world, args["all"] === true)
     const there = await backend.stats()
-    noteSync(env.dataHome, { kind, target: shown, id: backend.id, time: new Date().toISOString() })
+    const time = new Date().toISOString()
+    noteSync(env.dataHome, {
+      kind,
+      target: shown,
+      id: backend.id,
+      time,
+      ...(passed.length > 0 && { passed }),
+    })
     out.json({ target: shown, kind, dryRun: false, ...report, there })
     out.print(render(report, shown, false))
     out.print(`There now: ${count(there.entries, "turn")} of ${count(there.sessions, "session")}`)
@@ -89,6 +98,25 @@ async function send({ args, env, out }: Context, target: Target, world: SyncWorl
   } finally {
     await backend.close()
   }
+}
+
+/**
+ * The first target that answers. Each one that does not is a line on stderr.
+ *
+ * @throws CtxError that of the last one, if none answers
+ */
+async function openFirst(targets: readonly Target[]) {
+  const passed: { target: string; code: string }[] = []
+  for (const [n, target] of targets.entries()) {
+    try {
+      return { target, backend: await target.open(), passed }
+    } catch (error) {
+      if (n === targets.length - 1) throw error
+      passed.push({ target: target.shown, code: codeOf(error) })
+      writeError(`warning: ${oneLine(safe(messageOf(error)))}; trying ${safe(targets[n + 1]!.shown)}\n`)
+    }
+  }
+  throw new Error("no target")
 }
 
 function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncWorld): void {

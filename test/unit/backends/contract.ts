@@ -128,6 +128,86 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
     expect(await find("'); DROP TABLE entries; --")).toEqual([])
   })
 
+  check("by words of any script, and of names in code", async (one) => {
+    const texts = [
+      "größere Änderung",
+      "हिन्दी में लिखा",
+      "検索の順位",
+      "ความจำ",
+      "naïve café",
+      "é́x̂ y",
+      "HTTPServer2 parse_url-2 a.b.c",
+    ]
+    const entries = texts.map((content) => draft({ content }))
+    await one.put(entries)
+    for (const [n, words] of [...texts, "grosse", "cafe", "索の", "httpserver2", "url"].entries()) {
+      const found = idsOf(await one.find({ words, limit: 9 }))
+      if (n < texts.length) expect({ words, found }).toEqual({ words, found: [entries[n]!.id] })
+      else expect(found.length).toBeLessThanOrEqual(1)
+    }
+    expect(idsOf(await one.find({ words: "cafe", limit: 9 }))).toEqual([entries[4]!.id])
+  })
+
+  check("without words: the newest first", async (one) => {
+    const at = (day: number) => draft({ timestamp: `2026-01-0${day}T00:00:00.000Z` })
+    const [second, third, first] = [at(2), at(3), at(1)]
+    await one.put([second, third, first])
+    const found = await one.find({ words: "", limit: 2 })
+    expect(found.map(({ id }) => id)).toEqual([third.id, second.id])
+  })
+
+  check("narrowed to a project's name, a time, a tool, a file, a session with its subagents", async (one) => {
+    const entry = draft({
+      sessionId: "main",
+      project: "/home/me/app/.git",
+      timestamp: "2026-03-02T10:00:00.000Z",
+      ended: "2026-03-02T12:00:00.000Z",
+      toolNames: ["Read", "mcp__db__query"],
+      filePaths: ["/home/me/app/src/pool (1).ts"],
+    })
+    const worker = draft({ sessionId: "main/worker", project: "C:\\work\\app" })
+    const bare = draft({ sessionId: "mainly", project: null, timestamp: null })
+    await one.put([entry, worker, bare])
+    const find = async (more: object) => idsOf(await one.find({ words: "", limit: 9, ...more }))
+    expect(await find({ projectName: "app" })).toEqual(idsOf([entry, worker]))
+    expect(await find({ projectName: "ap" })).toEqual([])
+    expect(await find({ session: "main" })).toEqual(idsOf([entry, worker]))
+    expect(await find({ since: "2026-03-02T12:00:00.000Z" })).toEqual([entry.id])
+    expect(await find({ since: "2026-03-02T12:00:01.000Z" })).toEqual([])
+    expect(await find({ until: "2026-03-02T10:00:00.000Z" })).toEqual([worker.id])
+    expect(await find({ tool: "mcp__DB-query" })).toEqual([entry.id])
+    expect(await find({ tool: "query" })).toEqual([])
+    for (const file of [
+      "pool (1).ts",
+      "src/pool (1).ts",
+      "/home/me/app/src/pool (1).ts",
+      "src/",
+      "*.ts",
+      "s?c/*",
+    ])
+      expect({ file, found: await find({ file }) }).toEqual({ file, found: [entry.id] })
+    for (const file of ["ool (1).ts", "pool .1..ts", "*.tsx", "rc/"])
+      expect({ file, found: await find({ file }) }).toEqual({ file, found: [] })
+  })
+
+  check("content comes with what is found only if it was asked for", async (one) => {
+    const entry = draft({ content: "the whole of it" })
+    await one.put([entry])
+    const { vector: _vector, ...rest } = entry
+    const { score, ...whole } = (await one.find({ words: "whole", limit: 1, withContent: true }))[0]!
+    expect(whole).toEqual(rest)
+    expect(score).toBeGreaterThan(0)
+    expect((await one.find({ words: "whole", limit: 1 }))[0]).not.toHaveProperty("content")
+  })
+
+  check("an entry is named by the beginning of its id, if that is long enough", async (one) => {
+    const entry = draft({})
+    await one.put([draft({}), entry, draft({})])
+    expect(await one.get(entry.id.slice(0, 16))).toEqual(entry)
+    expect(await one.get(entry.id.slice(0, 15))).toBeUndefined()
+    expect(await one.get(`${entry.id.slice(0, 20)}x`)).toBeUndefined()
+  })
+
   check("by meaning: the nearest first, of the same embedder only", async (one) => {
     const near = draft({ vector: [1, 0] })
     const far = draft({ vector: [0.6, 0.8] })

@@ -23,6 +23,7 @@ function callsOf(archive: Archive): (name: string, args?: unknown) => Promise<Ca
     restores: true,
     restoreBudget: 9000,
     restoreRelated: 0,
+    targets: [],
     waiting: () => undefined,
     now: () => Date.parse("2026-03-02T12:00:00Z"),
   }

@@ -1,0 +1,239 @@
+/** Keeps entries in one SQLite file: on a stick, a share, or another disk. One machine writes at a time. */
+import { type Database, openApart } from "../archive/database.ts"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
+import { parseJson } from "../util/parse-json.ts"
+import { dirname } from "../util/path.ts"
+import { wordSet } from "../util/words.ts"
+import type { Backend, EntryQuery } from "./backend.ts"
+import { bestEntries } from "./best-entries.ts"
+import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
+import { isNamed } from "./entry-filter.ts"
+
+/** ms to wait for another writer. */
+const WAIT = 5000
+const VERSION = 1
+
+const TABLES = `
+  CREATE TABLE target (id TEXT NOT NULL);
+  -- The latest version of each turn, whole, as JSON.
+  CREATE TABLE entries (
+    number INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL,
+    messages INTEGER NOT NULL,
+    taken_back INTEGER NOT NULL,
+    has_vector INTEGER NOT NULL,
+    entry TEXT NOT NULL
+  );
+  CREATE INDEX entries_session ON entries (session);
+  -- What must not be kept: an entry by its id, or a session with its subagents.
+  CREATE TABLE forgotten (kind TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID;
+  -- Words of the contents, as ctxbridge splits them.
+  CREATE VIRTUAL TABLE words USING fts5 (
+    text, detail = none, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
+  );
+  INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+  PRAGMA user_version = ${VERSION};
+`
+
+/** @param isReader whether the file must be there; nothing is written then */
+export function openSqliteBackend(path: string, isReader = false): Backend {
+  const told = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      throw sqliteError(error, path)
+    }
+  }
+  const { db, id } = told(() => openedFile(path, isReader))
+  return {
+    id,
+
+    async put(entries) {
+      return told(() => db.transaction(() => putAll(db, entries)).immediate())
+    },
+
+    async find(query) {
+      return told(() => bestEntries(candidates(db, query), query))
+    },
+
+    async get(wanted) {
+      const row = told(() =>
+        db
+          .query<{ entry: string }, [string]>("SELECT entry FROM entries WHERE id >= ? ORDER BY id LIMIT 1")
+          .get(wanted),
+      )
+      const entry = row === null ? undefined : parseJson(row.entry)
+      return isEntry(entry) && isNamed(entry.id, wanted) ? entry : undefined
+    },
+
+    async forget({ ids = [], sessions = [] }) {
+      return told(() =>
+        db
+          .transaction(() => {
+            const keep = db.query("INSERT INTO forgotten VALUES (?, ?) ON CONFLICT DO NOTHING")
+            for (const one of ids) keep.run("id", one)
+            for (const one of sessions) keep.run("session", one)
+            const gone = db
+              .query<{ number: number }, []>(`SELECT number FROM entries e WHERE ${IS_DEAD}`)
+              .all()
+            for (const { number } of gone) drop(db, number)
+            return gone.length
+          })
+          .immediate(),
+      )
+    },
+
+    async stats() {
+      return told(
+        () =>
+          db
+            .query<{ entries: number; sessions: number; forgotten: number; damaged: number }, []>(
+              `SELECT count(*) AS entries, count(DISTINCT session) AS sessions,
+                 (SELECT count(*) FROM forgotten) AS forgotten, 0 AS damaged FROM entries`,
+            )
+            .get()!,
+      )
+    },
+
+    async close() {
+      db.close()
+    },
+  }
+}
+
+/** Whether the row `e`, with an id and a session, is among what is forgotten. */
+const IS_DEAD = `(EXISTS (SELECT 1 FROM forgotten f WHERE f.kind = 'id' AND f.name = e.id)
+  OR EXISTS (SELECT 1 FROM forgotten f WHERE f.kind = 'session'
+    AND (f.name = e.session OR substr(e.session, 1, length(f.name) + 1) = f.name || '/')))`
+
+function openedFile(path: string, isReader: boolean): { db: Database; id: string } {
+  const stats = statsOf(path)
+  if (stats === undefined && (isReader || statsOf(dirname(path)) === undefined)) {
+    throw new CtxError(
+      "target-missing",
+      `no such ${isReader ? `file: ${path}` : `folder: ${dirname(path)}`}`,
+      {
+        hint: "is the drive or share mounted?",
+      },
+    )
+  }
+  if (stats?.isFile() === false) throw new CtxError("target-missing", `not a file: ${path}`)
+  const db = openApart(path, { wait: WAIT, readonly: isReader })
+  try {
+    if (!isReader) db.transaction(() => makeTables(db, path)).immediate()
+    const row = db.query<{ id: string }, []>("SELECT id FROM target").get()
+    if (row === null) throw damaged(path)
+    return { db, id: row.id }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function makeTables(db: Database, path: string): void {
+  const { user_version: version } = db.query<{ user_version: number }, []>("PRAGMA user_version").get()!
+  if (version > VERSION) {
+    throw new CtxError("target-newer", `${path} is from a newer version of ctxbridge (${version})`, {
+      hint: "upgrade ctxbridge on this machine",
+    })
+  }
+  if (version === VERSION) return
+  const others = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_master").get()!
+  if (others.n > 0) throw damaged(path)
+  db.run(TABLES)
+  db.query("INSERT INTO target VALUES (?)").run(crypto.randomUUID())
+}
+
+const damaged = (path: string): CtxError =>
+  new CtxError("target-damaged", `${path} is not one of ours, or damaged`, { hint: "name another file" })
+
+interface VersionRow {
+  readonly number: number
+  readonly id: string
+  readonly messages: number
+  readonly takenBack: number
+  readonly hasVector: number
+}
+
+function putAll(db: Database, entries: readonly Entry[]) {
+  const before = db.query<VersionRow, [string]>(
+    "SELECT number, id, messages, taken_back AS takenBack, has_vector AS hasVector FROM entries WHERE key = ?",
+  )
+  const isDead = db.query<{ dead: number }, [string, string]>(
+    `SELECT ${IS_DEAD} AS dead FROM (SELECT ? AS id, ? AS session) e`,
+  )
+  const add = db.query("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING number")
+  const index = db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
+  let stored = 0
+  let refused = 0
+  for (const entry of entries) {
+    const { id, key, content, metadata, vector } = entry
+    if (isDead.get(id, metadata.sessionId)!.dead === 1) {
+      refused++
+      continue
+    }
+    const known = before.get(key)
+    if (known !== null && !isLater(versionOf(entry), versionIn(known))) continue
+    if (known !== null) drop(db, known.number)
+    const { sessionId, messages, takenBack } = metadata
+    const row = [key, id, sessionId, messages, Number(takenBack), Number(vector !== undefined)] as const
+    const { number } = add.get(...row, JSON.stringify(entry)) as { number: number }
+    index.run(number, [...wordSet(content)].join(" "))
+    stored++
+  }
+  return { stored, known: entries.length - stored - refused, refused }
+}
+
+const versionIn = ({ id, messages, takenBack, hasVector }: VersionRow): Version => ({
+  id,
+  messages,
+  takenBack: takenBack === 1,
+  hasVector: hasVector === 1,
+})
+
+function drop(db: Database, number: number): void {
+  db.query("DELETE FROM words WHERE rowid = ?").run(number)
+  db.query("DELETE FROM entries WHERE number = ?").run(number)
+}
+
+/** Entries that may be wanted, one at a time. */
+function* candidates(db: Database, query: EntryQuery): Generator<Entry> {
+  const conditions: string[] = []
+  const values: string[] = []
+  if ("vector" in query) conditions.push("has_vector = 1")
+  else {
+    // Without details, the index has no phrases: what SQLite would split is left to the look at each entry.
+    const words = [...wordSet(query.words)].filter((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))
+    if (words.length > 0) {
+      conditions.push("number IN (SELECT rowid FROM words WHERE words MATCH ?)")
+      values.push(words.map((word) => `"${word}"`).join(" AND "))
+    }
+  }
+  if (query.session !== undefined) {
+    conditions.push("(session = ? OR substr(session, 1, length(?) + 1) = ? || '/')")
+    values.push(query.session, query.session, query.session)
+  }
+  const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`
+  const rows = db.query<{ entry: string }, string[]>(`SELECT entry FROM entries${where}`)
+  for (const { entry } of rows.iterate(...values)) {
+    const value = parseJson(entry)
+    if (isEntry(value)) yield value
+  }
+}
+
+function sqliteError(error: unknown, path: string): unknown {
+  const code = codeOf(error)
+  const because = (name: string, hint: string): CtxError =>
+    new CtxError(name, `${path}: ${messageOf(error)}`, { hint, cause: error })
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code) || /no such (table|column)/.test(messageOf(error)))
+    return damaged(path)
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code))
+    return because("target-busy", "another machine writes to it; try again")
+  if (/^SQLITE_FULL|ENOSPC/.test(code)) return because("target-full", "make room there")
+  if (/^(SQLITE_(READONLY|CANTOPEN|IOERR|PERM|AUTH)|EACCES|EROFS|EPERM)/.test(code))
+    return because("target-unwritable", "it must be writable and have room; what was committed stays")
+  return error
+}

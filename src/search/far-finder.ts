@@ -1,0 +1,248 @@
+/**
+ * Finds turns among the entries that are kept elsewhere. Nothing is made there, and a server that does not answer costs
+ * no more than a deadline.
+ */
+import type { Database } from "../archive/database.ts"
+import { handleOfTurn } from "../archive/queries/turns.ts"
+import type { Backend, EntriesWanted, FoundEntry } from "../backends/backend.ts"
+import { type EntryVector, isEntry } from "../backends/entry.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import { filterText } from "../secrets/filter.ts"
+import { CtxError, isCtxError, messageOf, usageError } from "../util/errors.ts"
+import { readTombstone } from "../vault/tombstones.ts"
+import type { Weighted } from "./candidates.ts"
+import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
+import { fulfils } from "./fts-expression.ts"
+import { fuseNamed } from "./fuse-rankings.ts"
+import type { Hit } from "./hit.ts"
+import { isTypedPrefix, type Query, type Term } from "./parse-query.ts"
+import type { FoundTurns } from "./search-turns.ts"
+import { soughtBy } from "./snippet.ts"
+
+/** ms for everything that a search asks of a target. */
+const DEADLINE = 2000
+/** The same for what runs on this computer: it may be slow, but does not hang. */
+const DEADLINE_HERE = 15_000
+/** How many more entries are asked for than are wanted, because some are left out here. */
+const SPARE = 5
+/** A pasted log is a query as well; its rarest words are enough. */
+const MOST_WORDS = 12
+/** How many of them are searched for one by one in the end. */
+const MOST_SINGLE = 4
+
+export interface FarTarget {
+  /** For people. */
+  readonly shown: string
+  /** Whether a program on this computer answers, and no server. */
+  readonly isHere?: boolean
+  /** @param patience ms for one call to a server */
+  openToRead(patience: number): Promise<Backend>
+}
+
+export type FarNarrowing = Omit<EntriesWanted, "withContent">
+
+export interface FarRequest extends FarNarrowing {
+  readonly query: Query
+  /** What words weigh in the archive here. What it does not have is the rarest; among those, what is longer. */
+  readonly weights: readonly Weighted[]
+  /** Searches by meaning as well, or alone. */
+  readonly vector?: EntryVector | undefined
+  readonly byWords?: boolean
+}
+
+type Place = Pick<PathsAndPolicy, "dataHome" | "secrets">
+
+export interface FarWorld {
+  readonly place: Place
+  /** Undefined if nothing is archived here. */
+  readonly db: Database | undefined
+}
+
+export interface FarFound {
+  /** Who answered, for people. */
+  readonly target: string
+  /** Best first. */
+  readonly hits: readonly FarHit[]
+  /** Whether there are more than were asked for. */
+  readonly more: boolean
+  /** The share of the query's words that each hit has. */
+  readonly share: number
+}
+
+/** @throws CtxError exit 64 for what nobody can be asked for elsewhere */
+export function refuseUnknown({ terms, must, isStrict }: Query): void {
+  const isField = (node: Query["must"]): boolean =>
+    node?.kind === "field" || (node?.kind === "and" && node.nodes.some(isField))
+  if (!isStrict && !terms.some(isTypedPrefix) && !isField(must)) return
+  throw usageError(
+    "operators, begin* and fields cannot be searched for elsewhere",
+    'words and "phrases" can; --tool narrows to a tool',
+  )
+}
+
+/**
+ * Asks the first target that answers.
+ *
+ * @returns with what the others said; without `found` if none answers
+ */
+export async function findFar(
+  targets: readonly FarTarget[],
+  request: FarRequest,
+  world: FarWorld,
+): Promise<{ readonly found?: FarFound; readonly failures: readonly CtxError[] }> {
+  const failures: CtxError[] = []
+  for (const target of targets) {
+    try {
+      const found = await askedWithin(target, (backend) => foundAt(backend, target, request, world))
+      return { found, failures }
+    } catch (error) {
+      failures.push(
+        isCtxError(error) ? error : new CtxError("target-failed", `${target.shown}: ${messageOf(error)}`),
+      )
+    }
+  }
+  return { failures }
+}
+
+/**
+ * Hits of both, best first. What has fewer of the query's words than the best turn here comes after all turns from here:
+ * a place in a list says nothing of how good the list is.
+ */
+export function withFar(
+  {
+    hits: local,
+    words: { asked, lacking },
+  }: Pick<FoundTurns, "words"> & {
+    readonly hits: readonly (Hit | FarHit)[]
+  },
+  { hits, share }: FarFound,
+): (Hit | FarHit)[] {
+  const own = local.length === 0 || asked.length === 0 ? 0 : 1 - lacking.length / asked.length
+  const nameOf = ({ handle }: Hit | FarHit): string => handle
+  if (share >= own) return fuseNamed<Hit | FarHit>([local, hits], nameOf)
+  const here = new Set(local.map(nameOf))
+  return [...local, ...hits.filter((hit) => !here.has(nameOf(hit)))]
+}
+
+/** The whole entry, without secrets; undefined if there is none, or its session is forgotten here. */
+export async function openFar(
+  targets: readonly FarTarget[],
+  id: string,
+  { place }: Pick<FarWorld, "place">,
+): Promise<{ readonly entry: FarEntry; readonly target: string } | undefined> {
+  for (const [n, target] of targets.entries()) {
+    try {
+      const entry = await askedWithin(target, (backend) => backend.get(id))
+      if (entry === undefined) continue
+      return isForgotten(place, entry)
+        ? undefined
+        : { entry: withoutSecrets(entry, place), target: target.shown }
+    } catch (error) {
+      if (n === targets.length - 1) throw error
+    }
+  }
+  return undefined
+}
+
+/** Opens a target, and waits for the answer no longer than the deadline. */
+async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Promise<T>): Promise<T> {
+  const deadline = target.isHere ? DEADLINE_HERE : DEADLINE
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(silent(target, deadline)), deadline)
+  })
+  const opening = target.openToRead(deadline)
+  try {
+    return await Promise.race([opening.then(ask), silence])
+  } finally {
+    clearTimeout(timer)
+    // Not waited for: a silent server would have to say goodbye. Whoever opens late is closed late.
+    opening.then((backend) => backend.close()).catch(() => {})
+  }
+}
+
+const silent = ({ shown }: FarTarget, deadline: number): CtxError =>
+  new CtxError("target-silent", `${shown}: no answer within ${deadline / 1000} s`, {
+    hint: "ctxbridge search without --backend and --everywhere finds what is archived here",
+  })
+
+async function foundAt(
+  backend: Backend,
+  { shown }: FarTarget,
+  request: FarRequest,
+  world: FarWorld,
+): Promise<FarFound> {
+  const { query, weights, vector, byWords = true, limit, ...narrowing } = request
+  const wanted = { ...narrowing, limit: limit + SPARE, withContent: true }
+  const { found, share } = byWords ? await byWordsAt(backend, request, wanted) : { found: [], share: 1 }
+  const alike = vector === undefined ? [] : await backend.find({ ...wanted, vector })
+  const entries: FarEntry[] = []
+  for (const one of fuseNamed([found, alike], ({ id }) => id)) {
+    // Checking takes time, so one more than is wanted is enough.
+    if (entries.length > limit) break
+    entries.push(...checked(one, world))
+  }
+  const hits = farHitsOf(
+    entries.slice(0, limit),
+    soughtBy(query.terms.map((term) => ({ ...term, weight: weightOf(term, weights) }))),
+    shown,
+    (entry) => handleHere(world, entry),
+  )
+  return { target: shown, hits, more: entries.length > limit, share }
+}
+
+/** What has all words of the query or, if nothing has, the rarer half of them, or at least one of the rarest. */
+async function byWordsAt(
+  backend: Backend,
+  { query, weights }: FarRequest,
+  wanted: EntriesWanted,
+): Promise<{ readonly found: readonly FoundEntry[]; readonly share: number }> {
+  const words = rarestFirst(query.terms, weights).slice(0, MOST_WORDS)
+  const having = (some: readonly string[]) => backend.find({ ...wanted, words: some.join(" ") })
+  const half = Math.ceil(words.length / 2)
+  for (const most of half > 1 ? [words.length, half] : [words.length]) {
+    const all = await having(words.slice(0, most))
+    const said = all.filter((one) => says(one, query))
+    // If nobody said exactly that, its words are still what was asked for.
+    if (all.length > 0)
+      return { found: said.length > 0 ? said : all, share: most / Math.max(1, words.length) }
+  }
+  if (words.length < 2) return { found: [], share: 1 }
+  const single: (readonly FoundEntry[])[] = []
+  for (const word of words.slice(0, MOST_SINGLE)) single.push(await having([word]))
+  return { found: fuseNamed(single, ({ id }) => id), share: 1 / words.length }
+}
+
+const says = ({ content = "" }: FoundEntry, { must }: Query): boolean =>
+  must === undefined || fulfils(must, { text: content, role: "", tools: [] })
+
+function rarestFirst(terms: readonly Term[], weights: FarRequest["weights"]): string[] {
+  const rarity = new Map<string, number>()
+  for (const term of terms)
+    rarity.set(term.typed, Math.max(rarity.get(term.typed) ?? 0, weightOf(term, weights)))
+  return [...rarity]
+    .sort(([one, a], [other, b]) => b - a || other.length - one.length)
+    .map(([typed]) => typed)
+}
+
+const weightOf = ({ word }: Term, weights: FarRequest["weights"]): number =>
+  weights.find((one) => one.word === word)?.weight ?? Math.max(1, ...weights.map(({ weight }) => weight))
+
+/** Drops what is not what it says it is, and what is forgotten here. */
+function checked(found: FoundEntry, { place, db }: FarWorld): FarEntry[] {
+  const { score: _score, ...entry } = found
+  if (!isEntry(entry)) return []
+  const isGone = isForgotten(place, entry) && (db === undefined || handleHere({ db }, entry) === undefined)
+  return isGone ? [] : [withoutSecrets(entry, place)]
+}
+
+/** Whether something of its session is forgotten here. The target may not have been told yet. */
+const isForgotten = ({ dataHome }: Place, { metadata }: FarEntry): boolean =>
+  readTombstone(dataHome, metadata.sessionId.split("/", 1)[0]!) !== undefined
+
+/** By today's rules, whatever the user has switched off: somebody else may have sent it with older ones. */
+const withoutSecrets = (entry: FarEntry, { secrets }: Place): FarEntry =>
+  filtered(entry, (text) => filterText(text, { ...secrets, enabled: true }))
+
+const handleHere = ({ db }: Pick<FarWorld, "db">, { metadata }: FarEntry): string | undefined =>
+  db && handleOfTurn(db, metadata.sessionId, metadata.chunkIndex, metadata.timestamp)

@@ -1,0 +1,99 @@
+/**
+ * Entries in the real `@claude-flow/memory`, in the folder that CTXBRIDGE_TEST_AGENTDB names:
+ * `npm install --prefix /tmp/agentdb @claude-flow/memory@3.0.0-alpha.25`, then `/tmp/agentdb/node_modules/@claude-flow/memory`.
+ */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { openAgentdbBackend } from "../../../src/backends/agentdb-backend.ts"
+import { agentdbFolder } from "../../support/agentdb.ts"
+import { tempFolder } from "../../support/temp.ts"
+import { backendContract, draft } from "./contract.ts"
+
+setDefaultTimeout(60_000)
+
+const folder = agentdbFolder()
+const isThere = folder !== undefined
+
+const open = (file: string, isReader = false) =>
+  openAgentdbBackend(
+    { folder: folder!, file, exePath: process.execPath, env: { PATH: "/usr/bin:/bin" } },
+    isReader,
+  )
+
+backendContract(
+  "agentdb",
+  async () => {
+    const target = tempFolder()
+    return {
+      open: async () => open(join(target.path, "memory.db")),
+      [Symbol.asyncDispose]: async () => target[Symbol.dispose](),
+    }
+  },
+  isThere,
+)
+
+test.skipIf(!isThere)("several writers at once lose nothing, and it is one private file", async () => {
+  using target = tempFolder()
+  const file = join(target.path, "memory.db")
+  const writers = await Promise.all([1, 2, 3].map(() => open(file)))
+  const reader = await open(file, true)
+  let isDone = false
+  await Promise.all([
+    Promise.all(
+      writers.map(async (one, n) => {
+        for (let m = 0; m < 5; m++) await one.put([draft({ sessionId: `writer-${n}` })])
+      }),
+    ).then(() => {
+      isDone = true
+    }),
+    (async () => {
+      for (let before = 0; !isDone; ) {
+        const { entries, damaged } = await reader.stats()
+        expect({ damaged, isFewer: entries < before }).toEqual({ damaged: 0, isFewer: false })
+        before = entries
+      }
+    })(),
+  ])
+  await reader.close()
+  expect(await writers[0]!.stats()).toEqual({ entries: 15, sessions: 3, forgotten: 0, damaged: 0 })
+  for (const one of writers) await one.close()
+  expect(readdirSync(target.path).sort()).toEqual(["memory.db", "memory.db.lock"])
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const again = await open(file, true)
+  expect((await again.stats()).entries).toBe(15)
+  await again.close()
+})
+
+test.skipIf(!isThere)(
+  "forgotten text is not in the file any more; what others keep there stays",
+  async () => {
+    using target = tempFolder()
+    const file = join(target.path, "memory.db")
+    const backend = await open(file)
+    const secret = draft({ content: "the launch code is swordfish" })
+    await backend.put([secret, draft({ content: "kept" })])
+    expect(readFileSync(file, "latin1")).toContain("swordfish")
+    await backend.forget({ ids: [secret.id] })
+    await backend.close()
+    expect(readFileSync(file, "latin1")).not.toContain("swordfish")
+    const again = await open(file)
+    expect(await again.stats()).toEqual({ entries: 1, sessions: 1, forgotten: 1, damaged: 0 })
+    await again.close()
+  },
+)
+
+test("a folder without the package, and a package that cannot be loaded", async () => {
+  using target = tempFolder()
+  const file = join(target.path, "memory.db")
+  const openAt = (name: string) =>
+    openAgentdbBackend({ folder: join(target.path, name), file, exePath: process.execPath, env: {} })
+  await expect(openAt("missing")).rejects.toMatchObject({ code: "target-missing", hint: expect.any(String) })
+  mkdirSync(join(target.path, "empty"))
+  writeFileSync(join(target.path, "empty", "package.json"), "{}")
+  await expect(openAt("empty")).rejects.toMatchObject({
+    code: "target-failed",
+    message: expect.stringContaining("cannot be loaded"),
+    hint: expect.stringContaining("@claude-flow/memory"),
+  })
+})
