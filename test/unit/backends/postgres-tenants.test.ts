@@ -87,10 +87,10 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
       "SELECT * FROM ctxbridge.forgotten WHERE tenant <> 'bob'",
       "SELECT * FROM ctxbridge.shared",
       "SELECT * FROM ctxbridge.entries FOR UPDATE",
-      "SELECT * FROM ctxbridge.find_by_words(ARRAY['launch'], 'launch', NULL, NULL, 99)",
-      "SELECT * FROM ctxbridge.find_by_words(ARRAY['a'') OR true --'], 'launch', NULL, NULL, 99)",
-      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', NULL, NULL, 99)`,
-      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', 'x'' OR true --', NULL, 99)`,
+      "SELECT * FROM ctxbridge.find_by_words(ARRAY['launch'], 'launch', NULL, 99)",
+      "SELECT * FROM ctxbridge.find_by_words(ARRAY['a'') OR true --'], 'launch', NULL, 99)",
+      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', NULL, 99)`,
+      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', '{"session": "x'' OR true --"}', 99)`,
       "COPY ctxbridge.entries TO STDOUT",
       "UPDATE ctxbridge.entries SET content = '' RETURNING 1",
       "DELETE FROM ctxbridge.entries RETURNING 1",
@@ -154,7 +154,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     )
     for (const statements of [
       "SELECT * FROM ctxbridge.entries",
-      "SELECT ctxbridge.find_by_words('{}', '', NULL, NULL, 9)",
+      "SELECT ctxbridge.find_by_words('{}', '', NULL, 9)",
     ])
       await denied("eve", statements)
   })
