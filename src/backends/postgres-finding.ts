@@ -29,19 +29,33 @@ const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata, b.score FROM best b JO
 const FILTERS = `CASE WHEN of_session IS NULL THEN '' ELSE ' AND session = $2' END ||
     CASE WHEN of_project IS NULL THEN '' ELSE ' AND project = $3' END`
 
-/** How many of the words are in the summary, and then the shorter content. No words: the latest. */
+/** Up to this many entries with the words are compared one by one. */
+const FEW_MATCHES = 2000
+
+/**
+ * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
+ * the words, it is those with all of them in the summary, and then the shortest. No words: the latest of the shortest.
+ */
 export const FIND_BY_WORDS = `CREATE FUNCTION ctxbridge.find_by_words(
   wanted text[], lexemes tsquery, of_session text, of_project text, most integer)
   ${RESULT} AS $find$
 DECLARE
-  points text := (SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w);
+  points text := coalesce((SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w), '0');
+  rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${FILTERS} ||
+    CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
+  shortest text := ' ORDER BY size, started DESC NULLS LAST, id LIMIT $4';
+  matches bigint;
 BEGIN
+  EXECUTE format('SELECT count(*) FROM (SELECT %s LIMIT ${FEW_MATCHES + 1}) m', rows)
+    INTO matches USING lexemes, of_session, of_project;
+  IF matches > ${FEW_MATCHES} THEN
+    rows := format('FROM ((SELECT tenant, key, about, size, started, id %1$s AND about @> $5 %2$s) UNION (SELECT tenant, key, about, size, started, id %1$s %2$s)) r', rows, shortest);
+  END IF;
   RETURN QUERY EXECUTE format($query$
-    WITH best AS (
-      SELECT tenant, key, (%s + ln(2) / ln(2 + size))::double precision AS score FROM ctxbridge.entries
-      WHERE ${VISIBLE} %s ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $4)
-    ${WHOLE}$query$, coalesce(points, '0'), CASE WHEN points IS NULL THEN '' ELSE 'AND words @@ $1' END || ${FILTERS})
-    USING lexemes, of_session, of_project, most;
+    SELECT id, key, summary, metadata, ((%s) + ln(2) / ln(2 + size))::double precision AS score
+    FROM (SELECT tenant, key %s ORDER BY (%s) + ln(2) / ln(2 + size) DESC, started DESC NULLS LAST, id LIMIT $4) b
+    JOIN ctxbridge.entries USING (tenant, key) ORDER BY 5 DESC, started DESC NULLS LAST, id$query$,
+    points, rows, points) USING lexemes, of_session, of_project, most, wanted;
 END $find$`
 
 const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
@@ -58,15 +72,23 @@ const BEST = (distance: string, rows: string): string => `
     WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $5)
     ${WHOLE}`
 
+/** The signs of a vector's numbers: two vectors that are near have most of them in common. */
+export const signsOf = (array: string): string =>
+  `(SELECT string_agg((v > 0)::integer::text, '' ORDER BY n)::varbit FROM unnest(${array}) WITH ORDINALITY AS u(v, n))`
+
+/** Multiplying takes a hundred times as long as comparing signs, so only those with the fewest other signs have it done. */
 export const FIND_BY_ARRAY = `${BY_VECTOR}
+DECLARE
+  sought varbit := ${signsOf("given::real[]")};
 BEGIN
   RETURN QUERY EXECUTE format($query$
-    WITH best AS (
+    WITH near AS (
+      SELECT tenant, key, embedding FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding, signs")}) r
+      WHERE embedder = $4 AND length(signs) = length($6) ORDER BY bit_count(signs # $6) LIMIT 20 * $5 + 100
+    ), best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
-      FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding")}) e
-      WHERE embedder = $4 AND cardinality(embedding) = cardinality($1::real[])
-      ORDER BY 3 DESC LIMIT $5)
-    ${WHOLE}$query$, ${FILTERS}) USING given, of_session, of_project, of_embedder, most;
+      FROM near ORDER BY 3 DESC LIMIT $5)
+    ${WHOLE}$query$, ${FILTERS}) USING given, of_session, of_project, of_embedder, most, sought;
 END $find$`
 
 /** Up to this many rows, all are compared: the index would find hardly any of them among the others. */

@@ -66,10 +66,12 @@ export function installedPostgres(): string | undefined {
  * Starts Debian's PostgreSQL on a port of its own, with the password `sesame` for everybody.
  *
  * @param tls files with its certificate and key; without them, it offers no TLS
+ * @param settings more of its configuration; unless they say otherwise, it does not wait for the disk
  */
 export async function startPostgres(
   programs: string,
   tls?: { readonly certificate: string; readonly key: string },
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-postgres-"))
   const data = join(folder, "data")
@@ -101,7 +103,13 @@ export async function startPostgres(
     tls === undefined
       ? {}
       : { ssl: "on", ssl_cert_file: join(folder, "server.crt"), ssl_key_file: join(folder, "server.key") }
-  const all = { port: String(port), unix_socket_directories: folder, fsync: "off", ...encryption }
+  const all = {
+    port: String(port),
+    unix_socket_directories: folder,
+    fsync: "off",
+    ...encryption,
+    ...settings,
+  }
   const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)
   call("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options.join(" "), "start")
   const address = `postgres://owner:sesame@127.0.0.1:${port}/postgres`
