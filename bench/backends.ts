@@ -4,7 +4,7 @@
  * the compiled binary to an empty server, sent again, and searched there. `debian` is an installed PostgreSQL with its
  * own settings, `pgvector` is PGlite, one process of WebAssembly.
  */
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -18,7 +18,13 @@ import { folderOfModel, installedModel, manifestFile, modelFolder } from "../src
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
 import { TINY, writeModel } from "../test/support/onnx-model.ts"
-import { installedPostgres, NO_VARIABLES, startPglite, startPostgres } from "../test/support/postgres.ts"
+import {
+  installedPostgres,
+  NO_VARIABLES,
+  psql,
+  startPglite,
+  startPostgres,
+} from "../test/support/postgres.ts"
 import { Topics } from "./seeded-vectors.ts"
 import { common, middling, rare, sentence } from "./seeded-words.ts"
 
@@ -159,11 +165,25 @@ function queries(embedder: string): Record<string, (n: number) => EntryQuery> {
   }
 }
 
-async function measure(backend: Backend, embedder: string): Promise<void> {
+/** ms of CPU that the server has used for its connections with ctxbridge; undefined where it cannot be told. */
+async function serverCpu(address: string | undefined): Promise<number | undefined> {
+  if (address === undefined) return undefined
+  const statement = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ctxbridge'"
+  const { stdout } = await psql(programs!, address, statement)
+  // The first number is ns on a processor.
+  const used = stdout
+    .split("\n")
+    .map((pid) => Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]))
+  return used.reduce((sum, ns) => sum + ns, 0) / 1e6
+}
+
+/** @param address of a server whose processes can be seen */
+async function measure(backend: Backend, embedder: string, address: string | undefined): Promise<void> {
   const all: number[] = []
   for (const [name, query] of Object.entries(queries(embedder))) {
     const times: number[] = []
     let found = 0
+    const before = await serverCpu(address)
     for (let n = -3; n < Number(values.rounds); n++) {
       const start = performance.now()
       found += (await backend.find(query(n + 3))).length
@@ -171,7 +191,11 @@ async function measure(backend: Backend, embedder: string): Promise<void> {
     }
     times.sort((a, b) => a - b)
     all.push(...times)
-    console.log(`  ${name.padEnd(30)} median ${at(times, 0.5)}  p95 ${at(times, 0.95)} ms  (${found} found)`)
+    const used = ((await serverCpu(address)) ?? Number.NaN) - (before ?? 0)
+    const cpu = `mean CPU of the server ${(used / (times.length + 3)).toFixed(1)} ms`
+    console.log(
+      `  ${name.padEnd(30)} median ${at(times, 0.5)}  p95 ${at(times, 0.95)} ms  ${cpu}  (${found} found)`,
+    )
   }
   all.sort((a, b) => a - b)
   console.log(`  ${"all of them".padEnd(30)} median ${at(all, 0.5)}  p95 ${at(all, 0.95)} ms`)
@@ -204,7 +228,11 @@ for (const kind of values.kinds.split(",")) {
     `  second sync  ${second.wall.toFixed(2)} s, ${second.report["turns"]} turns sent, CPU ${second.cpu.toFixed(2)} s`,
   )
   const backend = await openPostgresBackend(serverAddress(server.address, NO_VARIABLES), 600_000)
-  await measure(backend, installedModel(join(home, "archive"))!.embedder)
+  await measure(
+    backend,
+    installedModel(join(home, "archive"))!.embedder,
+    kind === "debian" ? server.address : undefined,
+  )
   await backend.close()
 }
 process.exit(0)

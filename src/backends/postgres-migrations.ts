@@ -107,7 +107,8 @@ EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
     "DROP TABLE ctxbridge.former_entries",
     // All that is unique has the tenant in it, so that no row is in the way of somebody else's.
     "ALTER TABLE ctxbridge.entries ADD PRIMARY KEY (tenant, key)",
-    "CREATE UNIQUE INDEX entries_id ON ctxbridge.entries (id, tenant)",
+    // Not unique: where several put the same turn at once, ON CONFLICT minds one unique index only, and fails at others.
+    "CREATE INDEX entries_id ON ctxbridge.entries (id, tenant)",
     "CREATE INDEX entries_session ON ctxbridge.entries (tenant, session, started)",
     "CREATE INDEX entries_project ON ctxbridge.entries (tenant, project)",
     "CREATE INDEX entries_words ON ctxbridge.entries USING gin (words, about)",

@@ -5,6 +5,7 @@
 import type { Database } from "../archive/database.ts"
 import { changesSince } from "../archive/queries/changes.ts"
 import { embeddedHandles } from "../archive/turn-vectors.ts"
+import { viewsStamp } from "../archive/views-stamp.ts"
 import type { Backend, Forgetting } from "../backends/backend.ts"
 import type { Entry } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
@@ -55,8 +56,10 @@ export async function syncArchive(
   let total = 0
   try {
     const news = newsOf(ledger, world)
-    const gone = goneTurns(ledger, world, news)
     await backend.put([])
+    const seen = seenBy(world)
+    if (!all && news.length === 0 && seen !== undefined && seen === ledger.seen) return counts
+    const gone = goneTurns(ledger, world, news)
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
     const due = dueTurns(ledger, world, news, all)
     total = due.length
@@ -84,10 +87,9 @@ export async function syncArchive(
     } finally {
       await sending
     }
-    ledger.settle(
-      news,
-      gone.map(({ handle }) => handle),
-    )
+    const isAll = counts.excluded + counts.unreadable === 0
+    const left = gone.map(({ handle }) => handle)
+    ledger.settle(news, left, isAll ? seen : undefined)
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error
@@ -98,6 +100,13 @@ export async function syncArchive(
       cause: error,
     })
   }
+}
+
+/** Names the views and the vectors in them as they are now, with all that hooks have left. */
+function seenBy({ place: { dataHome }, look }: SyncWorld): string | undefined {
+  look(() => {})
+  const stamp = viewsStamp(dataHome, Date.now())
+  return stamp && `${stamp} ${installedModel(dataHome)?.embedder}`
 }
 
 /** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
