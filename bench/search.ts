@@ -13,6 +13,7 @@ import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
 import { compactVault } from "../src/vault/compact-vault.ts"
 import { measureCalls } from "./mcp-calls.ts"
+import { common, middling, rare, sentence } from "./seeded-words.ts"
 
 const { values } = parseArgs({
   options: {
@@ -25,25 +26,10 @@ const { values } = parseArgs({
 mkdirSync(values.dir, { recursive: true })
 const dir = realpathSync(values.dir)
 
-const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ")
-const VOCABULARY = 30_000
 const PROJECTS = 20
 /** Messages per session, and how many sessions' transcripts are on disk at a time. */
 const SESSION = 500
 const AT_ONCE = 100
-
-/** Word n of the corpus, most frequent first. */
-function word(n: number): string {
-  let text = ""
-  for (let rest = n + 8000; rest > 0; rest = Math.floor(rest / SYLLABLES.length)) {
-    text += SYLLABLES[rest % SYLLABLES.length]
-  }
-  return text
-}
-
-const WORDS = Array.from({ length: VOCABULARY }, (_, n) => word(n))
-const sentence = (dice: Dice, words: number): string =>
-  Array.from({ length: words }, () => dice.skewed(WORDS)).join(" ")
 
 /** Repeats a prompt, five calls with their results, and an answer. */
 function transcript(seed: number): { id: string; lines: string } {
@@ -100,10 +86,6 @@ function archive(messages: number): string {
   writeFileSync(done, "")
   return home
 }
-
-const rare = (n: number): string => WORDS[VOCABULARY - 1 - n * 97]!
-const middling = (n: number): string => WORDS[2000 + n * 331]!
-const common = (n: number): string => WORDS[n]!
 
 /** What people ask: a name, a few words, very common words, a phrase; within a project and everywhere. */
 const QUERIES: readonly (readonly string[])[] = [

@@ -30,8 +30,8 @@ export function meanVector(db: Database, handle: string, embedder: string): numb
   const sum = new Float64Array(row.dimension)
   for (const { scale, data } of unpackVectors(row.vectors, row.dimension)) {
     if (!isScale(scale)) return undefined
-    for (const [n, value] of data.entries()) sum[n]! += value * scale
+    for (let n = 0; n < data.length; n++) sum[n]! += data[n]! * scale
   }
   const length = Math.hypot(...sum)
-  return length > 0 ? [...sum].map((value) => Math.round((value / length) * 10_000) / 10_000) : undefined
+  return length > 0 ? Array.from(sum, (value) => Math.round((value / length) * 10_000) / 10_000) : undefined
 }

@@ -43,11 +43,11 @@ export interface Entry {
 }
 
 /** Completes an entry with its key and its id. Replaces what databases refuse: NUL, and halves of surrogate pairs. */
-export function entryOf(draft: Omit<Entry, "id" | "key">): Entry {
+export function entryOf({ vector, ...draft }: Omit<Entry, "id" | "key">): Entry {
   const clean = JSON.parse(JSON.stringify(draft, (_, value) => storable(value))) as typeof draft
   const { sessionId, chunkIndex, timestamp } = clean.metadata
   const key = `transcript:${sessionId}:${chunkIndex}:${timestamp ?? ""}`
-  return { id: idOf(key, clean.content), key, ...clean }
+  return { id: idOf(key, clean.content), key, ...clean, ...(vector === undefined ? {} : { vector }) }
 }
 
 const storable = (value: unknown): unknown =>

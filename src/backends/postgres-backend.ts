@@ -112,22 +112,20 @@ const COLUMNS = "key, id, session, project, started, messages, taken_back, summa
 
 const putting = ({ vectors }: Tables): string => `
   WITH given AS (
-    SELECT ${COLUMNS}, embedder, embedding::${vectors ?? "real[]"} AS embedding,
-      coalesce((SELECT array_to_tsvector(array_agg(w)) FROM jsonb_array_elements_text(words) w), ''::tsvector) AS words,
-      ARRAY(SELECT jsonb_array_elements_text(about)) AS about
-    FROM jsonb_to_recordset($1::text::jsonb) AS g(key text, id text, session text, project text, started text,
-      messages int, taken_back boolean, summary text, content text, metadata jsonb, words jsonb, about jsonb,
-      embedder text, embedding text)
+    SELECT * FROM jsonb_to_recordset($1::text::jsonb) AS g(key text, id text, session text, project text, started text,
+      messages int, taken_back boolean, summary text, content text, metadata jsonb, words tsvector, about text[],
+      embedder text, embedding ${vectors ?? "real[]"}, signs varbit)
   ), alive AS (
     SELECT * FROM given e WHERE NOT ${isIn(`(SELECT * FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) f`)}
   ), stored AS (
-    INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding)
-    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding FROM alive
+    INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs)
+    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs FROM alive
     ORDER BY key COLLATE "C", messages DESC, taken_back DESC, id COLLATE "C" DESC, embedding IS NULL
     ON CONFLICT (tenant, key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
       started = excluded.started, messages = excluded.messages, taken_back = excluded.taken_back,
       summary = excluded.summary, content = excluded.content, metadata = excluded.metadata, words = excluded.words,
-      about = excluded.about, embedder = excluded.embedder, embedding = excluded.embedding, stored = now()
+      about = excluded.about, embedder = excluded.embedder, embedding = excluded.embedding, signs = excluded.signs,
+      stored = now()
     WHERE ${rank("excluded")} > ${rank("old")}
     RETURNING 1
   )
@@ -144,10 +142,11 @@ function rowOf({ metadata, vector, ...entry }: Entry, { vectors }: Tables) {
     messages: metadata.messages,
     taken_back: metadata.takenBack,
     metadata,
-    words: indexed(entry.content),
+    words: indexed(entry.content).map(lexeme).join(" "),
     about: [...wordSet(entry.summary)],
     embedder: kept?.embedder ?? null,
     embedding: kept === undefined ? null : numbersText(kept.values, vectors),
+    signs: kept === undefined || vectors !== undefined ? null : signsText(kept.values),
   }
 }
 
@@ -164,6 +163,8 @@ function indexed(content: string): string[] {
 
 const numbersText = (values: readonly number[], vectors: string | undefined): string =>
   vectors === undefined ? `{${values.join()}}` : `[${values.join()}]`
+
+const signsText = (values: readonly number[]): string => values.map((value) => (value > 0 ? 1 : 0)).join("")
 
 const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
 

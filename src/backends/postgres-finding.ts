@@ -29,19 +29,34 @@ const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata,
       FROM best b JOIN ctxbridge.entries e USING (tenant, key)
       ORDER BY b.score DESC, e.started DESC NULLS LAST, e.id`
 
-/** How many of the words are in the summary, and then the shorter content. No words: the latest. */
+/** Up to this many entries with the words are compared one by one. */
+const FEW_MATCHES = 2000
+
+/**
+ * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
+ * the words, it is those with all of them in the summary, and then the shortest. No words: the latest.
+ */
 export const FIND_BY_WORDS = `CREATE FUNCTION ctxbridge.find_by_words(
   wanted text[], lexemes tsquery, narrowed jsonb, most integer)
   ${RESULT} AS $find$
 DECLARE
-  points text := (SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w);
+  score text := coalesce((SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w)
+    || ' + ln(2) / ln(2 + size)', '0::double precision');
+  rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${CONDITIONS} ||
+    CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
+  shortest text := ' ORDER BY size, started DESC NULLS LAST, id LIMIT $3';
+  matches bigint;
 BEGIN
+  EXECUTE format('SELECT count(*) FROM (SELECT %s LIMIT ${FEW_MATCHES + 1}) m', rows)
+    INTO matches USING lexemes, narrowed;
+  IF matches > ${FEW_MATCHES} AND wanted <> '{}' THEN
+    rows := format('FROM ((SELECT tenant, key, about, size, started, id %1$s AND about @> $4 %2$s) UNION (SELECT tenant, key, about, size, started, id %1$s %2$s)) r', rows, shortest);
+  END IF;
   RETURN QUERY EXECUTE format($query$
-    WITH best AS (
-      SELECT tenant, key, (%s + ln(2) / ln(2 + size))::double precision AS score FROM ctxbridge.entries
-      WHERE ${VISIBLE} %s ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $3)
-    ${WHOLE}$query$, coalesce(points, '0'), CASE WHEN points IS NULL THEN '' ELSE 'AND words @@ $1' END || ${CONDITIONS})
-    USING lexemes, narrowed, most;
+    SELECT id, key, summary, metadata, CASE WHEN $2 ? 'withContent' THEN content END, (%s)::double precision
+    FROM (SELECT tenant, key %s ORDER BY (%s) DESC, started DESC NULLS LAST, id LIMIT $3) b
+    JOIN ctxbridge.entries USING (tenant, key) ORDER BY 6 DESC, started DESC NULLS LAST, id$query$,
+    score, rows, score) USING lexemes, narrowed, most, wanted;
 END $find$`
 
 const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
@@ -58,15 +73,23 @@ const BEST = (distance: string, rows: string): string => `
     WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $4)
     ${WHOLE}`
 
+/** The signs of a vector's numbers: two vectors that are near have most of them in common. */
+export const signsOf = (array: string): string =>
+  `(SELECT string_agg((v > 0)::integer::text, '' ORDER BY n)::varbit FROM unnest(${array}) WITH ORDINALITY AS u(v, n))`
+
+/** Multiplying takes a hundred times as long as comparing signs, so only those with the fewest other signs have it done. */
 export const FIND_BY_ARRAY = `${BY_VECTOR}
+DECLARE
+  sought varbit := ${signsOf("given::real[]")};
 BEGIN
   RETURN QUERY EXECUTE format($query$
-    WITH best AS (
+    WITH near AS (
+      SELECT tenant, key, embedding FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding, signs")}) r
+      WHERE embedder = $3 AND length(signs) = length($5) ORDER BY bit_count(signs # $5) LIMIT 20 * $4 + 100
+    ), best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
-      FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding")}) e
-      WHERE embedder = $3 AND cardinality(embedding) = cardinality($1::real[])
-      ORDER BY 3 DESC LIMIT $4)
-    ${WHOLE}$query$, ${CONDITIONS}) USING given, narrowed, of_embedder, most;
+      FROM near ORDER BY 3 DESC LIMIT $4)
+    ${WHOLE}$query$, ${CONDITIONS}) USING given, narrowed, of_embedder, most, sought;
 END $find$`
 
 /** Up to this many rows, all are compared: the index would find hardly any of them among the others. */

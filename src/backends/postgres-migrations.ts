@@ -2,7 +2,15 @@
  * The tables of a PostgreSQL backend, as SQL that finds out by itself what is missing. A client runs it when the tables
  * are older than it is; an administrator runs it, with roles, for many users. Pure.
  */
-import { FIND_BY_ARRAY, FIND_BY_VECTOR, FIND_BY_WORDS, inTeam, SHARED, TENANT } from "./postgres-finding.ts"
+import {
+  FIND_BY_ARRAY,
+  FIND_BY_VECTOR,
+  FIND_BY_WORDS,
+  inTeam,
+  SHARED,
+  signsOf,
+  TENANT,
+} from "./postgres-finding.ts"
 
 /** Numbers of a vector. */
 export const VECTOR_LENGTH = 384
@@ -36,6 +44,11 @@ const FORGOTTEN = `
 const VECTOR_INDEX = `DO $index$ BEGIN
   CREATE INDEX entries_embedding ON ctxbridge.entries USING @index@;
 EXCEPTION WHEN OTHERS THEN NULL; END $index$`
+
+/** Not every server is built with it. */
+const FASTER_COMPRESSION = `DO $lz4$ BEGIN
+  ALTER TABLE ctxbridge.entries ALTER COLUMN content SET COMPRESSION lz4, ALTER COLUMN words SET COMPRESSION lz4;
+EXCEPTION WHEN OTHERS THEN NULL; END $lz4$`
 
 const COLUMNS =
   "key, id, session, project, started, messages, taken_back, summary, content, metadata, words, about, embedder, embedding, stored"
@@ -80,16 +93,25 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     "ALTER TABLE ctxbridge.entries RENAME TO former_entries",
     `CREATE TABLE ctxbridge.entries (
   ${OWNED}${ENTRY},
+  signs      varbit,                    -- of a vector that is an array
   size       integer GENERATED ALWAYS AS (length(words)) STORED
 )`,
+    // Numbers of a vector cannot be compressed, and trying costs more than keeping them.
+    "ALTER TABLE ctxbridge.entries ALTER COLUMN embedding SET STORAGE EXTERNAL",
+    FASTER_COMPRESSION,
     `INSERT INTO ctxbridge.entries (tenant, ${COLUMNS}) SELECT @owner@, ${COLUMNS} FROM ctxbridge.former_entries`,
+    // Fails for a column of pgvector, which needs none.
+    `DO $signs$ BEGIN
+  UPDATE ctxbridge.entries SET signs = ${signsOf("embedding")};
+EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
     "DROP TABLE ctxbridge.former_entries",
     // All that is unique has the tenant in it, so that no row is in the way of somebody else's.
     "ALTER TABLE ctxbridge.entries ADD PRIMARY KEY (tenant, key)",
-    "CREATE UNIQUE INDEX entries_id ON ctxbridge.entries (id, tenant)",
+    // Not unique: where several put the same turn at once, ON CONFLICT minds one unique index only, and fails at others.
+    "CREATE INDEX entries_id ON ctxbridge.entries (id, tenant)",
     "CREATE INDEX entries_session ON ctxbridge.entries (tenant, session, started)",
     "CREATE INDEX entries_project ON ctxbridge.entries (tenant, project)",
-    "CREATE INDEX entries_words ON ctxbridge.entries USING gin (words)",
+    "CREATE INDEX entries_words ON ctxbridge.entries USING gin (words, about)",
     VECTOR_INDEX,
     "ALTER TABLE ctxbridge.forgotten RENAME TO former_forgotten",
     `CREATE TABLE ctxbridge.forgotten (
@@ -105,7 +127,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   team text COLLATE "C" NOT NULL,
   PRIMARY KEY (tenant, project, team)
 )`,
-    withoutStatistics("entries", `tenant, ${COLUMNS}, size`),
+    withoutStatistics("entries", `tenant, ${COLUMNS}, signs, size`),
     withoutStatistics("forgotten", "tenant, kind, name"),
     withoutStatistics("shared", "tenant, project, team"),
     ...["entries", "forgotten", "shared"].flatMap(ownRows),

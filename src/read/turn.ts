@@ -7,7 +7,7 @@ import { type ToolCall, toolCallsOf } from "../archive/queries/calls.ts"
 import { type MessageRow, messagesOf } from "../archive/queries/messages.ts"
 import { type TokenUse, usageOf } from "../archive/queries/token-use.ts"
 import { filesOf, type TouchedFile } from "../archive/queries/touched-files.ts"
-import { findTurns, type TurnRow, turnId, turnsOf } from "../archive/queries/turns.ts"
+import { type TurnRow, turnByHandle, turnId, turnsOf } from "../archive/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import type { Part } from "../transcript/types.ts"
@@ -83,8 +83,8 @@ export function openTurn(
   handle: string,
   readers: CopyReaders,
 ): WholeTurn | undefined {
-  const row = findTurns(db, handle).find((one) => HANDLE_PREFIX + one.handle === handle)
-  return row && readTurn(db, dataHome, turnOf(row), readers)
+  const row = turnByHandle(db, handle)
+  return row === null ? undefined : readTurn(db, dataHome, turnOf(row), readers)
 }
 
 /** A turn's lines, byte for byte, without their newlines. */

@@ -3,31 +3,24 @@
  * it is noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
 import type { Database } from "../archive/database.ts"
-import { isExcludedFolder } from "../archive/excluded.ts"
-import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { changesSince } from "../archive/queries/changes.ts"
-import { projectOfSession } from "../archive/queries/projects.ts"
-import { aboutSession } from "../archive/queries/sessions.ts"
-import { findTurns } from "../archive/queries/turns.ts"
-import { currentTranscript } from "../archive/transcript-rows.ts"
-import { embeddedHandles, meanVector } from "../archive/turn-vectors.ts"
+import { embeddedHandles } from "../archive/turn-vectors.ts"
+import { viewsStamp } from "../archive/views-stamp.ts"
 import type { Backend, Forgetting } from "../backends/backend.ts"
-import type { Entry, EntryVector } from "../backends/entry.ts"
+import type { Entry } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { installedModel } from "../embed/model-files.ts"
-import { readTurn, turnOf } from "../read/turn.ts"
-import { filterText } from "../secrets/filter.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { count } from "../util/text.ts"
-import { CopyReaders } from "../vault/reader.ts"
-import { forgottenOf, listTombstones, ownerOf, type Tombstone } from "../vault/tombstones.ts"
+import { listTombstones, ownerOf, type Tombstone } from "../vault/tombstones.ts"
+import { EntryMaker } from "./entry-maker.ts"
 import type { Ledger, SentTurn } from "./sync-ledger.ts"
-import { entryOfTurn } from "./turn-entry.ts"
-import { machineName } from "./writer-name.ts"
 
 /** Entries and UTF-16 units of a batch. */
-const MOST_ENTRIES = 50
+const MOST_ENTRIES = 500
 const MOST_TEXT = 1_000_000
+/** Turns that are read before anything else has its turn. */
+const AT_ONCE = 50
 
 export interface SyncWorld {
   readonly place: PathsAndPolicy
@@ -63,27 +56,40 @@ export async function syncArchive(
   let total = 0
   try {
     const news = newsOf(ledger, world)
-    const gone = goneTurns(ledger, world, news)
     await backend.put([])
+    const seen = seenBy(world)
+    if (!all && news.length === 0 && seen !== undefined && seen === ledger.seen) return counts
+    const gone = goneTurns(ledger, world, news)
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
     const due = dueTurns(ledger, world, news, all)
     total = due.length
-    for (let at = 0; at < due.length; ) {
-      const batch = nextBatch(due.slice(at), ledger, world, news)
+    let sending: Promise<void> = Promise.resolve()
+    const send = async (batch: Batch, at: number): Promise<void> => {
       if (batch.outdated.length > 0) counts.forgotten += await backend.forget({ ids: batch.outdated })
       const { stored, known, refused } = await backend.put(batch.entries)
       ledger.add(batch.sent)
-      at += batch.looked
       add(counts, batch)
       counts.stored += stored
       counts.known += known
       counts.refused += refused
       world.onProgress?.(at, due.length)
     }
-    ledger.settle(
-      news,
-      gone.map(({ handle }) => handle),
-    )
+    try {
+      for (let at = 0; at < due.length; ) {
+        // Made while the former one is on its way.
+        const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
+        at += batch.looked
+        await sending
+        sending = send(batch, at)
+        // Whoever waits for it next is told.
+        sending.catch(() => {})
+      }
+    } finally {
+      await sending
+    }
+    const isAll = counts.excluded + counts.unreadable === 0
+    const left = gone.map(({ handle }) => handle)
+    ledger.settle(news, left, isAll ? seen : undefined)
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error
@@ -96,14 +102,21 @@ export async function syncArchive(
   }
 }
 
+/** Names the views and the vectors in them as they are now, with all that hooks have left. */
+function seenBy({ place: { dataHome }, look }: SyncWorld): string | undefined {
+  look(() => {})
+  const stamp = viewsStamp(dataHome, Date.now())
+  return stamp && `${stamp} ${installedModel(dataHome)?.embedder}`
+}
+
 /** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
-export function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean): SyncReport {
+export async function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean): Promise<SyncReport> {
   const counts = noCounts()
   const news = newsOf(ledger, world)
   counts.forgotten += goneTurns(ledger, world, news).length
   const due = dueTurns(ledger, world, news, all)
   for (let at = 0; at < due.length; ) {
-    const batch = nextBatch(due.slice(at), ledger, world, news)
+    const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
     add(counts, batch)
     counts.forgotten += batch.outdated.length
     at += batch.looked
@@ -195,18 +208,17 @@ interface Batch {
   looked: number
 }
 
-function nextBatch(
+async function nextBatch(
   due: readonly DueTurn[],
   ledger: Ledger,
   { place, look }: SyncWorld,
   news: readonly Tombstone[],
-): Batch {
+): Promise<Batch> {
   const batch: Batch = { entries: [], outdated: [], sent: [], excluded: 0, unreadable: 0, looked: 0 }
-  const readers = new CopyReaders()
   const embedder = installedModel(place.dataHome)?.embedder
   let length = 0
-  const take = (db: Database, { handle, state }: DueTurn): void => {
-    const made = entryFor(db, place, handle, readers, embedder)
+  const take = (maker: EntryMaker, { handle, state }: DueTurn): void => {
+    const made = maker.entryOf(handle)
     if (made === "excluded") batch.excluded++
     else if (made === "unreadable") batch.unreadable++
     else if (made !== undefined) {
@@ -220,75 +232,21 @@ function nextBatch(
       length += content.length
     }
   }
-  try {
-    look((db) =>
+  const isFull = (): boolean => batch.looked >= due.length || length >= MOST_TEXT
+  while (!isFull()) {
+    look((db) => {
+      using maker = new EntryMaker(db, place, embedder)
       // As they were at one moment, whatever others write meanwhile.
       db.transaction(() => {
-        for (const turn of due) {
-          if (batch.entries.length >= MOST_ENTRIES || length >= MOST_TEXT) break
-          batch.looked++
-          take(db, turn)
-        }
-      })(),
-    )
-  } finally {
-    readers.close()
+        for (let n = 0; n < AT_ONCE && !isFull(); n++) take(maker, due[batch.looked++]!)
+      })()
+    })
+    // Lets what is on its way go on.
+    await new Promise((resolve) => setImmediate(resolve))
   }
   return batch
-}
-
-/** @returns undefined for a turn that is gone, or about to be */
-function entryFor(
-  db: Database,
-  place: PathsAndPolicy,
-  handle: string,
-  readers: CopyReaders,
-  embedder: string | undefined,
-): Entry | "excluded" | "unreadable" | undefined {
-  const row = findTurns(db, handle).find((one) => HANDLE_PREFIX + one.handle === handle)
-  if (row === undefined || isForgotten(db, place, row.session)) return undefined
-  if (isExcludedSession(db, place, row.session)) return "excluded"
-  const turn = readIfReadable(() => readTurn(db, place.dataHome, turnOf(row), readers))
-  if (turn === "unreadable") return turn
-  // Whatever the user has switched off: what leaves the machine is filtered.
-  const secrets = { ...place.secrets, enabled: true }
-  return entryOfTurn(turn, {
-    project: projectOfSession(db, row.session)?.path ?? null,
-    machine: machineName(),
-    answer: row.answer,
-    vector: embedder === undefined ? undefined : vectorOf(db, handle, embedder),
-    filter: (text) => filterText(text, secrets),
-  })
 }
 
 /** A later version takes the place of an earlier one by itself. One that was changed otherwise must be forgotten. */
 const hasOnlyGrown = (before: SentTurn, messages: number, news: readonly Tombstone[]): boolean =>
   messages > before.messages && !news.some((tombstone) => mayBeAbout(tombstone, before))
-
-function readIfReadable<T>(read: () => T): T | "unreadable" {
-  try {
-    return read()
-  } catch (error) {
-    // `verify` reports it.
-    if (codeOf(error).startsWith("vault-")) return "unreadable"
-    throw error
-  }
-}
-
-const isForgotten = (db: Database, { dataHome }: PathsAndPolicy, session: string): boolean =>
-  forgottenOf(dataHome, session, currentTranscript(db, session)?.path ?? "")?.whole === true
-
-/** A subagent may work in another folder than its session. */
-function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
-  if (place.exclude.length === 0) return false
-  const folders = [session, session.split("/", 1)[0]!].flatMap((one) => [
-    aboutSession(db, one)?.cwd,
-    projectOfSession(db, one)?.path,
-  ])
-  return folders.some((folder) => folder != null && isExcludedFolder(place, folder))
-}
-
-const vectorOf = (db: Database, handle: string, embedder: string): EntryVector | undefined => {
-  const values = meanVector(db, handle, embedder)
-  return values && { embedder, values }
-}

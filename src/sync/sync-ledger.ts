@@ -32,6 +32,11 @@ interface ToldTombstone {
   readonly time: number
 }
 
+/** The views as they were when nothing in them was left to send, and what else that depends on. */
+interface SeenViews {
+  readonly views: string
+}
+
 const isSent = (line: object): line is SentTurn => "handle" in line && "state" in line
 
 export const syncFolder = (dataHome: string): string => join(dataHome, "sync")
@@ -42,6 +47,7 @@ export class Ledger {
   readonly #handles = new Map<string, string>()
   readonly #tombstones = new Map<string, number>()
   readonly #file: string
+  #seen: string | undefined
   #lines = 0
   /** Whether the file ends with a newline. A killed process may have left half a line, which nobody reads. */
   #isWhole = false
@@ -55,6 +61,11 @@ export class Ledger {
 
   get watermark(): Watermark {
     return new Map([...this.turns].map(([handle, { state }]) => [handle, state]))
+  }
+
+  /** The views that were sent as a whole; undefined if something was left out, or changed while it was sent. */
+  get seen(): string | undefined {
+    return this.#seen
   }
 
   /** What was sent of a turn before. */
@@ -72,19 +83,21 @@ export class Ledger {
   }
 
   /** Notes that all of this is carried out there, and drops the turns that are no more. */
-  settle(tombstones: readonly Tombstone[], gone: readonly string[]): void {
+  settle(tombstones: readonly Tombstone[], gone: readonly string[], seen: string | undefined): void {
+    if (seen !== undefined && seen !== this.#seen) this.#append([{ views: seen }])
     this.#append(tombstones.map(({ session, time }) => ({ tombstone: hashName(session), time })))
     for (const handle of gone) this.turns.delete(handle)
     const current = [
       ...this.turns.values(),
       ...[...this.#tombstones].map(([tombstone, time]) => ({ tombstone, time })),
+      ...(this.#seen === undefined ? [] : [{ views: this.#seen }]),
     ]
     if (gone.length === 0 && this.#lines < 2 * current.length + 1000) return
     writeWhole(this.#file, current.map((line) => `${JSON.stringify(line)}\n`).join(""))
     this.#lines = current.length
   }
 
-  #append(lines: readonly (SentTurn | ToldTombstone)[]): void {
+  #append(lines: readonly (SentTurn | ToldTombstone | SeenViews)[]): void {
     if (lines.length === 0) return
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("")
     if (this.#lines === 0) writePrivate(this.#file, text)
@@ -103,7 +116,7 @@ export class Ledger {
     } else if ("tombstone" in line) {
       const { tombstone, time } = line as ToldTombstone
       this.#tombstones.set(tombstone, time)
-    }
+    } else if ("views" in line) this.#seen = (line as SeenViews).views
   }
 }
 

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
@@ -269,6 +270,40 @@ describe("at any moment", () => {
     const lines = everything(entries).split("\n").filter(Boolean)
     expect(new Set(lines.map((line) => JSON.parse(line).id)).size).toBe(400)
     expect(lines).toHaveLength(400)
+  })
+
+  test("views at rest are not looked through again, and nothing of what comes then is missed", async () => {
+    using machine = new Machine()
+    using folder = tempFolder()
+    const config = join(machine.root, "config.toml")
+    Object.assign(machine.env, { CTXBRIDGE_CONFIG: config })
+    writeFileSync(config, '[capture]\nexclude = ["/srv/client"]\n')
+    const rest = (): void => utimesSync(join(machine.dataHome, "archive.db"), 1, 1)
+    const session = machine.session().turn("Add retries").flush()
+    await machine.hook("stop", session)
+    expect(await cli(machine, "status")).toMatchObject({ code: 0 })
+    rest()
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ turns: 1 })
+    const ledger = (): string => everything(join(machine.dataHome, "sync"))
+    expect(ledger()).toContain('{"views":')
+    const before = ledger()
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ turns: 0, there: { entries: 1 } })
+    expect(ledger().replaceAll(/"time":"[^"]*"/g, "")).toBe(before.replaceAll(/"time":"[^"]*"/g, ""))
+    // What has been forgotten, what is new, and what was left out before.
+    await machine.hook("stop", session.turn("the code is swordfish").flush())
+    rest()
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ turns: 1, there: { entries: 2 } })
+    await cli(machine, "forget", "--match", "swordfish", "--yes")
+    rest()
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ forgotten: 1, there: { entries: 2 } })
+    expect(everything(folder.path)).not.toContain("swordfish")
+    writeFileSync(config, "")
+    await machine.hook("stop", machine.session({ cwd: "/srv/client" }).turn("about the client").flush())
+    writeFileSync(config, '[capture]\nexclude = ["/srv/client"]\n')
+    rest()
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ turns: 0, excluded: 1 })
+    writeFileSync(config, "")
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ turns: 1, excluded: 0 })
   })
 
   test("a ledger with half a line, or none, costs nothing", async () => {

@@ -25,6 +25,14 @@ export interface TestServer extends AsyncDisposable {
   run(statements: string): Promise<void>
 }
 
+/** A server whose processes can be ended. */
+export interface RealServer extends TestServer {
+  /** As a crash does: without a word to whoever is connected, and without writing down what is only in memory. */
+  crash(): void
+  /** Starts it again where it was. */
+  start(): void
+}
+
 export async function startPglite(options: { vectors: boolean }): Promise<TestServer> {
   const db = await PGlite.create(options.vectors ? { extensions: { vector } } : {})
   const server = new PGLiteSocketServer({ db, host: "127.0.0.1", port: 0, maxConnections: 10 })
@@ -66,11 +74,13 @@ export function installedPostgres(): string | undefined {
  * Starts Debian's PostgreSQL on a port of its own, with the password `sesame` for everybody.
  *
  * @param tls files with its certificate and key; without them, it offers no TLS
+ * @param settings more of its configuration; unless they say otherwise, it does not wait for the disk
  */
 export async function startPostgres(
   programs: string,
   tls?: { readonly certificate: string; readonly key: string },
-): Promise<TestServer> {
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RealServer> {
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-postgres-"))
   const data = join(folder, "data")
   mkdirSync(data)
@@ -101,9 +111,17 @@ export async function startPostgres(
     tls === undefined
       ? {}
       : { ssl: "on", ssl_cert_file: join(folder, "server.crt"), ssl_key_file: join(folder, "server.key") }
-  const all = { port: String(port), unix_socket_directories: folder, fsync: "off", ...encryption }
+  const all = {
+    port: String(port),
+    unix_socket_directories: folder,
+    fsync: "off",
+    ...encryption,
+    ...settings,
+  }
   const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)
-  call("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options.join(" "), "start")
+  const begin = () =>
+    call("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options.join(" "), "start")
+  begin()
   const address = `postgres://owner:sesame@127.0.0.1:${port}/postgres`
   return {
     address,
@@ -111,8 +129,10 @@ export async function startPostgres(
       const { code, stderr } = await psql(programs, address, statements)
       if (code !== 0) throw new Error(stderr)
     },
+    crash: () => call("pg_ctl", "-D", data, "-m", "immediate", "stop"),
+    start: begin,
     [Symbol.asyncDispose]: async () => {
-      call("pg_ctl", "-D", data, "-m", "immediate", "stop")
+      if (existsSync(join(data, "postmaster.pid"))) call("pg_ctl", "-D", data, "-m", "immediate", "stop")
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -41,6 +41,12 @@ export function findTurns(db: Database, handle: string): TurnRow[] {
     .all(bare)
 }
 
+/** The turn of this very handle, with its prefix. */
+export const turnByHandle = (db: Database, handle: string): TurnRow | null =>
+  db
+    .query<TurnRow, [string]>(`SELECT ${COLUMNS} FROM turns WHERE handle = ?`)
+    .get(handle.slice(HANDLE_PREFIX.length))
+
 /** @param handle with or without its prefix */
 export const turnId = (db: Database, handle: string): number =>
   db

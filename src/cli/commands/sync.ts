@@ -119,9 +119,9 @@ async function openFirst(targets: readonly Target[]) {
   throw new Error("no target")
 }
 
-function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncWorld): void {
+async function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncWorld): Promise<void> {
   const id = lastSyncs(env.dataHome).find(({ target }) => target === shown)?.id ?? ""
-  const report = plannedSync(new Ledger(env.dataHome, id), world, args["all"] === true)
+  const report = await plannedSync(new Ledger(env.dataHome, id), world, args["all"] === true)
   out.json({ target: shown, kind, dryRun: true, ...report, there: null })
   out.print(render(report, shown, true))
 }

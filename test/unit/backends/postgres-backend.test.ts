@@ -1,7 +1,11 @@
 /** Entries in real PostgreSQL servers: PGlite with and without pgvector, and Debian's where it is installed. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { Topics } from "../../../bench/seeded-vectors.ts"
+import type { Entry } from "../../../src/backends/entry.ts"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
 import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { Dice } from "../../../src/bench/seeded-random.ts"
+import { closing } from "../../support/closing.ts"
 import {
   installedPostgres,
   NO_VARIABLES,
@@ -116,6 +120,55 @@ kind(
       expect(put.flat().reduce((sum, { stored }) => sum + stored, 0)).toBe(301)
       expect(await machines[0]!.stats()).toEqual({ entries: 301, sessions: 11, forgotten: 0, damaged: 0 })
       await Promise.all(machines.map((one) => one.close()))
+    })
+
+    real(
+      "among very many with the words, those with all of them in the summary, then the shortest",
+      async () => {
+        await get().run(EMPTY)
+        await using backend = await closing(open(get().address))
+        const filler = Array.from({ length: 2400 }, (_, n) =>
+          draft({ summary: "other", content: `swordfish tuna ${"and so on ".repeat(n % 7)}` }),
+        )
+        const short = draft({ summary: "other", content: "swordfish tuna" })
+        const best = draft({
+          summary: "swordfish and tuna",
+          content: `swordfish tuna ${"long words follow".repeat(9)}`,
+        })
+        await backend.put([...filler, short, best])
+        const found = await backend.find({ words: "swordfish tuna", limit: 1 })
+        expect(found).toMatchObject([{ id: best.id }])
+        const more = await backend.find({ words: "swordfish tuna", limit: 300 })
+        expect(more[0]).toMatchObject({ id: best.id })
+        expect(more).toHaveLength(300)
+        const scores = more.map(({ score }) => score)
+        expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+        expect(new Set(scores.slice(1)).size).toBe(1)
+      },
+    )
+
+    real("arrays are compared by their signs first, and the nearest are found nevertheless", async () => {
+      await get().run(EMPTY)
+      await using backend = await closing(open(get().address))
+      const dice = new Dice(3)
+      const topics = new Topics(1)
+      const entries = Array.from({ length: 3000 }, () => draft({ vector: [...topics.near(dice)] }))
+      for (let at = 0; at < entries.length; at += 500) await backend.put(entries.slice(at, at + 500))
+      let hits = 0
+      for (let n = 0; n < 10; n++) {
+        const sought = [...topics.near(dice)]
+        const likeness = (entry: Entry): number =>
+          entry.vector!.values.reduce((sum, value, at) => sum + value * sought[at]!, 0)
+        const nearest = new Set(
+          entries
+            .toSorted((a, b) => likeness(b) - likeness(a))
+            .slice(0, 5)
+            .map(({ id }) => id),
+        )
+        const found = await backend.find({ vector: { embedder: "minilm", values: sought }, limit: 5 })
+        hits += found.filter(({ id }) => nearest.has(id)).length
+      }
+      expect(hits).toBeGreaterThanOrEqual(45)
     })
 
     real("what is forgotten while others put it does not come back", async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
 import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../../src/backends/postgres-migrations.ts"
+import { closing } from "../../support/closing.ts"
 import {
   installedPostgres,
   NO_VARIABLES,
@@ -256,11 +257,3 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     ).toBe("0")
   })
 })
-
-/** For `await using`. */
-async function closing<T extends { close(): Promise<void> }>(
-  opening: Promise<T>,
-): Promise<T & AsyncDisposable> {
-  const opened = await opening
-  return Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() })
-}

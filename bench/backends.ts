@@ -1,0 +1,238 @@
+/**
+ * What a PostgreSQL target costs: `bun bench/backends.ts [--turns 100000] [--kinds debian,pgvector] [--rounds N]
+ * [--dir DIR] [--exe PATH]`. An archive of this many turns with vectors is made from a seed and kept in DIR, sent with
+ * the compiled binary to an empty server, sent again, and searched there. `debian` is an installed PostgreSQL with its
+ * own settings, `pgvector` is PGlite, one process of WebAssembly.
+ */
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { openDatabase } from "../src/archive/database.ts"
+import { packVectors } from "../src/archive/vectors.ts"
+import type { Backend, EntryQuery } from "../src/backends/backend.ts"
+import { serverAddress } from "../src/backends/postgres-address.ts"
+import { openPostgresBackend } from "../src/backends/postgres-backend.ts"
+import { Dice } from "../src/bench/seeded-random.ts"
+import { folderOfModel, installedModel, manifestFile, modelFolder } from "../src/embed/model-files.ts"
+import { importTranscripts } from "../src/job/import-transcripts.ts"
+import { FILTERED } from "../src/secrets/filter.ts"
+import { TINY, writeModel } from "../test/support/onnx-model.ts"
+import {
+  installedPostgres,
+  NO_VARIABLES,
+  psql,
+  startPglite,
+  startPostgres,
+} from "../test/support/postgres.ts"
+import { Topics } from "./seeded-vectors.ts"
+import { common, middling, rare, sentence } from "./seeded-words.ts"
+
+const { values } = parseArgs({
+  options: {
+    turns: { type: "string", default: "100000" },
+    kinds: { type: "string", default: "debian,pgvector" },
+    rounds: { type: "string", default: "20" },
+    dir: { type: "string", default: join(tmpdir(), "ctxbridge-backends-bench") },
+    exe: { type: "string", default: join(import.meta.dir, "..", "dist", "ctxbridge") },
+  },
+})
+mkdirSync(values.dir, { recursive: true })
+const dir = realpathSync(values.dir)
+const exe = resolve(values.exe)
+
+const PROJECTS = 20
+/** Turns of a session, and sessions whose transcripts are on disk at a time. */
+const SESSION = 100
+const AT_ONCE = 100
+const topics = new Topics(1)
+
+/** Turns of a prompt, two calls with their results, and an answer. */
+function transcript(seed: number, turns: number): { id: string; lines: string } {
+  const dice = new Dice(seed)
+  const id = dice.uuid()
+  const cwd = `/home/dev/project-${seed % PROJECTS}`
+  const start = Date.UTC(2026, 0, 1) + seed * 3_600_000
+  const lines: string[] = []
+  const add = (type: "user" | "assistant", content: unknown): void => {
+    const message = type === "user" ? { role: type, content } : { id: dice.id("msg"), role: type, content }
+    const timestamp = new Date(start + lines.length * 2000).toISOString()
+    lines.push(JSON.stringify({ type, uuid: dice.uuid(), sessionId: id, cwd, timestamp, message }))
+  }
+  for (let turn = 0; turn < turns; turn++) {
+    add("user", sentence(dice, dice.between(4, 40)))
+    for (let call = 0; call < 2; call++) {
+      const tool = dice.id("toolu")
+      const command = sentence(dice, dice.between(3, 10))
+      add("assistant", [{ type: "tool_use", id: tool, name: "Bash", input: { command } }])
+      add("user", [{ type: "tool_result", tool_use_id: tool, content: sentence(dice, dice.between(5, 120)) }])
+    }
+    add("assistant", [{ type: "text", text: sentence(dice, dice.between(10, 60)) }])
+  }
+  return { id, lines: `${lines.join("\n")}\n` }
+}
+
+/** Makes an archive with this many turns and a vector for each, unless it exists. */
+function archive(turns: number): string {
+  const home = join(dir, `turns-${turns}`)
+  const dataHome = join(home, "archive")
+  const done = join(home, "done")
+  if (existsSync(done)) return home
+  rmSync(home, { recursive: true, force: true })
+  const folder = join(home, ".claude", "projects", "bench")
+  const place = { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED, exclude: [] }
+  for (let from = 0; from < turns / SESSION; from += AT_ONCE) {
+    mkdirSync(folder, { recursive: true })
+    const paths: string[] = []
+    for (let n = from; n < Math.min(turns / SESSION, from + AT_ONCE); n++) {
+      const { id, lines } = transcript(n, Math.min(SESSION, turns - n * SESSION))
+      const path = join(folder, `${id}.jsonl`)
+      writeFileSync(path, lines)
+      paths.push(path)
+    }
+    const report = importTranscripts(place, paths, { dryRun: false, check: false })
+    if (!report.ok) throw new Error(JSON.stringify(report.files.find(({ error }) => error !== undefined)))
+    rmSync(folder, { recursive: true })
+    console.error(`${from + paths.length} of ${turns / SESSION} sessions`)
+  }
+  embed(dataHome)
+  writeFileSync(done, "")
+  return home
+}
+
+/** A model, and vectors that it could have made. */
+function embed(dataHome: string): void {
+  const made = join(modelFolder(dataHome), "made")
+  const manifest = writeModel(made, TINY, "bench")
+  renameSync(made, folderOfModel(dataHome, manifest))
+  writeFileSync(manifestFile(dataHome), JSON.stringify(manifest))
+  const { embedder } = installedModel(dataHome)!
+  const dice = new Dice(7)
+  using db = openDatabase(dataHome, { wait: 10_000 })
+  const insert = db.query(
+    "INSERT INTO vectors (turn, embedder, dimension, last, vectors) VALUES (?, ?, 384, ?, ?)",
+  )
+  db.transaction(() => {
+    for (const { id, last } of db
+      .query<{ id: number; last: number }, []>("SELECT id, last FROM turns")
+      .all()) {
+      const vector = topics.near(dice)
+      const scale = Math.max(...vector.map(Math.abs)) / 127
+      const data = Int8Array.from(vector, (value) => Math.round(value / scale))
+      insert.run(id, embedder, last, packVectors([{ message: 0, scale, data }], 384))
+    }
+  })()
+}
+
+interface Ran {
+  readonly wall: number
+  readonly cpu: number
+  readonly report: Record<string, unknown>
+}
+
+async function sync(home: string, address: string): Promise<Ran> {
+  const env = { HOME: home, CTXBRIDGE_HOME: join(home, "archive"), BUN_OPTIONS: "", BUN_BE_BUN: "" }
+  const start = performance.now()
+  const child = Bun.spawn([exe, "sync", "--json", "--to", address], {
+    env,
+    cwd: dir,
+    stdout: "pipe",
+    stderr: "inherit",
+  })
+  const report = JSON.parse(await new Response(child.stdout).text())
+  await child.exited
+  const cpu = Number(child.resourceUsage()!.cpuTime.total) / 1e6
+  return { wall: (performance.now() - start) / 1000, cpu, report }
+}
+
+/** What people ask: a name, a few words, very common words; within a project and everywhere; by meaning. */
+function queries(embedder: string): Record<string, (n: number) => EntryQuery> {
+  const dice = new Dice(99)
+  const project = "/home/dev/project-3"
+  const vector = () => ({ embedder, values: [...topics.near(dice)] })
+  return {
+    "a rare word": (n) => ({ words: rare(n), limit: 10 }),
+    "two middling words": (n) => ({ words: `${middling(n % 40)} ${middling((n * 7) % 60)}`, limit: 10 }),
+    "a rare and a common word": (n) => ({ words: `${rare(n)} ${common(n % 9)}`, limit: 10 }),
+    "a common word": (n) => ({ words: common(n % 9), limit: 10 }),
+    "three common words": (n) => ({
+      words: `${common(n % 5)} ${common(5 + (n % 5))} ${common(11)}`,
+      limit: 10,
+    }),
+    "two common words, one project": (n) => ({ words: `${common(n % 9)} ${common(10)}`, project, limit: 10 }),
+    "by meaning": () => ({ vector: vector(), limit: 10 }),
+    "by meaning, one project": () => ({ vector: vector(), project, limit: 10 }),
+  }
+}
+
+/** ms of CPU that the server has used for its connections with ctxbridge; undefined where it cannot be told. */
+async function serverCpu(address: string | undefined): Promise<number | undefined> {
+  if (address === undefined) return undefined
+  const statement = "SELECT pid FROM pg_stat_activity WHERE application_name = 'ctxbridge'"
+  const { stdout } = await psql(programs!, address, statement)
+  // The first number is ns on a processor.
+  const used = stdout
+    .split("\n")
+    .map((pid) => Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]))
+  return used.reduce((sum, ns) => sum + ns, 0) / 1e6
+}
+
+/** @param address of a server whose processes can be seen */
+async function measure(backend: Backend, embedder: string, address: string | undefined): Promise<void> {
+  const all: number[] = []
+  for (const [name, query] of Object.entries(queries(embedder))) {
+    const times: number[] = []
+    let found = 0
+    const before = await serverCpu(address)
+    for (let n = -3; n < Number(values.rounds); n++) {
+      const start = performance.now()
+      found += (await backend.find(query(n + 3))).length
+      if (n >= 0) times.push(performance.now() - start)
+    }
+    times.sort((a, b) => a - b)
+    all.push(...times)
+    const used = ((await serverCpu(address)) ?? Number.NaN) - (before ?? 0)
+    const cpu = `mean CPU of the server ${(used / (times.length + 3)).toFixed(1)} ms`
+    console.log(
+      `  ${name.padEnd(30)} median ${at(times, 0.5)}  p95 ${at(times, 0.95)} ms  ${cpu}  (${found} found)`,
+    )
+  }
+  all.sort((a, b) => a - b)
+  console.log(`  ${"all of them".padEnd(30)} median ${at(all, 0.5)}  p95 ${at(all, 0.95)} ms`)
+}
+
+const at = (sorted: readonly number[], share: number): string =>
+  sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1)
+
+const turns = Number(values.turns)
+const home = archive(turns)
+const programs = installedPostgres()
+for (const kind of values.kinds.split(",")) {
+  if (kind === "debian" && programs === undefined) {
+    console.log("debian: left out, because no PostgreSQL is installed")
+    continue
+  }
+  rmSync(join(home, "archive", "sync"), { recursive: true, force: true })
+  await using server =
+    kind === "debian"
+      ? await startPostgres(programs!, undefined, { fsync: "on" })
+      : await startPglite({ vectors: true })
+  console.log(`\n${kind}, ${turns} turns`)
+  const first = await sync(home, server.address)
+  const rate = (turns / first.wall).toFixed(0)
+  console.log(
+    `  first sync   ${first.wall.toFixed(1)} s, ${rate} rows/s, CPU of the client ${first.cpu.toFixed(1)} s`,
+  )
+  const second = await sync(home, server.address)
+  console.log(
+    `  second sync  ${second.wall.toFixed(2)} s, ${second.report["turns"]} turns sent, CPU ${second.cpu.toFixed(2)} s`,
+  )
+  const backend = await openPostgresBackend(serverAddress(server.address, NO_VARIABLES), 600_000)
+  await measure(
+    backend,
+    installedModel(join(home, "archive"))!.embedder,
+    kind === "debian" ? server.address : undefined,
+  )
+  await backend.close()
+}
+process.exit(0)

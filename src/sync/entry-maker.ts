@@ -1,0 +1,107 @@
+/** Makes entries of the turns in the archive, for as long as the views are open. What must not be sent is left out. */
+import type { Database } from "../archive/database.ts"
+import { isExcludedFolder } from "../archive/excluded.ts"
+import { projectOfSession } from "../archive/queries/projects.ts"
+import { aboutSession } from "../archive/queries/sessions.ts"
+import { turnByHandle } from "../archive/queries/turns.ts"
+import { currentTranscript } from "../archive/transcript-rows.ts"
+import { meanVector } from "../archive/turn-vectors.ts"
+import type { Entry, EntryVector } from "../backends/entry.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import { readTurn, turnOf } from "../read/turn.ts"
+import { filterText } from "../secrets/filter.ts"
+import { codeOf } from "../util/errors.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
+import { entryOfTurn } from "./turn-entry.ts"
+import { machineName } from "./writer-name.ts"
+
+/** What holds for all turns of a session. */
+interface SessionAtHand {
+  readonly isForgotten: boolean
+  readonly isExcluded: boolean
+  /** Path. */
+  readonly project: string | null
+}
+
+export class EntryMaker implements Disposable {
+  readonly #db: Database
+  readonly #place: PathsAndPolicy
+  readonly #embedder: string | undefined
+  readonly #readers = new CopyReaders()
+  readonly #sessions = new Map<string, SessionAtHand>()
+
+  /** @param embedder whose vectors are sent; undefined: none */
+  constructor(db: Database, place: PathsAndPolicy, embedder: string | undefined) {
+    this.#db = db
+    // Whatever the user has switched off: what leaves the machine is filtered.
+    this.#place = { ...place, secrets: { ...place.secrets, enabled: true } }
+    this.#embedder = embedder
+  }
+
+  [Symbol.dispose](): void {
+    this.#readers.close()
+  }
+
+  /**
+   * @param handle with `ctx:`
+   * @returns undefined for a turn that is gone, or about to be
+   */
+  entryOf(handle: string): Entry | "excluded" | "unreadable" | undefined {
+    const row = turnByHandle(this.#db, handle)
+    if (row === null) return undefined
+    const { isForgotten, isExcluded, project } = this.#session(row.session)
+    if (isForgotten) return undefined
+    if (isExcluded) return "excluded"
+    const { dataHome, secrets } = this.#place
+    const turn = readIfReadable(() => readTurn(this.#db, dataHome, turnOf(row), this.#readers))
+    if (turn === "unreadable") return turn
+    return entryOfTurn(turn, {
+      project,
+      machine: machineName(),
+      answer: row.answer,
+      vector: this.#vectorOf(handle),
+      filter: (text) => filterText(text, secrets),
+    })
+  }
+
+  #session(session: string): SessionAtHand {
+    const known = this.#sessions.get(session)
+    if (known !== undefined) return known
+    const [db, place] = [this.#db, this.#place]
+    const path = currentTranscript(db, session)?.path ?? ""
+    const found = {
+      isForgotten: forgottenOf(place.dataHome, session, path)?.whole === true,
+      isExcluded: isExcludedSession(db, place, session),
+      project: projectOfSession(db, session)?.path ?? null,
+    }
+    this.#sessions.set(session, found)
+    return found
+  }
+
+  #vectorOf(handle: string): EntryVector | undefined {
+    const embedder = this.#embedder
+    const values = embedder === undefined ? undefined : meanVector(this.#db, handle, embedder)
+    return values && { embedder: embedder!, values }
+  }
+}
+
+function readIfReadable<T>(read: () => T): T | "unreadable" {
+  try {
+    return read()
+  } catch (error) {
+    // `verify` reports it.
+    if (codeOf(error).startsWith("vault-")) return "unreadable"
+    throw error
+  }
+}
+
+/** A subagent may work in another folder than its session. */
+function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
+  if (place.exclude.length === 0) return false
+  const folders = [session, session.split("/", 1)[0]!].flatMap((one) => [
+    aboutSession(db, one)?.cwd,
+    projectOfSession(db, one)?.path,
+  ])
+  return folders.some((folder) => folder != null && isExcludedFolder(place, folder))
+}
