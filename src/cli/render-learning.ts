@@ -42,6 +42,9 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
 
 const signed = (share: number): string => `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(1)}`
 
+const points = (lift: number): string =>
+  `${(100 * Math.abs(lift)).toFixed(1)} points ${lift < 0 ? "less" : "more"}`
+
 function liftLines(lift: Lift | null, { holdOut }: LearningOptions): string[] {
   const how =
     holdOut > 0
@@ -49,7 +52,7 @@ function liftLines(lift: Lift | null, { holdOut }: LearningOptions): string[] {
       : "learn.holdout = 0.1 would leave out a tenth by chance"
   if (lift === null) return [`Nothing was left out by chance, so what showing is worth is unknown; ${how}.`]
   const { shown, leftOut, interval, isTelling } = lift
-  const counted = `Left out by chance: ${leftOut.n}, of which ${part(leftOut, "used")} were used nevertheless and ${part(leftOut, "found")} found elsewhere; shown beside them: ${shown.n}, ${part(shown, "used")} used.`
+  const counted = `Left out by chance: ${leftOut.n}, of which ${part(leftOut, "used")} were used nevertheless and ${part(leftOut, "found")} found elsewhere. Of ${shown.n} shown beside them, ${part(shown, "used")} were used.`
   if (!isTelling)
     return [
       counted,
@@ -64,6 +67,6 @@ function liftLines(lift: Lift | null, { holdOut }: LearningOptions): string[] {
         : "That may be chance: the interval contains 0."
   return [
     counted,
-    `What is shown is used ${signed(lift.lift)} points more often (95 % interval ${signed(least)} to ${signed(most)}, Newcombe's hybrid score). ${verdict}`,
+    `What is shown is used ${points(lift.lift)} often (95 % interval ${signed(least)} to ${signed(most)}, Newcombe's hybrid score). ${verdict}`,
   ]
 }

@@ -193,7 +193,9 @@ class Following {
       letters: restore?.slots.map(() => undefined) ?? [],
       ...(restore && { restore }),
     })
-    if (this.#displays.length > MOST_ANSWERS) this.#displays = this.#displays.slice(-MOST_ANSWERS)
+    const answers = this.#displays.filter((one) => one.restore === undefined)
+    const [oldest] = answers
+    if (answers.length > MOST_ANSWERS) this.#displays = this.#displays.filter((one) => one !== oldest)
   }
 
   #used(kind: SlotKind, texts: readonly string[], time: number): void {
@@ -203,6 +205,7 @@ class Following {
 
   #usedOne(kind: SlotKind, text: string, time: number): void {
     let isCredited = false
+    let isAnswered = false
     // The latest is what the model has read last.
     for (const display of this.#displays.toReversed()) {
       const { restore, places, letters, since, sections, credited } = display
@@ -210,13 +213,16 @@ class Following {
       for (const n of places.get(name) ?? []) {
         if (letters[n] !== undefined) continue
         const { shown, handle } = restore!.slots[n]!
-        const letter = this.#letter(text, since)
+        const own = this.#letter(text, since)
+        // What the model asked our server for, it had to find.
+        const letter = own === "u" && isAnswered ? "f" : own
         letters[n] = letter
         if (letter === "u" && shown && !isCredited) isCredited = this.#credit(handle, kind, time)
       }
-      if (isCredited || credited.has(name)) continue
       const section = sections.find((one) => containsWhole(one.text, text))
       if (section === undefined) continue
+      isAnswered = true
+      if (isCredited || credited.has(name)) continue
       credited.add(name)
       if (this.#letter(text, since) === "u") isCredited = this.#credit(section.handle, kind, time)
     }
@@ -235,12 +241,11 @@ class Following {
   }
 
   #close(isOver: (display: Display) => boolean): void {
-    for (const { restore, letters, isWorkedOn, ...display } of this.#displays) {
-      if (restore === undefined || !isWorkedOn || !isOver({ restore, letters, isWorkedOn, ...display }))
-        continue
-      const context = this.#context.slice(0, display.since)
-      const unused = (slot: FollowedSlot): OutcomeLetter =>
-        context.some((one) => containsWhole(one, keyOf(slot.kind, slot.text))) ? "h" : "-"
+    for (const { restore, letters, since, isWorkedOn } of this.#displays.filter(isOver)) {
+      if (restore === undefined || !isWorkedOn) continue
+      const context = this.#context.slice(0, since)
+      const unused = ({ kind, text }: FollowedSlot): OutcomeLetter =>
+        context.some((one) => containsWhole(one, keyOf(kind, text))) ? "h" : "-"
       this.#outcomes.set(restore, restore.slots.map((slot, n) => letters[n] ?? unused(slot)).join(""))
     }
     this.#displays = this.#displays.filter((display) => !isOver(display))

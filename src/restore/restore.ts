@@ -1,7 +1,9 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
+import { TELLS } from "../agents/claude-code/context-arrived.ts"
 import type { Database } from "../archive/database.ts"
 import type { Config } from "../config/options.ts"
 import { existsSync } from "../util/fs.ts"
+import { atLeast } from "../util/version.ts"
 import { ArchivedLines } from "./archived-line.ts"
 import { withLastChanges } from "./file-changes.ts"
 import { findOpening } from "./find-opening.ts"
@@ -77,7 +79,9 @@ export function restoreOf(
     renderRestore({ ...material, ...read, shownAgain, facts: shown }, { ...options, standing, opening })
   if (learning === undefined) return { text: rendered(facts), facts, related }
   // The bytes archived tell this compaction from the session's others.
-  const out = heldOut(facts, learning.holdOut, `${session} ${material.archived}`)
+  const seed = `${session} ${material.archived}`
+  // Earlier hosts do not tell whether the rest arrived, so nothing could be learnt from it.
+  const out = heldOut(facts, atLeast(version, TELLS) ? learning.holdOut : 0, seed)
   if (out.size === 0) {
     const text = rendered(facts)
     return { text, facts, related, slots: slotsOf(text, facts) }

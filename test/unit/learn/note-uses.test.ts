@@ -157,6 +157,19 @@ test.each([0, 1])("what our server or a command of ours answered of a turn count
   expect(usedKinds(archive)).toEqual(["path", "command", "name"])
 })
 
+test("what was left out and our server then answered had to be found; the answer gets the credit", () => {
+  using archive = new Archive()
+  const { session, slot } = begun(archive)
+  give(archive, session, TEXT, [slot("path", "src/kiln/oven.ts", 0), slot("name", "coolDown")])
+  arrives(session, TEXT)
+  const [search] = asked(handleOf(archive, "fire the kiln"))
+  session.turn("go on", [search!, read("/srv/app/src/kiln/oven.ts")], "coolDown")
+  archive.follow(session.flush())
+  noteUses(archive.db, archive.dataHome)
+  expect(letters(archive)).toEqual(["ff"])
+  expect(usedKinds(archive)).toEqual(["path", "name"])
+})
+
 test("a script that only has our name in it is no answer of ours: what it shows was not shown by us", () => {
   using archive = new Archive()
   const { session, slot } = begun(archive)

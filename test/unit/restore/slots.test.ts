@@ -69,3 +69,21 @@ test("what a restore shows and leaves out is known: both are in none of the othe
   expect(text).toContain("never touch src/rules.ts")
   expect(restoreOf(archive.db, "s1", { ...options, learning: { holdOut: 0.3 } }).text).toBe(text)
 })
+
+test("nothing is left out for a host that does not tell what has arrived", () => {
+  using archive = new Archive()
+  for (const version of ["2.1.112", "2.1.0"]) {
+    const session = archive.session(version, { cwd: "/srv/app", version })
+    const reads = Array.from({ length: 60 }, (_, n) => ({
+      tool: "Read",
+      input: { file_path: `/srv/app/src/area${n % 5}/part/file${n}.ts` },
+      output: "…",
+    }))
+    archive.follow(session.turn("read them", reads).flush())
+  }
+  const options = { source: "compact", budget: 4000, summary: "", learning: { holdOut: 0.5 } } as const
+  const leftOut = (id: string): number =>
+    restoreOf(archive.db, id, options).slots!.filter(({ shown }) => !shown).length
+  expect(leftOut("2.1.112")).toBeGreaterThan(0)
+  expect(leftOut("2.1.0")).toBe(0)
+})
