@@ -14,6 +14,7 @@ import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { newestTurns } from "./newest-turns.ts"
 import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import { isFiller } from "./stop-words.ts"
 import { verified } from "./verify-candidates.ts"
 
 export interface SearchRequest extends FinderRequest {
@@ -31,7 +32,7 @@ export interface FoundTurns extends FinderResult {
   readonly ranked: readonly Ranked[]
   /** What was looked for, by rarity. */
   readonly terms: readonly Weighted[]
-  /** Words of the query as they were typed: all, and those that the best turn does not have. */
+  /** Words of the query as they were typed, but for fillers: all, and those that the best turn does not have. */
   readonly words: { readonly asked: readonly string[]; readonly lacking: readonly string[] }
 }
 
@@ -103,7 +104,9 @@ function wordsIn(
   let mask = 0
   for (const { id, turn } of rows) if (turn === best?.turn) mask |= masks[id]!
   const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ typed }) => typed.toLowerCase()))
-  const typed = [...new Set(asked.map((term) => term.typed.toLowerCase()))]
+  const all = [...new Set(asked.map((term) => term.typed.toLowerCase()))]
+  const subject = all.filter((word) => !isFiller(word))
+  const typed = subject.length > 0 ? subject : all
   return { asked: typed, lacking: typed.filter((word) => !has.has(word)) }
 }
 

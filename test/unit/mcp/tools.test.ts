@@ -190,6 +190,8 @@ describe("what is told of a doubtful result", () => {
     expect(await textOf(archive, "walrus deployment certificate rotation")).toContain(
       "\nWeak: the best hit lacks 3 of 4 words: deployment, certificate, rotation.\n",
     )
+    // What is around the subject is not missed.
+    expect(await textOf(archive, "walrus actually said anything really yet")).not.toContain("Weak")
   })
 
   test("that another project has more of them, but not if it has hardly more", async () => {

@@ -121,7 +121,9 @@ describe("filters that let nothing through are named", () => {
       return textOf(replies[0]!)
     }
     expect(await asked({ query: "lantern", tool: "Bash" })).toMatch(/^0 hits .*\nWithout tool: 1 turn\.$/)
-    expect(await asked({ query: "lantern", tool: "Bsh" })).toMatch(/Did you mean Bash\?$/)
+    expect(await asked({ query: "lantern", tool: "Bsh" })).toMatch(
+      /^Error: .*"Bsh" is archived\nHint: did you mean Bash\?$/,
+    )
   })
 })
 
