@@ -1,9 +1,11 @@
 /** Gives a new session the pointer that was rendered beforehand. Opens no database. */
 import { additionalContext } from "../agents/claude-code/host-hooks.ts"
+import { toolName } from "../agents/claude-code/our-server.ts"
 import type { HookEvent } from "../agents/hook-event.ts"
 import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
+import { namesOurServer } from "../restore/host-state.ts"
 import { dirname } from "../util/path.ts"
 import { isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"
@@ -21,6 +23,8 @@ export function preparedReply({ event, settings, state, now }: ReplyRequest): Re
   const pointer = readPointer(dataHome, project)
   if (pointer?.related !== settings.resolved.config["restore.related"]) return undefined
   if (pointer.session === event.session) return undefined
+  // Claude Code does not tell us when our server is removed from its file.
+  if (pointer.text.includes(toolName("get")) && !namesOurServer(settings.paths)) return undefined
   return { text: additionalContext(event, pointer.text), state }
 }
 

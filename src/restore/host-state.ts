@@ -1,10 +1,11 @@
 /** The host's own state file: its servers, and what the user has allowed in each folder. */
+import { SERVER_NAME } from "../agents/claude-code/our-server.ts"
 import { type JsonObject, objectOf } from "../transcript/json.ts"
 import { existsSync } from "../util/fs.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import type { HostPlaces } from "./host-settings.ts"
-import { readSmall } from "./read-part.ts"
+import { readPart, readSmall } from "./read-part.ts"
 
 /** Maximum bytes of the file, which contains every project of the user. */
 const STATE_BYTES = 4 << 20
@@ -21,6 +22,10 @@ export function hostStateFile({ hostConfig, claudeDir }: StatePlaces): string {
   const legacy = join(claudeDir, ".config.json")
   return existsSync(legacy) ? legacy : hostConfig
 }
+
+/** Whether our server may be listed there: a quick look, which takes another project's for this one's. */
+export const namesOurServer = (places: StatePlaces): boolean =>
+  readPart(hostStateFile(places), 0, STATE_BYTES)?.includes(`"${SERVER_NAME}"`) ?? true
 
 export function hostState(places: StatePlaces): HostState {
   const fields = objectOf(parseJson(readSmall(hostStateFile(places), STATE_BYTES) ?? ""))

@@ -1,6 +1,6 @@
 /** What a restore says about opening a handle works where the model reads it. */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { copyFileSync, mkdirSync } from "node:fs"
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { frameProblems } from "../support/frame.ts"
@@ -76,4 +76,26 @@ test("every restore and pointer names the path, and the tool once our server is 
   // Pointers that were rendered before name what is there no longer.
   expect(await run(["uninstall"], options)).toMatchObject({ code: 0, stderr: "" })
   for (const text of await given(machine)) expect(text).toContain(`\`${binary()} show ctx:<handle>\` opens `)
+})
+
+/** As `claude mcp remove ctxbridge` leaves it, of which we are not told: pointers named the tool until the next indexing. */
+test("a start after the server was taken out of Claude Code's own file names the path", async () => {
+  using machine = new Machine()
+  const options = { cwd: machine.cwd, env: machine.env }
+  expect(await run(["install"], options)).toMatchObject({ code: 0, stderr: "" })
+  const session = machine.session().turn("Paint the shed", [], "In heliotrope.").flush()
+  await machine.hook("stop", session)
+  const start = async () =>
+    contextOf(await machine.hook("session-start", machine.session(), { source: "startup" }))!
+  expect(await start()).toContain("mcp__ctxbridge__get")
+  expect(await start()).toContain("mcp__ctxbridge__get")
+  const file = join(machine.home, ".claude.json")
+  const { mcpServers, ...rest } = JSON.parse(readFileSync(file, "utf8"))
+  expect(mcpServers).toHaveProperty("ctxbridge")
+  writeFileSync(file, JSON.stringify({ ...rest, mcpServers: {} }))
+  for (let n = 0; n < 2; n++) {
+    const text = await start()
+    expect(text).toContain(`\`${binary()} show ctx:<handle>\` opens `)
+    expect(text).not.toContain("mcp__ctxbridge__get")
+  }
 })
