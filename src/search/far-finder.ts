@@ -27,6 +27,8 @@ const DEADLINE_HERE = 15_000
 const SPARE = 5
 /** A pasted log is a query as well; its rarest words are enough. */
 const MOST_WORDS = 12
+/** So many entries are enough, even if there could be more with fewer of the words. */
+const ENOUGH = 3
 /** How many of them are searched for one by one in the end. */
 const MOST_SINGLE = 4
 
@@ -191,26 +193,40 @@ async function foundAt(
   return { target: shown, hits, more: entries.length > limit, share }
 }
 
-/** What has all words of the query or, if nothing has, the rarer half of them, or at least one of the rarest. */
+/**
+ * What has all words of the query. If that is little, then what has the rarer half of them and, if that is still little,
+ * at least one of the rarest.
+ */
 async function byWordsAt(
   backend: Backend,
   { query, weights }: FarRequest,
   wanted: EntriesWanted,
 ): Promise<{ readonly found: readonly FoundEntry[]; readonly share: number }> {
   const words = rarestFirst(query.terms, weights).slice(0, MOST_WORDS)
+  const found = new Map<string, FoundEntry>()
+  let share: number | undefined
+  const add = (some: readonly FoundEntry[], count: number): boolean => {
+    if (some.length > 0) share ??= count / Math.max(1, words.length)
+    for (const one of some) if (!found.has(one.id)) found.set(one.id, one)
+    return found.size >= Math.min(ENOUGH, wanted.limit)
+  }
   const having = (some: readonly string[]) => backend.find({ ...wanted, words: some.join(" ") })
+  const ended = () => ({ found: [...found.values()], share: share ?? 1 })
   const half = Math.ceil(words.length / 2)
   for (const most of half > 1 ? [words.length, half] : [words.length]) {
     const all = await having(words.slice(0, most))
     const said = all.filter((one) => says(one, query))
     // If nobody said exactly that, its words are still what was asked for.
-    if (all.length > 0)
-      return { found: said.length > 0 ? said : all, share: most / Math.max(1, words.length) }
+    if (add(said.length > 0 ? said : all, most)) return ended()
   }
-  if (words.length < 2) return { found: [], share: 1 }
+  if (words.length < 2) return ended()
   const single: (readonly FoundEntry[])[] = []
   for (const word of words.slice(0, MOST_SINGLE)) single.push(await having([word]))
-  return { found: fuseNamed(single, ({ id }) => id), share: 1 / words.length }
+  add(
+    fuseNamed(single, ({ id }) => id),
+    1,
+  )
+  return ended()
 }
 
 const says = ({ content = "" }: FoundEntry, { must }: Query): boolean =>

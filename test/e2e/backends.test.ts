@@ -28,7 +28,7 @@ async function worked(): Promise<Machine> {
   return machine
 }
 
-const agentdb = agentdbFolder()
+const agentdb = await agentdbFolder()
 
 describe.each<[kind: string, named: (root: string) => string, file: string, env: Env, isThere: boolean]>([
   ["sqlite", (root) => `sqlite:${join(root, "x.db")}`, "x.db", {}, true],
