@@ -4,11 +4,13 @@
  */
 import { type Database, openDatabase } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
+import { sessionsToFollow } from "../archive/queries/followed-uses.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { standingOf } from "../embed/embedding-state.ts"
 import { type KnownTurn, knownTurns } from "../learn/aged-turns.ts"
 import { confidence } from "../learn/confidence.ts"
+import { noteUses } from "../learn/note-uses.ts"
 import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../learn/tiering.ts"
 import { mayGo } from "../learn/tiers.ts"
 import { Embedding } from "./embedding.ts"
@@ -18,6 +20,8 @@ export interface CycleReport {
   /** False: turns stay where they are, since `learn.enabled` is off. */
   readonly learns: boolean
   readonly turns: number
+  /** Sessions that have grown since the last time, and what was used there of what was shown again. */
+  readonly uses: { readonly sessions: number /** null: not looked at yet. */; readonly found: number | null }
   /** Nothing is written for it: confidence is computed from the time and the uses whenever it is wanted. */
   readonly decay: {
     readonly used: number
@@ -61,6 +65,7 @@ export async function learningCycle(
   const learns = config["learn.enabled"]
   const limits = limitsIn(config)
   using db = opened(dataHome, dryRun)
+  const uses = usesFound(db, dataHome, learns, dryRun)
   const turns = knownTurns(db)
   const plan = learns ? tierPlan(turns, limits, now) : unchanged(turns)
   const unreadable = dryRun
@@ -70,6 +75,7 @@ export async function learningCycle(
     dryRun,
     learns,
     turns: turns.length,
+    uses,
     decay: decayOf(turns, now),
     demotion: { limit: limits.maxSize, moved: plan.bySize.length },
     retention: { days: limits.retention, moved: plan.byAge.length },
@@ -89,6 +95,12 @@ function opened(dataHome: string, dryRun: boolean): Database {
   if (dryRun) return db
   db.close()
   return openDatabase(dataHome, { wait: PATIENCE })
+}
+
+function usesFound(db: Database, dataHome: string, learns: boolean, dryRun: boolean): CycleReport["uses"] {
+  if (!learns) return { sessions: 0, found: null }
+  const sessions = sessionsToFollow(db).length
+  return { sessions, found: dryRun ? null : noteUses(db, dataHome).uses }
 }
 
 function unchanged(turns: readonly KnownTurn[]): TierPlan {

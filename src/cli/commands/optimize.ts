@@ -27,12 +27,14 @@ export default {
 type Told = readonly (readonly [string, string])[]
 
 function told(report: CycleReport): Told {
-  const { dryRun, learns, turns, decay, demotion, retention, back, tiers, embedding } = report
+  const { dryRun, learns, turns, uses, decay, demotion, retention, back, tiers, embedding } = report
   const mean = decay.meanConfidence === null ? "" : `, confidence ${decay.meanConfidence} in the mean`
   const unreadable = back.unreadable === 0 ? "" : `; ${back.unreadable} cannot be read: ctxbridge verify`
   const leave = dryRun ? "would leave the index" : "left the index"
   const size = demotion.limit === 0 ? "no limit" : `it may hold ${bytes(demotion.limit)} of transcripts`
   const days = retention.days === 0 ? "none for its age" : `after ${count(retention.days, "day")}`
+  const found =
+    uses.found === null ? "would be looked through" : `looked through, ${count(uses.found, "use")} found`
   const moves: Told = [
     ["demotion", `${count(demotion.moved, "turn")} ${leave}, of ${decay.mayGo} that may; ${size}`],
     ["retention", `${count(retention.moved, "turn")} ${leave}; ${days}`],
@@ -40,6 +42,7 @@ function told(report: CycleReport): Told {
   ]
   const left = dryRun ? "would be embedded" : `embedded, ${embedding.left} left`
   return [
+    ["uses", learns ? `${count(uses.sessions, "session")} ${found}` : "off: learn.enabled"],
     ["decay", `${count(turns, "turn")}, ${decay.used} used${mean}; nothing to write`],
     ...(learns ? moves : [["demotion", "off: learn.enabled"] as const]),
     ["now", `${tiers.hot} hot, ${bytes(tiers.hotBytes)} of transcripts; ${tiers.cold} cold`],
