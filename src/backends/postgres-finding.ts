@@ -29,12 +29,12 @@ const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata, b.score FROM best b JO
 const FILTERS = `CASE WHEN of_session IS NULL THEN '' ELSE ' AND session = $2' END ||
     CASE WHEN of_project IS NULL THEN '' ELSE ' AND project = $3' END`
 
-/** Up to this many entries with the words are compared one by one. */
-const FEW_MATCHES = 2000
+/** Entries that are compared one by one. */
+const MOST = 2000
 
 /**
  * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
- * the words, it is those with all of them in the summary, and then the shortest. No words: the latest of the shortest.
+ * the words, as many of those with all of them in the summary are compared, and as many others.
  */
 export const FIND_BY_WORDS = `CREATE FUNCTION ctxbridge.find_by_words(
   wanted text[], lexemes tsquery, of_session text, of_project text, most integer)
@@ -43,13 +43,13 @@ DECLARE
   points text := coalesce((SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w), '0');
   rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${FILTERS} ||
     CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
-  shortest text := ' ORDER BY size, started DESC NULLS LAST, id LIMIT $4';
   matches bigint;
 BEGIN
-  EXECUTE format('SELECT count(*) FROM (SELECT %s LIMIT ${FEW_MATCHES + 1}) m', rows)
+  EXECUTE format('SELECT count(*) FROM (SELECT %s LIMIT ${MOST + 1}) m', rows)
     INTO matches USING lexemes, of_session, of_project;
-  IF matches > ${FEW_MATCHES} THEN
-    rows := format('FROM ((SELECT tenant, key, about, size, started, id %1$s AND about @> $5 %2$s) UNION (SELECT tenant, key, about, size, started, id %1$s %2$s)) r', rows, shortest);
+  IF matches > ${MOST} THEN
+    rows := format('FROM ((SELECT %1$s AND about @> $5 LIMIT ${MOST}) UNION (SELECT %1$s LIMIT ${MOST})) r',
+      'tenant, key, about, size, started, id ' || rows);
   END IF;
   RETURN QUERY EXECUTE format($query$
     SELECT id, key, summary, metadata, ((%s) + ln(2) / ln(2 + size))::double precision AS score
@@ -83,11 +83,12 @@ DECLARE
 BEGIN
   RETURN QUERY EXECUTE format($query$
     WITH near AS (
-      SELECT tenant, key, embedding FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding, signs")}) r
-      WHERE embedder = $4 AND length(signs) = length($6) ORDER BY bit_count(signs # $6) LIMIT 20 * $5 + 100
+      SELECT tenant, key FROM (${OWN_OR_SHARED("tenant, key, embedder, signs")}) r
+      WHERE embedder = $4 AND signs IS NOT NULL AND length(signs) = length($6)
+      ORDER BY bit_count(signs # $6) LIMIT 20 * $5 + 100
     ), best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
-      FROM near ORDER BY 3 DESC LIMIT $5)
+      FROM near JOIN ctxbridge.entries USING (tenant, key) ORDER BY 3 DESC LIMIT $5)
     ${WHOLE}$query$, ${FILTERS}) USING given, of_session, of_project, of_embedder, most, sought;
 END $find$`
 

@@ -122,30 +122,26 @@ kind(
       await Promise.all(machines.map((one) => one.close()))
     })
 
-    real(
-      "among very many with the words, those with all of them in the summary, then the shortest",
-      async () => {
-        await get().run(EMPTY)
-        await using backend = await closing(open(get().address))
-        const filler = Array.from({ length: 2400 }, (_, n) =>
-          draft({ summary: "other", content: `swordfish tuna ${"and so on ".repeat(n % 7)}` }),
-        )
-        const short = draft({ summary: "other", content: "swordfish tuna" })
-        const best = draft({
-          summary: "swordfish and tuna",
-          content: `swordfish tuna ${"long words follow".repeat(9)}`,
-        })
-        await backend.put([...filler, short, best])
-        const found = await backend.find({ words: "swordfish tuna", limit: 1 })
-        expect(found).toMatchObject([{ id: best.id }])
-        const more = await backend.find({ words: "swordfish tuna", limit: 300 })
-        expect(more[0]).toMatchObject({ id: best.id })
-        expect(more).toHaveLength(300)
-        const scores = more.map(({ score }) => score)
-        expect(scores).toEqual(scores.toSorted((a, b) => b - a))
-        expect(new Set(scores.slice(1)).size).toBe(1)
-      },
-    )
+    real("among very many with the words, those with all of them in the summary are found", async () => {
+      await get().run(EMPTY)
+      await using backend = await closing(open(get().address))
+      const filler = Array.from({ length: 2400 }, (_, n) =>
+        draft({ summary: "other", content: `swordfish tuna ${"and so on ".repeat(n % 7)}` }),
+      )
+      const short = draft({ summary: "other", content: "swordfish tuna" })
+      const best = draft({
+        summary: "swordfish and tuna",
+        content: `swordfish tuna ${"long words follow".repeat(9)}`,
+      })
+      await backend.put([...filler, short, best])
+      const found = await backend.find({ words: "swordfish tuna", limit: 1 })
+      expect(found).toMatchObject([{ id: best.id }])
+      const more = await backend.find({ words: "swordfish tuna", limit: 300 })
+      expect(more[0]).toMatchObject({ id: best.id })
+      expect(more).toHaveLength(300)
+      const scores = more.map(({ score }) => score)
+      expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+    })
 
     real("arrays are compared by their signs first, and the nearest are found nevertheless", async () => {
       await get().run(EMPTY)
