@@ -43,19 +43,15 @@ DECLARE
   points text := coalesce((SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w), '0');
   rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${FILTERS} ||
     CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
-  matches bigint;
 BEGIN
-  EXECUTE format('SELECT count(*) FROM (SELECT %s LIMIT ${MOST + 1}) m', rows)
-    INTO matches USING lexemes, of_session, of_project;
-  IF matches > ${MOST} THEN
-    rows := format('FROM ((SELECT %1$s AND about @> $5 LIMIT ${MOST}) UNION (SELECT %1$s LIMIT ${MOST})) r',
-      'tenant, key, about, size, started, id ' || rows);
-  END IF;
   RETURN QUERY EXECUTE format($query$
-    SELECT id, key, summary, metadata, ((%s) + ln(2) / ln(2 + size))::double precision AS score
-    FROM (SELECT tenant, key %s ORDER BY (%s) + ln(2) / ln(2 + size) DESC, started DESC NULLS LAST, id LIMIT $4) b
-    JOIN ctxbridge.entries USING (tenant, key) ORDER BY 5 DESC, started DESC NULLS LAST, id$query$,
-    points, rows, points) USING lexemes, of_session, of_project, most, wanted;
+    WITH matches AS MATERIALIZED (SELECT %2$s LIMIT ${MOST} + 1),
+    summed_up AS (SELECT %2$s AND about @> $5 AND (SELECT count(*) FROM matches) > ${MOST} LIMIT ${MOST}),
+    best AS (
+      SELECT tenant, key, ((%1$s) + ln(2) / ln(2 + size))::double precision AS score
+      FROM (TABLE matches UNION TABLE summed_up) r ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $4)
+    ${WHOLE}$query$, points, 'tenant, key, about, size, started, id ' || rows)
+    USING lexemes, of_session, of_project, most, wanted;
 END $find$`
 
 const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
