@@ -182,6 +182,8 @@ async function serverCpu(address: string | undefined): Promise<number | undefine
 /** @param address of a server whose processes can be seen */
 async function measure(backend: Backend, embedder: string, address: string | undefined): Promise<void> {
   const all: number[] = []
+  // Connects again, if it had nothing to do for long.
+  await backend.stats()
   for (const [name, query] of Object.entries(queries(embedder))) {
     const times: number[] = []
     let found = 0
