@@ -1,8 +1,9 @@
 /**
  * What a PostgreSQL target costs: `bun bench/backends.ts [--turns 100000] [--kinds debian,pgvector] [--rounds N]
- * [--dir DIR] [--exe PATH]`. An archive of this many turns with vectors is made from a seed and kept in DIR, sent with
+ * [--grow 1000000] [--dir DIR] [--exe PATH]`. An archive of this many turns with vectors is made from a seed and kept in DIR, sent with
  * the compiled binary to an empty server, sent again, and searched there. `debian` is an installed PostgreSQL with its
- * own settings, `pgvector` is PGlite, one process of WebAssembly.
+ * own settings, `pgvector` is PGlite, one process of WebAssembly. With `--grow`, the server copies its rows until it has so
+ * many, and is searched again.
  */
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     turns: { type: "string", default: "100000" },
     kinds: { type: "string", default: "debian,pgvector" },
     rounds: { type: "string", default: "20" },
+    grow: { type: "string", default: "" },
     dir: { type: "string", default: join(tmpdir(), "ctxbridge-backends-bench") },
     exe: { type: "string", default: join(import.meta.dir, "..", "dist", "ctxbridge") },
   },
@@ -180,6 +182,8 @@ async function serverCpu(address: string | undefined): Promise<number | undefine
 /** @param address of a server whose processes can be seen */
 async function measure(backend: Backend, embedder: string, address: string | undefined): Promise<void> {
   const all: number[] = []
+  // Connects again, if it had nothing to do for long.
+  await backend.stats()
   for (const [name, query] of Object.entries(queries(embedder))) {
     const times: number[] = []
     let found = 0
@@ -200,6 +204,23 @@ async function measure(backend: Backend, embedder: string, address: string | und
   all.sort((a, b) => a - b)
   console.log(`  ${"all of them".padEnd(30)} median ${at(all, 0.5)}  p95 ${at(all, 0.95)} ms`)
 }
+
+/** Bytes of the table with its long values, and of each index. */
+const SIZES = `SELECT c.relname, pg_size_pretty(CASE WHEN c.relkind = 'r' THEN pg_table_size(c.oid)
+    ELSE pg_relation_size(c.oid) END) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = 'ctxbridge' AND c.relname LIKE 'entries%' ORDER BY c.relkind DESC, c.relname`
+
+/** Copies rows under other keys and in other sessions. Building the index of words anew is faster than adding to it. */
+const growing = (have: number, wanted: number): string => `
+  SET maintenance_work_mem = '1GB';
+  DROP INDEX ctxbridge.entries_words;
+  INSERT INTO ctxbridge.entries (tenant, key, id, session, project, started, messages, taken_back, summary, content,
+    metadata, words, about, embedder, embedding, signs)
+  SELECT tenant, key || '-${wanted}-' || n, encode(sha256((id || '${wanted}' || n)::bytea), 'hex'), session || '-' || n, project,
+    started, messages, taken_back, summary, content, metadata, words, about, embedder, embedding, signs
+  FROM ctxbridge.entries, generate_series(1, ${Math.round(wanted / have) - 1}) n;
+  CREATE INDEX entries_words ON ctxbridge.entries USING gin (words, about);
+  VACUUM ANALYZE ctxbridge.entries;`
 
 const at = (sorted: readonly number[], share: number): string =>
   sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1)
@@ -233,6 +254,18 @@ for (const kind of values.kinds.split(",")) {
     installedModel(join(home, "archive"))!.embedder,
     kind === "debian" ? server.address : undefined,
   )
+  if (kind === "debian")
+    console.log((await psql(programs!, server.address, SIZES)).stdout.replaceAll(/^/gm, "  "))
+  let have = turns
+  for (const wanted of kind === "debian" ? values.grow.split(",").filter(Boolean).map(Number) : []) {
+    const start = performance.now()
+    const { code, stderr } = await psql(programs!, server.address, growing(have, wanted))
+    if (code !== 0) throw new Error(stderr)
+    console.log(`\ngrown to ${wanted} turns in ${((performance.now() - start) / 1000).toFixed(0)} s`)
+    have = wanted
+    await measure(backend, installedModel(join(home, "archive"))!.embedder, server.address)
+    console.log((await psql(programs!, server.address, SIZES)).stdout.replaceAll(/^/gm, "  "))
+  }
   await backend.close()
 }
 process.exit(0)

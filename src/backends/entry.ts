@@ -21,6 +21,16 @@ export interface EntryMetadata {
   readonly messages: number
   /** Whether the user took the turn back. */
   readonly takenBack: boolean
+  /** Tokens by model. */
+  readonly usage?: readonly EntryUsage[]
+}
+
+export interface EntryUsage {
+  readonly model: string
+  readonly input: number
+  readonly output: number
+  readonly cacheCreation: number
+  readonly cacheRead: number
 }
 
 /** Vectors of different embedders are never compared. */

@@ -29,12 +29,12 @@ const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata,
       FROM best b JOIN ctxbridge.entries e USING (tenant, key)
       ORDER BY b.score DESC, e.started DESC NULLS LAST, e.id`
 
-/** Up to this many entries with the words are compared one by one. */
-const FEW_MATCHES = 2000
+/** Entries that are compared one by one. */
+const MOST = 2000
 
 /**
  * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
- * the words, it is those with all of them in the summary, and then the shortest. No words: the latest.
+ * the words, as many of those with all of them in the summary are compared, and as many others. No words: the latest.
  */
 export const FIND_BY_WORDS = `CREATE FUNCTION ctxbridge.find_by_words(
   wanted text[], lexemes tsquery, narrowed jsonb, most integer)
@@ -44,19 +44,16 @@ DECLARE
     || ' + ln(2) / ln(2 + size)', '0::double precision');
   rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${CONDITIONS} ||
     CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
-  shortest text := ' ORDER BY size, started DESC NULLS LAST, id LIMIT $3';
-  matches bigint;
+  latest text := CASE WHEN wanted = '{}' THEN ' ORDER BY started DESC NULLS LAST, id' ELSE '' END;
 BEGIN
-  EXECUTE format('SELECT count(*) FROM (SELECT %s LIMIT ${FEW_MATCHES + 1}) m', rows)
-    INTO matches USING lexemes, narrowed;
-  IF matches > ${FEW_MATCHES} AND wanted <> '{}' THEN
-    rows := format('FROM ((SELECT tenant, key, about, size, started, id %1$s AND about @> $4 %2$s) UNION (SELECT tenant, key, about, size, started, id %1$s %2$s)) r', rows, shortest);
-  END IF;
   RETURN QUERY EXECUTE format($query$
-    SELECT id, key, summary, metadata, CASE WHEN $2 ? 'withContent' THEN content END, (%s)::double precision
-    FROM (SELECT tenant, key %s ORDER BY (%s) DESC, started DESC NULLS LAST, id LIMIT $3) b
-    JOIN ctxbridge.entries USING (tenant, key) ORDER BY 6 DESC, started DESC NULLS LAST, id$query$,
-    score, rows, score) USING lexemes, narrowed, most, wanted;
+    WITH matches AS MATERIALIZED (SELECT %2$s %3$s LIMIT ${MOST} + 1),
+    summed_up AS (SELECT %2$s AND about @> $4 AND (SELECT count(*) FROM matches) > ${MOST} LIMIT ${MOST}),
+    best AS (
+      SELECT tenant, key, (%1$s)::double precision AS score
+      FROM (TABLE matches UNION TABLE summed_up) r ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $3)
+    ${WHOLE}$query$, score, 'tenant, key, about, size, started, id ' || rows, latest)
+    USING lexemes, narrowed, most, wanted;
 END $find$`
 
 const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
@@ -84,11 +81,12 @@ DECLARE
 BEGIN
   RETURN QUERY EXECUTE format($query$
     WITH near AS (
-      SELECT tenant, key, embedding FROM (${OWN_OR_SHARED("tenant, key, embedder, embedding, signs")}) r
-      WHERE embedder = $3 AND length(signs) = length($5) ORDER BY bit_count(signs # $5) LIMIT 20 * $4 + 100
+      SELECT tenant, key FROM (${OWN_OR_SHARED("tenant, key, embedder, signs")}) r
+      WHERE embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
+      ORDER BY bit_count(signs # $5) LIMIT 20 * $4 + 100
     ), best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
-      FROM near ORDER BY 3 DESC LIMIT $4)
+      FROM near JOIN ctxbridge.entries USING (tenant, key) ORDER BY 3 DESC LIMIT $4)
     ${WHOLE}$query$, ${CONDITIONS}) USING given, narrowed, of_embedder, most, sought;
 END $find$`
 

@@ -41,6 +41,7 @@ export function entryOfTurn(turn: WholeTurn, context: EntryContext): Entry {
       filePaths,
       messages: turn.messages.length,
       takenBack: turn.takenBack === true,
+      ...(turn.usage.length === 0 ? {} : { usage: turn.usage }),
     },
     ...(vector === undefined ? {} : { vector }),
   })

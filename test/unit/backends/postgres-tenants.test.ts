@@ -87,6 +87,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
       "SELECT * FROM ctxbridge.entries",
       "SELECT * FROM ctxbridge.forgotten WHERE tenant <> 'bob'",
       "SELECT * FROM ctxbridge.shared",
+      "SELECT * FROM ctxbridge.conversations",
       "SELECT * FROM ctxbridge.entries FOR UPDATE",
       "SELECT * FROM ctxbridge.find_by_words(ARRAY['launch'], 'launch', NULL, 99)",
       "SELECT * FROM ctxbridge.find_by_words(ARRAY['a'') OR true --'], 'launch', NULL, 99)",
@@ -219,6 +220,23 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     expect(await carol.find({ words: "launch", limit: 9 })).toEqual([])
     expect(await carol.get(hers.id)).toBeUndefined()
     expect((await bob.stats()).entries).toBe(0)
+  })
+
+  test("one's own turns are there under leafhill's names", async () => {
+    await using carol = await closing(open("carol"))
+    const usage = [
+      { model: "one", input: 1, output: 20, cacheCreation: 300, cacheRead: 4000 },
+      { model: "two", input: 2, output: 30, cacheCreation: 400, cacheRead: 5000 },
+    ]
+    const turn = draft({ content: "about tuna", sessionId: "tuna", project: "/src/tuna", usage })
+    await carol.put([turn])
+    const names = "session_id, content, project, model, input_tokens, output_tokens, cache_creation_tokens"
+    const select = `SELECT ${names}, cache_read_tokens, message_timestamp FROM ctxbridge.conversations`
+    expect(await rows("carol", `${select} WHERE session_id = 'tuna'`)).toBe(
+      "tuna|about tuna|/src/tuna|one|3|50|700|9000|2026-01-01T00:00:00.000Z",
+    )
+    expect(await carol.get(turn.id)).toEqual(turn)
+    await carol.forget({ sessions: ["tuna"] })
   })
 
   test("whoever is not let in is told who can do it", async () => {
