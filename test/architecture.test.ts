@@ -118,6 +118,7 @@ const DYNAMIC_DOORS = [
   "hook/run-status-line.ts",
   "embed/embedder.ts",
   "search/local-finder.ts",
+  "mcp/cold-lines.ts",
   "mcp/search-tool.ts",
   "backends/open-target.ts",
 ]

@@ -7,6 +7,7 @@ import { runsOfCommands, type ShellRun } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { errorLinesIn } from "../transcript/error-lines.ts"
 import { unfiltered } from "../transcript/filters.ts"
+import { runsCommand } from "../transcript/runs-command.ts"
 import { oneLine } from "../util/text.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./fts-expression.ts"
@@ -44,6 +45,8 @@ export interface CommandsRequest {
  * Best first: commands that begin as asked, then those that have these words in a row. Of two commands with the same
  * words, the shorter is more to the point.
  *
+ * Where something runs what is asked for, whatever only has its words in a path, a text or a pattern is left out.
+ *
  * @param messages calls that contain words of the query, best first
  */
 export function commandsRun(
@@ -62,19 +65,23 @@ export function commandsRun(
   const holds = new RegExp(`(?<![\\w-])${asked}(?![\\w-])`, "i")
   const nearness = (command: string): number => (begins.test(command) ? 2 : holds.test(command) ? 1 : 0)
   const rank = new Map(messages.map((id, n) => [id, n]))
+  const wanted = commandWords(query)
+  const found = runsOf(db, messages, project, calls)
+  const running = found.map((runs) => (wanted === undefined ? 0 : howRun(runs, wanted, calls)))
+  const isRun = running.some((how) => how > 0)
   return (
-    runsOf(db, messages, project, calls)
-      .map((runs) => {
+    found
+      .map((runs, n) => {
         const command = unfiltered(runs[0]!.target)
         return {
           runs,
           best: runs.reduce((least, { use }) => Math.min(least, rank.get(use!) ?? least), messages.length),
-          near: nearness(command),
+          near: isRun ? running[n]! : nearness(command),
           score: closeness(command),
         }
       })
       // A command may only begin like one that was found.
-      .filter(({ best }) => best < messages.length)
+      .filter(({ best, near }) => best < messages.length && (near > 0 || !isRun))
       .sort((a, b) => b.near - a.near || b.score - a.score || a.best - b.best)
       .map(({ runs }, n) => {
         const last = latestOf(runs)
@@ -84,6 +91,20 @@ export function commandsRun(
         return summary(whole ?? last.target, runs, { ...last, error })
       })
   )
+}
+
+/** The words of a query that may be a command with its arguments: one alone may be anything. */
+function commandWords(query: string): readonly string[] | undefined {
+  const words = oneLine(query).toLowerCase().split(" ")
+  return words.length > 1 && words.every((word) => /^[\w./:@=+-]+$/.test(word)) ? words : undefined
+}
+
+/** @returns as `runsCommand`; 0, too, for what does not have all the words */
+function howRun([run]: readonly ShellRun[], wanted: readonly string[], calls: WholeCalls): number {
+  const line = run!.target.toLowerCase()
+  if (wanted.some((word) => !line.includes(word))) return 0
+  // The line that the views keep may be cut, and does not show where a command ends that has a line of its own.
+  return runsCommand(run!.target, wanted) || runsCommand(calls.target(run!) ?? "", wanted)
 }
 
 /** All runs of these calls' commands, not only the ones that the search looked at, command by command. */

@@ -302,7 +302,8 @@ const ENDING = /^([\w-]+)(?:\.(?:cmd|exe|bat|m?js|phar))?["']?(?=\s|$)/
 /** Most that may stand before a program. */
 const MOST_BEFORE = 8
 
-function programOf(command: string): string {
+/** A command from its program on, which is named as a shell would look for it. */
+export function programOf(command: string): string {
   let program = command.replace(/\s+/g, " ").trim()
   for (let n = 0; n < MOST_BEFORE; n++) {
     const next = program.replace(BEFORE, "")

@@ -131,3 +131,52 @@ describe("the line that names the error", () => {
     expect(how.error).toBe(`Exit code 8\n${CALLS}`)
   })
 })
+
+/** `how "docker build"` began with listings of a folder `docker/build`, and `how "go test"` with what was echoed. */
+describe("how: what only has the words of a command", () => {
+  let machine: Machine
+
+  beforeAll(async () => {
+    machine = new Inside()
+    const bash = (command: string) => ({ tool: "Bash", input: { command }, output: "ok" })
+    const session = machine.session()
+    session.turn("Make the image", [
+      bash("ls -la docker build"),
+      bash("cat docker/build"),
+      bash('echo "docker build failed"'),
+      bash("grep -rn 'docker build' docs"),
+      bash("cd shop\ndocker build -t shop ."),
+      bash("bash -lc 'cd shop && docker build .'"),
+      bash("docker build --no-cache -t shop . 2>&1 | tail -20"),
+      bash('git commit -m "go test passes"'),
+      bash("echo go test"),
+    ])
+    await machine.hook("stop", session.flush())
+  })
+
+  afterAll(() => machine[Symbol.dispose]())
+
+  const how = async (...words: string[]): Promise<string[]> => {
+    const { code, stdout, stderr } = await run(["how", ...words, "--json"], machine)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return JSON.parse(stdout).found.map(({ command }: { command: string }) => command)
+  }
+
+  test("is left out where something runs it, and what runs it first as it stands comes first", async () => {
+    const found = await how("docker build")
+    expect(found.slice(0, 2).sort()).toEqual([
+      "cd shop\ndocker build -t shop .",
+      "docker build --no-cache -t shop . 2>&1 | tail -20",
+    ])
+    expect(found.slice(2)).toEqual(["bash -lc 'cd shop && docker build .'"])
+    expect(await how("docker", "build")).toEqual(found)
+  })
+
+  test("is all there is where nothing runs it", async () => {
+    expect((await how("go test")).sort()).toEqual(["echo go test", 'git commit -m "go test passes"'])
+  })
+
+  test("words that are no command find all that has them", async () => {
+    expect(await how("docker")).toContain("cat docker/build")
+  })
+})
