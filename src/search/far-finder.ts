@@ -13,7 +13,7 @@ import { readTombstone } from "../vault/tombstones.ts"
 import type { Weighted } from "./candidates.ts"
 import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
 import { fulfils } from "./fts-expression.ts"
-import { fuseNamed } from "./fuse-rankings.ts"
+import { fuseNamed, scoreOfPlace } from "./fuse-rankings.ts"
 import type { Hit } from "./hit.ts"
 import { isTypedPrefix, type Query, type Term } from "./parse-query.ts"
 import type { FoundTurns } from "./search-turns.ts"
@@ -107,23 +107,27 @@ export async function findFar(
 }
 
 /**
- * Hits of both, best first. What has fewer of the query's words than the best turn here comes after all turns from here:
- * a place in a list says nothing of how good the list is.
+ * Hits of both, best first, by their places in both lists. Turns that are here keep their order: what the target thinks of
+ * them says nothing new. What has fewer of the query's words than the best turn here comes after all turns from here: a
+ * place in a list says nothing of how good the list is.
+ *
+ * @param local best first
  */
-export function withFar(
-  {
-    hits: local,
-    words: { asked, lacking },
-  }: Pick<FoundTurns, "words"> & {
-    readonly hits: readonly (Hit | FarHit)[]
-  },
-  { hits, share }: FarFound,
-): (Hit | FarHit)[] {
+export function withFar<T extends Hit | FarHit>(
+  local: readonly T[],
+  { asked, lacking }: FoundTurns["words"],
+  { hits, share }: Pick<FarFound, "hits" | "share">,
+): (T | FarHit)[] {
+  const here = new Set(local.map(({ handle }) => handle))
   const own = local.length === 0 || asked.length === 0 ? 0 : 1 - lacking.length / asked.length
-  const nameOf = ({ handle }: Hit | FarHit): string => handle
-  if (share >= own) return fuseNamed<Hit | FarHit>([local, hits], nameOf)
-  const here = new Set(local.map(nameOf))
-  return [...local, ...hits.filter((hit) => !here.has(nameOf(hit)))]
+  const first = share >= own ? 0 : local.length
+  const placed = [
+    ...local.map((hit, place) => ({ hit, place })),
+    ...hits.flatMap((hit, place) => (here.has(hit.handle) ? [] : [{ hit, place: first + place }])),
+  ]
+  return placed
+    .sort((a, b) => a.place - b.place)
+    .map(({ hit, place }) => ({ ...hit, score: scoreOfPlace(place) }))
 }
 
 /** The whole entry, without secrets; undefined if there is none, or its session is forgotten here. */
@@ -245,14 +249,15 @@ const weightOf = ({ word }: Term, weights: FarRequest["weights"]): number =>
   weights.find((one) => one.word === word)?.weight ?? Math.max(1, ...weights.map(({ weight }) => weight))
 
 /** Drops what is not what it says it is, and what is forgotten here. */
-function checked(found: FoundEntry, { place, db }: FarWorld): FarEntry[] {
+function checked(found: FoundEntry, { place }: FarWorld): FarEntry[] {
   const { score: _score, ...entry } = found
-  if (!isEntry(entry)) return []
-  const isGone = isForgotten(place, entry) && (db === undefined || handleHere({ db }, entry) === undefined)
-  return isGone ? [] : [withoutSecrets(entry, place)]
+  return isEntry(entry) && !isForgotten(place, entry) ? [withoutSecrets(entry, place)] : []
 }
 
-/** Whether something of its session is forgotten here. The target may not have been told yet. */
+/**
+ * Whether something of its session is forgotten here. The target may not have been told yet, and what of the session is
+ * still here is found here.
+ */
 const isForgotten = ({ dataHome }: Place, { metadata }: FarEntry): boolean =>
   readTombstone(dataHome, metadata.sessionId.split("/", 1)[0]!) !== undefined
 
