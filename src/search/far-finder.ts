@@ -138,8 +138,9 @@ export async function openFar(
 ): Promise<{ readonly entry: FarEntry; readonly target: string } | undefined> {
   for (const [n, target] of targets.entries()) {
     try {
-      const entry = await askedWithin(target, (backend) => backend.get(id))
-      if (entry === undefined) continue
+      const found = await askedWithin(target, (backend) => backend.get(id))
+      if (found === undefined) continue
+      const { vector: _vector, ...entry } = found
       return isForgotten(place, entry)
         ? undefined
         : { entry: withoutSecrets(entry, place), target: target.shown }
