@@ -11,6 +11,7 @@ import { filterText } from "../secrets/filter.ts"
 import { CtxError, isCtxError, messageOf, usageError } from "../util/errors.ts"
 import { readTombstone } from "../vault/tombstones.ts"
 import type { Weighted } from "./candidates.ts"
+import { farId } from "./far-handle.ts"
 import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
 import { fulfils } from "./fts-expression.ts"
 import { fuseNamed, scoreOfPlace } from "./fuse-rankings.ts"
@@ -107,9 +108,9 @@ export async function findFar(
 }
 
 /**
- * Hits of both, best first, by their places in both lists. Turns that are here keep their order: what the target thinks of
- * them says nothing new. What has fewer of the query's words than the best turn here comes after all turns from here: a
- * place in a list says nothing of how good the list is.
+ * Hits of both, best first, by their places in both lists. What was found here keeps its order, and what is here but was not
+ * found here comes after it: what the target thinks of our own turns says nothing new. So does what has fewer of the
+ * query's words than the best turn here: a place in a list says nothing of how good the list is.
  *
  * @param local best first
  */
@@ -120,10 +121,11 @@ export function withFar<T extends Hit | FarHit>(
 ): (T | FarHit)[] {
   const here = new Set(local.map(({ handle }) => handle))
   const own = local.length === 0 || asked.length === 0 ? 0 : 1 - lacking.length / asked.length
-  const first = share >= own ? 0 : local.length
+  const placeOf = ({ handle }: FarHit, place: number): number =>
+    share >= own && farId(handle) !== undefined ? place : local.length + place
   const placed = [
     ...local.map((hit, place) => ({ hit, place })),
-    ...hits.flatMap((hit, place) => (here.has(hit.handle) ? [] : [{ hit, place: first + place }])),
+    ...hits.flatMap((hit, n) => (here.has(hit.handle) ? [] : [{ hit, place: placeOf(hit, n) }])),
   ]
   return placed
     .sort((a, b) => a.place - b.place)

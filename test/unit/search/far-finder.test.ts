@@ -7,6 +7,7 @@ import type { Hit } from "../../../src/search/hit.ts"
 import { parseQuery } from "../../../src/search/parse-query.ts"
 
 const here = (...handles: string[]): Hit[] => handles.map((handle) => ({ handle, score: 9 }) as Hit)
+const [T1, T2, T3] = ["1", "2", "3"].map((digit) => `far:${digit.repeat(16)}`) as [string, string, string]
 const there = (...handles: string[]): FarHit[] => handles.map((handle) => ({ handle, score: 0 }) as FarHit)
 
 describe("hits from here and from elsewhere", () => {
@@ -14,22 +15,23 @@ describe("hits from here and from elsewhere", () => {
     withFar(local, { asked: ["a", "b", "c", "d"], lacking }, { hits: far, share }).map(({ handle }) => handle)
 
   test("alternate, from here first", () => {
-    expect(merged(here("h1", "h2"), there("t1", "t2", "t3"), 1)).toEqual(["h1", "t1", "h2", "t2", "t3"])
+    expect(merged(here("h1", "h2"), there(T1, T2, T3), 1)).toEqual(["h1", T1, "h2", T2, T3])
   })
 
   test("those that are here keep their order, whatever the target thinks of them", () => {
     expect(merged(here("h1", "h2", "h3"), there("h3", "h1", "h2"), 1)).toEqual(["h1", "h2", "h3"])
-    expect(merged(here("h1", "h2", "h3"), there("h3", "t1"), 1)).toEqual(["h1", "h2", "t1", "h3"])
+    expect(merged(here("h1", "h2", "h3"), there("h3", T1), 1)).toEqual(["h1", "h2", T1, "h3"])
+    expect(merged(here("h1", "h2"), there("ctx:other", T1), 1)).toEqual(["h1", "h2", T1, "ctx:other"])
   })
 
   test("what has fewer of the words comes last, unless those here have no more", () => {
-    expect(merged(here("h1", "h2"), there("t1"), 0.5)).toEqual(["h1", "h2", "t1"])
-    expect(merged(here("h1", "h2"), there("t1"), 0.5, ["c", "d"])).toEqual(["h1", "t1", "h2"])
-    expect(merged([], there("t1"), 0.25)).toEqual(["t1"])
+    expect(merged(here("h1", "h2"), there(T1), 0.5)).toEqual(["h1", "h2", T1])
+    expect(merged(here("h1", "h2"), there(T1), 0.5, ["c", "d"])).toEqual(["h1", T1, "h2"])
+    expect(merged([], there(T1), 0.25)).toEqual([T1])
   })
 
   test("scores follow the order", () => {
-    const scores = withFar(here("h1", "h2"), { asked: [], lacking: [] }, { hits: there("t1"), share: 1 }).map(
+    const scores = withFar(here("h1", "h2"), { asked: [], lacking: [] }, { hits: there(T1), share: 1 }).map(
       ({ score }) => score,
     )
     expect(scores).toEqual([...scores].sort((a, b) => b - a))
