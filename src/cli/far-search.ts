@@ -100,7 +100,7 @@ export async function searchFarToo(
   warn(failures)
   const far = { target: found?.target ?? null, failures: failures.map(told) }
   if (found === undefined) return { hits: local.hits, more: local.more, far }
-  const hits = withFar(local, found)
+  const hits = withFar<Hit | FarHit>(local.hits, local.words, found)
   const more = local.more || found.more || hits.length > asked.limit
   return { hits: hits.slice(0, asked.limit), more, far }
 }
@@ -132,6 +132,12 @@ function warn(failures: readonly CtxError[]): void {
 }
 
 const told = ({ code, message }: CtxError) => ({ code, message })
+
+/** A new machine has no archive yet, and a target all the same. */
+export function isNothingHere(dataHome: string): boolean {
+  using db = openedIfPossible(dataHome)
+  return db === undefined
+}
 
 function openedIfPossible(dataHome: string): Database | undefined {
   try {

@@ -65,7 +65,8 @@ export async function withFarTurns(
   const notes = failures.length === 0 ? [] : [`Not searched elsewhere: ${told}.`]
   if (found === undefined) return { hits: opened, more, notes }
   const known = new Map(opened.map((one) => [one.hit.handle, one]))
-  const hits = withFar({ hits: opened.map(({ hit }) => hit), words }, found).map((hit): OpenedHit => {
+  const local = opened.map(({ hit }) => hit)
+  const hits = withFar(local, words, found).map((hit): OpenedHit => {
     const whole = known.get(hit.handle)?.whole
     return { hit, whole: whole ?? ("far" in hit ? snippetOf(hit) : undefined), score: hit.score }
   })

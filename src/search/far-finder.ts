@@ -11,9 +11,10 @@ import { filterText } from "../secrets/filter.ts"
 import { CtxError, isCtxError, messageOf, usageError } from "../util/errors.ts"
 import { readTombstone } from "../vault/tombstones.ts"
 import type { Weighted } from "./candidates.ts"
+import { farId } from "./far-handle.ts"
 import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
 import { fulfils } from "./fts-expression.ts"
-import { fuseNamed } from "./fuse-rankings.ts"
+import { fuseNamed, scoreOfPlace } from "./fuse-rankings.ts"
 import type { Hit } from "./hit.ts"
 import { isTypedPrefix, type Query, type Term } from "./parse-query.ts"
 import type { FoundTurns } from "./search-turns.ts"
@@ -107,23 +108,28 @@ export async function findFar(
 }
 
 /**
- * Hits of both, best first. What has fewer of the query's words than the best turn here comes after all turns from here:
- * a place in a list says nothing of how good the list is.
+ * Hits of both, best first, by their places in both lists. What was found here keeps its order, and what is here but was not
+ * found here comes after it: what the target thinks of our own turns says nothing new. So does what has fewer of the
+ * query's words than the best turn here: a place in a list says nothing of how good the list is.
+ *
+ * @param local best first
  */
-export function withFar(
-  {
-    hits: local,
-    words: { asked, lacking },
-  }: Pick<FoundTurns, "words"> & {
-    readonly hits: readonly (Hit | FarHit)[]
-  },
-  { hits, share }: FarFound,
-): (Hit | FarHit)[] {
+export function withFar<T extends Hit | FarHit>(
+  local: readonly T[],
+  { asked, lacking }: FoundTurns["words"],
+  { hits, share }: Pick<FarFound, "hits" | "share">,
+): (T | FarHit)[] {
+  const here = new Set(local.map(({ handle }) => handle))
   const own = local.length === 0 || asked.length === 0 ? 0 : 1 - lacking.length / asked.length
-  const nameOf = ({ handle }: Hit | FarHit): string => handle
-  if (share >= own) return fuseNamed<Hit | FarHit>([local, hits], nameOf)
-  const here = new Set(local.map(nameOf))
-  return [...local, ...hits.filter((hit) => !here.has(nameOf(hit)))]
+  const placeOf = ({ handle }: FarHit, place: number): number =>
+    share >= own && farId(handle) !== undefined ? place : local.length + place
+  const placed = [
+    ...local.map((hit, place) => ({ hit, place })),
+    ...hits.flatMap((hit, n) => (here.has(hit.handle) ? [] : [{ hit, place: placeOf(hit, n) }])),
+  ]
+  return placed
+    .sort((a, b) => a.place - b.place)
+    .map(({ hit, place }) => ({ ...hit, score: scoreOfPlace(place) }))
 }
 
 /** The whole entry, without secrets; undefined if there is none, or its session is forgotten here. */
@@ -134,8 +140,9 @@ export async function openFar(
 ): Promise<{ readonly entry: FarEntry; readonly target: string } | undefined> {
   for (const [n, target] of targets.entries()) {
     try {
-      const entry = await askedWithin(target, (backend) => backend.get(id))
-      if (entry === undefined) continue
+      const found = await askedWithin(target, (backend) => backend.get(id))
+      if (found === undefined) continue
+      const { vector: _vector, ...entry } = found
       return isForgotten(place, entry)
         ? undefined
         : { entry: withoutSecrets(entry, place), target: target.shown }
@@ -245,14 +252,15 @@ const weightOf = ({ word }: Term, weights: FarRequest["weights"]): number =>
   weights.find((one) => one.word === word)?.weight ?? Math.max(1, ...weights.map(({ weight }) => weight))
 
 /** Drops what is not what it says it is, and what is forgotten here. */
-function checked(found: FoundEntry, { place, db }: FarWorld): FarEntry[] {
+function checked(found: FoundEntry, { place }: FarWorld): FarEntry[] {
   const { score: _score, ...entry } = found
-  if (!isEntry(entry)) return []
-  const isGone = isForgotten(place, entry) && (db === undefined || handleHere({ db }, entry) === undefined)
-  return isGone ? [] : [withoutSecrets(entry, place)]
+  return isEntry(entry) && !isForgotten(place, entry) ? [withoutSecrets(entry, place)] : []
 }
 
-/** Whether something of its session is forgotten here. The target may not have been told yet. */
+/**
+ * Whether something of its session is forgotten here. The target may not have been told yet, and what of the session is
+ * still here is found here.
+ */
 const isForgotten = ({ dataHome }: Place, { metadata }: FarEntry): boolean =>
   readTombstone(dataHome, metadata.sessionId.split("/", 1)[0]!) !== undefined
 

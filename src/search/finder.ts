@@ -1,4 +1,7 @@
-/** Finding turns, wherever they are kept. What a finder tells names nothing by a row of its database. */
+/**
+ * Finding turns in an archive. What a finder tells names nothing by a row of its database. What is kept elsewhere are
+ * entries, whole turns as one text: far-finder.ts.
+ */
 import type { WholeTurn } from "../read/turn.ts"
 import type { Correction } from "./corrected-query.ts"
 import type { Hit } from "./hit.ts"

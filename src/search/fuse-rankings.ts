@@ -10,13 +10,16 @@ export interface Similar {
 
 const K = 60
 
+/** What a place in one ranking is worth, from 0. */
+export const scoreOfPlace = (place: number): number => 1 / (K + place)
+
 /** @param similar best first */
 export function fuse(lexical: readonly Ranked[], similar: readonly Similar[]): Ranked[] {
   const turns = new Map<number, Ranked>()
-  for (const [place, one] of lexical.entries()) turns.set(one.turn, { ...one, score: 1 / (K + place) })
+  for (const [place, one] of lexical.entries()) turns.set(one.turn, { ...one, score: scoreOfPlace(place) })
   for (const [place, { turn, message }] of similar.entries()) {
     const known = turns.get(turn)
-    const score = (known?.score ?? 0) + 1 / (K + place)
+    const score = (known?.score ?? 0) + scoreOfPlace(place)
     turns.set(turn, { turn, message: known?.message ?? message, score })
   }
   return [...turns.values()].sort((a, b) => b.score - a.score)
@@ -35,7 +38,7 @@ export function fuseNamed<T extends { readonly score: number }>(
   for (const ranking of rankings) {
     for (const [place, one] of ranking.entries()) {
       const known = all.get(nameOf(one))
-      const score = (known?.score ?? 0) + 1 / (K + place)
+      const score = (known?.score ?? 0) + scoreOfPlace(place)
       all.set(nameOf(one), { ...(known ?? one), score })
     }
   }

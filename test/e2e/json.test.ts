@@ -36,6 +36,7 @@ const rows = new Map<string, Field[]>(
 const machine = new Machine()
 const models = tempFolder()
 let handle = ""
+let far = ""
 const first = machine.session()
 const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
 
@@ -57,6 +58,17 @@ beforeAll(async () => {
   await machine.hook("session-start", first, { source: "compact" })
   expect(await cli("import")).toMatchObject({ code: 0, stderr: "" })
   handle = (await document("search", "upload"))["hits"][0].handle
+  await document("sync", "--to", join(models.path, "target"))
+  const elsewhere = new Machine()
+  const there = await run(
+    ["search", "--json", "--all-projects", "--backend", join(models.path, "target"), "upload"],
+    {
+      env: elsewhere.env,
+      cwd: elsewhere.cwd,
+    },
+  )
+  elsewhere[Symbol.dispose]()
+  far = JSON.parse(there.stdout)["hits"][0].handle
 }, 60_000)
 afterAll(() => {
   machine[Symbol.dispose]()
@@ -97,6 +109,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`fix`", () => ["fix", "boom"]],
   ["`blame`", () => ["blame", "upload.ts"]],
   ["`show`, of a turn", () => ["show", handle]],
+  ["`show`, from a target", () => ["show", far, "--backend", join(models.path, "target")]],
   ["`show`, of a session", () => ["show", first.session]],
   ["`preview`", () => ["preview"]],
   ["`export`", () => ["export", handle, "--output", join(machine.root, "turn.md")]],

@@ -215,6 +215,28 @@ describe("a folder", () => {
     expect(await cli(machine, ["show", `far:${id}`], env)).toMatchObject({ code: 3, stdout: "" })
   })
 
+  test("a text that is forgotten here is not shown from elsewhere", async () => {
+    using folder = tempFolder()
+    using machine = await sender(folder.path)
+    const env = { CTXBRIDGE_SYNC_TO: folder.path }
+    expect(await cli(machine, ["forget", "--match", "12 tests passed", "--yes"])).toMatchObject({ code: 0 })
+    const { code, stdout } = await cli(machine, ["search", "--everywhere", "pool"], env)
+    expect({ code, hits: stdout.match(/^ctx:|^far:/gm) }).toEqual({ code: 0, hits: ["ctx:"] })
+    expect(stdout).not.toContain("12 tests passed")
+    const passed = await cli(machine, ["search", "--backend", folder.path, "tests", "passed"])
+    expect(passed).toMatchObject({ code: 3, stdout: "" })
+  })
+
+  test("a new machine has everything from there, before it has an archive of its own", async () => {
+    using folder = tempFolder()
+    using _sender = await sender(folder.path)
+    using machine = new Machine()
+    const env = { CTXBRIDGE_SYNC_TO: folder.path }
+    const { hits } = await found(machine, ["--everywhere", "pool"], env)
+    expect(hits).toMatchObject([{ session: THERE }])
+    expect(existsSync(machine.dataHome)).toBe(false)
+  })
+
   test("a folder that was never sent anything is an error, and nothing is made in it", async () => {
     using folder = tempFolder()
     using machine = new Machine()
@@ -328,6 +350,11 @@ describe("through MCP", () => {
     await machine.hook("stop", machine.session().turn("The pool leaks").flush())
     await using peer = await Peer.connect(machine.cwd, { ...machine.env, CTXBRIDGE_SYNC_TO: folder.path })
     expect(await propertiesOf(peer)).toContain("everywhere")
+    const { tools } = await peer.client.listTools()
+    const told = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+    // JSON takes about 3.5 characters a token.
+    const length = JSON.stringify(told).length + (peer.client.getInstructions() ?? "").length
+    expect(length / 3.5).toBeLessThan(1800)
     const here = await peer.call("search", { query: "pool exhausted" })
     expect(here.text).not.toContain("far:")
     const { text, isError } = await peer.call("search", { query: "pool exhausted", everywhere: true })

@@ -65,7 +65,7 @@ export default {
     const narrowing = narrowingOf(context, now)
     const far = isFar(context) ? await import("../far-search.ts") : undefined
     const targets = far?.farTargets(context, query) ?? []
-    if (far !== undefined && args["everywhere"] !== true) {
+    if (far !== undefined && (args["everywhere"] !== true || far.isNothingHere(env.dataHome))) {
       const project = projectWanted(context)
       const asked = { query, limit, mode, project, session: stringArg(args, "session"), ...narrowing }
       return printFar(context, await far.searchFarAlone(context, targets, asked), asked, now)
@@ -170,7 +170,8 @@ function printFar(
   }
   out.json({ query, mode, project: project ?? null, ...found })
   print(context, found, { note: found.note, limit, everywhere: true, now })
-  out.print(`ctxbridge show HANDLE --backend ${safe(found.far.target ?? "")} opens one.`)
+  if (context.args["everywhere"] !== true)
+    out.print(`ctxbridge show HANDLE --backend ${safe(found.far.target ?? "")} opens one.`)
 }
 
 interface Answer {
