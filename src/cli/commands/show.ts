@@ -158,7 +158,6 @@ function head(turn: WholeTurn, worth: Worth, style: Style): string[] {
     turn.errors > 0 && count(turn.errors, "error"),
     turn.interrupted && "interrupted",
     turn.takenBack && "taken back",
-    worth.confidence !== null && `confidence ${worth.confidence}`,
     worth.uses > 0 && `used ${count(worth.uses, "time")}`,
     worth.cold && "out of the index",
   )
