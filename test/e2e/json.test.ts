@@ -118,6 +118,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`demo`", () => ["demo"]],
   ["`completions`", () => ["completions", "bash"]],
   ["`sync`", () => ["sync", "--to", join(machine.root, "target")]],
+  ["`sync --print-ddl`", () => ["sync", "--print-ddl"]],
   ["`forget --match`", () => ["forget", "--match", "upload", "--dry-run"]],
   ["`forget`, `purge`", () => ["purge", "--older-than", "1h", "--dry-run"]],
   ["`forget`, `purge`", () => ["forget", first.session, "--yes"]],
