@@ -195,8 +195,9 @@ async function measure(backend: Backend, embedder: string, address: string | und
     }
     times.sort((a, b) => a - b)
     all.push(...times)
-    const used = ((await serverCpu(address)) ?? Number.NaN) - (before ?? 0)
-    const cpu = `mean CPU of the server ${(used / (times.length + 3)).toFixed(1)} ms`
+    const after = await serverCpu(address)
+    const mean = ((after ?? 0) - (before ?? 0)) / (times.length + 3)
+    const cpu = after === undefined ? "" : `mean CPU of the server ${mean.toFixed(1)} ms`
     console.log(
       `  ${name.padEnd(30)} median ${at(times, 0.5)}  p95 ${at(times, 0.95)} ms  ${cpu}  (${found} found)`,
     )

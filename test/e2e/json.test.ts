@@ -135,6 +135,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`completions`", () => ["completions", "bash"]],
   ["`sync`", () => ["sync", "--to", join(machine.root, "target")]],
   ["`optimize`", () => ["optimize"]],
+  ["`sync --print-ddl`", () => ["sync", "--print-ddl"]],
   ["`forget --match`", () => ["forget", "--match", "upload", "--dry-run"]],
   ["`forget`, `purge`", () => ["purge", "--older-than", "1h", "--dry-run"]],
   ["`forget`, `purge`", () => ["forget", first.session, "--yes"]],
