@@ -3,35 +3,27 @@
  *
  *     ctxbridge.json                   names the folder and its format
  *     entries/<writer>.<n>.jsonl       entries, one per line
+ *     frames/<writer>.<n>.jsonl        pieces of the vault, one per line
  *     forgotten/<writer>.jsonl         ids and sessions that are forgotten
  *
  * Each writer appends only to its own files, so that whatever carries the folder from one machine to another never has
  * to merge two versions of a file. A half line at the end is one that is still on its way, or never arrived.
  */
-import {
-  closeSync,
-  fsyncSync,
-  ftruncateSync,
-  linkSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from "node:fs"
-import { basename, join } from "node:path"
-import { endOfLines, linesIn } from "../util/byte-lines.ts"
-import { CtxError, isMissing, messageOf } from "../util/errors.ts"
-import { flush, statsOf, tryTo, writePrivate } from "../util/files.ts"
-import { mkdirSync, readFileSync, writeSync } from "../util/fs.ts"
+import { linkSync, renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { CtxError, isMissing } from "../util/errors.ts"
+import { statsOf, tryTo, writePrivate } from "../util/files.ts"
+import { mkdirSync, readFileSync } from "../util/fs.ts"
 import { fileNamesIn } from "../util/json-files.ts"
 import { parseJson } from "../util/parse-json.ts"
+import { unwritable, wholeLines } from "./line-files.ts"
 
 const FORMAT = 1
 /** Bytes after which a writer begins another file: a cloud drive sends a changed file whole. */
 const LARGEST = 8 << 20
-const BLOCK = 1 << 20
 
 export const entriesFolder = (root: string): string => join(root, "entries")
+export const framesFolder = (root: string): string => join(root, "frames")
 const forgottenFolder = (root: string): string => join(root, "forgotten")
 export const forgottenFile = (root: string, writer: string): string =>
   join(forgottenFolder(root), `${writer}.jsonl`)
@@ -99,38 +91,30 @@ function readMarker(marker: string): string | undefined {
   return id
 }
 
-/** The system's reason in words that say what to do. */
-export const unwritable = (path: string, cause: unknown): CtxError =>
-  new CtxError("target-unwritable", `cannot write ${path}: ${messageOf(cause)}`, {
-    hint: "it must be writable and have room; what was committed stays",
-    cause,
-  })
-
-/** Names of all files with entries, in a fixed order. */
-export const entryFiles = (root: string): string[] =>
-  fileNamesIn(entriesFolder(root), isMissing).filter(isOurs).sort()
+/** Names of all writers' files in a folder, in a fixed order. */
+export const lineFilesIn = (folder: string): string[] => fileNamesIn(folder, isMissing).filter(isOurs).sort()
 
 const isOurs = (name: string): boolean => name.endsWith(".jsonl") && !name.startsWith(".")
 
 const numberOf = (name: string): number => Number(/\.(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)
 
-/** A writer's own files with entries, the one to append to last. */
-export const ownFiles = (root: string, writer: string): string[] =>
-  entryFiles(root)
+/** A writer's own files, the one to append to last. */
+export const ownFiles = (folder: string, writer: string): string[] =>
+  lineFilesIn(folder)
     .filter((name) => name.startsWith(`${writer}.`) && numberOf(name) > 0)
     .sort((a, b) => numberOf(a) - numberOf(b))
 
 /** Removes what a killed process had begun to write in place of one of the writer's files. */
-export function removeHalfRewritten(root: string, writer: string): void {
-  for (const name of fileNamesIn(entriesFolder(root), isMissing)) {
-    if (name.startsWith(`.${writer}.`)) rmSync(join(entriesFolder(root), name), { force: true })
+export function removeHalfRewritten(folder: string, writer: string): void {
+  for (const name of fileNamesIn(folder, isMissing)) {
+    if (name.startsWith(`.${writer}.`)) rmSync(join(folder, name), { force: true })
   }
 }
 
 /** Name of the file that the writer appends to. */
-export function currentFile(root: string, writer: string): string {
-  const last = ownFiles(root, writer).at(-1)
-  const size = last === undefined ? undefined : statsOf(join(entriesFolder(root), last))?.size
+export function currentFile(folder: string, writer: string): string {
+  const last = ownFiles(folder, writer).at(-1)
+  const size = last === undefined ? undefined : statsOf(join(folder, last))?.size
   if (last === undefined || size === undefined) return `${writer}.1.jsonl`
   return size < LARGEST ? last : `${writer}.${numberOf(last) + 1}.jsonl`
 }
@@ -152,92 +136,4 @@ export function readForgotten(root: string): ForgottenEntries {
     }
   }
   return { ids, sessions }
-}
-
-const utf8 = new TextDecoder()
-
-/** A file's whole lines, without their newlines. What comes behind the last newline is left out. */
-export function* wholeLines(file: string): Generator<string> {
-  let fd: number
-  try {
-    fd = openSync(file, "r")
-  } catch (error) {
-    // Another writer may have replaced its files since they were listed.
-    if (isMissing(error)) return
-    throw error
-  }
-  try {
-    let rest: Uint8Array = new Uint8Array()
-    for (;;) {
-      const block = new Uint8Array(Math.max(BLOCK, rest.length))
-      const read = readSync(fd, block)
-      if (read === 0) return
-      const bytes = Buffer.concat([rest, block.subarray(0, read)])
-      const end = endOfLines(bytes)
-      for (const [from, to] of linesIn(bytes.subarray(0, end))) yield utf8.decode(bytes.subarray(from, to))
-      rest = bytes.subarray(end)
-    }
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/**
- * Appends whole lines in one write and waits until they are on the disk. A half line that a killed process or a full
- * disk left behind is cut off first, so that no line is ever joined with it.
- */
-export function appendLines(file: string, lines: readonly string[]): void {
-  if (lines.length === 0) return
-  const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""))
-  try {
-    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 })
-    cutHalfLine(file)
-    const fd = openSync(file, "a", 0o600)
-    try {
-      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-  } catch (cause) {
-    throw unwritable(file, cause)
-  }
-}
-
-/** @returns bytes that were cut off */
-export function cutHalfLine(file: string): number {
-  const size = statsOf(file)?.size ?? 0
-  if (size === 0) return 0
-  const fd = openSync(file, "r+")
-  try {
-    let end = 0
-    const block = new Uint8Array(BLOCK)
-    for (let to = size; to > 0 && end === 0; to -= Math.min(to, BLOCK)) {
-      const from = Math.max(0, to - BLOCK)
-      const read = readSync(fd, block, 0, to - from, from)
-      const newline = endOfLines(block.subarray(0, read))
-      if (newline > 0) end = from + newline
-    }
-    if (end < size) ftruncateSync(fd, end)
-    return size - end
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/** Replaces a file of ours by the lines that stay; removes it when none do. */
-export function rewriteLines(file: string, lines: readonly string[]): void {
-  const made = join(file, "..", `.${basename(file)}.new`)
-  try {
-    if (lines.length === 0) {
-      rmSync(file, { force: true })
-      return
-    }
-    writePrivate(made, lines.map((line) => `${line}\n`).join(""))
-    flush(made)
-    renameSync(made, file)
-  } catch (cause) {
-    rmSync(made, { force: true })
-    throw unwritable(file, cause)
-  }
 }

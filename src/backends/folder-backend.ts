@@ -5,19 +5,17 @@ import { wordSet } from "../util/words.ts"
 import { type Backend, type EntryQuery, type FoundEntry, isOfSession } from "./backend.ts"
 import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
 import {
-  appendLines,
   currentFile,
   entriesFolder,
-  entryFiles,
   type ForgottenEntries,
   forgottenFile,
+  lineFilesIn,
   openFolder,
   ownFiles,
   readForgotten,
   removeHalfRewritten,
-  rewriteLines,
-  wholeLines,
 } from "./entry-files.ts"
+import { appendLines, rewriteLines, wholeLines } from "./line-files.ts"
 
 /**
  * @param root the folder
@@ -51,7 +49,7 @@ export function openFolderBackend(root: string, writer: string): Backend {
       const stored = [...fresh.values()]
       isOutdated ||= stored.some(({ key }) => latest.has(key))
       appendLines(
-        join(entriesFolder(root), currentFile(root, writer)),
+        join(entriesFolder(root), currentFile(entriesFolder(root), writer)),
         stored.map((entry) => JSON.stringify(entry)),
       )
       for (const entry of stored) latest.set(entry.key, versionOf(entry))
@@ -118,9 +116,9 @@ function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined,
  * @returns the latest version of each turn
  */
 function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<string, Version> {
-  removeHalfRewritten(root, writer)
+  removeHalfRewritten(entriesFolder(root), writer)
   const latest = new Map<string, Version>()
-  const files = ownFiles(root, writer).map((name) => {
+  const files = ownFiles(entriesFolder(root), writer).map((name) => {
     const file = join(entriesFolder(root), name)
     const versions: (readonly [key: string, version: Version])[] = []
     let dead = 0
@@ -158,7 +156,7 @@ function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<
 function latestEntries(root: string) {
   const forgotten = readForgotten(root)
   const latest = new Map<string, Version & { readonly session: string }>()
-  const files = entryFiles(root)
+  const files = lineFilesIn(entriesFolder(root))
   let damaged = 0
   for (const file of files) {
     for (const [entry] of entriesIn(join(entriesFolder(root), file))) {

@@ -3,6 +3,8 @@ import { resolve } from "node:path"
 import { usageError } from "../util/errors.ts"
 import type { Backend } from "./backend.ts"
 import { openFolderBackend } from "./folder-backend.ts"
+import { openFolderFrames } from "./folder-frames.ts"
+import type { FrameStore } from "./frame-store.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
 
 export interface Target {
@@ -10,6 +12,8 @@ export interface Target {
   /** For people: a path, or an address without its password. */
   readonly shown: string
   open(): Promise<Backend>
+  /** The bytes of the vault there. */
+  openFrames(): Promise<FrameStore>
 }
 
 interface Here {
@@ -30,7 +34,12 @@ export function backendNamed(named: string, { cwd, dataHome, variables, writer }
     const shown = resolve(cwd, named)
     if (`${shown}/`.startsWith(`${dataHome}/`))
       throw usageError("the target is the archive's own folder", "name another one, best on another disk")
-    return { kind: "folder", shown, open: async () => openFolderBackend(shown, writer()) }
+    return {
+      kind: "folder",
+      shown,
+      open: async () => openFolderBackend(shown, writer()),
+      openFrames: async () => openFolderFrames(shown, writer()),
+    }
   }
   const address = serverAddress(named, variables)
   return {
@@ -40,6 +49,10 @@ export function backendNamed(named: string, { cwd, dataHome, variables, writer }
       // Whoever keeps a folder loads no client.
       const { openPostgresBackend } = await import("./postgres-backend.ts")
       return openPostgresBackend(address)
+    },
+    async openFrames() {
+      const { openPostgresFrames } = await import("./postgres-frames.ts")
+      return openPostgresFrames(address, writer())
     },
   }
 }

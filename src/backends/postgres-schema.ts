@@ -48,6 +48,19 @@ const MIGRATIONS: readonly ((embedding: string, index: string | undefined) => re
            EXCEPTION WHEN OTHERS THEN NULL; END $$`,
         ]),
   ],
+  () => [
+    `CREATE TABLE ctxbridge.frames (
+       writer  text COLLATE "C" NOT NULL,           -- the archive that sent it
+       copy    text COLLATE "C" NOT NULL,
+       start   bigint NOT NULL,                     -- offset in the transcript
+       session text COLLATE "C" NOT NULL,
+       about   jsonb NOT NULL,
+       frame   bytea NOT NULL,
+       stored  timestamptz NOT NULL DEFAULT now(),
+       PRIMARY KEY (writer, copy, start)
+     )`,
+    "CREATE INDEX frames_session ON ctxbridge.frames (session)",
+  ],
 ]
 
 /** What the statements need to know of the tables that are there. */

@@ -5,11 +5,11 @@
 import type { Database } from "../archive/database.ts"
 import { isExcludedFolder } from "../archive/excluded.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { changesSince } from "../archive/queries/changes.ts"
+import { changesSince, turnsOnlyIn } from "../archive/queries/changes.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
 import { findTurns } from "../archive/queries/turns.ts"
-import { currentTranscript } from "../archive/transcript-rows.ts"
+import { allCopies, currentTranscript } from "../archive/transcript-rows.ts"
 import { embeddedHandles, meanVector } from "../archive/turn-vectors.ts"
 import type { Backend, Forgetting } from "../backends/backend.ts"
 import type { Entry, EntryVector } from "../backends/entry.ts"
@@ -32,7 +32,11 @@ export interface SyncWorld {
   readonly place: PathsAndPolicy
   /** Opens the views for one look: whoever wants them alone need not wait for the network. */
   readonly look: <T>(use: (db: Database) => T) => T
-  readonly onProgress?: (done: number, total: number) => void
+  readonly onProgress?: (label: string, done: number, total: number) => void
+  /** Whether whoever sent the bytes of this copy of the vault has sent its turns, too. */
+  readonly isTheirs?: (copy: string) => boolean
+  /** Carries forgotten sessions to what is kept there besides entries. */
+  readonly alsoForget?: (sessions: readonly string[]) => Promise<void>
 }
 
 export interface SyncReport {
@@ -65,6 +69,7 @@ export async function syncArchive(
     const gone = goneTurns(ledger, world, news)
     await backend.put([])
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
+    if (news.length > 0) await world.alsoForget?.(sessionsOf(news))
     const due = dueTurns(ledger, world, news, all)
     total = due.length
     for (let at = 0; at < due.length; ) {
@@ -77,7 +82,7 @@ export async function syncArchive(
       counts.stored += stored
       counts.known += known
       counts.refused += refused
-      world.onProgress?.(at, due.length)
+      world.onProgress?.("sending", at, due.length)
     }
     ledger.settle(
       news,
@@ -106,7 +111,7 @@ export function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean): Syn
     add(counts, batch)
     counts.forgotten += batch.outdated.length
     at += batch.looked
-    world.onProgress?.(at, due.length)
+    world.onProgress?.("sending", at, due.length)
   }
   return counts
 }
@@ -117,7 +122,7 @@ function add(counts: Counts, { entries, excluded, unreadable }: Batch): void {
   counts.unreadable += unreadable
 }
 
-const noCounts = (): Counts => ({
+export const noCounts = (): Counts => ({
   turns: 0,
   stored: 0,
   known: 0,
@@ -131,7 +136,7 @@ const noCounts = (): Counts => ({
 const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
 
 /** What was forgotten here since the last sync. */
-const newsOf = (ledger: Ledger, { place }: SyncWorld): Tombstone[] =>
+export const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">): Tombstone[] =>
   listTombstones(place.dataHome).filter((tombstone) => !ledger.knows(tombstone))
 
 /** Turns that were sent, and are gone since something was forgotten in their session. */
@@ -144,13 +149,17 @@ function goneTurns(ledger: Ledger, world: SyncWorld, news: readonly Tombstone[])
 }
 
 const forgetting = (news: readonly Tombstone[], gone: readonly SentTurn[]): Forgetting => ({
-  sessions: news
+  sessions: sessionsOf(news),
+  ids: gone.map(({ id }) => id),
+})
+
+/** The sessions that are forgotten as a whole, and subagents. */
+const sessionsOf = (news: readonly Tombstone[]): string[] =>
+  news
     .filter((one) => !isNamedByPath(one))
     .flatMap(({ session, whole, agents }) =>
       whole ? [session] : agents.map((agent) => `${session}/${agent}`),
-    ),
-  ids: gone.map(({ id }) => id),
-})
+    )
 
 const mayBeAbout = (tombstone: Tombstone, { session }: SentTurn): boolean =>
   isNamedByPath(tombstone) ? session.startsWith("unknown/") : ownerOf(session, "") === tombstone.session
@@ -163,12 +172,13 @@ interface DueTurn {
 
 function dueTurns(
   ledger: Ledger,
-  { place, look }: SyncWorld,
+  { place, look, isTheirs }: SyncWorld,
   news: readonly Tombstone[],
   all: boolean,
 ): DueTurn[] {
   return look((db) => {
     const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
+    const theirs = turnsIn(db, isTheirs ?? (() => false))
     const due = new Set(changed)
     for (const [handle, sent] of ledger.turns) {
       // A text that was forgotten in a tool's input does not show in the views.
@@ -179,8 +189,16 @@ function dueTurns(
       for (const handle of embeddedHandles(db, embedder))
         if (ledger.turns.get(handle)?.hasVector === false) due.add(handle)
     }
-    return [...due].map((handle) => ({ handle, state: watermark.get(handle)! }))
+    return [...due]
+      .filter((handle) => !theirs.has(handle))
+      .map((handle) => ({ handle, state: watermark.get(handle)! }))
   })
+}
+
+/** Handles of the turns that only such copies hold. */
+function turnsIn(db: Database, isTheirs: (copy: string) => boolean): Set<string> {
+  const copies = allCopies(db).map(({ copy }) => copy)
+  return turnsOnlyIn(db, copies.filter(isTheirs))
 }
 
 interface Batch {
@@ -277,7 +295,7 @@ const isForgotten = (db: Database, { dataHome }: PathsAndPolicy, session: string
   forgottenOf(dataHome, session, currentTranscript(db, session)?.path ?? "")?.whole === true
 
 /** A subagent may work in another folder than its session. */
-function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
+export function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
   if (place.exclude.length === 0) return false
   const folders = [session, session.split("/", 1)[0]!].flatMap((one) => [
     aboutSession(db, one)?.cwd,

@@ -1,18 +1,16 @@
-/** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. */
-import { closeSync, mkdirSync } from "node:fs"
-import { join } from "node:path"
+/** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. Fetches the rest. */
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { backendNamed, type Target } from "../../backends/open-target.ts"
 import { serverVariables, syncTarget } from "../../config/load.ts"
-import { plannedSync, type SyncReport, type SyncWorld, syncArchive } from "../../sync/sync-archive.ts"
-import { Ledger, lastSyncs, noteSync, syncFolder } from "../../sync/sync-ledger.ts"
+import { followFetched } from "../../job/follow-fetched.ts"
+import { plannedSync, type SyncWorld } from "../../sync/sync-archive.ts"
+import { Ledger, lastSyncs } from "../../sync/sync-ledger.ts"
+import { type SyncDone, type SyncWanted, syncOnce, withSyncLock } from "../../sync/sync-once.ts"
 import { writerName } from "../../sync/writer-name.ts"
-import { throwBusy, usageError } from "../../util/errors.ts"
-import { holdLockFile } from "../../util/lock.ts"
-import { count } from "../../util/text.ts"
+import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
-import { safe } from "../style.ts"
+import { renderFetched, renderFrames, renderSent, renderThere } from "../render-sync.ts"
 import { finishFormer } from "./forget.ts"
 
 export default {
@@ -22,6 +20,10 @@ export default {
   },
   args: {
     to: option("Where to: a folder, or postgres://user@host/database; default: CTXBRIDGE_SYNC_TO", "DIR|URL"),
+    frames: flag("Send the transcripts themselves too, byte for byte, so that another machine can have them"),
+    pull: flag(
+      "Fetch the transcripts that other machines sent with --frames; sends nothing without --frames",
+    ),
     all: flag("Look at every turn again: after redact, or when the target has lost something"),
     "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
   },
@@ -31,12 +33,13 @@ export default {
     if (named === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
     }
-    const writer = (): string => writerName(env.dataHome)
+    const [frames, pull] = [args["frames"] === true, args["pull"] === true]
+    const wanted: SyncWanted = { send: frames || !pull, all: args["all"] === true, frames, pull }
     const target = backendNamed(named, {
       cwd: env.cwd,
       dataHome: env.dataHome,
       variables: serverVariables(),
-      writer,
+      writer: () => writerName(env.dataHome),
     })
     const world: SyncWorld = {
       place: env,
@@ -44,71 +47,49 @@ export default {
         using db = openForReading(env.dataHome)
         return use(db)
       },
-      onProgress: (done, total) => out.progress("sending", done, total),
+      onProgress: out.progress,
     }
-    if (args["dry-run"] === true) return plan(context, target, world)
+    if (args["dry-run"] === true) {
+      if (frames || pull)
+        throw usageError("--dry-run contacts nobody, so it cannot tell what frames are there")
+      return plan(context, target, world)
+    }
     finishFormer(context)
     // Before anything is made at the target: whoever has no archive has named the wrong one.
-    world.look(() => {})
-    const lock = holdLock(env.dataHome)
-    try {
-      await send(context, target, world)
-    } finally {
-      closeSync(lock)
-    }
+    if (!pull) world.look(() => {})
+    const done = await withSyncLock(env.dataHome, () => once(context, target, world, wanted))
+    report(context, target, done, wanted)
   },
 } satisfies Command
 
-function holdLock(dataHome: string): number {
-  mkdirSync(syncFolder(dataHome), { recursive: true, mode: 0o700 })
-  return (
-    holdLockFile(join(dataHome, "sync.lock"), 0) ?? throwBusy("another sync of this archive is under way")
-  )
+function once(
+  { env, out }: Context,
+  target: Target,
+  world: SyncWorld,
+  wanted: SyncWanted,
+): Promise<SyncDone> {
+  const follow = (): void => followFetched(env.dataHome, out.progress)
+  return syncOnce(target, { ...world, writer: writerName(env.dataHome), follow }, wanted)
 }
 
-async function send({ args, env, out }: Context, target: Target, world: SyncWorld): Promise<void> {
-  const { kind, shown } = target
-  const backend = await target.open()
-  try {
-    const ledger = new Ledger(env.dataHome, backend.id)
-    const report = await syncArchive(backend, ledger, world, args["all"] === true)
-    const there = await backend.stats()
-    noteSync(env.dataHome, { kind, target: shown, id: backend.id, time: new Date().toISOString() })
-    out.json({ target: shown, kind, dryRun: false, ...report, there })
-    out.print(render(report, shown, false))
-    out.print(`There now: ${count(there.entries, "turn")} of ${count(there.sessions, "session")}`)
-    if (there.damaged > 0)
-      out.print(`${count(there.damaged, "line")} there cannot be read: ctxbridge sync --all`)
-  } finally {
-    await backend.close()
+function report({ out }: Context, { kind, shown }: Target, done: SyncDone, wanted: SyncWanted): void {
+  const { report, frames, fetched, there } = done
+  if (fetched?.isEmpty === true && !wanted.frames) {
+    throw new CtxError("no-frames", `no machine has sent frames to ${shown}`, {
+      hint: "run ctxbridge sync --frames there, on the machine that has them",
+      exit: EXIT.notFound,
+    })
   }
+  out.json({ target: shown, kind, dryRun: false, ...report, frames, fetched, there })
+  if (fetched !== null) out.print(renderFetched(fetched, shown))
+  if (wanted.send) out.print(renderSent(report, shown, false))
+  if (frames !== null) out.print(renderFrames(frames))
+  if (wanted.send) out.print(renderThere(there))
 }
 
 function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncWorld): void {
   const id = lastSyncs(env.dataHome).find(({ target }) => target === shown)?.id ?? ""
   const report = plannedSync(new Ledger(env.dataHome, id), world, args["all"] === true)
-  out.json({ target: shown, kind, dryRun: true, ...report, there: null })
-  out.print(render(report, shown, true))
-}
-
-function render(report: SyncReport, shown: string, dryRun: boolean): string[] {
-  const { turns, stored, known, refused, excluded, unreadable, forgotten } = report
-  const sent = dryRun ? turns : stored
-  const lines = [
-    sent === 0
-      ? `Nothing new for ${safe(shown)}`
-      : `${dryRun ? "Would send" : "Committed"} ${count(sent, "turn")} to ${safe(shown)}`,
-  ]
-  if (known > 0) lines.push(`${count(known, "turn")} there already`)
-  if (forgotten > 0) {
-    const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
-    lines.push(`${gone}: ${count(forgotten, "entry", "entries")}`)
-  }
-  if (refused > 0) lines.push(`${count(refused, "turn")} refused: forgotten there before`)
-  if (excluded > 0) lines.push(`${count(excluded, "turn")} left out, of folders in capture.exclude`)
-  if (unreadable > 0)
-    lines.push(
-      `${count(unreadable, "turn")} left out, because the vault cannot be read there: ctxbridge verify`,
-    )
-  return lines
+  out.json({ target: shown, kind, dryRun: true, ...report, frames: null, fetched: null, there: null })
+  out.print(renderSent(report, shown, true))
 }

@@ -1,0 +1,160 @@
+/** Keeps pieces of vaults in a folder, beside the entries: each writer appends to its own files, one piece per line. */
+import { join } from "node:path"
+import { parseJson } from "../util/parse-json.ts"
+import { isOfSession } from "./backend.ts"
+import {
+  currentFile,
+  forgottenFile,
+  framesFolder,
+  lineFilesIn,
+  openFolder,
+  ownFiles,
+  readForgotten,
+  removeHalfRewritten,
+} from "./entry-files.ts"
+import {
+  byCopy,
+  type FrameStore,
+  isPieceAbout,
+  type PieceAbout,
+  type PieceName,
+  pieceKey,
+  type VaultPiece,
+} from "./frame-store.ts"
+import {
+  appendLines,
+  type PlaceInFile,
+  placedLines,
+  readLine,
+  rewriteLines,
+  wholeLines,
+} from "./line-files.ts"
+
+/** The frame is the last part of a line, so that a list need not read it. */
+const FRAME = ',"frame":"'
+
+export function openFolderFrames(root: string, writer: string): FrameStore {
+  openFolder(root)
+  const folder = framesFolder(root)
+  /** Where each piece was when it was last listed. */
+  const places = new Map<string, PlaceInFile & { readonly file: string }>()
+  /** Names of our own pieces; read when they are first needed, because only we write them. */
+  let own: Set<string> | undefined
+
+  const goneSessions = (): ((session: string) => boolean) => {
+    const owners = [...readForgotten(root).sessions]
+    return (session) => owners.some((owner) => isOfSession(session, owner))
+  }
+
+  const settle = (isGone: (about: PieceAbout) => boolean): Set<string> => {
+    removeHalfRewritten(folder, writer)
+    const kept = new Set<string>()
+    for (const name of ownFiles(folder, writer)) {
+      const stays = (line: string): boolean => {
+        const about = aboutIn(line)
+        return about !== undefined && !isGone(about)
+      }
+      const file = join(folder, name)
+      let outdated = false
+      for (const line of wholeLines(file)) {
+        const about = aboutIn(line)
+        if (about === undefined) continue
+        if (isGone(about)) outdated = true
+        else kept.add(pieceKey(about))
+      }
+      if (outdated) rewriteLines(file, [...wholeLines(file)].filter(stays))
+    }
+    return kept
+  }
+
+  const list = (wanted?: string): PieceAbout[] => {
+    const isGone = goneSessions()
+    const found = new Map<string, PieceAbout>()
+    for (const name of wanted === undefined ? lineFilesIn(folder) : ownFiles(folder, wanted)) {
+      const file = join(folder, name)
+      for (const { line, from, to } of placedLines(file)) {
+        const about = aboutIn(line)
+        // Nobody writes in another's name.
+        if (about === undefined || !name.startsWith(`${about.writer}.`) || isGone(about.session)) continue
+        found.set(pieceKey(about), about)
+        places.set(pieceKey(about), { file, from, to })
+      }
+    }
+    return [...found.values()].sort(byCopy)
+  }
+
+  const read = (wanted: readonly PieceName[]): VaultPiece[] => {
+    const found: VaultPiece[] = []
+    for (const name of wanted) {
+      const place = places.get(pieceKey(name))
+      const piece = place && pieceIn(readLine(place.file, place) ?? "")
+      if (piece !== undefined && pieceKey(piece) === pieceKey(name)) found.push(piece)
+    }
+    return found
+  }
+
+  return {
+    async put(pieces) {
+      const isGone = goneSessions()
+      own ??= settle(({ session }) => isGone(session))
+      const alive = pieces.filter(({ session }) => !isGone(session))
+      const fresh = new Map<string, VaultPiece>()
+      for (const piece of alive) if (!own.has(pieceKey(piece))) fresh.set(pieceKey(piece), piece)
+      const lines = [...fresh.values()].map(lineOf)
+      appendLines(join(folder, currentFile(folder, writer)), lines)
+      for (const key of fresh.keys()) own.add(key)
+      const refused = pieces.length - alive.length
+      return { stored: fresh.size, known: alive.length - fresh.size, refused }
+    },
+
+    list: async (wanted) => list(wanted),
+
+    async get(wanted) {
+      // Its writer may have replaced a file since it was listed.
+      const first = read(wanted)
+      if (first.length === wanted.length) return first
+      list()
+      return read(wanted)
+    },
+
+    async drop(copies) {
+      const gone = new Set(copies)
+      const isGone = goneSessions()
+      own = settle(({ copy, session }) => gone.has(copy) || isGone(session))
+    },
+
+    async forget(sessions) {
+      const known = readForgotten(root).sessions
+      const fresh = sessions.filter((one) => !known.has(one))
+      appendLines(
+        forgottenFile(root, writer),
+        fresh.map((session) => JSON.stringify({ session })),
+      )
+      const isGone = goneSessions()
+      own = settle(({ session }) => isGone(session))
+    },
+
+    async forgotten() {
+      return [...readForgotten(root).sessions]
+    },
+
+    async close() {},
+  }
+}
+
+const lineOf = ({ frame, ...about }: VaultPiece): string =>
+  `${JSON.stringify(about).slice(0, -1)}${FRAME}${Buffer.from(frame).toString("base64")}"}`
+
+function aboutIn(line: string): PieceAbout | undefined {
+  const end = line.indexOf(FRAME)
+  const about = end < 0 ? undefined : parseJson(`${line.slice(0, end)}}`)
+  return isPieceAbout(about) ? about : undefined
+}
+
+function pieceIn(line: string): VaultPiece | undefined {
+  const about = aboutIn(line)
+  const { frame } = (parseJson(line) ?? {}) as { frame?: unknown }
+  return about === undefined || typeof frame !== "string"
+    ? undefined
+    : { ...about, frame: new Uint8Array(Buffer.from(frame, "base64")) }
+}

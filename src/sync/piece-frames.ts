@@ -1,0 +1,53 @@
+/** Pieces at a target, as the vault sees them: which of them follow each other, and whether they are what they say. Pure. */
+import type { PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import { type MirroredFrame, provenFrame } from "../vault/mirror-copy.ts"
+
+/** Pieces, and bytes of transcript, that are asked for at once. */
+const MOST_PIECES = 50
+const MOST_ASKED = 8 << 20
+
+/** Pieces that are asked for at once. */
+export function* inBatches(pieces: readonly PieceAbout[]): Generator<PieceAbout[]> {
+  let batch: PieceAbout[] = []
+  let bytes = 0
+  for (const piece of pieces) {
+    batch.push(piece)
+    bytes += piece.to - piece.from
+    if (batch.length < MOST_PIECES && bytes < MOST_ASKED) continue
+    yield batch
+    batch = []
+    bytes = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Pieces from the first byte on, up to the first gap. */
+export function contiguous<P extends PieceAbout>(pieces: readonly P[]): P[] {
+  const found: P[] = []
+  for (const piece of pieces) if (piece.from === (found.at(-1)?.to ?? 0)) found.push(piece)
+  return found
+}
+
+export const frameOf = ({
+  from,
+  to,
+  sha256,
+  tailHash,
+  time,
+  rules,
+  hidden,
+  frame,
+}: VaultPiece): MirroredFrame => ({
+  ...{ from, to, time, rules, hidden, frame, inode: 0n },
+  sha256: new Uint8Array(Buffer.from(sha256, "hex")),
+  tailHash: BigInt(`0x${tailHash}`),
+})
+
+export function isProven(piece: VaultPiece): boolean {
+  try {
+    provenFrame(frameOf(piece))
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,86 @@
+/** One sync with one target, from the first call to the last: what was forgotten, turns, and the vault's bytes. */
+import { closeSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { BackendStats } from "../backends/backend.ts"
+import type { Target } from "../backends/open-target.ts"
+import { throwBusy } from "../util/errors.ts"
+import { holdLockFile } from "../util/lock.ts"
+import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
+import { FrameState } from "./frame-state.ts"
+import { type SentFrames, sendFrames } from "./send-frames.ts"
+import { newsOf, noCounts, type SyncReport, type SyncWorld, syncArchive } from "./sync-archive.ts"
+import { Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
+
+export interface SyncWanted {
+  /** Turns, and what was forgotten. */
+  readonly send: boolean
+  /** Look at every turn again. */
+  readonly all: boolean
+  /** The vault's bytes, too. */
+  readonly frames: boolean
+  /** What other machines have sent of theirs. */
+  readonly pull: boolean
+}
+
+export interface SyncDone {
+  readonly report: SyncReport
+  readonly frames: SentFrames | null
+  readonly fetched: FetchedFrames | null
+  readonly there: BackendStats
+}
+
+/** Brings the views up to date with what was fetched. */
+interface OnceWorld extends SyncWorld {
+  readonly follow: () => void
+  /** Name of this archive at targets. */
+  readonly writer: string
+}
+
+/** Call with `sync.lock`. */
+export async function syncOnce(target: Target, world: OnceWorld, wanted: SyncWanted): Promise<SyncDone> {
+  const { dataHome } = world.place
+  const backend = await target.open()
+  try {
+    const ledger = new Ledger(dataHome, backend.id)
+    const state = new FrameState(dataHome, backend.id)
+    const news = wanted.send ? newsOf(ledger, world) : []
+    // In a folder, each machine takes out of its own files what others have forgotten.
+    const needsFrames = wanted.frames || wanted.pull || news.length > 0 || target.kind === "folder"
+    const store = needsFrames ? await target.openFrames() : undefined
+    try {
+      const fetched = wanted.pull && store ? await fetchFrames(store, state, world, world.writer) : null
+      if (fetched !== null && fetched.pieces > 0) world.follow()
+      const sending: SyncWorld = {
+        ...world,
+        isTheirs: (copy) => state.isTheirs(copy),
+        alsoForget: async (sessions) => store?.forget(sessions),
+      }
+      const report = wanted.send ? await syncArchive(backend, ledger, sending, wanted.all) : noCounts()
+      const frames =
+        wanted.frames && store ? await sendFrames(store, state, sending, world.writer, wanted.all) : null
+      if (frames === null && wanted.send) await store?.put([])
+      const there = await backend.stats()
+      if (wanted.send) {
+        const { kind, shown } = target
+        noteSync(dataHome, { kind, target: shown, id: backend.id, time: new Date().toISOString() })
+      }
+      return { report, frames, fetched, there }
+    } finally {
+      await store?.close()
+    }
+  } finally {
+    await backend.close()
+  }
+}
+
+/** @throws CtxError `busy` */
+export async function withSyncLock<T>(dataHome: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(syncFolder(dataHome), { recursive: true, mode: 0o700 })
+  const lock = holdLockFile(join(dataHome, "sync.lock"), 0)
+  if (lock === undefined) throwBusy("another sync of this archive is under way")
+  try {
+    return await work()
+  } finally {
+    closeSync(lock)
+  }
+}
