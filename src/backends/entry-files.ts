@@ -128,12 +128,20 @@ export interface ForgottenEntries {
 export function readForgotten(root: string): ForgottenEntries {
   const ids = new Set<string>()
   const sessions = new Set<string>()
-  for (const name of fileNamesIn(forgottenFolder(root), isMissing).filter(isOurs)) {
-    for (const line of wholeLines(join(forgottenFolder(root), name))) {
-      const { id, session } = (parseJson(line) ?? {}) as { id?: unknown; session?: unknown }
-      if (typeof id === "string") ids.add(id)
-      if (typeof session === "string") sessions.add(session)
-    }
+  for (const line of forgottenLines(root)) {
+    const { id, session } = line as { id?: unknown; session?: unknown }
+    if (typeof id === "string") ids.add(id)
+    if (typeof session === "string") sessions.add(session)
   }
   return { ids, sessions }
+}
+
+/** Lines that whoever forgets something has written, of all writers. */
+export function* forgottenLines(root: string): Generator<object> {
+  for (const name of lineFilesIn(forgottenFolder(root))) {
+    for (const line of wholeLines(join(forgottenFolder(root), name))) {
+      const value = parseJson(line)
+      if (typeof value === "object" && value !== null) yield value
+    }
+  }
 }

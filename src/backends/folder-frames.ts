@@ -5,6 +5,7 @@ import { isOfSession } from "./backend.ts"
 import {
   currentFile,
   forgottenFile,
+  forgottenLines,
   framesFolder,
   lineFilesIn,
   openFolder,
@@ -15,7 +16,9 @@ import {
 import {
   byCopy,
   type FrameStore,
+  isLineFills,
   isPieceAbout,
+  type LineFills,
   type PieceAbout,
   type PieceName,
   pieceKey,
@@ -123,16 +126,23 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
       own = settle(({ copy, session }) => gone.has(copy) || isGone(session))
     },
 
-    async forget(sessions) {
+    async forget(sessions, fills = []) {
       const known = readForgotten(root).sessions
       const fresh = sessions.filter((one) => !known.has(one))
-      appendLines(
-        forgottenFile(root, writer),
-        fresh.map((session) => JSON.stringify({ session })),
-      )
+      const before = new Map(knownFills(root).map((one) => [`${one.session} ${one.key}`, one.lines]))
+      const news = fills.filter(({ session, key, lines }) => {
+        const there = before.get(`${session} ${key}`) ?? {}
+        return Object.entries(lines).some(([line, spans]) => !Bun.deepEquals(there[line], spans))
+      })
+      appendLines(forgottenFile(root, writer), [
+        ...fresh.map((session) => JSON.stringify({ session })),
+        ...news.map(({ session, key, lines }) => JSON.stringify({ filled: { session, key, lines } })),
+      ])
       const isGone = goneSessions()
       own = settle(({ session }) => isGone(session))
     },
+
+    fills: async () => knownFills(root),
 
     async forgotten() {
       return [...readForgotten(root).sessions]
@@ -140,6 +150,17 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
 
     async close() {},
   }
+}
+
+function knownFills(root: string): LineFills[] {
+  const found = new Map<string, LineFills>()
+  for (const line of forgottenLines(root)) {
+    const { filled } = line as { filled?: unknown }
+    if (!isLineFills(filled)) continue
+    const name = `${filled.session} ${filled.key}`
+    found.set(name, { ...filled, lines: { ...found.get(name)?.lines, ...filled.lines } })
+  }
+  return [...found.values()]
 }
 
 const lineOf = ({ frame, ...about }: VaultPiece): string =>

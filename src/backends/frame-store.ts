@@ -45,6 +45,16 @@ export interface PutPieces {
   readonly refused: number
 }
 
+/**
+ * Text that was taken out of lines of a session, so that whoever else sends these lines takes it out, too. As in a
+ * tombstone (vault/tombstones.ts): keyed hashes of the lines, and the spans to fill. It does not hold the text.
+ */
+export interface LineFills {
+  readonly session: string
+  readonly key: string
+  readonly lines: Readonly<Record<string, readonly (readonly [from: number, to: number])[]>>
+}
+
 export interface FrameStore {
   /**
    * Even without pieces, takes out what others have forgotten of that which this machine keeps there.
@@ -62,8 +72,10 @@ export interface FrameStore {
   get(wanted: readonly PieceName[]): Promise<readonly VaultPiece[]>
   /** Removes copies that this machine sent, to send them anew. */
   drop(copies: readonly string[]): Promise<void>
-  /** Whole sessions with their subagents, as `Backend.forget`. */
-  forget(sessions: readonly string[]): Promise<void>
+  /** Whole sessions with their subagents, as `Backend.forget`, and text of others. */
+  forget(sessions: readonly string[], fills?: readonly LineFills[]): Promise<void>
+  /** What text anybody has taken out. */
+  fills(): Promise<readonly LineFills[]>
   /** Sessions that are refused. */
   forgotten(): Promise<readonly string[]>
   close(): Promise<void>
@@ -103,5 +115,20 @@ export function isPieceAbout(value: unknown): value is PieceAbout {
     /^[0-9a-f]{64}$/.test(sha256) &&
     typeof tailHash === "string" &&
     /^[0-9a-f]{1,16}$/.test(tailHash)
+  )
+}
+
+/** Whether these can be applied; see `isPieceAbout`. */
+export function isLineFills(value: unknown): value is LineFills {
+  const { session, key, lines } = (value ?? {}) as Partial<Record<keyof LineFills, unknown>>
+  if (typeof session !== "string" || typeof key !== "string") return false
+  if (typeof lines !== "object" || lines === null) return false
+  return Object.values(lines).every(
+    (spans) =>
+      Array.isArray(spans) &&
+      spans.every(
+        (span) =>
+          Array.isArray(span) && span.length === 2 && span.every((n) => Number.isSafeInteger(n) && n >= 0),
+      ),
   )
 }

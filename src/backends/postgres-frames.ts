@@ -1,6 +1,13 @@
 /** Keeps pieces of vaults in PostgreSQL, in a table beside the entries. */
 
-import { byCopy, type FrameStore, isPieceAbout, pieceKey, type VaultPiece } from "./frame-store.ts"
+import {
+  byCopy,
+  type FrameStore,
+  isLineFills,
+  isPieceAbout,
+  pieceKey,
+  type VaultPiece,
+} from "./frame-store.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
 import { FORGETTING, prepareTables } from "./postgres-schema.ts"
@@ -77,7 +84,7 @@ export async function openPostgresFrames(
       )
     },
 
-    async forget(sessions) {
+    async forget(sessions, fills = []) {
       await server.transaction(async (ask) => {
         await ask(`SELECT pg_advisory_xact_lock(${FORGETTING})`)
         const given = "jsonb_array_elements_text($1::text::jsonb) AS f(name)"
@@ -86,8 +93,19 @@ export async function openPostgresFrames(
           `INSERT INTO ctxbridge.forgotten (kind, name) SELECT 'session', name FROM ${given} ON CONFLICT DO NOTHING`,
           parameters,
         )
+        await ask(
+          `INSERT INTO ctxbridge.fills AS old
+           SELECT session, key, lines FROM jsonb_to_recordset($1::text::jsonb) AS g(session text, key text, lines jsonb)
+           ON CONFLICT (session, key) DO UPDATE SET lines = old.lines || excluded.lines`,
+          [JSON.stringify(fills.map(({ session, key, lines }) => ({ session, key, lines })))],
+        )
         return ask(`DELETE FROM ctxbridge.frames p WHERE ${isIn(given, "true")}`, parameters)
       })
+    },
+
+    async fills() {
+      const rows = await server.ask("SELECT session, key, lines FROM ctxbridge.fills ORDER BY session, key")
+      return rows.flatMap((row) => (isLineFills(row) ? [row] : []))
     },
 
     async forgotten() {

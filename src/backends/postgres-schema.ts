@@ -60,6 +60,13 @@ const MIGRATIONS: readonly ((embedding: string, index: string | undefined) => re
        PRIMARY KEY (writer, copy, start)
      )`,
     "CREATE INDEX frames_session ON ctxbridge.frames (session)",
+    // Text that was taken out of lines: their hashes with a key, and the spans to fill.
+    `CREATE TABLE ctxbridge.fills (
+       session text COLLATE "C" NOT NULL,
+       key     text COLLATE "C" NOT NULL,
+       lines   jsonb NOT NULL,
+       PRIMARY KEY (session, key)
+     )`,
   ],
 ]
 

@@ -19,7 +19,7 @@ import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import type { FrameState } from "./frame-state.ts"
-import { contiguous, frameOf, inBatches } from "./piece-frames.ts"
+import { contiguous, fillerFor, frameOf, inBatches } from "./piece-frames.ts"
 
 export interface FetchedFrames {
   /** Nobody has sent any, not even this machine. */
@@ -68,6 +68,7 @@ export async function fetchFrames(
   const { dataHome } = place
   const own = ownCopies(dataHome)
   const list = await store.list()
+  const fills = await store.fills()
   const all = theirs(list).filter(({ about }) => about.writer !== writer || !own.has(about.copy))
   state.expect([...new Set(all.map(({ about }) => about.writer))])
   const filled = new Set<string>()
@@ -82,7 +83,7 @@ export async function fetchFrames(
       // A copy of ours that came back by way of another machine.
       else if ((own.get(about.copy) ?? 0) < one.to) {
         try {
-          const fetched = await fetchOne(store, state, place, one)
+          const fetched = await fetchOne(store, state, place, fillerFor(fills, about.session), one)
           counts.pieces += fetched.pieces
           counts.bytes += fetched.bytes
           if (fetched.pieces > 0) counts.copies++
@@ -148,6 +149,7 @@ async function fetchOne(
   store: FrameStore,
   state: FrameState,
   place: PathsAndPolicy,
+  fill: (content: Uint8Array) => Uint8Array,
   one: Theirs,
 ): Promise<{ pieces: number; bytes: number; filled: boolean }> {
   const { dataHome, secrets } = place
@@ -171,7 +173,7 @@ async function fetchOne(
   const onGrow = (): void => markPending(dataHome, { path, copy, session })
   const isUnwanted = (): boolean => forgottenOf(dataHome, session, path)?.whole === true
   const edit = (content: Uint8Array, hidden: number): Uint8Array => {
-    const { content: clean } = filterLines(content, hidden, secrets)
+    const clean = fill(filterLines(content, hidden, secrets).content)
     return forgottenOf(dataHome, session, path)?.edit(clean, 0) ?? clean
   }
   for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {

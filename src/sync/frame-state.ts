@@ -18,6 +18,8 @@ export class FrameState {
   readonly compared = new Map<string, string>()
   /** By `<machine>/<id>`. */
   readonly fetched = new Map<string, Fetched>()
+  /** Hash of what was taken out of lines by anybody, when the turns were last looked at. */
+  fills: string
   /** Machines of which something was fetched. */
   readonly #machines: Set<string>
   readonly #file: string
@@ -25,12 +27,14 @@ export class FrameState {
   /** @param target the backend's id */
   constructor(dataHome: string, target: string) {
     this.#file = join(syncFolder(dataHome), `${hashName(target)}.frames.json`)
-    const { machines, compared, fetched } = (readJson(this.#file) ?? {}) as {
+    const { machines, compared, fetched, fills } = (readJson(this.#file) ?? {}) as {
       machines?: readonly string[]
+      fills?: string
       compared?: Record<string, string>
       fetched?: Record<string, Fetched>
     }
     this.#machines = new Set(machines)
+    this.fills = fills ?? ""
     for (const [id, stamp] of Object.entries(compared ?? {})) this.compared.set(id, stamp)
     for (const [name, one] of Object.entries(fetched ?? {})) this.fetched.set(name, one)
   }
@@ -50,6 +54,11 @@ export class FrameState {
   save(): void {
     const machines = [...this.#machines]
     const compared = Object.fromEntries(this.compared)
-    writeJson(this.#file, { machines, compared, fetched: Object.fromEntries(this.fetched) })
+    writeJson(this.#file, {
+      machines,
+      fills: this.fills,
+      compared,
+      fetched: Object.fromEntries(this.fetched),
+    })
   }
 }

@@ -1,6 +1,9 @@
 /** Pieces at a target, as the vault sees them: which of them follow each other, and whether they are what they say. Pure. */
-import type { PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+
+import { isOfSession } from "../backends/backend.ts"
+import type { LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
 import { type MirroredFrame, provenFrame } from "../vault/mirror-copy.ts"
+import { fillLines } from "../vault/tombstones.ts"
 
 /** Pieces, and bytes of transcript, that are asked for at once. */
 const MOST_PIECES = 50
@@ -49,5 +52,22 @@ export function isProven(piece: VaultPiece): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+export const fillsOf = (fills: readonly LineFills[], session: string): LineFills[] =>
+  fills.filter((one) => isOfSession(session, one.session))
+
+/** Fills what anybody has taken out of lines of a session. */
+export function fillerFor(fills: readonly LineFills[], session: string): (content: Uint8Array) => Uint8Array {
+  const its = fillsOf(fills, session)
+  return (content) => {
+    let filled = content
+    // One may know a line as another one has left it.
+    for (let before: Uint8Array | undefined; before !== filled; ) {
+      before = filled
+      for (const one of its) filled = fillLines(filled, one)
+    }
+    return filled
   }
 }

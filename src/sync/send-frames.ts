@@ -6,7 +6,7 @@ import { closeSync, fstatSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
 import { sources } from "../archive/view-sources.ts"
-import type { FrameStore, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import type { FrameStore, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
 import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { codeOf } from "../util/errors.ts"
@@ -17,7 +17,7 @@ import { CopyReader, openCopy } from "../vault/reader.ts"
 import { provenContent } from "../vault/swap-copy.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import type { FrameState } from "./frame-state.ts"
-import { contiguous, inBatches, isProven } from "./piece-frames.ts"
+import { contiguous, fillerFor, fillsOf, inBatches, isProven } from "./piece-frames.ts"
 import { isExcludedSession, type SyncWorld } from "./sync-archive.ts"
 
 /** Bytes of transcript in a piece, give or take a frame. */
@@ -42,6 +42,16 @@ export interface SentFrames {
   readonly changed: number
 }
 
+export const NOTHING_SENT: SentFrames = {
+  copies: 0,
+  pieces: 0,
+  bytes: 0,
+  refused: 0,
+  excluded: 0,
+  unreadable: 0,
+  changed: 0,
+}
+
 /** A copy that may go. */
 interface Sendable {
   /** Below `vault/`. */
@@ -62,22 +72,23 @@ export async function sendFrames(
   writer: string,
   all: boolean,
 ): Promise<SentFrames> {
-  const counts = { copies: 0, pieces: 0, bytes: 0, refused: 0, excluded: 0, unreadable: 0, changed: 0 }
+  const counts = { ...NOTHING_SENT } as { -readonly [K in keyof SentFrames]: number }
   const { place } = world
   // Whatever the user has switched off: what leaves the machine is filtered.
   const secrets = { ...place.secrets, enabled: true }
-  const rules = `${RULES_NUMBER}:${Bun.hash.xxHash64(JSON.stringify(secrets.patterns)).toString(36)}`
+  const rules = `${RULES_NUMBER}:${hashOf(secrets.patterns)}`
   await store.put([])
+  const fills = await store.fills()
   const there = grouped(await store.list(writer))
   const { sendable, excluded } = world.look((db) => sendableCopies(db, world, state))
   counts.excluded = excluded
   try {
     for (const [n, one] of sendable.entries()) {
       try {
-        using sending = new Sending(one, writer, secrets, world)
+        using sending = new Sending(one, writer, secrets, fills, world)
         const group = there.get(sending.id) ?? []
         let had = contiguous(group)
-        const stamp = `${sending.stamp}:${rules}`
+        const stamp = `${sending.stamp}:${rules}:${hashOf(fillsOf(fills, one.session))}`
         const isKnown = !all && state.compared.get(sending.id) === stamp
         const isSound =
           had.length === group.length &&
@@ -156,8 +167,15 @@ class Sending {
   readonly #tail: Tail
   readonly #about: Pick<PieceAbout, "writer" | "copy" | "place" | "path" | "created" | "session" | "folder">
   readonly #secrets: SecretSettings
+  readonly #fill: (content: Uint8Array) => Uint8Array
 
-  constructor(one: Sendable, writer: string, secrets: SecretSettings, { place }: SyncWorld) {
+  constructor(
+    one: Sendable,
+    writer: string,
+    secrets: SecretSettings,
+    fills: readonly LineFills[],
+    { place }: SyncWorld,
+  ) {
     this.#file = vaultFile(place.dataHome, one.copy)
     const fd = openCopy(this.#file)
     const tail = fd === undefined ? undefined : readTail(fd)
@@ -171,6 +189,7 @@ class Sending {
     this.#fd = fd
     this.#tail = tail
     this.#secrets = secrets
+    this.#fill = fillerFor(fills, one.session)
     this.#about = {
       writer,
       copy: this.id,
@@ -246,8 +265,10 @@ class Sending {
   }
 
   #filtered(content: Uint8Array, hidden: number): Uint8Array {
-    return filterLines(content, hidden, this.#secrets).content
+    return this.#fill(filterLines(content, hidden, this.#secrets).content)
   }
 }
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+const hashOf = (value: unknown): string => Bun.hash.xxHash64(JSON.stringify(value)).toString(36)

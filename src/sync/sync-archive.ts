@@ -15,7 +15,7 @@ import type { Backend, Forgetting } from "../backends/backend.ts"
 import type { Entry, EntryVector } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { installedModel } from "../embed/model-files.ts"
-import { readTurn, turnOf } from "../read/turn.ts"
+import { linesOfTurn, readTurn, turnOf } from "../read/turn.ts"
 import { filterText } from "../secrets/filter.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { count } from "../util/text.ts"
@@ -35,8 +35,12 @@ export interface SyncWorld {
   readonly onProgress?: (label: string, done: number, total: number) => void
   /** Whether whoever sent the bytes of this copy of the vault has sent its turns, too. */
   readonly isTheirs?: (copy: string) => boolean
+  /** Fills in lines of a session what other machines have taken out; undefined if that is nothing. */
+  readonly fillerFor?: (session: string) => ((line: Uint8Array) => Uint8Array) | undefined
+  /** Whether they have taken out more of a session since the last sync. */
+  readonly isNewlyFilled?: (session: string) => boolean
   /** Carries forgotten sessions to what is kept there besides entries. */
-  readonly alsoForget?: (sessions: readonly string[]) => Promise<void>
+  readonly alsoForget?: (sessions: readonly string[], texts: readonly Tombstone[]) => Promise<void>
 }
 
 export interface SyncReport {
@@ -69,7 +73,7 @@ export async function syncArchive(
     const gone = goneTurns(ledger, world, news)
     await backend.put([])
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
-    if (news.length > 0) await world.alsoForget?.(sessionsOf(news))
+    if (news.length > 0) await world.alsoForget?.(sessionsOf(news), textsOf(news))
     const due = dueTurns(ledger, world, news, all)
     total = due.length
     for (let at = 0; at < due.length; ) {
@@ -116,10 +120,11 @@ export function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean): Syn
   return counts
 }
 
-function add(counts: Counts, { entries, excluded, unreadable }: Batch): void {
+function add(counts: Counts, { entries, excluded, unreadable, withheld }: Batch): void {
   counts.turns += entries.length
   counts.excluded += excluded
   counts.unreadable += unreadable
+  counts.refused += withheld
 }
 
 export const noCounts = (): Counts => ({
@@ -136,7 +141,7 @@ export const noCounts = (): Counts => ({
 const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
 
 /** What was forgotten here since the last sync. */
-export const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">): Tombstone[] =>
+const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">): Tombstone[] =>
   listTombstones(place.dataHome).filter((tombstone) => !ledger.knows(tombstone))
 
 /** Turns that were sent, and are gone since something was forgotten in their session. */
@@ -161,6 +166,9 @@ const sessionsOf = (news: readonly Tombstone[]): string[] =>
       whole ? [session] : agents.map((agent) => `${session}/${agent}`),
     )
 
+const textsOf = (news: readonly Tombstone[]): Tombstone[] =>
+  news.filter((one) => !isNamedByPath(one) && !one.whole && Object.keys(one.lines).length > 0)
+
 const mayBeAbout = (tombstone: Tombstone, { session }: SentTurn): boolean =>
   isNamedByPath(tombstone) ? session.startsWith("unknown/") : ownerOf(session, "") === tombstone.session
 
@@ -172,7 +180,7 @@ interface DueTurn {
 
 function dueTurns(
   ledger: Ledger,
-  { place, look, isTheirs }: SyncWorld,
+  { place, look, isTheirs, isNewlyFilled }: SyncWorld,
   news: readonly Tombstone[],
   all: boolean,
 ): DueTurn[] {
@@ -182,7 +190,8 @@ function dueTurns(
     const due = new Set(changed)
     for (const [handle, sent] of ledger.turns) {
       // A text that was forgotten in a tool's input does not show in the views.
-      if (watermark.has(handle) && news.some((one) => mayBeAbout(one, sent))) due.add(handle)
+      const mayHold = isNewlyFilled?.(sent.session) === true || news.some((one) => mayBeAbout(one, sent))
+      if (watermark.has(handle) && mayHold) due.add(handle)
     }
     const embedder = installedModel(place.dataHome)?.embedder
     if (embedder !== undefined) {
@@ -208,6 +217,8 @@ interface Batch {
   readonly sent: SentTurn[]
   excluded: number
   unreadable: number
+  /** Turns with a text that another machine has taken out. */
+  withheld: number
   /** Number of turns looked at. */
   looked: number
 }
@@ -215,18 +226,24 @@ interface Batch {
 function nextBatch(
   due: readonly DueTurn[],
   ledger: Ledger,
-  { place, look }: SyncWorld,
+  world: SyncWorld,
   news: readonly Tombstone[],
 ): Batch {
-  const batch: Batch = { entries: [], outdated: [], sent: [], excluded: 0, unreadable: 0, looked: 0 }
+  const { place, look } = world
+  const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
+  const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
   const readers = new CopyReaders()
   const embedder = installedModel(place.dataHome)?.embedder
   let length = 0
   const take = (db: Database, { handle, state }: DueTurn): void => {
-    const made = entryFor(db, place, handle, readers, embedder)
+    const made = entryFor(db, world, handle, readers, embedder)
     if (made === "excluded") batch.excluded++
     else if (made === "unreadable") batch.unreadable++
-    else if (made !== undefined) {
+    else if (made === "withheld") {
+      batch.withheld++
+      const before = ledger.turns.get(handle)
+      if (before !== undefined) batch.outdated.push(before.id)
+    } else if (made !== undefined) {
       const { id, key, content, metadata, vector } = made
       const { sessionId: session, messages } = metadata
       const before = ledger.former(handle, key)
@@ -257,16 +274,19 @@ function nextBatch(
 /** @returns undefined for a turn that is gone, or about to be */
 function entryFor(
   db: Database,
-  place: PathsAndPolicy,
+  { place, fillerFor }: SyncWorld,
   handle: string,
   readers: CopyReaders,
   embedder: string | undefined,
-): Entry | "excluded" | "unreadable" | undefined {
+): Entry | "excluded" | "unreadable" | "withheld" | undefined {
   const row = findTurns(db, handle).find((one) => HANDLE_PREFIX + one.handle === handle)
   if (row === undefined || isForgotten(db, place, row.session)) return undefined
   if (isExcludedSession(db, place, row.session)) return "excluded"
   const turn = readIfReadable(() => readTurn(db, place.dataHome, turnOf(row), readers))
   if (turn === "unreadable") return turn
+  const fill = fillerFor?.(row.session)
+  const lines = fill === undefined ? [] : [...linesOfTurn(db, place.dataHome, turnOf(row), readers)]
+  if (lines.some((line) => fill?.(line) !== line)) return "withheld"
   // Whatever the user has switched off: what leaves the machine is filtered.
   const secrets = { ...place.secrets, enabled: true }
   return entryOfTurn(turn, {

@@ -3,12 +3,13 @@ import { closeSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { BackendStats } from "../backends/backend.ts"
 import type { Target } from "../backends/open-target.ts"
-import { throwBusy } from "../util/errors.ts"
+import { codeOf, throwBusy } from "../util/errors.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
 import { FrameState } from "./frame-state.ts"
-import { type SentFrames, sendFrames } from "./send-frames.ts"
-import { newsOf, noCounts, type SyncReport, type SyncWorld, syncArchive } from "./sync-archive.ts"
+import { fillerFor, fillsOf } from "./piece-frames.ts"
+import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
+import { noCounts, type SyncReport, type SyncWorld, syncArchive } from "./sync-archive.ts"
 import { Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
 
 export interface SyncWanted {
@@ -43,22 +44,34 @@ export async function syncOnce(target: Target, world: OnceWorld, wanted: SyncWan
   try {
     const ledger = new Ledger(dataHome, backend.id)
     const state = new FrameState(dataHome, backend.id)
-    const news = wanted.send ? newsOf(ledger, world) : []
-    // In a folder, each machine takes out of its own files what others have forgotten.
-    const needsFrames = wanted.frames || wanted.pull || news.length > 0 || target.kind === "folder"
-    const store = needsFrames ? await target.openFrames() : undefined
+    const store = await target.openFrames()
     try {
-      const fetched = wanted.pull && store ? await fetchFrames(store, state, world, world.writer) : null
+      const fetched = wanted.pull ? await fetchFrames(store, state, world, world.writer) : null
       if (fetched !== null && fetched.pieces > 0) world.follow()
+      let fills = await store.fills()
+      const hash = (): string => Bun.hash.xxHash64(JSON.stringify(fills)).toString(36)
       const sending: SyncWorld = {
         ...world,
+        fillerFor: (session) => (fillsOf(fills, session).length > 0 ? fillerFor(fills, session) : undefined),
+        isNewlyFilled: (session) => hash() !== state.fills && fillsOf(fills, session).length > 0,
         isTheirs: (copy) => state.isTheirs(copy),
-        alsoForget: async (sessions) => store?.forget(sessions),
+        async alsoForget(sessions, texts) {
+          await store.forget(sessions, texts)
+          // Before any turn is looked at.
+          fills = await store.fills()
+        },
       }
-      const report = wanted.send ? await syncArchive(backend, ledger, sending, wanted.all) : noCounts()
-      const frames =
-        wanted.frames && store ? await sendFrames(store, state, sending, world.writer, wanted.all) : null
-      if (frames === null && wanted.send) await store?.put([])
+      // A new machine that fetches need have nothing yet.
+      const sends = wanted.send && (!wanted.pull || hasArchive(world))
+      const report = sends ? await syncArchive(backend, ledger, sending, wanted.all) : noCounts()
+      if (sends && hash() !== state.fills) {
+        state.fills = hash()
+        state.save()
+      }
+      const sent =
+        sends && wanted.frames ? await sendFrames(store, state, sending, world.writer, wanted.all) : undefined
+      const frames = wanted.frames ? (sent ?? NOTHING_SENT) : null
+      if (sent === undefined && wanted.send) await store.put([])
       const there = await backend.stats()
       if (wanted.send) {
         const { kind, shown } = target
@@ -66,10 +79,20 @@ export async function syncOnce(target: Target, world: OnceWorld, wanted: SyncWan
       }
       return { report, frames, fetched, there }
     } finally {
-      await store?.close()
+      await store.close()
     }
   } finally {
     await backend.close()
+  }
+}
+
+function hasArchive({ look }: SyncWorld): boolean {
+  try {
+    look(() => {})
+    return true
+  } catch (error) {
+    if (codeOf(error) !== "no-archive") throw error
+    return false
   }
 }
 

@@ -1,6 +1,11 @@
 /** What every store of frames does. Runs over a pair of them that see the same target, as two machines do. */
 import { expect, test } from "bun:test"
-import { type FrameStore, isPieceAbout, type VaultPiece } from "../../../src/backends/frame-store.ts"
+import {
+  type FrameStore,
+  isPieceAbout,
+  type LineFills,
+  type VaultPiece,
+} from "../../../src/backends/frame-store.ts"
 import { dataFrame, frameContent, sha256 } from "../../../src/vault/frame.ts"
 
 export interface FrameTarget extends AsyncDisposable {
@@ -114,6 +119,33 @@ export function frameContract(name: string, makeTarget: () => Promise<FrameTarge
       expect(await other.list()).toEqual([aboutOf(stays)])
     },
   )
+
+  check("text that was taken out is told to all, once, and grows", async (one, other) => {
+    const fill = (lines: LineFills["lines"]): LineFills => ({ session: "5e551011", key: "k", lines })
+    await one.forget([], [fill({ aa: [[1, 5]] })])
+    await one.forget([], [fill({ aa: [[1, 5]] })])
+    await other.forget(
+      [],
+      [
+        fill({
+          bb: [
+            [0, 2],
+            [4, 9],
+          ],
+        }),
+      ],
+    )
+    const both = fill({
+      aa: [[1, 5]],
+      bb: [
+        [0, 2],
+        [4, 9],
+      ],
+    })
+    expect(await one.fills()).toEqual([both])
+    expect(await other.fills()).toEqual([both])
+    expect(await one.forgotten()).toEqual([])
+  })
 
   check("many at once come back as they were", async (one, other) => {
     let from = 0
