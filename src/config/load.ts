@@ -230,9 +230,11 @@ export function isolatedEnvironment(
 }
 
 /** Where the user wants entries kept without saying so each time; undefined: nowhere. */
-export const syncTarget = (env: Env = process.env): string | undefined =>
+export function syncTarget(to: string, home: string, env: Env = process.env): string | undefined {
+  const chosen = to.startsWith("~/") ? join(home, to.slice(2)) : to
   // libpq's variables alone do not count: many have them for another database.
-  env["CTXBRIDGE_SYNC_TO"] || (env["RUVECTOR_HOST"] ? "postgres:" : undefined)
+  return env["CTXBRIDGE_SYNC_TO"] || chosen || (env["RUVECTOR_HOST"] ? "postgres:" : undefined)
+}
 
 /** What the environment says about a PostgreSQL server; the design documents' variables come before libpq's. */
 export function serverVariables(

@@ -101,6 +101,7 @@ export async function sendFrames(
         }
         const before = counts.pieces
         for (const batch of sending.batches(had.at(-1))) {
+          world.goOn?.()
           if (forgottenOf(place.dataHome, one.session, one.path)?.whole === true) break
           const { stored, refused } = await store.put(batch)
           counts.refused += refused

@@ -33,6 +33,8 @@ export interface SyncWorld {
   /** Opens the views for one look: whoever wants them alone need not wait for the network. */
   readonly look: <T>(use: (db: Database) => T) => T
   readonly onProgress?: (label: string, done: number, total: number) => void
+  /** Called before each batch; what it throws ends the sync. */
+  readonly goOn?: () => void
   /** Whether whoever sent the bytes of this copy of the vault has sent its turns, too. */
   readonly isTheirs?: (copy: string) => boolean
   /** Fills in lines of a session what other machines have taken out; undefined if that is nothing. */
@@ -77,6 +79,7 @@ export async function syncArchive(
     const due = dueTurns(ledger, world, news, all)
     total = due.length
     for (let at = 0; at < due.length; ) {
+      world.goOn?.()
       const batch = nextBatch(due.slice(at), ledger, world, news)
       if (batch.outdated.length > 0) counts.forgotten += await backend.forget({ ids: batch.outdated })
       const { stored, known, refused } = await backend.put(batch.entries)

@@ -21,6 +21,7 @@ import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
+import { readAutoSync } from "../../sync/auto-sync.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
 import { statsOf } from "../../util/files.ts"
 import { lastError } from "../../util/log.ts"
@@ -52,6 +53,7 @@ export default {
       embedding:
         archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
       sync: lastSyncs(dataHome),
+      syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,
       hooks: hookStatus(env, exePath),
       mcp: serverStatus(env, exePath),
       lastError: lastError(env.stateHome) ?? null,

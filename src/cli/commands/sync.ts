@@ -19,7 +19,10 @@ export default {
     description: "Send new turns to a folder or a PostgreSQL server, and what was forgotten",
   },
   args: {
-    to: option("Where to: a folder, or postgres://user@host/database; default: CTXBRIDGE_SYNC_TO", "DIR|URL"),
+    to: option(
+      "Where to: a folder, or postgres://user@host/database; default: the option sync.to",
+      "DIR|URL",
+    ),
     frames: flag("Send the transcripts themselves too, byte for byte, so that another machine can have them"),
     pull: flag(
       "Fetch the transcripts that other machines sent with --frames; sends nothing without --frames",
@@ -29,7 +32,7 @@ export default {
   },
   async run(context) {
     const { args, env, out } = context
-    const named = stringArg(args, "to") ?? syncTarget()
+    const named = stringArg(args, "to") ?? syncTarget(env.config["sync.to"], env.home)
     if (named === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
     }
