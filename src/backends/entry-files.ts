@@ -16,9 +16,12 @@ import { statsOf, tryTo, writePrivate } from "../util/files.ts"
 import { mkdirSync, readFileSync } from "../util/fs.ts"
 import { fileNamesIn } from "../util/json-files.ts"
 import { parseJson } from "../util/parse-json.ts"
-import { unwritable, wholeLines } from "./line-files.ts"
+import { type LineSeal, unwritable, wholeLines } from "./line-files.ts"
+import { isSealAbout, newSeal, openSeal, type SealAbout } from "./seal.ts"
 
-const FORMAT = 1
+/** Formats: without encryption, and with it. */
+const PLAIN = 1
+const FORMAT = 2
 /** Bytes after which a writer begins another file: a cloud drive sends a changed file whole. */
 const LARGEST = 8 << 20
 
@@ -32,19 +35,20 @@ export const forgottenFile = (root: string, writer: string): string =>
  * Opens the folder, and makes it unless it is there. Its parent must be there: a folder on a stick that is not plugged in
  * must not be made where the stick would be.
  *
- * @returns the folder's id
+ * @param passphrase encrypts a new folder; must be that of an encrypted one, and absent for one that is not
  */
-export function openFolder(root: string): string {
+export function openFolder(root: string, passphrase?: string): LineFolder {
   const marker = join(root, "ctxbridge.json")
   const stats = statsOf(root)
+  if (stats !== undefined && !stats.isDirectory())
+    throw new CtxError("target-missing", `not a folder: ${root}`)
   if (stats === undefined) make(root)
-  else if (!stats.isDirectory()) throw new CtxError("target-missing", `not a folder: ${root}`)
   for (let attempt = 0; attempt < 2; attempt++) {
     const found = readMarker(marker)
-    if (found !== undefined) return found
+    if (found !== undefined) return { root, id: found.id, seal: sealFor(root, found, passphrase) }
     const own = `${marker}.${process.pid}`
     try {
-      writePrivate(own, `${JSON.stringify({ format: FORMAT, id: crypto.randomUUID() })}\n`)
+      writePrivate(own, `${JSON.stringify(newMarker(passphrase))}\n`)
       // Unlike a rename, this leaves the one that somebody else has made in the meantime.
       tryTo(() => linkSync(own, marker))
       // Where there are no links, as on a stick.
@@ -58,6 +62,54 @@ export function openFolder(root: string): string {
   throw new CtxError("target-failed", `cannot make ${marker}`)
 }
 
+/** A folder that is open. */
+export interface LineFolder {
+  readonly root: string
+  readonly id: string
+  /** undefined: it is not encrypted. */
+  readonly seal: LineSeal | undefined
+}
+
+interface Marker {
+  readonly format: number
+  readonly id: string
+  readonly encryption?: SealAbout
+}
+
+const newMarker = (passphrase: string | undefined): Marker => ({
+  // An older version must not write text that anybody can read beside what is encrypted.
+  format: passphrase === undefined ? PLAIN : FORMAT,
+  id: crypto.randomUUID(),
+  ...(passphrase === undefined ? {} : { encryption: newSeal(passphrase).about }),
+})
+
+/** Binds lines to this folder, too. */
+function sealFor(
+  root: string,
+  { id, encryption }: Marker,
+  passphrase: string | undefined,
+): LineSeal | undefined {
+  if (encryption === undefined) {
+    if (passphrase === undefined) return undefined
+    throw new CtxError("target-plain", `${root} is not encrypted`, {
+      hint: "name a new folder, which will be; or take the passphrase away",
+    })
+  }
+  if (passphrase === undefined) {
+    throw new CtxError("target-locked", `${root} is encrypted`, {
+      hint: "set CTXBRIDGE_SYNC_PASSPHRASE, or the option sync.passphrase-file to a file that holds it",
+    })
+  }
+  const seal = openSeal(passphrase, encryption)
+  if (seal === undefined) {
+    throw new CtxError("target-locked", `wrong passphrase for ${root}`, { hint: "nothing was written" })
+  }
+  return {
+    close: (line, place) => seal.close(line, `${id}/${place}`),
+    open: (sealed, place) => seal.open(sealed, `${id}/${place}`),
+  }
+}
+
 function make(root: string): void {
   try {
     mkdirSync(root, { mode: 0o700 })
@@ -69,7 +121,7 @@ function make(root: string): void {
   }
 }
 
-function readMarker(marker: string): string | undefined {
+function readMarker(marker: string): Marker | undefined {
   let text: string
   try {
     text = readFileSync(marker, "utf8")
@@ -77,18 +129,20 @@ function readMarker(marker: string): string | undefined {
     if (isMissing(error)) return undefined
     throw unwritable(marker, error)
   }
-  const { format, id } = (parseJson(text) ?? {}) as { format?: unknown; id?: unknown }
-  if (typeof format !== "number" || typeof id !== "string") {
+  const { format, id, encryption } = (parseJson(text) ?? {}) as Partial<Record<keyof Marker, unknown>>
+  const isNewer = typeof format === "number" && format > FORMAT
+  const isSound = encryption === undefined ? format === PLAIN : isSealAbout(encryption)
+  if (typeof format !== "number" || typeof id !== "string" || !(isNewer || isSound)) {
     throw new CtxError("target-damaged", `${marker} is not one of ours, or damaged`, {
       hint: "name another folder, or remove the file: everything is sent again then",
     })
   }
-  if (format > FORMAT) {
+  if (isNewer) {
     throw new CtxError("target-newer", `${marker} is from a newer version of ctxbridge (format ${format})`, {
       hint: "upgrade ctxbridge on this machine",
     })
   }
-  return id
+  return { format, id, ...(isSealAbout(encryption) ? { encryption } : {}) }
 }
 
 /** Names of all writers' files in a folder, in a fixed order. */
@@ -125,10 +179,10 @@ export interface ForgottenEntries {
   readonly sessions: ReadonlySet<string>
 }
 
-export function readForgotten(root: string): ForgottenEntries {
+export function readForgotten(folder: LineFolder): ForgottenEntries {
   const ids = new Set<string>()
   const sessions = new Set<string>()
-  for (const line of forgottenLines(root)) {
+  for (const line of forgottenLines(folder)) {
     const { id, session } = line as { id?: unknown; session?: unknown }
     if (typeof id === "string") ids.add(id)
     if (typeof session === "string") sessions.add(session)
@@ -137,9 +191,9 @@ export function readForgotten(root: string): ForgottenEntries {
 }
 
 /** Lines that whoever forgets something has written, of all writers. */
-export function* forgottenLines(root: string): Generator<object> {
+export function* forgottenLines({ root, seal }: LineFolder): Generator<object> {
   for (const name of lineFilesIn(forgottenFolder(root))) {
-    for (const line of wholeLines(join(forgottenFolder(root), name))) {
+    for (const line of wholeLines(join(forgottenFolder(root), name), seal)) {
       const value = parseJson(line)
       if (typeof value === "object" && value !== null) yield value
     }

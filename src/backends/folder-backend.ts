@@ -9,34 +9,37 @@ import {
   entriesFolder,
   type ForgottenEntries,
   forgottenFile,
+  type LineFolder,
   lineFilesIn,
   openFolder,
   ownFiles,
   readForgotten,
   removeHalfRewritten,
 } from "./entry-files.ts"
-import { appendLines, rewriteLines, wholeLines } from "./line-files.ts"
+import { appendLines, type LineSeal, rewriteLines, wholeLines } from "./line-files.ts"
 
 /**
  * @param root the folder
  * @param writer name of this machine's archive in file names; no two may share it
+ * @param passphrase of an encrypted folder
  */
-export function openFolderBackend(root: string, writer: string): Backend {
-  const id = openFolder(root)
+export function openFolderBackend(root: string, writer: string, passphrase?: string): Backend {
+  const folder = openFolder(root, passphrase)
+  const { id, seal } = folder
   /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
   let own: Map<string, Version> | undefined
   /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
   let isOutdated = false
 
   const ownLatest = (): Map<string, Version> => {
-    own ??= settle(root, writer, readForgotten(root))
+    own ??= settle(folder, writer, readForgotten(folder))
     return own
   }
 
   return {
     id,
     async put(entries) {
-      const forgotten = readForgotten(root)
+      const forgotten = readForgotten(folder)
       const latest = ownLatest()
       const fresh = new Map<string, Entry>()
       let refused = 0
@@ -51,6 +54,7 @@ export function openFolderBackend(root: string, writer: string): Backend {
       appendLines(
         join(entriesFolder(root), currentFile(entriesFolder(root), writer)),
         stored.map((entry) => JSON.stringify(entry)),
+        seal,
       )
       for (const entry of stored) latest.set(entry.key, versionOf(entry))
       return { stored: stored.length, known: entries.length - stored.length - refused, refused }
@@ -60,7 +64,7 @@ export function openFolderBackend(root: string, writer: string): Backend {
       const rate = raterOf(query)
       const { limit, session, project } = query
       const found: FoundEntry[] = []
-      for (const entry of latestEntries(root).entries()) {
+      for (const entry of latestEntries(folder).entries()) {
         const { id, key, summary, metadata } = entry
         if (session !== undefined && metadata.sessionId !== session) continue
         if (project !== undefined && metadata.project !== project) continue
@@ -71,29 +75,30 @@ export function openFolderBackend(root: string, writer: string): Backend {
     },
 
     async get(wanted) {
-      for (const entry of latestEntries(root).entries()) if (entry.id === wanted) return entry
+      for (const entry of latestEntries(folder).entries()) if (entry.id === wanted) return entry
       return undefined
     },
 
     async forget({ ids = [], sessions = [] }) {
-      const before = latestEntries(root).count
-      const known = readForgotten(root)
-      appendLines(forgottenFile(root, writer), [
+      const before = latestEntries(folder).count
+      const known = readForgotten(folder)
+      const news = [
         ...ids.filter((id) => !known.ids.has(id)).map((id) => JSON.stringify({ id })),
         ...sessions.filter((one) => !known.sessions.has(one)).map((session) => JSON.stringify({ session })),
-      ])
-      own = settle(root, writer, readForgotten(root))
-      return before - latestEntries(root).count
+      ]
+      appendLines(forgottenFile(root, writer), news, seal)
+      own = settle(folder, writer, readForgotten(folder))
+      return before - latestEntries(folder).count
     },
 
     async stats() {
-      const { ids, sessions } = readForgotten(root)
-      const { count, damaged, sessions: named } = latestEntries(root)
+      const { ids, sessions } = readForgotten(folder)
+      const { count, damaged, sessions: named } = latestEntries(folder)
       return { entries: count, sessions: named, forgotten: ids.size + sessions.size, damaged }
     },
 
     async close() {
-      if (isOutdated) settle(root, writer, readForgotten(root))
+      if (isOutdated) settle(folder, writer, readForgotten(folder))
     },
   }
 }
@@ -102,8 +107,11 @@ const isDead = ({ id, metadata }: Entry, { ids, sessions }: ForgottenEntries): b
   ids.has(id) || (sessions.size > 0 && [...sessions].some((owner) => isOfSession(metadata.sessionId, owner)))
 
 /** Entries of a file; undefined for a line that is damaged. */
-function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined, line: string]> {
-  for (const line of wholeLines(file)) {
+function* entriesIn(
+  file: string,
+  seal: LineSeal | undefined,
+): Generator<readonly [entry: Entry | undefined, line: string]> {
+  for (const line of wholeLines(file, seal)) {
     const value = parseJson(line)
     yield [isEntry(value) ? value : undefined, line]
   }
@@ -115,14 +123,18 @@ function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined,
  *
  * @returns the latest version of each turn
  */
-function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<string, Version> {
+function settle(
+  { root, seal }: LineFolder,
+  writer: string,
+  forgotten: ForgottenEntries,
+): Map<string, Version> {
   removeHalfRewritten(entriesFolder(root), writer)
   const latest = new Map<string, Version>()
   const files = ownFiles(entriesFolder(root), writer).map((name) => {
     const file = join(entriesFolder(root), name)
     const versions: (readonly [key: string, version: Version])[] = []
     let dead = 0
-    for (const [entry] of entriesIn(file)) {
+    for (const [entry] of entriesIn(file, seal)) {
       if (entry === undefined) continue
       if (isDead(entry, forgotten)) {
         dead++
@@ -141,25 +153,27 @@ function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<
   }
   for (const { file, versions, dead } of files) {
     if (dead === 0 && versions.every(([key, version]) => isLatest(key, version))) continue
-    const stays = [...entriesIn(file)].filter(
+    const stays = [...entriesIn(file, seal)].filter(
       ([entry]) => entry !== undefined && !isDead(entry, forgotten) && isLatest(entry.key, versionOf(entry)),
     )
     rewriteLines(
       file,
       stays.map(([, line]) => line),
+      seal,
     )
   }
   return latest
 }
 
 /** The latest version of each turn, whoever wrote it, without what anybody has forgotten. */
-function latestEntries(root: string) {
-  const forgotten = readForgotten(root)
+function latestEntries(folder: LineFolder) {
+  const { root, seal } = folder
+  const forgotten = readForgotten(folder)
   const latest = new Map<string, Version & { readonly session: string }>()
   const files = lineFilesIn(entriesFolder(root))
   let damaged = 0
   for (const file of files) {
-    for (const [entry] of entriesIn(join(entriesFolder(root), file))) {
+    for (const [entry] of entriesIn(join(entriesFolder(root), file), seal)) {
       if (entry === undefined) damaged++
       else if (!isDead(entry, forgotten)) {
         const { key, metadata } = entry
@@ -177,7 +191,7 @@ function latestEntries(root: string) {
     *entries(): Generator<Entry> {
       const given = new Set<string>()
       for (const file of files) {
-        for (const [entry] of entriesIn(join(entriesFolder(root), file))) {
+        for (const [entry] of entriesIn(join(entriesFolder(root), file), seal)) {
           const last = entry && latest.get(entry.key)
           if (entry === undefined || last === undefined || given.has(entry.key)) continue
           // Several machines may have the same version.

@@ -7,6 +7,7 @@ import {
   forgottenFile,
   forgottenLines,
   framesFolder,
+  type LineFolder,
   lineFilesIn,
   openFolder,
   ownFiles,
@@ -36,8 +37,9 @@ import {
 /** The frame is the last part of a line, so that a list need not read it. */
 const FRAME = ',"frame":"'
 
-export function openFolderFrames(root: string, writer: string): FrameStore {
-  openFolder(root)
+export function openFolderFrames(root: string, writer: string, passphrase?: string): FrameStore {
+  const all = openFolder(root, passphrase)
+  const { seal } = all
   const folder = framesFolder(root)
   /** Where each piece was when it was last listed. */
   const places = new Map<string, PlaceInFile & { readonly file: string }>()
@@ -45,7 +47,7 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
   let own: Set<string> | undefined
 
   const goneSessions = (): ((session: string) => boolean) => {
-    const owners = [...readForgotten(root).sessions]
+    const owners = [...readForgotten(all).sessions]
     return (session) => owners.some((owner) => isOfSession(session, owner))
   }
 
@@ -59,13 +61,13 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
       }
       const file = join(folder, name)
       let outdated = false
-      for (const line of wholeLines(file)) {
+      for (const line of wholeLines(file, seal)) {
         const about = aboutIn(line)
         if (about === undefined) continue
         if (isGone(about)) outdated = true
         else kept.add(pieceKey(about))
       }
-      if (outdated) rewriteLines(file, [...wholeLines(file)].filter(stays))
+      if (outdated) rewriteLines(file, [...wholeLines(file, seal)].filter(stays), seal)
     }
     return kept
   }
@@ -75,12 +77,12 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
     const found = new Map<string, PieceAbout>()
     for (const name of wanted === undefined ? lineFilesIn(folder) : ownFiles(folder, wanted)) {
       const file = join(folder, name)
-      for (const { line, from, to } of placedLines(file)) {
+      for (const { line, ...place } of placedLines(file, seal)) {
         const about = aboutIn(line)
         // Nobody writes in another's name.
         if (about === undefined || !name.startsWith(`${about.writer}.`) || isGone(about.session)) continue
         found.set(pieceKey(about), about)
-        places.set(pieceKey(about), { file, from, to })
+        places.set(pieceKey(about), { file, ...place })
       }
     }
     return [...found.values()].sort(byCopy)
@@ -90,7 +92,7 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
     const found: VaultPiece[] = []
     for (const name of wanted) {
       const place = places.get(pieceKey(name))
-      const piece = place && pieceIn(readLine(place.file, place) ?? "")
+      const piece = place && pieceIn(readLine(place.file, place, seal) ?? "")
       if (piece !== undefined && pieceKey(piece) === pieceKey(name)) found.push(piece)
     }
     return found
@@ -104,7 +106,7 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
       const fresh = new Map<string, VaultPiece>()
       for (const piece of alive) if (!own.has(pieceKey(piece))) fresh.set(pieceKey(piece), piece)
       const lines = [...fresh.values()].map(lineOf)
-      appendLines(join(folder, currentFile(folder, writer)), lines)
+      appendLines(join(folder, currentFile(folder, writer)), lines, seal)
       for (const key of fresh.keys()) own.add(key)
       const refused = pieces.length - alive.length
       return { stored: fresh.size, known: alive.length - fresh.size, refused }
@@ -127,34 +129,35 @@ export function openFolderFrames(root: string, writer: string): FrameStore {
     },
 
     async forget(sessions, fills = []) {
-      const known = readForgotten(root).sessions
+      const known = readForgotten(all).sessions
       const fresh = sessions.filter((one) => !known.has(one))
-      const before = new Map(knownFills(root).map((one) => [`${one.session} ${one.key}`, one.lines]))
+      const before = new Map(knownFills(all).map((one) => [`${one.session} ${one.key}`, one.lines]))
       const news = fills.filter(({ session, key, lines }) => {
         const there = before.get(`${session} ${key}`) ?? {}
         return Object.entries(lines).some(([line, spans]) => !Bun.deepEquals(there[line], spans))
       })
-      appendLines(forgottenFile(root, writer), [
+      const told = [
         ...fresh.map((session) => JSON.stringify({ session })),
         ...news.map(({ session, key, lines }) => JSON.stringify({ filled: { session, key, lines } })),
-      ])
+      ]
+      appendLines(forgottenFile(root, writer), told, seal)
       const isGone = goneSessions()
       own = settle(({ session }) => isGone(session))
     },
 
-    fills: async () => knownFills(root),
+    fills: async () => knownFills(all),
 
     async forgotten() {
-      return [...readForgotten(root).sessions]
+      return [...readForgotten(all).sessions]
     },
 
     async close() {},
   }
 }
 
-function knownFills(root: string): LineFills[] {
+function knownFills(folder: LineFolder): LineFills[] {
   const found = new Map<string, LineFills>()
-  for (const line of forgottenLines(root)) {
+  for (const line of forgottenLines(folder)) {
     const { filled } = line as { filled?: unknown }
     if (!isLineFills(filled)) continue
     const name = `${filled.session} ${filled.key}`

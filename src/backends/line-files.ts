@@ -1,6 +1,6 @@
 /** Files of lines that are only appended to: each line is there whole, or not at all. */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync } from "node:fs"
-import { basename, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { endOfLines, linesIn } from "../util/byte-lines.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { flush, statsOf, tryTo, writePrivate } from "../util/files.ts"
@@ -21,14 +21,38 @@ const utf8 = new TextDecoder()
 export interface PlaceInFile {
   readonly from: number
   readonly to: number
+  /** From 0. */
+  readonly number: number
 }
+
+/** What closes and opens the lines of a folder; without it, they are there as they are. */
+export interface LineSeal {
+  close(line: string, place: string): string
+  open(sealed: string, place: string): string | undefined
+}
+
+/** A line's place is bound to it: its folder's name, its file's, and its number. */
+const placeOf = (file: string, number: number): string =>
+  `${basename(dirname(file))}/${basename(file)}:${number}`
+
+/** A line that cannot be opened is empty, which is no value of anybody's. */
+const opened = (line: string, file: string, number: number, seal: LineSeal | undefined): string =>
+  seal === undefined ? line : (seal.open(line, placeOf(file, number)) ?? "")
+
+const closed = (lines: readonly string[], file: string, first: number, seal: LineSeal | undefined): string =>
+  lines
+    .map((line, n) => `${seal === undefined ? line : seal.close(line, placeOf(file, first + n))}\n`)
+    .join("")
 
 /** A file's whole lines, without their newlines. What comes behind the last newline is left out. */
-export function* wholeLines(file: string): Generator<string> {
-  for (const { line } of placedLines(file)) yield line
+export function* wholeLines(file: string, seal?: LineSeal): Generator<string> {
+  for (const { line } of placedLines(file, seal)) yield line
 }
 
-export function* placedLines(file: string): Generator<PlaceInFile & { readonly line: string }> {
+export function* placedLines(
+  file: string,
+  seal?: LineSeal,
+): Generator<PlaceInFile & { readonly line: string }> {
   let fd: number
   try {
     fd = openSync(file, "r")
@@ -40,14 +64,18 @@ export function* placedLines(file: string): Generator<PlaceInFile & { readonly l
   try {
     let rest: Uint8Array = new Uint8Array()
     let at = 0
+    let number = 0
     for (;;) {
       const block = new Uint8Array(Math.max(BLOCK, rest.length))
       const read = readSync(fd, block)
       if (read === 0) return
       const bytes = Buffer.concat([rest, block.subarray(0, read)])
       const end = endOfLines(bytes)
-      for (const [from, to] of linesIn(bytes.subarray(0, end)))
-        yield { from: at + from, to: at + to, line: utf8.decode(bytes.subarray(from, to)) }
+      for (const [from, to] of linesIn(bytes.subarray(0, end))) {
+        const line = opened(utf8.decode(bytes.subarray(from, to)), file, number, seal)
+        yield { from: at + from, to: at + to, number, line }
+        number++
+      }
       rest = bytes.subarray(end)
       at += end
     }
@@ -57,7 +85,11 @@ export function* placedLines(file: string): Generator<PlaceInFile & { readonly l
 }
 
 /** One line, at a place where it was; undefined if there is no such file. */
-export function readLine(file: string, { from, to }: PlaceInFile): string | undefined {
+export function readLine(
+  file: string,
+  { from, to, number }: PlaceInFile,
+  seal?: LineSeal,
+): string | undefined {
   const fd = tryTo(() => openSync(file, "r"))
   if (fd === undefined) return undefined
   try {
@@ -68,7 +100,7 @@ export function readLine(file: string, { from, to }: PlaceInFile): string | unde
       if (read === 0) break
       done += read
     }
-    return utf8.decode(bytes.subarray(0, done))
+    return opened(utf8.decode(bytes.subarray(0, done)), file, number, seal)
   } finally {
     closeSync(fd)
   }
@@ -78,12 +110,12 @@ export function readLine(file: string, { from, to }: PlaceInFile): string | unde
  * Appends whole lines in one write and waits until they are on the disk. A half line that a killed process or a full
  * disk left behind is cut off first, so that no line is ever joined with it.
  */
-export function appendLines(file: string, lines: readonly string[]): void {
+export function appendLines(file: string, lines: readonly string[], seal?: LineSeal): void {
   if (lines.length === 0) return
-  const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""))
   try {
     mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 })
     cutHalfLine(file)
+    const bytes = new TextEncoder().encode(closed(lines, file, seal === undefined ? 0 : countOf(file), seal))
     const fd = openSync(file, "a", 0o600)
     try {
       for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done)
@@ -94,6 +126,13 @@ export function appendLines(file: string, lines: readonly string[]): void {
   } catch (cause) {
     throw unwritable(file, cause)
   }
+}
+
+/** Lines of a file that ends with a whole one. */
+function countOf(file: string): number {
+  let count = 0
+  for (const _ of wholeLines(file)) count++
+  return count
 }
 
 /** @returns bytes that were cut off */
@@ -118,14 +157,14 @@ export function cutHalfLine(file: string): number {
 }
 
 /** Replaces a file of ours by the lines that stay; removes it when none do. */
-export function rewriteLines(file: string, lines: readonly string[]): void {
+export function rewriteLines(file: string, lines: readonly string[], seal?: LineSeal): void {
   const made = join(file, "..", `.${basename(file)}.new`)
   try {
     if (lines.length === 0) {
       rmSync(file, { force: true })
       return
     }
-    writePrivate(made, lines.map((line) => `${line}\n`).join(""))
+    writePrivate(made, closed(lines, file, 0, seal))
     flush(made)
     renameSync(made, file)
   } catch (cause) {

@@ -22,10 +22,12 @@ interface Here {
   readonly variables: ServerVariables
   /** Name of this archive among those that write to a folder. */
   readonly writer: () => string
+  /** Of an encrypted folder. */
+  readonly passphrase?: () => string | undefined
 }
 
 /** @throws CtxError exit 64 for what can be no target */
-export function backendNamed(named: string, { cwd, dataHome, variables, writer }: Here): Target {
+export function backendNamed(named: string, { cwd, dataHome, variables, writer, passphrase }: Here): Target {
   if (!isServerAddress(named)) {
     // Not repeated as a whole: it may hold a password.
     const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(named) ?? []
@@ -37,8 +39,8 @@ export function backendNamed(named: string, { cwd, dataHome, variables, writer }
     return {
       kind: "folder",
       shown,
-      open: async () => openFolderBackend(shown, writer()),
-      openFrames: async () => openFolderFrames(shown, writer()),
+      open: async () => openFolderBackend(shown, writer(), passphrase?.()),
+      openFrames: async () => openFolderFrames(shown, writer(), passphrase?.()),
     }
   }
   const address = serverAddress(named, variables)

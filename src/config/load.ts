@@ -236,6 +236,10 @@ export function syncTarget(to: string, home: string, env: Env = process.env): st
   return env["CTXBRIDGE_SYNC_TO"] || chosen || (env["RUVECTOR_HOST"] ? "postgres:" : undefined)
 }
 
+/** Passphrase of an encrypted folder, if the environment has one. */
+export const passphraseVariable = (env: Env = process.env): string | undefined =>
+  env["CTXBRIDGE_SYNC_PASSPHRASE"] || undefined
+
 /** What the environment says about a PostgreSQL server; the design documents' variables come before libpq's. */
 export function serverVariables(
   env: Env = process.env,

@@ -151,6 +151,7 @@ export const OPTIONS = {
   "autopilot.project-state": flag("user", false, "CTXBRIDGE_AUTOPILOT_PROJECT_STATE"),
   "statusline.enabled": flag("user", true, "CTXBRIDGE_STATUSLINE"),
   "sync.to": text("a folder that begins with / or ~/, or postgres://… without a password", isTarget),
+  "sync.passphrase-file": text("a file that begins with / or ~/", isPath),
   "sync.auto": choice("user", "off", ["off", "turns", "frames"], "CTXBRIDGE_SYNC_AUTO"),
   "secrets.enabled": flag("user", true, "CTXBRIDGE_SECRETS"),
   // What is wrong with one of them, own-patterns.ts finds out.

@@ -4,6 +4,7 @@ import { backendNamed } from "../backends/open-target.ts"
 import { type PathsAndPolicy, serverVariables, syncTarget } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/auto-sync.ts"
+import { readPassphrase } from "../sync/passphrase.ts"
 import { syncOnce, withSyncLock } from "../sync/sync-once.ts"
 import { writerName } from "../sync/writer-name.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
@@ -37,7 +38,14 @@ export async function syncInBackground(
   try {
     const named = targetOf(paths, config)!
     const writer = writerName(dataHome)
-    const place = { cwd: paths.home, dataHome, variables: serverVariables(), writer: () => writer }
+    const passphrase = () => readPassphrase(config["sync.passphrase-file"], paths.home)
+    const place = {
+      cwd: paths.home,
+      dataHome,
+      variables: serverVariables(),
+      writer: () => writer,
+      passphrase,
+    }
     const target = backendNamed(named, place)
     shown = target.shown
     const world = {

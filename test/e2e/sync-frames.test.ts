@@ -1,6 +1,6 @@
 /** `ctxbridge sync --frames` and `--pull`: a new machine gets everything back, byte for byte, and nothing else. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { run, start } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
@@ -155,7 +155,8 @@ describe("what must not leave the machine", () => {
     expect(everything(folder.path)).not.toContain(key)
     // It is compared with what would be sent today, not with the vault.
     await machine.hook("stop", session.turn("more").flush())
-    rmSync(join(machine.dataHome, "sync"), { recursive: true })
+    const known = join(machine.dataHome, "sync")
+    for (const name of readdirSync(known)) if (name.endsWith(".frames.json")) rmSync(join(known, name))
     expect(await synced(machine, "--to", folder.path, "--frames")).toMatchObject({ frames: { changed: 0 } })
     await synced(laptop, "--to", folder.path, "--pull")
     const [mirror] = mirrors(laptop).map((file) => contentOf(file).toString())
@@ -369,5 +370,87 @@ test("killed twenty times in the middle, both ways: nothing twice, nothing lost"
     stored: 0,
     fetched: { pieces: 0 },
     frames: { pieces: 0 },
+  })
+})
+
+describe("an encrypted folder", () => {
+  const PASSPHRASE = "correct horse battery staple"
+  const SECRET = { CTXBRIDGE_SYNC_PASSPHRASE: PASSPHRASE }
+
+  test("both ways, with the passphrase from the environment or from a private file", async () => {
+    using old = new Machine()
+    using laptop = new Machine()
+    using folder = tempFolder()
+    const target = join(folder.path, "target")
+    const session = old.session({ id: SESSION }).turn("the launch is on monday", [COMMAND])
+    await old.hook("stop", session.flush())
+    Object.assign(old.env, SECRET)
+    expect(await synced(old, "--to", target, "--frames", "--encrypt")).toMatchObject({
+      stored: 1,
+      frames: { pieces: 1 },
+    })
+    expect(everything(target)).not.toContain("launch")
+    expect(everything(target)).not.toContain(SESSION)
+    expect(await synced(old, "--to", target, "--frames")).toMatchObject({ stored: 0, frames: { pieces: 0 } })
+
+    const file = join(laptop.root, "passphrase")
+    writeFileSync(file, `${PASSPHRASE}\n`, { mode: 0o644 })
+    const config = join(laptop.root, "config.toml")
+    writeFileSync(config, `[sync]\nto = "${target}"\npassphrase-file = "${file}"\n`)
+    Object.assign(laptop.env, { CTXBRIDGE_CONFIG: config })
+    expect(await cli(laptop, "sync", "--pull")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `ctxbridge: others may read ${file}\nhint: chmod 600 makes it yours alone\n`,
+    })
+    chmodSync(file, 0o600)
+    expect(await synced(laptop, "--pull")).toMatchObject({ fetched: { copies: 1, damaged: 0 } })
+    expect(contentOf(mirrors(laptop)[0]!).toString()).toBe(bytesOf(session))
+    expect((await cli(laptop, "search", "launch", "--all-projects")).stdout).toContain("monday")
+  })
+
+  test("a wrong passphrase, none, or --encrypt where nothing is encrypted: an error before anything is written", async () => {
+    using machine = new Machine()
+    using folder = tempFolder()
+    await machine.hook("stop", machine.session().turn("Add retries").flush())
+    const target = join(folder.path, "target")
+    expect(await cli(machine, "sync", "--to", target, "--encrypt")).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: expect.stringContaining("--encrypt needs a passphrase"),
+    })
+    expect(existsSync(target)).toBe(false)
+    const withPassphrase = (text: string, ...args: string[]) =>
+      run(["sync", ...args], {
+        env: { ...machine.env, CTXBRIDGE_SYNC_PASSPHRASE: text },
+        cwd: machine.cwd,
+      })
+    expect(await withPassphrase("short", "--to", target, "--encrypt")).toMatchObject({ code: 64, stdout: "" })
+    expect(await withPassphrase(PASSPHRASE, "--to", target, "--encrypt")).toMatchObject({
+      code: 0,
+      stderr: "",
+    })
+    const before = everything(target)
+    expect(await withPassphrase("correct horse battery stable", "--to", target)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: `ctxbridge: wrong passphrase for ${target}\nhint: nothing was written\n`,
+    })
+    expect(await cli(machine, "sync", "--to", target)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining(`${target} is encrypted\nhint: set CTXBRIDGE_SYNC_PASSPHRASE`),
+    })
+    expect(everything(target)).toBe(before)
+    const plain = join(folder.path, "plain")
+    await synced(machine, "--to", plain)
+    expect(await withPassphrase(PASSPHRASE, "--to", plain, "--encrypt")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("is not encrypted"),
+    })
+    expect(await withPassphrase(PASSPHRASE, "--to", "postgres://me@127.0.0.1/x", "--encrypt")).toMatchObject({
+      code: 64,
+    })
   })
 })

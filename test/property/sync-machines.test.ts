@@ -3,9 +3,13 @@
  * byte for byte, and what was forgotten is nowhere at the target.
  */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
+import type { Backend } from "../../src/backends/backend.ts"
+import { openFolderBackend } from "../../src/backends/folder-backend.ts"
+import { openFolderFrames } from "../../src/backends/folder-frames.ts"
+import type { FrameStore } from "../../src/backends/frame-store.ts"
 import { serverAddress } from "../../src/backends/postgres-address.ts"
 import { openPostgresBackend } from "../../src/backends/postgres-backend.ts"
 import { openPostgresFrames } from "../../src/backends/postgres-frames.ts"
@@ -21,6 +25,7 @@ import { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(600_000)
 
+const SECRET = "correct horse battery staple"
 const NUMBERS = [0, 1, 2] as const
 const sessionOf = (n: number): string => `5e551011-0000-4000-8000-00000000000${n}`
 const wordOf = (n: number): string => `word${n}x`
@@ -53,8 +58,13 @@ class Three {
   readonly said = new Map<string, string>()
   readonly #target: string
 
-  constructor(target: string) {
+  constructor(target: string, passphrase: string | undefined) {
     this.#target = target
+    for (const { root, env } of passphrase === undefined ? [] : this.machines) {
+      writeFileSync(join(root, "passphrase"), passphrase!, { mode: 0o600 })
+      writeFileSync(join(root, "config.toml"), `[sync]\npassphrase-file = "${join(root, "passphrase")}"\n`)
+      Object.assign(env, { CTXBRIDGE_CONFIG: join(root, "config.toml") })
+    }
   }
 
   async cli(machine: number, ...args: string[]): Promise<string> {
@@ -184,8 +194,8 @@ const promptsOf = async (three: Three, machine: number): Promise<string[]> => {
   return prompts.sort()
 }
 
-async function check(target: string, look: Look, steps: readonly Step[]): Promise<void> {
-  using three = new Three(target)
+async function check(target: string, look: Look, steps: readonly Step[], passphrase?: string): Promise<void> {
+  using three = new Three(target, passphrase)
   for (const [n, one] of steps.entries()) await three.play(one, n)
   // Each sees what the one before it has just done; what is taken out reaches the last in the second round.
   for (const _ of NUMBERS) for (const machine of NUMBERS) await three.sync(machine)
@@ -281,17 +291,19 @@ test("through a server", async () => {
 })
 
 async function serverLook(address: string): ReturnType<Look> {
-  const backend = await openPostgresBackend(serverAddress(address, NO_VARIABLES))
-  const store = await openPostgresFrames(serverAddress(address, NO_VARIABLES), "looker")
+  const at = serverAddress(address, NO_VARIABLES)
+  return openLook(await openPostgresBackend(at), await openPostgresFrames(at, "looker"))
+}
+
+async function openLook(backend: Backend, store: FrameStore): ReturnType<Look> {
   try {
     const found = await backend.find({ words: "", limit: 10_000 })
     const entries = await Promise.all(found.map(({ id }) => backend.get(id)))
     const list = await store.list()
     const pieces = await store.get(list)
+    const texts = [...entries.map((entry) => entry!.content), ...pieces.map(({ frame }) => unpacked(frame))]
     return {
-      text: [...entries.map((entry) => entry!.content), ...pieces.map(({ frame }) => unpacked(frame))]
-        .sort()
-        .join("\n"),
+      text: texts.sort().join("\n"),
       entries: entries.length,
       pieces: list.map(({ writer, copy, from }) => `${writer} ${copy} ${from}`).sort(),
     }
@@ -300,3 +312,16 @@ async function serverLook(address: string): ReturnType<Look> {
     await store.close()
   }
 }
+
+test("through an encrypted folder", async () => {
+  const property = fc.asyncProperty(steps, async (made) => {
+    using folder = tempFolder()
+    const root = join(folder.path, "target")
+    const look = () =>
+      openLook(openFolderBackend(root, "looker", SECRET), openFolderFrames(root, "looker", SECRET))
+    await check(root, look, made, SECRET)
+    for (const line of (await folderLook(root)).text.split("\n"))
+      expect(line).not.toMatch(/word\d+x|5e551011|"frame"/)
+  })
+  await fc.assert(property, { numRuns: 3, examples: [[example]], endOnFailure: true })
+})

@@ -3,6 +3,7 @@ import { openForReading } from "../../archive/open-for-reading.ts"
 import { backendNamed, type Target } from "../../backends/open-target.ts"
 import { serverVariables, syncTarget } from "../../config/load.ts"
 import { followFetched } from "../../job/follow-fetched.ts"
+import { readPassphrase } from "../../sync/passphrase.ts"
 import { plannedSync, type SyncWorld } from "../../sync/sync-archive.ts"
 import { Ledger, lastSyncs } from "../../sync/sync-ledger.ts"
 import { type SyncDone, type SyncWanted, syncOnce, withSyncLock } from "../../sync/sync-once.ts"
@@ -27,6 +28,9 @@ export default {
     pull: flag(
       "Fetch the transcripts that other machines sent with --frames; sends nothing without --frames",
     ),
+    encrypt: flag(
+      "Encrypt a new folder, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
+    ),
     all: flag("Look at every turn again: after redact, or when the target has lost something"),
     "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
   },
@@ -43,7 +47,13 @@ export default {
       dataHome: env.dataHome,
       variables: serverVariables(),
       writer: () => writerName(env.dataHome),
+      passphrase: () => passphraseFor(context),
     })
+    if (args["encrypt"] === true) {
+      if (target.kind !== "folder")
+        throw usageError("only folders are encrypted", "a server's own encryption is its administrator's")
+      passphraseFor(context)
+    }
     const world: SyncWorld = {
       place: env,
       look(use) {
@@ -64,6 +74,15 @@ export default {
     report(context, target, done, wanted)
   },
 } satisfies Command
+
+function passphraseFor({ args, env }: Context): string | undefined {
+  const given = readPassphrase(env.config["sync.passphrase-file"], env.home)
+  if (given !== undefined || args["encrypt"] !== true) return given
+  throw usageError(
+    "--encrypt needs a passphrase",
+    "set CTXBRIDGE_SYNC_PASSPHRASE, or the option sync.passphrase-file to a file that holds it",
+  )
+}
 
 function once(
   { env, out }: Context,

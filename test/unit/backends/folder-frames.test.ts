@@ -16,6 +16,15 @@ frameContract("folder", async () => {
   }
 })
 
+frameContract("encrypted folder", async () => {
+  const folder = tempFolder()
+  return {
+    open: async (machine) =>
+      openFolderFrames(join(folder.path, "target"), machine, "correct horse battery staple"),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+})
+
 test("half a line is dropped, and put again", async () => {
   using folder = tempFolder()
   const first = piece("first\n")
