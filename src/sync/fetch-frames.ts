@@ -44,6 +44,8 @@ export interface FetchedFrames {
 
 interface FetchWorld {
   readonly place: PathsAndPolicy
+  /** Called before each copy; what it throws ends the work. */
+  readonly goOn?: () => void
   readonly onProgress?: (label: string, done: number, total: number) => void
 }
 
@@ -61,7 +63,7 @@ interface Theirs {
 export async function fetchFrames(
   store: FrameStore,
   state: FrameState,
-  { place, onProgress }: FetchWorld,
+  { place, onProgress, goOn }: FetchWorld,
   writer: string,
 ): Promise<FetchedFrames> {
   const counts = { copies: 0, pieces: 0, bytes: 0, refused: 0, excluded: 0, changed: 0, damaged: 0 }
@@ -77,6 +79,7 @@ export async function fetchFrames(
   try {
     for (const one of all) {
       const { about } = one
+      goOn?.()
       done += one.to
       if (forgottenOf(dataHome, about.session, about.path)?.whole === true) counts.refused++
       else if (about.folder !== null && isExcludedFolder(place, about.folder)) counts.excluded++

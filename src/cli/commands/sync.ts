@@ -12,6 +12,7 @@ import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { renderFetched, renderFrames, renderSent, renderThere } from "../render-sync.ts"
+import { watchAndSync } from "../sync-watch.ts"
 import { finishFormer } from "./forget.ts"
 
 export default {
@@ -32,6 +33,9 @@ export default {
       "Encrypt a new folder, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
     ),
     all: flag("Look at every turn again: after redact, or when the target has lost something"),
+    watch: flag(
+      "Go on until Ctrl-C: sync whenever the archive has changed, and wait for a target that fails",
+    ),
     "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
   },
   async run(context) {
@@ -63,6 +67,7 @@ export default {
       onProgress: out.progress,
     }
     if (args["dry-run"] === true) {
+      if (args["watch"] === true) throw usageError("--dry-run and --watch exclude each other")
       if (frames || pull)
         throw usageError("--dry-run contacts nobody, so it cannot tell what frames are there")
       return plan(context, target, world)
@@ -70,7 +75,14 @@ export default {
     finishFormer(context)
     // Before anything is made at the target: whoever has no archive has named the wrong one.
     if (!pull) world.look(() => {})
-    const done = await withSyncLock(env.dataHome, () => once(context, target, world, wanted))
+    const sync = (here: SyncWorld, what: SyncWanted): Promise<SyncDone> =>
+      withSyncLock(env.dataHome, () => once(context, target, here, what))
+    if (args["watch"] === true) {
+      const again = (goOn: () => void, isFirst: boolean): Promise<SyncDone> =>
+        sync({ ...world, goOn }, { ...wanted, all: wanted.all && isFirst })
+      return watchAndSync(context, again, target.shown)
+    }
+    const done = await sync(world, wanted)
     report(context, target, done, wanted)
   },
 } satisfies Command
