@@ -1,6 +1,6 @@
 /** How far the vault is behind the host's transcripts, and the views behind the vault. */
 import { statsOf } from "../util/files.ts"
-import { isSuperseded } from "../vault/layout.ts"
+import { isFetchedCopy, isSuperseded } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 
 export interface Backlog {
@@ -35,9 +35,9 @@ export const grown = (db: Database): string[] =>
 const known = (db: Database): Iterable<Row> =>
   db.query<Row, []>("SELECT path, copy, archived, indexed FROM transcripts").iterate()
 
-/** Bytes that the vault lacks. What a rewritten transcript was before is complete. */
+/** Bytes that the vault lacks. What a rewritten transcript was before is complete, and nothing is captured into mirrors. */
 const grownBy = ({ path, copy, archived }: Row): number =>
-  isSuperseded(copy) ? 0 : (statsOf(path)?.size ?? 0) - archived
+  isSuperseded(copy) || isFetchedCopy(copy) ? 0 : (statsOf(path)?.size ?? 0) - archived
 
 function add(to: { transcripts: number; bytes: number }, bytes: number): void {
   if (bytes <= 0) return

@@ -29,25 +29,32 @@ export const mayReplace = ({ type }: TranscriptRecord, parts: readonly Part[]): 
 /**
  * Marks the turns whose place a line takes, and resets the session's todos to what they were before them. Call for
  * lines that `mayReplace` turns, before they are stored.
+ *
+ * @param mirror id of the line's transcript if another machine archived it: a session that was continued on both has two
+ * turns that follow the same line, and nobody took either back
  */
 export function takeBack(
   db: Database,
   session: string,
   record: TranscriptRecord,
   parts: readonly Part[],
+  mirror: number | undefined,
 ): void {
   const parent = followedBy(record, parts)
   if (parent === undefined) return
   // Without the plus, SQLite would go through all turns of the session in order.
   const replaced = db
-    .query<{ seq: number; todos: string | null }, [string, string]>(
-      "SELECT seq, todos FROM turns WHERE session = ? AND parent = ? AND taken_back = 0 ORDER BY +seq LIMIT 1",
+    .query<{ seq: number; todos: string | null }, [string, string, number | null]>(
+      `SELECT seq, todos FROM turns WHERE session = ? AND parent = ? AND taken_back = 0
+         AND transcript = coalesce(?, transcript) ORDER BY +seq LIMIT 1`,
     )
-    .get(session, parent)
+    .get(session, parent, mirror ?? null)
   if (replaced === null) {
     takeBackCopied(db, session, parent)
   } else if (hasEffect(db, session, replaced.seq)) {
-    db.query("UPDATE turns SET taken_back = 1 WHERE session = ? AND seq >= ?").run(session, replaced.seq)
+    db.query(
+      "UPDATE turns SET taken_back = 1 WHERE session = ? AND seq >= ? AND transcript = coalesce(?, transcript)",
+    ).run(session, replaced.seq, mirror ?? null)
     setTodos(db, session, replaced)
   }
 }

@@ -1,5 +1,5 @@
 /** The transcripts that the archive knows: where their copies are, and how far the views have followed. */
-import { isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
+import { isFetchedCopy, isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
 import type { Pending } from "./pending.ts"
@@ -44,10 +44,13 @@ export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
  * The transcript in which the session continues. What it was before the host rewrote it may have arrived later.
  *
  * @param path of the transcript, if known: a session may have been resumed in another folder
+ * @returns one of this machine's own, if there is one
  */
 export function currentTranscript(db: Database, session: string, path?: string): TranscriptRow | undefined {
   const all = transcriptsOf(db, session)
-  const current = all.filter(({ copy }) => copy.endsWith(".zst") && !isSuperseded(copy))
+  const there = all.filter(({ copy }) => copy.endsWith(".zst") && !isSuperseded(copy))
+  const own = there.filter(({ copy }) => !isFetchedCopy(copy))
+  const current = own.length > 0 ? own : there
   return current.findLast((one) => one.path === path) ?? current.at(-1) ?? all.at(-1)
 }
 

@@ -12,7 +12,7 @@ import { constraintsIn, decisionsIn, refutedIn } from "../transcript/noted-sente
 import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
-import { isImportedCopy } from "../vault/layout.ts"
+import { isFetchedCopy, isImportedCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
 import { findable } from "./findable.ts"
@@ -156,6 +156,10 @@ export class TurnWriter {
     return record.imported === true || isImportedCopy(this.#transcript.copy)
   }
 
+  #mirror(): number | undefined {
+    return isFetchedCopy(this.#transcript.copy) ? this.#transcript.id : undefined
+  }
+
   #titleOrigin(record: TranscriptRecord): Origin {
     if (this.#isImported(record)) return "import"
     return record.type === "custom-title" ? "human" : "host"
@@ -177,7 +181,7 @@ export class TurnWriter {
     if (mayReplace(record, parts)) {
       // Everything the lines before it add to their turn must be written first.
       this.#growth.flush()
-      takeBack(this.#db, this.#session, record, parts)
+      takeBack(this.#db, this.#session, record, parts, this.#mirror())
     }
     if (opening !== undefined) {
       // Whatever its line says, no human speaks in a subagent's transcript.

@@ -5,43 +5,49 @@ import { type Backend, isOfSession } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
 import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
 import {
-  appendLines,
   currentFile,
   entriesFolder,
-  entryFiles,
   type ForgottenEntries,
   forgottenFile,
+  type LineFolder,
+  lineFilesIn,
   openFolder,
   openFolderThere,
   ownFiles,
   readForgotten,
   removeHalfRewritten,
-  rewriteLines,
-  wholeLines,
 } from "./entry-files.ts"
 import { isNamed } from "./entry-filter.ts"
+import { appendLines, type LineSeal, rewriteLines, wholeLines } from "./line-files.ts"
 
 /**
  * @param root the folder
  * @param writer name of this machine's archive in file names; no two may share it
+ * @param passphrase of an encrypted folder
  * @param isReader whether the folder must be there
  */
-export function openFolderBackend(root: string, writer: string, isReader = false): Backend {
-  const id = isReader ? openFolderThere(root) : openFolder(root)
+export function openFolderBackend(
+  root: string,
+  writer: string,
+  passphrase?: string,
+  isReader = false,
+): Backend {
+  const folder = isReader ? openFolderThere(root, passphrase) : openFolder(root, passphrase)
+  const { id, seal } = folder
   /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
   let own: Map<string, Version> | undefined
   /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
   let isOutdated = false
 
   const ownLatest = (): Map<string, Version> => {
-    own ??= settle(root, writer, readForgotten(root))
+    own ??= settle(folder, writer, readForgotten(folder))
     return own
   }
 
   return {
     id,
     async put(entries) {
-      const forgotten = readForgotten(root)
+      const forgotten = readForgotten(folder)
       const latest = ownLatest()
       const fresh = new Map<string, Entry>()
       let refused = 0
@@ -54,41 +60,43 @@ export function openFolderBackend(root: string, writer: string, isReader = false
       const stored = [...fresh.values()]
       isOutdated ||= stored.some(({ key }) => latest.has(key))
       appendLines(
-        join(entriesFolder(root), currentFile(root, writer)),
+        join(entriesFolder(root), currentFile(entriesFolder(root), writer)),
         stored.map((entry) => JSON.stringify(entry)),
+        seal,
       )
       for (const entry of stored) latest.set(entry.key, versionOf(entry))
       return { stored: stored.length, known: entries.length - stored.length - refused, refused }
     },
 
     async find(query) {
-      return bestEntries(latestEntries(root).entries(), query)
+      return bestEntries(latestEntries(folder).entries(), query)
     },
 
     async get(wanted) {
-      for (const entry of latestEntries(root).entries()) if (isNamed(entry.id, wanted)) return entry
+      for (const entry of latestEntries(folder).entries()) if (isNamed(entry.id, wanted)) return entry
       return undefined
     },
 
     async forget({ ids = [], sessions = [] }) {
-      const before = latestEntries(root).count
-      const known = readForgotten(root)
-      appendLines(forgottenFile(root, writer), [
+      const before = latestEntries(folder).count
+      const known = readForgotten(folder)
+      const news = [
         ...ids.filter((id) => !known.ids.has(id)).map((id) => JSON.stringify({ id })),
         ...sessions.filter((one) => !known.sessions.has(one)).map((session) => JSON.stringify({ session })),
-      ])
-      own = settle(root, writer, readForgotten(root))
-      return before - latestEntries(root).count
+      ]
+      appendLines(forgottenFile(root, writer), news, seal)
+      own = settle(folder, writer, readForgotten(folder))
+      return before - latestEntries(folder).count
     },
 
     async stats() {
-      const { ids, sessions } = readForgotten(root)
-      const { count, damaged, sessions: named } = latestEntries(root)
+      const { ids, sessions } = readForgotten(folder)
+      const { count, damaged, sessions: named } = latestEntries(folder)
       return { entries: count, sessions: named, forgotten: ids.size + sessions.size, damaged }
     },
 
     async close() {
-      if (isOutdated) settle(root, writer, readForgotten(root))
+      if (isOutdated) settle(folder, writer, readForgotten(folder))
     },
   }
 }
@@ -97,8 +105,11 @@ const isDead = ({ id, metadata }: Entry, { ids, sessions }: ForgottenEntries): b
   ids.has(id) || (sessions.size > 0 && [...sessions].some((owner) => isOfSession(metadata.sessionId, owner)))
 
 /** Entries of a file; undefined for a line that is damaged. */
-function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined, line: string]> {
-  for (const line of wholeLines(file)) {
+function* entriesIn(
+  file: string,
+  seal: LineSeal | undefined,
+): Generator<readonly [entry: Entry | undefined, line: string]> {
+  for (const line of wholeLines(file, seal)) {
     const value = parseJson(line)
     yield [isEntry(value) ? value : undefined, line]
   }
@@ -110,14 +121,18 @@ function* entriesIn(file: string): Generator<readonly [entry: Entry | undefined,
  *
  * @returns the latest version of each turn
  */
-function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<string, Version> {
-  removeHalfRewritten(root, writer)
+function settle(
+  { root, seal }: LineFolder,
+  writer: string,
+  forgotten: ForgottenEntries,
+): Map<string, Version> {
+  removeHalfRewritten(entriesFolder(root), writer)
   const latest = new Map<string, Version>()
-  const files = ownFiles(root, writer).map((name) => {
+  const files = ownFiles(entriesFolder(root), writer).map((name) => {
     const file = join(entriesFolder(root), name)
     const versions: (readonly [key: string, version: Version])[] = []
     let dead = 0
-    for (const [entry] of entriesIn(file)) {
+    for (const [entry] of entriesIn(file, seal)) {
       if (entry === undefined) continue
       if (isDead(entry, forgotten)) {
         dead++
@@ -136,25 +151,27 @@ function settle(root: string, writer: string, forgotten: ForgottenEntries): Map<
   }
   for (const { file, versions, dead } of files) {
     if (dead === 0 && versions.every(([key, version]) => isLatest(key, version))) continue
-    const stays = [...entriesIn(file)].filter(
+    const stays = [...entriesIn(file, seal)].filter(
       ([entry]) => entry !== undefined && !isDead(entry, forgotten) && isLatest(entry.key, versionOf(entry)),
     )
     rewriteLines(
       file,
       stays.map(([, line]) => line),
+      seal,
     )
   }
   return latest
 }
 
 /** The latest version of each turn, whoever wrote it, without what anybody has forgotten. */
-function latestEntries(root: string) {
-  const forgotten = readForgotten(root)
+function latestEntries(folder: LineFolder) {
+  const { root, seal } = folder
+  const forgotten = readForgotten(folder)
   const latest = new Map<string, Version & { readonly session: string }>()
-  const files = entryFiles(root)
+  const files = lineFilesIn(entriesFolder(root))
   let damaged = 0
   for (const file of files) {
-    for (const [entry] of entriesIn(join(entriesFolder(root), file))) {
+    for (const [entry] of entriesIn(join(entriesFolder(root), file), seal)) {
       if (entry === undefined) damaged++
       else if (!isDead(entry, forgotten)) {
         const { key, metadata } = entry
@@ -172,7 +189,7 @@ function latestEntries(root: string) {
     *entries(): Generator<Entry> {
       const given = new Set<string>()
       for (const file of files) {
-        for (const [entry] of entriesIn(join(entriesFolder(root), file))) {
+        for (const [entry] of entriesIn(join(entriesFolder(root), file), seal)) {
           const last = entry && latest.get(entry.key)
           if (entry === undefined || last === undefined || given.has(entry.key)) continue
           // Several machines may have the same version.

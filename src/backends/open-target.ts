@@ -3,6 +3,8 @@ import { CtxError, usageError } from "../util/errors.ts"
 import { isAbsolute, join, resolve } from "../util/path.ts"
 import type { Backend } from "./backend.ts"
 import { openFolderBackend } from "./folder-backend.ts"
+import { openFolderFrames } from "./folder-frames.ts"
+import type { FrameStore } from "./frame-store.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
 
 export interface Target {
@@ -18,6 +20,8 @@ export interface Target {
    * @param patience ms for one call to a server
    */
   openToRead(patience: number): Promise<Backend>
+  /** The bytes of the vault there; undefined: this kind keeps none. */
+  openFrames?(): Promise<FrameStore>
 }
 
 export interface TargetWorld {
@@ -29,6 +33,8 @@ export interface TargetWorld {
   readonly agentdb: string | undefined
   /** Name of this archive among those that write to a folder. */
   readonly writer: () => string
+  /** Of an encrypted folder. */
+  readonly passphrase?: () => string | undefined
 }
 
 /** @throws CtxError exit 64 for what can be no target */
@@ -45,14 +51,15 @@ export function backendNamed(named: string, world: TargetWorld): Target {
   return {
     kind: "folder",
     shown,
-    open: async () => openFolderBackend(shown, world.writer()),
-    openToRead: async () => openFolderBackend(shown, "", true),
+    open: async () => openFolderBackend(shown, world.writer(), world.passphrase?.()),
+    openToRead: async () => openFolderBackend(shown, "", world.passphrase?.(), true),
+    openFrames: async () => openFolderFrames(shown, world.writer(), world.passphrase?.()),
   }
 }
 
 // Whoever keeps a folder loads none of the others.
 
-function serverTarget(named: string, { variables }: TargetWorld): Target {
+function serverTarget(named: string, { variables, writer }: TargetWorld): Target {
   const address = serverAddress(named, variables)
   return {
     kind: "postgres",
@@ -64,6 +71,10 @@ function serverTarget(named: string, { variables }: TargetWorld): Target {
     async openToRead(patience) {
       const { openPostgresBackend } = await import("./postgres-backend.ts")
       return openPostgresBackend(address, patience, true)
+    },
+    async openFrames() {
+      const { openPostgresFrames } = await import("./postgres-frames.ts")
+      return openPostgresFrames(address, writer())
     },
   }
 }

@@ -6,14 +6,12 @@ import { isNamed } from "./entry-filter.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
 import { narrowedTo } from "./postgres-filters.ts"
-import { SHARED, TENANT } from "./postgres-finding.ts"
+import { FORGETTING, SHARED, TENANT } from "./postgres-finding.ts"
 import { VECTOR_LENGTH } from "./postgres-migrations.ts"
 import { prepareTables, type Tables, tablesThere } from "./postgres-schema.ts"
 
 /** ms for one call. */
 const DEADLINE = 30_000
-/** Advisory lock between what puts and what forgets, for each tenant. */
-const FORGETTING = `7163002, hashtext(${TENANT})`
 /** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
 const MOST_WORDS = 250_000
 

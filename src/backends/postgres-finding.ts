@@ -13,6 +13,9 @@ export const inTeam = (team: string): string =>
   `EXISTS (SELECT FROM pg_catalog.pg_roles r
     WHERE r.rolname = ${team} AND pg_catalog.pg_has_role(session_user, r.oid, 'member'))`
 
+/** Advisory lock between what puts and what forgets, for each tenant. */
+export const FORGETTING = `7163002, hashtext(${TENANT})`
+
 /** Whether a row is of a project that somebody shares with the tenant. */
 export const SHARED = `(tenant, project) IN
   (SELECT s.tenant, s.project FROM ctxbridge.shared s WHERE ${inTeam("s.team")})`

@@ -153,6 +153,32 @@ EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
     FIND_BY_VECTOR,
     "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge FROM PUBLIC",
   ],
+  // Bytes of vaults. They are never shared: a team is shown turns.
+  [
+    `CREATE TABLE ctxbridge.frames (
+  ${OWNED}
+  writer  text COLLATE "C" NOT NULL,    -- the archive that sent it
+  copy    text COLLATE "C" NOT NULL,
+  start   bigint NOT NULL,              -- offset in the transcript
+  session text COLLATE "C" NOT NULL,
+  about   jsonb NOT NULL,
+  frame   bytea NOT NULL,
+  stored  timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (tenant, writer, copy, start)
+)`,
+    "CREATE INDEX frames_session ON ctxbridge.frames (tenant, session)",
+    // Text that was taken out of lines: their hashes with a key, and the spans to fill.
+    `CREATE TABLE ctxbridge.fills (
+  ${OWNED}
+  session text COLLATE "C" NOT NULL,
+  key     text COLLATE "C" NOT NULL,
+  lines   jsonb NOT NULL,
+  PRIMARY KEY (tenant, session, key)
+)`,
+    withoutStatistics("frames", "tenant, writer, copy, start, session, about, frame, stored"),
+    withoutStatistics("fills", "tenant, session, key, lines"),
+    ...["frames", "fills"].flatMap(ownRows),
+  ],
 ]
 
 export const NEWEST_VERSION = MIGRATIONS.length
@@ -264,6 +290,8 @@ GRANT USAGE ON SCHEMA ctxbridge TO ctxbridge_user;
 GRANT SELECT ON ctxbridge.target, ctxbridge.conversations TO ctxbridge_user;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ctxbridge.entries TO ctxbridge_user;
 GRANT SELECT, INSERT ON ctxbridge.forgotten TO ctxbridge_user;
+GRANT SELECT, INSERT, DELETE ON ctxbridge.frames TO ctxbridge_user;
+GRANT SELECT, INSERT, UPDATE ON ctxbridge.fills TO ctxbridge_user;
 GRANT SELECT, INSERT, DELETE ON ctxbridge.shared TO ctxbridge_user;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
 

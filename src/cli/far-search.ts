@@ -49,7 +49,8 @@ export function farTargets(context: Pick<Context, "args" | "env">, query: string
 /** @throws CtxError exit 64 if there is none */
 export function targetsMeant({ args, env }: Pick<Context, "args" | "env">): FarTarget[] {
   const named = stringArg(args, "backend")
-  const targets = named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env)]
+  const targets =
+    named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env.config, env)]
   if (targets.length > 0) return targets
   throw usageError(
     "no target is configured",

@@ -8,6 +8,7 @@ import type { HookStatus } from "../host/hook-status.ts"
 import type { ServerStatus } from "../host/server-status.ts"
 import type { History } from "../job/history-import.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
+import type { SyncFailure } from "../sync/auto-sync.ts"
 import type { LastSync } from "../sync/sync-ledger.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count } from "../util/text.ts"
@@ -39,6 +40,8 @@ interface StatusReport extends ArchiveStatus {
   /** Where turns were sent to, the latest first. */
   readonly backend: BackendStatus
   readonly sync: readonly LastSync[]
+  /** Why the background job cannot sync, if it may. */
+  readonly syncFailure: SyncFailure | null
   readonly hooks: readonly HookStatus[]
   readonly mcp: readonly ServerStatus[]
   /** null if there is nothing to embed. */
@@ -70,6 +73,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...searchPairs(status),
       ...backendPairs(status),
       ...syncPairs(status.sync, screen.now),
+      ...syncFailurePairs(status.syncFailure, screen.now),
       ...hookPairs(status.hooks),
       ...serverPairs(status.mcp),
       ...repairPairs(status, screen.now),
@@ -111,6 +115,9 @@ function backendPairs({ backend, sync }: StatusReport): Pair[] {
     return ["backend", safe(`${n === 0 ? "" : "else "}${target} (${why})${told}`)]
   })
 }
+
+const syncFailurePairs = (failure: SyncFailure | null, now: number): Pair[] =>
+  failure === null ? [] : [["not synced", `since ${ago(failure.since, now)}: ${safe(failure.message)}`]]
 
 function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
   const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`

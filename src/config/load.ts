@@ -235,12 +235,22 @@ export function isolatedEnvironment(
   }
 }
 
-/** Where the user wants entries kept without saying so each time. */
-export const targetWishes = (env: Env = process.env) => ({
-  to: env["CTXBRIDGE_SYNC_TO"] || undefined,
+/**
+ * Where the user wants entries kept without saying so each time.
+ *
+ * @param option `sync.to`; empty: not set
+ */
+export const targetWishes = (option: string, env: Env = process.env) => ({
+  to: namedBy("CTXBRIDGE_SYNC_TO", env["CTXBRIDGE_SYNC_TO"]) ?? namedBy("sync.to", option),
   server: (env["RUVECTOR_HOST"] ?? "") !== "",
   agentdb: env["CTXBRIDGE_AGENTDB"] || undefined,
 })
+
+const namedBy = <By extends string>(by: By, named: string | undefined) => (named ? { named, by } : undefined)
+
+/** Passphrase of an encrypted folder, if the environment has one. */
+export const passphraseVariable = (env: Env = process.env): string | undefined =>
+  env["CTXBRIDGE_SYNC_PASSPHRASE"] || undefined
 
 /** What the environment says about a PostgreSQL server; the design documents' variables come before libpq's. */
 export function serverVariables(

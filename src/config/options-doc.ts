@@ -33,6 +33,11 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
   "statusline.enabled":
     "Show the status line. Off: `install` adds none, and one that is there shows only the line it is chained to.",
+  "sync.to": "Where `sync` sends to without `--to`. `CTXBRIDGE_SYNC_TO` comes first.",
+  "sync.passphrase-file":
+    "A file, private to you, with the passphrase of an encrypted folder. `CTXBRIDGE_SYNC_PASSPHRASE` comes first.",
+  "sync.auto":
+    "Let the background job sync, at most every 5 minutes: turns, or the transcripts themselves too (frames). The only thing that uses the network by itself.",
   "secrets.enabled": "Replace secrets with `*` before anything is archived.",
   "secrets.patterns": "What else to replace: regular expressions, only in your own file.",
   "sync.backend":

@@ -88,6 +88,21 @@ const choice = <T extends string>(
   parse: (raw) => values.find((value) => value === String(raw).trim().toLowerCase()),
 })
 
+/** Only in the user's own file or environment. Empty: nothing. */
+const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly string[]): Row<string> => ({
+  env,
+  scope: "user",
+  default: "",
+  allowed,
+  parse: (raw) => (typeof raw === "string" && (raw === "" || isOne(raw)) ? raw : undefined),
+})
+
+/** Without a password, which `config list` would show. */
+const isTarget = (one: string): boolean =>
+  /^postgres(?:ql)?:/.test(one) ? !/:\/\/[^/@]*:[^/]*@/.test(one) : isPath(one)
+
+const isPath = (one: string): boolean => /^(?:\/|~\/)[^\0]*$/.test(one)
+
 /** Only in the user's own file. One of them, or a list. */
 const list = (
   most: number,
@@ -160,6 +175,9 @@ export const OPTIONS = {
   ),
   "autopilot.project-state": flag("user", false, "CTXBRIDGE_AUTOPILOT_PROJECT_STATE"),
   "statusline.enabled": flag("user", true, "CTXBRIDGE_STATUSLINE"),
+  "sync.to": text("a folder that begins with / or ~/, or postgres://… without a password", isTarget),
+  "sync.passphrase-file": text("a file that begins with / or ~/", isPath),
+  "sync.auto": choice("user", "off", ["off", "turns", "frames"], "CTXBRIDGE_SYNC_AUTO"),
   "secrets.enabled": flag("user", true, "CTXBRIDGE_SECRETS"),
   // What is wrong with one of them, own-patterns.ts finds out.
   "secrets.patterns": list(50, "regular expressions"),

@@ -4,8 +4,11 @@
  */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
+import { targetWishes } from "../config/load.ts"
 import { DAY } from "../host/host-clean-up.ts"
 import { runJob } from "../job/run-job.ts"
+import { readAutoSync } from "../sync/auto-sync.ts"
+import { type BackendName, chooseTargets } from "../sync/choose-target.ts"
 import { tryTo } from "../util/files.ts"
 import { entriesIn, logPath } from "../util/log.ts"
 import { bytes, count, cut, oneLine } from "../util/text.ts"
@@ -61,6 +64,24 @@ function waiting(
     hint: "the background job has not run; the log may say why",
     repair: { what: "do the work of the background job", run: runJob },
   })
+}
+
+/** Whether the background job can sync, if the user lets it. */
+export function syncChecks({ dataHome, resolved }: Patient): Finding {
+  if (resolved.config["sync.auto"] === "off") return finding("sync", "skipped", "sync.auto is off")
+  const { failure, tried } = readAutoSync(dataHome)
+  if (failure !== null) {
+    const text = `the background job cannot sync since ${failure.since}: ${failure.message}`
+    return finding("sync", "warn", text, { hint: failure.hint ?? "ctxbridge sync says more" })
+  }
+  if (tried > 0) return finding("sync", "ok", "the background job syncs")
+  const wishes = targetWishes(resolved.config["sync.to"])
+  const chosen = tryTo(() => chooseTargets(resolved.config["sync.backend"] as BackendName, wishes))
+  return chosen?.length === 0
+    ? finding("sync", "warn", "sync.auto is on, but there is no target", {
+        hint: "set sync.to, too: ctxbridge config list names the file",
+      })
+    : finding("sync", "ok", "the background job has not synced yet")
 }
 
 export function spoolFinding(spool: SpoolCount): Finding {

@@ -1,6 +1,6 @@
 /** Runs all checks one after the other and, on request, repairs what they found. */
 import { messageOf } from "../util/errors.ts"
-import { backlogChecks, logChecks } from "./background-checks.ts"
+import { backlogChecks, logChecks, syncChecks } from "./background-checks.ts"
 import { binaryChecks } from "./binary-checks.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { folderChecks } from "./folder-checks.ts"
@@ -57,6 +57,7 @@ const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["pending", backlogChecks],
   ["archived", transcriptChecks],
   ["silent", sessionChecks],
+  ["sync", syncChecks],
   ["log", logChecks],
 ]
 

@@ -14,7 +14,7 @@ import { type Finding, finding, type Patient, SHOWN } from "./finding.ts"
 /** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/
 /** Variables that we read but that are not options. */
-const OURS = /^CTXBRIDGE_(HOME|CONFIG|SYNC_TO|AGENTDB|TEST_\w+)$/
+const OURS = /^CTXBRIDGE_(HOME|CONFIG|SYNC_TO|SYNC_PASSPHRASE|AGENTDB|TEST_\w+)$/
 
 /** Decide whether and where hooks archive. */
 const DECISIVE = /^(CTXBRIDGE_(HOME|CONFIG|CAPTURE)|XDG_(DATA|STATE|CONFIG)_HOME)$/

@@ -4,7 +4,7 @@ import { type TranscriptRow, transcriptsOf } from "../archive/transcript-rows.ts
 import { linesOfTurn } from "../read/turn.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
-import { isSuperseded, vaultFile } from "../vault/layout.ts"
+import { isFetchedCopy, isSuperseded, vaultFile } from "../vault/layout.ts"
 import { CopyReader, CopyReaders } from "../vault/reader.ts"
 import type { Selection } from "./selection.ts"
 
@@ -40,11 +40,13 @@ export function* exportRaw(db: Database, dataHome: string, selection: Selection)
   }
 }
 
-/** The current transcript; if there are several (a session resumed in another folder), the longest. */
+/** The current transcript, this machine's own; if there are several (a session resumed in another folder), the longest. */
 function transcriptOf(db: Database, session: string): TranscriptRow {
   const all = transcriptsOf(db, session)
   const current = all.filter(({ copy }) => !isSuperseded(copy))
-  const [longest] = (current.length > 0 ? current : all).toSorted((a, b) => b.archived - a.archived)
+  const own = current.filter(({ copy }) => !isFetchedCopy(copy))
+  const candidates = own.length > 0 ? own : current.length > 0 ? current : all
+  const [longest] = candidates.toSorted((a, b) => b.archived - a.archived)
   if (longest !== undefined) return longest
   throw new CtxError("not-found", `no transcript of session ${session} in the archive`, {
     exit: EXIT.notFound,

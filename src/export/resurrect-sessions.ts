@@ -9,7 +9,14 @@ import { type Source, sources } from "../archive/view-sources.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { parseJson } from "../util/parse-json.ts"
-import { isImportedCopy, isLooseCopy, vaultFile, withoutVersion } from "../vault/layout.ts"
+import {
+  isFetchedCopy,
+  isImportedCopy,
+  isLooseCopy,
+  originalPlace,
+  vaultFile,
+  withoutVersion,
+} from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back-transcript.ts"
 
@@ -107,11 +114,16 @@ function versionsOf(
   const placed = own.filter(({ copy }) => !isLooseCopy(copy))
   // A transcript imported from a backup need not be written back there.
   for (const source of to === undefined && placed.length > 0 ? placed : own) {
-    const name = withoutVersion(source.copy)
+    const name = withoutVersion(originalPlace(source.copy))
     byTranscript.set(name, [...(byTranscript.get(name) ?? []), source])
   }
   // Oldest first; the copy that was never set aside comes last.
-  return [...byTranscript.values()].flatMap((versions) => (all ? versions : versions.slice(-1)))
+  return [...byTranscript.values()].flatMap((versions) => {
+    const own = versions.filter(({ copy }) => !isFetchedCopy(copy))
+    if (own.length > 0) return all ? own : own.slice(-1)
+    // Other machines' versions of the same transcript: the one that got furthest.
+    return versions.toSorted((a, b) => a.bytes - b.bytes).slice(-1)
+  })
 }
 
 function putOne(source: Source, options: ResurrectOptions): PutFile {
@@ -129,7 +141,9 @@ function putOne(source: Source, options: ResurrectOptions): PutFile {
  * The home folder may have moved, so anything under `home/` belongs below the current one. Everything else goes to the
  * path in its header, provided that it is a transcript's path.
  */
-function placeOf({ copy, path }: Source, { home, to, all }: ResurrectOptions): string | undefined {
+function placeOf(source: Source, { home, to, all }: ResurrectOptions): string | undefined {
+  const { path } = source
+  const copy = originalPlace(source.copy)
   const slash = copy.indexOf("/")
   const below = copy.slice(slash + 1).replace(/\.zst$/, "")
   const name = all ? below : below.replace(/\.~\d+(?=(\.jsonl)?$)/, "")

@@ -21,7 +21,16 @@ import { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
 import { visitOf } from "./request-visits.ts"
 import { hasRequests, recoverRequests, takeRequests } from "./requests.ts"
-import { AFTER, BEFORE, PATIENCE, ROUND, type Round, runStages, type Start } from "./stages.ts"
+import {
+  AFTER,
+  BEFORE,
+  PATIENCE,
+  type Permission,
+  ROUND,
+  type Round,
+  runStages,
+  type Start,
+} from "./stages.ts"
 import { isAskedToStop, jobLock, STOPPED } from "./stop-job.ts"
 
 /** The job gives up after this long; the next hook starts another. */
@@ -76,8 +85,8 @@ function holdJobLock(stateHome: string): number | undefined {
 }
 
 async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Promise<void> {
-  // Nothing that the job does needs a permission yet.
-  const start: Start = { paths, end: performance.now() + LONGEST, permitted: new Set(), visits: [] }
+  const permitted = new Set<Permission>(config["sync.auto"] === "off" ? [] : ["network"])
+  const start: Start = { paths, end: performance.now() + LONGEST, permitted, visits: [] }
   await runStages(BEFORE, start)
   const ended = new Set<string>()
   const embedding = config["embed.enabled"] ? new Embedding(paths, () => ground.isOver) : undefined
@@ -85,6 +94,7 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
   const round: Round = {
     ...{ ...start, ...first, config, embedding, ended, db: opened(paths) },
     goOn: () => ground.goOn(),
+    isOver: () => ground.isOver || performance.now() >= start.end,
     withoutViews(action) {
       round.db.close()
       action()

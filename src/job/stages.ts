@@ -23,6 +23,7 @@ import { resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import type { Accepted } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
+import { isBackgroundSyncDue, syncInBackground } from "./sync-in-background.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
@@ -58,6 +59,8 @@ export interface Round extends Start {
   readonly withoutViews: (action: () => void) => void
   /** Throws when the job is to end. */
   readonly goOn: () => void
+  /** Whether it is to end. */
+  readonly isOver: () => boolean
 }
 
 export interface Stage<Work> {
@@ -136,10 +139,21 @@ export const ROUND: readonly Stage<Round>[] = [
   },
 ]
 
-/** When nothing is left, or no time. */
+/** When nothing is left, or no time. The last one leaves the views closed. */
 export const AFTER: readonly Stage<Round>[] = [
   { name: "pointers", due: ({ isPointed }) => !isPointed, run: point },
   { name: "compact", due: isIdle, run: compact },
+  {
+    // Last, and with the views closed: a network may keep it waiting.
+    name: "sync",
+    needs: "network",
+    due: (round) => isIdle(round) && isBackgroundSyncDue(round.paths, round.config, Date.now()),
+    run: async ({ db, paths, config, isOver }) => {
+      db.close()
+      await syncInBackground(paths, config, isOver)
+      return undefined
+    },
+  },
 ]
 
 /** Runs what is due; stops at a stage with more to do than it has done. */

@@ -5,8 +5,8 @@ export type BackendName = "auto" | "sqlite" | "postgres" | "agentdb" | "json"
 
 /** What the environment says. */
 export interface TargetWishes {
-  /** CTXBRIDGE_SYNC_TO. */
-  readonly to: string | undefined
+  /** What names a target expressly, and the name of what does. */
+  readonly to: { readonly named: string; readonly by: "CTXBRIDGE_SYNC_TO" | "sync.to" } | undefined
   /** Whether RUVECTOR_HOST names a server. Libpq's variables alone do not count: they may be meant for another database. */
   readonly server: boolean
   /** CTXBRIDGE_AGENTDB. */
@@ -37,7 +37,7 @@ export const backendOf = (named: string): BackendName =>
  * @throws CtxError exit 64 if the backend that is wanted has no place
  */
 export function chooseTargets(backend: BackendName, { to, server, agentdb }: TargetWishes): ChosenTarget[] {
-  const named = to === undefined ? undefined : { named: to, why: "CTXBRIDGE_SYNC_TO names it" }
+  const named = to && { named: to.named, why: `${to.by} names it` }
   const others: ChosenTarget[] = [
     ...(server ? [{ named: "postgres:", why: "RUVECTOR_HOST names it" }] : []),
     ...(agentdb === undefined ? [] : [{ named: "agentdb:", why: "CTXBRIDGE_AGENTDB names it" }]),

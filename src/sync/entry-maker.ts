@@ -8,13 +8,15 @@ import { currentTranscript } from "../archive/transcript-rows.ts"
 import { meanVector } from "../archive/turn-vectors.ts"
 import type { Entry, EntryVector } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { readTurn, turnOf } from "../read/turn.ts"
+import { linesOfTurn, readTurn, turnOf } from "../read/turn.ts"
 import { filterText } from "../secrets/filter.ts"
 import { codeOf } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { entryOfTurn } from "./turn-entry.ts"
 import { machineName } from "./writer-name.ts"
+
+type Fillers = ((session: string) => ((line: Uint8Array) => Uint8Array) | undefined) | undefined
 
 /** What holds for all turns of a session. */
 interface SessionAtHand {
@@ -28,12 +30,17 @@ export class EntryMaker implements Disposable {
   readonly #db: Database
   readonly #place: PathsAndPolicy
   readonly #embedder: string | undefined
+  readonly #fillerFor: Fillers
   readonly #readers = new CopyReaders()
   readonly #sessions = new Map<string, SessionAtHand>()
 
-  /** @param embedder whose vectors are sent; undefined: none */
-  constructor(db: Database, place: PathsAndPolicy, embedder: string | undefined) {
+  /**
+   * @param embedder whose vectors are sent; undefined: none
+   * @param fillerFor what other machines have taken out
+   */
+  constructor(db: Database, place: PathsAndPolicy, embedder: string | undefined, fillerFor: Fillers) {
     this.#db = db
+    this.#fillerFor = fillerFor
     // Whatever the user has switched off: what leaves the machine is filtered.
     this.#place = { ...place, secrets: { ...place.secrets, enabled: true } }
     this.#embedder = embedder
@@ -47,7 +54,7 @@ export class EntryMaker implements Disposable {
    * @param handle with `ctx:`
    * @returns undefined for a turn that is gone, or about to be
    */
-  entryOf(handle: string): Entry | "excluded" | "unreadable" | undefined {
+  entryOf(handle: string): Entry | "excluded" | "unreadable" | "withheld" | undefined {
     const row = turnByHandle(this.#db, handle)
     if (row === null) return undefined
     const { isForgotten, isExcluded, project } = this.#session(row.session)
@@ -56,6 +63,9 @@ export class EntryMaker implements Disposable {
     const { dataHome, secrets } = this.#place
     const turn = readIfReadable(() => readTurn(this.#db, dataHome, turnOf(row), this.#readers))
     if (turn === "unreadable") return turn
+    const fill = this.#fillerFor?.(row.session)
+    const lines = fill === undefined ? [] : [...linesOfTurn(this.#db, dataHome, turnOf(row), this.#readers)]
+    if (lines.some((line) => fill?.(line) !== line)) return "withheld"
     return entryOfTurn(turn, {
       project,
       machine: machineName(),
@@ -97,7 +107,7 @@ function readIfReadable<T>(read: () => T): T | "unreadable" {
 }
 
 /** A subagent may work in another folder than its session. */
-function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
+export function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
   if (place.exclude.length === 0) return false
   const folders = [session, session.split("/", 1)[0]!].flatMap((one) => [
     aboutSession(db, one)?.cwd,

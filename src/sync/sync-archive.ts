@@ -3,7 +3,8 @@
  * it is noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
 import type { Database } from "../archive/database.ts"
-import { changesSince } from "../archive/queries/changes.ts"
+import { changesSince, turnsOnlyIn } from "../archive/queries/changes.ts"
+import { allCopies } from "../archive/transcript-rows.ts"
 import { embeddedHandles } from "../archive/turn-vectors.ts"
 import { viewsStamp } from "../archive/views-stamp.ts"
 import type { Backend, Forgetting } from "../backends/backend.ts"
@@ -26,7 +27,19 @@ export interface SyncWorld {
   readonly place: PathsAndPolicy
   /** Opens the views for one look: whoever wants them alone need not wait for the network. */
   readonly look: <T>(use: (db: Database) => T) => T
-  readonly onProgress?: (done: number, total: number) => void
+  readonly onProgress?: (label: string, done: number, total: number) => void
+  /** Called before each batch; what it throws ends the sync. */
+  readonly goOn?: () => void
+  /** Whether whoever sent the bytes of this copy of the vault has sent its turns, too. */
+  readonly isTheirs?: (copy: string) => boolean
+  /** Fills in lines of a session what other machines have taken out; undefined if that is nothing. */
+  readonly fillerFor?: (session: string) => ((line: Uint8Array) => Uint8Array) | undefined
+  /** Whether they have taken out more of a session since the last sync. */
+  readonly isNewlyFilled?: (session: string) => boolean
+  /** Another one whenever they have taken out more. */
+  readonly fillsStamp?: () => string
+  /** Carries forgotten sessions to what is kept there besides entries. */
+  readonly alsoForget?: (sessions: readonly string[], texts: readonly Tombstone[]) => Promise<void>
 }
 
 export interface SyncReport {
@@ -61,6 +74,7 @@ export async function syncArchive(
     if (!all && news.length === 0 && seen !== undefined && seen === ledger.seen) return counts
     const gone = goneTurns(ledger, world, news)
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
+    if (news.length > 0) await world.alsoForget?.(sessionsOf(news), textsOf(news))
     const due = dueTurns(ledger, world, news, all)
     total = due.length
     let sending: Promise<void> = Promise.resolve()
@@ -72,10 +86,11 @@ export async function syncArchive(
       counts.stored += stored
       counts.known += known
       counts.refused += refused
-      world.onProgress?.(at, due.length)
+      world.onProgress?.("sending", at, due.length)
     }
     try {
       for (let at = 0; at < due.length; ) {
+        world.goOn?.()
         // Made while the former one is on its way.
         const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
         at += batch.looked
@@ -103,10 +118,10 @@ export async function syncArchive(
 }
 
 /** Names the views and the vectors in them as they are now, with all that hooks have left. */
-function seenBy({ place: { dataHome }, look }: SyncWorld): string | undefined {
+function seenBy({ place: { dataHome }, look, fillsStamp }: SyncWorld): string | undefined {
   look(() => {})
   const stamp = viewsStamp(dataHome, Date.now())
-  return stamp && `${stamp} ${installedModel(dataHome)?.embedder}`
+  return stamp && `${stamp} ${installedModel(dataHome)?.embedder} ${fillsStamp?.() ?? ""}`
 }
 
 /** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
@@ -120,18 +135,19 @@ export async function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean
     add(counts, batch)
     counts.forgotten += batch.outdated.length
     at += batch.looked
-    world.onProgress?.(at, due.length)
+    world.onProgress?.("sending", at, due.length)
   }
   return counts
 }
 
-function add(counts: Counts, { entries, excluded, unreadable }: Batch): void {
+function add(counts: Counts, { entries, excluded, unreadable, withheld }: Batch): void {
   counts.turns += entries.length
   counts.excluded += excluded
   counts.unreadable += unreadable
+  counts.refused += withheld
 }
 
-const noCounts = (): Counts => ({
+export const noCounts = (): Counts => ({
   turns: 0,
   stored: 0,
   known: 0,
@@ -145,7 +161,7 @@ const noCounts = (): Counts => ({
 const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
 
 /** What was forgotten here since the last sync. */
-const newsOf = (ledger: Ledger, { place }: SyncWorld): Tombstone[] =>
+const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">): Tombstone[] =>
   listTombstones(place.dataHome).filter((tombstone) => !ledger.knows(tombstone))
 
 /** Turns that were sent, and are gone since something was forgotten in their session. */
@@ -158,13 +174,20 @@ function goneTurns(ledger: Ledger, world: SyncWorld, news: readonly Tombstone[])
 }
 
 const forgetting = (news: readonly Tombstone[], gone: readonly SentTurn[]): Forgetting => ({
-  sessions: news
+  sessions: sessionsOf(news),
+  ids: gone.map(({ id }) => id),
+})
+
+/** The sessions that are forgotten as a whole, and subagents. */
+const sessionsOf = (news: readonly Tombstone[]): string[] =>
+  news
     .filter((one) => !isNamedByPath(one))
     .flatMap(({ session, whole, agents }) =>
       whole ? [session] : agents.map((agent) => `${session}/${agent}`),
-    ),
-  ids: gone.map(({ id }) => id),
-})
+    )
+
+const textsOf = (news: readonly Tombstone[]): Tombstone[] =>
+  news.filter((one) => !isNamedByPath(one) && !one.whole && Object.keys(one.lines).length > 0)
 
 const mayBeAbout = (tombstone: Tombstone, { session }: SentTurn): boolean =>
   isNamedByPath(tombstone) ? session.startsWith("unknown/") : ownerOf(session, "") === tombstone.session
@@ -177,24 +200,34 @@ interface DueTurn {
 
 function dueTurns(
   ledger: Ledger,
-  { place, look }: SyncWorld,
+  { place, look, isTheirs, isNewlyFilled }: SyncWorld,
   news: readonly Tombstone[],
   all: boolean,
 ): DueTurn[] {
   return look((db) => {
     const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
+    const theirs = turnsIn(db, isTheirs ?? (() => false))
     const due = new Set(changed)
     for (const [handle, sent] of ledger.turns) {
       // A text that was forgotten in a tool's input does not show in the views.
-      if (watermark.has(handle) && news.some((one) => mayBeAbout(one, sent))) due.add(handle)
+      const mayHold = isNewlyFilled?.(sent.session) === true || news.some((one) => mayBeAbout(one, sent))
+      if (watermark.has(handle) && mayHold) due.add(handle)
     }
     const embedder = installedModel(place.dataHome)?.embedder
     if (embedder !== undefined) {
       for (const handle of embeddedHandles(db, embedder))
         if (ledger.turns.get(handle)?.hasVector === false) due.add(handle)
     }
-    return [...due].map((handle) => ({ handle, state: watermark.get(handle)! }))
+    return [...due]
+      .filter((handle) => !theirs.has(handle))
+      .map((handle) => ({ handle, state: watermark.get(handle)! }))
   })
+}
+
+/** Handles of the turns that only such copies hold. */
+function turnsIn(db: Database, isTheirs: (copy: string) => boolean): Set<string> {
+  const copies = allCopies(db).map(({ copy }) => copy)
+  return turnsOnlyIn(db, copies.filter(isTheirs))
 }
 
 interface Batch {
@@ -204,6 +237,8 @@ interface Batch {
   readonly sent: SentTurn[]
   excluded: number
   unreadable: number
+  /** Turns with a text that another machine has taken out. */
+  withheld: number
   /** Number of turns looked at. */
   looked: number
 }
@@ -211,17 +246,23 @@ interface Batch {
 async function nextBatch(
   due: readonly DueTurn[],
   ledger: Ledger,
-  { place, look }: SyncWorld,
+  world: SyncWorld,
   news: readonly Tombstone[],
 ): Promise<Batch> {
-  const batch: Batch = { entries: [], outdated: [], sent: [], excluded: 0, unreadable: 0, looked: 0 }
+  const { place, look, fillerFor } = world
+  const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
+  const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
   const embedder = installedModel(place.dataHome)?.embedder
   let length = 0
   const take = (maker: EntryMaker, { handle, state }: DueTurn): void => {
     const made = maker.entryOf(handle)
     if (made === "excluded") batch.excluded++
     else if (made === "unreadable") batch.unreadable++
-    else if (made !== undefined) {
+    else if (made === "withheld") {
+      batch.withheld++
+      const before = ledger.turns.get(handle)
+      if (before !== undefined) batch.outdated.push(before.id)
+    } else if (made !== undefined) {
       const { id, key, content, metadata, vector } = made
       const { sessionId: session, messages } = metadata
       const before = ledger.former(handle, key)
@@ -235,7 +276,7 @@ async function nextBatch(
   const isFull = (): boolean => batch.looked >= due.length || length >= MOST_TEXT
   while (!isFull()) {
     look((db) => {
-      using maker = new EntryMaker(db, place, embedder)
+      using maker = new EntryMaker(db, place, embedder, fillerFor)
       // As they were at one moment, whatever others write meanwhile.
       db.transaction(() => {
         for (let n = 0; n < AT_ONCE && !isFull(); n++) take(maker, due[batch.looked++]!)

@@ -3,25 +3,32 @@ import { backendNamed, type Target, type TargetWorld } from "../backends/open-ta
 import { serverVariables, targetWishes } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { type BackendName, type ChosenTarget, chooseTargets } from "./choose-target.ts"
+import { readPassphrase } from "./passphrase.ts"
 import { writerName } from "./writer-name.ts"
 
 type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome">
 
+/** The options that say where entries go, and with which passphrase. */
+export type TargetOptions = Pick<Config, "sync.to" | "sync.backend" | "sync.passphrase-file">
+
 export interface ConfiguredTarget extends Target, Pick<ChosenTarget, "why"> {}
 
-export const targetNamed = (named: string, { cwd, home, dataHome }: Here): Target =>
+export const targetNamed = (named: string, config: TargetOptions, { cwd, home, dataHome }: Here): Target =>
   backendNamed(named, {
     cwd,
     home,
     dataHome,
     variables: serverVariables(),
-    agentdb: targetWishes().agentdb,
+    agentdb: targetWishes("").agentdb,
     writer: () => writerName(dataHome),
+    passphrase: () => readPassphrase(config["sync.passphrase-file"], home),
   })
 
 /** The best first; none if nothing is configured. */
-export const configuredTargets = (config: Config, here: Here): ConfiguredTarget[] =>
-  chooseTargets(config["sync.backend"] as BackendName, targetWishes()).map(({ named, why }) => ({
-    ...targetNamed(named, here),
-    why,
-  }))
+export const configuredTargets = (config: TargetOptions, here: Here): ConfiguredTarget[] =>
+  chooseTargets(config["sync.backend"] as BackendName, targetWishes(config["sync.to"])).map(
+    ({ named, why }) => ({
+      ...targetNamed(named, config, here),
+      why,
+    }),
+  )

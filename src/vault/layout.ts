@@ -30,11 +30,24 @@ export const vaultFile = (dataHome: string, copy: string): string => join(dataHo
 export const knownFile = (dataHome: string, owner: string): string =>
   join(dataHome, "known", `${Bun.hash.xxHash64(owner, 0n).toString(16)}.jsonl`)
 
+const FETCHED = "fetched/"
+
+/** Whether the copy mirrors one of another machine; nothing is captured into it. */
+export const isFetchedCopy = (copy: string): boolean => copy.startsWith(FETCHED)
+
+/** Where a mirror is kept: below the other machine's name, and the copy's id there, so that it collides with nothing. */
+export const fetchedPath = (machine: string, id: string, place: string): string =>
+  join(FETCHED, machine, id, place)
+
+/** The copy's path on the machine that archived it. */
+export const originalPlace = (copy: string): string =>
+  isFetchedCopy(copy) ? copy.split("/").slice(3).join("/") : copy
+
 /** Whether the copy was made from another tool's archive; these have a folder of their own. */
-export const isImportedCopy = (copy: string): boolean => copy.startsWith("imported/")
+export const isImportedCopy = (copy: string): boolean => originalPlace(copy).startsWith("imported/")
 
 /** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
-export const isLooseCopy = (copy: string): boolean => copy.split("/").length === 2
+export const isLooseCopy = (copy: string): boolean => originalPlace(copy).split("/").length === 2
 
 /** Path of the `n`th superseded copy of a transcript that the host has rewritten. */
 export const supersededPath = (vaultFile: string, n: number): string =>

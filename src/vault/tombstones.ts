@@ -69,7 +69,7 @@ export function forgottenOf(dataHome: string, session: string, path: string): Fo
   if (tombstone === undefined) return undefined
   const agent = session.includes("/") ? session.slice(session.indexOf("/") + 1) : undefined
   const whole = tombstone.whole || (agent !== undefined && tombstone.agents.includes(agent))
-  return { whole, edit: (content) => filled(content, tombstone) }
+  return { whole, edit: (content) => fillLines(content, tombstone) }
 }
 
 export function readTombstone(dataHome: string, session: string): Tombstone | undefined {
@@ -144,7 +144,7 @@ export function lineHash(key: string, line: Uint8Array): string {
 const MOST_TIMES = 100
 
 /** Returns the same array if no line is known. */
-function filled(content: Uint8Array, { key, lines }: Tombstone): Uint8Array {
+export function fillLines(content: Uint8Array, { key, lines }: Pick<Tombstone, "key" | "lines">): Uint8Array {
   if (Object.keys(lines).length === 0) return content
   let out = content
   for (const [start, end] of linesIn(content)) {

@@ -3,7 +3,7 @@ import { closeSync } from "node:fs"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
-import { isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { isFetchedCopy, isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import { openSource } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
@@ -14,7 +14,7 @@ import { noFiles, vaultFiles } from "./vault-files.ts"
  * `missing`: some bytes are not archived · `unreadable`: the transcript cannot be read · `mismatch`: the host has
  * rewritten what was archived · `damaged`: the copy is not sound · `deleted`: the host has deleted the transcript, but
  * the vault holds it · `superseded`: an earlier content of a transcript that the host has rewritten · `imported`: made
- * from another tool's archive · `twin`: a second copy of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
+ * from another tool's archive · `fetched`: mirrors a copy of another machine · `twin`: a second copy of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
  * its folder archived; what was archived before is sound.
  */
 type VerifyState = (typeof STATES)[number]
@@ -29,6 +29,7 @@ const STATES = [
   "deleted",
   "superseded",
   "imported",
+  "fetched",
   "twin",
   "forgotten",
   "excluded",
@@ -111,7 +112,7 @@ export function verify(options: VerifyOptions): VerifyReport {
 function copiesOf(dataHome: string, copies: Iterable<string>): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const copy of copies) {
-    if (isSuperseded(copy) || isImportedCopy(copy)) continue
+    if (isSuperseded(copy) || isImportedCopy(copy) || isFetchedCopy(copy)) continue
     const path = tailOf(vaultFile(dataHome, copy))?.header.path
     if (path === undefined) continue
     found.set(path, [...(found.get(path) ?? []), copy])
@@ -240,6 +241,7 @@ function judge(
 
 /** State of a sound copy whose transcript is not on disk. */
 function withoutTranscript(copy: string): VerifyState {
+  if (isFetchedCopy(copy)) return "fetched"
   if (isImportedCopy(copy)) return "imported"
   return isSuperseded(copy) ? "superseded" : "deleted"
 }

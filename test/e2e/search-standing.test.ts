@@ -82,12 +82,24 @@ test("the MCP server is registered again when the host lost it or it can no long
 })
 
 test("the word index: a message without its words is detected and found again", async () => {
-  expect((await status()).index).toEqual({ messages: 2, indexed: 2, cold: 0, complete: true, outdated: false })
+  expect((await status()).index).toEqual({
+    messages: 2,
+    indexed: 2,
+    cold: 0,
+    complete: true,
+    outdated: false,
+  })
   expect(await doctor("words")).toEqual({ state: "ok", repair: null })
   const db = new Database(join(machine.dataHome, "archive.db"))
   db.run("DELETE FROM words WHERE rowid = (SELECT max(id) FROM messages)")
   db.close()
-  expect((await status()).index).toEqual({ messages: 2, indexed: 1, cold: 0, complete: false, outdated: false })
+  expect((await status()).index).toEqual({
+    messages: 2,
+    indexed: 1,
+    cold: 0,
+    complete: false,
+    outdated: false,
+  })
   expect((await call("status")).stdout).toMatch(/word index\s+1 of 2 messages/)
   expect(await doctor("words")).toEqual({ state: "fail", repair: "rebuild the database from the vault" })
   expect(await doctor("words", "--fix")).toEqual({ state: "ok", repair: null })

@@ -44,3 +44,16 @@ export function changesSince(db: Database, watermark: Watermark): Changes {
   const gone = [...watermark.keys()].filter((handle) => !seen.has(handle))
   return { changed, gone, watermark: seen }
 }
+
+/** Handles, with `ctx:`, of the turns of which no line is in any other copy than these. */
+export function turnsOnlyIn(db: Database, copies: readonly string[]): Set<string> {
+  if (copies.length === 0) return new Set()
+  const rows = db
+    .query<{ handle: string }, [string]>(
+      `WITH these AS MATERIALIZED (SELECT id FROM transcripts WHERE copy IN (SELECT value FROM json_each(?)))
+       SELECT handle FROM turns t WHERE t.transcript IN these AND NOT EXISTS (
+         SELECT 1 FROM messages m WHERE m.turn = t.id AND m.transcript NOT IN these)`,
+    )
+    .all(JSON.stringify(copies))
+  return new Set(rows.map(({ handle }) => HANDLE_PREFIX + handle))
+}

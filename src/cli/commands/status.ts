@@ -23,6 +23,7 @@ import { startRenewing } from "../../job/open-to-read.ts"
 import { askForRebuild } from "../../job/spawn.ts"
 import { autoCompactIn } from "../../restore/auto-compact.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
+import { readAutoSync } from "../../sync/auto-sync.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
 import { configuredTargets } from "../../sync/targets.ts"
 import { messageOf } from "../../util/errors.ts"
@@ -58,6 +59,7 @@ export default {
         archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
       backend: backendStatus(env),
       sync: lastSyncs(dataHome),
+      syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,
       hooks: hookStatus(env, exePath),
       mcp: serverStatus(env, exePath),
       lastError: lastError(env.stateHome) ?? null,

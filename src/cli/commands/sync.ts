@@ -1,19 +1,22 @@
-/** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. */
-import { closeSync, mkdirSync } from "node:fs"
-import { join } from "node:path"
+/** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. Fetches the rest. */
 import { openForReading } from "../../archive/open-for-reading.ts"
 import type { Target } from "../../backends/open-target.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../backends/postgres-migrations.ts"
-import { plannedSync, type SyncReport, type SyncWorld, syncArchive } from "../../sync/sync-archive.ts"
-import { Ledger, lastSyncs, noteSync, syncFolder } from "../../sync/sync-ledger.ts"
+import { followFetched } from "../../job/follow-fetched.ts"
+import { readPassphrase } from "../../sync/passphrase.ts"
+import { plannedSync, type SyncWorld } from "../../sync/sync-archive.ts"
+import { Ledger, lastSyncs } from "../../sync/sync-ledger.ts"
+import { type SyncDone, type SyncWanted, syncOnce, withSyncLock } from "../../sync/sync-once.ts"
 import { configuredTargets, targetNamed } from "../../sync/targets.ts"
-import { codeOf, messageOf, throwBusy, usageError } from "../../util/errors.ts"
-import { holdLockFile } from "../../util/lock.ts"
-import { count, oneLine } from "../../util/text.ts"
+import { writerName } from "../../sync/writer-name.ts"
+import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { oneLine } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"
+import { renderFetched, renderFrames, renderSent, renderThere } from "../render-sync.ts"
 import { safe } from "../style.ts"
+import { watchAndSync } from "../sync-watch.ts"
 import { finishFormer } from "./forget.ts"
 
 export default {
@@ -23,10 +26,20 @@ export default {
   },
   args: {
     to: option(
-      "Where to: a folder, sqlite:FILE, postgres://user@host/database; default: CTXBRIDGE_SYNC_TO",
+      "Where to: a folder, sqlite:FILE, postgres://user@host/database; default: the option sync.to",
       "DIR|URL",
     ),
+    frames: flag("Send the transcripts themselves too, byte for byte, so that another machine can have them"),
+    pull: flag(
+      "Fetch the transcripts that other machines sent with --frames; sends nothing without --frames",
+    ),
+    encrypt: flag(
+      "Encrypt a new folder, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
+    ),
     all: flag("Look at every turn again: after redact, or when the target has lost something"),
+    watch: flag(
+      "Go on until Ctrl-C: sync whenever the archive has changed, and wait for a target that fails",
+    ),
     "print-ddl": flag("Print the SQL with which an administrator sets up a server for many users"),
     "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
   },
@@ -38,10 +51,18 @@ export default {
       return
     }
     const named = stringArg(args, "to")
-    const targets = named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env)]
+    const targets =
+      named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env.config, env)]
     const [target] = targets
     if (target === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
+    }
+    const [frames, pull] = [args["frames"] === true, args["pull"] === true]
+    const wanted: SyncWanted = { send: frames || !pull, all: args["all"] === true, frames, pull }
+    if (args["encrypt"] === true) {
+      if (target.kind !== "folder")
+        throw usageError("only folders are encrypted", "a server's own encryption is its administrator's")
+      refuseNoPassphrase(context)
     }
     const world: SyncWorld = {
       place: env,
@@ -49,101 +70,68 @@ export default {
         using db = openForReading(env.dataHome)
         return use(db)
       },
-      onProgress: (done, total) => out.progress("sending", done, total),
+      onProgress: out.progress,
     }
-    if (args["dry-run"] === true) return plan(context, target, world)
+    if (args["dry-run"] === true) {
+      if (args["watch"] === true) throw usageError("--dry-run and --watch exclude each other")
+      if (frames || pull)
+        throw usageError("--dry-run contacts nobody, so it cannot tell what frames are there")
+      return plan(context, target, world)
+    }
     finishFormer(context)
     // Before anything is made at the target: whoever has no archive has named the wrong one.
-    world.look(() => {})
-    const lock = holdLock(env.dataHome)
-    try {
-      await send(context, targets, world)
-    } finally {
-      closeSync(lock)
+    if (!pull) world.look(() => {})
+    const sync = (here: SyncWorld, what: SyncWanted): Promise<SyncDone> =>
+      withSyncLock(env.dataHome, () => once(context, targets, here, what))
+    if (args["watch"] === true) {
+      const again = (goOn: () => void, isFirst: boolean): Promise<SyncDone> =>
+        sync({ ...world, goOn }, { ...wanted, all: wanted.all && isFirst })
+      return watchAndSync(context, again, target.shown)
     }
+    const done = await sync(world, wanted)
+    report(context, done, wanted)
   },
 } satisfies Command
 
-function holdLock(dataHome: string): number {
-  mkdirSync(syncFolder(dataHome), { recursive: true, mode: 0o700 })
-  return (
-    holdLockFile(join(dataHome, "sync.lock"), 0) ?? throwBusy("another sync of this archive is under way")
+function refuseNoPassphrase({ env }: Context): void {
+  if (readPassphrase(env.config["sync.passphrase-file"], env.home) !== undefined) return
+  throw usageError(
+    "--encrypt needs a passphrase",
+    "set CTXBRIDGE_SYNC_PASSPHRASE, or the option sync.passphrase-file to a file that holds it",
   )
 }
 
-async function send(
-  { args, env, out }: Context,
+function once(
+  { env, out }: Context,
   targets: readonly Target[],
   world: SyncWorld,
-): Promise<void> {
-  const { target, backend, passed } = await openFirst(targets)
-  const { kind, shown } = target
-  try {
-    const ledger = new Ledger(env.dataHome, backend.id)
-    const report = await syncArchive(backend, ledger, world, args["all"] === true)
-    const there = await backend.stats()
-    const time = new Date().toISOString()
-    noteSync(env.dataHome, {
-      kind,
-      target: shown,
-      id: backend.id,
-      time,
-      ...(passed.length > 0 && { passed }),
-    })
-    out.json({ target: shown, kind, dryRun: false, ...report, there })
-    out.print(render(report, shown, false))
-    out.print(`There now: ${count(there.entries, "turn")} of ${count(there.sessions, "session")}`)
-    if (there.damaged > 0)
-      out.print(`${count(there.damaged, "line")} there cannot be read: ctxbridge sync --all`)
-  } finally {
-    await backend.close()
-  }
+  wanted: SyncWanted,
+): Promise<SyncDone> {
+  const follow = (): void => followFetched(env.dataHome, out.progress)
+  const onPassed = (error: unknown, next: Target): void =>
+    writeError(`warning: ${oneLine(safe(messageOf(error)))}; trying ${safe(next.shown)}\n`)
+  return syncOnce(targets, { ...world, writer: writerName(env.dataHome), follow, onPassed }, wanted)
 }
 
-/**
- * The first target that answers. Each one that does not is a line on stderr.
- *
- * @throws CtxError that of the last one, if none answers
- */
-async function openFirst(targets: readonly Target[]) {
-  const passed: { target: string; code: string }[] = []
-  for (const [n, target] of targets.entries()) {
-    try {
-      return { target, backend: await target.open(), passed }
-    } catch (error) {
-      if (n === targets.length - 1) throw error
-      passed.push({ target: target.shown, code: codeOf(error) })
-      writeError(`warning: ${oneLine(safe(messageOf(error)))}; trying ${safe(targets[n + 1]!.shown)}\n`)
-    }
+function report({ out }: Context, done: SyncDone, wanted: SyncWanted): void {
+  const { report, frames, fetched, there } = done
+  const { kind, shown } = done.target
+  if (fetched?.isEmpty === true && !wanted.frames) {
+    throw new CtxError("no-frames", `no machine has sent frames to ${shown}`, {
+      hint: "run ctxbridge sync --frames there, on the machine that has them",
+      exit: EXIT.notFound,
+    })
   }
-  throw new Error("no target")
+  out.json({ target: shown, kind, dryRun: false, ...report, frames, fetched, there })
+  if (fetched !== null) out.print(renderFetched(fetched, shown))
+  if (wanted.send) out.print(renderSent(report, shown, false))
+  if (frames !== null) out.print(renderFrames(frames))
+  if (wanted.send) out.print(renderThere(there))
 }
 
 async function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncWorld): Promise<void> {
   const id = lastSyncs(env.dataHome).find(({ target }) => target === shown)?.id ?? ""
   const report = await plannedSync(new Ledger(env.dataHome, id), world, args["all"] === true)
-  out.json({ target: shown, kind, dryRun: true, ...report, there: null })
-  out.print(render(report, shown, true))
-}
-
-function render(report: SyncReport, shown: string, dryRun: boolean): string[] {
-  const { turns, stored, known, refused, excluded, unreadable, forgotten } = report
-  const sent = dryRun ? turns : stored
-  const lines = [
-    sent === 0
-      ? `Nothing new for ${safe(shown)}`
-      : `${dryRun ? "Would send" : "Committed"} ${count(sent, "turn")} to ${safe(shown)}`,
-  ]
-  if (known > 0) lines.push(`${count(known, "turn")} there already`)
-  if (forgotten > 0) {
-    const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
-    lines.push(`${gone}: ${count(forgotten, "entry", "entries")}`)
-  }
-  if (refused > 0) lines.push(`${count(refused, "turn")} refused: forgotten there before`)
-  if (excluded > 0) lines.push(`${count(excluded, "turn")} left out, of folders in capture.exclude`)
-  if (unreadable > 0)
-    lines.push(
-      `${count(unreadable, "turn")} left out, because the vault cannot be read there: ctxbridge verify`,
-    )
-  return lines
+  out.json({ target: shown, kind, dryRun: true, ...report, frames: null, fetched: null, there: null })
+  out.print(renderSent(report, shown, true))
 }

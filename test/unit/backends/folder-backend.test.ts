@@ -18,10 +18,20 @@ import { backendContract, draft } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
+const PASSPHRASE = "correct horse battery staple"
+
 backendContract("folder", async () => {
   const folder = tempFolder()
   return {
     open: async (machine) => openFolderBackend(join(folder.path, "target"), machine),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+})
+
+backendContract("encrypted folder", async () => {
+  const folder = tempFolder()
+  return {
+    open: async (machine) => openFolderBackend(join(folder.path, "target"), machine, PASSPHRASE),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   }
 })
@@ -192,7 +202,7 @@ test("a folder that cannot be used says why", () => {
   writeFileSync(at("file"), "")
   expect(codeOfOpening(at("file"))).toBe("target-missing")
   mkdirSync(at("newer"))
-  writeFileSync(at("newer/ctxbridge.json"), '{"format":2,"id":"x"}')
+  writeFileSync(at("newer/ctxbridge.json"), '{"format":3,"id":"x"}')
   expect(codeOfOpening(at("newer"))).toBe("target-newer")
   mkdirSync(at("damaged"))
   writeFileSync(at("damaged/ctxbridge.json"), "{")

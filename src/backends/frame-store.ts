@@ -1,0 +1,146 @@
+/**
+ * Where the bytes of the vault are kept besides it, so that another machine can have its copies. They go by ranges of the
+ * transcript and not by the frames of a copy, because small frames are merged later. Each machine has its own copies
+ * there, whole: what one of them forgets or rewrites leaves no gap in another's.
+ */
+
+/** A range of a transcript, without its bytes. */
+export interface PieceAbout {
+  /** Name of the archive that sent it. */
+  readonly writer: string
+  /** The copy's id there. */
+  readonly copy: string
+  /** The copy's path below `vault/` there, without the number of a superseded one. */
+  readonly place: string
+  /** Where the host keeps the transcript there. */
+  readonly path: string
+  /** When the copy was begun, in ms since the epoch. */
+  readonly created: number
+  /** Subagents: `<session>/<agent>`. */
+  readonly session: string
+  /** The session's folder, if it is known. */
+  readonly folder: string | null
+  /** Offsets in the transcript. */
+  readonly from: number
+  readonly to: number
+  /** Of the bytes, in hexadecimal. */
+  readonly sha256: string
+  /** As in the vault's notes (vault/frame.ts); `tailHash` in hexadecimal. */
+  readonly tailHash: string
+  readonly time: number
+  readonly rules: number
+  readonly hidden: number
+}
+
+export interface VaultPiece extends PieceAbout {
+  /** One zstd frame. */
+  readonly frame: Uint8Array
+}
+
+export interface PutPieces {
+  readonly stored: number
+  /** There already. */
+  readonly known: number
+  /** Of sessions that were forgotten. */
+  readonly refused: number
+}
+
+/**
+ * Text that was taken out of lines of a session, so that whoever else sends these lines takes it out, too. As in a
+ * tombstone (vault/tombstones.ts): keyed hashes of the lines, and the spans to fill. It does not hold the text.
+ */
+export interface LineFills {
+  readonly session: string
+  readonly key: string
+  readonly lines: Readonly<Record<string, readonly (readonly [from: number, to: number])[]>>
+}
+
+export interface FrameStore {
+  /**
+   * Even without pieces, takes out what others have forgotten of that which this machine keeps there.
+   *
+   * @returns when everything is safe there
+   */
+  put(pieces: readonly VaultPiece[]): Promise<PutPieces>
+  /**
+   * What is kept, without what anybody has forgotten, in order within each copy.
+   *
+   * @param writer only what this one sent
+   */
+  list(writer?: string): Promise<readonly PieceAbout[]>
+  /** The pieces with these names that are still there. */
+  get(wanted: readonly PieceName[]): Promise<readonly VaultPiece[]>
+  /** Removes copies that this machine sent, to send them anew. */
+  drop(copies: readonly string[]): Promise<void>
+  /** Whole sessions with their subagents, as `Backend.forget`, and text of others. */
+  forget(sessions: readonly string[], fills?: readonly LineFills[]): Promise<void>
+  /** What text anybody has taken out. */
+  fills(): Promise<readonly LineFills[]>
+  /** Sessions that are refused. */
+  forgotten(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+/** Of a target that keeps entries only. */
+export const NO_FRAMES: FrameStore = {
+  put: async () => ({ stored: 0, known: 0, refused: 0 }),
+  list: async () => [],
+  get: async () => [],
+  async drop() {},
+  async forget() {},
+  fills: async () => [],
+  forgotten: async () => [],
+  async close() {},
+}
+
+export type PieceName = Pick<PieceAbout, "writer" | "copy" | "from">
+
+export const pieceKey = ({ writer, copy, from }: PieceName): string => `${writer} ${copy} ${from}`
+
+/** The order of a list. */
+export const byCopy = (a: PieceAbout, b: PieceAbout): number =>
+  compare(a.writer, b.writer) || compare(a.copy, b.copy) || a.from - b.from
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Those that a folder may have: they become names of files of ours. */
+const NAME = /^[A-Za-z0-9-]{1,80}$/
+const PLACE = /^(?:home|root-[0-9a-f]{8}|imported)\/[^\0]{1,1000}\.zst$/
+
+/** Whether this can be about a piece. What others have written may be damaged, or made to lead out of the vault. */
+export function isPieceAbout(value: unknown): value is PieceAbout {
+  const it = (value ?? {}) as Partial<Record<keyof PieceAbout, unknown>>
+  const { writer, copy, place, path, session, folder, sha256, tailHash } = it
+  return (
+    [writer, copy].every((name) => typeof name === "string" && NAME.test(name)) &&
+    typeof place === "string" &&
+    PLACE.test(place) &&
+    !place.split("/").some((part) => part === "" || part === "." || part === "..") &&
+    typeof path === "string" &&
+    path.startsWith("/") &&
+    typeof session === "string" &&
+    (folder === null || typeof folder === "string") &&
+    [it.created, it.from, it.to, it.time].every((n) => Number.isSafeInteger(n) && (n as number) >= 0) &&
+    (it.from as number) < (it.to as number) &&
+    [it.rules, it.hidden].every((n) => Number.isInteger(n) && (n as number) >= 0 && (n as number) < 256) &&
+    typeof sha256 === "string" &&
+    /^[0-9a-f]{64}$/.test(sha256) &&
+    typeof tailHash === "string" &&
+    /^[0-9a-f]{1,16}$/.test(tailHash)
+  )
+}
+
+/** Whether these can be applied; see `isPieceAbout`. */
+export function isLineFills(value: unknown): value is LineFills {
+  const { session, key, lines } = (value ?? {}) as Partial<Record<keyof LineFills, unknown>>
+  if (typeof session !== "string" || typeof key !== "string") return false
+  if (typeof lines !== "object" || lines === null) return false
+  return Object.values(lines).every(
+    (spans) =>
+      Array.isArray(spans) &&
+      spans.every(
+        (span) =>
+          Array.isArray(span) && span.length === 2 && span.every((n) => Number.isSafeInteger(n) && n >= 0),
+      ),
+  )
+}

@@ -1,0 +1,174 @@
+/** Files of lines that are only appended to: each line is there whole, or not at all. */
+import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { endOfLines, linesIn } from "../util/byte-lines.ts"
+import { CtxError, isMissing, messageOf } from "../util/errors.ts"
+import { flush, statsOf, tryTo, writePrivate } from "../util/files.ts"
+import { mkdirSync, writeSync } from "../util/fs.ts"
+
+const BLOCK = 1 << 20
+
+/** The system's reason in words that say what to do. */
+export const unwritable = (path: string, cause: unknown): CtxError =>
+  new CtxError("target-unwritable", `cannot write ${path}: ${messageOf(cause)}`, {
+    hint: "it must be writable and have room; what was committed stays",
+    cause,
+  })
+
+const utf8 = new TextDecoder()
+
+/** Where a line is in its file, in bytes, without its newline. */
+export interface PlaceInFile {
+  readonly from: number
+  readonly to: number
+  /** From 0. */
+  readonly number: number
+}
+
+/** What closes and opens the lines of a folder; without it, they are there as they are. */
+export interface LineSeal {
+  close(line: string, place: string): string
+  open(sealed: string, place: string): string | undefined
+}
+
+/** A line's place is bound to it: its folder's name, its file's, and its number. */
+const placeOf = (file: string, number: number): string =>
+  `${basename(dirname(file))}/${basename(file)}:${number}`
+
+/** A line that cannot be opened is empty, which is no value of anybody's. */
+const opened = (line: string, file: string, number: number, seal: LineSeal | undefined): string =>
+  seal === undefined ? line : (seal.open(line, placeOf(file, number)) ?? "")
+
+const closed = (lines: readonly string[], file: string, first: number, seal: LineSeal | undefined): string =>
+  lines
+    .map((line, n) => `${seal === undefined ? line : seal.close(line, placeOf(file, first + n))}\n`)
+    .join("")
+
+/** A file's whole lines, without their newlines. What comes behind the last newline is left out. */
+export function* wholeLines(file: string, seal?: LineSeal): Generator<string> {
+  for (const { line } of placedLines(file, seal)) yield line
+}
+
+export function* placedLines(
+  file: string,
+  seal?: LineSeal,
+): Generator<PlaceInFile & { readonly line: string }> {
+  let fd: number
+  try {
+    fd = openSync(file, "r")
+  } catch (error) {
+    // Another writer may have replaced its files since they were listed.
+    if (isMissing(error)) return
+    throw error
+  }
+  try {
+    let rest: Uint8Array = new Uint8Array()
+    let at = 0
+    let number = 0
+    for (;;) {
+      const block = new Uint8Array(Math.max(BLOCK, rest.length))
+      const read = readSync(fd, block)
+      if (read === 0) return
+      const bytes = Buffer.concat([rest, block.subarray(0, read)])
+      const end = endOfLines(bytes)
+      for (const [from, to] of linesIn(bytes.subarray(0, end))) {
+        const line = opened(utf8.decode(bytes.subarray(from, to)), file, number, seal)
+        yield { from: at + from, to: at + to, number, line }
+        number++
+      }
+      rest = bytes.subarray(end)
+      at += end
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** One line, at a place where it was; undefined if there is no such file. */
+export function readLine(
+  file: string,
+  { from, to, number }: PlaceInFile,
+  seal?: LineSeal,
+): string | undefined {
+  const fd = tryTo(() => openSync(file, "r"))
+  if (fd === undefined) return undefined
+  try {
+    const bytes = new Uint8Array(to - from)
+    let done = 0
+    while (done < bytes.length) {
+      const read = readSync(fd, bytes, done, bytes.length - done, from + done)
+      if (read === 0) break
+      done += read
+    }
+    return opened(utf8.decode(bytes.subarray(0, done)), file, number, seal)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/**
+ * Appends whole lines in one write and waits until they are on the disk. A half line that a killed process or a full
+ * disk left behind is cut off first, so that no line is ever joined with it.
+ */
+export function appendLines(file: string, lines: readonly string[], seal?: LineSeal): void {
+  if (lines.length === 0) return
+  try {
+    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 })
+    cutHalfLine(file)
+    const bytes = new TextEncoder().encode(closed(lines, file, seal === undefined ? 0 : countOf(file), seal))
+    const fd = openSync(file, "a", 0o600)
+    try {
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch (cause) {
+    throw unwritable(file, cause)
+  }
+}
+
+/** Lines of a file that ends with a whole one. */
+function countOf(file: string): number {
+  let count = 0
+  for (const _ of wholeLines(file)) count++
+  return count
+}
+
+/** @returns bytes that were cut off */
+export function cutHalfLine(file: string): number {
+  const size = statsOf(file)?.size ?? 0
+  if (size === 0) return 0
+  const fd = openSync(file, "r+")
+  try {
+    let end = 0
+    const block = new Uint8Array(BLOCK)
+    for (let to = size; to > 0 && end === 0; to -= Math.min(to, BLOCK)) {
+      const from = Math.max(0, to - BLOCK)
+      const read = readSync(fd, block, 0, to - from, from)
+      const newline = endOfLines(block.subarray(0, read))
+      if (newline > 0) end = from + newline
+    }
+    if (end < size) ftruncateSync(fd, end)
+    return size - end
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Replaces a file of ours by the lines that stay; removes it when none do. */
+export function rewriteLines(file: string, lines: readonly string[], seal?: LineSeal): void {
+  const made = join(file, "..", `.${basename(file)}.new`)
+  try {
+    if (lines.length === 0) {
+      rmSync(file, { force: true })
+      return
+    }
+    writePrivate(made, closed(lines, file, 0, seal))
+    flush(made)
+    renameSync(made, file)
+  } catch (cause) {
+    rmSync(made, { force: true })
+    throw unwritable(file, cause)
+  }
+}

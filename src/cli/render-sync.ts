@@ -1,0 +1,84 @@
+/** What `ctxbridge sync` tells people. Pure. */
+import type { BackendStats } from "../backends/backend.ts"
+import type { FetchedFrames } from "../sync/fetch-frames.ts"
+import type { SentFrames } from "../sync/send-frames.ts"
+import type { SyncReport } from "../sync/sync-archive.ts"
+import { bytes, count } from "../util/text.ts"
+import { safe } from "./style.ts"
+
+export function renderSent(report: SyncReport, shown: string, dryRun: boolean): string[] {
+  const { turns, stored, known, refused, excluded, unreadable, forgotten } = report
+  const sent = dryRun ? turns : stored
+  const lines = [
+    sent === 0
+      ? `Nothing new for ${safe(shown)}`
+      : `${dryRun ? "Would send" : "Committed"} ${count(sent, "turn")} to ${safe(shown)}`,
+  ]
+  if (known > 0) lines.push(`${count(known, "turn")} there already`)
+  if (forgotten > 0) {
+    const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
+    lines.push(`${gone}: ${count(forgotten, "entry", "entries")}`)
+  }
+  if (refused > 0) lines.push(`${count(refused, "turn")} refused: forgotten there before`)
+  if (excluded > 0) lines.push(`${count(excluded, "turn")} left out, of folders in capture.exclude`)
+  if (unreadable > 0)
+    lines.push(
+      `${count(unreadable, "turn")} left out, because the vault cannot be read there: ctxbridge verify`,
+    )
+  return lines
+}
+
+export function renderFrames(frames: SentFrames): string[] {
+  const { copies, refused, excluded, unreadable, changed } = frames
+  const lines = [
+    copies === 0
+      ? "No new frames"
+      : `Committed the frames of ${count(copies, "transcript")}: ${bytes(frames.bytes)}`,
+  ]
+  if (changed > 0) lines.push(`${count(changed, "transcript")} sent anew, because text was taken out`)
+  if (refused > 0) lines.push(`${count(refused, "piece")} refused: their sessions were forgotten there`)
+  if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)
+  if (unreadable > 0)
+    lines.push(
+      `${count(unreadable, "transcript")} left out, because the vault cannot be read: ctxbridge verify`,
+    )
+  return lines
+}
+
+/** Sessions that are named. */
+const MOST = 3
+
+export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
+  const { available, copies, refused, excluded, changed, damaged, forgottenElsewhere } = fetched
+  const lines = [
+    copies === 0
+      ? available === 0
+        ? `No other machine has frames at ${safe(shown)}`
+        : `Nothing new from ${safe(shown)}`
+      : `Fetched ${count(copies, "transcript")} from ${safe(shown)}: ${bytes(fetched.bytes)}`,
+  ]
+  if (changed > 0)
+    lines.push(`${count(changed, "transcript")} changed, because text was taken out on another machine`)
+  if (refused > 0) lines.push(`${count(refused, "transcript")} not fetched, because they are forgotten here`)
+  if (excluded > 0) lines.push(`${count(excluded, "transcript")} not fetched, of folders in capture.exclude`)
+  if (damaged > 0)
+    lines.push(
+      `${count(damaged, "transcript")} damaged there: ctxbridge sync --frames --all on their machine`,
+    )
+  const gone = forgottenElsewhere.length
+  if (gone > 0) {
+    const named = forgottenElsewhere.slice(0, MOST).map((session) => safe(session))
+    const more = gone > MOST ? `, and ${gone - MOST} more` : ""
+    lines.push(
+      `${count(gone, "session")} here ${gone === 1 ? "was" : "were"} forgotten on another machine, and ${gone === 1 ? "stays" : "stay"} here until you`,
+      `run ctxbridge forget: ${named.join(", ")}${more}`,
+    )
+  }
+  return lines
+}
+
+export function renderThere({ entries, sessions, damaged }: BackendStats): string[] {
+  const lines = [`There now: ${count(entries, "turn")} of ${count(sessions, "session")}`]
+  if (damaged > 0) lines.push(`${count(damaged, "line")} there cannot be read: ctxbridge sync --all`)
+  return lines
+}

@@ -1,0 +1,237 @@
+/**
+ * Fetches from a target what other machines have sent of their vaults. Each of their copies becomes a mirror in this
+ * vault; each piece is proven before it is kept, and kept before the next is asked for. Pieces that are there already
+ * are not fetched again, so whoever is killed goes on where he was.
+ */
+import { isExcludedFolder } from "../archive/excluded.ts"
+import { markPending } from "../archive/pending.ts"
+import { followRemoval } from "../archive/removal.ts"
+import { sources } from "../archive/view-sources.ts"
+import { isOfSession } from "../backends/backend.ts"
+import type { FrameStore, PieceAbout } from "../backends/frame-store.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import { filterLines } from "../secrets/filter.ts"
+import { codeOf } from "../util/errors.ts"
+import { withCompactLock } from "../vault/compact-vault.ts"
+import { fetchedPath, isFetchedCopy, vaultFile } from "../vault/layout.ts"
+import { appendMirrored, fillMirror, mirrorId, provenFrame } from "../vault/mirror-copy.ts"
+import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
+import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
+import type { FrameState } from "./frame-state.ts"
+import { contiguous, fillerFor, frameOf, inBatches } from "./piece-frames.ts"
+
+export interface FetchedFrames {
+  /** Nobody has sent any, not even this machine. */
+  readonly isEmpty: boolean
+  /** Copies of other machines that are there. */
+  readonly available: number
+  /** Of these, copies of which something was fetched. */
+  readonly copies: number
+  readonly pieces: number
+  /** Of transcripts. */
+  readonly bytes: number
+  /** Copies left out: of sessions forgotten here, and of folders in `capture.exclude`. */
+  readonly refused: number
+  readonly excluded: number
+  /** Mirrors in which something was filled, because it was filled on the other machine. */
+  readonly changed: number
+  /** Copies that are damaged there, or other than what was fetched before. */
+  readonly damaged: number
+  /** Sessions that are here, and were forgotten on another machine. */
+  readonly forgottenElsewhere: readonly string[]
+}
+
+interface FetchWorld {
+  readonly place: PathsAndPolicy
+  /** Called before each copy; what it throws ends the work. */
+  readonly goOn?: () => void
+  readonly onProgress?: (label: string, done: number, total: number) => void
+}
+
+/** A copy of another machine, as far as it is there without a gap. */
+interface Theirs {
+  readonly name: string
+  readonly about: PieceAbout
+  readonly pieces: readonly PieceAbout[]
+  readonly to: number
+  /** Path of its mirror below `vault/`. */
+  readonly copy: string
+}
+
+/** @param writer this archive's name there */
+export async function fetchFrames(
+  store: FrameStore,
+  state: FrameState,
+  { place, onProgress, goOn }: FetchWorld,
+  writer: string,
+): Promise<FetchedFrames> {
+  const counts = { copies: 0, pieces: 0, bytes: 0, refused: 0, excluded: 0, changed: 0, damaged: 0 }
+  const { dataHome } = place
+  const own = ownCopies(dataHome)
+  const list = await store.list()
+  const fills = await store.fills()
+  const all = theirs(list).filter(({ about }) => about.writer !== writer || !own.has(about.copy))
+  state.expect([...new Set(all.map(({ about }) => about.writer))])
+  const filled = new Set<string>()
+  const total = all.reduce((sum, { to }) => sum + to, 0)
+  let done = 0
+  try {
+    for (const one of all) {
+      const { about } = one
+      goOn?.()
+      done += one.to
+      if (forgottenOf(dataHome, about.session, about.path)?.whole === true) counts.refused++
+      else if (about.folder !== null && isExcludedFolder(place, about.folder)) counts.excluded++
+      // A copy of ours that came back by way of another machine.
+      else if ((own.get(about.copy) ?? 0) < one.to) {
+        try {
+          const fetched = await fetchOne(store, state, place, fillerFor(fills, about.session), one)
+          counts.pieces += fetched.pieces
+          counts.bytes += fetched.bytes
+          if (fetched.pieces > 0) counts.copies++
+          if (fetched.filled) {
+            counts.changed++
+            filled.add(about.session)
+          }
+        } catch (error) {
+          if (codeOf(error) !== "frame-damaged") throw error
+          counts.damaged++
+        }
+      }
+      onProgress?.("fetching frames", done, total)
+    }
+  } finally {
+    state.save()
+  }
+  if (filled.size > 0) {
+    const removed = (session: string) => (filled.has(session) ? ("text" as const) : undefined)
+    followRemoval(dataHome, removed, { now: Date.now(), wait: PATIENCE })
+  }
+  return {
+    isEmpty: list.length === 0,
+    available: all.length,
+    ...counts,
+    forgottenElsewhere: forgottenHere(dataHome, await store.forgotten()),
+  }
+}
+
+/** ms to wait for whoever has the views open. */
+const PATIENCE = 5000
+
+/** Bytes of this machine's own copies, by id. */
+function ownCopies(dataHome: string): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const { copy } of vaultFiles(dataHome)) {
+    const tail = isFetchedCopy(copy) ? undefined : tailOf(vaultFile(dataHome, copy))
+    if (tail !== undefined) found.set(tail.header.id, tail.last?.to ?? 0)
+  }
+  return found
+}
+
+function theirs(list: readonly PieceAbout[]): Theirs[] {
+  const groups = new Map<string, PieceAbout[]>()
+  for (const piece of list) {
+    const name = `${piece.writer}/${piece.copy}`
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [piece])
+    else group.push(piece)
+  }
+  const found = [...groups].flatMap(([name, group]): Theirs[] => {
+    const pieces = contiguous(group)
+    const about = pieces[0]
+    if (about === undefined) return []
+    const copy = fetchedPath(about.writer, about.copy, about.place)
+    return [{ name, about, pieces, to: pieces.at(-1)!.to, copy }]
+  })
+  // A session before the forks that copy its lines.
+  return found.sort((a, b) => a.about.created - b.about.created || (a.name < b.name ? -1 : 1))
+}
+
+async function fetchOne(
+  store: FrameStore,
+  state: FrameState,
+  place: PathsAndPolicy,
+  fill: (content: Uint8Array) => Uint8Array,
+  one: Theirs,
+): Promise<{ pieces: number; bytes: number; filled: boolean }> {
+  const { dataHome, secrets } = place
+  const { about, name, pieces, copy } = one
+  const { session, path, created } = about
+  const file = vaultFile(dataHome, copy)
+  const held = archivedIn(file)
+  const known = state.fetched.get(name)
+  let filled = false
+  const isSame =
+    held === 0 || (known?.to === held && known.digest === digestOf(pieces.filter(({ to }) => to <= held)))
+  if (!isSame && !isAsThere(file, pieces)) {
+    const there = await contentUpTo(store, pieces, held)
+    const done = withCompactLock(dataHome, 0, () => ({ filled: fillMirror(file, there) }))
+    // Somebody is merging frames: the next time.
+    if (done === undefined) return { pieces: 0, bytes: 0, filled: false }
+    if (done.filled === undefined) throw damaged()
+    filled = done.filled
+  }
+  const counts = { pieces: 0, bytes: 0 }
+  const onGrow = (): void => markPending(dataHome, { path, copy, session })
+  const isUnwanted = (): boolean => forgottenOf(dataHome, session, path)?.whole === true
+  const edit = (content: Uint8Array, hidden: number): Uint8Array => {
+    const clean = fill(filterLines(content, hidden, secrets).content)
+    return forgottenOf(dataHome, session, path)?.edit(clean, 0) ?? clean
+  }
+  for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {
+    const frames = (await store.get(wanted)).map(frameOf)
+    const options = { path, created, id: mirrorId(about.writer, about.copy), edit, isUnwanted, onGrow }
+    const added = appendMirrored(file, frames, options)
+    counts.pieces += added > 0 ? frames.length : 0
+    counts.bytes += added
+    // It was dropped or forgotten there since it was listed.
+    if (frames.length < wanted.length) break
+  }
+  const to = archivedIn(file)
+  state.fetched.set(name, { to, digest: digestOf(pieces.filter((piece) => piece.to <= to)) })
+  return { ...counts, filled }
+}
+
+const damaged = (): Error =>
+  Object.assign(new Error("another transcript than was fetched before"), { code: "frame-damaged" })
+
+/** Whether a mirror holds the very bytes that are there now, as far as it goes. */
+function isAsThere(file: string, pieces: readonly PieceAbout[]): boolean {
+  const held = archivedIn(file)
+  const reader = new CopyReader(file)
+  try {
+    return pieces.every(({ from, to, sha256 }) => {
+      if (to > held) return from >= held
+      return new Bun.CryptoHasher("sha256").update(reader.read(from, to)).digest("hex") === sha256
+    })
+  } finally {
+    reader.close()
+  }
+}
+
+/** What is there of the bytes that are held here. */
+async function contentUpTo(
+  store: FrameStore,
+  pieces: readonly PieceAbout[],
+  held: number,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for (const wanted of inBatches(pieces.filter(({ from }) => from < held)))
+    for (const piece of await store.get(wanted)) parts.push(provenFrame(frameOf(piece)))
+  return Buffer.concat(parts).subarray(0, held)
+}
+
+const digestOf = (pieces: readonly PieceAbout[]): string =>
+  Bun.hash.xxHash64(pieces.map(({ from, sha256 }) => `${from} ${sha256}`).join("\n")).toString(36)
+
+/** Sessions in this vault that others have forgotten, and this machine has not. */
+function forgottenHere(dataHome: string, elsewhere: readonly string[]): string[] {
+  if (elsewhere.length === 0) return []
+  const here = new Set(sources(dataHome).map(({ session }) => session))
+  return elsewhere.filter(
+    (owner) =>
+      readTombstone(dataHome, ownerOf(owner, ""))?.whole !== true &&
+      [...here].some((session) => isOfSession(session, owner)),
+  )
+}

@@ -1,0 +1,64 @@
+/**
+ * What this machine knows of the frames at a target, beside its ledger. Only what is costly to find out: if it is lost,
+ * copies are compared with what is there, byte by byte, once.
+ */
+import { join } from "node:path"
+import { hashName, readJson, writeJson } from "../util/json-files.ts"
+import { isFetchedCopy } from "../vault/layout.ts"
+import { syncFolder } from "./sync-ledger.ts"
+
+/** How far a copy was fetched, and a hash of what was there then. */
+export interface Fetched {
+  readonly to: number
+  readonly digest: string
+}
+
+export class FrameState {
+  /** By the copy's id: the file as it was when it was last compared with what is there. */
+  readonly compared = new Map<string, string>()
+  /** By `<machine>/<id>`. */
+  readonly fetched = new Map<string, Fetched>()
+  /** Hash of what was taken out of lines by anybody, when the turns were last looked at. */
+  fills: string
+  /** Machines of which something was fetched. */
+  readonly #machines: Set<string>
+  readonly #file: string
+
+  /** @param target the backend's id */
+  constructor(dataHome: string, target: string) {
+    this.#file = join(syncFolder(dataHome), `${hashName(target)}.frames.json`)
+    const { machines, compared, fetched, fills } = (readJson(this.#file) ?? {}) as {
+      machines?: readonly string[]
+      fills?: string
+      compared?: Record<string, string>
+      fetched?: Record<string, Fetched>
+    }
+    this.#machines = new Set(machines)
+    this.fills = fills ?? ""
+    for (const [id, stamp] of Object.entries(compared ?? {})) this.compared.set(id, stamp)
+    for (const [name, one] of Object.entries(fetched ?? {})) this.fetched.set(name, one)
+  }
+
+  /** Notes, before anything is fetched, whose copies may come. */
+  expect(machines: readonly string[]): void {
+    if (machines.every((machine) => this.#machines.has(machine))) return
+    for (const machine of machines) this.#machines.add(machine)
+    this.save()
+  }
+
+  /** Whether a copy of the vault mirrors one at this target: whoever sent its bytes has sent its turns, too. */
+  isTheirs(copy: string): boolean {
+    return isFetchedCopy(copy) && this.#machines.has(copy.split("/")[1]!)
+  }
+
+  save(): void {
+    const machines = [...this.#machines]
+    const compared = Object.fromEntries(this.compared)
+    writeJson(this.#file, {
+      machines,
+      fills: this.fills,
+      compared,
+      fetched: Object.fromEntries(this.fetched),
+    })
+  }
+}

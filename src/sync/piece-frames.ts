@@ -1,0 +1,73 @@
+/** Pieces at a target, as the vault sees them: which of them follow each other, and whether they are what they say. Pure. */
+
+import { isOfSession } from "../backends/backend.ts"
+import type { LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import { type MirroredFrame, provenFrame } from "../vault/mirror-copy.ts"
+import { fillLines } from "../vault/tombstones.ts"
+
+/** Pieces, and bytes of transcript, that are asked for at once. */
+const MOST_PIECES = 50
+const MOST_ASKED = 8 << 20
+
+/** Pieces that are asked for at once. */
+export function* inBatches(pieces: readonly PieceAbout[]): Generator<PieceAbout[]> {
+  let batch: PieceAbout[] = []
+  let bytes = 0
+  for (const piece of pieces) {
+    batch.push(piece)
+    bytes += piece.to - piece.from
+    if (batch.length < MOST_PIECES && bytes < MOST_ASKED) continue
+    yield batch
+    batch = []
+    bytes = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Pieces from the first byte on, up to the first gap. */
+export function contiguous<P extends PieceAbout>(pieces: readonly P[]): P[] {
+  const found: P[] = []
+  for (const piece of pieces) if (piece.from === (found.at(-1)?.to ?? 0)) found.push(piece)
+  return found
+}
+
+export const frameOf = ({
+  from,
+  to,
+  sha256,
+  tailHash,
+  time,
+  rules,
+  hidden,
+  frame,
+}: VaultPiece): MirroredFrame => ({
+  ...{ from, to, time, rules, hidden, frame, inode: 0n },
+  sha256: new Uint8Array(Buffer.from(sha256, "hex")),
+  tailHash: BigInt(`0x${tailHash}`),
+})
+
+export function isProven(piece: VaultPiece): boolean {
+  try {
+    provenFrame(frameOf(piece))
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const fillsOf = (fills: readonly LineFills[], session: string): LineFills[] =>
+  fills.filter((one) => isOfSession(session, one.session))
+
+/** Fills what anybody has taken out of lines of a session. */
+export function fillerFor(fills: readonly LineFills[], session: string): (content: Uint8Array) => Uint8Array {
+  const its = fillsOf(fills, session)
+  return (content) => {
+    let filled = content
+    // One may know a line as another one has left it.
+    for (let before: Uint8Array | undefined; before !== filled; ) {
+      before = filled
+      for (const one of its) filled = fillLines(filled, one)
+    }
+    return filled
+  }
+}

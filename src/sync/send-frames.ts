@@ -1,0 +1,276 @@
+/**
+ * Sends what a target lacks of the vault's copies, in pieces of about the size of a merged frame. What is there already
+ * is asked of the target, so whoever is killed goes on where he was.
+ */
+import { closeSync, fstatSync } from "node:fs"
+import type { Database } from "../archive/database.ts"
+import { aboutSession } from "../archive/queries/sessions.ts"
+import { sources } from "../archive/view-sources.ts"
+import type { FrameStore, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import { filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { RULES_NUMBER } from "../secrets/rules.ts"
+import { codeOf } from "../util/errors.ts"
+import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-file.ts"
+import { dataFrame, sha256 } from "../vault/frame.ts"
+import { originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { CopyReader, openCopy } from "../vault/reader.ts"
+import { provenContent } from "../vault/swap-copy.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
+import { isExcludedSession } from "./entry-maker.ts"
+import type { FrameState } from "./frame-state.ts"
+import { contiguous, fillerFor, fillsOf, inBatches, isProven } from "./piece-frames.ts"
+import type { SyncWorld } from "./sync-archive.ts"
+
+/** Bytes of transcript in a piece, give or take a frame. */
+const CHUNK = 256 << 10
+/** Pieces and compressed bytes of a batch. */
+const MOST_PIECES = 50
+const MOST_BYTES = 4 << 20
+/** zstd level, as for merged frames. */
+const LEVEL = 9
+
+export interface SentFrames {
+  /** Copies of which something was sent. */
+  readonly copies: number
+  readonly pieces: number
+  /** Of transcripts. */
+  readonly bytes: number
+  readonly refused: number
+  /** Copies left out: of folders in `capture.exclude`, and those that cannot be read. */
+  readonly excluded: number
+  readonly unreadable: number
+  /** Copies that were sent anew, because they hold something else than before. */
+  readonly changed: number
+}
+
+export const NOTHING_SENT: SentFrames = {
+  copies: 0,
+  pieces: 0,
+  bytes: 0,
+  refused: 0,
+  excluded: 0,
+  unreadable: 0,
+  changed: 0,
+}
+
+/** A copy that may go. */
+interface Sendable {
+  /** Below `vault/`. */
+  readonly copy: string
+  readonly session: string
+  readonly path: string
+  readonly folder: string | null
+}
+
+/**
+ * @param writer this archive's name there
+ * @param all reads back what was sent before, for a target that has lost something
+ */
+export async function sendFrames(
+  store: FrameStore,
+  state: FrameState,
+  world: SyncWorld,
+  writer: string,
+  all: boolean,
+): Promise<SentFrames> {
+  const counts = { ...NOTHING_SENT } as { -readonly [K in keyof SentFrames]: number }
+  const { place } = world
+  // Whatever the user has switched off: what leaves the machine is filtered.
+  const secrets = { ...place.secrets, enabled: true }
+  const rules = `${RULES_NUMBER}:${hashOf(secrets.patterns)}`
+  await store.put([])
+  const fills = await store.fills()
+  const there = grouped(await store.list(writer))
+  const { sendable, excluded } = world.look((db) => sendableCopies(db, world, state))
+  counts.excluded = excluded
+  try {
+    for (const [n, one] of sendable.entries()) {
+      try {
+        using sending = new Sending(one, writer, secrets, fills, world)
+        const group = there.get(sending.id) ?? []
+        let had = contiguous(group)
+        const stamp = `${sending.stamp}:${rules}:${hashOf(fillsOf(fills, one.session))}`
+        const isKnown = !all && state.compared.get(sending.id) === stamp
+        const isSound =
+          had.length === group.length &&
+          (had.length === 0 || isKnown || sending.isAsSent(had)) &&
+          (!all || (await areProven(store, had)))
+        if (!isSound) {
+          await store.drop([sending.id])
+          counts.changed++
+          had = []
+        }
+        const before = counts.pieces
+        for (const batch of sending.batches(had.at(-1))) {
+          world.goOn?.()
+          if (forgottenOf(place.dataHome, one.session, one.path)?.whole === true) break
+          const { stored, refused } = await store.put(batch)
+          counts.refused += refused
+          counts.pieces += stored
+          if (stored > 0) counts.bytes += batch.reduce((sum, { from, to }) => sum + to - from, 0)
+        }
+        if (counts.pieces > before) counts.copies++
+        state.compared.set(sending.id, stamp)
+      } catch (error) {
+        if (!codeOf(error).startsWith("vault-")) throw error
+        // `verify` reports it.
+        counts.unreadable++
+      }
+      world.onProgress?.("sending frames", n + 1, sendable.length)
+    }
+  } finally {
+    state.save()
+  }
+  return counts
+}
+
+async function areProven(store: FrameStore, pieces: readonly PieceAbout[]): Promise<boolean> {
+  for (const wanted of inBatches(pieces)) {
+    const found = await store.get(wanted)
+    if (found.length < wanted.length || !found.every(isProven)) return false
+  }
+  return true
+}
+
+function sendableCopies(
+  db: Database,
+  { place }: SyncWorld,
+  state: FrameState,
+): { sendable: Sendable[]; excluded: number } {
+  const sendable: Sendable[] = []
+  let excluded = 0
+  for (const { copy, session, path } of sources(place.dataHome)) {
+    // Without a name of its session, it could not be forgotten there.
+    if (state.isTheirs(copy) || session.startsWith("unknown")) continue
+    if (forgottenOf(place.dataHome, session, path)?.whole === true) continue
+    if (isExcludedSession(db, place, session)) excluded++
+    else sendable.push({ copy, session, path, folder: aboutSession(db, session)?.cwd ?? null })
+  }
+  return { sendable, excluded }
+}
+
+function grouped(pieces: readonly PieceAbout[]): Map<string, PieceAbout[]> {
+  const found = new Map<string, PieceAbout[]>()
+  for (const piece of pieces) {
+    const group = found.get(piece.copy)
+    if (group === undefined) found.set(piece.copy, [piece])
+    else group.push(piece)
+  }
+  return found
+}
+
+/** One copy on its way. */
+class Sending {
+  readonly id: string
+  /** Another one when the file was rewritten, and not when it has grown. */
+  readonly stamp: string
+  readonly #file: string
+  readonly #fd: number
+  readonly #tail: Tail
+  readonly #about: Pick<PieceAbout, "writer" | "copy" | "place" | "path" | "created" | "session" | "folder">
+  readonly #secrets: SecretSettings
+  readonly #fill: (content: Uint8Array) => Uint8Array
+
+  constructor(
+    one: Sendable,
+    writer: string,
+    secrets: SecretSettings,
+    fills: readonly LineFills[],
+    { place }: SyncWorld,
+  ) {
+    this.#file = vaultFile(place.dataHome, one.copy)
+    const fd = openCopy(this.#file)
+    const tail = fd === undefined ? undefined : readTail(fd)
+    if (fd === undefined || tail === undefined) {
+      if (fd !== undefined) closeSync(fd)
+      throw Object.assign(new Error("no copy"), { code: "vault-missing" })
+    }
+    const { ino, birthtimeMs } = fstatSync(fd)
+    this.id = tail.header.id
+    this.stamp = `${ino}:${birthtimeMs}`
+    this.#fd = fd
+    this.#tail = tail
+    this.#secrets = secrets
+    this.#fill = fillerFor(fills, one.session)
+    this.#about = {
+      writer,
+      copy: this.id,
+      place: withoutVersion(originalPlace(one.copy)),
+      path: one.path,
+      created: tail.header.created,
+      session: one.session,
+      folder: one.folder,
+    }
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#fd)
+  }
+
+  /** Whether what was sent of the copy is what would be sent today. */
+  isAsSent(had: readonly PieceAbout[]): boolean {
+    if ((had.at(-1)?.to ?? 0) > (this.#tail.last?.to ?? 0)) return false
+    const reader = new CopyReader(this.#file)
+    let hidden = 0
+    try {
+      return had.every((piece) => {
+        const content = this.#filtered(reader.read(piece.from, piece.to), hidden)
+        hidden = piece.hidden
+        return hexOf(sha256(content)) === piece.sha256
+      })
+    } finally {
+      reader.close()
+    }
+  }
+
+  /** What comes after the last piece that is there. */
+  *batches(last: PieceAbout | undefined): Generator<VaultPiece[]> {
+    let batch: VaultPiece[] = []
+    let bytes = 0
+    for (const piece of this.#pieces(last?.to ?? 0, last?.hidden ?? 0)) {
+      batch.push(piece)
+      bytes += piece.frame.length
+      if (batch.length < MOST_PIECES && bytes < MOST_BYTES) continue
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    if (batch.length > 0) yield batch
+  }
+
+  *#pieces(start: number, hiddenBefore: number): Generator<VaultPiece> {
+    let [from, hidden] = [start, hiddenBefore]
+    let group: Segment[] = []
+    const segments = segmentsFrom(this.#fd, this.#tail, start)
+    for (const [n, segment] of segments.entries()) {
+      group.push(segment)
+      const next = segments[n + 1]
+      if (next !== undefined && next.to - from <= CHUNK) continue
+      yield this.#piece(group, from, hidden)
+      from = segment.to
+      hidden = segment.hidden
+      group = []
+    }
+  }
+
+  #piece(group: readonly Segment[], from: number, hiddenBefore: number): VaultPiece {
+    const whole = Buffer.concat(group.map((segment) => provenContent(this.#fd, segment)))
+    const content = this.#filtered(whole.subarray(from - group[0]!.from), hiddenBefore)
+    const { to, tailHash, time, hidden } = group.at(-1)!
+    return {
+      ...this.#about,
+      ...{ from, to, time, hidden, rules: RULES_NUMBER },
+      sha256: hexOf(sha256(content)),
+      tailHash: tailHash.toString(16),
+      frame: dataFrame(content, LEVEL),
+    }
+  }
+
+  #filtered(content: Uint8Array, hidden: number): Uint8Array {
+    return this.#fill(filterLines(content, hidden, this.#secrets).content)
+  }
+}
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+const hashOf = (value: unknown): string => Bun.hash.xxHash64(JSON.stringify(value)).toString(36)

@@ -1,0 +1,127 @@
+/** One sync with one target, from the first call to the last: what was forgotten, turns, and the vault's bytes. */
+import { closeSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import type { BackendStats } from "../backends/backend.ts"
+import { NO_FRAMES } from "../backends/frame-store.ts"
+import type { Target } from "../backends/open-target.ts"
+import { codeOf, throwBusy, usageError } from "../util/errors.ts"
+import { holdLockFile } from "../util/lock.ts"
+import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
+import { type OnPassed, openFirst } from "./first-target.ts"
+import { FrameState } from "./frame-state.ts"
+import { fillerFor, fillsOf } from "./piece-frames.ts"
+import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
+import { noCounts, type SyncReport, type SyncWorld, syncArchive } from "./sync-archive.ts"
+import { Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
+
+export interface SyncWanted {
+  /** Turns, and what was forgotten. */
+  readonly send: boolean
+  /** Look at every turn again. */
+  readonly all: boolean
+  /** The vault's bytes, too. */
+  readonly frames: boolean
+  /** What other machines have sent of theirs. */
+  readonly pull: boolean
+}
+
+export interface SyncDone {
+  /** The one that answered. */
+  readonly target: Target
+  readonly report: SyncReport
+  readonly frames: SentFrames | null
+  readonly fetched: FetchedFrames | null
+  readonly there: BackendStats
+}
+
+/** Brings the views up to date with what was fetched. */
+interface OnceWorld extends SyncWorld {
+  readonly follow: () => void
+  readonly onPassed?: OnPassed
+  /** Name of this archive at targets. */
+  readonly writer: string
+}
+
+/**
+ * Call with `sync.lock`.
+ *
+ * @param targets the first that answers counts
+ */
+export async function syncOnce(
+  targets: readonly Target[],
+  world: OnceWorld,
+  wanted: SyncWanted,
+): Promise<SyncDone> {
+  const { dataHome } = world.place
+  const { target, backend, passed } = await openFirst(targets, world.onPassed)
+  try {
+    if (target.openFrames === undefined && (wanted.frames || wanted.pull))
+      throw usageError(`${target.shown} keeps no frames`, "a folder and a PostgreSQL server do")
+    const ledger = new Ledger(dataHome, backend.id)
+    const state = new FrameState(dataHome, backend.id)
+    const store = (await target.openFrames?.()) ?? NO_FRAMES
+    try {
+      const fetched = wanted.pull ? await fetchFrames(store, state, world, world.writer) : null
+      if (fetched !== null && fetched.pieces > 0) world.follow()
+      let fills = await store.fills()
+      const hash = (): string => Bun.hash.xxHash64(JSON.stringify(fills)).toString(36)
+      const sending: SyncWorld = {
+        ...world,
+        fillsStamp: hash,
+        fillerFor: (session) => (fillsOf(fills, session).length > 0 ? fillerFor(fills, session) : undefined),
+        isNewlyFilled: (session) => hash() !== state.fills && fillsOf(fills, session).length > 0,
+        isTheirs: (copy) => state.isTheirs(copy),
+        async alsoForget(sessions, texts) {
+          await store.forget(sessions, texts)
+          // Before any turn is looked at.
+          fills = await store.fills()
+        },
+      }
+      // A new machine that fetches need have nothing yet.
+      const sends = wanted.send && (!wanted.pull || hasArchive(world))
+      const report = sends ? await syncArchive(backend, ledger, sending, wanted.all) : noCounts()
+      if (sends && hash() !== state.fills) {
+        state.fills = hash()
+        state.save()
+      }
+      const sent =
+        sends && wanted.frames ? await sendFrames(store, state, sending, world.writer, wanted.all) : undefined
+      const frames = wanted.frames ? (sent ?? NOTHING_SENT) : null
+      if (sent === undefined && wanted.send) await store.put([])
+      const there = await backend.stats()
+      if (wanted.send) {
+        const { kind, shown } = target
+        const time = new Date().toISOString()
+        const told = passed.length > 0 ? { passed } : {}
+        noteSync(dataHome, { kind, target: shown, id: backend.id, time, ...told })
+      }
+      return { target, report, frames, fetched, there }
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await backend.close()
+  }
+}
+
+function hasArchive({ look }: SyncWorld): boolean {
+  try {
+    look(() => {})
+    return true
+  } catch (error) {
+    if (codeOf(error) !== "no-archive") throw error
+    return false
+  }
+}
+
+/** @throws CtxError `busy` */
+export async function withSyncLock<T>(dataHome: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(syncFolder(dataHome), { recursive: true, mode: 0o700 })
+  const lock = holdLockFile(join(dataHome, "sync.lock"), 0)
+  if (lock === undefined) throwBusy("another sync of this archive is under way")
+  try {
+    return await work()
+  } finally {
+    closeSync(lock)
+  }
+}

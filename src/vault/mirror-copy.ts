@@ -1,0 +1,132 @@
+/**
+ * Copies that mirror those of another machine: frames are appended as they came, each one proven first, and nothing is
+ * captured into them.
+ */
+import { closeSync, fsyncSync } from "node:fs"
+import { FILLER } from "../secrets/fill.ts"
+import { CtxError } from "../util/errors.ts"
+import { archivedBytes, openLocked, writeFully } from "./copy-file.ts"
+import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
+import { stretchesFrom } from "./reader.ts"
+import { rewriteCopy } from "./rewrite.ts"
+
+export interface MirroredFrame extends Omit<RangeNote, "frameLength"> {
+  /** One zstd frame. */
+  readonly frame: Uint8Array
+}
+
+interface MirrorOptions {
+  /** Its header: the transcript's path there, and when the copy was begun. */
+  readonly path: string
+  readonly created: number
+  readonly id: string
+  /**
+   * Fills what must not be archived here, with as many bytes.
+   *
+   * @param hidden number of records that an earlier `<private>` still hides
+   */
+  readonly edit: (content: Uint8Array, hidden: number) => Uint8Array
+  /** Asked under the lock, since somebody may have forgotten the session meanwhile. */
+  readonly isUnwanted: () => boolean
+  /** Called before the first byte is written, and after the last one. */
+  readonly onGrow: () => void
+}
+
+/** ms to wait for another process that has the copy open. */
+const PATIENCE = 5000
+
+/** The same each time, and never the id of a copy of our own. */
+export const mirrorId = (machine: string, id: string): string =>
+  Bun.hash.xxHash64(`${machine} ${id}`, 0n).toString(16).padStart(16, "0")
+
+/**
+ * Appends what the mirror lacks of these frames. They are on the disk when it returns.
+ *
+ * @returns bytes of the transcript that were added
+ * @throws CtxError `frame-damaged` at a frame that is not what it says; those before it are kept. `busy`
+ */
+export function appendMirrored(
+  file: string,
+  frames: readonly MirroredFrame[],
+  { edit, isUnwanted, onGrow, ...header }: MirrorOptions,
+): number {
+  if (isUnwanted()) return 0
+  onGrow()
+  const held = openLocked(file, header, performance.now() + PATIENCE)
+  if (held === undefined) throw new CtxError("busy", `another process is writing ${file}`)
+  const before = archivedBytes(held.tail)
+  let [at, end, hidden] = [before, held.tail.end, held.tail.last?.hidden ?? 0]
+  try {
+    if (isUnwanted()) return 0
+    for (const frame of frames) {
+      if (frame.to <= at) continue
+      if (frame.from > at) break
+      const bytes = framesOf(frame, at, (content) => edit(content, hidden))
+      writeFully(held.fd, bytes, end)
+      end += bytes.length
+      at = frame.to
+      hidden = frame.hidden
+    }
+  } finally {
+    fsyncSync(held.fd)
+    closeSync(held.fd)
+    onGrow()
+  }
+  return at - before
+}
+
+/** A frame and its note, from offset `at` of the transcript on: unchanged unless some of it is there or must be filled. */
+function framesOf(
+  { frame, ...note }: MirroredFrame,
+  at: number,
+  edit: (content: Uint8Array) => Uint8Array,
+): Uint8Array {
+  const content = provenFrame({ ...note, frame })
+  const rest = at === note.from ? content : content.subarray(at - note.from)
+  const edited = edit(rest)
+  if (edited === content) {
+    const told = encodeNote({ ...note, frameLength: frame.length })
+    return Buffer.concat([frame, told])
+  }
+  const made = dataFrame(edited)
+  const told = encodeNote({ ...note, from: at, frameLength: made.length, sha256: sha256(edited) })
+  const both = new Uint8Array(made.length + NOTE_SIZE)
+  both.set(made)
+  both.set(told, made.length)
+  return both
+}
+
+/** @throws CtxError `frame-damaged` */
+export function provenFrame({ frame, from, to, sha256: noted }: MirroredFrame): Uint8Array {
+  const wrong = (cause?: unknown): CtxError =>
+    new CtxError("frame-damaged", `bytes ${from} to ${to} are not what was sent`, { cause })
+  let content: Uint8Array
+  try {
+    content = frameContent(frame)
+  } catch (cause) {
+    throw wrong(cause)
+  }
+  if (content.length !== to - from || Buffer.compare(sha256(content), noted) !== 0) throw wrong()
+  return content
+}
+
+/**
+ * Fills in a mirror what was filled on the other machine since. What is filled here already stays so.
+ *
+ * @param there the transcript's first bytes as they are there now
+ * @returns whether anything was filled; undefined if they are not the same transcript
+ */
+export function fillMirror(file: string, there: Uint8Array): boolean | undefined {
+  for (const { from, content } of stretchesFrom(file, 0)) {
+    const now = there.subarray(from, from + content.length)
+    for (let n = 0; n < now.length; n++)
+      if (content[n] !== now[n] && content[n] !== FILLER && now[n] !== FILLER) return undefined
+  }
+  const done = rewriteCopy(file, (content, from) => {
+    const filled = new Uint8Array(content)
+    for (const [n, byte] of there.subarray(from, from + content.length).entries())
+      if (byte === FILLER) filled[n] = FILLER
+    return filled
+  })
+  return (done?.changed ?? 0) > 0
+}

@@ -1,0 +1,138 @@
+/** An encrypted folder: nothing of what is said can be read there, and no line can be changed or moved. */
+import { expect, setDefaultTimeout, test } from "bun:test"
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
+import { openFolderFrames } from "../../../src/backends/folder-frames.ts"
+import { tempFolder } from "../../support/temp.ts"
+import { draft } from "./contract.ts"
+import { piece } from "./frame-contract.ts"
+
+setDefaultTimeout(60_000)
+
+const PASSPHRASE = "correct horse battery staple"
+
+const filesIn = (root: string): string[] =>
+  (readdirSync(root, { recursive: true, withFileTypes: true }) ?? [])
+    .filter((one) => one.isFile())
+    .map((one) => join(one.parentPath, one.name))
+    .sort()
+
+const everything = (root: string): string =>
+  filesIn(root)
+    .map((file) => `${file}\n${readFileSync(file, "latin1")}`)
+    .join("\n")
+
+const codeOf = (open: () => unknown): unknown => {
+  try {
+    open()
+    return "opened"
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+test("no word, name of a session or of a file of the project is in its files, nor in their names", async () => {
+  using folder = tempFolder()
+  const backend = openFolderBackend(folder.path, "one", PASSPHRASE)
+  await backend.put([
+    draft({ content: "the launch is on monday", sessionId: "5e551011-aa", filePaths: ["/src/rocket.ts"] }),
+  ])
+  await backend.forget({ sessions: ["5e551011-gone"], ids: ["0".repeat(64)] })
+  await openFolderFrames(folder.path, "one", PASSPHRASE).put([
+    piece("the launch again\n", { session: "5e551011-aa" }),
+  ])
+  const text = everything(folder.path)
+  for (const word of ["launch", "monday", "5e551011", "rocket", "000000", "/src", "sessionId", 'frame"'])
+    expect({ word, is: text.includes(word) }).toEqual({ word, is: false })
+  // Nor unpacked.
+  for (const file of filesIn(folder.path).filter((name) => name.endsWith(".jsonl")))
+    for (const line of readFileSync(file, "utf8").trimEnd().split("\n"))
+      expect(() => Bun.zstdDecompressSync(Buffer.from(line, "base64").subarray(12))).toThrow()
+})
+
+test("the wrong passphrase, none, or one where nothing is encrypted: an error, and nothing is written", async () => {
+  using folder = tempFolder()
+  const root = join(folder.path, "encrypted")
+  await openFolderBackend(root, "one", PASSPHRASE).put([draft({})])
+  const before = everything(root)
+  for (const wrong of ["correct horse battery stable", "", undefined]) {
+    expect(codeOf(() => openFolderBackend(root, "two", wrong))).toBe("target-locked")
+    expect(codeOf(() => openFolderFrames(root, "two", wrong))).toBe("target-locked")
+  }
+  expect(everything(root)).toBe(before)
+  const plain = join(folder.path, "plain")
+  await openFolderBackend(plain, "one").put([draft({})])
+  const was = everything(plain)
+  expect(codeOf(() => openFolderBackend(plain, "one", PASSPHRASE))).toBe("target-plain")
+  expect(everything(plain)).toBe(was)
+  // Versions that know nothing of it take it for a newer folder.
+  expect(JSON.parse(readFileSync(join(root, "ctxbridge.json"), "utf8"))).toMatchObject({ format: 2 })
+})
+
+test("a description that would take all memory, or says nothing of the key, is damaged", () => {
+  using folder = tempFolder()
+  openFolderBackend(folder.path, "one", PASSPHRASE)
+  const marker = join(folder.path, "ctxbridge.json")
+  const { encryption, ...rest } = JSON.parse(readFileSync(marker, "utf8"))
+  for (const broken of [
+    { ...encryption, n: 1 << 30 },
+    { ...encryption, n: 3.5 },
+    { ...encryption, kdf: "none" },
+    {},
+  ]) {
+    writeFileSync(marker, JSON.stringify({ ...rest, encryption: broken }))
+    expect(codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
+  }
+  // What is encrypted must not become plain by taking the description away.
+  writeFileSync(marker, JSON.stringify(rest))
+  expect(codeOf(() => openFolderBackend(folder.path, "one"))).toBe("target-damaged")
+  expect(codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
+})
+
+test("lines that were changed, moved, swapped, or come from another file are refused and counted", async () => {
+  using folder = tempFolder()
+  const entries = [draft({ content: "a" }), draft({ content: "b" }), draft({ content: "c" })]
+  await openFolderBackend(folder.path, "one", PASSPHRASE).put(entries)
+  const file = join(folder.path, "entries", "one.1.jsonl")
+  const whole = readFileSync(file, "utf8")
+  const [a, b, c] = whole.trimEnd().split("\n") as [string, string, string]
+  const flipped = `${a.slice(0, 30)}${a[30] === "A" ? "B" : "A"}${a.slice(31)}`
+  const stats = async (name: string, lines: readonly string[]) => {
+    writeFileSync(join(folder.path, "entries", name), lines.map((line) => `${line}\n`).join(""))
+    const { entries: count, damaged } = await openFolderBackend(folder.path, "reader", PASSPHRASE).stats()
+    return [count, damaged]
+  }
+  expect(await stats("one.1.jsonl", [flipped, b, c])).toEqual([2, 1])
+  expect(await stats("one.1.jsonl", [b, a, c])).toEqual([1, 2])
+  expect(await stats("one.1.jsonl", [b, c])).toEqual([0, 2])
+  expect(await stats("one.1.jsonl", [a, a, b, c])).toEqual([1, 3])
+  expect(await stats("one.1.jsonl", [a, b, c, "not sealed at all", ""])).toEqual([3, 2])
+  await stats("one.1.jsonl", [a, b, c])
+  expect(await stats("two.1.jsonl", [a])).toEqual([3, 1])
+  // And from another folder with the same passphrase.
+  using other = tempFolder()
+  await openFolderBackend(other.path, "one", PASSPHRASE).put(entries)
+  expect(
+    await stats(
+      "one.1.jsonl",
+      readFileSync(join(other.path, "entries/one.1.jsonl"), "utf8").trimEnd().split("\n"),
+    ),
+  ).toEqual([0, 4])
+})
+
+test("half a line is dropped and put again; what is forgotten leaves the file, and the rest can be read", async () => {
+  using folder = tempFolder()
+  const [first, second, third] = [draft({}), draft({}), draft({})]
+  await openFolderBackend(folder.path, "one", PASSPHRASE).put([first, second])
+  const file = join(folder.path, "entries", "one.1.jsonl")
+  truncateSync(file, statSync(file).size - 20)
+  const backend = openFolderBackend(folder.path, "one", PASSPHRASE)
+  expect(await backend.put([first, second, third])).toEqual({ stored: 2, known: 1, refused: 0 })
+  await backend.forget({ ids: [first.id] })
+  const reader = openFolderBackend(folder.path, "reader", PASSPHRASE)
+  expect(await reader.get(second.id)).toEqual(second)
+  expect(await reader.get(third.id)).toEqual(third)
+  expect(await reader.stats()).toMatchObject({ entries: 2, damaged: 0 })
+  expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(2)
+})
