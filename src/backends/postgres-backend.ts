@@ -165,13 +165,18 @@ function finding(query: EntryQuery, { vectors }: Tables): { sql: string; paramet
   let order = "score DESC"
   if ("words" in query) {
     const wanted = [...wordSet(query.words)]
-    if (wanted.length > 0) conditions.push(`words @@ ${given(wanted.map(lexeme).join(" & "))}::tsquery`)
+    if (wanted.length > 0)
+      conditions.push(`words @@ ${given(wanted.map(lexeme).join(query.isAny ? " | " : " & "))}::tsquery`)
     const about = given(JSON.stringify(wanted))
     score =
       wanted.length === 0
         ? `0 * length(${about})`
         : `(SELECT count(*) FROM jsonb_array_elements_text(${about}::jsonb) w WHERE w = ANY(about))
       + ln(2) / ln(2 + length(words))`
+    if (query.isAny && wanted.length > 0) {
+      const has = wanted.map((word) => `(words @@ ${given(lexeme(word))}::tsquery)::int`).join(" + ")
+      score = `${has} + (${score}) / ${2 + wanted.length}`
+    }
   } else {
     const { embedder, values } = query.vector
     conditions.push(`embedder = ${given(embedder)}`)
