@@ -40,8 +40,12 @@ export interface EntriesWanted {
   readonly withContent?: boolean | undefined
 }
 
-/** By words, of which an entry has all, or by meaning. Without words: the newest. */
-export type EntryQuery = EntriesWanted & ({ readonly words: string } | { readonly vector: EntryVector })
+/**
+ * By words, of which an entry has all or, if wanted so, at least one, those with more of them first; or by meaning. Without
+ * words: the newest.
+ */
+export type EntryQuery = EntriesWanted &
+  ({ readonly words: string; readonly isAny?: boolean } | { readonly vector: EntryVector })
 
 export interface FoundEntry extends Pick<Entry, "id" | "key" | "summary" | "metadata"> {
   /** Only if it was asked for. */

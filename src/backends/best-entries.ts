@@ -27,12 +27,16 @@ function raterOf(query: EntryQuery): (entry: Entry) => number | undefined {
     if (wanted.length === 0) return () => 0
     const needles = needlesOf(wanted)
     return ({ content, summary }) => {
-      if (!needles.every((needle) => needle.test(content)) && !OTHER_LETTERS.test(content)) return undefined
+      const isThere = (needle: RegExp): boolean => needle.test(content)
+      const mayHave = query.isAny ? needles.some(isThere) || needles.length === 0 : needles.every(isThere)
+      if (!mayHave && !OTHER_LETTERS.test(content)) return undefined
       const words = wordSet(content)
-      if (!wanted.every((word) => words.has(word))) return undefined
+      const has = wanted.reduce((sum, word) => sum + Number(words.has(word)), 0)
+      if (has < (query.isAny ? 1 : wanted.length)) return undefined
       const prominent = wordSet(summary)
       // What the summary says is what the turn is about; in a long text, a word is found by chance.
-      return wanted.filter((word) => prominent.has(word)).length + 1 / Math.log2(2 + words.size)
+      const said = wanted.filter((word) => prominent.has(word)).length + 1 / Math.log2(2 + words.size)
+      return query.isAny ? has + said / (2 + wanted.length) : said
     }
   }
   const { embedder, values } = query.vector

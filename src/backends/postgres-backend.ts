@@ -181,7 +181,7 @@ function finding(query: EntryQuery, { vectors }: Tables): [statement: string, pa
   if ("words" in query) {
     const wanted = [...wordSet(query.words)]
     const array = "ARRAY(SELECT jsonb_array_elements_text($1::text::jsonb))"
-    const words = [JSON.stringify(wanted), wanted.map(lexeme).join(" & ")]
+    const words = [JSON.stringify(wanted), wanted.map(lexeme).join(query.isAny ? " | " : " & ")]
     return [calling("find_by_words", `${array}, $2::text::tsquery`), [...words, ...narrowing]]
   }
   const { embedder, values } = query.vector

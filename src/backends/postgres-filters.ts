@@ -1,5 +1,5 @@
 /** What a query is narrowed to, as conditions on rows of `ctxbridge.entries`: the same as in entry-filter.ts. Pure. */
-import type { EntriesWanted } from "./backend.ts"
+import type { EntriesWanted, EntryQuery } from "./backend.ts"
 import { pathPattern, plainTool } from "./entry-filter.ts"
 
 type Filter = Exclude<keyof EntriesWanted, "limit" | "withContent">
@@ -23,8 +23,9 @@ export const CONDITIONS = Object.entries(FILTERS)
   .join(" ||\n    ")
 
 /** What the functions that find are given. */
-export function narrowedTo({ limit: _, withContent, tool, file, ...rest }: EntriesWanted): string {
+export function narrowedTo({ withContent, tool, file, ...rest }: EntryQuery): string {
   const { session, project, projectName, since, until } = rest
+  const isAny = "isAny" in rest && rest.isAny === true
   return JSON.stringify({
     session,
     project,
@@ -34,5 +35,6 @@ export function narrowedTo({ limit: _, withContent, tool, file, ...rest }: Entri
     tool: tool && plainTool(tool),
     file: file && pathPattern(file),
     withContent: withContent === true ? true : undefined,
+    isAny: isAny ? true : undefined,
   })
 }

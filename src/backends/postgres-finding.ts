@@ -32,8 +32,9 @@ const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata,
       FROM best b JOIN ctxbridge.entries e USING (tenant, key)
       ORDER BY b.score DESC, e.started DESC NULLS LAST, e.id`
 
-/** Entries that are compared one by one. */
+/** Entries that are compared one by one; and of those that have only some of the words. */
 const MOST = 2000
+const MOST_OF_ANY = 20_000
 
 /**
  * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
@@ -48,14 +49,22 @@ DECLARE
   rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${CONDITIONS} ||
     CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
   latest text := CASE WHEN wanted = '{}' THEN ' ORDER BY started DESC NULLS LAST, id' ELSE '' END;
+  columns text := 'tenant, key, about, size, started, id ';
+  compared integer := ${MOST};
 BEGIN
+  IF narrowed ? 'isAny' AND wanted <> '{}' THEN
+    compared := ${MOST_OF_ANY};
+    columns := 'words, ' || columns;
+    score := (SELECT string_agg(format('(words @@ %L::tsquery)::integer', array_to_tsvector(ARRAY[w])), ' + ') FROM unnest(wanted) w)
+      || format(' + (%s) / %s', score, 2 + cardinality(wanted));
+  END IF;
   RETURN QUERY EXECUTE format($query$
-    WITH matches AS MATERIALIZED (SELECT %2$s %3$s LIMIT ${MOST} + 1),
-    summed_up AS (SELECT %2$s AND about @> $4 AND (SELECT count(*) FROM matches) > ${MOST} LIMIT ${MOST}),
+    WITH matches AS MATERIALIZED (SELECT %2$s %3$s LIMIT %4$s + 1),
+    summed_up AS (SELECT %2$s AND about @> $4 AND (SELECT count(*) FROM matches) > %4$s LIMIT ${MOST}),
     best AS (
       SELECT tenant, key, (%1$s)::double precision AS score
       FROM (TABLE matches UNION TABLE summed_up) r ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $3)
-    ${WHOLE}$query$, score, 'tenant, key, about, size, started, id ' || rows, latest)
+    ${WHOLE}$query$, score, columns || rows, latest, compared)
     USING lexemes, narrowed, most, wanted;
 END $find$`
 

@@ -209,7 +209,7 @@ function* candidates(db: Database, query: EntryQuery): Generator<Entry> {
     const words = [...wordSet(query.words)].filter((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))
     if (words.length > 0) {
       conditions.push("number IN (SELECT rowid FROM words WHERE words MATCH ?)")
-      values.push(words.map((word) => `"${word}"`).join(" AND "))
+      values.push(words.map((word) => `"${word}"`).join(query.isAny ? " OR " : " AND "))
     }
   }
   if (query.session !== undefined) {

@@ -13,6 +13,7 @@ import { readTombstone } from "../vault/tombstones.ts"
 import type { Weighted } from "./candidates.ts"
 import { farId } from "./far-handle.ts"
 import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
+import { rankEntries } from "./far-rank.ts"
 import { fulfils } from "./fts-expression.ts"
 import { fuseNamed, scoreOfPlace } from "./fuse-rankings.ts"
 import type { Hit } from "./hit.ts"
@@ -28,10 +29,9 @@ const DEADLINE_HERE = 15_000
 const SPARE = 5
 /** A pasted log is a query as well; its rarest words are enough. */
 const MOST_WORDS = 12
-/** So many entries are enough, even if there could be more with fewer of the words. */
-const ENOUGH = 3
-/** How many of them are searched for one by one in the end. */
-const MOST_SINGLE = 4
+/** How many of them an entry may have any of, and how many such entries are looked at. */
+const MOST_ANY = 6
+const CANDIDATES = 40
 
 export interface FarTarget {
   /** For people. */
@@ -68,7 +68,7 @@ export interface FarFound {
   readonly hits: readonly FarHit[]
   /** Whether there are more than were asked for. */
   readonly more: boolean
-  /** The share of the query's words that each hit has. */
+  /** The share of the query's words, by weight, that the best hit has. */
   readonly share: number
 }
 
@@ -200,49 +200,38 @@ async function foundAt(
   return { target: shown, hits, more: entries.length > limit, share }
 }
 
-/**
- * What has all words of the query. If that is little, then what has the rarer half of them and, if that is still little,
- * at least one of the rarest.
- */
+/** What has all words of the query and, if these are few, what has some of the rarest. */
 async function byWordsAt(
   backend: Backend,
   { query, weights }: FarRequest,
   wanted: EntriesWanted,
 ): Promise<{ readonly found: readonly FoundEntry[]; readonly share: number }> {
-  const words = rarestFirst(query.terms, weights).slice(0, MOST_WORDS)
-  const found = new Map<string, FoundEntry>()
-  let share: number | undefined
-  const add = (some: readonly FoundEntry[], count: number): boolean => {
-    if (some.length > 0) share ??= count / Math.max(1, words.length)
-    for (const one of some) if (!found.has(one.id)) found.set(one.id, one)
-    return found.size >= Math.min(ENOUGH, wanted.limit)
-  }
-  const having = (some: readonly string[]) => backend.find({ ...wanted, words: some.join(" ") })
-  const ended = () => ({ found: [...found.values()], share: share ?? 1 })
-  const half = Math.ceil(words.length / 2)
-  for (const most of half > 1 ? [words.length, half] : [words.length]) {
-    const all = await having(words.slice(0, most))
-    const said = all.filter((one) => says(one, query))
-    // If nobody said exactly that, its words are still what was asked for.
-    if (add(said.length > 0 ? said : all, most)) return ended()
-  }
-  if (words.length < 2) return ended()
-  const single: (readonly FoundEntry[])[] = []
-  for (const word of words.slice(0, MOST_SINGLE)) single.push(await having([word]))
-  add(
-    fuseNamed(single, ({ id }) => id),
-    1,
-  )
-  return ended()
+  const terms = query.terms.map((term) => ({ ...term, weight: weightOf(term, weights) }))
+  const words = rarestFirst(terms).slice(0, MOST_WORDS)
+  const all = await backend.find({ ...wanted, words: words.join(" ") })
+  if (words.length === 0) return { found: all, share: 1 }
+  const some =
+    all.length >= wanted.limit || words.length === 1
+      ? []
+      : await backend.find({
+          ...wanted,
+          words: words.slice(0, MOST_ANY).join(" "),
+          isAny: true,
+          limit: CANDIDATES,
+        })
+  const both = [...new Map([...all, ...some].map((one) => [one.id, one])).values()]
+  const said = both.filter((one) => says(one, query))
+  // If nobody said exactly that, its words are still what was asked for.
+  const ranked = rankEntries(said.length > 0 ? said : both, soughtBy(terms))
+  return { found: ranked.map(({ entry }) => entry), share: ranked[0]?.share ?? 1 }
 }
 
 const says = ({ content = "" }: FoundEntry, { must }: Query): boolean =>
   must === undefined || fulfils(must, { text: content, role: "", tools: [] })
 
-function rarestFirst(terms: readonly Term[], weights: FarRequest["weights"]): string[] {
+function rarestFirst(terms: readonly Weighted[]): string[] {
   const rarity = new Map<string, number>()
-  for (const term of terms)
-    rarity.set(term.typed, Math.max(rarity.get(term.typed) ?? 0, weightOf(term, weights)))
+  for (const { typed, weight } of terms) rarity.set(typed, Math.max(rarity.get(typed) ?? 0, weight))
   return [...rarity]
     .sort(([one, a], [other, b]) => b - a || other.length - one.length)
     .map(([typed]) => typed)

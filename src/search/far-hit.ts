@@ -26,9 +26,10 @@ export interface FarHit extends Omit<Hit, "role"> {
   readonly far: FarPlace
 }
 
-/** UTF-16 units for all hits. */
+/** UTF-16 units for all hits, for the summary of one, and the least for its passages. */
 const ROOM = 4000
-const LONGEST_SUMMARY = 300
+const LONGEST_SUMMARY = 150
+const LEAST = 100
 /** Of names that others made up. */
 const LONGEST_NAME = 400
 
@@ -66,7 +67,7 @@ export function farHitsOf(
   return entries.map((entry, n) => {
     const { id, summary, content, metadata } = entry
     const part = { text: content, isProse: true, isFound: true, isLast: false }
-    const [passages] = passagesOf([part], sought, rooms[n]!)
+    const [passages] = passagesOf([part], sought, Math.max(LEAST, rooms[n]! - summary.length))
     return {
       handle: handleHere(entry) ?? farHandle(id),
       session: metadata.sessionId,

@@ -128,6 +128,17 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
     expect(await find("'); DROP TABLE entries; --")).toEqual([])
   })
 
+  check("by any of the words: those with more of them first", async (one) => {
+    const both = draft({ content: "a crane and a heron" })
+    const first = draft({ content: "only a crane, Änderung" })
+    await one.put([first, both, draft({ content: "an owl" })])
+    const find = async (words: string) =>
+      (await one.find({ words, isAny: true, limit: 9 })).map(({ id }) => id)
+    expect(await find("heron crane zebra")).toEqual([both.id, first.id])
+    expect(await find("anderung zebra")).toEqual([first.id])
+    expect(await find("zebra")).toEqual([])
+  })
+
   check("by words of any script, and of names in code", async (one) => {
     const texts = [
       "größere Änderung",
