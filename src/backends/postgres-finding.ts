@@ -23,8 +23,9 @@ export const SHARED = `(tenant, project) IN
 /** Not `tenant = …` alone: that has an index, which for a tenant with most of the rows is the worst to take. */
 const VISIBLE = `(tenant || '' = ${TENANT} OR ${SHARED})`
 
+/** Without statistics, the planner takes every condition to be rare, and the whole table to be cheaper than an index. */
 const RESULT = `RETURNS TABLE (id text, key text, summary text, metadata jsonb, content text, score double precision)
-  LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`
+  LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off`
 
 /** Whole rows of the best, which are known by their keys: what is not among them need not be copied. */
 const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata,

@@ -75,6 +75,10 @@ kind(
       expect(await ids()).toEqual([near.id, far.id])
       expect(await ids({ project: "/src/b" })).toEqual([far.id])
       expect(await ids({ project: "/src/app" })).toEqual([near.id])
+      await get().run("SELECT pg_stat_force_next_flush()")
+      await get().run(`DO $$ BEGIN
+        ASSERT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'entries_embedding') > 0;
+      END $$`)
     })
 
     test("a vector of another length is left out, and its entry is kept", async () => {
