@@ -68,7 +68,7 @@ async function factsOf(document: unknown, { paths, resolved }: Settings): Promis
   let judgement = judge(reading, circumstances)
   if (judgement !== undefined && judgement.zone !== "ok") {
     // The host's files may say that it does not compact by itself, which they are asked only where it matters.
-    const { autoCompactIn } = await import("../restore/auto-compact.ts")
+    const { autoCompactIn } = await import("../restore/host/auto-compact.ts")
     const autoCompact = autoCompactIn({ ...paths, cwd: host.cwd })
     judgement = judge(reading, { ...circumstances, limits: { ...circumstances.limits, autoCompact } })
   }

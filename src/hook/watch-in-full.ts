@@ -3,7 +3,7 @@
  * when something is to be told.
  */
 import { hostLimits } from "../config/load.ts"
-import { autoCompactIn } from "../restore/auto-compact.ts"
+import { autoCompactIn } from "../restore/host/auto-compact.ts"
 import { type Watched, type WatchedCall, watchContext } from "./watch-context.ts"
 
 export function watchInFull(call: WatchedCall): Watched | undefined {

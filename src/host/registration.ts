@@ -8,7 +8,7 @@ import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-place
 import { PROJECT_SERVERS, SERVER_NAME } from "../agents/claude-code/our-server.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import type { Paths } from "../config/load.ts"
-import { hostStateFile } from "../restore/host-state.ts"
+import { hostStateFile } from "../restore/host/host-state.ts"
 import { tryTo } from "../util/files.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"

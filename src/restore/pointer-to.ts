@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
-import type { HostPlaces } from "./host-settings.ts"
+import type { HostPlaces } from "./host/host-settings.ts"
 import { type PointerOptions, renderPointer } from "./pointer.ts"
 import type { Restore } from "./restore.ts"
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { hostSettings } from "../../../src/restore/host-settings.ts"
+import { hostSettings } from "../../../src/restore/host/host-settings.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 function settingsOf(folder: string, settings: unknown) {

@@ -1,11 +1,11 @@
 /** The host's own state file: its servers, and what the user has allowed in each folder. */
-import { SERVER_NAME } from "../agents/claude-code/our-server.ts"
-import { type JsonObject, objectOf } from "../transcript/json.ts"
-import { existsSync } from "../util/fs.ts"
-import { parseJson } from "../util/parse-json.ts"
-import { join } from "../util/path.ts"
+import { SERVER_NAME } from "../../agents/claude-code/our-server.ts"
+import { type JsonObject, objectOf } from "../../transcript/json.ts"
+import { existsSync } from "../../util/fs.ts"
+import { parseJson } from "../../util/parse-json.ts"
+import { join } from "../../util/path.ts"
+import { readPart, readSmall } from "../read-part.ts"
 import type { HostPlaces } from "./host-settings.ts"
-import { readPart, readSmall } from "./read-part.ts"
 
 /** Maximum bytes of the file, which contains every project of the user. */
 const STATE_BYTES = 4 << 20

@@ -3,15 +3,15 @@
  * used files, and in old versions the todos. The host's lines are not in the transcript yet when we are asked, so they
  * are reconstructed from earlier ones.
  */
-import { invokedText } from "../agents/claude-code/line-texts.ts"
-import type { Database } from "../archive/database.ts"
-import { type Invocation, skillCalls, typedCommands } from "../archive/queries/calls.ts"
-import { hostLinesAfter } from "../archive/queries/messages.ts"
-import { resumedAt } from "../archive/session-files.ts"
-import { currentTranscript } from "../archive/transcript-rows.ts"
-import { isAbsolute, join } from "../util/path.ts"
-import { atLeast } from "../util/version.ts"
-import { readPart, readSmall } from "./read-part.ts"
+import { invokedText } from "../../agents/claude-code/line-texts.ts"
+import type { Database } from "../../archive/database.ts"
+import { type Invocation, skillCalls, typedCommands } from "../../archive/queries/calls.ts"
+import { hostLinesAfter } from "../../archive/queries/messages.ts"
+import { resumedAt } from "../../archive/session-files.ts"
+import { currentTranscript } from "../../archive/transcript-rows.ts"
+import { isAbsolute, join } from "../../util/path.ts"
+import { atLeast } from "../../util/version.ts"
+import { readPart, readSmall } from "../read-part.ts"
 
 /** The oldest version that was seen to show them, and the oldest that also shows what the user invoked. */
 const SHOWS_AGAIN = [2, 0, 76] as const

@@ -2,15 +2,15 @@
  * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
  * their rules. Read the way the host does, as far as that takes negligible time.
  */
-import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../agents/claude-code/host-places.ts"
-import { folderOf, projectOf } from "../archive/project.ts"
-import { statsOf, tryTo } from "../util/files.ts"
-import { readdirSync, realpathSync } from "../util/fs.ts"
-import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
+import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../../agents/claude-code/host-places.ts"
+import { folderOf, projectOf } from "../../archive/project.ts"
+import { statsOf, tryTo } from "../../util/files.ts"
+import { readdirSync, realpathSync } from "../../util/fs.ts"
+import { dirname, isAbsolute, join, resolve } from "../../util/path.ts"
+import { readSmall } from "../read-part.ts"
 import { type HostPlaces, type HostSettings, MANAGED } from "./host-settings.ts"
 import { hostState } from "./host-state.ts"
 import { memoryFile } from "./memory-file.ts"
-import { readSmall } from "./read-part.ts"
 
 /** Maximum bytes of a file; the host warns of longer ones. */
 const LONGEST = 100_000

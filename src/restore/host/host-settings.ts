@@ -2,14 +2,14 @@
  * Reads what the host's settings say about what it adds to the context itself: excluded memory files, and where plans
  * and notes are.
  */
-import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
-import type { Paths } from "../config/load.ts"
-import { type JsonObject, objectOf } from "../transcript/json.ts"
-import { tryTo } from "../util/files.ts"
-import { readdirSync, realpathSync } from "../util/fs.ts"
-import { parseJson } from "../util/parse-json.ts"
-import { dirname, isAbsolute, join, resolve } from "../util/path.ts"
-import { readSmall } from "./read-part.ts"
+import { PROJECT_SETTINGS, userSettings } from "../../agents/claude-code/host-places.ts"
+import type { Paths } from "../../config/load.ts"
+import { type JsonObject, objectOf } from "../../transcript/json.ts"
+import { tryTo } from "../../util/files.ts"
+import { readdirSync, realpathSync } from "../../util/fs.ts"
+import { parseJson } from "../../util/parse-json.ts"
+import { dirname, isAbsolute, join, resolve } from "../../util/path.ts"
+import { readSmall } from "../read-part.ts"
 
 /** The places where the host looks for them. */
 export type HostPlaces = Pick<Paths, "home" | "claudeDir" | "hostConfig"> & {

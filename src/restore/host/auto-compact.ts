@@ -1,5 +1,5 @@
 /** What the host's files say of whether it compacts by itself. */
-import type { HostLimits } from "../config/load.ts"
+import type { HostLimits } from "../../config/load.ts"
 import { booleanOr, type HostPlaces, hostSettings } from "./host-settings.ts"
 import { hostState } from "./host-state.ts"
 

@@ -2,11 +2,11 @@
  * What the host keeps of a conversation when it compacts it, and which files it reads again, judged from the session
  * before.
  */
-import type { Database } from "../archive/database.ts"
-import { filesOpenedIn } from "../archive/queries/calls.ts"
-import { lastKinds } from "../archive/queries/messages.ts"
-import type { Scope } from "../archive/queries/scope.ts"
-import { latestTurnIds } from "../archive/queries/turns.ts"
+import type { Database } from "../../archive/database.ts"
+import { filesOpenedIn } from "../../archive/queries/calls.ts"
+import { lastKinds } from "../../archive/queries/messages.ts"
+import type { Scope } from "../../archive/queries/scope.ts"
+import { latestTurnIds } from "../../archive/queries/turns.ts"
 
 /** The host reads five files again, ordered by modification time. Which one is the fifth is hard to predict. */
 const MOST_FILES = 4
