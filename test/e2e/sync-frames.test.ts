@@ -2,9 +2,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { serverAddress } from "../../src/backends/postgres-address.ts"
+import { openPostgresBackend } from "../../src/backends/postgres-backend.ts"
+import { openPostgresFrames } from "../../src/backends/postgres-frames.ts"
 import { run, start } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
-import { startPglite } from "../support/postgres.ts"
+import { NO_VARIABLES, startPglite } from "../support/postgres.ts"
 import { tempFolder } from "../support/temp.ts"
 import type { Transcript } from "../support/transcript.ts"
 
@@ -322,54 +325,97 @@ test("what is damaged there is not kept, and is sent again with --all", async ()
   expect(contentOf(mirrors(other)[0]!).toString()).toBe(bytesOf(session))
 })
 
-test("killed twenty times in the middle, both ways: nothing twice, nothing lost", async () => {
-  using one = new Machine()
-  using other = new Machine()
-  using folder = tempFolder()
+/** Twelve sessions of twenty turns. */
+async function filled(machine: Machine): Promise<readonly Transcript[]> {
   const sessions = Array.from({ length: 12 }, () => {
-    const session = one.session()
+    const session = machine.session()
     for (let n = 0; n < 20; n++)
       session.turn(`turn ${n}`, [{ ...COMMAND, output: crypto.randomUUID().repeat(3000) }])
     return session.flush()
   })
-  expect(await cli(one, "import")).toMatchObject({ code: 0 })
-  const interrupted = async (machine: Machine, root: string, ...args: string[]): Promise<void> => {
-    const size = (): number =>
-      existsSync(root)
-        ? (readdirSync(root, { recursive: true }) as string[]).reduce(
-            (sum, name) => sum + Bun.file(join(root, name)).size,
-            0,
-          )
-        : 0
-    const before = size()
-    const { child, ended } = start(["sync", "--to", folder.path, ...args], {
-      env: machine.env,
-      cwd: machine.cwd,
-    })
-    while (size() === before && child.exitCode === null) await Bun.sleep(1)
+  expect(await cli(machine, "import")).toMatchObject({ code: 0 })
+  return sessions
+}
+
+const sizeOf = (root: string): number =>
+  existsSync(root)
+    ? (readdirSync(root, { recursive: true }) as string[]).reduce(
+        (sum, name) => sum + Bun.file(join(root, name)).size,
+        0,
+      )
+    : 0
+
+describe("killed in the middle", () => {
+  /** Kills a sync once something has become other than before it. */
+  async function interrupted(machine: Machine, look: () => unknown, ...args: string[]): Promise<void> {
+    const before = await look()
+    const { child, ended } = start(["sync", ...args], { env: machine.env, cwd: machine.cwd })
+    while ((await look()) === before && child.exitCode === null) await Bun.sleep(1)
     child.kill(9)
     await ended
   }
-  for (let round = 0; round < 10; round++) await interrupted(one, folder.path, "--frames")
-  expect(await synced(one, "--to", folder.path, "--frames")).toMatchObject({
-    there: { entries: 240, damaged: 0 },
+
+  /** @param looks at entries and at frames that are there */
+  async function check(target: string, looks: { entries(): unknown; frames(): unknown }): Promise<void> {
+    using one = new Machine()
+    using other = new Machine()
+    const sessions = await filled(one)
+    for (let round = 0; round < 5; round++) await interrupted(one, looks.entries, "--to", target)
+    expect(await synced(one, "--to", target)).toMatchObject({ there: { entries: 240, damaged: 0 } })
+    for (let round = 0; round < 8; round++) await interrupted(one, looks.frames, "--to", target, "--frames")
+    expect(await synced(one, "--to", target, "--frames")).toMatchObject({
+      stored: 0,
+      frames: { changed: 0, refused: 0 },
+      there: { entries: 240, damaged: 0 },
+    })
+    const vault = join(other.dataHome, "vault")
+    for (let round = 0; round < 8; round++)
+      await interrupted(other, () => sizeOf(vault), "--to", target, "--pull")
+    expect(await synced(other, "--to", target, "--pull")).toMatchObject({ fetched: { damaged: 0 } })
+    const held = mirrors(other).map((file) => contentOf(file).toString())
+    expect(held.toSorted()).toEqual(sessions.map(bytesOf).toSorted())
+    expect(await cli(other, "verify")).toMatchObject({ code: 0, stderr: "" })
+    expect(await synced(other, "--to", target, "--pull", "--frames")).toMatchObject({
+      stored: 0,
+      fetched: { pieces: 0 },
+      frames: { pieces: 0 },
+    })
+  }
+
+  test("through a folder: nothing twice, nothing lost", async () => {
+    using folder = tempFolder()
+    const [entries, frames] = ["entries", "frames"].map((name) => join(folder.path, name)) as [string, string]
+    await check(folder.path, { entries: () => sizeOf(entries), frames: () => sizeOf(frames) })
+    const linesIn = (root: string): { id: string; copy: string; from: number }[] =>
+      readdirSync(root).flatMap((name) =>
+        readFileSync(join(root, name), "utf8")
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line)),
+      )
+    const names = [
+      ...linesIn(entries).map(({ id }) => id),
+      ...linesIn(frames).map(({ copy, from }) => `${copy} ${from}`),
+    ]
+    expect(new Set(names).size).toBe(names.length)
   })
-  const lines = readdirSync(join(folder.path, "frames")).flatMap((name) =>
-    readFileSync(join(folder.path, "frames", name), "utf8")
-      .trimEnd()
-      .split("\n"),
-  )
-  const keys = lines.map((line) => JSON.parse(line)).map(({ copy, from }) => `${copy} ${from}`)
-  expect(new Set(keys).size).toBe(keys.length)
-  for (let round = 0; round < 10; round++) await interrupted(other, join(other.dataHome, "vault"), "--pull")
-  expect(await synced(other, "--to", folder.path, "--pull")).toMatchObject({ fetched: { damaged: 0 } })
-  const held = mirrors(other).map((file) => contentOf(file).toString())
-  expect(held.toSorted()).toEqual(sessions.map(bytesOf).toSorted())
-  expect(await cli(other, "verify")).toMatchObject({ code: 0, stderr: "" })
-  expect(await synced(other, "--to", folder.path, "--pull", "--frames")).toMatchObject({
-    stored: 0,
-    fetched: { pieces: 0 },
-    frames: { pieces: 0 },
+
+  test("through PostgreSQL: nothing twice, nothing lost", async () => {
+    await using server = await startPglite({ vectors: false })
+    const address = serverAddress(server.address, NO_VARIABLES)
+    const backend = await openPostgresBackend(address)
+    const store = await openPostgresFrames(address, "looker")
+    try {
+      await check(server.address, {
+        entries: async () => (await backend.stats()).entries,
+        frames: async () => (await store.list()).length,
+      })
+      const names = (await store.list()).map(({ writer, copy, from }) => `${writer} ${copy} ${from}`)
+      expect(new Set(names).size).toBe(names.length)
+    } finally {
+      await backend.close()
+      await store.close()
+    }
   })
 })
 
