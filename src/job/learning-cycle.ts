@@ -13,7 +13,9 @@ import { confidence } from "../learn/confidence.ts"
 import { noteUses } from "../learn/note-uses.ts"
 import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../learn/tiering.ts"
 import { mayGo } from "../learn/tiers.ts"
+import { readAutoSync } from "../sync/auto-sync.ts"
 import { Embedding } from "./embedding.ts"
+import { backgroundTargets, syncInBackground } from "./sync-in-background.ts"
 
 export interface CycleReport {
   readonly dryRun: boolean
@@ -44,6 +46,14 @@ export interface CycleReport {
     /** Turns that still lack vectors. */
     readonly left: number
   }
+  readonly sync: {
+    /** What the option `sync.auto` allows. */
+    readonly auto: Config["sync.auto"]
+    readonly target: string | null
+    /** Turns that were stored there; null: nobody was asked, or nobody answered. */
+    readonly stored: number | null
+    readonly failure: string | null
+  }
 }
 
 interface CycleOptions {
@@ -59,8 +69,17 @@ const PATIENCE = 5000
 export async function learningCycle(
   paths: PathsAndPolicy,
   config: Config,
-  { now, dryRun, onProgress }: CycleOptions,
+  options: CycleOptions,
 ): Promise<CycleReport> {
+  const here = await stagesHere(paths, config, options)
+  return { ...here, sync: await synced(paths, config, options.dryRun) }
+}
+
+async function stagesHere(
+  paths: PathsAndPolicy,
+  config: Config,
+  { now, dryRun, onProgress }: CycleOptions,
+): Promise<Omit<CycleReport, "sync">> {
   const { dataHome } = paths
   const learns = config["learn.enabled"]
   const limits = limitsIn(config)
@@ -144,4 +163,17 @@ async function embedded(
   const after = standingOf(db, paths.dataHome)
   const left = after.turns - after.embedded
   return { enabled, embedder: after.embedder, embedded: Math.max(0, due - left), left }
+}
+
+/** Once the views are closed: nobody who wants them waits for the network. */
+async function synced(paths: PathsAndPolicy, config: Config, dryRun: boolean): Promise<CycleReport["sync"]> {
+  const auto = config["sync.auto"]
+  const nothing = { auto, target: null, stored: null, failure: null }
+  if (auto === "off") return nothing
+  const [target] = backgroundTargets(paths, config)
+  if (target === undefined) return nothing
+  if (dryRun) return { ...nothing, target: target.shown }
+  const done = await syncInBackground(paths, config, () => false)
+  const failure = readAutoSync(paths.dataHome).failure?.message ?? null
+  return { auto, target: target.shown, stored: done?.report.stored ?? null, failure }
 }

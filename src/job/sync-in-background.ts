@@ -4,7 +4,7 @@ import type { Target } from "../backends/open-target.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/auto-sync.ts"
-import { syncOnce, withSyncLock } from "../sync/sync-once.ts"
+import { type SyncDone, syncOnce, withSyncLock } from "../sync/sync-once.ts"
 import { configuredTargets } from "../sync/targets.ts"
 import { writerName } from "../sync/writer-name.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
@@ -16,31 +16,32 @@ import { hasRequests } from "./requests.ts"
 const INTERRUPTED = "interrupted"
 
 /** Where the user has allowed it to go. */
-const targetsOf = ({ home, dataHome }: PathsAndPolicy, config: Config): readonly Target[] =>
+export const backgroundTargets = ({ home, dataHome }: PathsAndPolicy, config: Config): readonly Target[] =>
   configuredTargets(config, { cwd: home, home, dataHome })
 
 export const isBackgroundSyncDue = (paths: PathsAndPolicy, config: Config, now: number): boolean =>
   config["sync.auto"] !== "off" &&
   isSyncDue(readAutoSync(paths.dataHome), now) &&
   // What is wrong with the configuration is told once it is tried.
-  (tryTo(() => targetsOf(paths, config))?.length ?? 1) > 0
+  (tryTo(() => backgroundTargets(paths, config))?.length ?? 1) > 0
 
 /**
  * Call while the views are closed.
  *
  * @param isOver whether the job is to end
+ * @returns undefined if it was interrupted or failed; why is kept (`readAutoSync`)
  */
 export async function syncInBackground(
   paths: PathsAndPolicy,
   config: Config,
   isOver: () => boolean,
-): Promise<void> {
+): Promise<SyncDone | undefined> {
   const { dataHome, stateHome } = paths
   const before = readAutoSync(dataHome)
   const tried = Date.now()
   let shown = ""
   try {
-    const targets = targetsOf(paths, config)
+    const targets = backgroundTargets(paths, config)
     shown = targets[0]!.shown
     const world = {
       place: paths,
@@ -56,18 +57,20 @@ export async function syncInBackground(
       follow: () => {},
     }
     const frames = config["sync.auto"] === "frames"
-    await withSyncLock(dataHome, () =>
+    const done = await withSyncLock(dataHome, () =>
       syncOnce(targets, world, { send: true, all: false, frames, pull: false }),
     )
     noteAutoSync(dataHome, { tried, failures: 0, failure: null })
+    return done
   } catch (error) {
     const code = codeOf(error)
     // The next job goes on with it at once; and whoever is syncing by hand does the same work.
-    if (code === INTERRUPTED || code === "busy") return
+    if (code === INTERRUPTED || code === "busy") return undefined
     const since = before.failure?.since ?? new Date(tried).toISOString()
     const hint = (isCtxError(error) ? error.hint : undefined) ?? null
     const failure = { target: shown, code, message: messageOf(error), hint, since }
     noteAutoSync(dataHome, { tried, failures: before.failures + 1, failure })
     logError(stateHome, { event: "sync", error })
+    return undefined
   }
 }

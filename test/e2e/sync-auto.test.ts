@@ -85,6 +85,26 @@ test.concurrent("a target that fails: hooks and the rest of the job go on, and s
   expect(linesIn(join(target, "entries"))).toBe(2)
 })
 
+test.concurrent("optimize syncs as its last stage, and only with leave", async () => {
+  using machine = new Machine()
+  using folder = tempFolder()
+  const target = join(folder.path, "target")
+  configured(machine, `to = "${target}"`)
+  await ended(machine, machine.session().turn("Add retries"))
+  const off = await cli(machine, "optimize")
+  expect(off).toMatchObject({ code: 0, stderr: "" })
+  expect(off.stdout).toMatch(/^sync +off: sync\.auto$/m)
+  configured(machine, `to = "${target}"\nauto = "turns"`)
+  const planned = await cli(machine, "optimize", "--dry-run")
+  expect(planned).toMatchObject({ code: 0, stderr: "" })
+  expect(planned.stdout).toContain(`would go on with ${target}`)
+  expect(existsSync(target)).toBe(false)
+  const { code, stdout, stderr } = await cli(machine, "optimize", "--json")
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  expect(JSON.parse(stdout).sync).toEqual({ auto: "turns", target, stored: 1, failure: null })
+  expect(linesIn(join(target, "entries"))).toBe(1)
+})
+
 test.concurrent("a server that is not there keeps no hook waiting", async () => {
   using machine = new Machine()
   configured(machine, `to = "postgres://me@127.0.0.1:${freePort()}/x"\nauto = "turns"`)

@@ -52,5 +52,14 @@ function told(report: CycleReport): Told {
         ? `${count(embedding.embedded, "turn")} ${left}, by ${safe(embedding.embedder)}`
         : "off: embed.enabled",
     ],
+    ["sync", syncTold(report)],
   ]
+}
+
+function syncTold({ dryRun, sync: { auto, target, stored, failure } }: CycleReport): string {
+  if (auto === "off") return "off: sync.auto"
+  if (target === null) return "no target: sync.to"
+  if (failure !== null) return safe(failure)
+  if (dryRun) return `would go on with ${safe(target)}`
+  return stored === null ? "interrupted" : `${count(stored, "turn")} sent to ${safe(target)}`
 }
