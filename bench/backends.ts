@@ -26,8 +26,9 @@ import {
   startPglite,
   startPostgres,
 } from "../test/support/postgres.ts"
+import { seededTranscript } from "./seeded-transcript.ts"
 import { Topics } from "./seeded-vectors.ts"
-import { common, middling, rare, sentence } from "./seeded-words.ts"
+import { common, middling, rare } from "./seeded-words.ts"
 
 const { values } = parseArgs({
   options: {
@@ -43,36 +44,10 @@ mkdirSync(values.dir, { recursive: true })
 const dir = realpathSync(values.dir)
 const exe = resolve(values.exe)
 
-const PROJECTS = 20
 /** Turns of a session, and sessions whose transcripts are on disk at a time. */
 const SESSION = 100
 const AT_ONCE = 100
 const topics = new Topics(1)
-
-/** Turns of a prompt, two calls with their results, and an answer. */
-function transcript(seed: number, turns: number): { id: string; lines: string } {
-  const dice = new Dice(seed)
-  const id = dice.uuid()
-  const cwd = `/home/dev/project-${seed % PROJECTS}`
-  const start = Date.UTC(2026, 0, 1) + seed * 3_600_000
-  const lines: string[] = []
-  const add = (type: "user" | "assistant", content: unknown): void => {
-    const message = type === "user" ? { role: type, content } : { id: dice.id("msg"), role: type, content }
-    const timestamp = new Date(start + lines.length * 2000).toISOString()
-    lines.push(JSON.stringify({ type, uuid: dice.uuid(), sessionId: id, cwd, timestamp, message }))
-  }
-  for (let turn = 0; turn < turns; turn++) {
-    add("user", sentence(dice, dice.between(4, 40)))
-    for (let call = 0; call < 2; call++) {
-      const tool = dice.id("toolu")
-      const command = sentence(dice, dice.between(3, 10))
-      add("assistant", [{ type: "tool_use", id: tool, name: "Bash", input: { command } }])
-      add("user", [{ type: "tool_result", tool_use_id: tool, content: sentence(dice, dice.between(5, 120)) }])
-    }
-    add("assistant", [{ type: "text", text: sentence(dice, dice.between(10, 60)) }])
-  }
-  return { id, lines: `${lines.join("\n")}\n` }
-}
 
 /** Makes an archive with this many turns and a vector for each, unless it exists. */
 function archive(turns: number): string {
@@ -87,9 +62,9 @@ function archive(turns: number): string {
     mkdirSync(folder, { recursive: true })
     const paths: string[] = []
     for (let n = from; n < Math.min(turns / SESSION, from + AT_ONCE); n++) {
-      const { id, lines } = transcript(n, Math.min(SESSION, turns - n * SESSION))
+      const { id, lines } = seededTranscript(n, { turns: Math.min(SESSION, turns - n * SESSION), calls: 2 })
       const path = join(folder, `${id}.jsonl`)
-      writeFileSync(path, lines)
+      writeFileSync(path, `${lines.join("\n")}\n`)
       paths.push(path)
     }
     const report = importTranscripts(place, paths, { dryRun: false, check: false })

@@ -8,12 +8,12 @@ import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { buildEmpty } from "../src/bench/empty-program.ts"
 import { type Case, measureCommands } from "../src/bench/measure-processes.ts"
-import { Dice } from "../src/bench/seeded-random.ts"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
 import { compactVault } from "../src/vault/compact-vault.ts"
 import { measureCalls } from "./mcp-calls.ts"
-import { common, middling, rare, sentence } from "./seeded-words.ts"
+import { seededTranscript } from "./seeded-transcript.ts"
+import { common, middling, rare } from "./seeded-words.ts"
 
 const { values } = parseArgs({
   options: {
@@ -26,35 +26,9 @@ const { values } = parseArgs({
 mkdirSync(values.dir, { recursive: true })
 const dir = realpathSync(values.dir)
 
-const PROJECTS = 20
 /** Messages per session, and how many sessions' transcripts are on disk at a time. */
 const SESSION = 500
 const AT_ONCE = 100
-
-/** Repeats a prompt, five calls with their results, and an answer. */
-function transcript(seed: number): { id: string; lines: string } {
-  const dice = new Dice(seed)
-  const id = dice.uuid()
-  const cwd = `/home/dev/project-${seed % PROJECTS}`
-  const start = Date.UTC(2026, 0, 1) + seed * 3_600_000
-  const lines: string[] = []
-  const add = (type: "user" | "assistant", content: unknown): void => {
-    const message = type === "user" ? { role: type, content } : { id: dice.id("msg"), role: type, content }
-    const timestamp = new Date(start + lines.length * 2000).toISOString()
-    lines.push(JSON.stringify({ type, uuid: dice.uuid(), sessionId: id, cwd, timestamp, message }))
-  }
-  while (lines.length < SESSION) {
-    add("user", sentence(dice, dice.between(4, 40)))
-    for (let call = 0; call < 5; call++) {
-      const tool = dice.id("toolu")
-      const command = sentence(dice, dice.between(3, 10))
-      add("assistant", [{ type: "tool_use", id: tool, name: "Bash", input: { command } }])
-      add("user", [{ type: "tool_result", tool_use_id: tool, content: sentence(dice, dice.between(5, 120)) }])
-    }
-    add("assistant", [{ type: "text", text: sentence(dice, dice.between(10, 60)) }])
-  }
-  return { id, lines: `${lines.slice(0, SESSION).join("\n")}\n` }
-}
 
 /** Makes an archive with this many messages, unless it exists. */
 function archive(messages: number): string {
@@ -68,9 +42,9 @@ function archive(messages: number): string {
     mkdirSync(folder, { recursive: true })
     const paths: string[] = []
     for (let n = from; n < Math.min(messages / SESSION, from + AT_ONCE); n++) {
-      const { id, lines } = transcript(n)
+      const { id, lines } = seededTranscript(n, { turns: Math.ceil(SESSION / 12), calls: 5 })
       const path = join(folder, `${id}.jsonl`)
-      writeFileSync(path, lines)
+      writeFileSync(path, `${lines.slice(0, SESSION).join("\n")}\n`)
       paths.push(path)
     }
     const report = importTranscripts(
