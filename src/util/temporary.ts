@@ -25,17 +25,17 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
  * works long without waiting should call `untilHeard` now and then.
  *
  * @param purpose a lower-case word for the folder's name
- * @param before called before the folder is removed, to end what still works in it
+ * @param before called with the folder before it is removed, to end what still works in it
  * @throws CtxError
  */
-export function temporaryFolder(purpose: string, before: () => void = () => {}): TemporaryFolder {
+export function temporaryFolder(purpose: string, before: (path: string) => void = () => {}): TemporaryFolder {
   const start = `ctxbridge-${purpose}-`
   removeLeft(start)
   // Listen before the folder exists: a signal that arrives now is handled once the folder is registered.
   if (open.size === 0) listen()
   const path = made(start)
   open.set(path, () => {
-    tryTo(before)
+    tryTo(() => before(path))
     // Others may still write to it while we remove it.
     tryTo(() => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
   })
@@ -82,14 +82,14 @@ const removeAll = (): void => {
 }
 
 function interrupted(signal: NodeJS.Signals): void {
-  for (const path of open.keys()) tryTo(() => endAll(path))
+  for (const path of open.keys()) tryTo(() => endProcessesIn(path))
   removeAll()
   // End as if we had not listened.
   process.kill(process.pid, signal)
 }
 
 /** Processes that we started there may outlive us and would recreate the folder. */
-function endAll(path: string): void {
+export function endProcessesIn(path: string): void {
   for (let round = 0, quiet = 0; round < ROUNDS && quiet < 2; round++) {
     const found = processesIn(path)
     killAll(found)

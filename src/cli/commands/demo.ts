@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { type DemoReport, runDemo } from "../../demo/play-demo.ts"
 import { EXIT } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
-import { newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
+import { endProcessesIn, newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
 import { type Command, flag } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
@@ -16,7 +16,7 @@ export default {
   args: { keep: flag("Keep the demo's folder, and say where it is") },
   async run({ args, out }) {
     const keep = args["keep"] === true
-    using temporary = keep ? kept() : temporaryFolder("demo")
+    using temporary = keep ? kept() : temporaryFolder("demo", endProcessesIn)
     const folder = temporary.path
     const report = await runDemo(folder)
     out.print(render(report, createStyle(out.color)))
