@@ -1,12 +1,11 @@
 /** What every backend does. Runs over a pair of them that see the same target, as two machines do. */
-import { expect, test } from "bun:test"
+import { expect } from "bun:test"
 import type { Backend } from "../../../src/backends/backend.ts"
 import { type Entry, type EntryMetadata, entryOf } from "../../../src/backends/entry.ts"
+import { type SharedTarget, withTwoMachines } from "./with-two-machines.ts"
 
 /** Opens the same, empty target as often as wanted, each time as another machine. */
-export interface Target extends AsyncDisposable {
-  open(machine: string): Promise<Backend>
-}
+export type Target = SharedTarget<Backend>
 
 interface Draft extends Partial<EntryMetadata> {
   readonly content?: string
@@ -48,19 +47,7 @@ const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map
 
 /** @param isThere false: the tests are skipped, and say so */
 export function backendContract(name: string, makeTarget: () => Promise<Target>, isThere = true): void {
-  const check = (title: string, body: (one: Backend, other: Backend) => Promise<void>): void => {
-    test.skipIf(!isThere)(`${name}: ${title}`, async () => {
-      await using target = await makeTarget()
-      const one = await target.open("one")
-      const other = await target.open("other")
-      try {
-        await body(one, other)
-      } finally {
-        await one.close()
-        await other.close()
-      }
-    })
-  }
+  const check = withTwoMachines(name, makeTarget, isThere)
 
   check("an empty target has nothing, and the same id for all", async (one, other) => {
     expect(await one.stats()).toEqual({ entries: 0, sessions: 0, forgotten: 0, damaged: 0 })

@@ -1,17 +1,10 @@
 /** What every store of frames does. Runs over a pair of them that see the same target, as two machines do. */
-import { expect, test } from "bun:test"
-import {
-  type FrameStore,
-  isPieceAbout,
-  type LineFills,
-  type VaultPiece,
-} from "../../../src/backends/frame-store.ts"
+import { expect } from "bun:test"
+import type { FrameStore, LineFills, VaultPiece } from "../../../src/backends/frame-store.ts"
 import { dataFrame, frameContent, sha256 } from "../../../src/vault/frame.ts"
+import { type SharedTarget, withTwoMachines } from "./with-two-machines.ts"
 
-export interface FrameTarget extends AsyncDisposable {
-  /** Opens the same, empty target as often as wanted, each time as another machine. */
-  open(machine: string): Promise<FrameStore>
-}
+export type FrameTarget = SharedTarget<FrameStore>
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
@@ -44,19 +37,7 @@ const aboutOf = ({ frame: _, ...about }: VaultPiece) => about
 
 /** @param isThere false: the tests are skipped, and say so */
 export function frameContract(name: string, makeTarget: () => Promise<FrameTarget>, isThere = true): void {
-  const check = (title: string, body: (one: FrameStore, other: FrameStore) => Promise<void>): void => {
-    test.skipIf(!isThere)(`${name}: ${title}`, async () => {
-      await using target = await makeTarget()
-      const one = await target.open("one")
-      const other = await target.open("other")
-      try {
-        await body(one, other)
-      } finally {
-        await one.close()
-        await other.close()
-      }
-    })
-  }
+  const check = withTwoMachines(name, makeTarget, isThere)
 
   check("an empty target has no frames", async (one) => {
     expect(await one.list()).toEqual([])
@@ -160,28 +141,3 @@ export function frameContract(name: string, makeTarget: () => Promise<FrameTarge
     expect((await other.get(listed)).map(textOf)).toEqual(all.map(textOf))
   })
 }
-
-test("what leads out of the vault, or is damaged, is about no piece", () => {
-  const good = aboutOf(piece("x\n"))
-  expect(isPieceAbout(good)).toBe(true)
-  for (const bad of [
-    { place: "home/../../etc/x.jsonl.zst" },
-    { place: "/home/x.zst" },
-    { place: "home//x.zst" },
-    { place: "fetched/x/y/home/x.zst" },
-    { place: "home/x.jsonl" },
-    { place: "home/a\0b.zst" },
-    { writer: "../x" },
-    { copy: "a/b" },
-    { copy: "" },
-    { path: "relative.jsonl" },
-    { from: 5, to: 5 },
-    { from: -1 },
-    { to: 1.5 },
-    { sha256: "00" },
-    { tailHash: "xyz" },
-    { rules: 256 },
-    { folder: 7 },
-  ])
-    expect({ bad, is: isPieceAbout({ ...good, ...bad }) }).toEqual({ bad, is: false })
-})

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
 import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { openPostgresFrames } from "../../../src/backends/postgres-frames.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../../src/backends/postgres-migrations.ts"
 import { closing } from "../../support/closing.ts"
 import {
@@ -12,6 +13,7 @@ import {
   type TestServer,
 } from "../../support/postgres.ts"
 import { draft, padded } from "./contract.ts"
+import { piece } from "./frame-contract.ts"
 
 setDefaultTimeout(60_000)
 
@@ -65,6 +67,36 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     expect(await alice.stats()).toEqual({ entries: 2, sessions: 1, forgotten: 2, damaged: 0 })
     expect(await alice.get(hers.id)).toEqual(hers)
     expect(alice.id).not.toBe(bob.id)
+  })
+
+  test("the bytes of a vault are nobody else's, whoever he shares a team with", async () => {
+    const frames = (user: string) =>
+      closing(openPostgresFrames(serverAddress(addressOf(user), NO_VARIABLES), "one"))
+    const bytes = piece(`{"text":"${SECRET}"}\n`, { session: "vaults" })
+    const fills = { session: "vaults", key: "k", lines: { h: [[0, 1]] as const } }
+    await using alice = await frames("alice")
+    expect(await alice.put([bytes])).toEqual({ stored: 1, known: 0, refused: 0 })
+    await alice.forget([], [fills])
+    for (const user of ["bob", "carol"]) {
+      await using other = await frames(user)
+      expect([await other.list(), await other.get([bytes]), await other.fills()]).toEqual([[], [], []])
+      // Were it known, he would learn that somebody has it.
+      expect(await other.put([bytes])).toEqual({ stored: 1, known: 0, refused: 0 })
+      await other.drop([bytes.copy])
+      await other.forget(["vaults"])
+      for (const table of ["frames", "fills"]) {
+        expect((await rows(user, `SELECT count(*) FROM ctxbridge.${table}`)).trim()).toBe("0")
+      }
+      expect((await as(user, "UPDATE ctxbridge.frames SET session = 'x'")).stderr).toContain(
+        "permission denied",
+      )
+      const forged =
+        "INSERT INTO ctxbridge.fills (tenant, session, key, lines) VALUES ('alice', 's', 'k', '{}')"
+      expect((await as(user, forged)).stderr).toContain("row-level security")
+    }
+    expect(await alice.get([bytes])).toEqual([bytes])
+    expect(await alice.fills()).toEqual([fills])
+    expect(await alice.forgotten()).not.toContain("vaults")
   })
 
   test("the same turn of two is two, and forgetting one leaves the other", async () => {
