@@ -28,6 +28,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["sync"],
   ["job"],
   ["hook", "host", "mcp"],
+  ["pruners"],
   ["fake-host"],
   ["bench"],
   ["demo", "doctor"],

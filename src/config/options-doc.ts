@@ -33,6 +33,10 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "Also write `autopilot-state.json` to the project's `.claude-flow/data`, where that folder exists.",
   "statusline.enabled":
     "Show the status line. Off: `install` adds none, and one that is there shows only the line it is chained to.",
+  "prune.keep": "The latest prompts that `prune` leaves whole, with all that follows them.",
+  "prune.threshold": "Tokens that could be pruned before `prune` does so.",
+  "prune.max_chars": "How many characters of a text remain where it is pruned.",
+  "prune.results": "Whether the proxy also replaces old output of tools by a handle.",
   "sync.to": "Where `sync` sends to without `--to`. `CTXBRIDGE_SYNC_TO` comes first.",
   "sync.passphrase-file":
     "A file, private to you, with the passphrase of an encrypted folder. `CTXBRIDGE_SYNC_PASSPHRASE` comes first.",

@@ -1,15 +1,7 @@
 /** Variables of the design documents that have no effect here, and what to use instead. Pure. */
 
-const PRUNING = {
-  asks: "pruning Claude Code's context",
-  instead: "Claude Code's own CLAUDE_AUTOCOMPACT_PCT_OVERRIDE says how full the window may be",
-}
-
 /** By name. Those that are other names of an option are in the option table. */
 const UNUSED: Readonly<Record<string, { readonly asks: string; readonly instead: string }>> = {
-  CLAUDE_TEXT_PRUNE_KEEP: PRUNING,
-  CLAUDE_TEXT_PRUNE_THRESHOLD: PRUNING,
-  CLAUDE_TEXT_PRUNE_MAX_CHARS: PRUNING,
   CLAUDE_FLOW_BLOCK_COMPACTION: {
     asks: "blocking a compaction",
     instead: "Claude Code's own DISABLE_AUTO_COMPACT=1 switches automatic ones off",

@@ -1,0 +1,39 @@
+/** `ctxbridge prune`: four ways to keep Claude Code's window lean. Each is loaded only when asked for. */
+import { usageError } from "../../util/errors.ts"
+import { words } from "../args.ts"
+import { type Command, flag, option } from "../command.ts"
+
+const ACTIONS = {
+  status: () => import("../prune/status.ts"),
+  recommend: () => import("../prune/recommend.ts"),
+  native: () => import("../prune/native.ts"),
+  plugin: () => import("../prune/plugin.ts"),
+  proxy: () => import("../prune/proxy.ts"),
+  patch: () => import("../prune/patch.ts"),
+}
+
+const NAMES = Object.keys(ACTIONS)
+const isAction = (name: string): name is keyof typeof ACTIONS => Object.hasOwn(ACTIONS, name)
+
+export default {
+  meta: { name: "prune", description: "Keep Claude Code's window lean; what is pruned stays in the archive" },
+  args: {
+    action: {
+      type: "positional",
+      description: "What to show or do (default: status)",
+      valueHint: NAMES.join("|"),
+    },
+    revert: flag("native, plugin, patch: take back what was done"),
+    check: flag("patch: only say whether it is patched"),
+    "dry-run": flag("native, plugin, patch: only show what would be done"),
+    target: option("patch: the cli.js to patch, or its folder", "PATH"),
+    port: option("proxy: the port to listen on (default: any free one)", "N"),
+  },
+  async run(context) {
+    const [action = "status", surplus] = words(context.args)
+    if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge prune --help")
+    if (!isAction(action)) throw usageError(`unknown action: ${action}`, `one of ${NAMES.join(", ")}`)
+    const { run } = await ACTIONS[action]()
+    return run(context)
+  },
+} satisfies Command

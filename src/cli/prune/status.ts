@@ -1,0 +1,7 @@
+/** `ctxbridge prune status`. */
+import { CtxError } from "../../util/errors.ts"
+import type { Context } from "../command.ts"
+
+export async function run(_context: Context): Promise<number | void> {
+  throw new CtxError("usage", "not built yet")
+}
