@@ -17,7 +17,7 @@ import { isObject } from "../transcript/json.ts"
 import { blockKey } from "./held-blocks.ts"
 
 /** What a conversation asks of the vault. */
-export interface Held {
+export interface VaultAnswers {
   /** Reads what was archived since the last call. */
   refresh(): void
   readonly handleOf: HandleOf
@@ -37,7 +37,7 @@ interface Made {
 /** No handle is shorter, so an estimate is never less than what is saved. */
 const SHORTEST = "ctx:000000"
 
-export function prunedConversation(held: Held, options: PruneOptions): PrunedConversation {
+export function prunedConversation(held: VaultAnswers, options: PruneOptions): PrunedConversation {
   /** Oldest first, each later in the conversation than the one before. */
   const made: Made[] = []
   /** The latest prompt at which it was considered whether to move the cut. */
