@@ -21,8 +21,13 @@ const AT_ONCE = 8 << 20
  * Opens the archive for reading, with everything indexed that hooks have archived.
  *
  * @param onOutdated called if an earlier version made the views, and making them anew takes too long here
+ * @param patience ms that indexing may take
  */
-export function openForReading(dataHome: string, onOutdated: () => void = () => {}): Database {
+export function openForReading(
+  dataHome: string,
+  onOutdated: () => void = () => {},
+  patience: number = CATCH_UP,
+): Database {
   const ready = openAtOnce(dataHome)
   if (ready !== undefined) return ready
   const exists = statSync(databasePath(dataHome), { throwIfNoEntry: false }) !== undefined
@@ -33,7 +38,7 @@ export function openForReading(dataHome: string, onOutdated: () => void = () => 
     })
   }
   try {
-    return caughtUp(dataHome, onOutdated)
+    return caughtUp(dataHome, onOutdated, patience)
   } catch (error) {
     if (codeOf(error) === VIEWS_LOST) throw error
     // A newer schema, a read-only disk, or another process rebuilding the views: reading is still possible.
@@ -49,23 +54,23 @@ export function readIfPossible<T>(dataHome: string, read: (db: Database) => T): 
   })
 }
 
-function caughtUp(dataHome: string, onOutdated: () => void): Database {
+function caughtUp(dataHome: string, onOutdated: () => void, patience: number): Database {
   compileAsUsual()
   const options = { wait: 2000, most: AT_ONCE, onOutdated }
   const db = openWhole(dataHome, options)
   try {
-    return followed(db, dataHome)
+    return followed(db, dataHome, patience)
   } catch (error) {
     if (!isUnusable(dataHome, error)) throw error
     repair(dataHome, messageOf(error), options)
   }
-  return followed(openDatabase(dataHome, options), dataHome)
+  return followed(openDatabase(dataHome, options), dataHome, patience)
 }
 
 /** Closes the database on failure, or the server would keep its share of the lock for good. */
-function followed(db: Database, dataHome: string): Database {
+function followed(db: Database, dataHome: string, patience: number): Database {
   try {
-    catchUp(db, dataHome, performance.now() + CATCH_UP)
+    catchUp(db, dataHome, performance.now() + patience)
     return db
   } catch (error) {
     db.close()

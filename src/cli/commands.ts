@@ -31,6 +31,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     sync: () => import("./commands/sync.ts"),
     optimize: () => import("./commands/optimize.ts"),
     model: () => import("./commands/model.ts"),
+    proxy: () => import("./commands/proxy.ts"),
     prune: () => import("./commands/prune.ts"),
     learn: () => import("./commands/learn.ts"),
     forget: () => import("./commands/forget.ts"),

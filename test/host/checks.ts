@@ -29,8 +29,8 @@ export interface Stage {
 const open = new Set<Stage>()
 
 /** A world with our hooks installed, and a model that has no plans yet. */
-export function openStage(client: Client): Stage {
-  const mock = startMock()
+export function openStage(client: Client, options: Parameters<typeof startMock>[0] = {}): Stage {
+  const mock = startMock(options)
   const world = createWorld(client, mock.url)
   const stage = { world, mock }
   open.add(stage)

@@ -7,6 +7,8 @@
  * spoken since the prompt), so a retried request gets the same answer and nothing depends on timing.
  */
 
+import { misplacedThought, signed } from "./bound-thoughts.ts"
+
 export interface Step {
   readonly text?: string
   readonly think?: string
@@ -64,6 +66,8 @@ export interface Recorded {
   readonly body: Body
   /** Every text the model would see in the conversation, in order; without the system prompt and tools. */
   readonly text: string
+  /** Why it was refused. */
+  readonly refused?: string
 }
 
 export interface Mock {
@@ -129,7 +133,8 @@ const promptTokens = ({ messages = [] }: Body): number => Math.ceil(JSON.stringi
 /** What the API says of a request and its answer, for a step that says nothing else. */
 export const countedTokens = (body: Body): number => promptTokens(body) + ANSWER_TOKENS
 
-export function startMock(): Mock {
+/** @param strict refuses a thought that is sent after something else than what led to it (./bound-thoughts.ts) */
+export function startMock({ strict = false } = {}): Mock {
   const plans = new Map<string, readonly Step[]>()
   const requests: Recorded[] = []
 
@@ -167,7 +172,11 @@ export function startMock(): Mock {
     const content: Record<string, unknown>[] = []
     // A block the client did not ask for would be an invalid response.
     if (step.think !== undefined && body.thinking !== undefined && body.thinking.type !== "disabled") {
-      content.push({ type: "thinking", thinking: step.think, signature: "c2lnbmF0dXJl" })
+      content.push({
+        type: "thinking",
+        thinking: step.think,
+        signature: strict ? signed(body.messages ?? []) : "c2lnbmF0dXJl",
+      })
     }
     if (step.tool === undefined) {
       return {
@@ -225,6 +234,7 @@ export function startMock(): Mock {
       const n = requests.length
       const kind = kindOf(body)
       const { words, done } = kind === "main" ? locate(body) : { words: undefined, done: 0 }
+      const refused = strict ? misplacedThought(body.messages ?? []) : undefined
       requests.push({
         n,
         at: Date.now(),
@@ -233,7 +243,9 @@ export function startMock(): Mock {
         plan: words,
         body,
         text: conversationText(body),
+        ...(refused !== undefined && { refused }),
       })
+      if (refused !== undefined) return badRequest(refused)
       const reply = message(n, body, answer(n, body, kind, words, done))
       return body.stream ? eventStream(reply) : Response.json(reply)
     },
@@ -252,6 +264,11 @@ function notFound(): Response {
     { type: "error", error: { type: "not_found_error", message: "not in the mock" } },
     { status: 404 },
   )
+}
+
+function badRequest(message: string): Response {
+  const error = { type: "invalid_request_error", message }
+  return Response.json({ type: "error", error }, { status: 400 })
 }
 
 type WireMessage = {

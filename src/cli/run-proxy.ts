@@ -1,0 +1,34 @@
+/** Starts the proxy for `prune proxy` and for `proxy`, and says in the end what it did. */
+import { apiBaseUrl } from "../config/load.ts"
+import { type ProxyCounts, type PruningProxy, startProxy } from "../pruners/proxy/proxy-server.ts"
+import { requestPruner } from "../pruners/proxy/request-pruner.ts"
+import { upstreamOf } from "../pruners/proxy/upstream.ts"
+import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/prune-options.ts"
+import { vaultAnswers } from "../pruners/vault-answers.ts"
+import { usageError } from "../util/errors.ts"
+import { count } from "../util/text.ts"
+import { stringArg } from "./args.ts"
+import type { Context } from "./command.ts"
+
+export interface RunningProxy extends PruningProxy {
+  readonly upstream: string
+}
+
+export function proxyFor({ args, env }: Context): RunningProxy {
+  const upstream = upstreamOf(apiBaseUrl())
+  const options = pruneOptions(env.config)
+  const pruner = requestPruner(options, (session) => vaultAnswers(env.dataHome, session))
+  return { ...startProxy({ upstream, port: portIn(args), pruner }), upstream }
+}
+
+function portIn(args: Context["args"]): number {
+  const value = stringArg(args, "port") ?? "0"
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value)
+  throw usageError(`--port needs a number up to 65535, not ${JSON.stringify(value)}`, "--port 8484")
+}
+
+/** What was saved, in words. */
+export function saidOf({ requests, pruned, saved }: Readonly<ProxyCounts>): string {
+  const tokens = Math.round(saved / UNITS_PER_TOKEN)
+  return `${count(requests, "request")}, ${pruned} of them pruned: about ${tokens.toLocaleString("en-US")} tokens less were sent`
+}
