@@ -1,0 +1,43 @@
+/** A proxy of the compiled binary, as long as a test needs it. */
+import { binary } from "./binary.ts"
+
+interface Listening extends AsyncDisposable {
+  readonly url: string
+  /** Ends it as Ctrl-C does. @returns its last event */
+  end(): Promise<Record<string, unknown>>
+}
+
+/** @param args with `--json` */
+export async function listening(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Listening> {
+  const child = Bun.spawn([binary(), ...args], { env, stdin: "ignore", stdout: "pipe", stderr: "inherit" })
+  const lines = linesOf(child.stdout)
+  const first = (await lines.next()).value
+  if (first === undefined) throw new Error(`the proxy ended at once: ${await child.exited}`)
+  return {
+    url: String(JSON.parse(first)["url"]),
+    async end() {
+      child.kill("SIGINT")
+      const last = (await lines.next()).value
+      if ((await child.exited) !== 0) throw new Error(`the proxy ended with ${child.exitCode}`)
+      return JSON.parse(last ?? "{}") as Record<string, unknown>
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL")
+      await child.exited
+    },
+  }
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ""
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n")
+    rest = lines.pop() ?? ""
+    yield* lines
+  }
+  return undefined
+}
