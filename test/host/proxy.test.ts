@@ -46,7 +46,10 @@ for (const version of ["2.0.76", "2.1.112", "latest"]) {
       expect(ENDS.filter((text) => !stored.includes(text))).toEqual([])
       expectArchived(stage)
       const ended = await proxy.end()
-      expect(ended).toMatchObject({ event: "ended", pruned: main.length - marks.filter((n) => n === 0).length })
+      expect(ended).toMatchObject({
+        event: "ended",
+        pruned: main.length - marks.filter((n) => n === 0).length,
+      })
     })
   })
 }

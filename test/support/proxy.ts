@@ -12,7 +12,8 @@ export async function listening(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Listening> {
-  const child = Bun.spawn([binary(), ...args], { env, stdin: "ignore", stdout: "pipe", stderr: "inherit" })
+  const child = Bun.spawn([binary(), ...args], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" })
+  const stderr = new Response(child.stderr).text()
   const lines = linesOf(child.stdout)
   const first = (await lines.next()).value
   if (first === undefined) throw new Error(`the proxy ended at once: ${await child.exited}`)
@@ -21,7 +22,8 @@ export async function listening(
     async end() {
       child.kill("SIGINT")
       const last = (await lines.next()).value
-      if ((await child.exited) !== 0) throw new Error(`the proxy ended with ${child.exitCode}`)
+      const said = [await child.exited, await stderr].join(" ")
+      if (said !== "0 ") throw new Error(`the proxy ended with ${said}`)
       return JSON.parse(last ?? "{}") as Record<string, unknown>
     },
     async [Symbol.asyncDispose]() {

@@ -36,13 +36,15 @@ export default {
 
 /** @returns its exit code, as a shell would give it */
 async function behind(url: string, command: readonly string[]): Promise<number> {
-  const child = Bun.spawn([...command], {
+  let child: Bun.Subprocess | undefined
+  // In a terminal, the child gets this one from the keyboard, and decides what it means.
+  process.on("SIGINT", () => {})
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGQUIT"] as const)
+    process.on(signal, () => child?.kill(signal))
+  child = Bun.spawn([...command], {
     env: { ...childEnvironment(), ANTHROPIC_BASE_URL: url },
     stdio: ["inherit", "inherit", "inherit"],
   })
-  // In a terminal, the child gets this one from the keyboard, and decides what it means.
-  process.on("SIGINT", () => {})
-  for (const signal of ["SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, () => child.kill(signal))
   await child.exited
   const { exitCode, signalCode } = child
   return exitCode ?? 128 + (constants.signals[signalCode as keyof typeof constants.signals] ?? 0)

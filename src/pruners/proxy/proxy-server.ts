@@ -86,7 +86,7 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
       signal: request.signal,
       timeout: false,
     } as RequestInit)
-    return new Response(answer.body, {
+    return new Response(answer.body && passedOn(answer.body), {
       status: answer.status,
       statusText: answer.statusText,
       headers: withoutConnection(answer.headers),
@@ -118,6 +118,23 @@ function serve(port: number, fetch: (request: Request) => Promise<Response>) {
       cause,
     })
   }
+}
+
+/** Chunk by chunk. If the API breaks off, so does this. Bun would print an error's text to our terminal: none is given. */
+function passedOn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      } catch {
+        controller.error()
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
 }
 
 function withoutConnection(headers: Headers, ...also: string[]): Headers {
