@@ -30,7 +30,7 @@ export interface Pruning {
   /** Index of the block in its message's content; 0 if that is a string. */
   readonly block: number
   readonly handle: string
-  /** UTF-16 units of JSON less. More than 0. */
+  /** UTF-16 units of JSON less, or a few more. More than 0. */
   readonly saved: number
   /** What replaces the block; undefined: it is removed. */
   readonly instead: JsonObject | undefined
@@ -65,7 +65,7 @@ export function prunable(message: unknown, options: PrunableOptions, handleOf: H
     if (handle === undefined) isBound ||= kind === "thinking"
     else {
       const instead = insteadOf(block, handle, options.maxChars)
-      const saved = JSON.stringify(block).length - (instead ? JSON.stringify(instead).length : 0)
+      const saved = unitsOf(block) - (instead ? unitsOf(instead) : 0) - NEWLINE
       if (saved > 0) prunings.push({ kind, block: n, handle, saved, instead })
     }
   }
@@ -100,6 +100,19 @@ function insteadOf(block: JsonObject, handle: string, maxChars: number): JsonObj
   if (type !== "tool_result") return undefined
   if (!Array.isArray(content)) return typeof content === "string" ? { ...block, content: note } : block
   return { ...block, content: content.map((item) => (isPlainText(item) ? { ...item, text: note } : item)) }
+}
+
+/** What a newline in a note is longer in JSON. */
+const NEWLINE = 1
+
+/** The texts of a block, in UTF-16 units. As JSON they are longer by the escapes, in what is pruned and what remains. */
+function unitsOf(block: JsonObject): number {
+  let units = 0
+  for (const value of Object.values(block)) {
+    if (typeof value === "string") units += value.length
+    else if (Array.isArray(value)) for (const item of value) if (isObject(item)) units += unitsOf(item)
+  }
+  return units
 }
 
 /** The beginning of the first line that is not blank, and the note. */

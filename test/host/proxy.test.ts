@@ -44,7 +44,7 @@ for (const version of ["2.0.76", "2.1.112", "latest"]) {
       // What the client stores is whole, and so is the archive.
       expect(stored).not.toContain(MARK)
       expect(ENDS.filter((text) => !stored.includes(text))).toEqual([])
-      expectArchived(stage)
+      await expectArchived(stage)
       const ended = await proxy.end()
       expect(ended).toMatchObject({
         event: "ended",

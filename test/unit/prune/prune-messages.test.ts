@@ -51,7 +51,7 @@ test("old prompts and answers are shortened, and the latest ones stay", () => {
     assistant(text(`I will begin with the sensor.\n${MARK}`), call("t1", { command: LONG })),
     ...before.slice(2),
   ])
-  const saved = LONG.length - MARK.length
+  const saved = LONG.length - MARK.length - 1
   expect(pruned).toEqual([
     { message: 0, block: 0, kind: "text", handle: "ctx:ab12", saved },
     { message: 1, block: 0, kind: "text", handle: "ctx:ab12", saved },
