@@ -187,8 +187,8 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
-    // `model install --from <address>`.
-    allowed: /^embed\/download\.ts$/,
+    // `model install --from <address>`, and a proxy for Claude Code's own requests.
+    allowed: /^(embed\/download|pruners\/proxy\/proxy-server)\.ts$/,
     reason: "ctxbridge does not use the network",
   },
   {
