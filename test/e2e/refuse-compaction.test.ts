@@ -102,7 +102,12 @@ test("an archive that cannot be written is told, once", async () => {
 
 test("what the design documents call it", async () => {
   using machine = new Machine()
-  for (const [value, isOn] of Object.entries({ true: true, "1": true, "once-if-behind": true, false: false })) {
+  for (const [value, isOn] of Object.entries({
+    true: true,
+    "1": true,
+    "once-if-behind": true,
+    false: false,
+  })) {
     const env = { ...HURRIED, CLAUDE_FLOW_BLOCK_COMPACTION: value }
     expect(refusalIn(await compact(machine, long(machine.session()), env)) !== undefined).toBe(isOn)
   }
