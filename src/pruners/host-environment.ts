@@ -25,15 +25,15 @@ export function hostEnvironment(places: HostFolders): HostEnvironment {
   const files = settingsFiles(places)
     .map(({ scope, file }) => ({ scope, env: envIn(tryTo(() => readText(file))) }))
     .toReversed()
-  const valueOf = (name: Parameters<typeof hostVariable>[0]): HostValue | undefined => {
+  const inEffect = (name: Parameters<typeof hostVariable>[0]): HostValue | undefined => {
     for (const { scope, env } of files) if (env[name] !== undefined) return { value: env[name], from: scope }
     const value = hostVariable(name)
     return value === undefined ? undefined : { value, from: "environment" }
   }
   return {
     names: new Set([...files.flatMap(({ env }) => Object.keys(env)), ...variablesSet()]),
-    extraBody: valueOf("CLAUDE_CODE_EXTRA_BODY"),
-    baseUrl: valueOf("ANTHROPIC_BASE_URL"),
+    extraBody: inEffect("CLAUDE_CODE_EXTRA_BODY"),
+    baseUrl: inEffect("ANTHROPIC_BASE_URL"),
   }
 }
 
