@@ -1,4 +1,4 @@
-/** The decoded lines of a copy in the vault, one by one. */
+/** The lines of a copy in the vault, one by one, as they are or decoded. */
 import { decodeLine } from "../agents/claude-code/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
@@ -12,8 +12,14 @@ export interface PlacedRecord {
 
 const utf8 = new TextDecoder()
 
+export interface PlacedLine {
+  readonly line: string
+  /** Offset of its first byte in the transcript. */
+  readonly offset: number
+}
+
 /** @param from offset at which a line begins */
-export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
+export function* linesFrom(file: string, from = 0): Generator<PlacedLine> {
   let rest: Uint8Array = new Uint8Array()
   let offset = from
   for (const stretch of stretchesFrom(file, from)) {
@@ -21,11 +27,16 @@ export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
     const bytes = rest.length === 0 ? content : Buffer.concat([rest, content])
     let at = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
-      yield { record: decodeLine(utf8.decode(bytes.subarray(at, end))), offset: offset + at }
+      yield { line: utf8.decode(bytes.subarray(at, end)), offset: offset + at }
       at = end + 1
     }
     offset += at
     rest = Uint8Array.from(bytes.subarray(at))
   }
-  if (rest.length > 0) yield { record: decodeLine(utf8.decode(rest)), offset }
+  if (rest.length > 0) yield { line: utf8.decode(rest), offset }
+}
+
+/** @param from offset at which a line begins */
+export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
+  for (const { line, offset } of linesFrom(file, from)) yield { record: decodeLine(line), offset }
 }

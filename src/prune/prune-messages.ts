@@ -8,14 +8,7 @@
  * moved is removed, and what was thought afterwards remains valid.
  */
 import { isObject, objectOf } from "../transcript/json.ts"
-import {
-  blocksIn,
-  type HandleOf,
-  type Prunable,
-  type PrunableOptions,
-  type Pruning,
-  prunable,
-} from "./prunable.ts"
+import { blocksIn, type HandleOf, type PrunableOptions, type Pruning, prunable } from "./prunable.ts"
 
 export interface PruneOptions extends PrunableOptions {
   /** Latest prompts that stay whole, with all that follows them. The current one always does. */
@@ -42,31 +35,51 @@ export function pruneMessages(
   options: PruneOptions,
   handleOf: HandleOf,
 ): PrunedMessages {
-  const all = messages.map((message) => prunable(message, options, handleOf))
-  const { texts, thoughts } = cutOf(all, options)
-  const kept: unknown[] = []
-  const pruned: PrunedBlock[] = []
-  for (const [n, message] of messages.entries()) {
-    const prunings = all[n]!.prunings.filter(({ kind }) => n < (kind === "thinking" ? thoughts : texts))
-    for (const { instead: _, ...rest } of prunings) pruned.push({ message: n, ...rest })
-    kept.push(...applied(message, prunings))
-  }
-  return pruned.length === 0 ? { messages, pruned } : { messages: kept, pruned }
+  return pruneAt(messages, findCut(messages, options, handleOf), options, handleOf)
 }
 
 /** Indexes of the first messages that stay whole. */
-interface Cut {
+export interface Cut {
   readonly texts: number
   readonly thoughts: number
 }
 
-function cutOf(all: readonly Prunable[], { keep, threshold, step }: PruneOptions): Cut {
+export const UNCUT: Cut = { texts: 0, thoughts: 0 }
+
+/** Prunes what lies before a cut, wherever it would be now. */
+export function pruneAt(
+  messages: readonly unknown[],
+  { texts, thoughts }: Cut,
+  options: PrunableOptions,
+  handleOf: HandleOf,
+): PrunedMessages {
+  const kept: unknown[] = []
+  const pruned: PrunedBlock[] = []
+  const end = Math.max(texts, thoughts)
+  for (const [n, message] of messages.slice(0, end).entries()) {
+    const prunings = prunable(message, options, handleOf).prunings.filter(
+      ({ kind }) => n < (kind === "thinking" ? thoughts : texts),
+    )
+    for (const { instead: _, ...rest } of prunings) pruned.push({ message: n, ...rest })
+    kept.push(...applied(message, prunings))
+  }
+  if (pruned.length === 0) return { messages, pruned }
+  return { messages: [...kept, ...messages.slice(end)], pruned }
+}
+
+/** Where the cut is, worked out from the first message on. */
+export function findCut(
+  messages: readonly unknown[],
+  { keep, threshold, step, ...options }: PruneOptions,
+  handleOf: HandleOf,
+): Cut {
   const prompts: number[] = []
   /** What could be saved before each message. */
   const before = [0]
-  let cut: Cut = { texts: 0, thoughts: 0 }
+  let cut = UNCUT
   let isAnswered = true
-  for (const [n, { role, isPrompt, prunings, isBound }] of all.entries()) {
+  for (const [n, message] of messages.entries()) {
+    const { role, isPrompt, prunings, isBound } = prunable(message, options, handleOf)
     const total = before[n]!
     // Some clients send what was typed one after the other as several messages.
     if (isPrompt && isAnswered) {
@@ -83,6 +96,19 @@ function cutOf(all: readonly Prunable[], { keep, threshold, step }: PruneOptions
   }
   return cut
 }
+
+/** Index of the prompt that is worked on, the first of several in a row; undefined if there is none. */
+export function currentPrompt(messages: readonly unknown[]): number | undefined {
+  let prompt: number | undefined
+  for (let n = messages.length - 1; n >= 0; n--) {
+    const { role, isPrompt } = prunable(messages[n], NOTHING, () => undefined)
+    if (isPrompt) prompt = n
+    if (role === "assistant" && prompt !== undefined) break
+  }
+  return prompt
+}
+
+const NOTHING: PrunableOptions = { maxChars: Number.POSITIVE_INFINITY, results: false }
 
 /** A message of which nothing is left is left out. The API joins messages of the same role. */
 function applied(message: unknown, prunings: readonly Pruning[]): unknown[] {

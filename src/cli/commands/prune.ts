@@ -1,15 +1,21 @@
-/** `ctxbridge prune`: four ways to keep Claude Code's window lean. Each is loaded only when asked for. */
+/** `ctxbridge prune`: four ways to keep Claude Code's window lean. */
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
+import { pruneNative } from "../prune/native.ts"
+import { prunePatch } from "../prune/patch.ts"
+import { prunePlugin } from "../prune/plugin.ts"
+import { pruneProxy } from "../prune/proxy.ts"
+import { pruneRecommend } from "../prune/recommend.ts"
+import { pruneStatus } from "../prune/status.ts"
 
 const ACTIONS = {
-  status: () => import("../prune/status.ts"),
-  recommend: () => import("../prune/recommend.ts"),
-  native: () => import("../prune/native.ts"),
-  plugin: () => import("../prune/plugin.ts"),
-  proxy: () => import("../prune/proxy.ts"),
-  patch: () => import("../prune/patch.ts"),
+  status: pruneStatus,
+  recommend: pruneRecommend,
+  native: pruneNative,
+  plugin: prunePlugin,
+  proxy: pruneProxy,
+  patch: prunePatch,
 }
 
 const NAMES = Object.keys(ACTIONS)
@@ -29,11 +35,10 @@ export default {
     target: option("patch: the cli.js to patch, or its folder", "PATH"),
     port: option("proxy: the port to listen on (default: any free one)", "N"),
   },
-  async run(context) {
+  run(context) {
     const [action = "status", surplus] = words(context.args)
     if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge prune --help")
     if (!isAction(action)) throw usageError(`unknown action: ${action}`, `one of ${NAMES.join(", ")}`)
-    const { run } = await ACTIONS[action]()
-    return run(context)
+    return ACTIONS[action](context)
   },
 } satisfies Command

@@ -2,6 +2,6 @@
 import { CtxError } from "../../util/errors.ts"
 import type { Context } from "../command.ts"
 
-export async function run(_context: Context): Promise<number | void> {
+export async function pruneRecommend(_context: Context): Promise<number | void> {
   throw new CtxError("usage", "not built yet")
 }
