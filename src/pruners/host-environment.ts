@@ -12,8 +12,9 @@ import { parseJson } from "../util/parse-json.ts"
 export interface HostEnvironment {
   /** The names that are set, anywhere. */
   readonly names: ReadonlySet<string>
-  readonly extraBody: HostValue | undefined
-  readonly baseUrl: HostValue | undefined
+  /** Every value, the one that counts first. */
+  readonly extraBody: readonly HostValue[]
+  readonly baseUrl: readonly HostValue[]
 }
 
 export interface HostValue {
@@ -25,15 +26,17 @@ export function hostEnvironment(places: HostFolders): HostEnvironment {
   const files = settingsFiles(places)
     .map(({ scope, file }) => ({ scope, env: envIn(tryTo(() => readText(file))) }))
     .toReversed()
-  const inEffect = (name: Parameters<typeof hostVariable>[0]): HostValue | undefined => {
-    for (const { scope, env } of files) if (env[name] !== undefined) return { value: env[name], from: scope }
-    const value = hostVariable(name)
-    return value === undefined ? undefined : { value, from: "environment" }
+  const valuesOf = (name: Parameters<typeof hostVariable>[0]): HostValue[] => {
+    const set = [
+      ...files.map(({ scope, env }) => ({ from: scope, value: env[name] })),
+      { from: "environment" as const, value: hostVariable(name) },
+    ]
+    return set.flatMap(({ from, value }) => (value === undefined ? [] : [{ from, value }]))
   }
   return {
     names: new Set([...files.flatMap(({ env }) => Object.keys(env)), ...variablesSet()]),
-    extraBody: inEffect("CLAUDE_CODE_EXTRA_BODY"),
-    baseUrl: inEffect("ANTHROPIC_BASE_URL"),
+    extraBody: valuesOf("CLAUDE_CODE_EXTRA_BODY"),
+    baseUrl: valuesOf("ANTHROPIC_BASE_URL"),
   }
 }
 

@@ -15,6 +15,7 @@ import {
   uninstallServer,
 } from "../../host/registration.ts"
 import { withoutJob } from "../../job/stop-job.ts"
+import { revertNativeWith } from "../../pruners/native/set-native.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -41,21 +42,29 @@ export default {
     const { args, env, out } = context
     if (args["purge"] === true) return purge(context)
     const options = settingsOptions(context)
-    const { change, server, still } = oneAtATime(env.home, () => ({
-      change: uninstall(options),
+    const { change, native, server, still } = oneAtATime(env.home, () => ({
+      ...hooksAndNative(options),
       server: wantsServer(context) ? uninstallServer(options) : undefined,
       still: options.dryRun ? [] : registeredElsewhere(env.dataHome),
     }))
-    const changes = server?.changed ? [change, server] : [change]
+    const others = [native, server].flatMap((one) => (one?.changed ? [one] : []))
+    const changes = [change, ...others]
     for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
     for (const file of still) {
       out.print(safe(`Still registered in ${file}: ${wayOut(file, options) ?? "see --scope and --no-mcp"}`))
     }
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
-    out.json({ ...change, mcp: server ?? null, still })
+    out.json({ ...change, mcp: server ?? null, prune: native?.changed ? native : null, still })
     return EXIT.ok
   },
 } satisfies Command
+
+/** What is no longer archived must not be pruned either. */
+function hooksAndNative(options: ReturnType<typeof settingsOptions>) {
+  if (options.scope !== "user") return { change: uninstall(options), native: undefined }
+  const { other, native } = revertNativeWith(options, () => uninstall(options))
+  return { change: other, native }
+}
 
 /** Files of other scopes and projects that still contain something an install of ours has written. */
 const registeredElsewhere = (dataHome: string): string[] =>
@@ -112,7 +121,8 @@ function purge(context: Context): number {
 
 function removedSettings(context: Context): SettingsChange[] {
   const options = settingsOptions(context)
-  const settings = uninstallAll(options)
+  const { other: settings, native } = revertNativeWith(options, () => uninstallAll(options))
+  if (native.changed) settings.push(native)
   // The requested scope may have hooks that no install has recorded. Records name the file behind a link.
   for (const named of [uninstall(options), uninstallServer(options)]) {
     if (named === undefined) continue

@@ -1,6 +1,6 @@
 /** Whether a program can have old results cleared by the API, and whether it has. Pure. */
 import { atLeast } from "../../util/version.ts"
-import type { HostEnvironment } from "../host-environment.ts"
+import type { HostEnvironment, HostValue } from "../host-environment.ts"
 import type { Installed, WayState } from "../way.ts"
 import { clearsResults } from "./request-edits.ts"
 
@@ -21,19 +21,28 @@ const AGAINST: Readonly<Record<string, string>> = {
   CLAUDE_CODE_USE_FOUNDRY: "sends requests to an API that may refuse it",
 }
 
-export function nativeState({ version }: Installed, environment: HostEnvironment): WayState {
+export function nativeWay({ version }: Installed, environment: HostEnvironment): WayState {
   const unsupported = whyNot(version, environment)
-  const { extraBody } = environment
-  const isActive = clearsResults(extraBody?.value)
-  const where =
-    extraBody?.from === "environment" ? "in the environment" : `in the ${extraBody?.from} settings`
+  const [first] = environment.extraBody
+  const ours = environment.extraBody.find(({ value }) => clearsResults(value))
+  const isActive = ours !== undefined && ours === first
   return {
     way: "native",
     ...(unsupported === undefined ? {} : { unsupported }),
     isActive,
-    ...(isActive ? { detail: `CLAUDE_CODE_EXTRA_BODY is set ${where}` } : {}),
+    ...(ours === undefined
+      ? {}
+      : { detail: isActive ? setIn(ours) : `${setIn(ours)}, but ${hiddenBy(first!)}` }),
   }
 }
+
+const placeOf = ({ from }: HostValue): string =>
+  from === "environment" ? "the environment" : `the ${from} settings`
+
+const setIn = (value: HostValue): string => `set in ${placeOf(value)}`
+
+const hiddenBy = (value: HostValue): string =>
+  `${placeOf(value)} set CLAUDE_CODE_EXTRA_BODY to something else, and come first`
 
 function whyNot(version: string | undefined, { names }: HostEnvironment): string | undefined {
   if (version === undefined) return "its version is not known"

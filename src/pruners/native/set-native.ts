@@ -30,8 +30,23 @@ export function setNative(options: NativeOptions, wish: NativeWish): SettingsCha
 export const revertNative = (options: NativeOptions): SettingsChange =>
   unregister(oursIn(options), placed(options))
 
-/** Whether `setNative` was the last to write the file. What wrote it last is taken back first, so that bytes come back. */
-export function wroteLast(places: HostFolders): boolean {
+/**
+ * The same while something else of ours is taken out of the file, too: what wrote it last goes first, so that its former
+ * bytes come back.
+ */
+export function revertNativeWith<T>(
+  options: NativeOptions,
+  other: () => T,
+): { other: T; native: SettingsChange } {
+  if (wroteLast(options)) {
+    const native = revertNative(options)
+    return { other: other(), native }
+  }
+  const done = other()
+  return { other: done, native: revertNative(options) }
+}
+
+function wroteLast(places: HostFolders): boolean {
   const target = targetOf(settingsPath("user", places))
   const bytes = readBytes(target)
   return bytes !== undefined && readRecord(recordsIn(places), target)?.wrote === hashOf(bytes)
