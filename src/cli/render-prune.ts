@@ -28,15 +28,18 @@ export function renderPruneReport(report: PruneReport, screen: Screen): string[]
       "",
     ]),
     ...savings(report, screen),
-    "What each does, and risks:",
-    ...renderPairs(
-      PRUNE_WAYS.map(({ name, what, risk }) => [name, `${what}; risk: ${risk}`]),
-      style,
-    ).map((line) => `  ${line}`),
+    "What each does, and its risk:",
+    ...PRUNE_WAYS.flatMap(({ name, what, risk }) => [
+      `  ${name.padEnd(WIDTH)}  ${what}`,
+      style.dim(`${INDENT}${risk}`),
+    ]),
     "",
     isArchiving ? "`ctxbridge prune recommend` says which is the safest that works here." : NOT_ARCHIVING,
   ]
 }
+
+const WIDTH = Math.max(...WAYS.map(({ length }) => length))
+const INDENT = " ".repeat(WIDTH + 4)
 
 const nameOf = ({ version, kind, path }: ClientWays): string =>
   `Claude Code ${safe(version ?? "of an unknown version")} (${kind}), ${wholePath(path)}`

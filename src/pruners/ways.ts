@@ -24,16 +24,16 @@ export interface Way {
 export const PRUNE_WAYS: readonly Way[] = [
   {
     name: "native",
-    what: "a setting of Claude Code has the API clear old output of tools, never text",
-    risk: "cleared output is gone for the model until it asks the archive, and an API that refuses the setting refuses every request until it is taken back",
+    what: "the API leaves out old output of tools; what was said stays",
+    risk: "an API that does not know the setting refuses requests; Claude has to ask the archive for what was left out",
     start: "ctxbridge prune native",
     stop: "ctxbridge prune native --revert",
     state: (client, { environment }) => nativeWay(client, environment),
   },
   {
     name: "plugin",
-    what: "a plugin answers compactions within milliseconds, without a model: your rules and the latest turns word for word, output of tools as handles",
-    risk: "it uses an interface of Claude Code that is new and may change; if it fails, Claude Code compacts as usual",
+    what: "a plugin answers compactions at once, without a model, and keeps what you said",
+    risk: "it uses a new interface of Claude Code, which may change; if it fails, Claude Code compacts as usual",
     start: "ctxbridge prune plugin",
     stop: "ctxbridge prune plugin --revert",
     state: ({ version }) => ({
@@ -44,16 +44,16 @@ export const PRUNE_WAYS: readonly Way[] = [
   },
   {
     name: "proxy",
-    what: "a program on this machine shortens old text in what Claude Code sends, in batches",
-    risk: "all requests and your credentials pass through it, and Claude Code does some things only with the API's own address",
+    what: "a program on this machine shortens old text in Claude Code's requests",
+    risk: "requests and credentials pass through it, and with another address Claude Code leaves some features off",
     start: "ctxbridge proxy -- claude",
     stop: "end it, and Claude Code with it",
     state: () => ({ way: "proxy", isActive: false }),
   },
   {
     name: "patch",
-    what: "cli.js of Claude Code itself shortens old text before it compacts",
-    risk: "a program of somebody else's is changed, which its licence may forbid, and every update undoes it",
+    what: "Claude Code's own cli.js is changed so that it shortens old text",
+    risk: "somebody else's program is changed, which its licence may forbid; each update undoes it",
     start: "ctxbridge prune patch",
     stop: "ctxbridge prune patch --revert",
     state: ({ kind }) => ({

@@ -47,8 +47,8 @@ export default {
       server: wantsServer(context) ? uninstallServer(options) : undefined,
       still: options.dryRun ? [] : registeredElsewhere(env.dataHome),
     }))
-    const others = [native, server].flatMap((one) => (one?.changed ? [one] : []))
-    const changes = [change, ...others]
+    const changes = server?.changed ? [change, server] : [change]
+    if (native?.changed) out.print(safe(nativeLine(native)))
     for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
     for (const file of still) {
       out.print(safe(`Still registered in ${file}: ${wayOut(file, options) ?? "see --scope and --no-mcp"}`))
@@ -58,6 +58,9 @@ export default {
     return EXIT.ok
   },
 } satisfies Command
+
+const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
+  `${dryRun ? "Would take" : "Took"} what \`prune native\` set out of ${file}: ${removed.join(", ")}`
 
 /** What is no longer archived must not be pruned either. */
 function hooksAndNative(options: ReturnType<typeof settingsOptions>) {
@@ -107,29 +110,29 @@ function purge(context: Context): number {
   const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
   if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
     return EXIT.failed
-  const { settings, left } = oneAtATime(env.home, () => ({
-    settings: removedSettings(context),
+  const { settings, native, left } = oneAtATime(env.home, () => ({
+    ...removedSettings(context),
     left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeFootprint(env)),
   }))
+  if (native.changed) out.print(safe(nativeLine(native)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
   if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
-  out.json({ dryRun, settings, removed: found, left })
+  out.json({ dryRun, settings, prune: native.changed ? native : null, removed: found, left })
   return EXIT.ok
 }
 
-function removedSettings(context: Context): SettingsChange[] {
+function removedSettings(context: Context): { settings: SettingsChange[]; native: SettingsChange } {
   const options = settingsOptions(context)
   const { other: settings, native } = revertNativeWith(options, () => uninstallAll(options))
-  if (native.changed) settings.push(native)
   // The requested scope may have hooks that no install has recorded. Records name the file behind a link.
   for (const named of [uninstall(options), uninstallServer(options)]) {
     if (named === undefined) continue
     const target = targetOf(named.file)
     if (!settings.some(({ file }) => file === target)) settings.push(named)
   }
-  return settings
+  return { settings, native }
 }
 
 function settingsLines(change: SettingsChange): string[] {

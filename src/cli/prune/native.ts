@@ -37,6 +37,8 @@ export async function pruneNative(context: Context): Promise<void> {
   const asked = wishOf(context)
   const [client] = await installedClients(env.home)
   const { wish, notes } = fitted(asked, client, context)
+  // A file that cannot be read comes before what it does not have.
+  setNative({ ...options, dryRun: true }, wish)
   if (!isArchiving(env))
     throw new CtxError(
       "not-archiving",

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path"
 import { decode, hashOf, readBytes, targetOf } from "../../host/edited-file.ts"
-import { readOriginal, readRecord } from "../../host/install-record.ts"
+import { readOriginal, readRecord, removeIfEmpty } from "../../host/install-record.ts"
 import { isEmptySettings } from "../../host/json-text.ts"
 import { type Ours, register, type SettingsChange, unregister } from "../../host/register.ts"
 import { type HostFolders, settingsPath } from "../../host/registration.ts"
@@ -27,8 +27,11 @@ export function setNative(options: NativeOptions, wish: NativeWish): SettingsCha
   return tried.changed ? register(first, placed(options)) : { ...tried, dryRun: options.dryRun }
 }
 
-export const revertNative = (options: NativeOptions): SettingsChange =>
-  unregister(oursIn(options), placed(options))
+export function revertNative(options: NativeOptions): SettingsChange {
+  const change = unregister(oursIn(options), placed(options))
+  if (!options.dryRun) removeIfEmpty(recordsIn(options))
+  return change
+}
 
 /**
  * The same while something else of ours is taken out of the file, too: what wrote it last goes first, so that its former
