@@ -64,7 +64,8 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const kept = readState(dataHome, event.session)
   const before = (await newerState(event, settings.paths, spooled)) ?? kept
-  const refused = await refusalOf(event, before, settings, found, spooled).catch(failed)
+  const isAsked = event.trigger === "manual" && !before.refused
+  const refused = isAsked ? await refusalOf(event, settings, found, spooled).catch(failed) : undefined
   // Then no compaction follows that would have to be remembered.
   let state = refused
     ? { ...before, refused: true }
@@ -310,13 +311,11 @@ async function askedForEarlier(
 /** What a compaction is refused with (`compaction.block`); undefined: it is not. */
 async function refusalOf(
   event: HookEvent,
-  before: SessionState,
   { resolved }: Settings,
   own: Taken | undefined,
   isSpooled: boolean,
 ): Promise<string | undefined> {
-  if (event.trigger !== "manual" || resolved.config["compaction.block"] === "off" || before.refused)
-    return undefined
+  if (resolved.config["compaction.block"] === "off") return undefined
   return (await import("./refuse-compaction.ts")).refusal(event, own, isSpooled)
 }
 

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path"
 import type { Stage } from "./checks.ts"
 import { type Client, clientFor, isOld } from "./clients.ts"
 import { runPrint, Terminal } from "./drive.ts"
-import { bash, type Recorded, say, startMock } from "./mock-api.ts"
+import { bash, delegate, type Recorded, say, startMock } from "./mock-api.ts"
 import { createWorld, ctxbridge } from "./world.ts"
 
 setDefaultTimeout(240_000)
@@ -43,6 +43,8 @@ function stageFor(client: Client): Stage & { readonly settings: string } {
   world.env["PATH"] = `${bin}${delimiter}${world.env["PATH"]}`
   expect(ctxbridge(world, ["install", "--no-import"]).exitCode).toBe(0)
   mock.plan("Look around", [bash("echo around"), say("I looked.")])
+  mock.plan("Have it looked at", [delegate("Peek below"), say("It was looked at.")])
+  mock.plan("Peek below", [bash("echo below"), say("I peeked.")])
   return { ...stage, settings: join(world.home, ".claude", "settings.json") }
 }
 
@@ -59,7 +61,12 @@ function prune(stage: Stage, ...args: string[]) {
 /** The requests of one session that asks for something, compacts and goes on. */
 async function requestsOf(stage: Stage): Promise<readonly Recorded[]> {
   const from = stage.mock.requests.length
-  const { code } = await runPrint(stage.world, ["Look around", "/compact", "Look around"])
+  const { code } = await runPrint(stage.world, [
+    "Look around",
+    "Have it looked at",
+    "/compact",
+    "Look around",
+  ])
   expect(code).toBe(0)
   return stage.mock.requests.slice(from)
 }
@@ -77,6 +84,7 @@ for (const wanted of ["2.1.112", "latest"]) {
       prune(stage)
       const requests = await requestsOf(stage)
       expect(requests.map(({ kind }) => kind)).toContain("compact")
+      expect(requests.map(({ plan }) => plan)).toContain("Peek below")
       for (const request of requests) {
         expect(editsOf(request)).toEqual([CLEARING])
         expect(bodyOf(request).mine).toBe(7)
