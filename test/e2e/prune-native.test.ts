@@ -222,6 +222,14 @@ test("nothing is pruned that nobody archives", async () => {
   expect(existsSync(desk.file)).toBe(false)
 })
 
+test("an older program that reads the same settings is told of", async () => {
+  using desk = new Desk()
+  packagedClient(desk, "2.1.112")
+  const older = scriptClient(desk, "2.0.76")
+  await desk.well("install", "--no-import")
+  expect(await desk.well("prune", "native")).toContain(`Requests of ${older} may be refused: 2.0.76`)
+})
+
 test("a version whose small requests would be refused gets the percentage, and no clearing", async () => {
   using desk = new Desk()
   packagedClient(desk, "2.0.76")

@@ -35,8 +35,9 @@ export async function pruneNative(context: Context): Promise<void> {
     return
   }
   const asked = wishOf(context)
-  const [client] = await installedClients(env.home)
+  const [client, ...others] = await installedClients(env.home)
   const { wish, notes } = fitted(asked, client, context)
+  if (wish.clearing !== undefined) notes.push(...others.flatMap((one) => warningOf(one, context)))
   // A file that cannot be read comes before what it does not have.
   setNative({ ...options, dryRun: true }, wish)
   if (!isArchiving(env))
@@ -87,6 +88,14 @@ function fitted(wish: NativeWish, client: Installed | undefined, { env }: Contex
     wish: { ...wish, clearing: undefined },
     notes: [...notes, `Old output of tools is not cleared: ${unsupported}.`],
   }
+}
+
+/** Of a program that reads the same settings. */
+function warningOf(client: Installed, { env }: Context): string[] {
+  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  return unsupported === undefined
+    ? []
+    : [`Requests of ${wholePath(client.path)} may be refused: ${unsupported}.`]
 }
 
 function setLines({ file, changed, dryRun, added, replaced, backup }: SettingsChange): string[] {
