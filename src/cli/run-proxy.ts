@@ -1,11 +1,12 @@
 /** Starts the proxy for `prune proxy` and for `proxy`, and says in the end what it did. */
-import { apiBaseUrl } from "../config/load.ts"
+
+import { type HostValue, hostEnvironment } from "../pruners/host-environment.ts"
 import { type ProxyCounts, type PruningProxy, startProxy } from "../pruners/proxy/proxy-server.ts"
 import { requestPruner } from "../pruners/proxy/request-pruner.ts"
 import { upstreamOf } from "../pruners/proxy/upstream.ts"
 import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/prune-options.ts"
 import { vaultAnswers } from "../pruners/vault-answers.ts"
-import { usageError } from "../util/errors.ts"
+import { CtxError, usageError } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
@@ -15,11 +16,18 @@ export interface RunningProxy extends PruningProxy {
 }
 
 export function proxyFor({ args, env }: Context): RunningProxy {
-  const upstream = upstreamOf(apiBaseUrl())
+  const [first] = hostEnvironment(env).baseUrl
+  if (first !== undefined && first.from !== "environment") throw overruled(first)
+  const upstream = upstreamOf(first?.value)
   const options = pruneOptions(env.config)
   const pruner = requestPruner(options, (session) => vaultAnswers(env.dataHome, session))
   return { ...startProxy({ upstream, port: portIn(args), pruner }), upstream }
 }
+
+const overruled = ({ value, from }: HostValue): CtxError =>
+  new CtxError("base-url-set", `Claude Code's ${from} settings send requests to ${value}, past any proxy`, {
+    hint: "take ANTHROPIC_BASE_URL out of env there, and set it in the shell instead",
+  })
 
 function portIn(args: Context["args"]): number {
   const value = stringArg(args, "port") ?? "0"

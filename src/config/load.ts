@@ -194,10 +194,6 @@ export function hostPlace(env: Env = process.env): {
   return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
 }
 
-/** Where the user's environment has Claude Code send its requests. */
-export const apiBaseUrl = (env: Env = process.env): string | undefined =>
-  env["ANTHROPIC_BASE_URL"] || undefined
-
 /** Process id of the host that started us. Set by hosts since some version after 2.1.112. */
 export function hostProcess(env: Env = process.env): number | undefined {
   const id = Number(env["CLAUDE_PID"])

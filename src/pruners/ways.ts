@@ -3,6 +3,7 @@ import type { HostFolders } from "../host/registration.ts"
 import { atLeast } from "../util/version.ts"
 import type { HostEnvironment } from "./host-environment.ts"
 import { nativeWay } from "./native/native-state.ts"
+import { proxyWay } from "./proxy/proxy-state.ts"
 import type { Installed, WayName, WayState } from "./way.ts"
 
 export interface PruneWorld extends HostFolders {
@@ -48,7 +49,7 @@ export const PRUNE_WAYS: readonly Way[] = [
     risk: "requests and credentials pass through it, and with another address Claude Code leaves some features off",
     start: "ctxbridge proxy -- claude",
     stop: "end it, and Claude Code with it",
-    state: () => ({ way: "proxy", isActive: false }),
+    state: (_, { environment }) => proxyWay(environment.baseUrl),
   },
   {
     name: "patch",

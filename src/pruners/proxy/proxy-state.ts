@@ -1,14 +1,15 @@
-/** Whether Claude Code goes through a proxy of ours. */
-import type { Installed, WayState } from "../way.ts"
+/** Whether Claude Code's requests go through a proxy on this machine. Pure. */
+import type { HostValue } from "../host-environment.ts"
+import type { WayState } from "../way.ts"
 import { isLoopback } from "./upstream.ts"
 
-/** @param baseUrl ANTHROPIC_BASE_URL as Claude Code gets it */
-export function proxyState(_installed: Installed, baseUrl: string | undefined): WayState {
-  const url = baseUrl === undefined ? null : URL.parse(baseUrl)
+/** @param baseUrl every ANTHROPIC_BASE_URL that is set, the one that counts first */
+export function proxyWay([first]: readonly HostValue[]): WayState {
+  const url = first === undefined ? null : URL.parse(first.value)
   const isActive = url !== null && url.protocol === "http:" && isLoopback(url)
   return {
     way: "proxy",
     isActive,
-    ...(isActive && { detail: `Requests go to ${url.origin}, which may be ctxbridge or another proxy.` }),
+    ...(isActive && { detail: `requests go to ${url.origin}: ctxbridge, or another proxy` }),
   }
 }
