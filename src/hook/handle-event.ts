@@ -95,10 +95,16 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   if (delivery?.state !== undefined) state = delivery.state
   let text = refused ?? ""
   let lost = false
+  const isByPlugin = event.source === "compact" && state.compactedByPlugin !== undefined
+  if (isByPlugin) {
+    const { compactedByPlugin: _done, ...rest } = state
+    state = answered(event, before, { ...rest, restoreTime: answeredAt(rest, now) }, own)
+  }
   const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
   if (
     isFirst &&
     text === "" &&
+    !isByPlugin &&
     (earlier !== undefined || needsReply(event, state, settings, delivery?.lost))
   ) {
     const answer = await replyTo(

@@ -43,7 +43,7 @@ export function rememberEvent(
     case "stop":
       return state.promptOpen ? { ...state, promptOpen: false } : state
     case "pre-compact": {
-      const { summary: _old, focus: _former, unannounced: _noted, ...rest } = state
+      const { summary: _old, focus: _former, unannounced: _noted, compactedByPlugin: _other, ...rest } = state
       const focus = remembered(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
       // Keep an earlier compaction that the next prompt still has to answer.
       const at = compactionUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size

@@ -33,6 +33,8 @@ export interface SessionState {
   readonly summary?: string
   /** A compaction was refused, which is done once. */
   readonly refused?: boolean
+  /** When a compaction was answered by our plugin, in ms since the epoch; until the host starts again after it. */
+  readonly compactedByPlugin?: number
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
   /** A compaction was answered, and no human prompt has come since: the next may ask for what is missing. */
