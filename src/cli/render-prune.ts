@@ -28,10 +28,10 @@ export function renderPruneReport(report: PruneReport, screen: Screen): string[]
       "",
     ]),
     ...savings(report, screen),
-    "What each does, and its risk:",
+    "What each does:",
     ...PRUNE_WAYS.flatMap(({ name, what, risk }) => [
       `  ${name.padEnd(WIDTH)}  ${what}`,
-      style.dim(`${INDENT}${risk}`),
+      style.dim(`${INDENT}risk: ${risk}`),
     ]),
     "",
     isArchiving ? "`ctxbridge prune recommend` says which is the safest that works here." : NOT_ARCHIVING,

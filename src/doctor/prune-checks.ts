@@ -11,14 +11,24 @@ export async function pruneChecks(patient: Patient): Promise<Finding[]> {
   const found = clients.flatMap(({ version, path, ways }) =>
     ways.flatMap((state) => ofWay(state, `Claude Code ${version ?? "of an unknown version"}, ${path}`)),
   )
+  const told = together(found)
   const active = clients.some(({ ways }) => ways.some(({ isActive }) => isActive))
   if (active && !isArchiving(patient))
-    found.push(
+    told.push(
       finding("prune", "warn", "old text is pruned, but nothing is archived: no hook is registered", {
         hint: "ctxbridge install",
       }),
     )
-  return found.length > 0 ? found : [finding("prune", "ok", "nothing is pruned; ctxbridge prune status")]
+  return told.length > 0 ? told : [finding("prune", "ok", "nothing is pruned; ctxbridge prune status")]
+}
+
+/** What is the same for several programs is told once. */
+function together(findings: readonly Finding[]): Finding[] {
+  const byText = Map.groupBy(findings, ({ text }) => text)
+  return [...byText.values()].map((same) => ({
+    ...same[0]!,
+    details: same.flatMap(({ details }) => details),
+  }))
 }
 
 /** @param where the program that it is about */

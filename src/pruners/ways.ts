@@ -57,10 +57,12 @@ export const PRUNE_WAYS: readonly Way[] = [
     risk: "somebody else's program is changed, which its licence may forbid; each update undoes it",
     start: "ctxbridge prune patch",
     stop: "ctxbridge prune patch --revert",
-    state: ({ kind }) => ({
+    state: ({ kind, version }) => ({
       way: "patch",
       isActive: false,
-      ...(kind === "npm" ? {} : { unsupported: "it is a native program, and only cli.js can be patched" }),
+      ...(kind === "npm" && !atLeast(version, [2, 1, 113])
+        ? {}
+        : { unsupported: "it is a native program, and only cli.js can be patched" }),
     }),
   },
 ]

@@ -153,6 +153,27 @@ describe("with hooks installed", () => {
     expect(existsSync(desk.dataHome)).toBe(false)
   })
 
+  test("and from every folder of Claude Code in which it was set", async () => {
+    using _ = desk
+    await desk.well("prune", "native")
+    const other = join(desk.root, "other")
+    desk.env["CLAUDE_CONFIG_DIR"] = other
+    await desk.well("install", "--no-import")
+    await desk.well("prune", "native")
+    delete desk.env["CLAUDE_CONFIG_DIR"]
+    const { prune } = JSON.parse(await desk.well("uninstall", "--purge", "--yes", "--json"))
+    expect(prune.map(({ file }: { file: string }) => file)).toEqual([desk.file, join(other, "settings.json")])
+    expect(desk.read()).toBe(THEIRS)
+    expect(existsSync(join(other, "settings.json"))).toBe(false)
+  })
+
+  test("settings that only look strange do not keep hooks in", async () => {
+    using _ = desk
+    desk.write(JSON.stringify({ ...JSON.parse(desk.read()), env: [] }))
+    await desk.well("uninstall")
+    expect(JSON.parse(desk.read())).toEqual({ env: [], model: "opus" })
+  })
+
   test("in any order: pruning first, hooks anew, hooks out, pruning out", async () => {
     using _ = desk
     await desk.well("prune", "native")

@@ -116,6 +116,16 @@ test("doctor knows what is on, and what cannot work", async () => {
   ])
 })
 
+test("what is the same for several programs is told once", async () => {
+  using machine = new Machine()
+  const paths = [packagedClient(machine, "2.1.112"), scriptClient(machine, "2.1.330")]
+  await install(machine)
+  await told(machine, "native")
+  const [found, ...others] = await findings(machine, "prune")
+  expect(others).toEqual([])
+  expect(found!.details).toEqual([`Claude Code 2.1.112, ${paths[0]}`, `Claude Code 2.1.330, ${paths[1]}`])
+})
+
 test("what an older program beside it would do with the setting is a failure", async () => {
   using machine = new Machine()
   packagedClient(machine, "2.1.112")

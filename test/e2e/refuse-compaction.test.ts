@@ -1,7 +1,9 @@
 /** `compaction.block`: a `/compact` is refused once, while the vault lacks a part of the session, and never else. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { renameSync, writeFileSync } from "node:fs"
+import { basename, dirname } from "node:path"
 import type { Ran } from "../support/binary.ts"
+import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
 
@@ -98,6 +100,19 @@ test("an archive that cannot be written is told, once", async () => {
   expect(reason).toStartWith("ctxbridge could not write this session to its archive")
   expect(refusalIn(await compact(machine, transcript, ON))).toBeUndefined()
   renameSync(machine.dataHome, `${machine.dataHome}.aside`)
+})
+
+test("another process that archives it at the moment counts as behind", async () => {
+  using machine = new Machine()
+  const transcript = short(machine.session())
+  await machine.hook("stop", transcript)
+  transcript.turn("And the parser?").flush()
+  const { path } = transcript
+  const reason = await holding(dirname(machine.copy(path)), basename(machine.copy(path)), async () =>
+    refusalIn(await compact(machine, transcript, ON)),
+  )
+  expect(reason).toStartWith("ctxbridge is still archiving this session. Nothing was compacted.")
+  expect(refusalIn(await compact(machine, transcript, ON))).toBeUndefined()
 })
 
 test("what the design documents call it", async () => {
