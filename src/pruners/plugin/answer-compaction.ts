@@ -8,14 +8,16 @@ import { openForReading } from "../../archive/open-for-reading.ts"
 import { claimGiven, keepGiven } from "../../archive/queries/restores.ts"
 import { slotItems } from "../../archive/queries/slot-rows.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
-import type { Settings } from "../../config/load.ts"
+import type { PathsAndPolicy, Settings } from "../../config/load.ts"
 import { changeState, readState } from "../../hook/state.ts"
 import { readTurn, turnsOfSession, type WholeTurn } from "../../read/turn.ts"
 import { learningIn, restoreOf } from "../../restore/restore.ts"
+import { filterText } from "../../secrets/filter.ts"
 import { CtxError } from "../../util/errors.ts"
 import { knownOf } from "../../vault/known-values.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { recentTurns } from "./recent-turns.ts"
+import { stepsText, type TurnInProgress } from "./turn-in-progress.ts"
 
 /**
  * UTF-16 units of the whole text. Claude Code's own summaries had 6,955 to 24,528 in 27 real compactions, 11,244 in the
@@ -25,27 +27,27 @@ const MOST = 15_000
 const CARD = 9500
 /** With less room, turns are not begun. */
 const LEAST_TURNS = 1000
+/** How many are looked at. */
+const TURNS = 12
 /** ms for what the transcript has gained since the last hook, and for waiting for another writer. */
 const CAPTURE = 1000
 
 export interface Compaction {
   readonly session: string
-  readonly cwd: string | undefined
+  readonly transcript: string
+  readonly cwd: string
   /** The user's words for this compaction. */
   readonly focus: string | undefined
-  /** Whether the latest turn is not over, and stays in the conversation. */
-  readonly isOpen: boolean
+  /** The turn that is not over. */
+  readonly open: TurnInProgress | undefined
 }
 
 /** @throws CtxError if there is nothing that could take its place */
 export function answerCompaction(settings: Settings, compaction: Compaction, now: number): string {
   const { paths, resolved } = settings
-  const { session, cwd, focus } = compaction
-  using before = openForReading(paths.dataHome)
-  const path = currentTranscript(before, session)?.path
-  if (path === undefined) throw new CtxError("not-archived", `session ${session} is not archived`)
+  const { session, transcript, cwd, focus } = compaction
   const deadline = performance.now() + CAPTURE
-  captureTranscript(paths, path, { now, deadline, hurried: true, lastLine: "whole", known: knownOf })
+  captureTranscript(paths, transcript, { now, deadline, hurried: true, lastLine: "whole", known: knownOf })
   using db = openForReading(paths.dataHome)
   const { text, slots } = restoreOf(db, session, {
     source: "compact",
@@ -58,7 +60,7 @@ export function answerCompaction(settings: Settings, compaction: Compaction, now
     learning: learningIn(resolved.config),
   })
   if (text === "") throw new CtxError("nothing-archived", `nothing is archived of session ${session}`)
-  const context = withTurns(db, paths.dataHome, compaction, text)
+  const context = withTurns(db, paths, compaction, text)
   const archived = currentTranscript(db, session)?.archived ?? 0
   db.transaction(() => {
     if (claimGiven(db, session, { source: "compact", mark: `at ${archived}`, time: now }))
@@ -69,16 +71,26 @@ export function answerCompaction(settings: Settings, compaction: Compaction, now
   return context
 }
 
-function withTurns(db: Database, dataHome: string, { session, isOpen }: Compaction, card: string): string {
-  const room = MOST - [LEAD, card, OPEN, CLOSE].join("\n").length - 1
-  if (room < LEAST_TURNS) return `${LEAD}\n${card}`
+function withTurns(
+  db: Database,
+  { dataHome, secrets }: PathsAndPolicy,
+  { session, open }: Compaction,
+  card: string,
+): string {
+  const parts = [LEAD, card]
+  const room = (): number => MOST - parts.join("\n").length - 1
+  // Straight from Claude Code, so it has not been filtered yet.
+  const steps = open === undefined ? "" : filterText(stepsText(open, room() - STEPS_FRAME), secrets)
+  const done = steps === "" ? [] : [STEPS_OPEN, steps, STEPS_CLOSE]
+  const left = room() - done.join("\n").length - TURNS_FRAME
   using readers = new CopyReaders()
-  const turns = recentTurns(newestTurns(db, dataHome, session, readers, isOpen), room)
-  return turns === "" ? `${LEAD}\n${card}` : `${LEAD}\n${card}\n${OPEN}\n${turns}\n${CLOSE}`
+  const turns =
+    left < LEAST_TURNS
+      ? ""
+      : recentTurns(newestTurns(db, dataHome, session, readers, open !== undefined), left)
+  if (turns !== "") parts.push(TURNS_OPEN, turns, TURNS_CLOSE)
+  return [...parts, ...done].join("\n")
 }
-
-/** How many turns are looked at. */
-const TURNS = 12
 
 function* newestTurns(
   db: Database,
@@ -88,15 +100,19 @@ function* newestTurns(
   isOpen: boolean,
 ): Generator<WholeTurn> {
   const turns = turnsOfSession(db, session).slice(-TURNS).toReversed()
-  for (const turn of turns.slice(isOpen ? 1 : 0)) {
-    if (turn.takenBack !== undefined || turn.prompt === "") continue
-    yield readTurn(db, dataHome, turn, readers)
-  }
+  for (const turn of turns.slice(isOpen ? 1 : 0))
+    if (turn.takenBack === undefined && turn.prompt !== "") yield readTurn(db, dataHome, turn, readers)
 }
 
 const LEAD =
   "This conversation was compacted: what came before is archived word for word, and this is what is likely to be needed of it. What the user asked for and ruled out there still holds. Continue where it was left."
 
-const OPEN =
+const TURNS_OPEN =
   "<ctxbridge-turns>\nThe latest turns, quoted from the archive, without what tools returned. Each opens by its handle."
-const CLOSE = "</ctxbridge-turns>"
+const TURNS_CLOSE = "</ctxbridge-turns>"
+const TURNS_FRAME = TURNS_OPEN.length + TURNS_CLOSE.length + 3
+
+const STEPS_OPEN =
+  "<ctxbridge-steps>\nThe user's prompt follows. This was done for it before the compaction, quoted; do not do it again."
+const STEPS_CLOSE = "</ctxbridge-steps>"
+const STEPS_FRAME = STEPS_OPEN.length + STEPS_CLOSE.length + 3

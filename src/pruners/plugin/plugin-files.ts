@@ -1,5 +1,5 @@
 /** The files of the plugin that `prune plugin` writes: what Claude Code is to find in its folder. Pure. */
-import { hookEntry, type HostEvent } from "../../agents/claude-code/host-hooks.ts"
+import { type HostEvent, hookEntry } from "../../agents/claude-code/host-hooks.ts"
 import { SERVER_NAME } from "../../agents/claude-code/our-server.ts"
 import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
 import { HOST_EVENTS, hookCommand } from "../../host/hooks-table.ts"
@@ -51,27 +51,30 @@ const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
  * Runs within Claude Code, where nothing of Node is there, and `$` may only be used as `$.noun.verb(…)`. Whatever fails
  * goes on to Claude Code's own compaction. Messages that are passed back with their handle stay as they are.
  */
-const compactModule = (exePath: string): string => `// Written by ctxbridge prune plugin, and taken away by ctxbridge prune plugin --revert.
+const compactModule = (
+  exePath: string,
+): string => `// Written by ctxbridge prune plugin, and taken away by ctxbridge prune plugin --revert.
 const CTXBRIDGE = ${JSON.stringify(exePath)}
 const DEADLINE = ${DEADLINE}
 
-const outline = ({ role, text, toolUses, toolResults }) => ({
+const told = ({ role, text, toolUses, toolResults }, n, all) => ({
   role,
-  text: (text ?? "").slice(0, 300),
-  size: JSON.stringify([text, toolUses, toolResults]).length,
-  uses: (toolUses ?? []).length > 0,
-  results: (toolResults ?? []).length > 0,
+  text: (text ?? "").slice(0, 1000),
+  isResult: (toolResults ?? []).length > 0,
+  calls: n < all.length - 60 ? [] : (toolUses ?? []).map(({ tool, input, text }) => ({ tool, input, output: (text ?? "").slice(0, 5000) })),
 })
 
 export const register = (on) => {
   on("session.compact", async ($, e, next) => {
     if (e.trigger !== "manual" && e.trigger !== "auto") return next(e)
     const session = await $.session.id()
+    const { transcriptPath } = await $.session.info()
     const { trigger, instructions, messages } = e
-    const stdin = JSON.stringify({ session, trigger, instructions, messages: messages.map(outline) })
+    const stdin = JSON.stringify({ session, transcriptPath, trigger, instructions, messages: messages.map(told) })
     const done = await $.process.run([CTXBRIDGE, "__compact"], { stdin, timeoutMs: DEADLINE })
-    const { context, kept } = JSON.parse(done.stdout)
-    return { messages: [{ role: "user", text: context, toolUses: [] }, ...kept.map((n) => messages[n])] }
+    const { context, prompt } = JSON.parse(done.stdout)
+    const kept = prompt === undefined ? [] : [messages[prompt]]
+    return { messages: [{ role: "user", text: context, toolUses: [] }, ...kept] }
   }).catch(($, e, next) => next(e))
 }
 `

@@ -3,15 +3,15 @@
  * has its handle. Pure.
  */
 import type { TurnMessage, WholeTurn } from "../../read/turn.ts"
-import { blockQuote, quoteInert } from "../../restore/quote.ts"
+import { blockQuote } from "../../restore/quote.ts"
 import { cut } from "../../util/text.ts"
+import { callText } from "./turn-in-progress.ts"
 
 /** Characters of a prompt, of what the model said at the end of a turn, and on the way. */
 const PROMPT = 3000
 const ANSWER = 3000
 const STEP = 500
-/** Characters of a call, and how many of a turn are told. */
-const CALL = 120
+/** How many calls of a turn are told. */
 const CALLS = 12
 
 type Line = { readonly kind: "said" | "call"; readonly text: string }
@@ -73,16 +73,9 @@ function linesOf(messages: readonly TurnMessage[]): Line[] {
         return [
           {
             kind: "call",
-            text: `- ${quoteInert(part.name, 60).slice(1, -1)} ${inputOf(part.input)}${outcome}`,
+            text: `- ${callText(part.name, part.input)}${outcome}`,
           },
         ]
       }),
     )
-}
-
-/** What a call is about: its first text, which tools put first. */
-function inputOf(input: unknown): string {
-  const values = typeof input === "object" && input !== null ? Object.values(input) : []
-  const first = values.find((value) => typeof value === "string")
-  return first === undefined ? "" : quoteInert(first, CALL)
 }
