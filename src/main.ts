@@ -15,6 +15,8 @@ function main(argv: readonly string[]): Promise<void> {
     return import("./hook/run-status-line.ts").then((hot) => hot.runStatusLine(argv[2]))
   if (first === "__job") return import("./job/run-job.ts").then((job) => job.runJob())
   if (first === "__capture") return import("./job/capture-ahead.ts").then((child) => child.runCapture())
+  if (first === "__prune")
+    return import("./pruners/patch/run-answer.ts").then((child) => child.runPruneAnswer())
   if (first === "search") return import("../dist/search/run-search.js").then((cli) => cli.runSearch(argv))
   if (first === "mcp") return import("../dist/mcp/run-server.js").then((cli) => cli.runServer(argv))
   return import("./cli/router.ts").then((cli) => cli.runCli(argv))

@@ -16,6 +16,8 @@ export interface WayState {
   /** Why this program cannot be pruned in this way; undefined: it can. */
   readonly unsupported?: string
   readonly isActive: boolean
-  /** What of it is noteworthy: where it is set, or what is wrong with it. A sentence. */
+  /** What of it is noteworthy: where it is set; of one that is not active, what is wrong with it. A sentence. */
   readonly detail?: string
+  /** What is wrong with it though it is active. A sentence. */
+  readonly problem?: string
 }

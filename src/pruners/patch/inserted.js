@@ -1,0 +1,104 @@
+/*
+ * Inserted by `ctxbridge prune patch`, and taken out by `ctxbridge prune patch --revert`. At a new prompt it asks
+ * ctxbridge what of the conversation the archive holds and the request can do without, and leaves that out of what is
+ * sent, until ctxbridge says otherwise. What is stored stays as it is, and so do the client's own messages. Whenever
+ * ctxbridge does not answer, nothing more is left out than before. CLAUDE_TEXT_PRUNE_DISABLE=1 switches it off.
+ */
+async function _aggressiveTextPrune(messages, context) {
+  if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
+  // A function is there before everything else of its module.
+  _aggressiveTextPrune.state ??= { cuts: [], considered: undefined, size: 0, next: 0 }
+  const state = _aggressiveTextPrune.state
+  const blocksOf = ({ content }) =>
+    typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : []
+  // The user went back if the prompt at which a cut was made is gone.
+  const cutOf = (list) => state.cuts.findLast((cut) => list.some((message) => message.uuid === cut.prompt))
+  const asked = (question) =>
+    import("node:child_process").then(
+      ({ spawn }) =>
+        new Promise((resolve, reject) => {
+          const noBun = { BUN_OPTIONS: "", BUN_BE_BUN: "", BUN_INSPECT: "", BUN_INSPECT_CONNECT_TO: "" }
+          const child = spawn("ctxbridge:binary", ["__prune"], {
+            cwd: "/",
+            env: { ...process.env, ...noBun },
+            stdio: ["pipe", "pipe", "ignore"],
+          })
+          const end = (settle, value) => {
+            clearTimeout(late)
+            settle(value)
+          }
+          const late = setTimeout(() => end(reject, child.kill("SIGKILL")), 2000)
+          const chunks = []
+          child.on("error", (error) => end(reject, error))
+          child.on("close", (code) =>
+            code === 0 ? end(resolve, Buffer.concat(chunks).toString()) : end(reject, code),
+          )
+          child.stdout.on("data", (chunk) => chunks.push(chunk))
+          child.stdin.on("error", () => {})
+          child.stdin.end(question)
+        }),
+    )
+  // What ctxbridge has no need of is not sent to it: what tools did, images.
+  const shown = ({ type, message }) => ({
+    role: type,
+    content: blocksOf(message).map((block) =>
+      ["text", "thinking", "redacted_thinking"].includes(block.type) ? block : { type: block.type },
+    ),
+  })
+  const consider = async (sent) => {
+    const cut = cutOf(sent)
+    const from = sent.findIndex(({ uuid }) => uuid === cut?.whole)
+    const question = JSON.stringify({ session: ctxbridgeSession(), from, messages: sent.map(shown) })
+    if (question.length < state.size) state.next = 0
+    state.size = question.length
+    if (question.length < state.next) return
+    const told = JSON.parse(await asked(question))
+    if (told.cut) {
+      const edits = new Map(cut?.edits)
+      for (const edit of told.edits) edits.set(sent[edit.message].uuid, edit)
+      state.cuts.push({ prompt: sent[told.cut.prompt].uuid, whole: sent[told.cut.whole].uuid, edits })
+      if (state.cuts.length > 50) state.cuts.shift()
+    }
+    state.next = question.length + told.wait
+  }
+  const edited = (message, edit) => {
+    if (edit === undefined) return message
+    const blocks = blocksOf(message.message)
+    const fits = ({ block, type }) => blocks[block]?.type === type
+    // It was edited before, and was handed on.
+    if (blocks.length !== edit.blocks || !edit.changes.every(fits)) return message
+    const instead = new Map(edit.changes.map((change) => [change.block, change.instead]))
+    const left = blocks.map((block, n) => (instead.has(n) ? instead.get(n) : block)).filter(Boolean)
+    if (left.length === 0) return undefined
+    const content = typeof message.message.content === "string" ? left[0].text : left
+    return { ...message, message: { ...message.message, content } }
+  }
+  try {
+    const isSent = (message) =>
+      (message.type === "user" || message.type === "assistant") &&
+      !message.isMeta &&
+      !message.isCompactSummary &&
+      !message.isVisibleInTranscriptOnly &&
+      !message.isApiErrorMessage &&
+      !message.isVirtual
+    const sent = messages.filter(isSent)
+    const last = sent.at(-1)
+    const isPrompt =
+      last?.type === "user" && !blocksOf(last.message).some(({ type }) => type.endsWith("tool_result"))
+    if (isPrompt && !context.agentId && last.uuid !== state.considered) {
+      state.considered = last.uuid
+      if (sent.some(({ type }) => type === "assistant")) await consider(sent)
+    }
+  } catch {
+    // No answer, or one that cannot be understood.
+  }
+  try {
+    const cut = cutOf(messages)
+    if (cut === undefined) return messages
+    return messages
+      .map((message) => edited(message, cut.edits.get(message.uuid)))
+      .filter((message) => message !== undefined)
+  } catch {
+    return messages
+  }
+}
