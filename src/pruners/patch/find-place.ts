@@ -1,7 +1,8 @@
 /**
  * Where in a bundle of Claude Code the conversation can be pruned: in the loop that sends it, after what Claude Code
- * shortens by itself and before it looks whether to compact. Names differ from build to build, so the place is found by
- * what stands there, and everything that is relied on is looked at in the syntax of that one function. Pure.
+ * shortens by itself and before it looks whether to compact; and where a compaction sends it, which must say the same.
+ * Names differ from build to build, so the places are found by what stands there, and everything that is relied on is
+ * looked at in the syntax of these two functions. Pure.
  */
 import { functionAt, isNode, nameOf, nodesIn, type Placed, type SyntaxNode } from "./syntax.ts"
 
@@ -14,6 +15,10 @@ export interface PatchPlace {
   readonly messages: string
   /** The one that tells subagents from the session itself. */
   readonly context: string
+  /** What a compaction sends, before it asks for a summary: an expression. */
+  readonly summarised: { readonly start: number; readonly end: number }
+  /** Offset of the function that does. */
+  readonly summary: number
   /** The function that names the session, as it is called and as it is written. */
   readonly session: { readonly name: string; readonly source: string }
 }
@@ -23,22 +28,24 @@ export type FoundPlace = PatchPlace | { readonly why: string }
 /** What the loop says first, in every build so far, and only there. */
 const LOOP = /yield\s*\{type:"stream_request_start"\}/g
 const COMPACTED = "tengu_auto_compact_succeeded"
+/** What a compaction tells the model that it is. */
+const SUMMARISER = /tasked with summarizing conversations/g
 const GENERATOR = "async function*"
+const ASYNC = "async function "
 /** Where a declaration may begin. */
 const ENDS = /[;{}](?:\s|\/\*[^*]*\*\/)*$/
 const SESSION = /function ([\w$]+)\(\)\{return [\w$]+\.sessionId\}/g
 
-/** UTF-16 units from the beginning of the function to what it says first; 16 times what was seen. */
+/** UTF-16 units from the beginning of a function to what it is known by; nine times what was seen. */
 const FURTHEST = 16_384
 
 export function findPlace(text: string): FoundPlace {
   const loops = [...text.matchAll(LOOP)]
   if (loops.length !== 1) return { why: `the loop that sends requests was found ${times(loops.length)}` }
   const said = loops[0]!.index
-  const loop = generatorAround(text, said)
+  const loop = functionAround(text, GENERATOR, said)
   if (loop === undefined) return { why: "the function around the loop that sends requests cannot be parsed" }
-  if (!ENDS.test(text.slice(Math.max(0, loop.start - 80), loop.start)))
-    return { why: "the function around the loop does not stand by itself" }
+  if (!standsByItself(text, loop)) return { why: "the function around the loop does not stand by itself" }
   if (!text.slice(loop.start, loop.end).includes(COMPACTED))
     return { why: "the loop that sends requests does not compact" }
 
@@ -46,6 +53,9 @@ export function findPlace(text: string): FoundPlace {
   if (sessions.length !== 1)
     return { why: `the function that names the session was found ${times(sessions.length)}` }
   const session = { name: sessions[0]![1]!, source: sessions[0]![0] }
+
+  const summary = findSummary(text)
+  if (summary === undefined) return { why: "what a compaction sends was not found" }
 
   const nodes = [...nodesIn(loop)]
   const calls = nodes.filter(isCompaction)
@@ -61,7 +71,7 @@ export function findPlace(text: string): FoundPlace {
   const [messages, context] = (call["arguments"] as readonly unknown[]).map(nameOf)
   if (messages === undefined || context === undefined)
     return { why: "what is compacted is not in a variable" }
-  if (!nodes.some(({ node }) => isMember(node, context, "agentId")))
+  if (!nodes.some(({ node }) => isMember(node, context, "abortController")))
     return { why: "subagents cannot be told from the session" }
   const between = { from: said, to: statement.start }
   if (!isVariable(nodes, messages, statement.start)) return { why: "what is compacted cannot be replaced" }
@@ -69,23 +79,48 @@ export function findPlace(text: string): FoundPlace {
     return { why: "Claude Code's own shortening was not found before the automatic compaction" }
   if (!text.slice(call.end, loop.end).match(new RegExp(`[,:(]${escaped(messages)}[,})]`)))
     return { why: "what is compacted is not what is sent" }
-  return { before: loop.start, call: statement.start, messages, context, session }
+  return { before: loop.start, call: statement.start, messages, context, ...summary, session }
 }
 
 const times = (n: number): string => (n === 0 ? "nowhere" : `${n} times`)
 
 const escaped = (name: string): string => name.replaceAll("$", "\\$")
 
-/** The nearest generator that begins before an offset and ends behind it. */
-function generatorAround(text: string, offset: number): SyntaxNode | undefined {
+/** The nearest function that begins so before an offset and ends behind it. */
+function functionAround(text: string, beginning: string, offset: number): SyntaxNode | undefined {
   for (let at = offset; offset - at < FURTHEST; ) {
-    at = text.lastIndexOf(GENERATOR, at - 1)
+    at = text.lastIndexOf(beginning, at - 1)
     if (at < 0) return undefined
     const found = functionAt(text, at)
     if (found !== undefined && found.end > offset) return found
   }
   return undefined
 }
+
+const standsByItself = (text: string, { start }: SyntaxNode): boolean =>
+  ENDS.test(text.slice(Math.max(0, start - 80), start))
+
+/** `[...messages, request]` where the model is told to summarise; undefined unless there is exactly one. */
+function findSummary(text: string): Pick<PatchPlace, "summarised" | "summary"> | undefined {
+  const found = [...text.matchAll(SUMMARISER)].flatMap(({ index }) => {
+    const around = functionAround(text, ASYNC, index)
+    return around === undefined ? [] : summarisedIn(around).map((summarised) => ({ around, summarised }))
+  })
+  const [only] = found
+  if (only === undefined || found.length > 1 || !standsByItself(text, only.around)) return undefined
+  const { start, end } = only.summarised
+  return { summarised: { start, end }, summary: only.around.start }
+}
+
+const summarisedIn = (around: SyntaxNode): SyntaxNode[] =>
+  [...nodesIn(around)].flatMap(({ node }) => {
+    if (node.type !== "ArrayExpression") return []
+    const [first, request, ...others] = node["elements"] as readonly unknown[]
+    const isRequest = others.length === 0 && nameOf(request) !== undefined
+    return isRequest && isNode(first) && first.type === "SpreadElement"
+      ? [first["argument"] as SyntaxNode]
+      : []
+  })
 
 /** `let {compactionResult: …} = await compact(…)`, or `….autocompact(…)` at the place of `compact`. */
 function isCompaction({ node, around }: Placed): boolean {

@@ -4,15 +4,13 @@
  * sent, until ctxbridge says otherwise. What is stored stays as it is, and so do the client's own messages. Whenever
  * ctxbridge does not answer, nothing more is left out than before. CLAUDE_TEXT_PRUNE_DISABLE=1 switches it off.
  */
+// biome-ignore lint/correctness/noUnusedVariables: what is inserted calls it
 async function _aggressiveTextPrune(messages, context) {
   if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
-  // A function is there before everything else of its module.
-  _aggressiveTextPrune.state ??= { cuts: [], considered: undefined, size: 0, next: 0 }
-  const state = _aggressiveTextPrune.state
+  // Functions are there before everything else of their module.
+  const state = (_aggressiveTextPrune.state ??= { considered: undefined, size: 0, next: 0 })
   const blocksOf = ({ content }) =>
     typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : []
-  // The user went back if the prompt at which a cut was made is gone.
-  const cutOf = (list) => state.cuts.findLast((cut) => list.some((message) => message.uuid === cut.prompt))
   const asked = (question) =>
     import("node:child_process").then(
       ({ spawn }) =>
@@ -45,10 +43,10 @@ async function _aggressiveTextPrune(messages, context) {
       ["text", "thinking", "redacted_thinking"].includes(block.type) ? block : { type: block.type },
     ),
   })
-  const consider = async (sent) => {
-    const cut = cutOf(sent)
+  const consider = async (sent, session) => {
+    const cut = _ctxbridgeCut(sent)
     const from = sent.findIndex(({ uuid }) => uuid === cut?.whole)
-    const question = JSON.stringify({ session: ctxbridgeSession(), from, messages: sent.map(shown) })
+    const question = JSON.stringify({ session, from, messages: sent.map(shown) })
     if (question.length < state.size) state.next = 0
     state.size = question.length
     if (question.length < state.next) return
@@ -56,22 +54,11 @@ async function _aggressiveTextPrune(messages, context) {
     if (told.cut) {
       const edits = new Map(cut?.edits)
       for (const edit of told.edits) edits.set(sent[edit.message].uuid, edit)
-      state.cuts.push({ prompt: sent[told.cut.prompt].uuid, whole: sent[told.cut.whole].uuid, edits })
-      if (state.cuts.length > 50) state.cuts.shift()
+      const { cuts } = _ctxbridgeCut
+      cuts.push({ prompt: sent[told.cut.prompt].uuid, whole: sent[told.cut.whole].uuid, edits })
+      if (cuts.length > 50) cuts.shift()
     }
     state.next = question.length + told.wait
-  }
-  const edited = (message, edit) => {
-    if (edit === undefined) return message
-    const blocks = blocksOf(message.message)
-    const fits = ({ block, type }) => blocks[block]?.type === type
-    // It was edited before, and was handed on.
-    if (blocks.length !== edit.blocks || !edit.changes.every(fits)) return message
-    const instead = new Map(edit.changes.map((change) => [change.block, change.instead]))
-    const left = blocks.map((block, n) => (instead.has(n) ? instead.get(n) : block)).filter(Boolean)
-    if (left.length === 0) return undefined
-    const content = typeof message.message.content === "string" ? left[0].text : left
-    return { ...message, message: { ...message.message, content } }
   }
   try {
     const isSent = (message) =>
@@ -85,15 +72,44 @@ async function _aggressiveTextPrune(messages, context) {
     const last = sent.at(-1)
     const isPrompt =
       last?.type === "user" && !blocksOf(last.message).some(({ type }) => type.endsWith("tool_result"))
-    if (isPrompt && !context.agentId && last.uuid !== state.considered) {
+    const session = ctxbridgeSession()
+    const isSubagent = context.agentId !== undefined && context.agentId !== session
+    if (isPrompt && !isSubagent && last.uuid !== state.considered) {
       state.considered = last.uuid
-      if (sent.some(({ type }) => type === "assistant")) await consider(sent)
+      if (sent.some(({ type }) => type === "assistant")) await consider(sent, session)
     }
   } catch {
     // No answer, or one that cannot be understood.
   }
+  return _ctxbridgeApplied(messages)
+}
+
+/* The cut that is in force in a conversation: the user went back if the prompt at which one was made is gone. */
+function _ctxbridgeCut(messages) {
+  _ctxbridgeCut.cuts ??= []
+  return _ctxbridgeCut.cuts.findLast((cut) => messages.some((message) => message.uuid === cut.prompt))
+}
+
+/* Leaves out again what was left out before. */
+function _ctxbridgeApplied(messages) {
+  if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
+  const edited = (message, edit) => {
+    if (edit === undefined) return message
+    const { content } = message.message
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content
+    const fits = ({ block, type }) => blocks[block]?.type === type
+    // It was edited before, and was handed on.
+    if (blocks.length !== edit.blocks || !edit.changes.every(fits)) return message
+    const instead = new Map(edit.changes.map((change) => [change.block, change.instead]))
+    const left = blocks.map((block, n) => (instead.has(n) ? instead.get(n) : block)).filter(Boolean)
+    if (left.length === 0) return undefined
+    return {
+      ...message,
+      message: { ...message.message, content: typeof content === "string" ? left[0].text : left },
+    }
+  }
   try {
-    const cut = cutOf(messages)
+    const cut = _ctxbridgeCut(messages)
     if (cut === undefined) return messages
     return messages
       .map((message) => edited(message, cut.edits.get(message.uuid)))

@@ -6,6 +6,8 @@ import FUNCTION from "./inserted.js" with { type: "text" }
 const BEGIN = "/*ctxbridge:prune*/"
 const END = "/*ctxbridge:prune:end*/"
 const NAME = "_aggressiveTextPrune"
+/** Applies what was pruned before, without asking. */
+export const APPLIED = "_ctxbridgeApplied"
 
 export interface Insertion {
   /** Offset in the text before it. */
@@ -25,7 +27,9 @@ export const patchIn = (text: string): "ours" | "another" | undefined =>
 
 /** What a patch with a binary inserts, but for the names of a bundle: the same as long as nothing is to be renewed. */
 export const functionFor = (binary: string): string =>
-  FUNCTION.replace('"ctxbridge:binary"', () => JSON.stringify(binary))
+  FUNCTION.replace(/^ *\/\/ biome-ignore .*\n/gm, "").replace('"ctxbridge:binary"', () =>
+    JSON.stringify(binary),
+  )
 
 /**
  * @param binary absolute path of the program that is asked
@@ -35,23 +39,27 @@ export function patchedText(text: string, binary: string): PatchedText | { reado
   if (text.includes(NAME)) return { why: "it is patched already" }
   const place = findPlace(text)
   if ("why" in place) return place
-  const { messages, context, session } = place
+  const { messages, context, session, summarised } = place
   const inserted = functionFor(binary).replace("ctxbridgeSession()", () => `${session.name}()`)
   const insertions = [
     { at: place.before, text: `${BEGIN}\n${inserted}${END}\n` },
     { at: place.call, text: `${BEGIN}${messages}=await ${NAME}(${messages},${context});${END}` },
-  ]
+    { at: summarised.start, text: `${BEGIN}${APPLIED}(` },
+    { at: summarised.end, text: `)${END}` },
+  ].sort((a, b) => a.at - b.at)
   const patched = withInsertions(text, insertions)
   const again = findPlace(patched)
-  const shift = insertions.reduce((sum, one) => sum + one.text.length, 0)
+  if ("why" in again) return { why: "the places were not found again in the result" }
+  const moved = (offset: number): number =>
+    insertions.reduce((sum, one) => (one.at <= offset ? sum + one.text.length : sum), offset)
+  const wrapped = patched.slice(again.summarised.start, again.summarised.end)
   const isSame =
-    !("why" in again) &&
-    again.call === place.call + shift &&
+    again.before === moved(place.before) &&
+    again.call === moved(place.call) &&
     again.messages === messages &&
-    again.context === context
-  return isSame
-    ? { text: patched, place, insertions }
-    : { why: "the place was not found again in the result" }
+    again.context === context &&
+    wrapped === `${APPLIED}(${text.slice(summarised.start, summarised.end)})`
+  return isSame ? { text: patched, place, insertions } : { why: "other places were found in the result" }
 }
 
 export function withInsertions(text: string, insertions: readonly Insertion[]): string {

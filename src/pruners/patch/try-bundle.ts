@@ -6,7 +6,7 @@ import { versionIn } from "../../host/clients.ts"
 import { unfinishedFile } from "../../host/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
-import { type PatchedText, withInsertions } from "./patched-text.ts"
+import { APPLIED, type PatchedText, withInsertions } from "./patched-text.ts"
 
 /** ms that it may take to say its version. */
 const PATIENCE = 30_000
@@ -36,15 +36,22 @@ export function tryBundle(
   const run = (tried: string) => runBeside(file, tried, program, home.path)
   const version = versionIn(run(text).stdout)
   if (version === undefined) return { why: "the result does not say its version" }
-  // Where our function is, the name must mean that very function.
-  const proof = `process.stderr.write(${JSON.stringify(TOLD)}+${place.session.name}.toString()+"\\n");`
-  const proved = withInsertions(original, [{ at: place.before, text: proof }, ...insertions])
-  if (
-    !run(proved)
-      .stderr.split("\n")
-      .includes(TOLD + place.session.source)
+  // Where our function is, the name must mean that very function; where a compaction is, ours must be within reach.
+  const { session, before, summary } = place
+  const told = (expression: string): string =>
+    `process.stderr.write(${JSON.stringify(TOLD)}+${expression}+"\\n");`
+  const proofs = [
+    { at: before, text: told(`${session.name}.toString()`) },
+    { at: summary, text: told(`typeof ${APPLIED}`) },
+  ]
+  const proved = withInsertions(
+    original,
+    [...proofs, ...insertions].sort((a, b) => a.at - b.at),
   )
+  const lines = run(proved).stderr.split("\n")
+  if (!lines.includes(TOLD + session.source))
     return { why: "the function that names the session is not within reach" }
+  if (!lines.includes(`${TOLD}function`)) return { why: "what a compaction sends is not within reach" }
   return { version }
 }
 
