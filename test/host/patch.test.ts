@@ -45,7 +45,7 @@ for (const version of VERSIONS) {
       const { run, main, refused, prefixChanges, stored } = await talk(stage)
       console.log("talk", performance.now() - t0, main.length)
       expect(run.code).toBe(0)
-      console.log({refused, prefixChanges})
+      console.log({ refused, prefixChanges })
       const marks = main.map(({ body }) => JSON.stringify(body.messages).split(MARK).length - 1)
       console.log(marks.join(" "), main.map((m) => textsIn(m, ENDS).length).join(" "))
       expect(refused).toEqual([])

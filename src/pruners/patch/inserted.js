@@ -4,11 +4,11 @@
  * sent, until ctxbridge says otherwise. What is stored stays as it is, and so do the client's own messages. Whenever
  * ctxbridge does not answer, nothing more is left out than before. CLAUDE_TEXT_PRUNE_DISABLE=1 switches it off.
  */
-// biome-ignore lint/correctness/noUnusedVariables: what is inserted calls it
 async function _aggressiveTextPrune(messages, context) {
   if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
   // Functions are there before everything else of their module.
-  const state = (_aggressiveTextPrune.state ??= { considered: undefined, size: 0, next: 0 })
+  _aggressiveTextPrune.state ??= { considered: undefined, size: 0, next: 0 }
+  const { state } = _aggressiveTextPrune
   const blocksOf = ({ content }) =>
     typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : []
   const asked = (question) =>

@@ -27,9 +27,7 @@ export const patchIn = (text: string): "ours" | "another" | undefined =>
 
 /** What a patch with a binary inserts, but for the names of a bundle: the same as long as nothing is to be renewed. */
 export const functionFor = (binary: string): string =>
-  FUNCTION.replace(/^ *\/\/ biome-ignore .*\n/gm, "").replace('"ctxbridge:binary"', () =>
-    JSON.stringify(binary),
-  )
+  FUNCTION.replace('"ctxbridge:binary"', () => JSON.stringify(binary))
 
 /**
  * @param binary absolute path of the program that is asked
