@@ -18,6 +18,8 @@ export interface Inserted {
   prune(messages: readonly OwnMessage[], context: object): Promise<readonly OwnMessage[]>
   /** What was pruned before, without asking. */
   applied(messages: readonly OwnMessage[]): readonly OwnMessage[]
+  /** What a compaction sends. */
+  summarised(messages: readonly OwnMessage[]): readonly OwnMessage[]
 }
 
 /** What a program writes, with exit code 0; an exception: it cannot be started. */
@@ -33,7 +35,7 @@ export function inserted(answer: Program, env: Record<string, string> = {}): Ins
     "spawn",
     "process",
     "ctxbridgeSession",
-    `${text}; return { prune: _aggressiveTextPrune, applied: _ctxbridgeApplied }`,
+    `${text}; return { prune: _aggressiveTextPrune, applied: _ctxbridgeApplied, summarised: _ctxbridgeSummarised }`,
   )
   return make(spawnOf(answer), { env }, () => "11111111-2222-4333-8444-555555555555")
 }

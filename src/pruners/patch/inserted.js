@@ -118,3 +118,24 @@ function _ctxbridgeApplied(messages) {
     return messages
   }
 }
+
+/*
+ * What is to be summarised. Before the first prompt, the session is one that was resumed, and may have been pruned: its
+ * thoughts then follow on a text that is not known here, and a request that has them may be refused. A summary needs none.
+ */
+function _ctxbridgeSummarised(messages) {
+  const applied = _ctxbridgeApplied(messages)
+  if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1" || _aggressiveTextPrune.state !== undefined)
+    return applied
+  try {
+    return applied.flatMap((message) => {
+      const { content } = message.message ?? {}
+      if (message.type !== "assistant" || !Array.isArray(content)) return [message]
+      const left = content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
+      if (left.length === content.length) return [message]
+      return left.length === 0 ? [] : [{ ...message, message: { ...message.message, content: left } }]
+    })
+  } catch {
+    return messages
+  }
+}

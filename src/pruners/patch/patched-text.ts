@@ -6,8 +6,8 @@ import FUNCTION from "./inserted.js" with { type: "text" }
 const BEGIN = "/*ctxbridge:prune*/"
 const END = "/*ctxbridge:prune:end*/"
 const NAME = "_aggressiveTextPrune"
-/** Applies what was pruned before, without asking. */
-export const APPLIED = "_ctxbridgeApplied"
+/** Prunes what is to be summarised, without asking. */
+export const SUMMARISED = "_ctxbridgeSummarised"
 
 export interface Insertion {
   /** Offset in the text before it. */
@@ -42,7 +42,7 @@ export function patchedText(text: string, binary: string): PatchedText | { reado
   const insertions = [
     { at: place.before, text: `${BEGIN}\n${inserted}${END}\n` },
     { at: place.call, text: `${BEGIN}${messages}=await ${NAME}(${messages},${context});${END}` },
-    { at: summarised.start, text: `${BEGIN}${APPLIED}(` },
+    { at: summarised.start, text: `${BEGIN}${SUMMARISED}(` },
     { at: summarised.end, text: `)${END}` },
   ].sort((a, b) => a.at - b.at)
   const patched = withInsertions(text, insertions)
@@ -56,7 +56,7 @@ export function patchedText(text: string, binary: string): PatchedText | { reado
     again.call === moved(place.call) &&
     again.messages === messages &&
     again.context === context &&
-    wrapped === `${APPLIED}(${text.slice(summarised.start, summarised.end)})`
+    wrapped === `${SUMMARISED}(${text.slice(summarised.start, summarised.end)})`
   return isSame ? { text: patched, place, insertions } : { why: "other places were found in the result" }
 }
 

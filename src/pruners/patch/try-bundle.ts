@@ -6,7 +6,7 @@ import { versionIn } from "../../host/clients.ts"
 import { unfinishedFile } from "../../host/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
-import { APPLIED, type PatchedText, withInsertions } from "./patched-text.ts"
+import { type PatchedText, SUMMARISED, withInsertions } from "./patched-text.ts"
 
 /** ms that it may take to say its version. */
 const PATIENCE = 30_000
@@ -34,7 +34,8 @@ export function tryBundle(
   if (program === null) return { why: `there is no ${runner} to try the result with` }
   using home = temporaryFolder("patch")
   const run = (tried: string) => runBeside(file, tried, program, home.path)
-  const version = versionIn(run(text).stdout)
+  const { stdout, exitCode } = run(text)
+  const version = exitCode === 0 ? versionIn(stdout) : undefined
   if (version === undefined) return { why: "the result does not say its version" }
   // Where our function is, the name must mean that very function; where a compaction is, ours must be within reach.
   const { session, before, summary } = place
@@ -42,7 +43,7 @@ export function tryBundle(
     `process.stderr.write(${JSON.stringify(TOLD)}+${expression}+"\\n");`
   const proofs = [
     { at: before, text: told(`${session.name}.toString()`) },
-    { at: summary, text: told(`typeof ${APPLIED}`) },
+    { at: summary, text: told(`typeof ${SUMMARISED}`) },
   ]
   const proved = withInsertions(
     original,
@@ -60,13 +61,13 @@ function runBeside(file: string, text: string, program: string, home: string) {
   const probe = unfinishedFile(file, process.pid, "mjs")
   try {
     writeFileSync(probe, text, { mode: 0o600, flag: "wx" })
-    const { stdout, stderr } = Bun.spawnSync([program, probe, "--version"], {
+    const { stdout, stderr, exitCode } = Bun.spawnSync([program, probe, "--version"], {
       cwd: dirname(file),
       env: isolatedEnvironment(home),
       stdin: "ignore",
       timeout: PATIENCE,
     })
-    return { stdout: stdout.toString(), stderr: stderr.toString() }
+    return { stdout: stdout.toString(), stderr: stderr.toString(), exitCode }
   } finally {
     rmSync(probe, { force: true })
   }

@@ -100,7 +100,7 @@ describe("a patched bundle", () => {
     }, after)
     expect(without).toBe(text)
     expect(after).toContain("m=await _aggressiveTextPrune(m,t);")
-    expect(after).toContain("_ctxbridgeApplied(a.slice(0))")
+    expect(after).toContain("_ctxbridgeSummarised(a.slice(0))")
     expect(after).toContain(JSON.stringify(BINARY))
     expect(after).toContain("session = sid()")
   })
