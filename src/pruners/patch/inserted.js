@@ -74,7 +74,9 @@ async function _aggressiveTextPrune(messages, context) {
       last?.type === "user" && !blocksOf(last.message).some(({ type }) => type.endsWith("tool_result"))
     const session = ctxbridgeSession()
     const isSubagent = context.agentId !== undefined && context.agentId !== session
-    if (isPrompt && !isSubagent && last.uuid !== state.considered) {
+    // Also what summarises, in some versions.
+    if (isPrompt && isSubagent) return _ctxbridgeUnbound(_ctxbridgeApplied(messages))
+    if (isPrompt && last.uuid !== state.considered) {
       state.considered = last.uuid
       if (sent.some(({ type }) => type === "assistant")) await consider(sent, session)
     }
@@ -120,21 +122,25 @@ function _ctxbridgeApplied(messages) {
 }
 
 /*
- * What is to be summarised. Before the first prompt, the session is one that was resumed, and may have been pruned: its
- * thoughts then follow on a text that is not known here, and a request that has them may be refused. A summary needs none.
+ * Before its first prompt, a session is one that was resumed, and may have been pruned: its thoughts then follow on a
+ * text that is not known here, and a request that has them may be refused. What is asked on the side needs none.
  */
+function _ctxbridgeUnbound(messages) {
+  if (_aggressiveTextPrune.state?.considered !== undefined) return messages
+  return messages.flatMap((message) => {
+    const { content } = message.message ?? {}
+    if (message.type !== "assistant" || !Array.isArray(content)) return [message]
+    const left = content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
+    if (left.length === content.length) return [message]
+    return left.length === 0 ? [] : [{ ...message, message: { ...message.message, content: left } }]
+  })
+}
+
+/* What is to be summarised. */
 function _ctxbridgeSummarised(messages) {
-  const applied = _ctxbridgeApplied(messages)
-  if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1" || _aggressiveTextPrune.state !== undefined)
-    return applied
+  if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
   try {
-    return applied.flatMap((message) => {
-      const { content } = message.message ?? {}
-      if (message.type !== "assistant" || !Array.isArray(content)) return [message]
-      const left = content.filter(({ type }) => type !== "thinking" && type !== "redacted_thinking")
-      if (left.length === content.length) return [message]
-      return left.length === 0 ? [] : [{ ...message, message: { ...message.message, content: left } }]
-    })
+    return _ctxbridgeUnbound(_ctxbridgeApplied(messages))
   } catch {
     return messages
   }

@@ -109,9 +109,14 @@ describe("what is summarised", () => {
     expect(summarised([...stored, thought])).toEqual([...sent, thought])
   })
 
-  test("has no thoughts of a session that was resumed", () => {
+  test("has no thoughts of a session that was resumed, whoever summarises", async () => {
     const stored = TALK()
     expect(patched().summarised(stored)).toEqual(stored.toSpliced(1, 1))
+    const request = own("user", "Summarise.")
+    const { prune, summarised } = patched()
+    expect(await prune([...stored, request], { agentId: "a1" })).toEqual([...stored.toSpliced(1, 1), request])
+    await prune([own("user", "first")], {})
+    expect(summarised(stored)).toBe(stored)
     expect(patched({ CLAUDE_TEXT_PRUNE_DISABLE: "1" }).summarised(stored)).toBe(stored)
   })
 })
@@ -121,11 +126,18 @@ describe("nobody is asked", () => {
     ["at the first prompt", [own("user", LONG)], {}],
     ["while tools are at work", TALK().slice(0, 5), {}],
     ["after an answer", TALK(), {}],
-    ["by a subagent", [...TALK(), own("user", LONG)], { agentId: "a1" }],
   ]
   test.each(cases)("%s", async (_, messages, context) => {
     const { prune, questions } = patched()
     expect(await prune(messages, context)).toBe(messages)
+    expect(questions).toEqual([])
+  })
+
+  test("by a subagent, nor by what asks on the side", async () => {
+    const { prune, questions } = patched()
+    const messages = [...TALK(), own("user", LONG)]
+    await prune([own("user", "first")], {})
+    expect(await prune(messages, { agentId: "a1" })).toBe(messages)
     expect(questions).toEqual([])
   })
 
