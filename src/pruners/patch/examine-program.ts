@@ -1,6 +1,6 @@
 /** Whether a program is patched, by whom, and whether it is still as the patch left it. */
-import { decode, hashOf, readBytes } from "../../host/edited-file.ts"
-import { CtxError } from "../../util/errors.ts"
+import { closeSync, openSync, readFileSync, readSync } from "node:fs"
+import { decode, hashOf } from "../../host/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { type PatchRecord, readPatchRecord } from "./patch-record.ts"
 import { patchIn } from "./patched-text.ts"
@@ -10,6 +10,7 @@ export type PatchStatus = "clean" | "patched" | "changed-since-patch" | "foreign
 
 export interface ExaminedProgram {
   readonly file: string
+  /** All of a bundle; of anything else, how it begins. */
   readonly bytes: Uint8Array
   readonly program: ProgramKind
   /** Why it cannot be patched, whatever it says: it is no bundle in UTF-8. */
@@ -22,9 +23,10 @@ export interface ExaminedProgram {
 
 /** @param file with links resolved */
 export function examineProgram(file: string): ExaminedProgram {
-  const bytes = readBytes(file)
-  if (bytes === undefined) throw new CtxError("no-program", `there is no ${file}`)
-  const program = programKind(file, bytes)
+  // Native programs have hundreds of megabytes, and only how they begin matters.
+  const begin = beginningOf(file)
+  const program = programKind(file, begin)
+  const bytes = program.kind === "bundle" ? readFileSync(file) : begin
   const text = program.kind === "bundle" ? tryTo(() => decode(bytes)) : undefined
   const record = readPatchRecord(file)
   const found = text === undefined ? undefined : patchIn(text)
@@ -45,6 +47,19 @@ export function examineProgram(file: string): ExaminedProgram {
     status,
     record,
     isReplaced: found === undefined && status !== "clean",
+  }
+}
+
+/** Bytes that tell what a program is. */
+const TELLING = 512
+
+function beginningOf(file: string): Uint8Array {
+  const fd = openSync(file, "r")
+  try {
+    const bytes = new Uint8Array(TELLING)
+    return bytes.subarray(0, readSync(fd, bytes))
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -1,6 +1,6 @@
 /** What is noted of a patch beside the program: what was there, and what is there now. */
 import { rmSync } from "node:fs"
-import { hashOf, readBytes } from "../../host/edited-file.ts"
+import { hashOf, readBytes, removeLeftovers } from "../../host/edited-file.ts"
 import { objectOf, stringOf } from "../../transcript/json.ts"
 import { tryTo } from "../../util/files.ts"
 import { parseJson } from "../../util/parse-json.ts"
@@ -44,4 +44,6 @@ export function readBackup(file: string, { original }: PatchRecord): Uint8Array 
 export function dropPatchRecord(file: string, record: PatchRecord): void {
   if (readBackup(file, record) !== undefined) rmSync(backupFile(file), { force: true })
   rmSync(recordFile(file), { force: true })
+  // What was being written when a patch was killed.
+  for (const path of [file, backupFile(file), recordFile(file)]) removeLeftovers(path)
 }

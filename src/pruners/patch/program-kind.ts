@@ -7,9 +7,9 @@ export type ProgramKind =
 
 const MACH_O = new Set([0xfeedface, 0xfeedfacf, 0xcefaedfe, 0xcffaedfe, 0xcafebabe, 0xbebafeca])
 
-/** @param bytes the file, or how it begins */
+/** @param bytes how the file begins */
 export function programKind(file: string, bytes: Uint8Array): ProgramKind {
-  const begin = new TextDecoder("latin1").decode(bytes.subarray(0, 512))
+  const begin = new TextDecoder("latin1").decode(bytes)
   if (begin.startsWith("\x7fELF")) return { kind: "native", format: "ELF" }
   if (begin.startsWith("MZ")) return { kind: "native", format: "PE" }
   if (bytes.length >= 4 && MACH_O.has(new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)))
