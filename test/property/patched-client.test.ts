@@ -14,6 +14,7 @@ const length = fc.constantFrom(10, 150, 400, 900)
 
 interface Step {
   readonly prompt: number
+  /** Or a block, and then all of an answer is one message. */
   readonly isString: boolean
   readonly answer: number
   readonly calls: readonly boolean[]
@@ -82,6 +83,8 @@ async function play(turns: readonly Step[], how: PruneOptions): Promise<Played> 
   let late: string[] = []
   let answers: Step["answers"] = "well"
   let moves = 0
+  let furthest = 0
+  let getsOn = true
   const vault = {
     refresh() {},
     handleOf: (block: object) => (held.has(JSON.stringify(block)) ? HANDLE : undefined),
@@ -90,7 +93,12 @@ async function play(turns: readonly Step[], how: PruneOptions): Promise<Played> 
     if (answers === "not") throw new Error("it is gone")
     if (answers === "nonsense") return '{"cut":{},"edits":[{"message":-1}]}'
     const told = answerPatch(JSON.parse(question) as PatchQuestion, vault, { ...how, results: false })
-    if (told.cut !== undefined) moves++
+    if (told.cut !== undefined) {
+      moves++
+      // Each cut has its price, so it must get on.
+      getsOn &&= told.cut.whole > furthest
+      furthest = told.cut.whole
+    }
     return JSON.stringify(told)
   })
 
@@ -121,6 +129,7 @@ async function play(turns: readonly Step[], how: PruneOptions): Promise<Played> 
     if (turn.goesBack && turnsAt.length > 1) {
       stored = stored.slice(0, turnsAt.pop())
       before = []
+      furthest = 0
     }
     turnsAt.push(stored.length)
     const words = `${count} ${"p".repeat(turn.prompt)}`
@@ -136,7 +145,9 @@ async function play(turns: readonly Step[], how: PruneOptions): Promise<Played> 
       expect(JSON.stringify(last)).not.toContain(HANDLE)
       if (turn.reminds) expect(JSON.stringify(request)).toContain("m".repeat(900))
       const thought = { type: "thinking", thinking: `thought ${count}`, signature: signed(request) }
-      const said = [...(thinks ? [own("assistant", [thought])] : []), own("assistant", [block])]
+      const said = turn.isString
+        ? [...(thinks ? [own("assistant", [thought])] : []), own("assistant", [block])]
+        : [own("assistant", thinks ? [thought, block] : [block])]
       stored.push(...said)
       running = [...pruned, ...said]
     }
@@ -157,6 +168,7 @@ async function play(turns: readonly Step[], how: PruneOptions): Promise<Played> 
     })
     if (!turn.lags) for (const name of late.splice(0)) held.add(name)
   }
+  expect(getsOn).toBe(true)
   return { moves, changes }
 }
 

@@ -30,8 +30,6 @@ export interface PatchAnswer {
 
 interface MessageEdit {
   readonly message: number
-  /** How many it had. */
-  readonly blocks: number
   readonly changes: readonly {
     readonly block: number
     /** Of what it is. */
@@ -65,7 +63,7 @@ interface Joined {
   readonly role: unknown
   readonly content: readonly unknown[]
   /** Of each block, where it came from. */
-  readonly places: readonly { readonly message: number; readonly block: number; readonly of: number }[]
+  readonly places: readonly { readonly message: number; readonly block: number }[]
 }
 
 function joined(messages: readonly unknown[]): Joined[] {
@@ -73,7 +71,7 @@ function joined(messages: readonly unknown[]): Joined[] {
   for (const [message, one] of messages.entries()) {
     const { role, content } = isObject(one) ? one : {}
     const blocks = blocksIn(content)
-    const places = blocks.map((_, block) => ({ message, block, of: blocks.length }))
+    const places = blocks.map((_, block) => ({ message, block }))
     // Nothing of it can be pruned, and nothing follows from it.
     if (blocks.length === 0) continue
     const last = all.at(-1)
@@ -109,7 +107,6 @@ function editsAt(
   })
   return [...Map.groupBy(changes, ({ message }) => message)].map(([message, ones]) => ({
     message,
-    blocks: ones[0]!.of,
     changes: ones.map(({ block, type, instead }) => ({ block, type, instead })),
   }))
 }

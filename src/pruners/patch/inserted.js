@@ -52,8 +52,7 @@ async function _aggressiveTextPrune(messages, context) {
     if (question.length < state.next) return
     const told = JSON.parse(await asked(question))
     if (told.cut) {
-      const edits = new Map(cut?.edits)
-      for (const edit of told.edits) edits.set(sent[edit.message].uuid, edit)
+      const edits = new Map(told.edits.map((edit) => [sent[edit.message].uuid, edit.changes]))
       const { cuts } = _ctxbridgeCut
       cuts.push({ prompt: sent[told.cut.prompt].uuid, whole: sent[told.cut.whole].uuid, edits })
       if (cuts.length > 50) cuts.shift()
@@ -95,14 +94,13 @@ function _ctxbridgeCut(messages) {
 /* Leaves out again what was left out before. */
 function _ctxbridgeApplied(messages) {
   if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
-  const edited = (message, edit) => {
-    if (edit === undefined) return message
+  const edited = (message, changes) => {
+    if (changes === undefined) return message
     const { content } = message.message
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content
-    const fits = ({ block, type }) => blocks[block]?.type === type
-    // It was edited before, and was handed on.
-    if (blocks.length !== edit.blocks || !edit.changes.every(fits)) return message
-    const instead = new Map(edit.changes.map((change) => [change.block, change.instead]))
+    // If not, it was edited before, and was handed on.
+    if (!changes.every(({ block, type }) => blocks[block]?.type === type)) return message
+    const instead = new Map(changes.map((change) => [change.block, change.instead]))
     const left = blocks.map((block, n) => (instead.has(n) ? instead.get(n) : block)).filter(Boolean)
     if (left.length === 0) return undefined
     return {
