@@ -60,10 +60,13 @@ function apply(file: string, { binary, dryRun }: PatchWish): PatchChange {
   if ("why" in tried) throw refused(file, tried.why)
   const { version } = tried
   const after = encode(patched.text)
+  // One after the other: killed in between, there must be no record of one patch beside another.
+  if (seen.status === "patched") replaceFile(file, before, seen.bytes)
+  if (record !== undefined) dropPatchRecord(file, record)
   const noted: PatchRecord = { original: hashOf(before), patched: hashOf(after), binary, inserted, version }
   writeBeside(file, recordFile(file), encode(`${JSON.stringify(noted, null, 2)}\n`))
   writeBeside(file, backupFile(file), before)
-  replaceFile(file, after, seen.bytes)
+  replaceFile(file, after, before)
   return { file, changed: true, version }
 }
 
@@ -109,7 +112,7 @@ function unpatched(seen: ExaminedProgram): Uint8Array {
     status === "patched"
       ? `${backupFile(file)} is not what was there before`
       : "it was changed since it was patched"
-  throw refused(file, why, "nothing was changed; installing the package anew brings the original")
+  throw refused(file, why, "installing the package anew brings the original")
 }
 
 /** Another tool's backup may be all that is left of an original. */
@@ -148,7 +151,7 @@ export function checkPatch(file: string): PatchStatus {
   return status
 }
 
-const OTHER_WAYS = "nothing was changed; ctxbridge prune recommend says what works here"
+const OTHER_WAYS = "ctxbridge prune recommend says what works here"
 
 const refused = (file: string, why: string, hint = OTHER_WAYS): CtxError =>
-  new CtxError("patch-refused", `${file} is not patched: ${why}`, { hint })
+  new CtxError("patch-refused", `${file} is left as it is: ${why}`, { hint })
