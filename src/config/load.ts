@@ -180,6 +180,12 @@ export interface HostLimits {
   readonly autoCompact?: { readonly state?: boolean; readonly settings?: boolean }
 }
 
+/** A variable of the host's, as the environment has it. Its settings files come before that. */
+export const hostVariable = (
+  name: "CLAUDE_CODE_EXTRA_BODY" | "ANTHROPIC_BASE_URL",
+  env: Env = process.env,
+): string | undefined => env[name] || undefined
+
 /** What the host (from 2.1 on) tells a server that it starts: its project's folder and its session. */
 export function hostPlace(env: Env = process.env): {
   readonly project: string | undefined

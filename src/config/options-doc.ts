@@ -14,6 +14,8 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "restore.receipt":
     "After a restore, tell the user in one line what was restored. The model does not see it.",
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
+  "compaction.block":
+    "Once a session, refuse a `/compact` of yours while not all of the session is in the archive (docs/hooks.md). Automatic compactions are never refused.",
   "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
   "learn.enabled": "Learn from what is used of what was given back, in the background.",
   "learn.holdout":

@@ -88,6 +88,15 @@ const choice = <T extends string>(
   parse: (raw) => values.find((value) => value === String(raw).trim().toLowerCase()),
 })
 
+/** The same, where the design documents' variable is true or false. */
+const switched = <T extends string>(row: Row<T>, on: NoInfer<T>, off: NoInfer<T>): Row<T> => ({
+  ...row,
+  parse(raw) {
+    const isOn = truth(raw)
+    return isOn === undefined ? row.parse(raw) : isOn ? on : off
+  },
+})
+
 /** Only in the user's own file or environment. Empty: nothing. */
 const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly string[]): Row<string> => ({
   env,
@@ -147,6 +156,17 @@ export const OPTIONS = {
     [0, 2000],
     "CTXBRIDGE_INSTRUCTIONS_BUDGET",
     "CLAUDE_FLOW_COMPACT_INSTRUCTION_BUDGET",
+  ),
+  "compaction.block": switched(
+    choice(
+      "user",
+      "off",
+      ["off", "once-if-behind"],
+      "CTXBRIDGE_COMPACTION_BLOCK",
+      "CLAUDE_FLOW_BLOCK_COMPACTION",
+    ),
+    "once-if-behind",
+    "off",
   ),
   "embed.enabled": flag("user", true, "CTXBRIDGE_EMBED"),
   "archive.retention": integer(

@@ -2,10 +2,6 @@
 
 /** By name. Those that are other names of an option are in the option table. */
 const UNUSED: Readonly<Record<string, { readonly asks: string; readonly instead: string }>> = {
-  CLAUDE_FLOW_BLOCK_COMPACTION: {
-    asks: "blocking a compaction",
-    instead: "Claude Code's own DISABLE_AUTO_COMPACT=1 switches automatic ones off",
-  },
   CLAUDE_MEMORY_DB: {
     asks: "another database",
     instead: "CTXBRIDGE_HOME says where the archive is; ctxbridge import FILE takes such a database over",

@@ -1,5 +1,5 @@
 /** Checks the binaries that hooks call, and the one on PATH. */
-import { output } from "../fake-host/run-child.ts"
+import { output } from "../util/run-child.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 import { type InstalledHook, isExecutable, ourHooks, realFile } from "./our-hooks.ts"
 import { reinstall } from "./registration-checks.ts"

@@ -7,6 +7,7 @@ import { folderChecks } from "./folder-checks.ts"
 import { hookRuns } from "./hook-trials.ts"
 import { hostCheck } from "./host-check.ts"
 import { lockCheck, placeCheck } from "./name-checks.ts"
+import { pruneChecks } from "./prune-checks.ts"
 import { installedChecks, timeoutCheck } from "./registration-checks.ts"
 import { serverChecks } from "./server-checks.ts"
 import { environmentChecks, excludedChecks } from "./setting-checks.ts"
@@ -92,11 +93,11 @@ const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): E
 })
 
 async function look(patient: Patient): Promise<Finding[]> {
-  // Started first: it takes as long as all the others together.
-  const host = checked("host", hostCheck, patient)
+  // Started first: they take as long as all the others together.
+  const asked = [checked("prune", pruneChecks, patient), checked("host", hostCheck, patient)]
   const findings: Finding[] = []
   for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))
-  return [...findings, ...(await host)]
+  return [...findings, ...(await Promise.all(asked)).flat()]
 }
 
 /** A check that throws also gives a finding. */

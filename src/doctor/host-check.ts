@@ -1,10 +1,10 @@
 /** The installed version of Claude Code, and what it can do for us. */
 import { closeSync } from "node:fs"
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
-import { output } from "../fake-host/run-child.ts"
 import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { statsOf, tryTo } from "../util/files.ts"
+import { output } from "../util/run-child.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { openSource } from "../vault/source-file.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"

@@ -64,7 +64,12 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   const isFirst = !isStart || claimStart(dataHome, event.session, now)
   const kept = readState(dataHome, event.session)
   const before = (await newerState(event, settings.paths, spooled)) ?? kept
-  let state = rememberEvent(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
+  const isAsked = event.trigger === "manual" && !before.refused
+  const refused = isAsked ? await refusalOf(event, settings, found, spooled).catch(failed) : undefined
+  // Then no compaction follows that would have to be remembered.
+  let state = refused
+    ? { ...before, refused: true }
+    : rememberEvent(before, event, now, taken[0]?.captured.size ?? 0, settings.paths.secrets)
   try {
     state = withCompactions(event, before, state, own, now)
   } catch (error) {
@@ -88,10 +93,14 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   if (watched !== undefined) state = { ...state, context: watched.context }
   const delivery = await followDelivery(event, state, settings, taken, now).catch(failed)
   if (delivery?.state !== undefined) state = delivery.state
-  let text = ""
+  let text = refused ?? ""
   let lost = false
   const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
-  if (isFirst && (earlier !== undefined || needsReply(event, state, settings, delivery?.lost))) {
+  if (
+    isFirst &&
+    text === "" &&
+    (earlier !== undefined || needsReply(event, state, settings, delivery?.lost))
+  ) {
     const answer = await replyTo(
       { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline, earlier },
       failed,
@@ -123,6 +132,8 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     }
   } catch (error) {
     failed(error)
+    // Nobody would know that it was refused once.
+    if (refused) text = ""
   }
   return text
 }
@@ -295,6 +306,17 @@ async function askedForEarlier(
   if (before.recallDue !== true || state.recallDue === true || prompt === undefined) return undefined
   if (!resolved.config["restore.enabled"]) return undefined
   return (await import("./asks-for-earlier.ts")).asksForEarlier(prompt)
+}
+
+/** What a compaction is refused with (`compaction.block`); undefined: it is not. */
+async function refusalOf(
+  event: HookEvent,
+  { resolved }: Settings,
+  own: Taken | undefined,
+  isSpooled: boolean,
+): Promise<string | undefined> {
+  if (resolved.config["compaction.block"] === "off") return undefined
+  return (await import("./refuse-compaction.ts")).refusal(event, own, isSpooled)
 }
 
 /** @param lost whether the last restore has not reached the conversation */

@@ -31,6 +31,8 @@ export interface SessionState {
   readonly focus?: string
   /** The host's own summary of that compaction. */
   readonly summary?: string
+  /** A compaction was refused, which is done once. */
+  readonly refused?: boolean
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number
   /** A compaction was answered, and no human prompt has come since: the next may ask for what is missing. */

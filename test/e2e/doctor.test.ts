@@ -180,13 +180,13 @@ describe("a machine where all is well", () => {
 
   test("names variables that ask for what this version does not have, without their values", async () => {
     const set = {
-      CLAUDE_FLOW_BLOCK_COMPACTION: "1",
+      RUFLO_DEBUG: "1",
       CLAUDE_MEMORY_DB: "zqpassword",
     }
     const report = await patient.doctor([], set)
     expect(report.code).toBe(0)
     expect(bad(report).map(({ text }) => text)).toEqual([
-      "CLAUDE_FLOW_BLOCK_COMPACTION has no effect: this version does not use it",
+      "RUFLO_DEBUG has no effect: this version does not use it",
       "CLAUDE_MEMORY_DB has no effect: this version does not use it",
     ])
     const env = { ...patient.env, ...set }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
+import { packagedClient } from "../support/clients-here.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
 import { tempFolder } from "../support/temp.ts"
@@ -41,6 +42,7 @@ const first = machine.session()
 const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
 
 beforeAll(async () => {
+  packagedClient(machine, "2.1.112")
   writeModel(models.path, TINY, "tiny")
   first
     .turn("Why does the upload fail?", [
@@ -97,6 +99,9 @@ function expectFields(fields: readonly Field[], value: object): void {
 /** Rows of the page, and what to run for them. Those that change something come last. */
 const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`install`", () => ["install", "--dry-run"]],
+  ["`prune status`", () => ["prune"]],
+  ["`prune recommend`", () => ["prune", "recommend"]],
+  ["`prune native`", () => ["prune", "native", "--revert", "--dry-run"]],
   ["`uninstall`", () => ["uninstall", "--dry-run"]],
   ["`uninstall --purge`", () => ["uninstall", "--purge", "--dry-run"]],
   ["`status`", () => ["status"]],

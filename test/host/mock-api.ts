@@ -63,6 +63,8 @@ export interface Recorded {
   readonly path: string
   /** The plan that answered, if one matched. */
   readonly plan: string | undefined
+  /** The beta features that it asks for. */
+  readonly betas: readonly string[]
   readonly body: Body
   /** Every text the model would see in the conversation, in order; without the system prompt and tools. */
   readonly text: string
@@ -241,6 +243,7 @@ export function startMock({ strict = false } = {}): Mock {
         kind,
         path: pathname,
         plan: words,
+        betas: (request.headers.get("anthropic-beta") ?? "").split(",").filter((one) => one !== ""),
         body,
         text: conversationText(body),
         ...(refused !== undefined && { refused }),

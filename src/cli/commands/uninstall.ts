@@ -15,6 +15,7 @@ import {
   uninstallServer,
 } from "../../host/registration.ts"
 import { withoutJob } from "../../job/stop-job.ts"
+import { filesWithNative, revertNativeWith } from "../../pruners/native/set-native.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -41,21 +42,32 @@ export default {
     const { args, env, out } = context
     if (args["purge"] === true) return purge(context)
     const options = settingsOptions(context)
-    const { change, server, still } = oneAtATime(env.home, () => ({
-      change: uninstall(options),
+    const { change, natives, server, still } = oneAtATime(env.home, () => ({
+      ...hooksAndNative(options),
       server: wantsServer(context) ? uninstallServer(options) : undefined,
       still: options.dryRun ? [] : registeredElsewhere(env.dataHome),
     }))
     const changes = server?.changed ? [change, server] : [change]
+    for (const native of natives) out.print(safe(nativeLine(native)))
     for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
     for (const file of still) {
       out.print(safe(`Still registered in ${file}: ${wayOut(file, options) ?? "see --scope and --no-mcp"}`))
     }
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
-    out.json({ ...change, mcp: server ?? null, still })
+    out.json({ ...change, mcp: server ?? null, prune: natives, still })
     return EXIT.ok
   },
 } satisfies Command
+
+const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
+  `${dryRun ? "Would take" : "Took"} what \`prune native\` set out of ${file}: ${removed.join(", ")}`
+
+/** What is no longer archived must not be pruned either. */
+function hooksAndNative(options: ReturnType<typeof settingsOptions>) {
+  const files = options.scope === "user" ? [settingsPath("user", options)] : []
+  const { other: change, natives } = revertNativeWith(options, files, () => uninstall(options))
+  return { change, natives }
+}
 
 /** Files of other scopes and projects that still contain something an install of ours has written. */
 const registeredElsewhere = (dataHome: string): string[] =>
@@ -98,28 +110,31 @@ function purge(context: Context): number {
   const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
   if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
     return EXIT.failed
-  const { settings, left } = oneAtATime(env.home, () => ({
-    settings: removedSettings(context),
+  const { settings, natives, left } = oneAtATime(env.home, () => ({
+    ...removedSettings(context),
     left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeFootprint(env)),
   }))
+  for (const native of natives) out.print(safe(nativeLine(native)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
   if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
-  out.json({ dryRun, settings, removed: found, left })
+  out.json({ dryRun, settings, prune: natives, removed: found, left })
   return EXIT.ok
 }
 
-function removedSettings(context: Context): SettingsChange[] {
+function removedSettings(context: Context): { settings: SettingsChange[]; natives: SettingsChange[] } {
   const options = settingsOptions(context)
-  const settings = uninstallAll(options)
+  const { other: settings, natives } = revertNativeWith(options, filesWithNative(options), () =>
+    uninstallAll(options),
+  )
   // The requested scope may have hooks that no install has recorded. Records name the file behind a link.
   for (const named of [uninstall(options), uninstallServer(options)]) {
     if (named === undefined) continue
     const target = targetOf(named.file)
     if (!settings.some(({ file }) => file === target)) settings.push(named)
   }
-  return settings
+  return { settings, natives }
 }
 
 function settingsLines(change: SettingsChange): string[] {

@@ -1,7 +1,123 @@
-/** `ctxbridge prune native`. */
-import { CtxError } from "../../util/errors.ts"
+/** `ctxbridge prune native`: settings of Claude Code that keep its window lean, and back. */
+import { oneAtATime } from "../../host/install-lock.ts"
+import type { SettingsChange } from "../../host/register.ts"
+import { hostEnvironment } from "../../pruners/host-environment.ts"
+import { installedClients } from "../../pruners/installed-clients.ts"
+import type { NativeWish } from "../../pruners/native/native-edit.ts"
+import { nativeWay, PERCENT_FROM, WINDOW_FROM } from "../../pruners/native/native-state.ts"
+import { revertNative, setNative } from "../../pruners/native/set-native.ts"
+import { isArchiving } from "../../pruners/prune-report.ts"
+import type { Installed } from "../../pruners/way.ts"
+import { CtxError, usageError } from "../../util/errors.ts"
+import { atLeast } from "../../util/version.ts"
+import { positive } from "../args.ts"
+import { wholePath } from "../block.ts"
 import type { Context } from "../command.ts"
+import { safe } from "../style.ts"
 
-export async function pruneNative(_context: Context): Promise<number | void> {
-  throw new CtxError("usage", "not built yet")
+/**
+ * Tokens from which on results are cleared: what Claude Code sends before anybody has said anything is half of it. And
+ * the latest results that stay, as one step of Claude often calls several tools at once.
+ */
+const TRIGGER = 50_000
+const KEEP = 10
+
+/** Claude Code ignores a smaller window. */
+const LEAST_WINDOW = 100_000
+
+export async function pruneNative(context: Context): Promise<void> {
+  const { args, env, out } = context
+  const options = { ...env, dryRun: args["dry-run"] === true }
+  if (args["revert"] === true) {
+    const change = oneAtATime(env.home, () => revertNative(options))
+    out.print(safe(revertedLine(change)))
+    out.json({ ...change, notes: [] })
+    return
+  }
+  const asked = wishOf(context)
+  const [client, ...others] = await installedClients(env.home)
+  const { wish, notes } = fitted(asked, client, context)
+  if (wish.clearing !== undefined) notes.push(...others.flatMap((one) => warningOf(one, context)))
+  // A file that cannot be read comes before what it does not have.
+  setNative({ ...options, dryRun: true }, wish)
+  if (!isArchiving(env))
+    throw new CtxError(
+      "not-archiving",
+      "no hook of ctxbridge is registered, so what is cleared would be nowhere",
+      {
+        hint: "ctxbridge install",
+      },
+    )
+  const change = oneAtATime(env.home, () => setNative(options, wish))
+  out.print([...setLines(change), ...notes].map(safe))
+  out.json({ ...change, notes })
+}
+
+function wishOf({ args, env }: Context): NativeWish {
+  const window = positive(args, "window")
+  if (window !== undefined && window < LEAST_WINDOW)
+    throw usageError(`--window must be at least ${LEAST_WINDOW}`, "Claude Code ignores a smaller one")
+  const percent = positive(args, "percent")
+  if (percent !== undefined && percent > 100) throw usageError("--percent must be at most 100")
+  const clearing = {
+    trigger: positive(args, "trigger") ?? TRIGGER,
+    keep: positive(args, "keep") ?? KEEP,
+    atLeast: Math.max(1, env.config["prune.threshold"]),
+  }
+  return { clearing, window, percent }
+}
+
+/** What of a wish the program that is called by name can do, and what there is to say of the rest. */
+function fitted(wish: NativeWish, client: Installed | undefined, { env }: Context) {
+  if (client === undefined)
+    return { wish, notes: ["There is no Claude Code here; old output is cleared from 2.1.112 on."] }
+  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  const notes: string[] = []
+  const tooOld = (name: string, from: readonly [number, number, number]): void => {
+    if (!atLeast(client.version, from))
+      notes.push(`--${name}: versions before ${from.join(".")} may ignore it.`)
+  }
+  if (wish.window !== undefined) tooOld("window", WINDOW_FROM)
+  if (wish.percent !== undefined) tooOld("percent", PERCENT_FROM)
+  if (unsupported === undefined) return { wish, notes }
+  if (wish.window === undefined && wish.percent === undefined)
+    throw new CtxError("unsupported", `old output of tools cannot be cleared: ${unsupported}`, {
+      hint: "ctxbridge prune recommend says what works here",
+    })
+  return {
+    wish: { ...wish, clearing: undefined },
+    notes: [...notes, `Old output of tools is not cleared: ${unsupported}.`],
+  }
+}
+
+/** Of a program that reads the same settings. */
+function warningOf(client: Installed, { env }: Context): string[] {
+  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  return unsupported === undefined
+    ? []
+    : [`Requests of ${wholePath(client.path)} may be refused: ${unsupported}.`]
+}
+
+function setLines({ file, changed, dryRun, added, replaced, backup }: SettingsChange): string[] {
+  if (!changed) return [`Nothing to do: ${wholePath(file)} has it already`]
+  const names = [
+    ...added.map((name) => `  new       ${name}`),
+    ...replaced.map((name) => `  replaced  ${name}`),
+  ]
+  if (dryRun) return [`Would set in ${wholePath(file)}:`, ...names]
+  return [
+    `Set in ${wholePath(file)}:`,
+    ...names,
+    ...(backup === undefined ? [] : [`  backup    ${wholePath(backup)}`]),
+    "It counts for sessions started from now on. Undo with `ctxbridge prune native --revert`.",
+  ]
+}
+
+function revertedLine({ action, dryRun, file, removed }: SettingsChange): string {
+  if (action === "none") return `Nothing of ours in ${wholePath(file)}`
+  const names = removed.join(", ")
+  if (dryRun) return `Would take out of ${wholePath(file)}: ${names}`
+  if (action === "restored") return `Restored, byte for byte as before: ${wholePath(file)}`
+  if (action === "deleted") return `Deleted, as it did not exist before: ${wholePath(file)}`
+  return `Taken out of ${wholePath(file)}: ${names}`
 }

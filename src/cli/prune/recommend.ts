@@ -1,7 +1,33 @@
-/** `ctxbridge prune recommend`. */
-import { CtxError } from "../../util/errors.ts"
+/** `ctxbridge prune recommend`: the safest way that works for what is installed, why, and the command. */
+import { pickWay } from "../../pruners/pick-way.ts"
+import { pruneOptions } from "../../pruners/prune-options.ts"
+import { pruneReport } from "../../pruners/prune-report.ts"
+import { PRUNE_WAYS } from "../../pruners/ways.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
 import type { Context } from "../command.ts"
+import { renderRecommendation } from "../render-prune.ts"
 
-export async function pruneRecommend(_context: Context): Promise<number | void> {
-  throw new CtxError("usage", "not built yet")
+export async function pruneRecommend({ env, out }: Context): Promise<number> {
+  const report = await pruneReport(env, pruneOptions(env.config))
+  const [first] = report.clients
+  if (first === undefined)
+    throw new CtxError(
+      "not-found",
+      "there is no Claude Code here: no `claude` on PATH or where it is installed",
+      {
+        exit: EXIT.notFound,
+        hint: "ctxbridge prune proxy works for one that is elsewhere",
+      },
+    )
+  const found = report.clients.map((client) => ({ client, picked: pickWay(client) }))
+  for (const one of found) out.print(renderRecommendation(report, one.client, one.picked))
+  out.json({
+    isArchiving: report.isArchiving,
+    clients: found.map(({ client: { ways: _, ...client }, picked }) => ({
+      ...client,
+      recommended: picked ?? null,
+      command: PRUNE_WAYS.find(({ name }) => name === picked?.way)?.start ?? null,
+    })),
+  })
+  return found[0]!.picked === undefined ? EXIT.failed : EXIT.ok
 }

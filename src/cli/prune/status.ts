@@ -1,7 +1,14 @@
-/** `ctxbridge prune status`. */
-import { CtxError } from "../../util/errors.ts"
+/** `ctxbridge prune status`: installed programs, what works for each, what is at work, what it would save and risk. */
+import { pruneOptions } from "../../pruners/prune-options.ts"
+import { pruneReport } from "../../pruners/prune-report.ts"
+import { PRUNE_WAYS } from "../../pruners/ways.ts"
 import type { Context } from "../command.ts"
+import { renderPruneReport } from "../render-prune.ts"
+import { screenOf } from "../screen.ts"
 
-export async function pruneStatus(_context: Context): Promise<number | void> {
-  throw new CtxError("usage", "not built yet")
+export async function pruneStatus({ env, out }: Context): Promise<void> {
+  const report = await pruneReport(env, pruneOptions(env.config))
+  out.print(renderPruneReport(report, screenOf(out)))
+  const ways = PRUNE_WAYS.map(({ name, what, risk, start, stop }) => ({ name, what, risk, start, stop }))
+  out.json({ ...report, ways })
 }

@@ -1,0 +1,100 @@
+/** Ways of pruning, for people. Pure. */
+import type { Recommended } from "../pruners/pick-way.ts"
+import { type ClientWays, type PruneReport, shareSaved } from "../pruners/prune-report.ts"
+import { WAYS, type WayName, type WayState } from "../pruners/way.ts"
+import { PRUNE_WAYS } from "../pruners/ways.ts"
+import { count } from "../util/text.ts"
+import { wholePath } from "./block.ts"
+import type { Screen } from "./screen.ts"
+import { safe } from "./style.ts"
+import { renderPairs, renderTable } from "./text-table.ts"
+
+const NOT_ARCHIVING =
+  "No hook of ctxbridge is registered: nothing is archived, and so nothing should be pruned. `ctxbridge install` comes first."
+
+const NO_CLIENT = "There is no Claude Code here: no `claude` on PATH or where it is installed."
+
+export function renderPruneReport(report: PruneReport, screen: Screen): string[] {
+  const { clients, isArchiving } = report
+  const { style } = screen
+  return [
+    ...(clients.length === 0 ? [NO_CLIENT, ""] : []),
+    ...clients.flatMap((client) => [
+      style.bold(nameOf(client)),
+      ...renderPairs(
+        client.ways.map((state) => [state.way, stateOf(state)]),
+        style,
+      ).map((line) => `  ${line}`),
+      "",
+    ]),
+    ...savings(report, screen),
+    "What each does:",
+    ...PRUNE_WAYS.flatMap(({ name, what, risk }) => [
+      `  ${name.padEnd(WIDTH)}  ${what}`,
+      style.dim(`${INDENT}risk: ${risk}`),
+    ]),
+    "",
+    isArchiving ? "`ctxbridge prune recommend` says which is the safest that works here." : NOT_ARCHIVING,
+  ]
+}
+
+const WIDTH = Math.max(...WAYS.map(({ length }) => length))
+const INDENT = " ".repeat(WIDTH + 4)
+
+const nameOf = ({ version, kind, path }: ClientWays): string =>
+  `Claude Code ${safe(version ?? "of an unknown version")} (${kind}), ${wholePath(path)}`
+
+function stateOf({ unsupported, isActive, detail, problem }: WayState): string {
+  const state = isActive ? "on" : unsupported === undefined ? "off" : "not here"
+  const told = [detail, problem, unsupported].filter((text) => text !== undefined)
+  return safe(told.length === 0 ? state : `${state}: ${told.join("; ")}`)
+}
+
+function savings({ sessions }: PruneReport, { columns, style }: Screen): string[] {
+  if (sessions.length === 0) return ["No session is archived yet from which savings could be told.", ""]
+  const right = (title: string) => ({ title, align: "right" as const })
+  const head = [{ title: "session", flexible: true }, right("tokens"), ...WAYS.map(right)]
+  const rows = sessions.map(({ title, tokens, saved }) => [
+    safe(title),
+    thousands(tokens),
+    ...WAYS.map((way) => (saved[way] === undefined ? "" : thousands(saved[way]))),
+  ])
+  const all = WAYS.map((way) => percent(shareSaved(sessions, way)))
+  return [
+    `What each would have saved of ${count(sessions.length, "session")}, in tokens of the context at its largest:`,
+    ...renderTable(head, [...rows, ["together", "", ...all]], columns, style),
+    "",
+  ]
+}
+
+const thousands = (tokens: number): string => `${(tokens / 1000).toFixed(1)}K`
+
+const percent = (share: number | undefined): string =>
+  share === undefined ? "" : `${Math.round(100 * share)} %`
+
+export function renderRecommendation(
+  { isArchiving, sessions }: PruneReport,
+  client: ClientWays,
+  picked: Recommended | undefined,
+): string[] {
+  const lines = [`${nameOf(client)}:`]
+  if (picked === undefined)
+    return [...lines, ...client.ways.map(passedOver).map(indented), indented("No way works.")]
+  const way = PRUNE_WAYS.find(({ name }) => name === picked.way)!
+  const saved = percent(shareSaved(sessions, picked.way))
+  const told = saved === "" ? "" : ` It would have saved ${saved} of the tokens of your latest sessions.`
+  lines.push(
+    indented(`${picked.way}: ${way.what}.${told}`),
+    ...picked.passed.map(({ way: name, why }) => indented(passed(name, why))),
+    indented(`Risk: ${way.risk}.`),
+  )
+  if (picked.isActive) return [...lines, indented(`It is on. Take it back with \`${way.stop}\`.`)]
+  if (!isArchiving) lines.push(indented(NOT_ARCHIVING))
+  return [...lines, indented(`Start it with \`${way.start}\`, take it back with \`${way.stop}\`.`)]
+}
+
+const indented = (text: string): string => `  ${safe(text)}`
+
+const passed = (way: WayName, why: string): string => `${way} would be safer, but does not work: ${why}.`
+
+const passedOver = ({ way, unsupported = "" }: WayState): string => `${way}: ${unsupported}`

@@ -1,0 +1,30 @@
+/** The installed programs of Claude Code with their versions. */
+import { dirname, join } from "node:path"
+import { claudeCode } from "../agents/claude-code/claude-code.ts"
+import { type Client, clientsOf, versionIn } from "../host/clients.ts"
+import { objectOf, stringOf } from "../transcript/json.ts"
+import { readOrdinary, tryTo } from "../util/files.ts"
+import { parseJson } from "../util/parse-json.ts"
+import { output } from "../util/run-child.ts"
+import type { Installed } from "./way.ts"
+
+/** Bytes; a package's own description is far smaller. */
+const LARGEST = 1 << 20
+
+/** First the one that is called by name. */
+export const installedClients = (home: string): Promise<Installed[]> =>
+  Promise.all(clientsOf(claudeCode, home).map(async (one) => ({ ...one, version: await versionOf(one) })))
+
+/** A package says it without being run. */
+const versionOf = async (client: Client): Promise<string | undefined> =>
+  (client.kind === "npm" ? packageVersion(client.file) : undefined) ??
+  versionIn(await output([client.path, "--version"]))
+
+function packageVersion(file: string): string | undefined {
+  for (let folder = dirname(file); folder.includes("/node_modules/"); folder = dirname(folder)) {
+    const text = tryTo(() => readOrdinary(join(folder, "package.json"), LARGEST))
+    const found = objectOf(parseJson(text ?? ""))
+    if (found["name"] !== undefined) return versionIn(stringOf(found["version"]))
+  }
+  return undefined
+}
