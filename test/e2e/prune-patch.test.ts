@@ -153,6 +153,12 @@ describe("without --target", () => {
     expect(await prune([], { cwd })).toMatchObject(done)
     const { stdout } = await prune(["--check"], { cwd })
     expect(stdout).toBe(`patched  ${file}\npatched  ${kit}\n`)
+    const status = JSON.parse((await run(["prune", "status", "--json"], { env: env(), cwd })).stdout)
+    expect(status.clients[0].ways.at(-1)).toEqual({
+      way: "patch",
+      isActive: true,
+      detail: `patched: ${file}`,
+    })
     expect(await prune(["--revert"], { cwd })).toMatchObject(done)
     expect(bytes()).toBe(bytes(kit))
   })

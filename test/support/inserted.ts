@@ -26,7 +26,11 @@ export interface Inserted {
 type Program = (question: string) => string
 
 /** @param env the environment of Claude Code */
-export function inserted(answer: Program, env: Record<string, string> = {}): Inserted {
+export function inserted(
+  answer: Program,
+  env: Record<string, string> = {},
+  session: () => string = () => "11111111-2222-4333-8444-555555555555",
+): Inserted {
   const text = functionFor("/nowhere/ctxbridge").replace(
     'import("node:child_process")',
     "Promise.resolve({ spawn })",
@@ -37,7 +41,7 @@ export function inserted(answer: Program, env: Record<string, string> = {}): Ins
     "ctxbridgeSession",
     `${text}; return { prune: _aggressiveTextPrune, applied: _ctxbridgeApplied, summarised: _ctxbridgeSummarised }`,
   )
-  return make(spawnOf(answer), { env }, () => "11111111-2222-4333-8444-555555555555")
+  return make(spawnOf(answer), { env }, session)
 }
 
 function spawnOf(answer: Program) {

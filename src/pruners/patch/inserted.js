@@ -7,7 +7,7 @@
 async function _aggressiveTextPrune(messages, context) {
   if (process.env.CLAUDE_TEXT_PRUNE_DISABLE === "1") return messages
   // Functions are there before everything else of their module.
-  _aggressiveTextPrune.state ??= { considered: undefined, size: 0, next: 0 }
+  _aggressiveTextPrune.state ??= {}
   const { state } = _aggressiveTextPrune
   const blocksOf = ({ content }) =>
     typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : []
@@ -72,6 +72,7 @@ async function _aggressiveTextPrune(messages, context) {
     const isPrompt =
       last?.type === "user" && !blocksOf(last.message).some(({ type }) => type.endsWith("tool_result"))
     const session = ctxbridgeSession()
+    if (state.session !== session) Object.assign(state, { session, considered: undefined, size: 0, next: 0 })
     const isSubagent = context.agentId !== undefined && context.agentId !== session
     // Also what summarises, in some versions.
     if (isPrompt && isSubagent) return _ctxbridgeUnbound(_ctxbridgeApplied(messages))
@@ -124,7 +125,8 @@ function _ctxbridgeApplied(messages) {
  * text that is not known here, and a request that has them may be refused. What is asked on the side needs none.
  */
 function _ctxbridgeUnbound(messages) {
-  if (_aggressiveTextPrune.state?.considered !== undefined) return messages
+  const { state } = _aggressiveTextPrune
+  if (state?.considered !== undefined && state.session === ctxbridgeSession()) return messages
   return messages.flatMap((message) => {
     const { content } = message.message ?? {}
     if (message.type !== "assistant" || !Array.isArray(content)) return [message]

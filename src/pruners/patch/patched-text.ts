@@ -38,7 +38,7 @@ export function patchedText(text: string, binary: string): PatchedText | { reado
   const place = findPlace(text)
   if ("why" in place) return place
   const { messages, context, session, summarised } = place
-  const inserted = functionFor(binary).replace("ctxbridgeSession()", () => `${session.name}()`)
+  const inserted = functionFor(binary).replaceAll("ctxbridgeSession()", () => `${session.name}()`)
   const insertions = [
     { at: place.before, text: `${BEGIN}\n${inserted}${END}\n` },
     { at: place.call, text: `${BEGIN}${messages}=await ${NAME}(${messages},${context});${END}` },

@@ -117,6 +117,18 @@ describe("what is summarised", () => {
     expect(await prune([...stored, request], { agentId: "a1" })).toEqual([...stored.toSpliced(1, 1), request])
     await prune([own("user", "first")], {})
     expect(summarised(stored)).toBe(stored)
+
+    let session = "a"
+    const other = inserted(
+      () => "{}",
+      {},
+      () => session,
+    )
+    await other.prune([own("user", "first")], {})
+    session = "b"
+    expect(other.summarised(stored)).toEqual(stored.toSpliced(1, 1))
+    await other.prune([own("user", "first")], {})
+    expect(other.summarised(stored)).toBe(stored)
     expect(patched({ CLAUDE_TEXT_PRUNE_DISABLE: "1" }).summarised(stored)).toBe(stored)
   })
 })
