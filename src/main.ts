@@ -17,6 +17,8 @@ function main(argv: readonly string[]): Promise<void> {
   if (first === "__capture") return import("./job/capture-ahead.ts").then((child) => child.runCapture())
   if (first === "__compact")
     return import("./pruners/plugin/run-compaction.ts").then((plugin) => plugin.runCompaction())
+  if (first === "__prune")
+    return import("./pruners/patch/run-answer.ts").then((child) => child.runPruneAnswer())
   if (first === "search") return import("../dist/search/run-search.js").then((cli) => cli.runSearch(argv))
   if (first === "mcp") return import("../dist/mcp/run-server.js").then((cli) => cli.runServer(argv))
   return import("./cli/router.ts").then((cli) => cli.runCli(argv))

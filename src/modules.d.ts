@@ -18,6 +18,12 @@ declare module "*.zst" {
   export default path
 }
 
+/** A file embedded as text. */
+declare module "*/inserted.js" {
+  const text: string
+  export default text
+}
+
 declare module "*.wasm" {
   const path: string
   export default path

@@ -50,6 +50,10 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     door: "mcp/sdk.ts",
     reason: "its transport drops what it cannot parse; describe a Tool (mcp/tool.ts)",
   },
+  acorn: {
+    door: "pruners/patch/syntax.ts",
+    reason: "a whole bundle takes seconds and a gigabyte; parse one function of it with functionAt",
+  },
   postgres: {
     door: "backends/postgres-door.ts",
     reason: "each call needs a deadline of ours; use connect",
@@ -104,7 +108,7 @@ const BUILT: Readonly<Record<string, string>> = {
 }
 
 /** Files that are imported and are no modules. */
-const NO_MODULES = ["../package.json", "../dist/kernel/dot.wasm"]
+const NO_MODULES = ["../package.json", "../dist/kernel/dot.wasm", "pruners/patch/inserted.js"]
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
 const DYNAMIC_DOORS = [
@@ -165,7 +169,8 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\bprocess\.stderr\b/,
-    allowed: /^cli\/output\.ts$/,
+    // Of the second, another program's.
+    allowed: /^(cli\/output|pruners\/patch\/try-bundle)\.ts$/,
     reason: "stderr belongs to the host in hooks; throw a CtxError, or use logError",
   },
   {

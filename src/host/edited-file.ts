@@ -115,15 +115,15 @@ export function replaceFile(path: string, bytes: Uint8Array, expected?: Uint8Arr
 }
 
 /** Name of a file until it is complete, in the same folder because a rename cannot cross file systems. */
-export const unfinishedFile = (path: string, pid: number): string =>
-  join(dirname(path), `.${basename(path)}.ctxbridge-${pid}-${randomUUID().slice(0, 8)}.tmp`)
+export const unfinishedFile = (path: string, pid: number, ending = "tmp"): string =>
+  join(dirname(path), `.${basename(path)}.ctxbridge-${pid}-${randomUUID().slice(0, 8)}.${ending}`)
 
 /** Removes temporary files of `path` left by killed processes of ours, and nothing else. */
 export function removeLeftovers(path: string): void {
   const start = `.${basename(path)}.`
   for (const name of tryTo(() => readdirSync(dirname(path))) ?? []) {
     if (!name.startsWith(start)) continue
-    const [, pid] = /^ctxbridge-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? []
+    const [, pid] = /^ctxbridge-(\d+)-[0-9a-f]{8}\.(?:tmp|mjs)$/.exec(name.slice(start.length)) ?? []
     if (pid === undefined || isAlive(Number(pid))) continue
     // If this is not allowed, the file stays; nothing depends on it.
     tryTo(() => rmSync(join(dirname(path), name), { force: true }))

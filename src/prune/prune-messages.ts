@@ -19,7 +19,7 @@ export interface PruneOptions extends PrunableOptions {
   readonly step: number
 }
 
-interface PrunedBlock extends Omit<Pruning, "instead"> {
+interface PrunedBlock extends Pruning {
   /** Index of the message among those given. */
   readonly message: number
 }
@@ -60,7 +60,7 @@ export function pruneAt(
     const prunings = prunable(message, options, handleOf).prunings.filter(
       ({ kind }) => n < (kind === "thinking" ? thoughts : texts),
     )
-    for (const { instead: _, ...rest } of prunings) pruned.push({ message: n, ...rest })
+    for (const pruning of prunings) pruned.push({ message: n, ...pruning })
     kept.push(...applied(message, prunings))
   }
   if (pruned.length === 0) return { messages, pruned }

@@ -35,7 +35,7 @@ interface Made {
 }
 
 /** No handle is shorter, so an estimate is never less than what is saved. */
-const SHORTEST = "ctx:000000"
+export const SHORTEST = "ctx:000000"
 
 export function prunedConversation(held: VaultAnswers, options: PruneOptions): PrunedConversation {
   /** Oldest first, each later in the conversation than the one before. */
@@ -44,15 +44,8 @@ export function prunedConversation(held: VaultAnswers, options: PruneOptions): P
   let considered = -1
 
   function consider(messages: readonly unknown[], prompt: number): void {
-    const { texts } = made.at(-1)?.cut ?? UNCUT
-    // Most prompts end here, without a look at the vault.
-    if (findCut(messages, options, () => SHORTEST).texts <= texts) return
-    held.refresh()
-    const { texts: moved } = findCut(messages, options, held.handleOf)
-    if (moved <= texts || hasUnheldThought(messages.slice(0, prompt), held.handleOf)) return
-    // What was thought before this prompt was signed over another text, wherever the rule would have moved the cut.
-    const cut = { texts: moved, thoughts: prompt }
-    made.push({ cut, handleOf: fixedAnswers(messages, cut, options, held.handleOf) })
+    const cut = movedCut(messages, prompt, made.at(-1)?.cut ?? UNCUT, held, options)
+    if (cut !== undefined) made.push({ cut, handleOf: fixedAnswers(messages, cut, options, held.handleOf) })
   }
 
   return {
@@ -61,9 +54,7 @@ export function prunedConversation(held: VaultAnswers, options: PruneOptions): P
       if (prompt === undefined) return messages
       // The user went back to an earlier prompt, or a question on the side had moved the cut.
       while ((made.at(-1)?.cut.thoughts ?? -1) > prompt) made.pop()
-      // Not while tools are at work: the API wants the thoughts that led to them. Nor for a question on the side then,
-      // which follows a tool's output: the conversation will go on without it.
-      if (prompt !== considered && isUnanswered(messages, prompt) && followsAnswer(messages, prompt)) {
+      if (prompt !== considered && mayMove(messages, prompt)) {
         considered = prompt
         consider(messages, prompt)
       }
@@ -72,6 +63,35 @@ export function prunedConversation(held: VaultAnswers, options: PruneOptions): P
       return pruneAt(messages, inForce.cut, options, inForce.handleOf).messages
     },
   }
+}
+
+/**
+ * Not while tools are at work: the API wants the thoughts that led to them. Nor for a question on the side then, which
+ * follows a tool's output: the conversation will go on without it.
+ */
+export const mayMove = (messages: readonly unknown[], prompt: number): boolean =>
+  isUnanswered(messages, prompt) && followsAnswer(messages, prompt)
+
+/**
+ * Where the cut moves at a prompt at which it may; undefined: it stays.
+ *
+ * @param from where it is
+ * @param held refreshed only if the answer may depend on it
+ */
+export function movedCut(
+  messages: readonly unknown[],
+  prompt: number,
+  { texts }: Cut,
+  held: VaultAnswers,
+  options: PruneOptions,
+): Cut | undefined {
+  // Most prompts end here, without a look at the vault.
+  if (findCut(messages, options, () => SHORTEST).texts <= texts) return undefined
+  held.refresh()
+  const { texts: moved } = findCut(messages, options, held.handleOf)
+  if (moved <= texts || hasUnheldThought(messages.slice(0, prompt), held.handleOf)) return undefined
+  // What was thought before this prompt was signed over another text, wherever the rule would have moved the cut.
+  return { texts: moved, thoughts: prompt }
 }
 
 const roleOf = (message: unknown): unknown => (isObject(message) ? message["role"] : undefined)

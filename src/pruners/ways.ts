@@ -4,6 +4,7 @@ import { atLeast } from "../util/version.ts"
 import type { HostEnvironment } from "./host-environment.ts"
 import { nativeWay } from "./native/native-state.ts"
 import { proxyWay } from "./proxy/proxy-state.ts"
+import { patchState } from "./patch/patch-state.ts"
 import type { Installed, WayName, WayState } from "./way.ts"
 
 export interface PruneWorld extends HostFolders {
@@ -57,13 +58,7 @@ export const PRUNE_WAYS: readonly Way[] = [
     risk: "somebody else's program is changed, which its licence may forbid; each update undoes it",
     start: "ctxbridge prune patch",
     stop: "ctxbridge prune patch --revert",
-    state: ({ kind, version }) => ({
-      way: "patch",
-      isActive: false,
-      ...(kind === "npm" && !atLeast(version, [2, 1, 113])
-        ? {}
-        : { unsupported: "it is a native program, and only cli.js can be patched" }),
-    }),
+    state: (client) => patchState(client),
   },
 ]
 

@@ -52,7 +52,7 @@ test("old prompts and answers are shortened, and the latest ones stay", () => {
     ...before.slice(2),
   ])
   const saved = LONG.length - MARK.length - 1
-  expect(pruned).toEqual([
+  expect(pruned).toMatchObject([
     { message: 0, block: 0, kind: "text", handle: "ctx:ab12", saved },
     { message: 1, block: 0, kind: "text", handle: "ctx:ab12", saved },
   ])
