@@ -14,7 +14,7 @@ const SUITES = ["hooks", "torture", "survive", "prune"]
 export default {
   meta: {
     name: "bench",
-    description: "Measure what the hooks cost, what they survive, what is restored, and what pruning saves",
+    description: "Measure what the hooks cost, what they survive, and what is restored",
   },
   args: {
     suite: {
