@@ -8,7 +8,7 @@ import { parseArgs } from "node:util"
 import { openForReading } from "../src/archive/open-for-reading.ts"
 import { largestRequests } from "../src/archive/queries/largest-requests.ts"
 import { linesFrom } from "../src/archive/records.ts"
-import { compactionPoint, costOf, SUMMARY } from "../src/bench/prune/prune-costs.ts"
+import { costOf, fullAt, SUMMARY_TOKENS } from "../src/bench/prune/prune-costs.ts"
 import { batchedRule, unpruned } from "../src/bench/prune/prune-models.ts"
 import { type PlayedSession, playedSession } from "../src/bench/prune/prune-steps.ts"
 import { simulatedSession } from "../src/bench/prune/simulated-session.ts"
@@ -37,7 +37,7 @@ const real: PlayedSession[] = []
 const simulated = [1, 2, 3].map((seed) => simulatedSession(seed, 150))
 
 function figures(sessions: readonly PlayedSession[], window: number, model: Parameters<typeof costOf>[1]) {
-  const compaction = { point: compactionPoint(window), summary: SUMMARY }
+  const compaction = { point: fullAt(window), summary: SUMMARY_TOKENS }
   const costs = sessions.map((session) => ({
     whole: costOf(session, unpruned, compaction),
     pruned: costOf(session, model, compaction),

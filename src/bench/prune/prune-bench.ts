@@ -2,7 +2,7 @@
 import type { PruneOptions } from "../../prune/prune-messages.ts"
 import { UNITS_PER_TOKEN } from "../../pruners/prune-options.ts"
 import { DEFAULT_CLEARING } from "../../pruners/savings.ts"
-import { compactionPoint, costOf, PRICES, type SessionCost, SUMMARY } from "./prune-costs.ts"
+import { costOf, fullAt, PRICES, type SessionCost, SUMMARY_TOKENS } from "./prune-costs.ts"
 import { batchedRule, clearedByApi, type PruneModel, slidingCut, unpruned } from "./prune-models.ts"
 import type { PlayedSession } from "./prune-steps.ts"
 
@@ -53,10 +53,10 @@ export const pruneBenchReport = (
 
 function costsIn(session: PlayedSession, window: number, options: PruneOptions): PlayedCosts {
   const { name, steps, unitsPerToken, overhead } = session
-  const point = compactionPoint(window)
+  const point = fullAt(window)
   const costs = modelledWays(options).map(({ name: way, model, isSummarized }) => ({
     way,
-    ...costOf(session, () => model(session), { point, summary: isSummarized ? SUMMARY : 0 }),
+    ...costOf(session, () => model(session), { point, summary: isSummarized ? SUMMARY_TOKENS : 0 }),
   }))
   const whole = costs[0]!.cost
   const ways = costs.map((one) => ({ ...one, relative: whole === 0 ? 1 : one.cost / whole }))
