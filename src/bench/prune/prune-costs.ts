@@ -7,7 +7,7 @@ import { type PruneModel, unitsIn } from "./prune-models.ts"
 import type { PlayedSession } from "./prune-steps.ts"
 
 /** Of a token, relative to one that was sent and not cached: the API's published prices, the same for all its models. */
-export const PRICES = { input: 1, cacheWrite: 1.25, cacheRead: 0.1, output: 5, asOf: "2026-11" } as const
+export const PRICES = { input: 1, cacheWrite: 1.25, cacheRead: 0.1, output: 5, asOf: "2026-06" } as const
 
 export interface CompactionModel {
   /** Tokens of a request from which on the conversation is compacted first. */
