@@ -1,6 +1,6 @@
 /**
  * Which settings of the pruning rule are the cheapest: every combination over the simulated session and the largest ones
- * of an archive. See docs/measurements/prune.md.
+ * of an archive. See docs/measurements/prune-costs.md.
  *
  *     CTXBRIDGE_HOME=DIR bun bench/prune-grid.ts [--sessions N]
  */

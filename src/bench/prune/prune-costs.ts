@@ -19,7 +19,7 @@ export interface CompactionModel {
 /** Where a recent client compacts of itself: the window, less what it reserves. */
 export const fullAt = (window: number): number => window - 33_000
 
-/** Tokens of a summary, and of all that a conversation goes on with: about what real ones had (docs/measurements/prune.md). */
+/** Tokens of a summary, and of all that a conversation goes on with: about what real ones had (docs/measurements/prune-costs.md). */
 export const SUMMARY_TOKENS = 7_000
 const LEFT = 18_000
 

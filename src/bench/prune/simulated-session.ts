@@ -11,7 +11,7 @@ const OUTPUT = quantiles("0 20, 0.5 700, 0.9 8000, 0.98 25000, 1 60000")
 const INPUT = quantiles("0 30, 0.5 150, 0.9 2500, 1 12000")
 const CALLS = quantiles("0 0, 0.3 1, 0.7 5, 1 15")
 
-/** As measured over real sessions (docs/measurements/prune.md). */
+/** As measured over real sessions (docs/measurements/prune-costs.md). */
 const UNITS_PER_TOKEN = 3
 const OVERHEAD = 40_000
 
