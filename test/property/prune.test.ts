@@ -1,8 +1,15 @@
 /** Whatever a conversation holds and however it goes on: what pruning may never do to it. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import type { HandleOf } from "../../src/prune/prunable.ts"
-import { type PruneOptions, pruneMessages } from "../../src/prune/prune-messages.ts"
+import { type HandleOf, prunable } from "../../src/prune/prunable.ts"
+import {
+  currentPrompt,
+  findCut,
+  type PruneOptions,
+  pruneAt,
+  pruneMessages,
+  UNCUT,
+} from "../../src/prune/prune-messages.ts"
 
 interface Message {
   readonly role: string
@@ -296,3 +303,50 @@ describe("as the conversation goes on", () => {
     })
   })
 })
+
+describe("a cut that is remembered", () => {
+  test("moves forward only, to a prompt, and never past the current one", () => {
+    always((messages, how, handleOf) => {
+      let before = UNCUT
+      for (let length = 1; length <= messages.length; length++) {
+        const said = messages.slice(0, length)
+        const now = findCut(said, how, handleOf)
+        expect(now.texts).toBeGreaterThanOrEqual(before.texts)
+        expect(now.thoughts).toBeGreaterThanOrEqual(before.thoughts)
+        if (now.texts !== before.texts) {
+          expect(now.thoughts).toBe(currentPrompt(said)!)
+          expect(now.texts).toBeLessThanOrEqual(now.thoughts)
+        }
+        before = now
+      }
+    })
+  })
+
+  test("takes the same from the same, whatever follows it, and touches nothing behind it", () => {
+    always((messages, how, handleOf) => {
+      const cut = findCut(messages, how, handleOf)
+      const end = Math.max(cut.texts, cut.thoughts)
+      const whole = pruneAt(messages, cut, how, handleOf)
+      for (let length = end; length <= messages.length; length++) {
+        const { messages: pruned } = pruneAt(messages.slice(0, length), cut, how, handleOf)
+        const behind = length - end
+        expect(pruned.slice(pruned.length - behind)).toEqual(messages.slice(end, length))
+        expect(JSON.stringify(whole.messages.slice(0, pruned.length))).toBe(JSON.stringify(pruned))
+      }
+      for (const { kind, message } of whole.pruned)
+        expect(message).toBeLessThan(kind === "thinking" ? cut.thoughts : cut.texts)
+    })
+  })
+
+  test("the current prompt is the first that was said since the last answer, or before it", () => {
+    always((messages) => {
+      const kinds = messages.map((message) => prunable(message, WHOLE, () => undefined))
+      const last = kinds.findLastIndex(({ isPrompt }) => isPrompt)
+      const answered = kinds.slice(0, Math.max(0, last)).findLastIndex(({ role }) => role === "assistant")
+      const first = kinds.findIndex(({ isPrompt }, n) => n > answered && isPrompt)
+      expect(currentPrompt(messages)).toBe(first === -1 ? undefined : first)
+    })
+  })
+})
+
+const WHOLE = { maxChars: Number.POSITIVE_INFINITY, results: false }

@@ -1,14 +1,15 @@
-/** `ctxbridge bench`: what ctxbridge costs on this machine, what it survives, and what it gives back. */
+/** `ctxbridge bench`: what ctxbridge costs on this machine, what it survives, what it gives back, and what pruning saves. */
 import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../../bench/bench-hooks.ts"
 import { renderReport } from "../../bench/hook-tables.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, unknownWord } from "../args.ts"
+import { benchPrune } from "../bench-prune.ts"
 import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
 import { type Command, flag, option } from "../command.ts"
 
-const SUITES = ["hooks", "torture", "survive"]
+const SUITES = ["hooks", "torture", "survive", "prune"]
 
 export default {
   meta: {
@@ -19,14 +20,17 @@ export default {
     suite: {
       type: "positional",
       required: true,
-      valueHint: "hooks|torture|survive",
+      valueHint: "hooks|torture|survive|prune",
       description:
         "hooks: CPU, time and memory of hook calls against `node -e 0` and an empty Bun binary; " +
         "torture: kills, full disks, damaged files, and what was lost; " +
-        "survive: what was needed again after each of your compactions, and how much of it a restore brings back",
+        "survive: what was needed again after each of your compactions, and how much of it a restore brings back; " +
+        "prune: what each way of pruning would have cost, over a simulated session and your own largest",
     },
     data: option("survive: these transcripts, not the vault's", "DIR"),
-    quick: flag("hooks: 1 and 15 MB, an empty archive; torture: fewer runs. Under a minute"),
+    quick: flag(
+      "hooks: 1 and 15 MB, an empty archive; torture: fewer runs; prune: one of your sessions. Under a minute",
+    ),
     rounds: option("hooks: measured calls per case", "N"),
     seed: option("torture: choose other moments (1)", "N"),
     only: option("torture: only cases with this in their name", "CASE"),
@@ -39,6 +43,7 @@ export default {
     const { args, out, env } = context
     const { suite } = args
     if (suite === "survive") return benchSurvive(context)
+    if (suite === "prune") return benchPrune(context)
     if (suite !== "hooks" && suite !== "torture") {
       throw unknownWord("suite", String(suite), SUITES)
     }
