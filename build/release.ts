@@ -61,23 +61,35 @@ function startOf(file: string): number | undefined {
   return least
 }
 
-function make(target: Target): Made {
+/** undefined: the same bytes as another target's. */
+function make(target: Target): Made | undefined {
   bun(`bun build/runtime.ts ${target.runtime}`)
   // The name of the file becomes part of the binary.
-  const made = join(work, `ctxbridge${isWindows(target) ? ".exe" : ""}`)
-  bun(
-    `${compile.replace("--outfile=dist/ctxbridge", `--outfile=${made}`).replace("--metafile=dist/meta.json", `--metafile=${join(work, "meta.json")}`)} --target=${target.bun}`,
-  )
-  const content = readFileSync(made)
+  const binary = join(work, `ctxbridge${isWindows(target) ? ".exe" : ""}`)
+  const line = compile
+    .replace("--outfile=dist/ctxbridge", `--outfile=${binary}`)
+    .replace("--metafile=dist/meta.json", `--metafile=${join(work, "meta.json")}`)
+  bun(`${line} --target=${target.bun}`)
+  const content = readFileSync(binary)
+  const sum = sha256(content)
+  const same = made.find((one) => one.sha256 === sum)
+  if (same !== undefined) {
+    console.log(`${target.name}: the same bytes as ${same.target.name}`)
+    twins.push([target, same.target])
+    return undefined
+  }
   const packed = Bun.gzipSync(content, { level: 9, library: "libdeflate" })
   const file = fileOf(manifest.version, target)
   writeFileSync(join(out, `${file}.gz`), packed)
-  const startMs = startOf(made)
-  renameSync(made, join(out, file))
+  const startMs = startOf(binary)
+  renameSync(binary, join(out, file))
   console.log(`${file}: ${content.length} bytes, ${packed.length} compressed`)
-  return { target, file, bytes: content.length, packedBytes: packed.length, sha256: sha256(content), startMs }
+  return { target, file, bytes: content.length, packedBytes: packed.length, sha256: sum, startMs }
 }
 
+const made: Made[] = []
+/** Targets that have no file, and those whose file is theirs. */
+const twins: [Target, Target][] = []
 rmSync(out, { recursive: true, force: true })
 mkdirSync(work, { recursive: true })
 const origin: Origin = {
@@ -86,10 +98,12 @@ const origin: Origin = {
   dirty: ran(["git", "status", "--porcelain"]) !== "",
   bun: Bun.version,
 }
-let made: Made[]
 try {
   for (const step of steps.slice(1, -1)) bun(step)
-  made = targets.map(make)
+  for (const target of targets) {
+    const one = make(target)
+    if (one !== undefined) made.push(one)
+  }
   copyFileSync(join(work, "meta.json"), join(DIST, "meta.json"))
 } finally {
   rmSync(work, { recursive: true, force: true })
@@ -105,7 +119,7 @@ const texts: Readonly<Record<string, string>> = {
     manifest.version,
     components,
   ),
-  [`${base}-provenance.json`]: provenanceOf(origin, made),
+  [`${base}-provenance.json`]: provenanceOf(origin, made, targets),
   "install.sh": readFileSync(join(ROOT, "install.sh"), "utf8").replace(/^RELEASES=.*$/m, (line) =>
     values.releases === undefined ? line : `RELEASES='${values.releases}'`,
   ),
@@ -114,7 +128,7 @@ for (const [name, text] of Object.entries(texts)) writeFileSync(join(out, name),
 const named = [...made.flatMap(({ file }) => [file, `${file}.gz`]), ...Object.keys(texts)].sort()
 const sums = named.map((name) => `${sha256(readFileSync(join(out, name)))}  ${name}\n`)
 writeFileSync(join(out, "SHA256SUMS"), sums.join(""))
-writeFileSync(join(out, "RELEASE-NOTES.md"), notesOf(origin, made))
+writeFileSync(join(out, "RELEASE-NOTES.md"), notesOf(origin, made, twins))
 for (const { file, target } of made) if (!isWindows(target)) Bun.spawnSync(["chmod", "755", join(out, file)])
 const total = named.reduce((sum, name) => sum + statSync(join(out, name)).size, 0)
 console.log(`${out}: ${named.length + 2} files, ${(total / 1e6).toFixed(0)} MB`)

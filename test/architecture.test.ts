@@ -181,6 +181,12 @@ const WORDS: readonly WordRule[] = [
     reason: "use withLockFile or holdLockFile of util/lock.ts, and give the lock its line in docs/files.md",
   },
   {
+    word: /\bprocess\.execPath\b/,
+    // Looking for processes like ours, and measuring.
+    allowed: /^(util\/(own-program|processes)\.ts$|bench\/)/,
+    reason: "it names no file once an update has replaced ours; use ownProgram",
+  },
+  {
     word: /\bMath\.random\(/,
     allowed: /^$/,
     reason: "not repeatable; take names from a hash, data from bench/seeded-random.ts",

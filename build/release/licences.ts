@@ -44,4 +44,4 @@ function section({ name, version, licence, texts }: Component): string {
 
 /** @param own text of our own licence */
 export const licencesOf = (own: string, version: string, components: readonly Component[]): string =>
-  [`ctxbridge ${version} (MIT)\n\n${own.trim()}`, ...components.map(section)].join(`\n\n${RULE}\n\n`) + "\n"
+  `${[`ctxbridge ${version} (MIT)\n\n${own.trim()}`, ...components.map(section)].join(`\n\n${RULE}\n\n`)}\n`

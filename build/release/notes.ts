@@ -34,7 +34,15 @@ export interface Origin {
   readonly bun: string
 }
 
-export function notesOf({ version, commit, dirty, bun }: Origin, all: readonly Made[]): string {
+export function notesOf(
+  { version, commit, dirty, bun }: Origin,
+  all: readonly Made[],
+  twins: readonly (readonly [Target, Target])[],
+): string {
+  const same = twins.map(
+    ([target, other]) =>
+      `${MACHINES[target.name]}: with this Bun the same bytes as \`${other.name}\`, so there is no file of its own.\n`,
+  )
   const rows = all.map(({ target, file, bytes, packedBytes, startMs }) => {
     const start = startMs === undefined ? "not run here" : `${startMs.toFixed(0)} ms`
     const runtime = target.runtime === "none" ? "WebAssembly" : "native"
@@ -46,6 +54,7 @@ export function notesOf({ version, commit, dirty, bun }: Origin, all: readonly M
 | --- | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 
+${same.join("\n")}
 "Start" is the shortest of ten runs of \`ctxbridge --version\` on the build machine, from a warm cache.
 
 Check what you have downloaded with \`sha256sum -c --ignore-missing SHA256SUMS\`. \`install.sh\` and
@@ -56,7 +65,11 @@ Built from commit ${commit}${dirty ? " and uncommitted changes" : ""} with Bun $
 }
 
 /** How to make the same bytes. */
-export function provenanceOf({ version, commit, dirty, bun }: Origin, all: readonly Made[]): string {
+export function provenanceOf(
+  { version, commit, dirty, bun }: Origin,
+  all: readonly Made[],
+  targets: readonly Target[],
+): string {
   const note = {
     name: "ctxbridge",
     version,
@@ -66,7 +79,7 @@ export function provenanceOf({ version, commit, dirty, bun }: Origin, all: reado
     repeat: [
       `git checkout ${commit}`,
       "npm run setup",
-      `npm run release -- --targets ${all.map(({ target }) => target.name).join(",")}`,
+      `npm run release -- --targets ${targets.map(({ name }) => name).join(",")}`,
     ],
     files: all.map(({ target, file, bytes, sha256 }) => ({
       file,
