@@ -218,7 +218,7 @@ from_checkout() {
 make_bindir() {
   mkdir -p -- "$bindir" || fail "cannot make $bindir" "choose another place with --prefix DIR"
   [ ! -d "$target" ] || fail "$target is a folder" "choose another place with --prefix DIR"
-  for left in "$bindir"/.ctxbridge.*.tmp "$bindir"/.ctxbridge.*.sums; do
+  for left in "$bindir"/.ctxbridge.*.tmp "$bindir"/.ctxbridge.*.sums "$bindir"/.ctxbridge.*.kept; do
     pid=${left#"$bindir"/.ctxbridge.}
     is_running "${pid%.*}" || rm -f -- "$left"
   done

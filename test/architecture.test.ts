@@ -193,8 +193,8 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
-    // `model install --from <address>`, and a proxy for Claude Code's own requests.
-    allowed: /^(embed\/download|pruners\/proxy\/proxy-server)\.ts$/,
+    // `model install --from <address>`, a proxy for Claude Code's own requests, and `update`.
+    allowed: /^(embed\/download|pruners\/proxy\/proxy-server|cli\/update\/fetch-release)\.ts$/,
     reason: "ctxbridge does not use the network",
   },
   {
