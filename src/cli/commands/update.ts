@@ -6,8 +6,9 @@ import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { safe } from "../style.ts"
-import { previousOf, replaceBinary, rollBack } from "../update/beside-binary.ts"
+import { previousOf, replaceBinary, rollBack, stagedOf } from "../update/beside-binary.ts"
 import { answerOf, getBinary } from "../update/get-binary.ts"
+import { untilInterrupted } from "../update/interrupted.ts"
 import { type ReleaseSource, releaseSource } from "../update/release-source.ts"
 import { compareVersions, isVersion, type Offer, offersFor } from "../update/release-sums.ts"
 import { holdingBinary, ownBinary, thisPlatform } from "../update/replace-running.ts"
@@ -46,6 +47,7 @@ async function update(context: Context): Promise<void> {
   }
   const binary = ownBinary(env.exePath)
   await holdingBinary(binary, async () => {
+    using _ = untilInterrupted(binary, stagedOf(binary))
     const staged = await getBinary(source, offer, binary, (done, total) =>
       out.progress("downloading", done, Math.max(done, total)),
     )

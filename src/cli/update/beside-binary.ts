@@ -2,7 +2,7 @@
  * What lies beside our binary: the version before it, and what updates and installers are at work on. Their names are
  * those of install.sh, so that each removes what the other left when it was killed.
  */
-import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync } from "node:fs"
+import { copyFileSync, existsSync, linkSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { tryTo } from "../../util/files.ts"
 import { isAlive } from "../../util/process-alive.ts"
@@ -39,7 +39,8 @@ function leftovers(folder: string): { name: string; sum: string | undefined }[] 
 }
 
 /** All of this that is not in use. */
-export function filesBeside(binary: string): string[] {
+export function filesBeside(exePath: string): string[] {
+  const binary = realpathSync(exePath)
   const previous = previousOf(binary)
   const left = leftovers(dirname(binary)).map(({ name }) => join(dirname(binary), name))
   return existsSync(previous) ? [previous, ...left] : left

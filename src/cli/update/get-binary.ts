@@ -1,5 +1,5 @@
 /** Gets a new binary, checks it, and tries it, beside the one that is to be replaced. */
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, messageOf } from "../../util/errors.ts"
 import { flush } from "../../util/files.ts"
@@ -39,6 +39,7 @@ export async function getBinary(
     return staged
   } catch (error) {
     rmSync(staged, { force: true })
+    if (statSync(part, { throwIfNoEntry: false })?.size === 0) rmSync(part, { force: true })
     throw error
   }
 }
