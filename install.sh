@@ -122,7 +122,7 @@ log=
 staged=
 sums=
 part=
-installed=0
+moving=0
 
 clean_up() {
   rm -f -- ${log:+"$log"} ${staged:+"$staged"} ${sums:+"$sums"}
@@ -130,7 +130,8 @@ clean_up() {
 
 # interrupted EXIT: says how things stand; what was fetched stays for the next try.
 interrupted() {
-  if [ "$installed" = 1 ]; then
+  # A signal may come between the renaming and the next command.
+  if [ "$moving" = 1 ] && [ ! -e "$staged" ]; then
     printf 'install.sh: interrupted; %s is installed. To go on: %s install\n' "$target" "$target" >&2
   elif [ -e "$target" ]; then
     printf 'install.sh: interrupted; %s is the former one\n' "$target" >&2
@@ -522,9 +523,8 @@ put_in_place() {
   chmod 0755 "$staged"
   if [ "$(uname -s)" = Darwin ]; then quietly "signing" codesign --force --sign - "$staged"; fi
   if [ "$built" = 0 ]; then try_staged; fi
+  moving=1
   mv -f -- "$staged" "$target"
-  staged=
-  installed=1
   [ -z "$part" ] || rm -f -- "$part"
   say "Installed $target"
 }
