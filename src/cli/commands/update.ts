@@ -14,7 +14,11 @@ import { compareVersions, isVersion, type Offer, offersFor } from "../update/rel
 import { holdingBinary, ownBinary, thisPlatform } from "../update/replace-running.ts"
 
 export default {
-  meta: { name: "update", description: "Replace this program by a newer release, or take that back" },
+  meta: {
+    name: "update",
+    description: "Replace this program by a newer release, or take that back",
+    badOptions: "told",
+  },
   args: {
     check: flag("Only say whether there is a newer one"),
     to: option("This version, also an older one", "VERSION"),
