@@ -219,7 +219,7 @@ from_checkout() {
 make_bindir() {
   mkdir -p -- "$bindir" || fail "cannot make $bindir" "choose another place with --prefix DIR"
   [ ! -d "$target" ] || fail "$target is a folder" "choose another place with --prefix DIR"
-  for left in "$bindir"/.ctxbridge.*.tmp "$bindir"/.ctxbridge.*.sums "$bindir"/.ctxbridge.*.kept; do
+  for left in "$bindir"/.ctxbridge.*.tmp "$bindir"/.ctxbridge.*.sums "$bindir"/.ctxbridge.*.log "$bindir"/.ctxbridge.*.kept; do
     pid=${left#"$bindir"/.ctxbridge.}
     is_running "${pid%.*}" || rm -f -- "$left"
   done
@@ -322,7 +322,7 @@ by_curl() {
 by_wget() {
   address=$1
   for _ in 1 2 3 4 5 6; do
-    log=$bindir/.ctxbridge.$$.log.tmp
+    log=$bindir/.ctxbridge.$$.log
     status=0
     wget -nv -S --max-redirect=0 --tries=1 --timeout=30 -c -O "$2" -- "$address" 2>"$log" || status=$?
     [ "$status" != 0 ] || return 0

@@ -13,7 +13,7 @@ export const previousOf = (binary: string): string => join(dirname(binary), ".ct
 /** Where a new binary is made. */
 export const stagedOf = (binary: string): string => join(dirname(binary), `.ctxbridge.${process.pid}.tmp`)
 
-const LEFT = /^\.ctxbridge\.(?:([0-9a-f]{64})\.)?(\d+)\.(tmp|sums|part|kept)$/
+const LEFT = /^\.ctxbridge\.(?:([0-9a-f]{64})\.)?(\d+)\.(tmp|sums|log|part|kept)$/
 
 /**
  * Takes over what an interrupted download of the same file has left, and removes what else killed processes left.
