@@ -13,7 +13,15 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { builtBinary } from "../support/built.ts"
-import { FAULTS, INSTALLER, serveRelease, standIn, writeRelease } from "../support/release.ts"
+import {
+  FAULTS,
+  INSTALLER,
+  redirectTo,
+  selfSigned,
+  serveRelease,
+  standIn,
+  writeRelease,
+} from "../support/release.ts"
 import { tempFolder } from "../support/temp.ts"
 
 setDefaultTimeout(60_000)
@@ -230,26 +238,17 @@ describe.each(FETCHERS)("over the network, with %s", (fetcher) => {
     expect(from).toBe(kept)
   })
 
-  const openssl = Bun.which("openssl")
-
-  test.skipIf(openssl === null)("https is not left for http", async () => {
+  test.skipIf(Bun.which("openssl") === null)("https is not left for http", async () => {
     alone()
     former()
     writeRelease(release, "1.2.3", standIn("1.2.3"))
-    const [key, cert] = [join(root, "key.pem"), join(root, "cert.pem")]
-    const made =
-      "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    Bun.spawnSync([openssl!, ...made.split(" "), "-keyout", key, "-out", cert], { stderr: "ignore" })
-    const tls = { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") }
+    const { cert, tls } = selfSigned(root)
     writeFileSync(join(root, "wgetrc"), `ca_certificate = ${cert}\n`)
     const env = { CURL_CA_BUNDLE: cert, WGETRC: join(root, "wgetrc") }
     using plain = await serveRelease(release)
     using leaves = await serveRelease(
       release,
-      (request, response) => {
-        response.writeHead(302, { location: `${plain.url}${request.url}` }).end()
-        return true
-      },
+      redirectTo(() => plain.url),
       tls,
     )
     const ran = await install(["--from", leaves.url], { env })
@@ -261,10 +260,7 @@ describe.each(FETCHERS)("over the network, with %s", (fetcher) => {
     using secure = await serveRelease(release, undefined, tls)
     using there = await serveRelease(
       release,
-      (request, response) => {
-        response.writeHead(302, { location: `${secure.url}${request.url}` }).end()
-        return true
-      },
+      redirectTo(() => secure.url),
       tls,
     )
     expect(await install(["--from", there.url], { env })).toMatchObject({ code: 0 })

@@ -24,7 +24,16 @@ import {
 import { join } from "node:path"
 import { builtBinary } from "../support/built.ts"
 import { Machine, promptsIn, until } from "../support/machine.ts"
-import { binaryAs, FAULTS, PLATFORM, serveRelease, standIn, writeRelease } from "../support/release.ts"
+import {
+  binaryAs,
+  FAULTS,
+  PLATFORM,
+  redirectTo,
+  selfSigned,
+  serveRelease,
+  standIn,
+  writeRelease,
+} from "../support/release.ts"
 import { tempFolder } from "../support/temp.ts"
 
 setDefaultTimeout(60_000)
@@ -187,6 +196,38 @@ describe("what it refuses", () => {
     const [, from] = sound.asked.find(([path]) => path.endsWith(".gz"))!
     expect(from).toBe(kept)
   })
+
+  test.skipIf(Bun.which("openssl") === null)(
+    "https is not left for http, but followed to https",
+    async () => {
+      const folder = join(machine.root, "release")
+      writeRelease(folder, "9.0.0", standIn("9.0.0"))
+      const { cert, tls } = selfSigned(machine.root)
+      using plain = await serveRelease(folder)
+      using leaves = await serveRelease(
+        folder,
+        redirectTo(() => plain.url),
+        tls,
+      )
+      const env = { NODE_EXTRA_CA_CERTS: cert }
+      const ran = await call(["update", "--from", leaves.url], env)
+      expect(ran).toMatchObject({ code: 1, stdout: "" })
+      expect(ran.stderr).toStartWith(
+        `ctxbridge: cannot fetch ${leaves.url}/SHA256SUMS: ${leaves.url}/SHA256SUMS redirects to ${plain.url}/SHA256SUMS\n`,
+      )
+      expect(plain.asked).toEqual([])
+      using secure = await serveRelease(folder, undefined, tls)
+      using there = await serveRelease(
+        folder,
+        redirectTo(() => secure.url),
+        tls,
+      )
+      // Whose certificate is unknown is not believed.
+      expect((await update("--from", there.url)).code).toBe(1)
+      expect(await call(["update", "--from", there.url], env)).toMatchObject({ code: 0, stderr: "" })
+      expect(await versionHere()).toBe("ctxbridge 9.0.0")
+    },
+  )
 
   test("a binary that does not run here, or is another version", async () => {
     const folder = join(machine.root, "release")

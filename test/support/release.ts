@@ -87,6 +87,23 @@ export async function serveRelease(
   return { url: `${tls ? "https" : "http"}://localhost:${port}`, asked, [Symbol.dispose]: close }
 }
 
+/** A certificate for localhost, made by openssl. */
+export function selfSigned(folder: string): { cert: string; tls: { key: string; cert: string } } {
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")]
+  const words =
+    "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+  Bun.spawnSync([...words.split(" "), "-keyout", key, "-out", cert], { stderr: "ignore" })
+  return { cert, tls: { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") } }
+}
+
+/** Sends everybody elsewhere. */
+export const redirectTo =
+  (base: () => string): Fault =>
+  (request, response) => {
+    response.writeHead(302, { location: `${base()}${request.url}` }).end()
+    return true
+  }
+
 /** What can be wrong with a packed binary on its way. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   "a flipped byte": (request, response, file) => {
