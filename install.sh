@@ -360,10 +360,8 @@ sum_of() {
     line=$(sha256sum <"$1")
   elif has shasum; then
     line=$(shasum -a 256 <"$1")
-  elif has openssl; then
-    line=$(openssl dgst -sha256 -r <"$1")
   else
-    fail "nothing here computes SHA-256" "install sha256sum, shasum or openssl"
+    line=$(openssl dgst -sha256 -r <"$1")
   fi
   printf '%s\n' "${line%% *}"
 }
@@ -484,6 +482,8 @@ bad_sum() {
 
 from_release() {
   [ "$deps_only" = 0 ] || fail "--deps-only needs a checkout" "" 64
+  has sha256sum || has shasum || has openssl ||
+    fail "nothing here computes SHA-256" "install sha256sum, shasum or openssl"
   find_platform
   find_source
   make_bindir

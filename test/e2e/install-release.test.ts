@@ -13,6 +13,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { builtBinary } from "../support/built.ts"
+import { Machine } from "../support/machine.ts"
 import {
   FAULTS,
   INSTALLER,
@@ -23,6 +24,7 @@ import {
   writeRelease,
 } from "../support/release.ts"
 import { tempFolder } from "../support/temp.ts"
+import { runAtTerminal } from "../support/terminal.ts"
 
 setDefaultTimeout(60_000)
 
@@ -32,6 +34,8 @@ const FETCHERS = ["curl", "wget"].filter((name) => Bun.which(name) !== null)
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 const isLinux = process.platform === "linux"
+
+const { version: OWN } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8"))
 
 let folder: ReturnType<typeof tempFolder>
 let root: string
@@ -97,12 +101,11 @@ const versionOf = (program = join(bin, "ctxbridge")): string =>
 
 describe("with the real binary", () => {
   test("from a folder with only a release: installed, registered, demo passed; --purge leaves nothing", async () => {
-    const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8"))
-    writeRelease(release, version, readFileSync(builtBinary()))
+    writeRelease(release, OWN, readFileSync(builtBinary()))
     const ran = await run(["sh", join(release, "install.sh")])
     expect(ran).toMatchObject({ code: 0, err: "" })
     expect(ran.out).toContain(
-      `Getting ctxbridge ${version} for ${process.platform}-${process.arch} from ${release}\n`,
+      `Getting ctxbridge ${OWN} for ${process.platform}-${process.arch} from ${release}\n`,
     )
     expect(ran.out).toContain(`Installed ${bin}/ctxbridge\nHooks written to `)
     expect(readdirSync(bin)).toEqual(["ctxbridge"])
@@ -112,6 +115,25 @@ describe("with the real binary", () => {
     expect([...new Bun.Glob("**").scanSync({ cwd: join(root, "home"), dot: true })]).toEqual([
       ".local/bin/ctxbridge",
     ])
+  })
+})
+
+describe("at a terminal", () => {
+  test.each([
+    ["n\n", "`ctxbridge import` archives the transcript"],
+    ["\n", "Archiving the transcript that Claude Code has kept"],
+  ])("piped into sh, the terminal is asked, not the script: %j", async (answer, told) => {
+    using machine = new Machine()
+    machine.session().turn("said before the install").flush()
+    writeRelease(release, OWN, readFileSync(builtBinary()))
+    const { code, text } = await runAtTerminal(machine, [], {
+      cols: 200,
+      command: ["sh", "-c", 'cat "$0" | sh -s -- --from "$1" --no-demo', INSTALLER, release],
+      answer,
+    })
+    expect(text).toContain(told)
+    expect(code).toBe(0)
+    await machine.idle()
   })
 })
 

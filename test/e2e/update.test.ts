@@ -159,6 +159,16 @@ describe("a newer release", () => {
   })
 })
 
+test("killed after the former one was kept: the next update leaves nothing else", async () => {
+  const previous = join(bin, ".ctxbridge.previous")
+  linkSync(exe, previous)
+  expect(await update("--rollback")).toMatchObject({ code: 0, stderr: "" })
+  expect(readdirSync(bin).sort()).toEqual([".ctxbridge.previous", "ctxbridge"])
+  expect(await update("--from", releaseOf(ONE))).toMatchObject({ code: 0, stderr: "" })
+  expect(readdirSync(bin).sort()).toEqual([".ctxbridge.previous", "ctxbridge"])
+  expect(await update("--rollback")).toMatchObject({ code: 0, stdout: `${exe}: ${ONE} → ${OWN}\n` })
+})
+
 describe("what it refuses", () => {
   test.each([
     [[], 64, "no address of releases is known: none is published yet"],

@@ -58,13 +58,19 @@ export function rollBack(binary: string): void {
   const previous = previousOf(binary)
   addName(binary, now)
   renameSync(previous, binary)
-  renameSync(now, previous)
+  rename(now, previous)
 }
 
 function keepAs(binary: string, name: string): void {
   const temporary = join(dirname(binary), `.ctxbridge.${process.pid}.kept`)
   addName(binary, temporary)
-  renameSync(temporary, name)
+  rename(temporary, name)
+}
+
+/** Two names of one file both stay if one is renamed to the other. */
+function rename(from: string, to: string): void {
+  renameSync(from, to)
+  rmSync(from, { force: true })
 }
 
 /** A second name for the same file; a copy where the file system has no such thing. */
