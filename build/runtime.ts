@@ -1,6 +1,8 @@
 /**
  * Runs before the build: prepares the parts of ONNX Runtime and transformers that the bundler cannot take as they are,
  * in dist/runtime/, from where src/embed/ imports them. Does nothing when the files for these versions exist.
+ *
+ * Argument: for which system, as `linux-arm64`, instead of this one; `none`: WebAssembly only.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -16,10 +18,13 @@ const PARTS = 4
 const version = (name: string): string =>
   JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")).version
 
-const natives = join(PACKAGES, "onnxruntime-node/bin/napi-v6", process.platform, process.arch)
+const system = process.argv[2] ?? `${process.platform}-${process.arch}`
+const [platform = "", arch = ""] = system.split("-")
+const natives = join(PACKAGES, "onnxruntime-node/bin/napi-v6", platform, arch)
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",
   darwin: "libonnxruntime.1.dylib",
+  win32: "onnxruntime.dll",
 }
 
 interface Piece {
@@ -35,7 +40,7 @@ const FILES: Readonly<Record<string, Piece>> = {
   ...Object.fromEntries(
     Array.from({ length: PARTS }, (_, part): [string, Piece] => [
       `library.${part}.zst`,
-      { source: join(natives, LIBRARIES[process.platform] ?? "none"), part },
+      { source: join(natives, LIBRARIES[platform] ?? "none"), part },
     ]),
   ),
 }
@@ -48,26 +53,31 @@ const DIGEST = "native.json"
 
 interface Patch {
   readonly source: string
-  readonly from: string
-  readonly to: string
+  /** What is replaced, and by what. Each occurs once. */
+  readonly replaced: readonly (readonly [from: string, to: string])[]
 }
 
 /**
- * Modules in which one expression is replaced. An import() with a computed argument is resolved in the folder in which
+ * Modules in which something is replaced. An import() with a computed argument is resolved in the folder in which
  * the binary is started, which may be anyone's, so the build refuses it (--reject-unresolved).
  */
 const MODULES: Readonly<Record<string, Patch>> = {
   "transformers.js": {
     source: join(PACKAGES, "@huggingface/transformers/dist/transformers.web.js"),
-    // A runtime for graphics cards, which contains such an import. We always supply our own runtime.
-    from: 'import * as ONNX_WEB from "onnxruntime-web/webgpu";',
-    to: "const ONNX_WEB = undefined;",
+    replaced: [
+      // A runtime for graphics cards, which contains such an import. We always supply our own runtime.
+      ['import * as ONNX_WEB from "onnxruntime-web/webgpu";', "const ONNX_WEB = undefined;"],
+      // The bundler would write the build machine's folder here, and each folder would make another binary.
+      ['typeof __dirname !== "undefined"', "false"],
+      ["node_path_default.dirname(__dirname)", '""'],
+    ],
   },
   "ort-wasm.js": {
     source: join(PACKAGES, "onnxruntime-web/dist/ort.wasm.bundle.min.mjs"),
-    // Loads the module from elsewhere; we supply ours as bytes.
-    from: "import(/*webpackIgnore:true*/ /*@vite-ignore*/n)",
-    to: 'Promise.reject(new Error("not from elsewhere"))',
+    replaced: [
+      // Loads the module from elsewhere; we supply ours as bytes.
+      ["import(/*webpackIgnore:true*/ /*@vite-ignore*/n)", 'Promise.reject(new Error("not from elsewhere"))'],
+    ],
   },
 }
 
@@ -75,7 +85,7 @@ const stamp = JSON.stringify({
   transformers: version("@huggingface/transformers"),
   node: version("onnxruntime-node"),
   web: version("onnxruntime-web"),
-  platform: `${process.platform}-${process.arch}`,
+  platform: system,
   script: statSync(import.meta.path).mtimeMs,
 })
 const stampFile = join(TARGET, "stamp.json")
@@ -109,6 +119,16 @@ function unpacked(source: string): Unpacked[] {
   return [{ name: basename(source), bytes: content.length, sha256 }]
 }
 
+function patched({ source, replaced }: Patch): string {
+  let text = readFileSync(source, "utf8")
+  for (const [from, to] of replaced) {
+    const parts = text.split(from)
+    if (parts.length !== 2) throw new Error(`${source} has \`${from}\` ${parts.length - 1} times, not once`)
+    text = parts.join(to)
+  }
+  return text
+}
+
 const isDone = (): boolean =>
   existsSync(stampFile) &&
   readFileSync(stampFile, "utf8") === stamp &&
@@ -116,11 +136,7 @@ const isDone = (): boolean =>
 
 if (!isDone()) {
   mkdirSync(TARGET, { recursive: true })
-  for (const [name, { source, from, to }] of Object.entries(MODULES)) {
-    const parts = readFileSync(source, "utf8").split(from)
-    if (parts.length !== 2) throw new Error(`${source} has \`${from}\` ${parts.length - 1} times, not once`)
-    writeFileSync(join(TARGET, name), parts.join(to))
-  }
+  for (const [name, patch] of Object.entries(MODULES)) writeFileSync(join(TARGET, name), patched(patch))
   const made = Object.entries(FILES).map(([name, piece]) => ({ name, piece, content: packed(piece) }))
   for (const { name, content } of made) writeFileSync(join(TARGET, name), content)
   const parts = made.filter(({ piece }) => piece.source.startsWith(natives)).map(({ content }) => content)

@@ -186,14 +186,20 @@ const WORDS: readonly WordRule[] = [
     reason: "use withLockFile or holdLockFile of util/lock.ts, and give the lock its line in docs/files.md",
   },
   {
+    word: /\bprocess\.execPath\b/,
+    // Looking for processes like ours, and measuring.
+    allowed: /^(util\/(own-program|processes)\.ts$|bench\/)/,
+    reason: "it names no file once an update has replaced ours; use ownProgram",
+  },
+  {
     word: /\bMath\.random\(/,
     allowed: /^$/,
     reason: "not repeatable; take names from a hash, data from bench/seeded-random.ts",
   },
   {
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
-    // `model install --from <address>`, and a proxy for Claude Code's own requests.
-    allowed: /^(embed\/download|pruners\/proxy\/proxy-server)\.ts$/,
+    // `model install --from <address>`, a proxy for Claude Code's own requests, and `update`.
+    allowed: /^(embed\/download|pruners\/proxy\/proxy-server|cli\/update\/fetch-release)\.ts$/,
     reason: "ctxbridge does not use the network",
   },
   {

@@ -101,6 +101,10 @@ describe("the build line", () => {
     expect(line).not.toMatch(/--compile-autoload/)
   })
 
+  test("the folder of the build is not in the binary, so every folder makes the same", () => {
+    expect(readFileSync(builtBinary()).indexOf(ROOT)).toBe(-1)
+  })
+
   test("Bun is the version that package.json names", () => {
     expect(manifest.packageManager).toBe(`bun@${manifest.devDependencies.bun}`)
     expect(Bun.version).toBe(manifest.devDependencies.bun)

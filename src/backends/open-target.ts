@@ -1,5 +1,6 @@
 /** Opens what a person names as the target of a sync: a folder, a file, a package, or the address of a server. */
 import { CtxError, usageError } from "../util/errors.ts"
+import { ownProgram } from "../util/own-program.ts"
 import { isAbsolute, join, resolve } from "../util/path.ts"
 import type { Backend } from "./backend.ts"
 import { openFolderBackend } from "./folder-backend.ts"
@@ -93,7 +94,7 @@ function agentdbTarget(path: string, world: TargetWorld): Target {
   const open = async (isReader: boolean): Promise<Backend> => {
     const folder = packageFolder(world.agentdb)
     const { openAgentdbBackend } = await import("./agentdb-backend.ts")
-    const program = { exePath: process.execPath, env: { HOME: world.home } }
+    const program = { exePath: ownProgram(), env: { HOME: world.home } }
     return openAgentdbBackend({ folder, file, ...program }, isReader)
   }
   const shown = `agentdb:${file}`

@@ -36,6 +36,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     learn: () => import("./commands/learn.ts"),
     forget: () => import("./commands/forget.ts"),
     purge: () => import("./commands/purge.ts"),
+    update: () => import("./commands/update.ts"),
     config: () => import("./commands/config.ts"),
     demo: () => import("./commands/demo.ts"),
     bench: () => import("./commands/bench.ts"),

@@ -22,6 +22,7 @@ import {
   VIEWS_LOST,
 } from "../util/errors.ts"
 import { once } from "../util/once.ts"
+import { ownProgram } from "../util/own-program.ts"
 import { oneLine } from "../util/text.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
@@ -150,7 +151,7 @@ function environment(places: Paths, settings: () => Settings): Environment {
   return {
     ...places,
     cwd: process.cwd(),
-    exePath: process.execPath,
+    exePath: ownProgram(),
     get secrets() {
       return settings().paths.secrets
     },

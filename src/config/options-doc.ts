@@ -48,4 +48,5 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "secrets.patterns": "What else to replace: regular expressions, only in your own file.",
   "sync.backend":
     "Which backend `sync` without `--to` and `search --everywhere` use. `auto`: what is configured (docs/sync.md).",
+  "update.from": "Where `ctxbridge update` finds releases, and `install.sh` without a checkout.",
 }

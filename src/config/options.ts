@@ -110,6 +110,9 @@ const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly
 const isTarget = (one: string): boolean =>
   /^postgres(?:ql)?:/.test(one) ? !/:\/\/[^/@]*:[^/]*@/.test(one) : isPath(one)
 
+/** Whether it is one of our own machine, `ctxbridge update` decides. */
+const isReleases = (one: string): boolean => /^(?:https?:\/\/|file:\/\/\/|\/)[^\0\s]/.test(one)
+
 const isPath = (one: string): boolean => /^(?:\/|~\/)[^\0]*$/.test(one)
 
 /** Only in the user's own file. One of them, or a list. */
@@ -223,6 +226,7 @@ export const OPTIONS = {
     ["auto", "sqlite", "postgres", "agentdb", "json"],
     "CTXBRIDGE_BACKEND",
   ),
+  "update.from": text("https://…, file://… or a folder that begins with /", isReleases, "CTXBRIDGE_RELEASES"),
 } as const satisfies Record<string, AnyRow>
 
 export type Key = keyof typeof OPTIONS

@@ -7,6 +7,7 @@ import { type Totals, totals } from "../archive/queries/totals.ts"
 import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../config/load.ts"
 import { contextIn, type HookName, hookPayload } from "../fake-host/payload.ts"
 import { sweepDue } from "../job/due-work.ts"
+import { ownCommand } from "../job/spawn.ts"
 import { runChild } from "../util/run-child.ts"
 import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 import { type DemoSession, demoSession } from "./demo-session.ts"
@@ -87,8 +88,12 @@ async function callHook(
   stdin: string,
   env: Record<string, string | undefined>,
 ): Promise<HookCall> {
-  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
-  const { ms, code: exitCode, stdout, stderr } = await runChild([...program, "hook", event], { stdin, env })
+  const {
+    ms,
+    code: exitCode,
+    stdout,
+    stderr,
+  } = await runChild([...ownCommand(), "hook", event], { stdin, env })
   return { event, ms, exitCode, stdout, stderr }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The only code that uses the network, and only for `ctxbridge model install --from <address>`. It fetches a file of
- * known length; the caller checks the hash.
+ * Uses the network, only for `ctxbridge model install --from <address>`. Fetches a file of known length; the caller
+ * checks the hash.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { CtxError, messageOf } from "../util/errors.ts"

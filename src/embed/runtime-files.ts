@@ -30,6 +30,7 @@ import { writeAll } from "../util/write-output.ts"
 const LIBRARIES: Readonly<Record<string, string>> = {
   linux: "libonnxruntime.so.1",
   darwin: "libonnxruntime.1.dylib",
+  win32: "onnxruntime.dll",
 }
 const LIBRARY_PARTS = [library0, library1, library2, library3]
 const BINDING = "onnxruntime_binding.node"

@@ -1,5 +1,6 @@
 /** Starts the background job and does not wait for it. */
 import { childEnvironment } from "../config/load.ts"
+import { ownProgram } from "../util/own-program.ts"
 import { type JobRequest, leaveRequest } from "./requests.ts"
 
 /**
@@ -18,7 +19,7 @@ export function spawnJob(dataHome: string, request: JobRequest): void {
 
 /** What starts ctxbridge itself. */
 export const ownCommand = (): string[] =>
-  Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
+  Bun.isStandaloneExecutable ? [ownProgram()] : [ownProgram(), Bun.main]
 
 /** Asks the background job to check whether the views are damaged or lost, and to rebuild them if so. */
 export const askForRebuild = (dataHome: string): void =>

@@ -5,6 +5,7 @@
 import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../agents/claude-code/our-server.ts"
 import { folderOf, projectOf } from "../archive/project.ts"
 import { objectOf } from "../transcript/json.ts"
+import { ownProgram } from "../util/own-program.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { shellWord } from "../util/shell-quote.ts"
@@ -18,7 +19,7 @@ const LIST_BYTES = 1 << 20
 
 export function findOpening(places: HostPlaces): Opening {
   if (hasServer(places)) return "server"
-  return Bun.isStandaloneExecutable ? { program: shellWord(process.execPath) } : BY_NAME
+  return Bun.isStandaloneExecutable ? { program: shellWord(ownProgram()) } : BY_NAME
 }
 
 /** Whether the host starts our server there. In doubt, no: the binary can be called wherever commands can. */

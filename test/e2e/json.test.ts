@@ -6,6 +6,7 @@ import { run } from "../support/binary.ts"
 import { packagedClient } from "../support/clients-here.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
+import { standIn, writeRelease } from "../support/release.ts"
 import { tempFolder } from "../support/temp.ts"
 
 const PAGE = readFileSync(join(import.meta.dir, "../../docs/json.md"), "utf8")
@@ -44,6 +45,7 @@ const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cw
 beforeAll(async () => {
   packagedClient(machine, "2.1.112")
   writeModel(models.path, TINY, "tiny")
+  writeRelease(models.path, "9.0.0", standIn("9.0.0"))
   first
     .turn("Why does the upload fail?", [
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "Exit code 1\nboom", isError: true },
@@ -134,6 +136,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`learn`", () => ["learn"]],
   ["`learn report`", () => ["learn", "report"]],
   ["`learn reset`", () => ["learn", "reset"]],
+  ["`update`", () => ["update", "--check", "--from", models.path]],
   ["`config list`", () => ["config", "list"]],
   ["`config get`", () => ["config", "get", "restore.budget"]],
   ["`demo`", () => ["demo"]],

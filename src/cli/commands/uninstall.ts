@@ -1,4 +1,5 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
+import { rmSync } from "node:fs"
 import { dirname } from "node:path"
 import { targetOf } from "../../host/edited-file.ts"
 import { pieces, removeFootprint } from "../../host/footprint.ts"
@@ -17,11 +18,13 @@ import {
 import { withoutJob } from "../../job/stop-job.ts"
 import { filesWithNative, revertNativeWith } from "../../pruners/native/set-native.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
+import { filesBeside } from "../update/beside-binary.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 /** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */
@@ -104,6 +107,7 @@ function purge(context: Context): number {
   const { env, out } = context
   const { dryRun } = settingsOptions(context)
   if (!wantsServer(context)) throw usageError("--purge and --no-mcp exclude each other")
+  const beside = Bun.isStandaloneExecutable ? filesBeside(env.exePath) : []
   const found = pieces(env)
   const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
   const files = found.reduce((sum, piece) => sum + piece.files, 0)
@@ -117,9 +121,13 @@ function purge(context: Context): number {
   for (const native of natives) out.print(safe(nativeLine(native)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
+  for (const path of beside) {
+    if (!dryRun) tryTo(() => rmSync(path, { force: true }))
+    out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(path)}, which an update has kept`)
+  }
   for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
   if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
-  out.json({ dryRun, settings, prune: natives, removed: found, left })
+  out.json({ dryRun, settings, prune: natives, removed: found, beside, left })
   return EXIT.ok
 }
 

@@ -1,0 +1,49 @@
+/** The list of what is inside, as CycloneDX 1.6. The same for the same content: no time, no chance. */
+import type { Component } from "./components.ts"
+
+/** Characters that a package URL encodes in a scope. */
+const purl = ({ name, version }: Component): string =>
+  `pkg:npm/${name.replace("@", "%40")}@${encodeURIComponent(version)}`
+
+const sha512 = (integrity: string): string =>
+  Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex")
+
+function described(component: Component) {
+  const { name, version, licence, integrity } = component
+  const reference = purl(component)
+  return {
+    type: name === "bun" ? "platform" : "library",
+    "bom-ref": reference,
+    name,
+    version,
+    purl: reference,
+    licenses: [/ (OR|AND|WITH) /.test(licence) ? { expression: licence } : { license: { id: licence } }],
+    ...(integrity === undefined ? {} : { hashes: [{ alg: "SHA-512", content: sha512(integrity) }] }),
+  }
+}
+
+/** A UUID (version 8: of our own making) from the content. */
+function uuidOf(text: string): string {
+  const hex = new Bun.CryptoHasher("sha256").update(text).digest("hex")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+export function sbomOf(version: string, components: readonly Component[]): string {
+  const own = `pkg:generic/ctxbridge@${version}`
+  const content = {
+    metadata: {
+      component: {
+        type: "application",
+        "bom-ref": own,
+        name: "ctxbridge",
+        version,
+        purl: own,
+        licenses: [{ license: { id: "MIT" } }],
+      },
+    },
+    components: components.map(described),
+    dependencies: [{ ref: own, dependsOn: components.map(purl) }],
+  }
+  const serialNumber = `urn:uuid:${uuidOf(JSON.stringify(content))}`
+  return `${JSON.stringify({ bomFormat: "CycloneDX", specVersion: "1.6", serialNumber, version: 1, ...content }, null, 2)}\n`
+}
