@@ -46,3 +46,8 @@ declare module "*/dist/runtime/transformers.js" {
 declare module "*/dist/runtime/ort-wasm.js" {
   export * from "onnxruntime-web/wasm"
 }
+
+declare module "*/compact-module.js" {
+  const text: string
+  export default text
+}

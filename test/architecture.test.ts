@@ -108,7 +108,12 @@ const BUILT: Readonly<Record<string, string>> = {
 }
 
 /** Files that are imported and are no modules. */
-const NO_MODULES = ["../package.json", "../dist/kernel/dot.wasm", "pruners/patch/inserted.js"]
+const NO_MODULES = [
+  "../package.json",
+  "../dist/kernel/dot.wasm",
+  "pruners/patch/inserted.js",
+  "pruners/plugin/compact-module.js",
+]
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
 const DYNAMIC_DOORS = [

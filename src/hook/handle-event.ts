@@ -41,6 +41,9 @@ const VAULT_SHARE = 0.4
 /** A job is started to index this many bytes that the views lack. */
 const INDEX_AT = 1 << 20
 
+/** ms after our plugin has answered a compaction within which the host starts again. Hooks may be called twice for it. */
+const PLUGIN_LASTS = 30_000
+
 /** @param deadline ms of performance.now(), counted from the start of the process */
 export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { dataHome, stateHome, exclude } = settings.paths
@@ -95,11 +98,8 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   if (delivery?.state !== undefined) state = delivery.state
   let text = refused ?? ""
   let lost = false
-  const isByPlugin = event.source === "compact" && state.compactedByPlugin !== undefined
-  if (isByPlugin) {
-    const { compactedByPlugin: _done, ...rest } = state
-    state = answered(event, before, { ...rest, restoreTime: answeredAt(rest, now) }, own)
-  }
+  const isByPlugin = event.source === "compact" && now - (state.compactedByPlugin ?? 0) < PLUGIN_LASTS
+  if (isByPlugin) state = answered(event, before, { ...state, restoreTime: answeredAt(state, now) }, own)
   const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
   if (
     isFirst &&

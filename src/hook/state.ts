@@ -33,7 +33,7 @@ export interface SessionState {
   readonly summary?: string
   /** A compaction was refused, which is done once. */
   readonly refused?: boolean
-  /** When a compaction was answered by our plugin, in ms since the epoch; until the host starts again after it. */
+  /** When our plugin last answered a compaction, in ms since the epoch; until the host announces one of its own. */
   readonly compactedByPlugin?: number
   /** When context was last given back, in ms since the epoch. */
   readonly restoreTime?: number

@@ -18,14 +18,14 @@ const RECORD = "folders.json"
 
 /** Code that creates a new name in one of our homes must add it here, or an uninstall leaves it behind. */
 const DATA =
-  /^(vault|notes|sessions|pending|pointers|requests|known|forgotten|redacting(\.\d+)?|probe\.\d+|install|prune|models|sync|archive\.db.*|(archive|gate|rebuild|compact|forget|models|notes|sessions|sync)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?|[\w.-]+\.aside-\d+)$/
+  /^(vault|notes|plugin|sessions|pending|pointers|requests|known|forgotten|redacting(\.\d+)?|probe\.\d+|install|prune|models|sync|archive\.db.*|(archive|gate|rebuild|compact|forget|models|notes|sessions|sync)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?|[\w.-]+\.aside-\d+)$/
 const STATE =
   /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+|[\w.-]+\.aside-\d+)$/
 
 const isNamedAsOurs = (name: string): boolean => DATA.test(name) || STATE.test(name)
 
 /** Names of ours that others use as well. On their own they do not make a folder ours. */
-const ORDINARY = /^(vault|notes|sessions|requests|pending|install|prune|models|sync)$/
+const ORDINARY = /^(vault|notes|sessions|requests|pending|install|prune|plugin|models|sync)$/
 
 /** How often to remove, because a running hook may write in the meantime. */
 const ROUNDS = 3

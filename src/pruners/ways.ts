@@ -1,10 +1,10 @@
 /** The four ways of pruning, safest first: what each does and risks, and whether it works and is at work. */
 import type { HostFolders } from "../host/registration.ts"
-import { atLeast } from "../util/version.ts"
 import type { HostEnvironment } from "./host-environment.ts"
 import { nativeWay } from "./native/native-state.ts"
-import { proxyWay } from "./proxy/proxy-state.ts"
 import { patchState } from "./patch/patch-state.ts"
+import { pluginWay } from "./plugin/plugin-state.ts"
+import { proxyWay } from "./proxy/proxy-state.ts"
 import type { Installed, WayName, WayState } from "./way.ts"
 
 export interface PruneWorld extends HostFolders {
@@ -38,11 +38,7 @@ export const PRUNE_WAYS: readonly Way[] = [
     risk: "it uses a new interface of Claude Code, which may change; if it fails, Claude Code compacts as usual",
     start: "ctxbridge prune plugin",
     stop: "ctxbridge prune plugin --revert",
-    state: ({ version }) => ({
-      way: "plugin",
-      isActive: false,
-      ...(atLeast(version, [2, 1, 329]) ? {} : { unsupported: "only 2.1.329 and later ask plugins" }),
-    }),
+    state: pluginWay,
   },
   {
     name: "proxy",

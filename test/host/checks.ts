@@ -28,13 +28,21 @@ export interface Stage {
 /** Stages to be cleared when the tests of one group are over, whether their play came to its end or not. */
 const open = new Set<Stage>()
 
-/** A world with our hooks installed, and a model that has no plans yet. */
-export function openStage(client: Client, options: Parameters<typeof startMock>[0] = {}): Stage {
+/**
+ * A world with our hooks installed, and a model that has no plans yet.
+ *
+ * @param also commands of ours to run after the installation
+ */
+export function openStage(
+  client: Client,
+  options: Parameters<typeof startMock>[0] = {},
+  also: readonly (readonly string[])[] = [],
+): Stage {
   const mock = startMock(options)
   const world = createWorld(client, mock.url)
   const stage = { world, mock }
   open.add(stage)
-  installHooks(world)
+  installHooks(world, also)
   return stage
 }
 

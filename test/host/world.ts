@@ -140,9 +140,11 @@ export function readSettings(world: World): HookSettings {
 }
 
 /** Lets `ctxbridge install` write the hooks, as a user would. */
-export function installHooks(world: World): void {
-  const { exitCode, stdout, stderr } = ctxbridge(world, ["install"])
-  if (exitCode !== 0) throw new Error(`ctxbridge install failed (${exitCode}): ${stdout}${stderr}`)
+export function installHooks(world: World, also: readonly (readonly string[])[] = []): void {
+  for (const args of [["install"], ...also]) {
+    const { exitCode, stdout, stderr } = ctxbridge(world, args)
+    if (exitCode !== 0) throw new Error(`ctxbridge ${args[0]} failed (${exitCode}): ${stdout}${stderr}`)
+  }
   recordHooks(world)
 }
 

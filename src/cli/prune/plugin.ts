@@ -1,7 +1,52 @@
-/** `ctxbridge prune plugin`. */
+/** `ctxbridge prune plugin`: a plugin that answers Claude Code's compactions, and back. */
+import { version } from "../../../package.json"
+import { oneAtATime } from "../../host/install-lock.ts"
+import { installedClients } from "../../pruners/installed-clients.ts"
+import { pluginWay } from "../../pruners/plugin/plugin-state.ts"
+import { pluginFolder, revertPlugin, setPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { CtxError } from "../../util/errors.ts"
+import { wholePath } from "../block.ts"
 import type { Context } from "../command.ts"
+import { safe } from "../style.ts"
 
-export async function prunePlugin(_context: Context): Promise<number | void> {
-  throw new CtxError("usage", "not built yet")
+export async function prunePlugin({ args, env, out }: Context): Promise<void> {
+  const options = { ...env, dryRun: args["dry-run"] === true }
+  const folder = pluginFolder(env)
+  if (args["revert"] === true) {
+    const change = oneAtATime(env.home, () => revertPlugin(options))
+    const isNone = change.action === "none"
+    const verb = options.dryRun ? "Would take" : "Took"
+    out.print(
+      safe(
+        isNone
+          ? `Nothing of ours in ${wholePath(change.file)}`
+          : `${verb} the plugin out of ${wholePath(change.file)}`,
+      ),
+    )
+    out.json({ ...change, folder })
+    return
+  }
+  const [client] = await installedClients(env.home)
+  const unsupported = client && pluginWay(client, env).unsupported
+  if (unsupported !== undefined)
+    throw new CtxError("unsupported", `a plugin cannot answer compactions: ${unsupported}`, {
+      hint: "ctxbridge prune recommend says what works here",
+    })
+  const change = oneAtATime(env.home, () => setPlugin(options, env.exePath, version))
+  const file = wholePath(change.file)
+  out.json({ ...change, folder })
+  if (options.dryRun) {
+    out.print(
+      safe(
+        change.changed ? `Would write ${folder}, and name it in ${file}` : `Would bring ${folder} up to date`,
+      ),
+    )
+    return
+  }
+  out.print(
+    [
+      change.changed ? `Wrote ${folder}, and named it in ${file}` : `Brought ${folder} up to date`,
+      "It answers compactions of sessions started from now on. Undo with `ctxbridge prune plugin --revert`.",
+    ].map(safe),
+  )
 }

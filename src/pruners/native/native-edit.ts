@@ -4,9 +4,9 @@
  *
  * Text in, text out. Pure: every byte that is not ours stays as it is.
  */
-import { inserted, type JsonNode, rewritten, without, withValue, written } from "../../host/json-style.ts"
-import { hasSiblings, isBlankJson, member, shapeError, splitBom, treeOf } from "../../host/json-text.ts"
+import { splitBom } from "../../host/json-text.ts"
 import type { WithOurs, WithoutOurs } from "../../host/register.ts"
+import { variable, withFormer, withVariable } from "../../host/settings-variable.ts"
 import { CtxError } from "../../util/errors.ts"
 import {
   type ClearingWish,
@@ -90,51 +90,4 @@ export function removeNative(text: string, original: string | undefined): Withou
     removed.push(name)
   }
   return { text: bom + now, removed }
-}
-
-/** The variable with what is left of its value, as the original writes it if that is the same. */
-function withFormer(
-  text: string,
-  name: string,
-  value: string | undefined,
-  original: string | undefined,
-): string {
-  const node = variableNode(text, name)!
-  const former = original === undefined ? undefined : variableNode(original, name)
-  if (value === undefined) {
-    const hadEnv = original !== undefined && envIn(original) !== undefined
-    const own = node.parent!
-    return without(text, hasSiblings(own) || hadEnv ? own : envIn(text)!.parent!)
-  }
-  if (former?.value !== value) return withValue(text, node, value)
-  const source = splitBom(original)[1]
-  return rewritten(text, node, source.slice(former.offset, former.offset + former.length))
-}
-
-function withVariable(text: string, name: string, value: string): string {
-  const root = treeOf(text)
-  if (root === undefined || isBlankJson(text)) return written(text, { env: { [name]: value } })
-  const env = envIn(text)
-  if (env === undefined) return inserted(text, root, "env", { [name]: value })
-  const node = member(env, name)
-  return node === undefined ? inserted(text, env, name, value) : withValue(text, node, value)
-}
-
-/** A value as Claude Code's environment gets it. */
-function variable(text: string, name: string): string | undefined {
-  const node = variableNode(text, name)
-  return node === undefined ? undefined : String(node.value)
-}
-
-function variableNode(text: string, name: string): JsonNode | undefined {
-  const node = member(envIn(text), name)
-  if (node !== undefined && !["string", "number", "boolean"].includes(node.type))
-    throw shapeError(`env.${name}`, "a string", node)
-  return node
-}
-
-function envIn(text: string): JsonNode | undefined {
-  const env = member(treeOf(text), "env")
-  if (env !== undefined && env.type !== "object") throw shapeError("env", "an object", env)
-  return env
 }

@@ -32,7 +32,7 @@ const TURNS = 12
 /** ms for what the transcript has gained since the last hook, and for waiting for another writer. */
 const CAPTURE = 1000
 
-export interface Compaction {
+export interface PluginCompaction {
   readonly session: string
   readonly transcript: string
   readonly cwd: string
@@ -43,7 +43,7 @@ export interface Compaction {
 }
 
 /** @throws CtxError if there is nothing that could take its place */
-export function answerCompaction(settings: Settings, compaction: Compaction, now: number): string {
+export function answerCompaction(settings: Settings, compaction: PluginCompaction, now: number): string {
   const { paths, resolved } = settings
   const { session, transcript, cwd, focus } = compaction
   const deadline = performance.now() + CAPTURE
@@ -74,7 +74,7 @@ export function answerCompaction(settings: Settings, compaction: Compaction, now
 function withTurns(
   db: Database,
   { dataHome, secrets }: PathsAndPolicy,
-  { session, open }: Compaction,
+  { session, open }: PluginCompaction,
   card: string,
 ): string {
   const parts = [LEAD, card]
@@ -100,8 +100,10 @@ function* newestTurns(
   isOpen: boolean,
 ): Generator<WholeTurn> {
   const turns = turnsOfSession(db, session).slice(-TURNS).toReversed()
+  // A command that only Claude Code answers says nothing.
   for (const turn of turns.slice(isOpen ? 1 : 0))
-    if (turn.takenBack === undefined && turn.prompt !== "") yield readTurn(db, dataHome, turn, readers)
+    if (turn.takenBack === undefined && turn.prompt !== "" && turn.answer + turn.tools !== "0")
+      yield readTurn(db, dataHome, turn, readers)
 }
 
 const LEAD =

@@ -3,12 +3,10 @@ import { type HostEvent, hookEntry } from "../../agents/claude-code/host-hooks.t
 import { SERVER_NAME } from "../../agents/claude-code/our-server.ts"
 import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
 import { HOST_EVENTS, hookCommand } from "../../host/hooks-table.ts"
+import MODULE from "./compact-module.js" with { type: "text" }
 
 /** Of the plugin, and of the marketplace that has only this one. */
 export const PLUGIN_NAME = "ctxbridge"
-
-/** ms after which Claude Code compacts by itself. Usually the answer takes a tenth of a second. */
-const DEADLINE = 5000
 
 export interface PluginContents {
   /** Absolute path of the binary. */
@@ -47,37 +45,9 @@ export function pluginFiles({ exePath, version, hooks, server }: PluginContents)
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
 
-/**
- * Runs within Claude Code, where nothing of Node is there, and `$` may only be used as `$.noun.verb(…)`. Whatever fails
- * goes on to Claude Code's own compaction. Messages that are passed back with their handle stay as they are.
- */
-const compactModule = (
-  exePath: string,
-): string => `// Written by ctxbridge prune plugin, and taken away by ctxbridge prune plugin --revert.
-const CTXBRIDGE = ${JSON.stringify(exePath)}
-const DEADLINE = ${DEADLINE}
-
-const told = ({ role, text, toolUses, toolResults }, n, all) => ({
-  role,
-  text: (text ?? "").slice(0, 1000),
-  isResult: (toolResults ?? []).length > 0,
-  calls: n < all.length - 60 ? [] : (toolUses ?? []).map(({ tool, input, text }) => ({ tool, input, output: (text ?? "").slice(0, 5000) })),
-})
-
-export const register = (on) => {
-  on("session.compact", async ($, e, next) => {
-    if (e.trigger !== "manual" && e.trigger !== "auto") return next(e)
-    const session = await $.session.id()
-    const { transcriptPath } = await $.session.info()
-    const { trigger, instructions, messages } = e
-    const stdin = JSON.stringify({ session, transcriptPath, trigger, instructions, messages: messages.map(told) })
-    const done = await $.process.run([CTXBRIDGE, "__compact"], { stdin, timeoutMs: DEADLINE })
-    const { context, prompt } = JSON.parse(done.stdout)
-    const kept = prompt === undefined ? [] : [messages[prompt]]
-    return { messages: [{ role: "user", text: context, toolUses: [] }, ...kept] }
-  }).catch(($, e, next) => next(e))
-}
-`
+/** The module with the path of the binary, which is a text in it. */
+const compactModule = (exePath: string): string =>
+  MODULE.replace('"CTXBRIDGE"', () => JSON.stringify(exePath))
 
 const RECALL = `---
 name: recall

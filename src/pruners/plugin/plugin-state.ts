@@ -1,0 +1,30 @@
+/** Whether a program lets plugins answer compactions, and whether ours does. */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { readText } from "../../host/edited-file.ts"
+import { type HostFolders, settingsPath } from "../../host/registration.ts"
+import { variable } from "../../host/settings-variable.ts"
+import { tryTo } from "../../util/files.ts"
+import { atLeast } from "../../util/version.ts"
+import type { Installed, WayState } from "../way.ts"
+import { PLUGIN_DIRS } from "./plugin-edit.ts"
+import { pluginFolder } from "./set-plugin.ts"
+
+/** The oldest version that was seen to ask plugins. */
+const ASKS_FROM = [2, 1, 329] as const
+
+export function pluginWay({ version }: Installed, places: HostFolders): WayState {
+  const folder = pluginFolder(places)
+  const settings = tryTo(() => readText(settingsPath("user", places)))
+  const folders = tryTo(() => variable(settings ?? "", PLUGIN_DIRS)) ?? ""
+  const isSet = folders.split(":").includes(folder)
+  const isThere = existsSync(join(folder, "hooks", "compact.mjs"))
+  return {
+    way: "plugin",
+    ...(!atLeast(version, ASKS_FROM) && { unsupported: `only ${ASKS_FROM.join(".")} and later ask plugins` }),
+    isActive: isSet && isThere,
+    ...(isSet && {
+      detail: isThere ? `loaded from ${folder}` : `${folder} is gone: ctxbridge prune plugin writes it anew`,
+    }),
+  }
+}

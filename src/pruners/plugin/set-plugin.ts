@@ -1,0 +1,77 @@
+/** `prune plugin`: writes the plugin and has Claude Code load it, and takes both away. */
+import { mkdirSync, rmSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { decode, targetOf } from "../../host/edited-file.ts"
+import { hookStatus } from "../../host/hook-status.ts"
+import { readOriginal, readRecord, removeIfEmpty } from "../../host/install-record.ts"
+import { isEmptySettings } from "../../host/json-text.ts"
+import { type Ours, register, type SettingsChange, unregister } from "../../host/register.ts"
+import { type HostFolders, settingsPath } from "../../host/registration.ts"
+import { serverStatus } from "../../host/server-status.ts"
+import { writeWhole } from "../../util/files.ts"
+import { addPluginFolder, removePluginFolder } from "./plugin-edit.ts"
+import { pluginFiles } from "./plugin-files.ts"
+
+interface PluginOptions extends HostFolders {
+  /** Work out the change but write nothing. */
+  readonly dryRun: boolean
+}
+
+export const pluginFolder = ({ dataHome }: Pick<HostFolders, "dataHome">): string => join(dataHome, "plugin")
+
+/** Repeating it brings the files up to date. */
+export function setPlugin(options: PluginOptions, exePath: string, version: string): SettingsChange {
+  const ours = {
+    ...oursIn(options),
+    add: (text: string | undefined) => addPluginFolder(text, pluginFolder(options)),
+  }
+  // A file that cannot be read is told before anything is written.
+  const tried = register(ours, { ...placed(options), dryRun: true })
+  if (options.dryRun) return tried
+  const contents = {
+    exePath,
+    version,
+    hooks: hookStatus(options, exePath).every(
+      ({ installed, stale }) => installed.length + stale.length === 0,
+    ),
+    server: serverStatus(options, exePath).every(({ command }) => command === null),
+  }
+  for (const [path, text] of pluginFiles(contents)) {
+    const file = join(pluginFolder(options), path)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeWhole(file, text)
+  }
+  return register(ours, placed(options))
+}
+
+export function revertPlugin(options: PluginOptions): SettingsChange {
+  const change = unregister(oursIn(options), placed(options))
+  if (!options.dryRun) {
+    rmSync(pluginFolder(options), { recursive: true, force: true })
+    removeIfEmpty(recordsIn(options))
+  }
+  return change
+}
+
+const recordsIn = (places: HostFolders): string => join(places.dataHome, "prune", "plugin")
+
+const placed = (options: PluginOptions) => ({ dataHome: recordsIn(options), dryRun: options.dryRun })
+
+function oursIn(places: HostFolders): Ours {
+  const file = settingsPath("user", places)
+  return {
+    file,
+    folderMode: 0o700,
+    isPrivate: true,
+    remove: (text) => removePluginFolder(text, pluginFolder(places), originalOf(places, file)),
+    isEmpty: isEmptySettings,
+  }
+}
+
+/** The text before us, blank if there was no file; undefined: not known. */
+function originalOf(places: HostFolders, file: string): string | undefined {
+  const home = recordsIn(places)
+  const record = readRecord(home, targetOf(file))
+  const original = record && readOriginal(home, record)
+  return original === undefined || original === "absent" ? original && "" : decode(original)
+}

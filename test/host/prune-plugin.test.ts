@@ -1,0 +1,110 @@
+/** `prune plugin` in the real client: it answers compactions in place of a model, and everything goes on. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { clearStages, FULL, openStage, type Stage } from "./checks.ts"
+import { type Client, clientFor } from "./clients.ts"
+import { runPrint } from "./drive.ts"
+import { bash, type Recorded, say } from "./mock-api.ts"
+import { ctxbridge, hookCalls } from "./world.ts"
+
+setDefaultTimeout(120_000)
+afterAll(clearStages)
+
+const LEAD = "This conversation was compacted"
+const CONSTRAINT = "never touch the lexer"
+
+const settingsOf = ({ world }: Stage): string =>
+  readFileSync(join(world.home, ".claude", "settings.json"), "utf8")
+
+function plugged(client: Client): Stage {
+  const stage = openStage(client, {}, [["prune", "plugin"]])
+  const { mock } = stage
+  mock.plan("Write the parser", [bash("echo parsed"), say("The parser is written.")])
+  mock.plan("Fill the window", [say("The window is full.", FULL)])
+  return stage
+}
+
+const kinds = ({ mock }: Stage, kind: Recorded["kind"]): Recorded[] =>
+  mock.requests.filter((one) => one.kind === kind)
+
+const restores = ({ world }: Stage) =>
+  hookCalls(world).filter(
+    ({ event, detail, stdout }) => event === "SessionStart" && detail === "compact" && stdout !== "",
+  )
+
+const occurrences = ({ text }: Recorded, words: string): number => text.split(words).length - 1
+
+const { client, missing } = await clientFor("latest", "a plugin of ours that answers compactions")
+
+describe.skipIf(missing !== undefined)(`Claude Code ${client.version}`, () => {
+  test("compacts without a model, on demand and by itself, and the next request has what counts once", async () => {
+    const stage = plugged(client)
+    const prompts = [
+      `Write the parser, ${CONSTRAINT}`,
+      "/compact",
+      "What next?",
+      "Fill the window",
+      "After it was full",
+    ]
+    const run = await runPrint(stage.world, prompts)
+    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
+    expect(kinds(stage, "compact")).toEqual([])
+    // What the plugin said counts as the restore.
+    expect(restores(stage)).toEqual([])
+
+    for (const words of ["What next?", "After it was full"]) {
+      const request = kinds(stage, "main").find(({ text }) => text.includes(words))!
+      expect(occurrences(request, LEAD)).toBe(1)
+      expect(occurrences(request, words)).toBe(1)
+      expect(request.text).toContain(CONSTRAINT)
+      const [handle] = /ctx:[0-9a-z]{6,}/.exec(request.text) ?? []
+      const { exitCode, stdout } = ctxbridge(stage.world, ["show", handle!])
+      expect(exitCode).toBe(0)
+      expect(stdout).toContain("Write the parser")
+    }
+    const again = await runPrint(stage.world, ["Go on after resuming"], ["--resume", run.sessionId])
+    expect(again.code).toBe(0)
+    const resumed = kinds(stage, "main").findLast(({ text }) => text.includes("Go on after resuming"))!
+    expect(occurrences(resumed, LEAD)).toBe(1)
+    expect(occurrences(resumed, "After it was full")).toBe(1)
+  })
+
+  test("compacts as usual when the binary is gone, or hangs, and its settings are as before when the plugin is", async () => {
+    const stage = plugged(client)
+    const { world } = stage
+    expect(settingsOf(stage)).toContain("CLAUDE_CODE_PLUGIN_DIRS")
+    const module = join(world.store, "plugin", "hooks", "compact.mjs")
+    const text = readFileSync(module, "utf8")
+    writeFileSync(module, text.replace(world.binary, `${world.binary}-gone`))
+    const run = await runPrint(world, [`Write the parser, ${CONSTRAINT}`, "/compact", "What next?"])
+    expect(run.code).toBe(0)
+    expect(kinds(stage, "compact")).toHaveLength(1)
+    expect(restores(stage)).toHaveLength(1)
+
+    const hanging = join(world.root, "hangs")
+    writeFileSync(hanging, "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 })
+    writeFileSync(module, text.replace(world.binary, hanging).replace("DEADLINE = 5000", "DEADLINE = 500"))
+    await runPrint(world, [`Write the parser, ${CONSTRAINT}`, "/compact", "What next?"])
+    expect(kinds(stage, "compact")).toHaveLength(2)
+
+    expect(ctxbridge(world, ["prune", "plugin", "--revert"])).toMatchObject({ exitCode: 0, stderr: "" })
+    expect(settingsOf(stage)).not.toContain("CLAUDE_CODE_PLUGIN_DIRS")
+    expect(existsSync(module)).toBe(false)
+  })
+})
+
+for (const version of ["2.0.76", "2.1.112"]) {
+  const old = await clientFor(version)
+  test.skipIf(old.missing !== undefined)(`${version} takes no notice of the plugin`, async () => {
+    const stage = openStage(old.client)
+    const { world, mock } = stage
+    mock.plan("Write the parser", [bash("echo parsed"), say("The parser is written.")])
+    // Nobody is called `claude` here, so the plugin is set up as if for a newer one.
+    expect(ctxbridge(world, ["prune", "plugin"]).exitCode).toBe(0)
+    const run = await runPrint(world, [`Write the parser, ${CONSTRAINT}`, "/compact", "What next?"])
+    expect(run.code).toBe(0)
+    expect(kinds(stage, "compact")).toHaveLength(1)
+    expect(restores(stage)).toHaveLength(1)
+  })
+}
