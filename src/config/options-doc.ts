@@ -38,7 +38,7 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "prune.keep": "The latest prompts that `prune` leaves whole, with all that follows them.",
   "prune.threshold": "Tokens that could be pruned before `prune` does so.",
   "prune.max_chars": "How many characters of a text remain where it is pruned.",
-  "prune.results": "Whether the proxy also replaces old output of tools by a handle.",
+  "prune.results": "Let the proxy replace old output of tools by a handle, too.",
   "sync.to": "Where `sync` sends to without `--to`. `CTXBRIDGE_SYNC_TO` comes first.",
   "sync.passphrase-file":
     "A file, private to you, with the passphrase of an encrypted folder. `CTXBRIDGE_SYNC_PASSPHRASE` comes first.",

@@ -213,7 +213,7 @@ export const OPTIONS = {
     "CTXBRIDGE_PRUNE_MAX_CHARS",
     "CLAUDE_TEXT_PRUNE_MAX_CHARS",
   ),
-  "prune.results": flag("user", false, "CTXBRIDGE_PRUNE_RESULTS"),
+  "prune.results": flag("user", true, "CTXBRIDGE_PRUNE_RESULTS"),
   "sync.to": text("a folder that begins with / or ~/, or postgres://… without a password", isTarget),
   "sync.passphrase-file": text("a file that begins with / or ~/", isPath),
   "sync.auto": choice("user", "off", ["off", "turns", "frames"], "CTXBRIDGE_SYNC_AUTO"),

@@ -21,7 +21,11 @@ export interface Savings {
   readonly saved: Readonly<Record<WayName, number | undefined>>
 }
 
-/** What `prune native` sets unless asked otherwise. */
+/**
+ * What `prune native` sets unless asked otherwise: tokens from which on results are cleared (what Claude Code sends
+ * before anybody has said anything is half of it), and how many of the latest stay, as one step often calls several
+ * tools at once.
+ */
 export const DEFAULT_CLEARING = { trigger: 50_000, keep: 10 } as const
 
 /** What is read here is what the vault holds. All handles are equally long. */
@@ -62,8 +66,10 @@ function savingsIn(
   const sent = passage.messages.slice(0, request.messages)
   const { unitsPerToken } = scaleOf(passage)
   const inTokens = (units: number): number => Math.min(tokens, Math.round(units / unitsPerToken))
-  const { pruned } = pruneMessages(sent, options, () => ANY_HANDLE)
-  const byRule = inTokens(pruned.reduce((sum, { saved }) => sum + saved, 0))
+  const byRule = (results: boolean): number => {
+    const { pruned } = pruneMessages(sent, { ...options, results }, () => ANY_HANDLE)
+    return inTokens(pruned.reduce((sum, { saved }) => sum + saved, 0))
+  }
   const cleared = inTokens(clearedUnits(sent, clearing.keep))
   const isCleared = tokens >= clearing.trigger && cleared >= clearing.atLeast
   return {
@@ -71,8 +77,9 @@ function savingsIn(
     saved: {
       native: isCleared ? cleared : 0,
       plugin: savedByPlugin(tokens, passages.slice(place + 1), unitsPerToken),
-      proxy: byRule,
-      patch: byRule,
+      proxy: byRule(options.results),
+      // It leaves tools alone.
+      patch: byRule(false),
     },
   }
 }

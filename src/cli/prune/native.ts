@@ -7,6 +7,7 @@ import type { NativeWish } from "../../pruners/native/native-edit.ts"
 import { nativeWay, PERCENT_FROM, WINDOW_FROM } from "../../pruners/native/native-state.ts"
 import { revertNative, setNative } from "../../pruners/native/set-native.ts"
 import { isArchiving } from "../../pruners/prune-report.ts"
+import { DEFAULT_CLEARING } from "../../pruners/savings.ts"
 import type { Installed } from "../../pruners/way.ts"
 import { CtxError, usageError } from "../../util/errors.ts"
 import { atLeast } from "../../util/version.ts"
@@ -14,13 +15,6 @@ import { positive } from "../args.ts"
 import { wholePath } from "../block.ts"
 import type { Context } from "../command.ts"
 import { safe } from "../style.ts"
-
-/**
- * Tokens from which on results are cleared: what Claude Code sends before anybody has said anything is half of it. And
- * the latest results that stay, as one step of Claude often calls several tools at once.
- */
-const TRIGGER = 50_000
-const KEEP = 10
 
 /** Claude Code ignores a smaller window. */
 const LEAST_WINDOW = 100_000
@@ -60,8 +54,8 @@ function wishOf({ args, env }: Context): NativeWish {
   const percent = positive(args, "percent")
   if (percent !== undefined && percent > 100) throw usageError("--percent must be at most 100")
   const clearing = {
-    trigger: positive(args, "trigger") ?? TRIGGER,
-    keep: positive(args, "keep") ?? KEEP,
+    trigger: positive(args, "trigger") ?? DEFAULT_CLEARING.trigger,
+    keep: positive(args, "keep") ?? DEFAULT_CLEARING.keep,
     atLeast: Math.max(1, env.config["prune.threshold"]),
   }
   return { clearing, window, percent }
