@@ -17,7 +17,7 @@ import {
 } from "../../host/registration.ts"
 import { withoutJob } from "../../job/stop-job.ts"
 import { filesWithNative, revertNativeWith } from "../../pruners/native/set-native.ts"
-import { revertPlugin } from "../../pruners/plugin/set-plugin.ts"
+import { isPluginSet, revertPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { shellWord } from "../../util/shell-quote.ts"
@@ -69,7 +69,7 @@ const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
 /** What is no longer archived must not be pruned either. */
 function hooksAndNative(options: ReturnType<typeof settingsOptions>) {
   const files = options.scope === "user" ? [settingsPath("user", options)] : []
-  if (options.scope === "user") revertPlugin(options)
+  if (options.scope === "user" && isPluginSet(options)) revertPlugin(options)
   const { other: change, natives } = revertNativeWith(options, files, () => uninstall(options))
   return { change, natives }
 }

@@ -53,6 +53,10 @@ export function revertPlugin(options: PluginOptions): SettingsChange {
   return change
 }
 
+/** Whether we have named the plugin in the user's settings. */
+export const isPluginSet = (places: HostFolders): boolean =>
+  readRecord(recordsIn(places), targetOf(settingsPath("user", places))) !== undefined
+
 const recordsIn = (places: HostFolders): string => join(places.dataHome, "prune", "plugin")
 
 const placed = (options: PluginOptions) => ({ dataHome: recordsIn(options), dryRun: options.dryRun })
