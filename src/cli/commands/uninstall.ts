@@ -135,6 +135,7 @@ function purge(context: Context): number {
 
 function removedSettings(context: Context): { settings: SettingsChange[]; natives: SettingsChange[] } {
   const options = settingsOptions(context)
+  if (isPluginSet(options)) revertPlugin(options)
   const { other: settings, natives } = revertNativeWith(options, filesWithNative(options), () =>
     uninstallAll(options),
   )
