@@ -33,6 +33,11 @@ const restores = ({ world }: Stage) =>
     ({ event, detail, stdout }) => event === "SessionStart" && detail === "compact" && stdout !== "",
   )
 
+const texts = ({ body }: Recorded): (string | undefined)[] =>
+  (body.messages ?? []).flatMap(({ content }) =>
+    typeof content === "string" ? [content] : content.map(({ text }) => text),
+  )
+
 const occurrences = ({ text }: Recorded, words: string): number => text.split(words).length - 1
 
 const { client, missing } = await clientFor("latest", "a plugin of ours that answers compactions")
@@ -56,7 +61,8 @@ describe.skipIf(missing !== undefined)(`Claude Code ${client.version}`, () => {
     for (const words of ["What next?", "After it was full"]) {
       const request = kinds(stage, "main").find(({ text }) => text.includes(words))!
       expect(occurrences(request, LEAD)).toBe(1)
-      expect(occurrences(request, words)).toBe(1)
+      // A line of the restore may name it, too, if it was already archived.
+      expect(texts(request).filter((text) => text === words)).toHaveLength(1)
       expect(request.text).toContain(CONSTRAINT)
       const [handle] = /ctx:[0-9a-z]{6,}/.exec(request.text) ?? []
       const { exitCode, stdout } = ctxbridge(stage.world, ["show", handle!])
@@ -67,7 +73,7 @@ describe.skipIf(missing !== undefined)(`Claude Code ${client.version}`, () => {
     expect(again.code).toBe(0)
     const resumed = kinds(stage, "main").findLast(({ text }) => text.includes("Go on after resuming"))!
     expect(occurrences(resumed, LEAD)).toBe(1)
-    expect(occurrences(resumed, "After it was full")).toBe(1)
+    expect(texts(resumed).filter((text) => text === "After it was full")).toHaveLength(1)
   })
 
   test("compacts as usual when the binary is gone, or hangs, and its settings are as before when the plugin is", async () => {

@@ -29,6 +29,8 @@ const CARD = 9500
 const LEAST_TURNS = 1000
 /** How many are looked at. */
 const TURNS = 12
+/** How much of a prompt tells it from the one before. */
+const SAME_PROMPT = 60
 /** ms for what the transcript has gained since the last hook, and for waiting for another writer. */
 const CAPTURE = 1000
 
@@ -84,10 +86,7 @@ function withTurns(
   const done = steps === "" ? [] : [STEPS_OPEN, steps, STEPS_CLOSE]
   const left = room() - done.join("\n").length - TURNS_FRAME
   using readers = new CopyReaders()
-  const turns =
-    left < LEAST_TURNS
-      ? ""
-      : recentTurns(newestTurns(db, dataHome, session, readers, open !== undefined), left)
+  const turns = left < LEAST_TURNS ? "" : recentTurns(newestTurns(db, dataHome, session, readers, open), left)
   if (turns !== "") parts.push(TURNS_OPEN, turns, TURNS_CLOSE)
   return [...parts, ...done].join("\n")
 }
@@ -97,11 +96,14 @@ function* newestTurns(
   dataHome: string,
   session: string,
   readers: CopyReaders,
-  isOpen: boolean,
+  open: TurnInProgress | undefined,
 ): Generator<WholeTurn> {
   const turns = turnsOfSession(db, session).slice(-TURNS).toReversed()
-  // A command that only Claude Code answers says nothing.
+  // Claude Code may not have written down yet what it was asked last.
+  const asked = open?.asked.slice(0, SAME_PROMPT)
+  const isOpen = turns[0]?.prompt.trim().slice(0, SAME_PROMPT) === asked
   for (const turn of turns.slice(isOpen ? 1 : 0))
+    // A command that only Claude Code answers says nothing.
     if (turn.takenBack === undefined && turn.prompt !== "" && turn.answer + turn.tools !== "0")
       yield readTurn(db, dataHome, turn, readers)
 }

@@ -27,6 +27,8 @@ interface Call {
 export interface TurnInProgress {
   /** Index of its prompt among the messages. */
   readonly prompt: number
+  /** The beginning of the prompt. */
+  readonly asked: string
   /** What was done since, oldest first. */
   readonly steps: readonly Message[]
 }
@@ -36,7 +38,7 @@ export function turnInProgress(trigger: unknown, messages: unknown): TurnInProgr
   if (trigger !== "auto" || !Array.isArray(messages)) return undefined
   const told = messages.map(messageOf)
   const prompt = told.findLastIndex(isPrompt)
-  return prompt < 0 ? undefined : { prompt, steps: told.slice(prompt + 1) }
+  return prompt < 0 ? undefined : { prompt, asked: told[prompt]!.text.trim(), steps: told.slice(prompt + 1) }
 }
 
 const isPrompt = ({ role, text, isResult }: Message): boolean =>
