@@ -102,8 +102,8 @@ function* newestTurns(
   // Claude Code may not have written down yet what it was asked last.
   const asked = open?.asked.slice(0, SAME_PROMPT)
   const isOpen = turns[0]?.prompt.trim().slice(0, SAME_PROMPT) === asked
+  // A command that only Claude Code answers says nothing.
   for (const turn of turns.slice(isOpen ? 1 : 0))
-    // A command that only Claude Code answers says nothing.
     if (turn.takenBack === undefined && turn.prompt !== "" && turn.answer + turn.tools !== "0")
       yield readTurn(db, dataHome, turn, readers)
 }
