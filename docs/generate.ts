@@ -1,18 +1,16 @@
 /** `npm run docs`: writes what comes from the code into the pages. test/docs.test.ts says when it is due. */
 import { join } from "node:path"
-import { overview } from "../src/cli/router.ts"
+import { overview } from "../src/cli/overview.ts"
+import { createStyle } from "../src/cli/style.ts"
 import { optionsTable, withBlock } from "./blocks.ts"
 
 const ROOT = join(import.meta.dir, "..")
 
-/** The lines of `ctxbridge --help` that name commands. */
-export const commandList = (help: string): string =>
-  help
-    .split("\n")
-    .filter((line) => /^ {2}\S/.test(line))
-    .join("\n")
-
-export const commandBlock = (help: string): string => `\`\`\`text\n${commandList(help)}\n\`\`\``
+/** The lines of `ctxbridge --help` between its head and its foot. */
+export async function commandBlock(): Promise<string> {
+  const [, list = ""] = (await overview(createStyle(false))).split("\n\n")
+  return `\`\`\`text\n${list}\n\`\`\``
+}
 
 async function rewrite(path: string, block: string, content: string): Promise<void> {
   const file = Bun.file(join(ROOT, path))
@@ -25,5 +23,5 @@ async function rewrite(path: string, block: string, content: string): Promise<vo
 
 if (import.meta.main) {
   await rewrite("docs/configuration.md", "options", optionsTable())
-  await rewrite("README.md", "commands", commandBlock(await overview()))
+  await rewrite("README.md", "commands", await commandBlock())
 }

@@ -4,7 +4,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { blockOf, optionsTable, withBlock } from "../docs/blocks.ts"
 import { commandBlock } from "../docs/generate.ts"
-import { overview } from "../src/cli/router.ts"
+import { wholeOverview } from "../src/cli/overview.ts"
+import { createStyle } from "../src/cli/style.ts"
 import { OPTIONS } from "../src/config/options.ts"
 import { EXIT } from "../src/util/errors.ts"
 
@@ -21,7 +22,7 @@ describe("generated blocks", () => {
   })
 
   test("README.md has the commands of `ctxbridge --help`", async () => {
-    expect(blockOf(read("README.md"), "commands")).toBe(commandBlock(await overview()))
+    expect(blockOf(read("README.md"), "commands")).toBe(await commandBlock())
   })
 
   test("the option table has each option and each of its environment names once", () => {
@@ -44,7 +45,7 @@ describe("generated blocks", () => {
 test("the exit codes of README.md and of the help are those of the program", async () => {
   const table = [...read("README.md").matchAll(/^\| (\d+) +\| \S/gm)].map(([, code]) => Number(code))
   expect(table).toEqual(Object.values(EXIT))
-  const sentence = /Exit codes: (.*)\./.exec(await overview())?.[1] ?? ""
+  const sentence = /Exit codes: (.*)\./.exec(await wholeOverview(createStyle(false)))?.[1] ?? ""
   // An interruption is the shell's to tell.
   const told = Object.values(EXIT).filter((code) => code !== EXIT.interrupted)
   expect([...sentence.matchAll(/\d+/g)].map(([code]) => Number(code))).toEqual(told)

@@ -2,6 +2,7 @@
 import { type ArgsDef, renderUsage } from "citty"
 import { version } from "../../package.json"
 import type { Command } from "./command.ts"
+import { folded } from "./folded.ts"
 import type { Style } from "./style.ts"
 
 /** A name and its explanation, separated by four spaces. */
@@ -47,18 +48,4 @@ function row(name: string, text: string, columns: number, style: Style): string[
   const label = MARGIN + style.bold(name)
   if (name.length > NAMES) return [label, ...lines]
   return [label + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]
-}
-
-/** Splits a text into lines of at most `width` columns; a longer word stays whole. */
-function folded(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ""
-  for (const word of text.split(" ")) {
-    const longer = line === "" ? word : `${line} ${word}`
-    if (line !== "" && Bun.stringWidth(longer) > width) {
-      lines.push(line)
-      line = word
-    } else line = longer
-  }
-  return [...lines, line]
 }

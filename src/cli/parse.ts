@@ -61,9 +61,7 @@ function read(argv: readonly string[], specs: Specs, command: string) {
       words.push(word)
       continue
     }
-    const equals = word.indexOf("=")
-    const flag = equals < 0 ? word : word.slice(0, equals)
-    const value = equals < 0 ? undefined : word.slice(equals + 1)
+    const [flag, value] = splitFlag(word, specs)
     const name = nameOf(flag, specs)
     if (name === undefined) throw unknown(flag, specs, command)
     if (specs[name]!.type === "boolean") {
@@ -85,6 +83,15 @@ function read(argv: readonly string[], specs: Specs, command: string) {
     values[name] = next
   }
   return { values, words: [...words, ...argv.slice(flagged.length + 1)] }
+}
+
+/** `--name=value`, or `-n5` where `-n` takes a value. */
+function splitFlag(word: string, specs: Specs): readonly [flag: string, value: string | undefined] {
+  const equals = word.indexOf("=")
+  if (equals >= 0) return [word.slice(0, equals), word.slice(equals + 1)]
+  const short = word.slice(0, 2)
+  const name = word.length > 2 && !word.startsWith("--") ? nameOf(short, specs) : undefined
+  return name !== undefined && specs[name]!.type === "string" ? [short, word.slice(2)] : [word, undefined]
 }
 
 /** Finds the option typed as `--name` or `-n`. */

@@ -12,12 +12,12 @@ import { whereElse } from "./not-found.ts"
 
 /** The options, for commands that look for something in projects, and for those that list something of them. */
 export const IN_PROJECT_ARGS = {
-  project: option("In the project of this folder", "PATH"),
-  "all-projects": flag("In every project"),
+  project: option("In the project of this folder", "PATH", "p"),
+  "all-projects": flag("In every project", "a"),
 }
 export const OF_PROJECT_ARGS = {
-  project: option("Of the project in this folder", "PATH"),
-  "all-projects": flag("Of every project"),
+  project: option("Of the project in this folder", "PATH", "p"),
+  "all-projects": flag("Of every project", "a"),
 }
 
 const NAMED = "ctxbridge sessions --all-projects names the projects"

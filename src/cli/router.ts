@@ -10,22 +10,13 @@ import {
   wantsColor,
 } from "../config/load.ts"
 import { refusalOf } from "../config/refused-options.ts"
-import { nearest } from "../util/edit-distance.ts"
-import {
-  CtxError,
-  codeOf,
-  EXIT,
-  isCtxError,
-  isDamage,
-  messageOf,
-  usageError,
-  VIEWS_LOST,
-} from "../util/errors.ts"
+import { CtxError, codeOf, EXIT, isCtxError, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { once } from "../util/once.ts"
 import { ownProgram } from "../util/own-program.ts"
 import { oneLine } from "../util/text.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
+import { commandMeant } from "./command-name.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
 import { endOfFlags, parseArguments } from "./parse.ts"
@@ -50,17 +41,17 @@ export async function runCli(argv: readonly string[], ready?: Command): Promise<
 async function dispatch(argv: readonly string[], ready?: Command): Promise<number> {
   const [name, ...rest] = argv
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    const topic = name === "help" ? rest[0] : undefined
-    if (topic !== undefined) return dispatch([topic, "--help"])
-    writeOut(await overview())
+    const topic = name === undefined ? undefined : rest[0]
+    if (name === "help" && topic !== undefined && topic !== "--all" && topic !== "-a")
+      return dispatch([topic, "--help"])
+    await printOverview(topic !== undefined)
     return name === undefined ? EXIT.usage : EXIT.ok
   }
   if (["--version", "-V", "-v", "version"].includes(name)) {
     writeOut(`ctxbridge ${version}\n`)
     return EXIT.ok
   }
-  const command = ready ?? (await COMMANDS[name]?.())?.default
-  if (command === undefined) throw unknownCommand(name)
+  const command = ready ?? (await COMMANDS[commandMeant(name, Object.keys(COMMANDS))]!()).default
   const flags = endOfFlags(rest)
   if (flags.includes("--help") || flags.includes("-h")) {
     await help(command)
@@ -170,15 +161,6 @@ function environment(places: Paths, settings: () => Settings): Environment {
   }
 }
 
-function unknownCommand(name: string): CtxError {
-  if (name.startsWith("-")) return usageError(`no command before ${name}`, "ctxbridge --help lists them")
-  const near = nearest(name, Object.keys(COMMANDS), 2)
-  return usageError(
-    `unknown command: ${name}`,
-    near === undefined ? "ctxbridge --help lists them" : `did you mean ${near}?`,
-  )
-}
-
 async function help(command: Command): Promise<void> {
   const { renderHelp } = await import("./help.ts")
   const out = createOutput({ json: false, color: () => wantsColor(isTerminal()) })
@@ -187,24 +169,10 @@ async function help(command: Command): Promise<void> {
   out.flush()
 }
 
-/** What `ctxbridge --help` prints. */
-export async function overview(): Promise<string> {
-  const lines: string[] = []
-  for (const name of Object.keys(COMMANDS)) {
-    const { meta } = (await COMMANDS[name]!()).default
-    if (!meta.hidden) lines.push(`  ${name.padEnd(12)} ${meta.description}`)
-  }
-  return [
-    `ctxbridge ${version}: a memory for Claude Code`,
-    "",
-    "Usage: ctxbridge <command> [options]",
-    "",
-    ...lines,
-    `  ${"hook <event>".padEnd(12)} Called by Claude Code; reads its JSON on stdin`,
-    "",
-    "`ctxbridge <command> --help` explains one. Exit codes: 0 done, 1 failed, 3 nothing found, 64 usage.",
-    "",
-  ].join("\n")
+async function printOverview(isWhole: boolean): Promise<void> {
+  const { overview, wholeOverview } = await import("./overview.ts")
+  const style = createStyle(wantsColor(isTerminal()))
+  writeOut(await (isWhole ? wholeOverview : overview)(style))
 }
 
 /** Hint for when another process held the lock for longer than we wait. */

@@ -16,7 +16,7 @@ export const topicArgs = (
 ): Readonly<Record<string, ArgSpec>> => ({
   [name]: { type: "positional", required: true, rest: true, description },
   ...IN_PROJECT_ARGS,
-  limit: option(`At most this many (${limit})`, "N"),
+  limit: option(`At most this many (${limit})`, "N", "n"),
 })
 
 /**

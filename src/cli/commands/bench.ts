@@ -14,7 +14,7 @@ const SUITES = ["hooks", "torture", "survive", "prune"]
 export default {
   meta: {
     name: "bench",
-    description: "Measure what the hooks cost, what they survive, and what is restored",
+    description: "Measure what hooks cost and what compactions lose",
   },
   args: {
     suite: {

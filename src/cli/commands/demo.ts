@@ -11,7 +11,7 @@ import { createStyle, type Style, safe } from "../style.ts"
 export default {
   meta: {
     name: "demo",
-    description: "Play a synthetic session through the real hooks and show what comes back",
+    description: "Try it on a made-up session, apart from your archive",
   },
   args: { keep: flag("Keep the demo's folder, and say where it is") },
   async run({ args, out }) {

@@ -12,7 +12,7 @@ import { createStyle, type Style, safe } from "../style.ts"
 export default {
   meta: {
     name: "doctor",
-    description: "Check hooks, settings, archive and Claude Code; --fix repairs what is safe",
+    description: "Find problems; --fix repairs what is safe",
     badOptions: "own",
   },
   args: {

@@ -25,7 +25,7 @@ import { safe } from "../style.ts"
 const PATIENCE = 60_000
 
 export default {
-  meta: { name: "forget", description: "Remove sessions, a project or a text from the archive, for good" },
+  meta: { name: "forget", description: "Remove sessions, a project or a text for good" },
   args: {
     what: {
       type: "positional",

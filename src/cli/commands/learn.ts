@@ -20,7 +20,7 @@ const PATIENCE = 5000
 const ROWS_SHOWN = 40
 
 export default {
-  meta: { name: "learn", description: "Show what is learnt from what is used of restores, or begin anew" },
+  meta: { name: "learn", description: "Show what restores learn from use, or start over" },
   args: {
     action: {
       type: "positional",

@@ -11,7 +11,7 @@ const STDIN = 0
 export default {
   meta: {
     name: "mcp",
-    description: "Serve the archive to Claude (MCP on stdin and stdout); install registers it",
+    description: "Serve the archive to Claude over MCP",
     badOptions: "own",
   },
   async run({ env, out }) {

@@ -31,7 +31,7 @@ import { safe } from "../style.ts"
 const RUNTIMES: readonly RuntimeName[] = ["native", "wasm"]
 
 export default {
-  meta: { name: "model", description: "Install and check the sentence model, for search by meaning" },
+  meta: { name: "model", description: "Install and check the model for search by meaning" },
   args: {
     action: {
       type: "positional",

@@ -8,7 +8,7 @@ import { renderPairs } from "../text-table.ts"
 export default {
   meta: {
     name: "optimize",
-    description: "Run the learning cycle now: what leaves the index, what comes back",
+    description: "Run the learning cycle now",
   },
   args: {
     "dry-run": flag("Show what would be done; write nothing"),

@@ -22,7 +22,7 @@ const NAMES = Object.keys(ACTIONS)
 const isAction = (name: string): name is keyof typeof ACTIONS => Object.hasOwn(ACTIONS, name)
 
 export default {
-  meta: { name: "prune", description: "Keep Claude Code's window lean; what is pruned stays in the archive" },
+  meta: { name: "prune", description: "Keep Claude Code's context window lean" },
   args: {
     action: {
       type: "positional",

@@ -17,12 +17,12 @@ const LIMIT = 5
 export default {
   meta: {
     name: "receipts",
-    description: "Show what each compaction kept, what was restored and what was lost",
+    description: "Show what each compaction kept, lost and got back",
   },
   args: {
     session: option("Of this session", "ID"),
     ...OF_PROJECT_ARGS,
-    limit: option(`At most this many, the latest (${LIMIT})`, "N"),
+    limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),
   },
   run(context) {
     const { args, env, out } = context

@@ -18,7 +18,7 @@ import { type Command, flag, option } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
-  meta: { name: "resurrect", description: "Write deleted sessions back to disk, for `claude --resume`" },
+  meta: { name: "resurrect", description: "Bring back deleted sessions for `claude --resume`" },
   args: {
     session: {
       type: "positional",

@@ -18,7 +18,7 @@ export default {
   args: {
     ...OF_PROJECT_ARGS,
     agents: flag("Include subagents"),
-    limit: option(`At most this many (${LIMIT})`, "N"),
+    limit: option(`At most this many (${LIMIT})`, "N", "n"),
   },
   run(context) {
     const { args, env, out } = context

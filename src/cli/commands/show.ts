@@ -32,7 +32,7 @@ const PAGE_TURNS = 50
 const LONGEST_LINE = 2000
 
 export default {
-  meta: { name: "show", description: "Show a whole turn from the vault, or the turns of a session" },
+  meta: { name: "show", description: "Show a whole turn, or the turns of a session" },
   args: {
     what: {
       type: "positional",

@@ -35,7 +35,7 @@ import { type BackendStatus, renderStatus } from "../render-status.ts"
 import { screenOf } from "../screen.ts"
 
 export default {
-  meta: { name: "status", description: "Show the state of the archive: sizes, sessions, hooks, backlog" },
+  meta: { name: "status", description: "Show what is archived, and whether capture works" },
   run({ env, out }) {
     const { dataHome, exePath } = env
     // Before the archive: an import that ends in between has left one.

@@ -22,7 +22,7 @@ import { finishFormer } from "./forget.ts"
 export default {
   meta: {
     name: "sync",
-    description: "Send new turns to a folder or a PostgreSQL server, and what was forgotten",
+    description: "Send the archive to a folder or a PostgreSQL server",
   },
   args: {
     to: option(

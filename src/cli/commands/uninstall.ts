@@ -34,7 +34,7 @@ const PATIENCE = 120_000
 export default {
   meta: {
     name: "uninstall",
-    description: "Remove the hooks and the MCP server from Claude Code; the archive stays",
+    description: "Remove it from Claude Code; the archive stays",
     badOptions: "told",
   },
   args: {
