@@ -19,7 +19,10 @@ function main(argv: readonly string[]): Promise<void> {
     return import("./pruners/plugin/run-compaction.ts").then((plugin) => plugin.runCompaction())
   if (first === "__prune")
     return import("./pruners/patch/run-answer.ts").then((child) => child.runPruneAnswer())
-  if (first === "search") return import("../dist/search/run-search.js").then((cli) => cli.runSearch(argv))
+  if (first === "__complete")
+    return import("./cli/completions/run-complete.ts").then((shell) => shell.runComplete(argv.slice(1)))
+  if (first === "search" || first === "grep")
+    return import("../dist/search/run-search.js").then((cli) => cli.runSearch(argv))
   if (first === "mcp") return import("../dist/mcp/run-server.js").then((cli) => cli.runServer(argv))
   return import("./cli/router.ts").then((cli) => cli.runCli(argv))
 }

@@ -2,6 +2,9 @@
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config, Resolved } from "../config/options.ts"
 
+/** Names that are not fixed: of what is archived, or of options. `turn`: of a turn or a session. */
+export type NameKind = "session" | "turn" | "tool" | "option"
+
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"
   readonly description: string
@@ -11,6 +14,8 @@ export interface ArgSpec {
   readonly valueHint?: string
   /** A positional that takes all remaining words, which are in `args._rest`. */
   readonly rest?: boolean
+  /** What its value names, for completions and hints. */
+  readonly names?: NameKind
 }
 
 /** An option without a value. */
@@ -26,6 +31,12 @@ export const option = (description: string, valueHint?: string, alias?: string):
   description,
   ...(valueHint && { valueHint }),
   ...(alias && { alias }),
+})
+
+/** An option whose value names something of the archive. */
+export const naming = (names: NameKind, description: string, valueHint: string, alias?: string): ArgSpec => ({
+  ...option(description, valueHint, alias),
+  names,
 })
 
 /** Options that every command has. */

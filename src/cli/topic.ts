@@ -14,7 +14,13 @@ export const topicArgs = (
   description: string,
   limit: number,
 ): Readonly<Record<string, ArgSpec>> => ({
-  [name]: { type: "positional", required: true, rest: true, description },
+  [name]: {
+    type: "positional",
+    required: true,
+    rest: true,
+    description,
+    ...(name === "path" && { valueHint: "PATH" }),
+  },
   ...IN_PROJECT_ARGS,
   limit: option(`At most this many (${limit})`, "N", "n"),
 })

@@ -7,7 +7,7 @@ import { positive, unknownWord } from "../args.ts"
 import { benchPrune } from "../bench-prune.ts"
 import { benchSurvive } from "../bench-survive.ts"
 import { benchTorture } from "../bench-torture.ts"
-import { type Command, flag, option } from "../command.ts"
+import { type Command, flag, naming, option } from "../command.ts"
 
 const SUITES = ["hooks", "torture", "survive", "prune"]
 
@@ -35,7 +35,7 @@ export default {
     seed: option("torture: choose other moments (1)", "N"),
     only: option("torture: only cases with this in their name", "CASE"),
     enclosed: flag("torture: mount file systems here, not in a namespace of their own"),
-    session: option("survive: this session's compactions only", "ID"),
+    session: naming("session", "survive: this session's compactions only", "ID"),
     budget: option("survive: characters of a restore (restore.budget)", "N"),
     window: option("survive: steps of the model to look at (30)", "N"),
   },

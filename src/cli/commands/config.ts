@@ -20,7 +20,7 @@ export default {
   args: {
     action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
     // Takes all words, so that `set KEY VALUE` is reported as an unknown action.
-    key: { type: "positional", rest: true, description: "The option, for get" },
+    key: { type: "positional", rest: true, names: "option", description: "The option, for get" },
   },
   run({ args, env, out }) {
     const [action, ...rest] = words(args)

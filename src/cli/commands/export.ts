@@ -24,7 +24,12 @@ const BLOCK = 1 << 18
 export default {
   meta: { name: "export", description: "Export a session or a turn from the archive" },
   args: {
-    what: { type: "positional", required: true, description: "A session's id or a turn's handle" },
+    what: {
+      type: "positional",
+      required: true,
+      names: "turn",
+      description: "A session's id or a turn's handle",
+    },
     raw: flag("The transcript as Claude Code wrote it, byte for byte"),
     md: flag("Readable Markdown (the default)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),

@@ -29,6 +29,7 @@ export default {
   args: {
     what: {
       type: "positional",
+      names: "session",
       description: "A session's id (at least four letters), or a project's folder: /path, ./path or .",
     },
     match: option("Only this text, wherever it occurs", "TEXT"),

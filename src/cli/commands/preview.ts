@@ -15,7 +15,7 @@ import { learningIn, type Restore, restoreOf } from "../../restore/restore.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { oneOf, stringArg } from "../args.ts"
-import { type Command, type Context, type Environment, option } from "../command.ts"
+import { type Command, type Context, type Environment, naming, option } from "../command.ts"
 import { safe } from "../style.ts"
 
 const SOURCES = ["compact", "clear", "startup"] as const
@@ -31,7 +31,7 @@ export default {
       "After a compaction (default), after /clear, or when a session starts",
       "compact|clear|startup",
     ),
-    session: option("Of this session (default: the project's last)", "ID"),
+    session: naming("session", "Of this session (default: the project's last)", "ID"),
   },
   run({ args, env, out }: Context) {
     const source = oneOf(args, "source", SOURCES) ?? "compact"

@@ -7,7 +7,7 @@ import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
-import { type Command, option } from "../command.ts"
+import { type Command, naming, option } from "../command.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderReceipts, totalOf } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
@@ -20,7 +20,7 @@ export default {
     description: "Show what each compaction kept, lost and got back",
   },
   args: {
-    session: option("Of this session", "ID"),
+    session: naming("session", "Of this session", "ID"),
     ...OF_PROJECT_ARGS,
     limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),
   },

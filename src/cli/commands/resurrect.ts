@@ -24,6 +24,7 @@ export default {
       type: "positional",
       required: true,
       rest: true,
+      names: "session",
       description: "Session ids, or handles of their turns",
       valueHint: "SESSION…",
     },

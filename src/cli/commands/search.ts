@@ -13,7 +13,7 @@ import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count, cut } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
-import { type Command, type Context, flag, option } from "../command.ts"
+import { type Command, type Context, flag, naming, option } from "../command.ts"
 import type { FarAnswer, FarAsked } from "../far-search.ts"
 import { notFound } from "../not-found.ts"
 import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
@@ -42,11 +42,11 @@ export default {
       description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
     },
     ...IN_PROJECT_ARGS,
-    session: option("In this session and its subagents", "ID"),
+    session: naming("session", "In this session and its subagents", "ID"),
     since: option("From this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
     until: option("Before this time", "TIME"),
     role: option("Who said it", ROLES.join("|")),
-    tool: option("Calls of this tool, and their results", "NAME", "t"),
+    tool: naming("tool", "Calls of this tool, and their results", "NAME", "t"),
     file: option("In turns that touched this file", "PATH"),
     error: flag("Only what failed"),
     exact: flag("Take no word for a mistyped one"),

@@ -37,6 +37,7 @@ export default {
     what: {
       type: "positional",
       required: true,
+      names: "turn",
       description: "A turn's handle (ctx:ab12cd, far:…) or a session's id; at least four letters of either",
     },
     backend: option(

@@ -27,6 +27,14 @@ ${commands.map(commandCase).join("\n")}
     help) COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")}" -- "$cur")) ;;
   esac
 }
+# The binary filters them: compgen would run what stands in a name.
+_ctxbridge_names() {
+  local line
+  while IFS=$'\\t' read -r line _; do
+    # Bash takes a colon for the end of a word.
+    COMPREPLY+=("\${line#ctx:}")
+  done < <(ctxbridge __complete "$1" "$2" 2>/dev/null)
+}
 complete -o default -F _ctxbridge ctxbridge
 `
 }
@@ -41,26 +49,30 @@ function valued(commands: readonly CommandModel[]): string {
   return [...new Set(flags)].join(" | ")
 }
 
-function commandCase({ name, options, places }: CommandModel): string {
+function commandCase({ words, options, places }: CommandModel): string {
   const valued = options.flatMap(({ name: flag, alias, values }) => {
     if (values === undefined) return []
     const flags = alias === undefined ? `--${flag}` : `--${flag} | -${alias}`
-    return [`        ${flags}) ${reply(values)} return ;;`]
+    return [`        ${flags}) ${[offerOf(values), "return"].filter(Boolean).join("; ")} ;;`]
   })
   const flags = options.map(({ name: flag }) => `--${flag}`)
-  const choices = places.flatMap(({ values }, place) =>
-    values.choices.length === 0 ? [] : [`      elif ((place == ${place})); then ${offer(values.choices)}`],
-  )
+  const offers = places.flatMap(({ values, rest }, place) => {
+    const offered = offerOf(values)
+    return offered === "" ? [] : [`      elif ((place ${rest ? ">=" : "=="} ${place})); then ${offered}`]
+  })
   return [
-    `    ${name})`,
+    `    ${words.join(" | ")})`,
     ...(valued.length > 0 ? ["      case $prev in", ...valued, "      esac"] : []),
     `      if [[ $cur == -* ]]; then ${offer(flags)}`,
-    ...choices,
+    ...offers,
     "      fi ;;",
   ].join("\n")
 }
 
 /** An empty reply lets bash offer files. */
-const reply = ({ choices }: Values): string => (choices.length === 0 ? "" : `${offer(choices)};`)
+function offerOf({ choices, names }: Values): string {
+  if (names !== undefined) return `_ctxbridge_names ${names} "$cur"`
+  return choices.length === 0 ? "" : offer(choices)
+}
 
 const offer = (words: readonly string[]): string => `COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$cur"))`

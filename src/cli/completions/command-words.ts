@@ -1,10 +1,12 @@
 /** What can be typed, derived from the table of commands. */
-import { type ArgSpec, type Command, GLOBAL_ARGS } from "../command.ts"
+import { type ArgSpec, type Command, GLOBAL_ARGS, type NameKind } from "../command.ts"
+import { ALIASES } from "../command-groups.ts"
 
-/** What can be typed in one place: one of these words, a file, or anything. */
+/** What can be typed in one place: one of these words, a file, a name that the binary knows, or anything. */
 export interface Values {
   readonly choices: readonly string[]
   readonly files: boolean
+  readonly names?: NameKind
 }
 
 export interface OptionModel {
@@ -25,6 +27,8 @@ export interface PlaceModel {
 
 export interface CommandModel {
   readonly name: string
+  /** Its name, and others that mean the same. */
+  readonly words: readonly string[]
   readonly description: string
   readonly options: readonly OptionModel[]
   readonly places: readonly PlaceModel[]
@@ -37,6 +41,7 @@ export function commandModels(commands: readonly Command[]): CommandModel[] {
       const entries = Object.entries({ ...args, ...GLOBAL_ARGS })
       return {
         name: meta.name,
+        words: [meta.name, ...aliasesOf(meta.name)],
         description: meta.description,
         options: entries.filter(([, spec]) => spec.type !== "positional").map(option),
         places: entries
@@ -50,6 +55,9 @@ export function commandModels(commands: readonly Command[]): CommandModel[] {
     })
 }
 
+const aliasesOf = (command: string): string[] =>
+  Object.keys(ALIASES).filter((alias) => ALIASES[alias] === command)
+
 const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
   name,
   alias: spec.alias,
@@ -60,7 +68,8 @@ const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
 /**
  * Hints like `user|project|local` and `hooks` list choices; `PATH`, `FILE` and `DIR` are files; others accept anything.
  */
-function valuesOf({ valueHint = "" }: ArgSpec): Values {
+function valuesOf({ valueHint = "", names }: ArgSpec): Values {
+  if (names !== undefined) return { choices: [], files: false, names }
   if (/^(PATH|FILE|DIR)/.test(valueHint)) return { choices: [], files: true }
   return { choices: /^[a-z]/.test(valueHint) ? valueHint.split("|") : [], files: false }
 }

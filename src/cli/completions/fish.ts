@@ -9,8 +9,8 @@ export function fishCompletions(commands: readonly CommandModel[]): string {
   for (const { name, description } of [...commands, { name: "help", description: "Explain a command" }]) {
     lines.push(`complete -c ctxbridge -n __fish_use_subcommand -a ${name} -d ${word(description)}`)
   }
-  for (const { name, options, places } of commands) {
-    const on = `complete -c ctxbridge -n ${word(`__fish_seen_subcommand_from ${name}`)}`
+  for (const { words, options, places } of commands) {
+    const on = `complete -c ctxbridge -n ${word(`__fish_seen_subcommand_from ${words.join(" ")}`)}`
     for (const option of options) lines.push(`${on} ${optionWords(option)}`)
     for (const place of places) lines.push(...placeWords(place).map((words) => `${on} ${words}`))
   }
@@ -27,7 +27,8 @@ function optionWords({ name, alias, description, values }: OptionModel): string 
 
 const placeWords = ({ values }: PlaceModel): string[] => [valueWords(values) ?? ""].filter(Boolean)
 
-function valueWords({ choices, files }: Values): string | undefined {
+function valueWords({ choices, files, names }: Values): string | undefined {
+  if (names !== undefined) return `-f -k -a ${word(`(ctxbridge __complete ${names} (commandline -ct))`)}`
   if (files) return "-F"
   return choices.length > 0 ? `-f -a ${word(choices.join(" "))}` : undefined
 }

@@ -7,6 +7,15 @@ export function zshCompletions(commands: readonly CommandModel[]): string {
   )
   return `#compdef ctxbridge
 # zsh completions for ctxbridge. Put into ~/.zshrc, after compinit:  eval "$(ctxbridge completions zsh)"
+_ctxbridge_names() {
+  local -a names shown
+  local name about
+  while IFS=$'\\t' read -r name about; do
+    names+=($name)
+    shown+=("$name  $about")
+  done < <(ctxbridge __complete $1 "$PREFIX" 2>/dev/null)
+  compadd -l -d shown -a names
+}
 _ctxbridge() {
   local -a commands
   commands=(
@@ -32,9 +41,9 @@ fi
 `
 }
 
-function commandCase({ name, options, places }: CommandModel): string {
+function commandCase({ words, options, places }: CommandModel): string {
   const specs = [...options.flatMap(optionSpecs), ...places.map(placeSpec)].map(word)
-  return `    ${name})\n      _arguments \\\n        ${specs.join(" \\\n        ")}\n      ;;`
+  return `    ${words.join(" | ")})\n      _arguments \\\n        ${specs.join(" \\\n        ")}\n      ;;`
 }
 
 function optionSpecs({ name, alias, description, values }: OptionModel): string[] {
@@ -47,7 +56,9 @@ function optionSpecs({ name, alias, description, values }: OptionModel): string[
 const placeSpec = ({ description, values, rest }: PlaceModel, index: number): string =>
   `${rest ? "*" : index + 1}:${escaped(description)}:${action(values)}`
 
-function action({ choices, files }: Values): string {
+function action({ choices, files, names }: Values): string {
+  // The space keeps zsh from putting words of its own before ours.
+  if (names !== undefined) return ` _ctxbridge_names ${names}`
   if (files) return "_files"
   return choices.length > 0 ? `(${choices.join(" ")})` : " "
 }

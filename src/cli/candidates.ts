@@ -1,0 +1,60 @@
+/** What the archive has to choose from where a command wants a name: for shells to complete, and for hints. */
+import type { Database } from "../archive/database.ts"
+import { openForReading } from "../archive/open-for-reading.ts"
+import { projectOf } from "../archive/project.ts"
+import { toolsCalled } from "../archive/queries/calls.ts"
+import { latestPrompts } from "../archive/queries/latest-prompts.ts"
+import { knownAs, projectPaths } from "../archive/queries/projects.ts"
+import { listSessions } from "../archive/queries/sessions.ts"
+import { OPTIONS } from "../config/options.ts"
+import { OPTIONS_DOC } from "../config/options-doc.ts"
+import type { NameKind } from "./command.ts"
+import { fit } from "./style.ts"
+
+export interface Candidate {
+  readonly name: string
+  /** One line, or empty. */
+  readonly about: string
+}
+
+const MOST = 30
+/** Letters of a session's id that tell it from the others of an archive, as in lists. */
+export const SHORT_ID = 8
+/** Columns of a title or a prompt. */
+const ABOUT = 60
+/** ms that somebody waits after a key. */
+const PATIENCE = 300
+
+/** @param begun what is already typed; a handle's `ctx:` may be missing, as some shells break words at a colon */
+export function candidates(dataHome: string, cwd: string, kind: NameKind, begun: string): Candidate[] {
+  const all = kind === "option" ? optionKeys() : archived(dataHome, cwd, kind)
+  return all.filter(({ name }) => name.startsWith(begun) || (kind === "turn" && bare(name).startsWith(begun)))
+}
+
+const bare = (handle: string): string => handle.slice(handle.indexOf(":") + 1)
+
+const optionKeys = (): Candidate[] =>
+  Object.keys(OPTIONS).map((name) => ({ name, about: fit(OPTIONS_DOC[name as keyof typeof OPTIONS], ABOUT) }))
+
+function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option">): Candidate[] {
+  using db = openForReading(dataHome, undefined, PATIENCE)
+  if (kind === "tool") return toolsCalled(db).map((name) => ({ name, about: "" }))
+  const project = hereOrAnywhere(db, cwd)
+  if (kind === "session") return sessions(db, project)
+  return [...turns(db, project), ...sessions(db, project)]
+}
+
+/** The project of this folder, if anything of it is archived. */
+function hereOrAnywhere(db: Database, cwd: string): string | undefined {
+  const project = knownAs(db, projectOf(cwd))
+  return project !== undefined && projectPaths(db).includes(project) ? project : undefined
+}
+
+const sessions = (db: Database, project: string | undefined): Candidate[] =>
+  listSessions(db, { project, spoken: true, limit: MOST }).map(({ id, title, firstPrompt }) => ({
+    name: id.slice(0, SHORT_ID),
+    about: fit(title ?? firstPrompt ?? "", ABOUT),
+  }))
+
+const turns = (db: Database, project: string | undefined): Candidate[] =>
+  latestPrompts(db, project, MOST).map(({ handle, prompt }) => ({ name: handle, about: fit(prompt, ABOUT) }))
