@@ -111,7 +111,7 @@ describe.skipIf(Bun.which("zsh") === null)("zsh (needs zsh)", () => {
     const terminal = child.terminal!
     terminal.write(`autoload -Uz compinit && compinit -D && source ${file} && print ready=$((1 + 1))\r`)
     // The next prompt has been printed, too.
-    await until(() => /ready=2[^]*> /.test(text), 20_000, "zsh")
+    await until(() => /ready=2[\s\S]*> /.test(text), 20_000, "zsh")
     text = ""
     terminal.write(`${typed}\t\t`)
     await until(() => text.includes(has()), 20_000, `${has()} in ${JSON.stringify(text)}`)
