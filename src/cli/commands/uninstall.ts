@@ -17,7 +17,7 @@ import {
 } from "../../host/registration.ts"
 import { withoutJob } from "../../job/stop-job.ts"
 import { filesWithNative, revertNativeWith } from "../../pruners/native/set-native.ts"
-import type { RevertedPatch } from "../../pruners/patch/revert-installed.ts"
+import { type RevertedPatch, revertInstalled } from "../../pruners/patch/revert-installed.ts"
 import { isPluginSet, revertPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
@@ -43,12 +43,12 @@ export default {
     purge: flag("Also remove the archive and everything else of ctxbridge, for good"),
     ...YES_ARG,
   },
-  async run(context) {
+  run(context) {
     const { args, env, out } = context
     if (args["purge"] === true) return purge(context)
     const options = settingsOptions(context)
     // First, since no settings file says where such a program is.
-    const patches = options.scope === "user" ? await revertPatches(context) : []
+    const patches = options.scope === "user" ? revertPatches(context) : []
     const { change, natives, server, still } = oneAtATime(env.home, () => ({
       ...hooksAndNative(options),
       server: wantsServer(context) ? uninstallServer(options) : undefined,
@@ -70,12 +70,8 @@ export default {
 const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
   `${dryRun ? "Would take" : "Took"} what \`prune native\` set out of ${file}: ${removed.join(", ")}`
 
-/** Programs that have no patch need not load what finds one. */
-async function revertPatches(context: Context): Promise<readonly RevertedPatch[]> {
-  const { env } = context
-  const { revertInstalled } = await import("../../pruners/patch/revert-installed.ts")
-  return revertInstalled(env.home, env.cwd, settingsOptions(context).dryRun)
-}
+const revertPatches = (context: Context): readonly RevertedPatch[] =>
+  revertInstalled(context.env.home, context.env.cwd, settingsOptions(context).dryRun)
 
 function patchLine({ file, changed, failed }: RevertedPatch, dryRun: boolean): string {
   if (failed !== undefined) return safe(`Still patched: ${failed}`)
@@ -122,7 +118,7 @@ const settingsLine = ({ action, file, removed }: SettingsChange): string =>
     none: `Nothing of ours in ${file}`,
   })[action]
 
-async function purge(context: Context): Promise<number> {
+function purge(context: Context): number {
   const { env, out } = context
   const { dryRun } = settingsOptions(context)
   if (!wantsServer(context)) throw usageError("--purge and --no-mcp exclude each other")
@@ -133,7 +129,7 @@ async function purge(context: Context): Promise<number> {
   const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
   if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
     return EXIT.failed
-  const patches = await revertPatches(context)
+  const patches = revertPatches(context)
   const { settings, natives, left } = oneAtATime(env.home, () => ({
     ...removedSettings(context),
     left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeFootprint(env)),
