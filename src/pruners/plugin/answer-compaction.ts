@@ -24,7 +24,8 @@ import { stepsText, type TurnInProgress } from "./turn-in-progress.ts"
  * which had 6,955 to 24,528, 11,244 in the middle. More room hardly adds to what is shown (docs/measurements/prune.md).
  */
 const MOST = 10_400
-const CARD = 6500
+/** Of it, what a restore is given. */
+export const CARD = 6500
 /** With less room, turns are not begun. */
 const LEAST_TURNS = 600
 /** How many are looked at. */
@@ -73,10 +74,11 @@ export function answerCompaction(settings: Settings, compaction: PluginCompactio
   return context
 }
 
-function withTurns(
+/** @param card what a restore gives back, of at most `CARD` characters */
+export function withTurns(
   db: Database,
-  { dataHome, secrets }: PathsAndPolicy,
-  { session, open }: PluginCompaction,
+  { dataHome, secrets }: Pick<PathsAndPolicy, "dataHome" | "secrets">,
+  { session, open }: Pick<PluginCompaction, "session" | "open">,
   card: string,
 ): string {
   const parts = [LEAD, card]
