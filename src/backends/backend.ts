@@ -73,6 +73,8 @@ export interface Backend {
    * @returns when everything is safe there
    */
   put(entries: readonly Entry[]): Promise<PutReport>
+  /** Does ahead what `put` of this very list has to do here, while a former one is on its way. */
+  prepare?(entries: readonly Entry[]): void
   /** Best first. */
   find(query: EntryQuery): Promise<readonly FoundEntry[]>
   /** @param id an id, or at least its first 16 digits */

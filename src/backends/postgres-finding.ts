@@ -73,11 +73,15 @@ const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
   given text, of_embedder text, narrowed jsonb, most integer)
   ${RESULT} AS $find$`
 
-/** Rows of the tenant, and of projects that are shared with him, by whichever index fits. */
-const OWN_OR_SHARED = (columns: string): string => `
-      SELECT ${columns} FROM ctxbridge.entries WHERE tenant = ${TENANT} %1$s
-      UNION ALL SELECT ${columns} FROM ctxbridge.shared s JOIN ctxbridge.entries USING (tenant, project)
-      WHERE s.tenant <> ${TENANT} AND ${inTeam("s.team")} %1$s`
+/**
+ * Rows of the tenant, and of projects that are shared with him, by whichever index fits.
+ *
+ * @param best what is done to each of both, as choosing among a few is faster than among all of them together
+ */
+const OWN_OR_SHARED = (columns: string, best = ""): string => `
+      (SELECT ${columns} FROM ctxbridge.entries WHERE tenant = ${TENANT} %1$s ${best})
+      UNION ALL (SELECT ${columns} FROM ctxbridge.shared s JOIN ctxbridge.entries USING (tenant, project)
+      WHERE s.tenant <> ${TENANT} AND ${inTeam("s.team")} %1$s ${best})`
 
 const BEST = (distance: string, rows: string): string => `
     WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $4)
@@ -87,6 +91,9 @@ const BEST = (distance: string, rows: string): string => `
 export const signsOf = (array: string): string =>
   `(SELECT string_agg((v > 0)::integer::text, '' ORDER BY n)::varbit FROM unnest(${array}) WITH ORDINALITY AS u(v, n))`
 
+const NEAREST = `AND embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
+        ORDER BY 3 LIMIT 15 * $4 + 75`
+
 /** Multiplying takes a hundred times as long as comparing signs, so only those with the fewest other signs have it done. */
 export const FIND_BY_ARRAY = `${BY_VECTOR}
 DECLARE
@@ -94,9 +101,8 @@ DECLARE
 BEGIN
   RETURN QUERY EXECUTE format($query$
     WITH near AS (
-      SELECT tenant, key FROM (${OWN_OR_SHARED("tenant, key, embedder, signs")}) r
-      WHERE embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
-      ORDER BY bit_count(signs # $5) LIMIT 20 * $4 + 100
+      SELECT tenant, key FROM (${OWN_OR_SHARED("tenant, key, bit_count(signs # $5) AS distance", NEAREST)}) r
+      ORDER BY distance LIMIT 15 * $4 + 75
     ), best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
       FROM near JOIN ctxbridge.entries USING (tenant, key) ORDER BY 3 DESC LIMIT $4)

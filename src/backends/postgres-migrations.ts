@@ -179,6 +179,14 @@ EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
     withoutStatistics("fills", "tenant, session, key, lines"),
     ...["frames", "fills"].flatMap(ownRows),
   ],
+  // A search in one project looks at nothing but the index, too: without statistics, the planner takes either way.
+  [
+    "DROP INDEX ctxbridge.entries_signs",
+    `CREATE INDEX entries_signs ON ctxbridge.entries (tenant, embedder, project) INCLUDE (signs, key)
+  WHERE signs IS NOT NULL`,
+    FIND_BY_ARRAY,
+    FIND_BY_VECTOR,
+  ],
 ]
 
 export const NEWEST_VERSION = MIGRATIONS.length

@@ -129,7 +129,9 @@ function unchanged(turns: readonly KnownTurn[]): TierPlan {
 }
 
 function decayOf(turns: readonly KnownTurn[], now: number): CycleReport["decay"] {
-  const known = turns.flatMap(({ born, uses }) => (born === undefined ? [] : [confidence(born, uses, now)]))
+  const known = turns.flatMap(({ born, uses, hasSummary }) =>
+    born === undefined ? [] : [confidence(born, uses, now, hasSummary)],
+  )
   const sum = known.reduce((total, one) => total + one, 0)
   return {
     used: turns.filter(({ uses }) => uses.length > 0).length,

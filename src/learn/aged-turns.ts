@@ -27,13 +27,13 @@ export interface Worth {
 
 /** @param turn its row; @throws when there is none */
 export function worthOf(db: Database, turn: number, now: number): Worth {
-  const { born, uses, isCold, hasTools, hasFiles } = knownOf(
+  const { born, uses, isCold, hasTools, hasFiles, hasSummary } = knownOf(
     agedTurn(db, turn)!,
     usesOf(db, [turn]).get(turn),
   )
   if (born === undefined) return { confidence: null, importance: null, uses: uses.length, cold: isCold }
   return {
-    confidence: rounded(confidence(born, uses, now)),
+    confidence: rounded(confidence(born, uses, now, hasSummary)),
     importance: rounded(importance({ born, uses: uses.length, hasTools, hasFiles }, now)),
     uses: uses.length,
     cold: isCold,
@@ -43,13 +43,14 @@ export function worthOf(db: Database, turn: number, now: number): Worth {
 const rounded = (value: number): number => Math.round(value * 10_000) / 10_000
 
 function knownOf(row: AgedRow, uses: readonly Use[] = []): KnownTurn {
-  const { turn, handle, ended, bytes, tools, files, cold, isNote } = row
+  const { turn, handle, ended, bytes, tools, files, cold, isNote, hasSummary } = row
   const time = Date.parse(ended ?? "")
   return {
     turn,
     handle,
     born: Number.isNaN(time) ? undefined : time,
     isNote: isNote === 1,
+    hasSummary: hasSummary === 1,
     bytes,
     hasTools: tools > 0,
     hasFiles: files === 1,

@@ -5,6 +5,8 @@
  */
 
 const BIRTH = 0.8
+/** Of a turn in which Claude Code summed up all that came before. */
+const BIRTH_WITH_SUMMARY = 1
 const FLOOR = 0.1
 /** For each hour. */
 const DECAY = 0.005
@@ -18,9 +20,10 @@ const HOUR = 3_600_000
  *
  * @param born when the turn ended, in ms since 1970, as all times here
  * @param uses when it was used; what is before `born` or after `now` does not count
+ * @param hasSummary whether the turn holds the summary of a compaction
  */
-export function confidence(born: number, uses: readonly number[], now: number): number {
-  let value = BIRTH
+export function confidence(born: number, uses: readonly number[], now: number, hasSummary = false): number {
+  let value = hasSummary ? BIRTH_WITH_SUMMARY : BIRTH
   let since = born
   for (const time of uses.filter((one) => one >= born && one <= now).sort((a, b) => a - b)) {
     value = Math.min(1, decayed(value, time - since) + CREDIT)

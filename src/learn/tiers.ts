@@ -15,6 +15,8 @@ export interface Aged {
   readonly born: number | undefined
   /** What the model asked to keep with `remember`: it stays hot. */
   readonly isNote: boolean
+  /** Whether it holds the summary of a compaction. */
+  readonly hasSummary: boolean
   /** Of its lines in the transcript. */
   readonly bytes: number
   readonly hasTools: boolean
@@ -79,5 +81,5 @@ type Unused = Aged & { readonly born: number }
 
 const isUnused = (one: Aged): one is Unused => one.uses.length === 0 && one.born !== undefined && !one.isNote
 
-const isDoubtful = ({ born, uses }: Unused, now: number): boolean =>
-  confidence(born, uses, now) <= DOUBTFUL + ROUNDING
+const isDoubtful = ({ born, uses, hasSummary }: Unused, now: number): boolean =>
+  confidence(born, uses, now, hasSummary) <= DOUBTFUL + ROUNDING

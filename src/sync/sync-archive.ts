@@ -18,8 +18,8 @@ import { EntryMaker } from "./entry-maker.ts"
 import type { Ledger, SentTurn } from "./sync-ledger.ts"
 
 /** Entries and UTF-16 units of a batch. */
-const MOST_ENTRIES = 500
-const MOST_TEXT = 1_000_000
+const MOST_ENTRIES = 1000
+const MOST_TEXT = 2_000_000
 /** Turns that are read before anything else has its turn. */
 const AT_ONCE = 50
 
@@ -94,6 +94,7 @@ export async function syncArchive(
         // Made while the former one is on its way.
         const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
         at += batch.looked
+        backend.prepare?.(batch.entries)
         await sending
         sending = send(batch, at)
         // Whoever waits for it next is told.

@@ -52,6 +52,7 @@ describe("a session whose needs are known", () => {
     expect(one.methods.restore.given).toEqual({ path: 1, command: 1, error: 1 })
     expect(one.methods.search.given).toEqual({ path: 0, command: 0, error: 1 })
     expect(one.methods.search.characters).toBeGreaterThan(0)
+    expect(one.plugin).toEqual({ held: { path: 1, command: 1, error: 1 }, characters: expect.any(Number) })
     expect(one.untilEdit).toBe(1)
     expect(one.overBudget).toBe(false)
     expect(json.summary.mean).toBeCloseTo(1 / 6)

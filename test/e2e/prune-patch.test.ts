@@ -346,6 +346,43 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
+describe("uninstall takes the patch out of what is installed", () => {
+  const uninstall = (...args: string[]): Promise<Ran> =>
+    run(["uninstall", ...args], { cwd: root, env: env() })
+  /** As a project that uses the Agent SDK has it. */
+  async function patchedKit(): Promise<{ kit: string; original: string }> {
+    const kit = installedBundle(root, bundle(), "claude-agent-sdk")
+    const original = bytes(kit)
+    expect(await prune(["--target", kit])).toMatchObject(done)
+    expect(bytes(kit)).not.toBe(original)
+    return { kit, original }
+  }
+
+  test.each([[[]], [["--purge", "--yes"]]])("%j", async (args) => {
+    const { kit, original } = await patchedKit()
+    const dry = await uninstall(...args, "--dry-run")
+    expect(dry).toMatchObject(done)
+    expect(dry.stdout).toContain(`Would take the patch out of ${kit}\n`)
+    expect(bytes(kit)).not.toBe(original)
+    const ran = await uninstall(...args)
+    expect(ran).toMatchObject(done)
+    expect(ran.stdout).toContain(`Took the patch out of ${kit}\n`)
+    expect(bytes(kit)).toBe(original)
+    expect(readdirSync(dirname(kit)).sort()).toEqual(CLEAN)
+    expect((await uninstall("--json")).stdout).toContain('"patches": []')
+  })
+
+  test("a program that another tool has changed since is told, and left", async () => {
+    const { kit } = await patchedKit()
+    writeFileSync(kit, `${bytes(kit)}\n// and more`)
+    const changed = bytes(kit)
+    const ran = await uninstall()
+    expect(ran).toMatchObject(done)
+    expect(ran.stdout).toContain(`Still patched: ${kit} is left as it is`)
+    expect(bytes(kit)).toBe(changed)
+  })
+})
+
 test("two at once: one after the other", async () => {
   const original = bytes()
   const both = await Promise.all([patch(), patch(), patch("--revert")])

@@ -92,7 +92,7 @@ test("its question is answered with what a compaction would lose, secrets filled
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   const { context, prompt } = JSON.parse(stdout) as { context: string; prompt: number }
   expect(prompt).toBe(1)
-  expect(context.length).toBeLessThanOrEqual(15_000)
+  expect(context.length).toBeLessThanOrEqual(10_400)
   expect(context).toContain("never touch the lexer")
   expect(context).toContain('- Bash "env"')
   expect(context).not.toContain(secret)

@@ -1,12 +1,11 @@
 /** The real clients, patched, against an API that refuses a thought after something else than what led to it. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
 import { prefixChanges } from "./bound-thoughts.ts"
 import { clearStages, expectArchived, openStage, type Stage } from "./checks.ts"
+import { clientOrKit } from "./client-or-kit.ts"
 import { type Client, clientFor } from "./clients.ts"
 import { runPrint } from "./drive.ts"
-import { fromNpm } from "./from-npm.ts"
 import { answerEnd, EAGER, promptEnd, TURNS, talk, textsIn } from "./long-talk.ts"
 import type { Recorded } from "./mock-api.ts"
 import { type OwnClient, ownClient, patch } from "./patched.ts"
@@ -29,19 +28,6 @@ afterAll(() => {
   for (const client of own) client.dispose()
 })
 
-async function find(version: string): Promise<{ client: Client; missing: string | undefined }> {
-  if (version !== "sdk") return clientFor(version)
-  const found = await fromNpm("@anthropic-ai/claude-agent-sdk@0.1.76", "agent-sdk-0.1.76")
-  const node = Bun.which("node")
-  if ("missing" in found || node === null)
-    return {
-      client: { version: "0.0.0", command: [] },
-      missing: "missing" in found ? found.missing : "no node",
-    }
-  const file = join(found.modules, "@anthropic-ai", "claude-agent-sdk", "cli.js")
-  return { client: { version: "2.0.76", command: [node, file] }, missing: undefined }
-}
-
 function stageFor(client: Client): { readonly stage: Stage; readonly mine: OwnClient } {
   const mine = ownClient(client)
   own.push(mine)
@@ -59,7 +45,7 @@ const shapeOf = (outputs: readonly { readonly type: string; readonly subtype?: s
   outputs.map(({ type, subtype }) => `${type} ${subtype ?? ""}`).filter((line) => !line.startsWith("system"))
 
 for (const version of VERSIONS) {
-  const { client, missing } = await find(version)
+  const { client, missing } = await clientOrKit(version)
   describe.skipIf(missing !== undefined)(`Claude Code ${version}`, () => {
     test("says less and less of what is long past, in a resumed session and its summary, too; then as before", async () => {
       const { stage, mine } = stageFor(client)

@@ -17,10 +17,14 @@ export interface AgedRow {
   readonly cold: number
   /** 1 for what the model wants kept. */
   readonly isNote: number
+  /** 1 when Claude Code compacted the session in it. */
+  readonly hasSummary: number
 }
 
 const COLUMNS = `t.id AS turn, t.handle, t.ended, t.last - t.first AS bytes, t.tools, t.cold,
-  t.session GLOB '${NOTES_SESSIONS}' AS isNote, EXISTS (SELECT 1 FROM files f WHERE f.turn = t.id) AS files`
+  t.session GLOB '${NOTES_SESSIONS}' AS isNote, EXISTS (SELECT 1 FROM files f WHERE f.turn = t.id) AS files,
+  EXISTS (SELECT 1 FROM boundaries b WHERE b.session = t.session AND b.transcript = t.transcript
+    AND b.offset >= t.first AND b.offset < t.last) AS hasSummary`
 
 export const agedTurns = (db: Database): AgedRow[] =>
   db.query<AgedRow, []>(`SELECT ${COLUMNS} FROM turns t`).all()

@@ -2,12 +2,14 @@
  * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
  */
 import { decodeLine } from "../../agents/claude-code/decode.ts"
+import { CARD, withTurns } from "../../pruners/plugin/answer-compaction.ts"
 import { ArchivedLines } from "../../restore/archived-line.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/said-during-turns.ts"
 import { holderOf } from "../../restore/summary-holds.ts"
+import { FILTERED } from "../../secrets/filter.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { linesIn } from "../../util/byte-lines.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
@@ -63,6 +65,8 @@ export interface CompactionResult {
   /** In what the host kept: its summary, and messages. */
   readonly summary: Shares
   readonly methods: Readonly<Record<Method, Gain>>
+  /** Of the context that `prune plugin` puts in place of the summary, with its own limit of characters. */
+  readonly plugin: { readonly held: Shares; readonly characters: number }
   /** Lines of the restore that show a turn with its handle. */
   readonly turnLines: number
   readonly overBudget: boolean
@@ -126,6 +130,13 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
   const material = gather(views.db, session, { pending, lines })
   const steps = stepsOf(views.db, material.turns, lines)
   const restored = renderRestore({ ...material, steps }, { source: "compact", budget, summary })
+  const whole = renderRestore(
+    { ...material, steps },
+    { source: "compact", budget: CARD, summary: "", byPlugin: true },
+  )
+  // Claude Code's question tells the turn that is not over, too; here it is only in the views.
+  const place = { dataHome: views.dataHome, secrets: FILTERED }
+  const inPlugin = withTurns(views.db, place, { session, open: undefined }, whole)
   const turns = oldTurns(records)
   const texts: Readonly<Record<Method, string>> = {
     restore: restored,
@@ -155,6 +166,7 @@ function compared(moment: Moment, { budget }: SurviveOptions): CompactionResult 
       Method,
       Gain
     >,
+    plugin: { held: shares(needed, holderOf(inPlugin)), characters: inPlugin.length },
     turnLines: restored.split("\n").filter((line) => /^- ctx:\w+ "/.test(line)).length,
     overBudget: restored.length > budget,
   }

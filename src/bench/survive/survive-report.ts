@@ -13,6 +13,8 @@ interface SurviveReport extends SurviveOptions {
   /** Share of what was needed that is in what the host kept: its summary, and messages. */
   readonly summary: Mean
   readonly methods: Readonly<Record<Method, { together: Mean; given: Mean; characters: number | undefined }>>
+  /** Share of what was needed that is in the plugin's context, which comes in place of the summary. */
+  readonly plugin: { readonly held: Mean; readonly characters: number | undefined }
   /** Mean number of tool calls until the first change of a file, where there was one. */
   readonly untilEdit: number | undefined
   readonly fewestTurnLines: number
@@ -31,6 +33,10 @@ export function reportOf(compactions: readonly CompactionResult[], options: Surv
     compactions,
     summary: meanShares(compactions.map(({ summary }) => summary)),
     methods: Object.fromEntries(METHODS.map((method) => [method, of(method)])) as SurviveReport["methods"],
+    plugin: {
+      held: meanShares(compactions.map(({ plugin }) => plugin.held)),
+      characters: mean(compactions.map(({ plugin }) => plugin.characters)),
+    },
     untilEdit: mean(compactions.map(({ untilEdit }) => untilEdit)),
     fewestTurnLines: Math.min(...compactions.map(({ turnLines }) => turnLines)),
     overBudget: compactions.filter(({ overBudget }) => overBudget).length,
@@ -71,11 +77,12 @@ export function renderSurvive(report: SurviveReport): string[] {
           const { together, given, characters } = methods[method]
           return row(TITLES[method], together, given, characters)
         }),
+        row("the plugin's context instead", report.plugin.held, undefined, report.plugin.characters),
       ],
     ),
     "",
     "Shares in % of what was needed again: held together with what Claude Code kept, its summary and messages;",
-    "given, of what it did not keep.",
+    "given, of what it did not keep. The plugin's context (prune plugin) takes the place of the summary.",
     `Turns told in each restore: ${report.fewestTurnLines} or more. Restores over budget: ${report.overBudget}.` +
       (untilEdit === undefined ? "" : ` Tool calls until the first change: ${untilEdit.toFixed(1)}.`),
     "",

@@ -17,6 +17,7 @@ import {
 } from "../../host/registration.ts"
 import { withoutJob } from "../../job/stop-job.ts"
 import { filesWithNative, revertNativeWith } from "../../pruners/native/set-native.ts"
+import { type RevertedPatch, revertInstalled } from "../../pruners/patch/revert-installed.ts"
 import { isPluginSet, revertPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
@@ -46,6 +47,8 @@ export default {
     const { args, env, out } = context
     if (args["purge"] === true) return purge(context)
     const options = settingsOptions(context)
+    // First, since no settings file says where such a program is.
+    const patches = options.scope === "user" ? revertPatches(context) : []
     const { change, natives, server, still } = oneAtATime(env.home, () => ({
       ...hooksAndNative(options),
       server: wantsServer(context) ? uninstallServer(options) : undefined,
@@ -53,18 +56,28 @@ export default {
     }))
     const changes = server?.changed ? [change, server] : [change]
     for (const native of natives) out.print(safe(nativeLine(native)))
+    out.print(patches.map((patch) => patchLine(patch, options.dryRun)))
     for (const line of changes.flatMap(settingsLines)) out.print(safe(line))
     for (const file of still) {
       out.print(safe(`Still registered in ${file}: ${wayOut(file, options) ?? "see --scope and --no-mcp"}`))
     }
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
-    out.json({ ...change, mcp: server ?? null, prune: natives, still })
+    out.json({ ...change, mcp: server ?? null, prune: natives, patches, still })
     return EXIT.ok
   },
 } satisfies Command
 
 const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
   `${dryRun ? "Would take" : "Took"} what \`prune native\` set out of ${file}: ${removed.join(", ")}`
+
+const revertPatches = (context: Context): readonly RevertedPatch[] =>
+  revertInstalled(context.env.home, context.env.cwd, settingsOptions(context).dryRun)
+
+function patchLine({ file, changed, failed }: RevertedPatch, dryRun: boolean): string {
+  if (failed !== undefined) return safe(`Still patched: ${failed}`)
+  if (!changed) return safe(`Nothing to take out of ${file}, which was replaced since it was patched`)
+  return safe(`${dryRun ? "Would take" : "Took"} the patch out of ${file}`)
+}
 
 /** What is no longer archived must not be pruned either. */
 function hooksAndNative(options: ReturnType<typeof settingsOptions>) {
@@ -116,11 +129,13 @@ function purge(context: Context): number {
   const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
   if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
     return EXIT.failed
+  const patches = revertPatches(context)
   const { settings, natives, left } = oneAtATime(env.home, () => ({
     ...removedSettings(context),
     left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeFootprint(env)),
   }))
   for (const native of natives) out.print(safe(nativeLine(native)))
+  out.print(patches.map((patch) => patchLine(patch, dryRun)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of beside) {
@@ -129,7 +144,7 @@ function purge(context: Context): number {
   }
   for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
   if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
-  out.json({ dryRun, settings, prune: natives, removed: found, beside, left })
+  out.json({ dryRun, settings, prune: natives, patches, removed: found, beside, left })
   return EXIT.ok
 }
 

@@ -20,13 +20,14 @@ import { recentTurns } from "./recent-turns.ts"
 import { stepsText, type TurnInProgress } from "./turn-in-progress.ts"
 
 /**
- * UTF-16 units of the whole text. Claude Code's own summaries had 6,955 to 24,528 in 27 real compactions, 11,244 in the
- * middle, and a restore comes on top of them.
+ * UTF-16 units of the whole text: one and a half times the shortest of Claude Code's own summaries in 27 real compactions,
+ * which had 6,955 to 24,528, 11,244 in the middle. More room hardly adds to what is shown (docs/measurements/prune.md).
  */
-const MOST = 15_000
-const CARD = 9500
+const MOST = 10_400
+/** Of it, what a restore is given. */
+export const CARD = 6500
 /** With less room, turns are not begun. */
-const LEAST_TURNS = 1000
+const LEAST_TURNS = 600
 /** How many are looked at. */
 const TURNS = 12
 /** How much of a prompt tells it from the one before. */
@@ -73,10 +74,11 @@ export function answerCompaction(settings: Settings, compaction: PluginCompactio
   return context
 }
 
-function withTurns(
+/** @param card what a restore gives back, of at most `CARD` characters */
+export function withTurns(
   db: Database,
-  { dataHome, secrets }: PathsAndPolicy,
-  { session, open }: PluginCompaction,
+  { dataHome, secrets }: Pick<PathsAndPolicy, "dataHome" | "secrets">,
+  { session, open }: Pick<PluginCompaction, "session" | "open">,
   card: string,
 ): string {
   const parts = [LEAD, card]

@@ -20,6 +20,12 @@ describe("confidence", () => {
     expect(confidence(born, [], born + hours * HOUR)).toBeCloseTo(expected, 12)
   })
 
+  test("a turn that holds Claude Code's own summary starts at 1, and falls as fast", () => {
+    expect(confidence(born, [], born, true)).toBe(1)
+    expect(confidence(born, [], born + 130 * HOUR, true)).toBeCloseTo(0.35, 12)
+    expect(confidence(born, [], born + 10_000 * HOUR, true)).toBeCloseTo(0.1, 12)
+  })
+
   test("a use adds 0.03 at its own time", () => {
     expect(confidence(born, [born + 20 * HOUR], born + 20 * HOUR)).toBeCloseTo(0.73, 12)
     expect(confidence(born, [born + 20 * HOUR], born + 40 * HOUR)).toBeCloseTo(0.63, 12)

@@ -11,6 +11,7 @@ const aged = (turn: number, days: number, more: Partial<Aged> = {}): Aged => ({
   handle: `turn${turn}`,
   born: now - days * DAY,
   isNote: false,
+  hasSummary: false,
   bytes: 100,
   hasTools: false,
   hasFiles: false,
@@ -89,7 +90,17 @@ describe("cold turns", () => {
             const born = now - one.days * DAY
             const uses = one.used === undefined ? [] : [born + one.used * DAY]
             const { bytes, hasTools, hasFiles } = one
-            return { turn: n, handle: `t${n}`, born, isNote: false, bytes, hasTools, hasFiles, uses }
+            return {
+              turn: n,
+              handle: `t${n}`,
+              born,
+              isNote: false,
+              hasSummary: false,
+              bytes,
+              hasTools,
+              hasFiles,
+              uses,
+            }
           })
           const renumbered = made.map((one) => ({ ...one, turn: 1000 - one.turn })).reverse()
           const { byAge, bySize } = cold(made, days, size)
