@@ -3,7 +3,7 @@
  * and missing values are errors. Pure.
  */
 import { nearest } from "../util/edit-distance.ts"
-import { type CtxError, usageError } from "../util/errors.ts"
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import type { ArgSpec } from "./command.ts"
 
 type Specs = Readonly<Record<string, ArgSpec>>
@@ -46,9 +46,19 @@ export function parseArguments(
     const hint = hasSession ? `did you mean --session ${surplus}?` : help
     throw usageError(`unexpected argument: ${surplus}`, hint)
   }
-  if (missing !== undefined) throw usageError(`${missing.toUpperCase()} is missing`, help)
+  if (missing !== undefined) throw missingArgument(missing, specs[missing]!, help)
   values["_rest"] = words
   return values
+}
+
+/** Code of the error for an argument that is not there, whose choices only the archive knows. */
+export const MISSING_NAME = "missing-name"
+
+function missingArgument(name: string, { valueHint = "", names }: ArgSpec, help: string): CtxError {
+  const message = `${name.toUpperCase()} is missing`
+  if (names !== undefined) return new CtxError(MISSING_NAME, message, { hint: help, exit: EXIT.usage })
+  const choices = /^[a-z]/.test(valueHint) ? `one of ${valueHint.split("|").join(", ")}` : undefined
+  return usageError(message, choices ?? help)
 }
 
 function read(argv: readonly string[], specs: Specs, command: string) {

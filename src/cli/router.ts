@@ -19,7 +19,7 @@ import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./com
 import { commandMeant } from "./command-name.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
-import { endOfFlags, parseArguments } from "./parse.ts"
+import { endOfFlags, MISSING_NAME, parseArguments } from "./parse.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
 /** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */
@@ -62,8 +62,8 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
 
 async function run(command: Command, argv: readonly string[]): Promise<number> {
   const specs: Readonly<Record<string, ArgSpec>> = { ...command.args, ...GLOBAL_ARGS }
-  const args = parseArguments(argv, specs, command.meta.name)
   const places = resolvePlaces()
+  const args = await parsed(argv, specs, command, places)
   const { badOptions } = command.meta
   const settings = badOptions === "unread" ? once(load) : await loaded()
   if (badOptions === undefined || badOptions === "told") refuse(settings(), badOptions === "told")
@@ -86,6 +86,21 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
       throw await lost(error, dataHome)
     }
     throw cannotWrite(error, dataHome) ?? error
+  }
+}
+
+async function parsed(
+  argv: readonly string[],
+  specs: Readonly<Record<string, ArgSpec>>,
+  { meta }: Command,
+  places: Paths,
+): Promise<Record<string, unknown>> {
+  try {
+    return parseArguments(argv, specs, meta.name)
+  } catch (error) {
+    if (codeOf(error) !== MISSING_NAME) throw error
+    const { withNewestName } = await import("./newest-name.ts")
+    throw withNewestName(error as CtxError, places.dataHome, process.cwd(), meta.name, specs)
   }
 }
 

@@ -141,6 +141,9 @@ export function withProject(settings: Settings, cwd: string | undefined): Settin
   return loadSettings(cwd)
 }
 
+/** The user's editor: a command line, as other programs take it; undefined if none is named. */
+export const userEditor = (env: Env = process.env): string | undefined => env["VISUAL"] || env["EDITOR"]
+
 /** Whether to use colour: on a terminal, unless the user opted out (no-color.org). */
 export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean {
   return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"

@@ -1,5 +1,7 @@
 /** Help and errors, as the router prints them. */
 import { expect, setDefaultTimeout, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { runAtTerminal } from "../support/terminal.ts"
@@ -26,7 +28,7 @@ test("hook, which the overview lists, has a help, too", async () => {
     expect(help).toMatchObject({ code: 0, stderr: "" })
     expect(help.stdout).toContain("session-start|")
   }
-  expect((await cli("--help")).stdout.match(/^ {2}hook /gm)).toHaveLength(1)
+  expect((await cli("help", "--all")).stdout.match(/^ {2}hook /gm)).toHaveLength(1)
 })
 
 test("an error is JSON only where --json is an option", async () => {
@@ -36,4 +38,18 @@ test("an error is JSON only where --json is an option", async () => {
   expect(word).toMatchObject({ code: 3, stdout: "" })
   expect(word.stderr).toStartWith("ctxbridge: ")
   expect(flag).toMatchObject({ code: 3, stderr: "" })
+})
+
+test("config edit opens the editor on the file, and tells what is wrong in it", async () => {
+  using machine = new Machine()
+  const file = join(machine.home, ".config", "ctxbridge", "config.toml")
+  const edit = (env: Readonly<Record<string, string>>) =>
+    run(["config", "edit"], { env: { ...machine.env, ...env }, cwd: machine.cwd })
+  const ran = await edit({ EDITOR: "printf 'restore.budget = 1e9\\n' >" })
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(ran.stdout).toContain("Ignored: restore.budget")
+  expect(readFileSync(file, "utf8")).toBe("restore.budget = 1e9\n")
+  const none = await edit({})
+  expect(none).toMatchObject({ code: 64, stdout: "" })
+  expect(none.stderr).toBe(`ctxbridge: no editor is named\nhint: set EDITOR, or edit ${file}\n`)
 })

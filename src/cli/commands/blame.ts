@@ -12,7 +12,7 @@ import { ago } from "../when.ts"
 const LIMIT = 20
 
 export default {
-  meta: { name: "blame", description: "List the turns that changed a file or a line, and why" },
+  meta: { name: "blame", description: "List the turns that changed a file, and what for" },
   args: {
     ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
     reads: flag("Also those that only read it"),

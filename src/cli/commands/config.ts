@@ -5,34 +5,58 @@ import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
 import { nearNames } from "../../util/edit-distance.ts"
 import { usageError } from "../../util/errors.ts"
-import { words } from "../args.ts"
+import { unknownWord, words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
+import { editConfig, setOption } from "../edit-config.ts"
 import { writeError } from "../output.ts"
 import { createStyle, safe } from "../style.ts"
-import { renderTable } from "../text-table.ts"
+import { renderPairs, renderTable } from "../text-table.ts"
+
+const ACTIONS = ["list", "get", "set", "edit", "describe"] as const
+type Action = (typeof ACTIONS)[number]
+const isAction = (word: string): word is Action => (ACTIONS as readonly string[]).includes(word)
+
+/** How many words each takes. */
+const WORDS: Readonly<Record<Action, number>> = { list: 0, get: 1, set: 2, edit: 0, describe: 1 }
 
 export default {
   meta: {
     name: "config",
-    description: "Show the options: values, origins, allowed values",
+    description: "Show, set and explain the options",
     badOptions: "own",
   },
   args: {
-    action: { type: "positional", required: true, description: "What to do", valueHint: "list|get" },
-    // Takes all words, so that `set KEY VALUE` is reported as an unknown action.
-    key: { type: "positional", rest: true, names: "option", description: "The option, for get" },
+    action: { type: "positional", required: true, description: "What to do", valueHint: ACTIONS.join("|") },
+    key: {
+      type: "positional",
+      rest: true,
+      names: "option",
+      description: "The option, for get, describe and set; for set, also its value",
+    },
   },
-  run({ args, env, out }) {
-    const [action, ...rest] = words(args)
+  run(context) {
+    const { args, env, out } = context
+    const [action = "", ...rest] = words(args)
     const { problems } = env.resolved
-    if (action !== "list" && action !== "get")
-      throw usageError(`unknown action: ${action}`, `one of list, get; values are set in ${env.configFile}`)
-    const [key] = rest
-    const surplus = rest[action === "get" ? 1 : 0]
+    if (!isAction(action)) throw unknownWord("action", action, ACTIONS)
+    const [key, value] = rest
+    const surplus = rest[WORDS[action]]
     if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge config --help")
+    if (WORDS[action] > 0 && key === undefined)
+      throw usageError("which option?", "ctxbridge config list names them")
+    if (action === "edit") return editConfig(context)
+    if (action === "set") {
+      if (value === undefined) throw usageError(`which value for ${key}?`, `ctxbridge config describe ${key}`)
+      return setOption(context, keyNamed(key!), value)
+    }
+    if (action === "describe") {
+      const option = describe(env, keyNamed(key!))
+      out.json(option)
+      out.print(explained(option))
+      return
+    }
     if (action === "get") {
-      if (key === undefined) throw usageError("which option?", "ctxbridge config list names them")
-      const option = describe(env, keyNamed(key))
+      const option = describe(env, keyNamed(key!))
       const ignored = problems.filter((problem) => problem.key === key)
       out.print(String(option.value))
       // On stderr, because stdout is for the value.
@@ -64,6 +88,28 @@ function keyNamed(name: string): Key {
   const hint = near === undefined ? "ctxbridge config list names them" : `did you mean ${near}?`
   throw usageError(`no such option: ${name}`, hint)
 }
+
+function explained({ key, value, origin, default: standard, allowed, env, doc, scope }: Described): string[] {
+  return [
+    doc,
+    "",
+    ...renderPairs(
+      [
+        [key, `${value} (${origin})`],
+        ["default", String(standard)],
+        ["allowed", allowed],
+        ["environment", env.join(", ") || "none"],
+        [
+          "in a project",
+          scope === "any" ? "a project's .ctxbridge.toml may set it" : "only your own file may set it",
+        ],
+      ],
+      createStyle(false),
+    ),
+  ].map(safe)
+}
+
+type Described = ReturnType<typeof describe>
 
 function describe({ config, resolved }: Environment, key: Key) {
   const { allowed, env, scope } = OPTIONS[key]

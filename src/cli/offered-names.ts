@@ -11,7 +11,7 @@ import { OPTIONS_DOC } from "../config/options-doc.ts"
 import type { NameKind } from "./command.ts"
 import { fit } from "./style.ts"
 
-export interface Candidate {
+export interface OfferedName {
   readonly name: string
   /** One line, or empty. */
   readonly about: string
@@ -26,17 +26,17 @@ const ABOUT = 60
 const PATIENCE = 300
 
 /** @param begun what is already typed; a handle's `ctx:` may be missing, as some shells break words at a colon */
-export function candidates(dataHome: string, cwd: string, kind: NameKind, begun: string): Candidate[] {
+export function offeredNames(dataHome: string, cwd: string, kind: NameKind, begun: string): OfferedName[] {
   const all = kind === "option" ? optionKeys() : archived(dataHome, cwd, kind)
   return all.filter(({ name }) => name.startsWith(begun) || (kind === "turn" && bare(name).startsWith(begun)))
 }
 
 const bare = (handle: string): string => handle.slice(handle.indexOf(":") + 1)
 
-const optionKeys = (): Candidate[] =>
+const optionKeys = (): OfferedName[] =>
   Object.keys(OPTIONS).map((name) => ({ name, about: fit(OPTIONS_DOC[name as keyof typeof OPTIONS], ABOUT) }))
 
-function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option">): Candidate[] {
+function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option">): OfferedName[] {
   using db = openForReading(dataHome, undefined, PATIENCE)
   if (kind === "tool") return toolsCalled(db).map((name) => ({ name, about: "" }))
   const project = hereOrAnywhere(db, cwd)
@@ -50,11 +50,11 @@ function hereOrAnywhere(db: Database, cwd: string): string | undefined {
   return project !== undefined && projectPaths(db).includes(project) ? project : undefined
 }
 
-const sessions = (db: Database, project: string | undefined): Candidate[] =>
+const sessions = (db: Database, project: string | undefined): OfferedName[] =>
   listSessions(db, { project, spoken: true, limit: MOST }).map(({ id, title, firstPrompt }) => ({
     name: id.slice(0, SHORT_ID),
     about: fit(title ?? firstPrompt ?? "", ABOUT),
   }))
 
-const turns = (db: Database, project: string | undefined): Candidate[] =>
+const turns = (db: Database, project: string | undefined): OfferedName[] =>
   latestPrompts(db, project, MOST).map(({ handle, prompt }) => ({ name: handle, about: fit(prompt, ABOUT) }))

@@ -1,0 +1,64 @@
+/** `ctxbridge config set` and `edit`: changes of the user's own file. */
+import { mkdirSync } from "node:fs"
+import { dirname } from "node:path"
+import { withOption } from "../config/config-text.ts"
+import { loadSettings, userEditor } from "../config/load.ts"
+import { type Key, OPTIONS } from "../config/options.ts"
+import { encode, readText, replaceFile, targetOf } from "../host/edited-file.ts"
+import { CtxError, usageError } from "../util/errors.ts"
+import type { Context } from "./command.ts"
+import { isTerminal } from "./output.ts"
+import { safe } from "./style.ts"
+
+const FIRST_LINE =
+  "# ctxbridge config list names the options, ctxbridge config describe OPTION explains one.\n"
+
+export function setOption({ env, out }: Context, key: Key, typed: string): void {
+  const value = OPTIONS[key].parse(typed)
+  if (value === undefined)
+    throw usageError(`${key} cannot be ${JSON.stringify(typed)}`, `allowed: ${OPTIONS[key].allowed}`)
+  const file = targetOf(env.configFile)
+  const before = readText(file)
+  const after = withOption(before ?? FIRST_LINE, key, literalOf(value, typed))
+  if (after === undefined) throw notByUs(file)
+  write(file, after, before)
+  const { config, origin } = env.resolved
+  const isHidden = origin[key] !== "user" && origin[key] !== "default"
+  out.json({ file: env.configFile, key, value, ...(isHidden && { hiddenBy: origin[key] }) })
+  out.print(`${key} = ${safe(String(value))} in ${safe(env.configFile)}`)
+  if (isHidden)
+    out.print(`It has no effect here: ${safe(String(config[key]))} comes from the ${origin[key]}.`)
+}
+
+/** Numbers and sizes as they were typed, where TOML has them. */
+function literalOf(value: unknown, typed: string): string {
+  if (typeof value === "number")
+    return /^\d+(\.\d+)?$/.test(typed.trim()) ? typed.trim() : JSON.stringify(typed)
+  return JSON.stringify(value)
+}
+
+/** @returns exit code of the editor */
+export function editConfig({ env, out }: Context): number {
+  const file = targetOf(env.configFile)
+  if (readText(file) === undefined) write(file, FIRST_LINE, undefined)
+  const editor = userEditor() ?? (isTerminal() ? "vi" : undefined)
+  if (editor === undefined) throw usageError("no editor is named", `set EDITOR, or edit ${env.configFile}`)
+  const { exitCode } = Bun.spawnSync(["sh", "-c", `${editor} "$1"`, "sh", file], {
+    stdio: ["inherit", "inherit", "inherit"],
+  })
+  const { broken, resolved } = loadSettings(env.cwd)
+  for (const text of broken) out.print(`Cannot be read: ${safe(text)}`)
+  for (const { key, message } of resolved.problems) out.print(`Ignored: ${safe(`${key}: ${message}`)}`)
+  out.json({ file: env.configFile, broken, problems: resolved.problems })
+  return exitCode
+}
+
+function write(file: string, text: string, before: string | undefined): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  replaceFile(file, encode(text), before === undefined ? null : encode(before))
+}
+
+const notByUs = (file: string): CtxError =>
+  new CtxError("config", `${file} cannot be changed safely, and is as it was`, {
+    hint: "ctxbridge config edit opens it in your editor",
+  })

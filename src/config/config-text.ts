@@ -1,0 +1,73 @@
+/**
+ * Sets one option in the text of a configuration file and leaves everything else as its owner wrote it: order, comments,
+ * blank lines. Pure.
+ */
+
+/** `[restore]`, perhaps with a comment. */
+const TABLE = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/
+/** `budget =`, `"restore.budget" =`, with what follows. */
+const SETTING = /^(\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=\s*)(.*)$/
+/** A comment behind a value without quotes; one behind a text cannot be told from its content by a pattern. */
+const COMMENT = /^[^"'#[]*(\s#.*)$/
+
+/**
+ * @param literal the value in TOML
+ * @returns undefined if the result would not have just this option set
+ */
+export function withOption(text: string, key: string, literal: string): string | undefined {
+  const changed = changedText(text, key, literal)
+  const [before, after, value] = [flatOf(text), flatOf(changed), flatOf(`value = ${literal}`)]
+  if (before === undefined || after === undefined || value === undefined) return undefined
+  const expected = JSON.stringify(sorted({ ...before, [key]: value["value"] }))
+  return JSON.stringify(sorted(after)) === expected ? changed : undefined
+}
+
+function changedText(text: string, key: string, literal: string): string {
+  const lines = text.split("\n")
+  let table = ""
+  let firstTable = lines.length
+  for (const [n, line] of lines.entries()) {
+    const head = TABLE.exec(line)?.[1]
+    if (head !== undefined) {
+      table = bare(head)
+      firstTable = Math.min(firstTable, n)
+      continue
+    }
+    const [, begin = "", name = "", rest = ""] = SETTING.exec(line) ?? []
+    if (name === "" || (table === "" ? bare(name) : `${table}.${bare(name)}`) !== key) continue
+    lines[n] = `${begin}${literal}${COMMENT.exec(rest)?.[1] ?? ""}`
+    return lines.join("\n")
+  }
+  // Behind a table's head, it would be one of the table's.
+  const [above, below] = [lines.slice(0, firstTable), lines.slice(firstTable)]
+  while (above.at(-1)?.trim() === "") above.pop()
+  return [...above, `${key} = ${literal}`, ...(below.length > 0 ? ["", ...below] : [""])].join("\n")
+}
+
+const bare = (name: string): string =>
+  name
+    .split(".")
+    .map((part) => part.trim().replace(/^["']|["']$/g, ""))
+    .join(".")
+
+/** By full names, as options are; undefined if it is no TOML. */
+function flatOf(text: string): Record<string, unknown> | undefined {
+  try {
+    return flat(Bun.TOML.parse(text) as Record<string, unknown>)
+  } catch {
+    return undefined
+  }
+}
+
+const flat = (table: Record<string, unknown>, prefix = ""): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(table).flatMap(([name, value]) =>
+      isTable(value) ? Object.entries(flat(value, `${prefix}${name}.`)) : [[`${prefix}${name}`, value]],
+    ),
+  )
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+const sorted = (table: Record<string, unknown>): [string, unknown][] =>
+  Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1))
