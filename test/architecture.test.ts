@@ -148,7 +148,7 @@ const PURE: readonly RegExp[] = [
 
 /** What a pure file may use of Bun: functions of their arguments, too. */
 const PURE_BUN =
-  /\bBun\.(?!hash\b|Glob\b|CryptoHasher\b|SHA256\b|zstd\w+\b|stringWidth\b|stripANSI\b|escapeHTML\b)\w+/
+  /\bBun\.(?!hash\b|Glob\b|CryptoHasher\b|SHA256\b|zstd\w+\b|stringWidth\b|TOML\b|stripANSI\b|escapeHTML\b)\w+/
 
 interface WordRule {
   readonly word: RegExp

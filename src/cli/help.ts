@@ -2,7 +2,7 @@
 import { type ArgsDef, renderUsage } from "citty"
 import { version } from "../../package.json"
 import type { Command } from "./command.ts"
-import { folded } from "./folded.ts"
+import { foldedLines } from "./folded-lines.ts"
 import type { Style } from "./style.ts"
 
 /** A name and its explanation, separated by four spaces. */
@@ -39,12 +39,12 @@ export async function renderHelp(
 function laidOut(line: string, columns: number, style: Style): string[] {
   const [, name, text] = ROW.exec(line) ?? []
   if (name !== undefined && text !== undefined) return row(name, text, columns, style)
-  return TITLE.test(line) ? [line.replace(TITLE, style.bold)] : folded(line, columns)
+  return TITLE.test(line) ? [line.replace(TITLE, style.bold)] : foldedLines(line, columns)
 }
 
 function row(name: string, text: string, columns: number, style: Style): string[] {
   const indent = " ".repeat(MARGIN.length + NAMES + MARGIN.length)
-  const lines = folded(text, Math.max(LEAST, columns - indent.length)).map((one) => indent + one)
+  const lines = foldedLines(text, Math.max(LEAST, columns - indent.length)).map((one) => indent + one)
   const label = MARGIN + style.bold(name)
   if (name.length > NAMES) return [label, ...lines]
   return [label + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]

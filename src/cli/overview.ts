@@ -2,7 +2,7 @@
 import { version } from "../../package.json"
 import { GROUPS, PLUMBING } from "./command-groups.ts"
 import { COMMANDS } from "./commands.ts"
-import { folded } from "./folded.ts"
+import { foldedLines } from "./folded-lines.ts"
 import type { Style } from "./style.ts"
 
 /** Columns of a group's title, and of a command's name. */
@@ -18,7 +18,7 @@ export async function overview(style: Style): Promise<string> {
   const lines: string[] = []
   for (const { title, commands, also } of GROUPS) {
     const rows = await described(commands)
-    if (also !== undefined) rows.push(...folded(also.join(", "), COLUMNS - TITLE))
+    if (also !== undefined) rows.push(...foldedLines(also.join(", "), COLUMNS - TITLE))
     for (const [n, row] of rows.entries())
       lines.push((n === 0 ? style.bold(title.padEnd(TITLE)) : " ".repeat(TITLE)) + row)
   }

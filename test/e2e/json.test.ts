@@ -138,6 +138,8 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`learn reset`", () => ["learn", "reset"]],
   ["`update`", () => ["update", "--check", "--from", models.path]],
   ["`config list`", () => ["config", "list"]],
+  ["`config describe`", () => ["config", "describe", "restore.budget"]],
+  ["`config set`", () => ["config", "set", "prune.keep", "5"]],
   ["`config get`", () => ["config", "get", "restore.budget"]],
   ["`demo`", () => ["demo"]],
   ["`completions`", () => ["completions", "bash"]],

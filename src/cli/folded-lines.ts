@@ -1,7 +1,7 @@
 /** Text broken into lines between words. Pure. */
 
 /** Splits a text into lines of at most `width` columns; a longer word stays whole. */
-export function folded(text: string, width: number): string[] {
+export function foldedLines(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ""
   for (const word of text.split(" ")) {
