@@ -84,7 +84,8 @@ function make(target: Target): Made | undefined {
   const startMs = startOf(binary)
   renameSync(binary, join(out, file))
   console.log(`${file}: ${content.length} bytes, ${packed.length} compressed`)
-  return { target, file, bytes: content.length, packedBytes: packed.length, sha256: sum, startMs }
+  const isEmulated = !target.name.includes(process.arch)
+  return { target, file, bytes: content.length, packedBytes: packed.length, sha256: sum, startMs, isEmulated }
 }
 
 const made: Made[] = []

@@ -9,6 +9,8 @@ export interface Made {
   readonly sha256: string
   /** Minimum ms of a start; undefined where the binary does not run on the build machine. */
   readonly startMs: number | undefined
+  /** Whether another kind of processor was imitated for that. */
+  readonly isEmulated: boolean
 }
 
 const MACHINES: Readonly<Record<string, string>> = {
@@ -43,8 +45,9 @@ export function notesOf(
     ([target, other]) =>
       `${MACHINES[target.name]}: with this Bun the same bytes as \`${other.name}\`, so there is no file of its own.\n`,
   )
-  const rows = all.map(({ target, file, bytes, packedBytes, startMs }) => {
-    const start = startMs === undefined ? "not run here" : `${startMs.toFixed(0)} ms`
+  const rows = all.map(({ target, file, bytes, packedBytes, startMs, isEmulated }) => {
+    const start =
+      startMs === undefined ? "not run here" : `${startMs.toFixed(0)} ms${isEmulated ? " (emulated)" : ""}`
     const runtime = target.runtime === "none" ? "WebAssembly" : "native"
     return `| ${MACHINES[target.name]} | \`${file}\` | ${mb(bytes)} MB | ${mb(packedBytes)} MB | ${runtime} | ${start} |`
   })

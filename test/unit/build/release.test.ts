@@ -68,6 +68,7 @@ test("targets by name; notes and provenance name each file", () => {
     packedBytes: 5e5,
     sha256: "0".repeat(64),
     startMs: n === 0 ? 7.2 : undefined,
+    isEmulated: false,
   }))
   const origin = { version: "1.2.3", commit: "abc", dirty: false, bun: "1.4.5" }
   const notes = notesOf(origin, made, [[TARGETS[1]!, TARGETS[0]!]])
