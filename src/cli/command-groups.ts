@@ -10,8 +10,8 @@ interface Group {
 
 export const GROUPS: readonly Group[] = [
   { title: "Find", commands: ["search", "files", "how", "fix", "blame"] },
-  { title: "Read", commands: ["sessions", "show", "timeline", "receipts", "export"] },
-  { title: "Keep", commands: ["install", "import", "status", "doctor", "resurrect"] },
+  { title: "Read", commands: ["sessions", "show", "timeline", "resume", "receipts", "export"] },
+  { title: "Keep", commands: ["install", "import", "status", "doctor"] },
   {
     title: "Maintain",
     commands: [],
@@ -21,6 +21,7 @@ export const GROUPS: readonly Group[] = [
       "uninstall",
       "verify",
       "rebuild",
+      "resurrect",
       "compact",
       "sync",
       "redact",
@@ -39,7 +40,7 @@ export const GROUPS: readonly Group[] = [
 ]
 
 /** Called by programs rather than people: Claude Code, a shell, a package. Only `ctxbridge help --all` lists them. */
-export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "completions"]
+export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "completions", "man"]
 
 /** What other programs call the same. */
 export const ALIASES: Readonly<Record<string, string>> = {

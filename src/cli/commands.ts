@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     show: () => import("./commands/show.ts"),
     preview: () => import("./commands/preview.ts"),
     receipts: () => import("./commands/receipts.ts"),
+    resume: () => import("./commands/resume.ts"),
     mcp: () => import("./commands/mcp.ts"),
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),
@@ -41,6 +42,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     demo: () => import("./commands/demo.ts"),
     bench: () => import("./commands/bench.ts"),
     completions: () => import("./commands/completions.ts"),
+    man: () => import("./commands/man.ts"),
     hook: () => import("./commands/hook.ts"),
   },
 )

@@ -11,10 +11,10 @@ import {
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
-import { shellWord } from "../../util/shell-quote.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
+import { resumeLine } from "../resume-line.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -122,11 +122,4 @@ function resumeLines(session: string, resume: Resume): string[] {
     line,
     "  (make that folder again first: it is gone, and Claude Code looks for the session only there)",
   ]
-}
-
-/** The command that resumes the session. */
-function resumeLine(session: string, { folder, configDir }: Resume): string {
-  const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
-  const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `
-  return `${start}${variable}claude --resume ${shellWord(session)}`
 }

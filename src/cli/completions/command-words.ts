@@ -16,9 +16,12 @@ export interface OptionModel {
   readonly description: string
   /** undefined for a flag. */
   readonly values: Values | undefined
+  /** What help shows for the value. */
+  readonly hint: string | undefined
 }
 
 export interface PlaceModel {
+  readonly name: string
   readonly description: string
   readonly values: Values
   /** Whether it takes all remaining words. */
@@ -46,7 +49,8 @@ export function commandModels(commands: readonly Command[]): CommandModel[] {
         options: entries.filter(([, spec]) => spec.type !== "positional").map(option),
         places: entries
           .filter(([, spec]) => spec.type === "positional")
-          .map(([, spec]) => ({
+          .map(([name, spec]) => ({
+            name,
             description: spec.description,
             values: valuesOf(spec),
             rest: spec.rest === true,
@@ -63,6 +67,7 @@ const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
   alias: spec.alias,
   description: spec.description,
   values: spec.type === "string" ? valuesOf(spec) : undefined,
+  hint: spec.type === "string" ? (spec.valueHint ?? name.toUpperCase()) : undefined,
 })
 
 /**

@@ -89,11 +89,11 @@ describe("words that bash offers", () => {
     ],
     [
       ["config", ""],
-      ["list", "get"],
+      ["list", "get", "set", "edit", "describe"],
     ],
     [
       ["config", "--json", ""],
-      ["list", "get"],
+      ["list", "get", "set", "edit", "describe"],
     ],
     [["config", "get", ""], []],
     [["model", "--from", "folder", "s"], ["status"]],

@@ -1,0 +1,103 @@
+/** `ctxbridge resume`: goes on with a session in its folder, written back first if Claude Code has deleted it. */
+import type { Database } from "../../archive/database.ts"
+import { type Resume, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
+import { openToRead } from "../../job/open-to-read.ts"
+import { findByName } from "../../read/by-name.ts"
+import { localFinder } from "../../search/local-finder.ts"
+import { CtxError, codeOf, EXIT } from "../../util/errors.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { words } from "../args.ts"
+import { type Command, type Context, flag } from "../command.ts"
+import { notFound } from "../not-found.ts"
+import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
+import { resumeLine } from "../resume-line.ts"
+import { safe } from "../style.ts"
+
+const PROGRAM = "claude"
+
+export default {
+  meta: { name: "resume", description: "Go on with a session, also with one that was deleted" },
+  args: {
+    what: {
+      type: "positional",
+      required: true,
+      rest: true,
+      names: "session",
+      description: "A session's id, a turn's handle, or words that were said in it",
+    },
+    ...IN_PROJECT_ARGS,
+    "dry-run": flag("Print the command; write nothing and start nothing"),
+  },
+  run(context) {
+    const { args, env, out } = context
+    const dryRun = args["dry-run"] === true
+    const session = sessionMeant(context)
+    const [found] = resurrect(sessionsInVault(env.dataHome, [session]), {
+      ...env,
+      to: undefined,
+      all: false,
+      force: false,
+      dryRun,
+      onProgress: (done, total) => out.progress("writing", done, total),
+    })
+    const failed = found?.files.find(({ state }) => state === "failed" || state === "differs")
+    const resume = found?.resume[0]
+    if (found === undefined || resume === undefined || failed !== undefined)
+      throw new CtxError("not-resumed", `session ${session} could not be written back`, {
+        hint: `ctxbridge resurrect ${session} says why`,
+      })
+    refuseGone(resume)
+    const command = resumeLine(found.session, resume)
+    out.json({ session: found.session, folder: resume.folder ?? null, command, files: found.files })
+    if (dryRun || out.wantsJson) {
+      out.print(safe(command))
+      return EXIT.ok
+    }
+    if (Bun.which(PROGRAM) === null)
+      throw new CtxError("no-client", `there is no ${PROGRAM} on PATH`, {
+        hint: `the command is: ${command}`,
+      })
+    out.flush()
+    // The very command that is shown, so that both do the same.
+    const { exitCode } = Bun.spawnSync(["sh", "-c", command], { stdio: ["inherit", "inherit", "inherit"] })
+    return exitCode
+  },
+} satisfies Command
+
+/** The main session of what is named, or of the best hit for these words. */
+function sessionMeant(context: Context): string {
+  const { args, env } = context
+  const given = words(args)
+  using db = openToRead(env.dataHome)
+  const named = given.length === 1 ? sessionNamed(db, given[0]!) : undefined
+  const session = named ?? sessionWith(context, db, given.join(" "))
+  return session.split("/", 1)[0]!
+}
+
+/** @returns undefined if it names nothing, so that it may be a word that was said */
+function sessionNamed(db: Database, word: string): string | undefined {
+  try {
+    const found = findByName(db, word)
+    return found.kind === "turn" ? found.turn.session : found.session.id
+  } catch (error) {
+    if (codeOf(error) === "not-found" || codeOf(error) === "usage") return undefined
+    throw error
+  }
+}
+
+function sessionWith(context: Context, db: Database, query: string): string {
+  using readers = new CopyReaders()
+  const project = knownProject(db, context, projectWanted(context))
+  const finder = localFinder(db, context.env.dataHome, readers)
+  const { hits } = finder.find({ query, limit: 1, project, session: undefined, isExact: false })
+  const [best] = hits
+  if (best === undefined) throw notFound(db, query, project)
+  return best.session
+}
+
+function refuseGone({ folder, gone }: Resume): void {
+  if (!gone || folder === undefined) return
+  throw new CtxError("folder-gone", `the session's folder is gone: ${folder}`, {
+    hint: "make it again first: Claude Code looks for the session only there",
+  })
+}
