@@ -7,10 +7,11 @@ import { exportRaw } from "../../export/raw-transcript.ts"
 import { type Selection, select, turnsOfSelection } from "../../export/selection.ts"
 import { sessionLine, turnLines } from "../../export/session-jsonl.ts"
 import { sessionMarkdown, turnMarkdown } from "../../export/session-markdown.ts"
+import { spokenTurn } from "../../export/spoken-turn.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"
-import { stringArg } from "../args.ts"
+import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { isTerminal } from "../output.ts"
 import { safe } from "../style.ts"
@@ -22,17 +23,19 @@ type Format = (typeof FORMATS)[number]
 const BLOCK = 1 << 18
 
 export default {
-  meta: { name: "export", description: "Export a session or a turn from the archive" },
+  meta: { name: "export", description: "Export sessions or turns, as Markdown or byte for byte" },
   args: {
     what: {
       type: "positional",
       required: true,
+      rest: true,
       names: "turn",
-      description: "A session's id or a turn's handle",
+      description: "Session ids or handles of turns, in the order wanted",
     },
     raw: flag("The transcript as Claude Code wrote it, byte for byte"),
     md: flag("Readable Markdown (the default)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
+    conversation: flag("Only what was said: prompts and answers"),
     agents: flag("Add the session's subagents"),
     agent: option("Only this subagent", "ID"),
     output: option("Write to this file, not to stdout (-)", "FILE", "o"),
@@ -47,10 +50,17 @@ export default {
     if (out.wantsJson && target === undefined) {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
+    const names = words(args)
+    if (format === "raw" && names.length > 1)
+      throw usageError("--raw takes one session at a time", "lines of several are no transcript of any")
+    if (format === "raw" && args["conversation"] === true)
+      throw usageError("--raw and --conversation exclude each other")
     using db = openToRead(env.dataHome)
     const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
     const isShown = target === undefined && isTerminal()
-    const pieces = exported(db, context, format, select(db, String(args["what"]), agents), isShown)
+    // All of them first: a name that means nothing must not leave half an export.
+    const selections = names.map((name) => select(db, name, agents))
+    const pieces = exported(db, context, format, selections, isShown)
     if (target === undefined) {
       for (const piece of pieces) out.raw(piece)
       return
@@ -72,21 +82,30 @@ function formatOf(args: Context["args"]): Format {
 /** @param isShown whether a person reads it, so that no text may control the terminal; raw bytes are never changed */
 function exported(
   db: Database,
-  { env }: Context,
+  { args, env }: Context,
   format: Format,
-  selection: Selection,
+  selections: readonly Selection[],
   isShown: boolean,
 ): Iterable<Uint8Array> {
-  if (format === "raw") return exportRaw(db, env.dataHome, selection)
-  const texts = lines(db, env.dataHome, format, selection)
+  if (format === "raw") return exportRaw(db, env.dataHome, selections[0]!)
+  const isConversation = args["conversation"] === true
+  const texts = lines(db, env.dataHome, format, selections, isConversation)
   return inBlocks(isShown ? texts.map(safe) : texts)
 }
 
-function* lines(db: Database, dataHome: string, format: Format, selection: Selection): Generator<string> {
+function* lines(
+  db: Database,
+  dataHome: string,
+  format: Format,
+  selections: readonly Selection[],
+  isConversation: boolean,
+): Generator<string> {
   const [head, body] = format === "md" ? [sessionMarkdown, turnMarkdown] : [sessionLine, turnLines]
-  for (const { session, turns } of turnsOfSelection(db, dataHome, selection)) {
-    if (session !== undefined) yield head(session, lineageOf(db, session.id))
-    for (const turn of turns) yield* body(turn)
+  for (const selection of selections) {
+    for (const { session, turns } of turnsOfSelection(db, dataHome, selection)) {
+      if (session !== undefined) yield head(session, lineageOf(db, session.id))
+      for (const turn of turns) yield* body(isConversation ? spokenTurn(turn) : turn)
+    }
   }
 }
 

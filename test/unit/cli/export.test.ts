@@ -125,3 +125,49 @@ describe("what follows does not run into what comes before", () => {
     expect(stdout).toContain("\nold_string:\n    x\r\n    y\nnew_string: z\n")
   })
 })
+
+describe("several sessions, and the conversation alone", () => {
+  async function two() {
+    const machine = new Inside()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const call = { tool: "Bash", input: { command: "make kiln" }, output: "FAIL in line 3", isError: true }
+    const sessions = ["Build the kiln", "Paint the door"].map((prompt) =>
+      machine.session().turn(prompt, [call], `Done: ${prompt}`).flush(),
+    )
+    expect(await cli("import")).toMatchObject({ code: 0, stderr: "" })
+    return { machine, cli, ids: sessions.map(({ session }) => session) }
+  }
+
+  test("in the order they are named, with heads of their own", async () => {
+    const { machine, cli, ids } = await two()
+    using _ = machine
+    const ran = await cli("export", ids[1]!, ids[0]!)
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    expect(ran.stdout.match(/^- session: .*$/gm)).toEqual([`- session: ${ids[1]}`, `- session: ${ids[0]}`])
+    expect(ran.stdout).toContain("make kiln")
+  })
+
+  test("--conversation leaves out tools, as Markdown and as JSON lines", async () => {
+    const { machine, cli, ids } = await two()
+    using _ = machine
+    for (const format of ["--md", "--jsonl"]) {
+      const ran = await cli("export", ids[0]!, "--conversation", format)
+      expect(ran).toMatchObject({ code: 0, stderr: "" })
+      expect(ran.stdout).toContain("Build the kiln")
+      expect(ran.stdout).toContain("Done: Build the kiln")
+      expect(ran.stdout).not.toContain("FAIL in line 3")
+    }
+    expect((await cli("export", ids[0]!, "--conversation")).stdout).not.toContain("make kiln")
+  })
+
+  test("what cannot be: refused before anything is written", async () => {
+    const { machine, cli, ids } = await two()
+    using _ = machine
+    for (const args of [
+      [...ids, "--raw"],
+      [ids[0]!, "--raw", "--conversation"],
+    ])
+      expect(await cli("export", ...args)).toMatchObject({ code: 64, stdout: "" })
+    expect(await cli("export", ids[0]!, "nosuchname")).toMatchObject({ code: 3, stdout: "" })
+  })
+})

@@ -1,0 +1,13 @@
+/** A turn as a conversation: what the human and the model said to each other, without tools, thoughts and subagents. Pure. */
+import type { WholeTurn } from "../read/turn.ts"
+import type { Part } from "../transcript/types.ts"
+
+const SAID: readonly Part["kind"][] = ["prompt", "text", "media"]
+
+export function spokenTurn(turn: WholeTurn): WholeTurn {
+  const messages = turn.messages
+    .filter(({ sidechain }) => !sidechain)
+    .map((message) => ({ ...message, parts: message.parts.filter(({ kind }) => SAID.includes(kind)) }))
+    .filter(({ parts }) => parts.length > 0)
+  return { ...turn, messages }
+}
