@@ -40,9 +40,9 @@ function literalOf(value: unknown, typed: string): string {
 /** @returns exit code of the editor */
 export function editConfig({ env, out }: Context): number {
   const file = targetOf(env.configFile)
-  if (readText(file) === undefined) write(file, FIRST_LINE, undefined)
   const editor = userEditor() ?? (isTerminal() ? "vi" : undefined)
   if (editor === undefined) throw usageError("no editor is named", `set EDITOR, or edit ${env.configFile}`)
+  if (readText(file) === undefined) write(file, FIRST_LINE, undefined)
   const { exitCode } = Bun.spawnSync(["sh", "-c", `${editor} "$1"`, "sh", file], {
     stdio: ["inherit", "inherit", "inherit"],
   })

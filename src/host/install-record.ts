@@ -5,7 +5,7 @@
 import { chmodSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { codeOf, isMissing } from "../util/errors.ts"
-import { encode, hashOf, makeFolders, readBytes, replaceFile } from "./edited-file.ts"
+import { decode, encode, hashOf, makeFolders, readBytes, replaceFile } from "./edited-file.ts"
 
 export interface InstallRecord {
   /** SHA-256 of the settings as we wrote them. */
@@ -117,4 +117,11 @@ function writeRecords(dataHome: string, files: Records): void {
   replaceFile(join(folderOf(dataHome), MANIFEST), encode(text))
   for (const record of Object.values(files)) before.delete(record.original)
   for (const name of before) rmSync(backupPath(dataHome, name), { force: true })
+}
+
+/** The text of a file before us, blank if there was none; undefined: not known. */
+export function originalText(dataHome: string, target: string): string | undefined {
+  const record = readRecord(dataHome, target)
+  const original = record && readOriginal(dataHome, record)
+  return original === undefined || original === "absent" ? original && "" : decode(original)
 }

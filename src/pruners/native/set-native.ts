@@ -3,8 +3,8 @@
  * before or after are not touched.
  */
 import { join } from "node:path"
-import { decode, hashOf, readBytes, targetOf } from "../../host/edited-file.ts"
-import { readOriginal, readRecord, recordedTargets, removeIfEmpty } from "../../host/install-record.ts"
+import { hashOf, readBytes, targetOf } from "../../host/edited-file.ts"
+import { originalText, readRecord, recordedTargets, removeIfEmpty } from "../../host/install-record.ts"
 import { isEmptySettings } from "../../host/json-text.ts"
 import { type Ours, register, type SettingsChange, unregister } from "../../host/register.ts"
 import { type HostFolders, settingsPath } from "../../host/registration.ts"
@@ -18,7 +18,7 @@ interface NativeOptions extends HostFolders {
 /** Repeating it with the same wish changes nothing. */
 export function setNative(options: NativeOptions, wish: NativeWish): SettingsChange {
   const file = settingsPath("user", options)
-  const original = originalOf(options, file)
+  const original = originalText(recordsIn(options), targetOf(file))
   const add = (text: string | undefined) => addNative(text, original, wish)
   const ours = { ...oursIn(file, options), add }
   if (isRecorded(options, file)) return register(ours, placed(options))
@@ -73,7 +73,7 @@ const isRecorded = (places: HostFolders, file: string): boolean =>
   readRecord(recordsIn(places), targetOf(file)) !== undefined
 
 function oursIn(file: string, places: HostFolders): Ours {
-  const original = originalOf(places, file)
+  const original = originalText(recordsIn(places), targetOf(file))
   return {
     file,
     folderMode: 0o700,
@@ -82,12 +82,4 @@ function oursIn(file: string, places: HostFolders): Ours {
     remove: (text) => removeNative(text, original),
     isEmpty: isEmptySettings,
   }
-}
-
-/** The text before us, blank if there was no file; undefined: not known. */
-function originalOf(places: HostFolders, file: string): string | undefined {
-  const home = recordsIn(places)
-  const record = readRecord(home, targetOf(file))
-  const original = record && readOriginal(home, record)
-  return original === undefined || original === "absent" ? original && "" : decode(original)
 }

@@ -1,9 +1,9 @@
 /** `prune plugin`: writes the plugin and has Claude Code load it, and takes both away. */
 import { mkdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { decode, targetOf } from "../../host/edited-file.ts"
+import { targetOf } from "../../host/edited-file.ts"
 import { hookStatus } from "../../host/hook-status.ts"
-import { readOriginal, readRecord, removeIfEmpty } from "../../host/install-record.ts"
+import { originalText, readRecord, removeIfEmpty } from "../../host/install-record.ts"
 import { isEmptySettings } from "../../host/json-text.ts"
 import { type Ours, register, type SettingsChange, unregister } from "../../host/register.ts"
 import { type HostFolders, settingsPath } from "../../host/registration.ts"
@@ -67,15 +67,8 @@ function oursIn(places: HostFolders): Ours {
     file,
     folderMode: 0o700,
     isPrivate: true,
-    remove: (text) => removePluginFolder(text, pluginFolder(places), originalOf(places, file)),
+    remove: (text) =>
+      removePluginFolder(text, pluginFolder(places), originalText(recordsIn(places), targetOf(file))),
     isEmpty: isEmptySettings,
   }
-}
-
-/** The text before us, blank if there was no file; undefined: not known. */
-function originalOf(places: HostFolders, file: string): string | undefined {
-  const home = recordsIn(places)
-  const record = readRecord(home, targetOf(file))
-  const original = record && readOriginal(home, record)
-  return original === undefined || original === "absent" ? original && "" : decode(original)
 }
