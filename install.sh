@@ -15,7 +15,8 @@ Usage: sh install.sh [options]
   --no-hooks       do not register the hooks in Claude Code's settings
   --import         archive the transcripts that are there, in the background
   --no-import      leave them alone; without either, a terminal is asked
-  --no-demo        do not show the demo at the end
+  --demo           show the whole demo at the end
+  --no-demo        do not try a session after building from a checkout
   --from URL|DIR   take a release from there, also in a checkout (default: $CTXBRIDGE_RELEASES)
   --version V      this release, not the newest
   --platform NAME  the binary for this system, as linux-x64-baseline
@@ -46,7 +47,7 @@ read_options() {
   prefix=
   hooks=1
   import=
-  demo=1
+  demo=
   deps_only=0
   from=
   wanted=
@@ -83,6 +84,7 @@ read_options() {
         ;;
       --no-hooks) hooks=0 ;;
       --import | --no-import) import=$1 ;;
+      --demo) demo=1 ;;
       --no-demo) demo=0 ;;
       --deps-only) deps_only=1 ;;
       -h | --help)
@@ -125,11 +127,14 @@ part=
 moving=0
 
 clean_up() {
+  # A second signal, or one that comes only now, would end `rm` as well.
+  trap '' INT TERM HUP
   rm -f -- ${log:+"$log"} ${staged:+"$staged"} ${sums:+"$sums"}
 }
 
 # interrupted EXIT: says how things stand; what was fetched stays for the next try.
 interrupted() {
+  trap '' INT TERM HUP
   # A signal may come between the renaming and the next command.
   if [ "$moving" = 1 ] && [ ! -e "$staged" ]; then
     printf 'install.sh: interrupted; %s is installed. To go on: %s install\n' "$target" "$target" >&2
@@ -138,6 +143,8 @@ interrupted() {
   else
     printf 'install.sh: interrupted; nothing is installed\n' >&2
   fi
+  # An EXIT trap that was interrupted is not run again.
+  clean_up
   exit "$1"
 }
 
@@ -258,7 +265,7 @@ find_platform() {
       [ "$(sysctl -n sysctl.proc_translated 2>/dev/null || :)" != 1 ] || machine=arm64
       platform=darwin-$machine
       ;;
-    *) fail "this script does not know $system" "on Windows, see docs/installing.md" ;;
+    *) fail "this script does not know $system" "on Windows, run install.ps1" ;;
   esac
 }
 
@@ -278,7 +285,7 @@ find_source() {
   source=${from:-${CTXBRIDGE_RELEASES:-$RELEASES}}
   # A release that was fetched as a whole brings this script along.
   if [ -z "$source" ] && [ -n "$here" ] && [ -f "$here/SHA256SUMS" ]; then source=$here; fi
-  [ -n "$source" ] || fail "no address of releases is known: none is published yet" \
+  [ -n "$source" ] || fail "the address of releases is not set: none is published yet" \
     "say where one is with --from URL or --from DIR, or in CTXBRIDGE_RELEASES" 64
   case $source in
     http://*@*) fail "not an address to install from: $source" "https://…, file://… or a folder" 64 ;;
@@ -526,7 +533,6 @@ put_in_place() {
   moving=1
   mv -f -- "$staged" "$target"
   [ -z "$part" ] || rm -f -- "$part"
-  say "Installed $target"
 }
 
 # Runs a command of ctxbridge. The script itself may be our standard input: then a terminal is asked directly.
@@ -540,26 +546,33 @@ run_installed() {
   fi
 }
 
+# What was installed, and what comes next, in five lines. `ctxbridge install` prints the last three.
 finish() {
+  # Whoever builds wants to see that it works; a release was tried before.
+  [ "$built$demo" != 1 ] || show_demo --quiet
+  say "Installed  $target"
+  say "PATH       $(path_text)"
   if [ "$hooks" = 1 ]; then
     # shellcheck disable=SC2086 # empty, or one word
-    run_installed install $import || fail "the hooks are not registered" "the program is installed; then run: $target install"
+    run_installed install --quiet $import || fail "the hooks are not registered" "the program is installed; then run: $target install"
   fi
+  [ "$demo" != 1 ] || show_demo
+}
 
+show_demo() { run_installed demo "$@" || fail "the demo failed" "run: $target doctor"; }
+
+path_text() {
   case :${PATH:-}: in
     *:"$bindir":*)
       first=$(command -v ctxbridge || true)
-      [ "$first" = "$target" ] || say "Note: \`ctxbridge\` on your PATH is another one: $first"
+      if [ "$first" = "$target" ]; then
+        say "ok"
+      else
+        say "has another ctxbridge first: $first"
+      fi
       ;;
-    *)
-      say "Note: $bindir is not on your PATH. Add this line to your shell's start file:"
-      say "  export PATH=\"$bindir:\$PATH\""
-      ;;
+    *) say "add this line to your shell's start file: export PATH=\"$bindir:\$PATH\"" ;;
   esac
-
-  if [ "$demo" = 1 ]; then
-    run_installed demo || fail "the demo failed" "run: $target doctor"
-  fi
 }
 
 main() {

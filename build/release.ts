@@ -3,10 +3,10 @@
  *
  *   --targets a,b   only these (build/release/targets.ts); default: all
  *   --out DIR       another folder
- *   --releases URL  where the release will be found; written into its install.sh
+ *   --releases URL  where the release will be found; written into its install.sh and install.ps1
  *
  * The compiler is called as by `npm run build`. Not to be run beside a build or tests in the same checkout: the parts of
- * ONNX Runtime in dist/runtime/ are made anew for each system.
+ * ONNX Runtime in dist/runtime/ and the modules of hooks and searches are made anew for each system.
  */
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -16,7 +16,7 @@ import { componentsOf } from "./release/components.ts"
 import { licencesOf } from "./release/licences.ts"
 import { type Made, notesOf, type Origin, provenanceOf } from "./release/notes.ts"
 import { sbomOf } from "./release/sbom.ts"
-import { fileOf, isWindows, type Target, targetsNamed } from "./release/targets.ts"
+import { fileOf, isWindows, platformIn, type Target, targetsNamed } from "./release/targets.ts"
 
 const ROOT = join(import.meta.dir, "..")
 const DIST = join(ROOT, "dist")
@@ -32,6 +32,8 @@ const work = join(out, ".work")
 /** The steps of `npm run build`; the last one is the compiler's. */
 const steps = manifest.scripts.build.split(" && ")
 const compile = steps.at(-1)!
+/** Those between the parts of ONNX Runtime and the compiler. */
+const modules = steps.slice(1, -1)
 
 function ran(command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: ROOT })
@@ -64,6 +66,7 @@ function startOf(file: string): number | undefined {
 /** undefined: the same bytes as another target's. */
 function make(target: Target): Made | undefined {
   bun(`bun build/runtime.ts ${target.runtime}`)
+  for (const step of modules) bun(`${step} ${platformIn(target)}`)
   // The name of the file becomes part of the binary.
   const binary = join(work, `ctxbridge${isWindows(target) ? ".exe" : ""}`)
   const line = compile
@@ -88,6 +91,12 @@ function make(target: Target): Made | undefined {
   return { target, file, bytes: content.length, packedBytes: packed.length, sha256: sum, startMs, isEmulated }
 }
 
+/** An installer that knows where the release will be found. */
+const installer = (name: string): string =>
+  readFileSync(join(ROOT, name), "utf8").replace(/^(\$?RELEASES ?= ?).*$/m, (line, start) =>
+    values.releases === undefined ? line : `${start}'${values.releases}'`,
+  )
+
 const made: Made[] = []
 /** Targets that have no file, and those whose file is theirs. */
 const twins: [Target, Target][] = []
@@ -100,7 +109,6 @@ const origin: Origin = {
   bun: Bun.version,
 }
 try {
-  for (const step of steps.slice(1, -1)) bun(step)
   for (const target of targets) {
     const one = make(target)
     if (one !== undefined) made.push(one)
@@ -108,7 +116,7 @@ try {
   copyFileSync(join(work, "meta.json"), join(DIST, "meta.json"))
 } finally {
   rmSync(work, { recursive: true, force: true })
-  bun("bun build/runtime.ts")
+  for (const step of steps.slice(0, -1)) bun(step)
 }
 
 const components = componentsOf(ROOT, DIST)
@@ -121,9 +129,8 @@ const texts: Readonly<Record<string, string>> = {
     components,
   ),
   [`${base}-provenance.json`]: provenanceOf(origin, made, targets),
-  "install.sh": readFileSync(join(ROOT, "install.sh"), "utf8").replace(/^RELEASES=.*$/m, (line) =>
-    values.releases === undefined ? line : `RELEASES='${values.releases}'`,
-  ),
+  "install.sh": installer("install.sh"),
+  "install.ps1": installer("install.ps1"),
 }
 for (const [name, text] of Object.entries(texts)) writeFileSync(join(out, name), text)
 const named = [...made.flatMap(({ file }) => [file, `${file}.gz`]), ...Object.keys(texts)].sort()

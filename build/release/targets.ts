@@ -26,6 +26,10 @@ export const TARGETS: readonly Target[] = [
   { name: "windows-arm64", bun: "bun-windows-arm64", runtime: "win32-arm64" },
 ]
 
+/** As its programs know the system: `process.platform`. */
+export const platformIn = (target: Target): string =>
+  isWindows(target) ? "win32" : target.name.slice(0, target.name.indexOf("-"))
+
 export const isWindows = ({ name }: Target): boolean => name.startsWith("windows-")
 
 /** Name of the binary in a release; the compressed one has `.gz` behind it. */

@@ -3,7 +3,6 @@
  * spool), and what hooks and the job could not do, according to their log.
  */
 import { readdirSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { targetWishes } from "../config/load.ts"
 import { DAY } from "../host/host-clean-up.ts"
 import { runJob } from "../job/run-job.ts"
@@ -11,6 +10,7 @@ import { readAutoSync } from "../sync/auto-sync.ts"
 import { type BackendName, chooseTargets } from "../sync/choose-target.ts"
 import { tryTo } from "../util/files.ts"
 import { entriesIn, logPath } from "../util/log.ts"
+import { join } from "../util/path.ts"
 import { bytes, count, cut, oneLine } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, type SpoolCount } from "./finding.ts"
 
@@ -85,7 +85,7 @@ export function syncChecks({ dataHome, resolved }: Patient): Finding {
 }
 
 export function spoolFinding(spool: SpoolCount): Finding {
-  if (spool.files === 0) return finding("spool", "ok", "nothing waits in it")
+  if (spool.files === 0) return finding("spool", "ok", "empty")
   const text = `${bytes(spool.bytes)} in ${count(spool.files, "file")} wait for the data folder`
   return finding("spool", "warn", text, {
     hint: "it could not be written; the background job moves them when it can",
@@ -99,7 +99,7 @@ const NEW = 7 * DAY
 export function logChecks({ stateHome, now }: Patient): Finding {
   const entries = [`${logPath(stateHome)}.1`, logPath(stateHome)].flatMap(entriesIn)
   const latest = entries.at(-1)
-  if (latest === undefined) return finding("log", "ok", "no error has been logged")
+  if (latest === undefined) return finding("log", "ok", "no errors logged")
   const recent = entries.filter(({ time }) => now - Date.parse(time) < NEW)
   if (recent.length === 0) {
     return finding("log", "ok", `no error this week; the last on ${latest.time.slice(0, 10)}`)

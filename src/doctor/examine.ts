@@ -84,7 +84,7 @@ export async function examine(patient: Patient, { fix, dryRun }: ExamineOptions)
   return result(after, judged)
 }
 
-const NO_HELP = "it was done, and is still needed"
+const NO_HELP = "the repair ran, but did not help"
 
 const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): Examination => ({
   ok: findings.every(({ state }) => state !== "fail"),
@@ -94,7 +94,7 @@ const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): E
 
 async function look(patient: Patient): Promise<Finding[]> {
   // Started first: they take as long as all the others together.
-  const asked = [checked("prune", pruneChecks, patient), checked("host", hostCheck, patient)]
+  const asked = [checked("prune", pruneChecks, patient), checked("claude", hostCheck, patient)]
   const findings: Finding[] = []
   for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))
   return [...findings, ...(await Promise.all(asked)).flat()]

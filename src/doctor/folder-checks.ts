@@ -10,9 +10,9 @@ import {
   statfsSync,
   statSync,
 } from "node:fs"
-import { dirname, join } from "node:path"
 import { isMissing } from "../util/errors.ts"
-import { statsOf, tryTo } from "../util/files.ts"
+import { letsOthersIn, statsOf, tryTo } from "../util/files.ts"
+import { dirname, join } from "../util/path.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 
@@ -55,7 +55,7 @@ export function existing(path: string, look: Look = statSync): Stats | undefined
 
 function privacy(entries: readonly Entry[]): Finding {
   if (entries.length === 0) return finding("private", "skipped", "there is no archive yet")
-  const open = entries.filter(({ stats }) => !stats.isSymbolicLink() && (stats.mode & 0o077) !== 0)
+  const open = entries.filter(({ stats }) => !stats.isSymbolicLink() && letsOthersIn(stats.mode))
   if (open.length === 0) {
     return finding(
       "private",

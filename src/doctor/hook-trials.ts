@@ -1,9 +1,10 @@
 /** Runs each hook as the host would, on a made-up session and with a throwaway archive. */
 import { mkdirSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
 import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent } from "../agents/claude-code/host-hooks.ts"
+import { isOurBinary } from "../agents/claude-code/our-server.ts"
 import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
+import { inHostShell } from "../config/host-shell.ts"
 import { withArchive } from "../config/load.ts"
 import { hookPayload } from "../fake-host/payload.ts"
 import { HostTranscript } from "../fake-host/transcript.ts"
@@ -11,6 +12,7 @@ import { OLDEST_TRIED } from "../host/clients.ts"
 import { hookCommand } from "../host/hooks-table.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { messageOf } from "../util/errors.ts"
+import { dirname, join } from "../util/path.ts"
 import { runChild } from "../util/run-child.ts"
 import { temporaryFolder } from "../util/temporary.ts"
 import { count, cut, oneLine } from "../util/text.ts"
@@ -25,8 +27,8 @@ const LARGEST = 10_000
 const NEAR = 0.8
 /** Maximum wait for one of our hooks, whatever its timeout. */
 const MOST_SECONDS = 10
-/** A hook command may set these: ours clear them, because they would turn a Bun binary into another program. */
-const HARMLESS = /^BUN_/
+/** A hook command may set these, which ours begin with: our name, and what would turn a Bun binary into another program. */
+const HARMLESS = /^(?:CTXBRIDGE$|BUN_)/
 
 interface Trial {
   readonly hook: InstalledHook
@@ -62,7 +64,7 @@ export async function hookRuns(patient: Patient): Promise<Finding[]> {
  */
 function mayRun({ exePath }: Patient, { scope, event, command, variables }: InstalledHook): boolean {
   if (scope === "user") return variables.every((name) => HARMLESS.test(name))
-  return /(^|\/)ctxbridge$/.test(exePath) && command === hookCommand(exePath, event as HostEvent)
+  return isOurBinary(exePath) && command === hookCommand(exePath, event as HostEvent)
 }
 
 function judged(trials: readonly Trial[]): Finding {
@@ -95,7 +97,7 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
   openDatabase(dataHome, { wait: 0 }).close()
   if (transcript !== undefined) sweepDue(dirname(transcript), join(dataHome, "state"), patient.now)
   try {
-    const { stdout, stderr, code, late, ms } = await runChild(["/bin/sh", "-c", hook.command], {
+    const { stdout, stderr, code, late, ms } = await runChild(inHostShell(hook.command), {
       timeout: Math.min(secondsOf(hook), MOST_SECONDS) * 1000,
       stdin: payload,
       cwd: root,

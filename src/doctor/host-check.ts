@@ -19,17 +19,17 @@ export async function hostCheck(patient: Patient): Promise<Finding> {
   const installed = versionIn(said)
   const version = installed ?? writtenBy(patient)
   if (version === undefined) {
-    return finding("host", "skipped", "no `claude` on PATH, and no transcript that names a version")
+    return finding("claude", "skipped", "no `claude` on PATH, and no transcript that names a version")
   }
   const where = installed === undefined ? "wrote the latest transcript" : `is ${command}`
   const text = `Claude Code ${version} ${where}`
   if (!isTried(version)) {
-    return finding("host", "warn", `${text}; nothing older than ${OLDEST_TRIED} was ever tried`, {
+    return finding("claude", "warn", `${text}; versions older than ${OLDEST_TRIED} are untested`, {
       hint: "update Claude Code",
     })
   }
   const lacking = lackingIn(version)
-  return finding("host", "ok", text, {
+  return finding("claude", "ok", text, {
     details: [
       `supports: ${abilitiesOf(version).join("; ")}`,
       ...(lacking.length > 0 ? [`lacks: ${lacking.join("; ")}`] : []),

@@ -1,19 +1,20 @@
 /** The files of the archive: whether something else has one of their names (a pipe, a folder), and whether they can be locked. */
-import { renameSync, type Stats } from "node:fs"
-import { join } from "node:path"
+import type { Stats } from "node:fs"
 import { databasePath, lockPath } from "../archive/database.ts"
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
 import { probe } from "../archive/unwritable.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
+import { renameSync } from "../util/fs.ts"
 import { logPath } from "../util/log.ts"
+import { join } from "../util/path.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, repairEach } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
 
 const foldersOf = ({ dataHome, stateHome }: Patient): string[] => [
-  ...["vault", "pending", "requests", "forgotten", "pointers", "notes", "models", "sync"].map((name) =>
-    join(dataHome, name),
+  ...["vault", "pending", "requests", "forgotten", "pointers", "notes", "models", "sync", "pages"].map(
+    (name) => join(dataHome, name),
   ),
   sessionFolder(dataHome),
   stateHome,
@@ -38,13 +39,18 @@ export function placeCheck(patient: Patient): Finding[] {
     ...foldersOf(patient).filter((path) => existing(path)?.isDirectory() === false),
     ...filesOf(patient).filter((path) => existing(path)?.isFile() === false),
   ]
-  if (other.length === 0) return [finding("places", "ok", "every name of the archive is free or its own")]
+  if (other.length === 0) return [finding("places", "ok", "nothing is in the way of the archive's files")]
   return [
-    finding("places", "fail", `something else has ${count(other.length, "name")} of the archive`, {
-      hint: "move it away; nothing of the archive is in it",
-      details: other.map((path) => `${path} is ${kindOf(existing(path)!)}`),
-      repair: repairEach("move it aside", other, (path) => renameSync(path, freeBeside(path))),
-    }),
+    finding(
+      "places",
+      "fail",
+      `something else is in the place of ${count(other.length, "file")} of the archive`,
+      {
+        hint: "move it away; it holds nothing of the archive",
+        details: other.map((path) => `${path} is ${kindOf(existing(path)!)}`),
+        repair: repairEach("move it aside", other, (path) => renameSync(path, freeBeside(path))),
+      },
+    ),
   ]
 }
 

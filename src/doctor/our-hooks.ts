@@ -1,10 +1,11 @@
 /** Where this user's host files are, and which of our hooks its settings contain. */
-import { constants, realpathSync } from "node:fs"
+import { constants } from "node:fs"
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { type OurHookCommand, readOurHook } from "../host/hooks-table.ts"
 import type { SettingsScope } from "../host/registration.ts"
 import { type CommandHook, readSettings } from "../host/settings-read.ts"
 import { tryTo } from "../util/files.ts"
+import { realpathSync } from "../util/fs.ts"
 import type { Patient } from "./finding.ts"
 import { isAllowed } from "./folder-checks.ts"
 

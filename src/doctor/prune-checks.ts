@@ -6,8 +6,7 @@ import { type Finding, finding, type Patient } from "./finding.ts"
 
 export async function pruneChecks(patient: Patient): Promise<Finding[]> {
   const clients = await clientWays(patient)
-  if (clients.length === 0)
-    return [finding("prune", "skipped", "no Claude Code whose window could be kept lean")]
+  if (clients.length === 0) return [finding("prune", "skipped", "Claude Code was not found")]
   const found = clients.flatMap(({ version, path, ways }) =>
     ways.flatMap((state) => ofWay(state, `Claude Code ${version ?? "of an unknown version"}, ${path}`)),
   )
@@ -15,7 +14,7 @@ export async function pruneChecks(patient: Patient): Promise<Finding[]> {
   const active = clients.some(({ ways }) => ways.some(({ isActive }) => isActive))
   if (active && !isArchiving(patient))
     told.push(
-      finding("prune", "warn", "old text is pruned, but nothing is archived: no hook is registered", {
+      finding("prune", "warn", "old text is pruned, but nothing is archived: the hooks are not registered", {
         hint: "ctxbridge install",
       }),
     )
@@ -43,5 +42,5 @@ function ofWay({ way, isActive, unsupported, detail, problem }: WayState, where:
         details: [where],
       }),
     ]
-  return detail === undefined ? [] : [finding("prune", "warn", `${way} is not at work: ${detail}`, undo)]
+  return detail === undefined ? [] : [finding("prune", "warn", `${way} is not working: ${detail}`, undo)]
 }

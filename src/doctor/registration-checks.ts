@@ -3,6 +3,7 @@ import { existsSync } from "node:fs"
 import { type HookStatus, hookStatus } from "../host/hook-status.ts"
 import { CLEARED, isOurHook } from "../host/hooks-table.ts"
 import { oneAtATime } from "../host/install-lock.ts"
+import { ourPlugins } from "../host/our-plugins.ts"
 import { install, type SettingsScope } from "../host/registration.ts"
 import { readSettings } from "../host/settings-read.ts"
 import { count } from "../util/text.ts"
@@ -25,7 +26,7 @@ export function installedChecks(patient: Patient): Finding[] {
   const status = hookStatus(patient, patient.exePath)
   const unreadable = status.filter(({ problem }) => problem !== undefined)
   const present = status.filter(({ file }) => existsSync(file))
-  const sound = present.length === 0 ? "there is no file yet" : `sound JSON: ${namesOf(present)}`
+  const sound = present.length === 0 ? "there is no file yet" : `valid JSON: ${namesOf(present)}`
   return [
     ...unreadable.map(({ scope, problem }) =>
       finding("settings", "fail", `the ${scope} settings cannot be read: ${problem}`, {
@@ -54,7 +55,7 @@ function disabled(patient: Patient): Finding[] {
 
 function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
   const hooks = ourHooks(patient)
-  const plugin = pluginsOf(patient)
+  const plugin = ourPlugins(patient)
   if (hooks.length === 0) {
     if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
     if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
@@ -119,12 +120,6 @@ function isOther(
   return realFile(hook.binary) !== realFile(patient.exePath)
 }
 
-const pluginsOf = (patient: Patient): string[] => [
-  ...new Set(
-    readSettings(patient).flatMap(({ plugins }) => plugins.filter((name) => /^ctxbridge(@|$)/.test(name))),
-  ),
-]
-
 /** The host runs identical commands once but different ones in parallel, and then archives each prompt twice. */
 function doubles(patient: Patient): Finding[] {
   const hooks = ourHooks(patient)
@@ -143,15 +138,17 @@ function doubles(patient: Patient): Finding[] {
       }),
     )
   }
-  const plugins = pluginsOf(patient)
-  if (plugins.length > 0 && hooks.length > 0) {
-    found.push(
-      finding("double", "warn", `the plugin ${plugins[0]} and the settings both register hooks`, {
-        hint: `keep one: ctxbridge uninstall --scope ${scopes[0]}`,
-      }),
-    )
-  }
-  return found.length > 0 ? found : [finding("double", "ok", "nothing is registered twice")]
+  if (found.length > 0) return found
+  const [plugin] = ourPlugins(patient)
+  const yields = plugin !== undefined && hooks.length > 0
+  return [
+    finding(
+      "double",
+      "ok",
+      // Its run.sh looks for the hooks of an install.
+      yields ? `the plugin ${plugin} leaves the hooks to the settings` : "nothing is registered twice",
+    ),
+  ]
 }
 
 /** In seconds. */

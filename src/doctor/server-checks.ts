@@ -1,5 +1,6 @@
 /** Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
 import { oneAtATime } from "../host/install-lock.ts"
+import { ourPlugins } from "../host/our-plugins.ts"
 import { installServer } from "../host/registration.ts"
 import { type ServerStatus, serverStatus } from "../host/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
@@ -20,10 +21,13 @@ function findingOf(patient: Patient, status: ServerStatus): Finding {
       return finding("server", "warn", `${scope}: another MCP server has the name ctxbridge`, {
         hint: "rename it, then ctxbridge install",
       })
-    case "absent":
+    case "absent": {
+      const [plugin] = ourPlugins(patient)
+      if (plugin !== undefined) return finding("server", "ok", `provided by the plugin ${plugin}`)
       return finding("server", "skipped", "no MCP server is registered: Claude cannot search by itself", {
         hint,
       })
+    }
     case "removed":
       return finding("server", "skipped", `${scope}: the MCP server was removed after the install`, {
         hint,
@@ -32,7 +36,7 @@ function findingOf(patient: Patient, status: ServerStatus): Finding {
       return finding(
         "server",
         "warn",
-        `${scope}: the MCP server was registered, and Claude Code has lost it`,
+        `${scope}: the MCP server was registered, and is gone from Claude Code's file`,
         {
           hint,
           repair: registered(patient, status),

@@ -75,7 +75,7 @@ function aliases({ variables, resolved }: Patient): Finding[] {
     (name) => name.startsWith("CTXBRIDGE_") && !names.has(name) && !OURS.test(name),
   )
   const found = unknown.map((name) =>
-    finding("variables", "warn", `${name} is not an option`, { hint: "ctxbridge config list names them" }),
+    finding("variables", "warn", `${name} is not an option`, { hint: "ctxbridge config list shows them" }),
   )
   const used = keys.flatMap((key) => {
     const [own, ...others] = OPTIONS[key].env as readonly string[]

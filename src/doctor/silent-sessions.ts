@@ -1,9 +1,9 @@
 /** Sessions whose hooks ran but whose transcript never appeared. */
 import { readdirSync, readFileSync, statSync } from "node:fs"
-import { basename, join } from "node:path"
 import { DAY } from "../host/host-clean-up.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { tryTo } from "../util/files.ts"
+import { basename, join } from "../util/path.ts"
 import { count } from "../util/text.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { type Finding, finding, MINUTE, type Patient, SHOWN } from "./finding.ts"

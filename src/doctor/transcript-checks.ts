@@ -1,5 +1,5 @@
 /** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
-import { join } from "node:path"
+
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/host-clean-up.ts"
 import { readSettings } from "../host/settings-read.ts"
@@ -9,6 +9,7 @@ import { importTranscripts } from "../job/import-transcripts.ts"
 import { CtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { localDate } from "../util/local-time.ts"
+import { join } from "../util/path.ts"
 import { bytes, count } from "../util/text.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"

@@ -26,12 +26,14 @@ export function vaultChecks(patient: Patient): Finding[] {
 function strangers({ dataHome }: Patient): Finding[] {
   const found = noFiles(dataHome)
   if (found.length === 0) return []
-  const text = `no file, but in the place of one: ${count(found.length, "copy", "copies")}`
+  const text = `something else in the place of a file: ${count(found.length, "copy", "copies")}`
   return [
     finding("vault", "fail", text, {
       hint: "ctxbridge doctor --fix moves them aside; then hooks and ctxbridge import can archive there",
       details: found.slice(0, SHOWN),
-      repair: repairEach("move aside what is no file", found, (copy) => moveAside(vaultFile(dataHome, copy))),
+      repair: repairEach("move aside what is not a file", found, (copy) =>
+        moveAside(vaultFile(dataHome, copy)),
+      ),
     }),
   ]
 }
@@ -43,9 +45,9 @@ function begun({ dataHome, now }: Patient, files: ReturnType<typeof vaultFiles>)
     .filter((file) => isBegunOnly(file) && now - (statsOf(file)?.mtimeMs ?? now) > MINUTE)
   if (found.length === 0) return []
   return [
-    finding("vault", "warn", `begun, and nothing in it: ${count(found.length, "copy", "copies")}`, {
+    finding("vault", "warn", `empty: ${count(found.length, "copy", "copies")}`, {
       details: found.slice(0, SHOWN),
-      repair: repairEach("remove copies that hold nothing", found, (file) => removeBegun(file)),
+      repair: repairEach("remove empty copies", found, (file) => removeBegun(file)),
     }),
   ]
 }
@@ -64,7 +66,7 @@ function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Findi
   })
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
   if (faults.length === 0) {
-    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each with a whole beginning and end`
+    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each intact at its beginning and end`
     return finding("vault", "ok", text)
   }
   return faulty(
@@ -87,7 +89,7 @@ function faultOf(file: string): Omit<Fault, "copy"> | undefined {
       if (tail === undefined && holdsNothing(fd)) return undefined
       if (tail === undefined) return { text: "it does not begin with a ctxbridge header" }
       if (size <= tail.end) return undefined
-      const text = `its last ${size - tail.end} bytes are not a whole frame`
+      const text = `its last ${size - tail.end} bytes are not a complete frame`
       return { text, slight: existsSync(tail.header.path) }
     } finally {
       closeSync(fd)
@@ -121,7 +123,7 @@ function everyByte(patient: Patient): Finding {
   return faulty(
     patient,
     faults,
-    `damaged, or not as the transcript: ${bad.length} of ${count(report.totals.copies, "copy", "copies")}`,
+    `damaged, or different from the transcript: ${bad.length} of ${count(report.totals.copies, "copy", "copies")}`,
   )
 }
 

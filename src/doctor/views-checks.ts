@@ -42,7 +42,7 @@ export function databaseChecks(patient: Patient): Finding[] {
     if (isDamage(error)) return [damaged(dataHome, messageOf(error))]
     return [
       finding("database", "fail", `it cannot be read: ${messageOf(error)}`, {
-        hint: "hooks go on filling the vault without it",
+        hint: "hooks keep archiving without it",
       }),
     ]
   }
@@ -75,9 +75,9 @@ function looked({ dataHome, deep }: Patient, db: Database, size: number): Findin
   if (wrong !== undefined) return [damaged(dataHome, wrong)]
   const schema =
     version < SCHEMA_VERSION
-      ? `schema ${version}, which the next command brings to ${SCHEMA_VERSION}`
+      ? `schema ${version}, which the next command upgrades to ${SCHEMA_VERSION}`
       : `schema ${version}`
-  const text = `${bytes(size)}, ${schema}, ${checked ? "sound" : "not checked: --deep does that"}`
+  const text = `${bytes(size)}, ${schema}, ${checked ? "valid" : "not checked: --deep does that"}`
   const found = [finding("database", "ok", text)]
   const { views } = backlog(db)
   if (views.bytes > 0) {
@@ -93,7 +93,7 @@ function unreadableLines(db: Database): Finding[] {
   const all = malformedLines(db)
   if (all.length === 0) return []
   const sum = all.reduce((n, { lines }) => n + lines, 0)
-  const text = `${count(sum, "line")} of ${count(all.length, "session")} ${sum === 1 ? "is" : "are"} no JSON`
+  const text = `${count(sum, "line")} of ${count(all.length, "session")} ${sum === 1 ? "is" : "are"} not JSON`
   const details = all.slice(0, SHOWN).map(({ session, lines }) => `${session}: ${count(lines, "line")}`)
   return [
     finding("lines", "ok", `${text}; the vault has the bytes, and every other line is read`, { details }),
@@ -148,7 +148,7 @@ function words(dataHome: string, { messages, indexed, cold }: ReturnType<typeof 
 function vectors({ model, embedder, problem, embedded, turns }: ReturnType<typeof standingOf>): Finding {
   if (problem !== null) {
     return finding("vectors", "warn", `the installed model is not used: ${problem}`, {
-      hint: "ctxbridge model install --from DIR",
+      hint: "ctxbridge model install",
     })
   }
   const by = model === null ? "hashed words, since no model is installed" : embedder

@@ -2,8 +2,9 @@
  * Which programs of an agent are installed, where and how. And the abilities that we use, with the versions of Claude
  * Code that have them: versions in between were not tried, and count as the one before (docs/hooks.md).
  */
-import { closeSync, openSync, readSync, realpathSync } from "node:fs"
+import { closeSync, openSync, readSync } from "node:fs"
 import type { Agent } from "../agents/agent.ts"
+import { realpathSync } from "../util/fs.ts"
 
 export interface Client {
   /** As it is called. */
@@ -65,7 +66,7 @@ const ABILITIES: readonly (readonly [from: string, ability: string])[] = [
   ["2.1.112", "the summary before a restore"],
   ["2.1.112", "hook context kept over a resume"],
   ["2.1.112", "subagents in the session's folder"],
-  ["2.1.329", "fork and /clear told apart in print mode"],
+  ["2.1.329", "fork and /clear distinguished in print mode"],
   ["2.1.329", "compactions answered by plugins"],
 ]
 

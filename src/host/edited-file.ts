@@ -13,15 +13,14 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs"
-import { basename, dirname, join, resolve } from "node:path"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { realpathSync, renameSync } from "../util/fs.ts"
+import { basename, dirname, join, resolve } from "../util/path.ts"
 import { isAlive } from "../util/process-alive.ts"
 
 /** The real path of `path`, with symlinks resolved, whether or not the file exists yet. */
@@ -147,7 +146,7 @@ export function expectUnchanged(path: string, expected: Uint8Array | null): void
   const same =
     expected === null ? now === undefined : now !== undefined && Buffer.compare(now, expected) === 0
   if (same) return
-  throw new CtxError("settings-changed", "another program wrote the file at this very moment", {
+  throw new CtxError("settings-changed", "another program wrote the file at the same moment", {
     hint: "nothing was overwritten; run the command again",
   })
 }

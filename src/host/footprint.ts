@@ -4,11 +4,11 @@
  */
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
 import type { Paths } from "../config/load.ts"
 import { listedStrings } from "../transcript/json.ts"
 import { isMissing } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { dirname, fromSystem, join } from "../util/path.ts"
 import { existingSpools } from "../vault/spool-folders.ts"
 import { removeIfEmpty } from "./install-record.ts"
 
@@ -18,7 +18,7 @@ const RECORD = "folders.json"
 
 /** Code that creates a new name in one of our homes must add it here, or an uninstall leaves it behind. */
 const DATA =
-  /^(vault|notes|plugin|sessions|pending|pointers|requests|known|forgotten|redacting(\.\d+)?|probe\.\d+|install|prune|models|sync|archive\.db.*|(archive|gate|rebuild|compact|forget|models|notes|sessions|sync)\.lock|(repair|folders|autopilot-state|compaction-points)\.json(\.(\d+|old))?|[\w.-]+\.aside-\d+)$/
+  /^(vault|notes|pages|plugin|sessions|pending|pointers|requests|known|forgotten|redacting(\.\d+)?|probe\.\d+|install|prune|models|sync|archive\.db.*|(archive|gate|rebuild|compact|forget|models|notes|sessions|summaries|sync)\.lock|(repair|folders|autopilot-state|compaction-points|imported|summaries)\.json(\.(\d+|old))?|[\w.-]+\.aside-\d+)$/
 const STATE =
   /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+|[\w.-]+\.aside-\d+)$/
 
@@ -55,7 +55,7 @@ export function pieces(homes: Homes, { theirs } = readFolders(homes.dataHome)): 
 
 /** Where hooks write when they cannot write to the archive. Another archive's spool may be next to ours. */
 const spools = ({ dataHome, stateHome }: Homes): string[] =>
-  existingSpools({ dataHome, stateHome, temporary: tmpdir() })
+  existingSpools({ dataHome, stateHome, temporary: fromSystem(tmpdir()) })
 
 function entries(folder: string): Dirent[] {
   try {

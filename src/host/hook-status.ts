@@ -27,8 +27,8 @@ export function hookStatus(places: HostFolders, exePath: string): HookStatus[] {
 
 function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file"> {
   try {
-    // Whatever an install would change is not as it should be.
-    const { added, replaced } = addHooks(readText(file), exePath)
+    // Whatever an install would change is not as it should be, but for what is only shown.
+    const { added, replaced } = addHooks(readText(file), exePath, false)
     const installed = HOST_EVENTS.filter((event) => !added.includes(event) && !replaced.includes(event))
     return { installed, missing: added, stale: replaced, problem: undefined }
   } catch (error) {

@@ -1,24 +1,36 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
 import { HOOKS, type HostEvent } from "../agents/claude-code/host-hooks.ts"
 import { isOurBinary } from "../agents/claude-code/our-server.ts"
+import type { EventName } from "../agents/hook-event.ts"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { expandedWord, SHELL_WORD } from "../transcript/shell-script.ts"
 import { CtxError } from "../util/errors.ts"
 import { shellWord } from "../util/shell-quote.ts"
+import { isOnDrive } from "../util/windows-path.ts"
 
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
 
 /** Names of the variables that our commands clear. */
 export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
 
+/** Says nothing to anybody, but stands first: newer clients list a hook by the beginning of its command. */
+const WHOSE = "CTXBRIDGE= "
+
 /** The command the host runs for `event`. */
 export function hookCommand(exePath: string, event: HostEvent): string {
-  return `${ourProgram(exePath)} hook ${HOOKS[event]}`
+  return `${isOnDrive(exePath) ? "" : WHOSE}${ourProgram(exePath)} hook ${hookName(event)}`
 }
 
-/** How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. */
+/** Our name for the hook, as `ctxbridge hook` takes it. */
+export const hookName = (event: HostEvent): EventName => HOOKS[event]
+
+/**
+ * How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. On Windows the host
+ * runs them in PowerShell where Git's shell is missing, which has no such assignments.
+ */
 export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)
+  if (isOnDrive(exePath)) return shellWord(exePath)
   const assignments = CLEARED.map((name) => `${name}= `).join("")
   return `${assignments}${shellWord(exePath)}`
 }

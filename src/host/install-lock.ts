@@ -2,9 +2,10 @@
  * One install or uninstall at a time: each reads the host's files and our record of them, and then writes both. The
  * lock is on the home folder itself, so that it leaves no file behind.
  */
-import { closeSync, openSync } from "node:fs"
+import { closeSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { openForLock } from "../util/folder-lock.ts"
 import { lock } from "../util/lock.ts"
 
 /** How long we wait for others, in ms. */
@@ -17,11 +18,11 @@ const PATIENCE = 30_000
  */
 export function oneAtATime<T>(home: string, work: () => T): T {
   // If there is no such folder, or none that we may open, nobody can be kept out.
-  const folder = tryTo(() => openSync(home, "r"))
+  const folder = tryTo(() => openForLock(home))
   if (folder === undefined) return work()
   try {
     if (lock(folder, performance.now() + PATIENCE)) return work()
-    throw new CtxError("busy", "another install or uninstall is at work", {
+    throw new CtxError("busy", "another install or uninstall is running", {
       hint: "nothing was changed; try again when it is done",
     })
   } finally {

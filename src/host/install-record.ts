@@ -3,8 +3,8 @@
  * bytes that were there before us, the folders we created, and the hash of what we wrote.
  */
 import { chmodSync, rmdirSync, rmSync } from "node:fs"
-import { join } from "node:path"
 import { codeOf, isMissing } from "../util/errors.ts"
+import { join } from "../util/path.ts"
 import { decode, encode, hashOf, makeFolders, readBytes, replaceFile } from "./edited-file.ts"
 
 export interface InstallRecord {

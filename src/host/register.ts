@@ -6,8 +6,8 @@
  * hash, and a removal then only cuts out what is ours.
  */
 import { rmSync } from "node:fs"
-import { dirname } from "node:path"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { dirname } from "../util/path.ts"
 import {
   decode,
   encode,

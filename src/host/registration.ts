@@ -2,14 +2,15 @@
  * Which of the host's files mention us, and what each contains: hooks and status line in its settings, and the MCP
  * server in a separate file.
  */
-import { realpathSync } from "node:fs"
-import { basename, join } from "node:path"
+
 import { PROJECT_SETTINGS, userSettings } from "../agents/claude-code/host-places.ts"
 import { PROJECT_SERVERS, SERVER_NAME } from "../agents/claude-code/our-server.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import type { Paths } from "../config/load.ts"
 import { hostStateFile } from "../restore/host/host-state.ts"
 import { tryTo } from "../util/files.ts"
+import { realpathSync } from "../util/fs.ts"
+import { basename, join } from "../util/path.ts"
 import { withHostLock } from "./host-lock.ts"
 import { recordedTargets } from "./install-record.ts"
 import { isEmptySettings } from "./json-text.ts"

@@ -3,14 +3,18 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { type HostEvent, hookEntry } from "../agents/claude-code/host-hooks.ts"
+import { HOOK_LABEL, type HostEvent, hookEntry } from "../agents/claude-code/host-hooks.ts"
 import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
 import { inserted, type JsonNode, without, withValue, written } from "./json-style.ts"
 import { hasSiblings, isBlankJson, keyOf, member, parseObject, shapeError, splitBom } from "./json-text.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
-/** `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist. */
-export function addHooks(text: string | undefined, exePath: string): WithOurs {
+/**
+ * `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist.
+ *
+ * @param labels whether hooks of earlier versions get the label that they lack
+ */
+export function addHooks(text: string | undefined, exePath: string, labels = true): WithOurs {
   const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
   const [bom, source] = splitBom(text)
   if (isBlankJson(source)) {
@@ -27,7 +31,7 @@ export function addHooks(text: string | undefined, exePath: string): WithOurs {
   }
   for (const [event, command] of wanted) {
     const found = ours(now, event)
-    const next = settle(now, event, command, found)
+    const next = settle(now, event, command, found, labels)
     if (next !== now) (found.length > 0 ? others : added).push(event)
     now = next
   }
@@ -62,13 +66,22 @@ interface OurHook {
 }
 
 /** Leaves exactly one sound hook of ours under `event`, in the place of the first sound one. */
-function settle(text: string, event: string, command: string, found: readonly OurHook[]): string {
+function settle(
+  text: string,
+  event: string,
+  command: string,
+  found: readonly OurHook[],
+  labels: boolean,
+): string {
   const spared = found.findIndex((candidate) => candidate.sound)
   // A list emptied here is refilled at once, so it keeps its place.
   const now = drop(text, event, () => true, spared)
   if (spared < 0) return append(now, event, command)
   const node = ours(now, event)[0]?.command as JsonNode
-  return node.value === command ? now : withValue(now, node, command)
+  const called = node.value === command ? now : withValue(now, node, command)
+  const hook = ours(called, event)[0]?.hook as JsonNode
+  const isLabelled = !labels || member(hook, "statusMessage") !== undefined
+  return isLabelled ? called : inserted(called, hook, "statusMessage", HOOK_LABEL)
 }
 
 /** Removes our hooks under `event` except number `spared`. `keep` tells which containers stay even if empty. */

@@ -4,7 +4,9 @@
  * function behaves and throws as its namesake does.
  */
 import type * as NodeFs from "node:fs"
+import { codeOf } from "./errors.ts"
 import { entryName, errno, errorName, type FileCalls, fileCalls, realPath } from "./libc.ts"
+import { fromSystem } from "./path.ts"
 
 type Fs = typeof NodeFs
 
@@ -21,15 +23,15 @@ export type FileStats = Pick<
 
 const isLinux = process.platform === "linux"
 
-/** Flags for openSync, as Linux and Darwin define them. */
+/** Flags for openSync, as Linux, Darwin and Windows define them. Windows has no files that make us wait. */
 export const constants = {
   O_RDONLY: 0,
   O_WRONLY: 1,
   O_RDWR: 2,
-  O_CREAT: isLinux ? 0o100 : 0x200,
-  O_TRUNC: isLinux ? 0o1000 : 0x400,
+  O_CREAT: isLinux ? 0o100 : process.platform === "win32" ? 0x100 : 0x200,
+  O_TRUNC: isLinux ? 0o1000 : process.platform === "win32" ? 0x200 : 0x400,
   O_APPEND: isLinux ? 0o2000 : 0x8,
-  O_NONBLOCK: isLinux ? 0o4000 : 0x4,
+  O_NONBLOCK: isLinux ? 0o4000 : process.platform === "win32" ? 0 : 0x4,
 } as const
 
 const NAMED = {
@@ -183,8 +185,25 @@ const onNames =
   (from: string, to: string): void => {
     const names = [native(from), native(to)]
     if (names[0] && names[1] && calls![call](names[0], names[1]) === 0) return
-    node()[`${call}Sync`](from, to)
+    if (process.platform === "win32") whileInUse(() => node()[`${call}Sync`](from, to))
+    else node()[`${call}Sync`](from, to)
   }
+
+/** ms for which somebody may have a file open that is to be replaced. */
+const IN_USE = 1000
+
+/** Windows does not rename over an open file, and its scanner opens every new one for a moment. */
+function whileInUse(act: () => void): void {
+  for (const end = performance.now() + IN_USE; ; ) {
+    try {
+      act()
+      return
+    } catch (error) {
+      if (!["EPERM", "EBUSY", "EACCES"].includes(codeOf(error)) || performance.now() >= end) throw error
+    }
+    Bun.sleepSync(10)
+  }
+}
 
 export const renameSync = onNames("rename")
 export const linkSync = onNames("link")
@@ -249,7 +268,7 @@ function writeTo(fd: number, text: string): void {
 
 export function realpathSync(path: string): string {
   const name = native(path)
-  return (name && realPath(name)) ?? node().realpathSync(path)
+  return (name && realPath(name)) ?? fromSystem(node().realpathSync(path))
 }
 
 // Rarely needed by a hook.
@@ -258,12 +277,31 @@ export const copyFileSync: Fs["copyFileSync"] = (...args) => node().copyFileSync
 export const fsyncSync: Fs["fsyncSync"] = (...args) => node().fsyncSync(...args)
 export const mkdirSync = ((path: string, options?: NodeFs.MakeDirectoryOptions) => {
   mayMake()
-  return node().mkdirSync(path, options)
+  const first = node().mkdirSync(path, options)
+  try {
+    mayMake()
+  } catch (error) {
+    if (first !== undefined) unmake(path, first)
+    throw error
+  }
+  return first
 }) as Fs["mkdirSync"]
+
+/** Removes empty folders from `path` up to `first`, which contains it. */
+function unmake(path: string, first: string): void {
+  try {
+    for (let each = path; each.startsWith(first); each = each.slice(0, each.lastIndexOf("/"))) rmdirSync(each)
+  } catch {
+    // Somebody else has put something there.
+  }
+}
 
 let mayMake = (): void => {}
 
-/** From now on, `allowed` is called before this process makes a folder, and throws if it must not. */
+/**
+ * From now on, `allowed` is called before this process makes a folder, and throws if it must not. It is called again
+ * afterwards, as that may have changed in between; then the new folder is removed.
+ */
 export function beforeMaking(allowed: () => void): void {
   mayMake = allowed
 }

@@ -1,16 +1,23 @@
 /**
  * The functions of node:path that hooks need, without node:path, which costs 0.3 ms to load (docs/adr/0013). They
- * handle ordinary paths; paths that need normalising, and other systems, are passed on to node:path.
+ * handle ordinary paths; paths that need normalising, and other systems, are passed on to node:path. On Windows, what
+ * they return is written with slashes (docs/adr/0031).
  */
-import type * as NodePath from "node:path"
+import { fromWindows, type PathFunctions, slashing } from "./windows-path.ts"
 
-const node = (): typeof NodePath => process.getBuiltinModule("node:path")
+const node = (): PathFunctions => {
+  const { posix, win32 } = process.getBuiltinModule("node:path")
+  return process.platform !== "win32" ? posix : slashing(win32)
+}
 
-const isPosix = process.platform !== "win32"
+/** A path that the system or a variable says, as we write it. */
+export const fromSystem = (path: string): string => (process.platform !== "win32" ? path : fromWindows(path))
+
+export const currentFolder = (): string => fromSystem(process.cwd())
 
 /** Whether `normalize` would leave the path unchanged. */
 const isNormal = (path: string): boolean =>
-  isPosix &&
+  process.platform !== "win32" &&
   path !== "" &&
   !path.includes("//") &&
   !path.includes("/./") &&
@@ -30,18 +37,19 @@ export const normalize = (path: string): string => (isNormal(path) ? path : node
 export function dirname(path: string): string {
   if (path === "/") return path
   const slash = path.lastIndexOf("/")
-  const isPlain = isPosix && slash >= 0 && slash < path.length - 1 && path[slash - 1] !== "/"
+  const isPlain =
+    process.platform !== "win32" && slash >= 0 && slash < path.length - 1 && path[slash - 1] !== "/"
   return isPlain ? path.slice(0, slash) || "/" : node().dirname(path)
 }
 
-export function basename(path: string): string {
-  return isPosix && path !== "" && !path.endsWith("/")
+export function basename(path: string, suffix?: string): string {
+  return process.platform !== "win32" && path !== "" && suffix === undefined && !path.endsWith("/")
     ? path.slice(path.lastIndexOf("/") + 1)
-    : node().basename(path)
+    : node().basename(path, suffix)
 }
 
 export const isAbsolute = (path: string): boolean =>
-  isPosix ? path.startsWith("/") : node().isAbsolute(path)
+  process.platform !== "win32" ? path.startsWith("/") : node().isAbsolute(path)
 
 export function resolve(...parts: string[]): string {
   let path = ""

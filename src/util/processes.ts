@@ -3,25 +3,37 @@
  * environment.
  */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
-import { basename } from "node:path"
+import { basename } from "./path.ts"
 
-/** Ids of this user's processes whose environment contains `word`, except our own. */
-export function processesIn(word: string): number[] {
-  if (!existsSync("/proc/self/environ")) {
+/**
+ * Ids of this user's processes whose environment contains `word`, except our own. Windows shows nobody's environment, so
+ * there none is found.
+ *
+ * @param proc where the system describes processes; without it, BSD's ps is asked, which prints the environment as well
+ */
+export function processesIn(word: string, proc = "/proc"): number[] {
+  if (process.platform === "win32") return []
+  if (!existsSync(`${proc}/self/environ`)) {
     const listed = Bun.spawnSync(["ps", "-axwwE", "-o", "pid=,command="]).stdout.toString()
-    const lines = listed.split("\n").filter((line) => line.includes(word))
-    return lines.map((line) => Number.parseInt(line, 10)).filter((pid) => pid !== process.pid)
+    return listedWith(word, listed).filter((pid) => pid !== process.pid)
   }
-  const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  const names = readdirSync(proc).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const holds = (name: string): boolean => {
     try {
-      return environmentOf(name).includes(word)
+      return environmentOf(`${proc}/${name}`).includes(word)
     } catch {
       return false
     }
   }
   return names.filter(holds).map(Number)
 }
+
+/** Ids in what ps printed. It writes a line break as `\n`; a line without an id would be another program's text. */
+const listedWith = (word: string, listed: string): number[] =>
+  listed
+    .split("\n")
+    .filter((line) => /^ *\d+ /.test(line) && line.includes(word))
+    .map((line) => Number.parseInt(line, 10))
 
 /** How long, in ms, a process may have no environment. */
 const LOADING = 2000
@@ -30,12 +42,12 @@ const LOADING = 2000
  * A process exists before its new program has an environment: for a moment it has a program and nothing else. A process
  * that has ended has no program either, so this throws.
  */
-function environmentOf(pid: string): string {
+function environmentOf(folder: string): string {
   const end = performance.now() + LOADING
   for (;;) {
-    const environment = readFileSync(`/proc/${pid}/environ`, "utf8")
+    const environment = readFileSync(`${folder}/environ`, "utf8")
     if (environment !== "" || performance.now() >= end) return environment
-    const program = readlinkSync(`/proc/${pid}/exe`)
+    const program = readlinkSync(`${folder}/exe`)
     if (program !== process.execPath && basename(program) !== "ctxbridge") return environment
     Bun.sleepSync(1)
   }

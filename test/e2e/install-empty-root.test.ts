@@ -5,9 +5,10 @@ import { join } from "node:path"
 import { builtBinary } from "../support/built.ts"
 import { addApplets, addLibraries, intoRoot, makeRoot } from "../support/empty-root.ts"
 import { INSTALLER, serveRelease, writeRelease } from "../support/release.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const TOOLS = "cat chmod cp dirname env mkdir mktemp mv rm uname".split(" ")
 
@@ -81,7 +82,7 @@ async function installedOn({ programs, applets = [] }: Machine): Promise<void> {
   const url = server.url.replace("localhost", "127.0.0.1")
   const installed = await ran("/bin/sh", "/tmp/install.sh", "--from", url, "--no-demo")
   expect(installed).toMatchObject({ code: 0, err: "" })
-  expect(installed.out).toContain("Installed /home/.local/bin/ctxbridge\n")
+  expect(installed.out).toContain("Installed  /home/.local/bin/ctxbridge\n")
   expect(readdirSync(join(root, "home/.local/bin"))).toEqual(["ctxbridge"])
   expect(await ran("/home/.local/bin/ctxbridge", "--version")).toMatchObject({
     code: 0,

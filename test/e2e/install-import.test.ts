@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test"
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { bytes as bytesText } from "../../src/util/text.ts"
 import { binary, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
@@ -35,6 +36,22 @@ test("install --import archives all of it, and nobody waits for that", async () 
   })
   expect((await there(own, "verify")).code).toBe(0)
   expect((await there(own, "install", "--import")).stdout).not.toContain("in the background")
+})
+
+test("the next session that starts tells that the import is done, once", async () => {
+  const { own, bytes } = filled()
+  using _own = own
+  await there(own, "install", "--import")
+  await own.idle()
+  const start = async (source: string): Promise<{ systemMessage?: string }> => {
+    const { stdout } = await own.hook("session-start", own.session(), { source })
+    return stdout === "" ? {} : JSON.parse(stdout)
+  }
+  expect(await start("resume")).not.toHaveProperty("systemMessage")
+  expect((await start("startup")).systemMessage).toBe(
+    `ctxbridge has imported 3 transcripts (${bytesText(bytes)}). Try: ctxbridge search WORDS`,
+  )
+  expect(await start("startup")).not.toHaveProperty("systemMessage")
 })
 
 test("links are not followed but named: in the summary, in JSON, and where there is nothing else", async () => {
@@ -96,7 +113,7 @@ test("status tells what is left of an interrupted import, and the next job goes 
   const request = { transcripts: [], sweep, settle: false, history: true }
   // As a job leaves it that is killed at work.
   writeFileSync(join(folder, "a.json.taken"), JSON.stringify(request))
-  const status = await there(own, "status")
+  const status = await there(own, "status", "--verbose")
   expect(status.stdout).toMatch(/^import +in the background: 0 of 3 transcripts done/m)
   expect(JSON.parse((await there(own, "status", "--json")).stdout).import).toMatchObject({ bytesLeft: bytes })
   expect((await there(own, "__job")).code).toBe(0)

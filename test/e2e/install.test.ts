@@ -4,9 +4,10 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSyn
 import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /**
  * After `install --scope project` the way back was said to be `ctxbridge uninstall`, which looked into the user's settings
@@ -53,7 +54,7 @@ describe("status after an install", () => {
     )
     expect((await there("install")).code).toBe(0)
     expect(await lastLine()).toBe(
-      "No archive yet: it begins with the next session, `ctxbridge import` archives what already exists.",
+      "No archive yet: it starts with the next session, `ctxbridge import` archives what already exists.",
     )
   })
 
@@ -67,7 +68,7 @@ describe("status after an install", () => {
     writeFileSync(file, JSON.stringify(settings))
     const { code, stdout, stderr } = await there("status")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    expect(stdout).toContain(`5 of 6 in ${file}; of another binary, or changed: Stop\n`)
+    expect(stdout).toContain(`5 of 6 in ${file}; from another binary, or changed: Stop\n`)
   })
 })
 
@@ -122,7 +123,7 @@ test("settings of many lines are installed into, and restored", async () => {
   expect(Object.keys(JSON.parse(readFileSync(file, "utf8")))).toEqual(["hooks", "permissions", "statusLine"])
   expect(await run(["uninstall"], options)).toMatchObject({ code: 0, stderr: "" })
   expect(readFileSync(file, "utf8")).toBe(before)
-}, 60_000)
+})
 
 /**
  * When the question of `install` was closed with Ctrl-D, what followed stood on the same line; and `status` called for an
@@ -139,12 +140,12 @@ describe("the question whether to import", () => {
     expect(code).toBe(0)
     const { stdout } = await run(["status"], { env: machine.env, cwd: machine.cwd })
     await machine.idle()
-    return { shown: text.split("now? [yes] ")[1] ?? "", status: stdout }
+    return { shown: text.split("now? [Y/n] ")[1] ?? "", status: stdout }
   }
 
   test("Enter archives what there is, and status does not call for it", async () => {
     const { shown, status } = await answered("\n")
-    expect(shown).toStartWith("\r\nArchiving the transcript that Claude Code has kept")
+    expect(shown).toStartWith("\r\nImport     the transcript that Claude Code has kept")
     expect(status).not.toContain("No archive yet")
   })
 
@@ -153,7 +154,7 @@ describe("the question whether to import", () => {
     ["\x04", "\r\n"],
   ])("%j leaves it alone", async (answer, echoed) => {
     const { shown, status } = await answered(answer)
-    expect(shown).toStartWith(echoed + LATER)
-    expect(status).toContain("No archive yet: it begins with the next session")
+    expect(shown).toStartWith(`${echoed}Import     ${LATER}`)
+    expect(status).toContain("No archive yet: it starts with the next session")
   })
 })

@@ -34,9 +34,10 @@ import {
   standIn,
   writeRelease,
 } from "../support/release.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const { version: OWN } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8"))
 const next = (n: number): string => OWN.replace(/\d+$/, (patch: string) => String(Number(patch) + n))
@@ -105,7 +106,7 @@ describe("a newer release", () => {
     expect(readdirSync(bin)).toEqual(["ctxbridge"])
     expect(await update("--from", from)).toEqual({
       code: 0,
-      stdout: `${exe}: ${OWN} → ${ONE}\nWhat is running keeps the old version until it ends. Back: ctxbridge update --rollback\n`,
+      stdout: `${exe}: ${OWN} → ${ONE}\nOpen sessions keep the old version until they end. To go back: ctxbridge update --rollback\n`,
       stderr: "",
     })
     expect(await versionHere()).toBe(`ctxbridge ${ONE}`)
@@ -171,10 +172,10 @@ test("killed after the former one was kept: the next update leaves nothing else"
 
 describe("what it refuses", () => {
   test.each([
-    [[], 64, "no address of releases is known: none is published yet"],
+    [[], 64, "the address of releases is not set: none is published yet"],
     [["--from", "http://example.com"], 1, "not an address to install from: http://example.com"],
     [["--rollback"], 3, "there is no version before this one"],
-    [["--rollback", "--check"], 64, "--rollback and --check exclude each other"],
+    [["--rollback", "--check"], 64, "--rollback and --check cannot be used together"],
     [["--to", "new", "--from", "/x"], 64, "not a version: new"],
     [["--from", "/nowhere"], 3, "there is no SHA256SUMS at /nowhere"],
   ])("%j", async (args, code, message) => {
@@ -296,14 +297,14 @@ test("Ctrl-C while it downloads: a clear line; the next one goes on; --purge rem
   )
   const busy = await update("--from", folder)
   expect(busy).toMatchObject({ code: 1, stdout: "" })
-  expect(busy.stderr).toStartWith("ctxbridge: another update of this binary is at work\n")
+  expect(busy.stderr).toStartWith("ctxbridge: another update of this binary is running\n")
   child.kill("SIGINT")
   await child.exited
   expect(child.signalCode).toBe("SIGINT")
   expect(await new Response(child.stderr).text()).toBe(`ctxbridge: interrupted; ${exe} is the former one\n`)
   expect(readdirSync(bin).sort()).toEqual([part()!, "ctxbridge"].sort())
   const dry = await call(["uninstall", "--purge", "--dry-run"])
-  expect(dry.stdout).toContain(`Would remove ${join(bin, part()!)}, which an update has kept\n`)
+  expect(dry.stdout).toContain(`Would remove ${join(bin, part()!)}, kept by an update\n`)
   using sound = await serveRelease(folder)
   expect((await update("--from", sound.url)).code).toBe(0)
   expect(sound.asked.at(-1)![1]).toBe(500_000)

@@ -1,10 +1,11 @@
 /**
  * What lies beside our binary: the version before it, and what updates and installers are at work on. Their names are
- * those of install.sh, so that each removes what the other left when it was killed.
+ * those of the installers, so that each removes what the other left when it was killed.
  */
-import { copyFileSync, existsSync, linkSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from "node:fs"
 import { tryTo } from "../../util/files.ts"
+import { realpathSync, renameSync } from "../../util/fs.ts"
+import { dirname, join } from "../../util/path.ts"
 import { isAlive } from "../../util/process-alive.ts"
 
 /** For `update --rollback`. */
@@ -13,7 +14,7 @@ export const previousOf = (binary: string): string => join(dirname(binary), ".ct
 /** Where a new binary is made. */
 export const stagedOf = (binary: string): string => join(dirname(binary), `.ctxbridge.${process.pid}.tmp`)
 
-const LEFT = /^\.ctxbridge\.(?:([0-9a-f]{64})\.)?(\d+)\.(tmp|sums|log|part|kept)$/
+const LEFT = /^\.ctxbridge\.(?:([0-9a-f]{64})\.)?(\d+)\.(tmp|tmp\.exe|sums|log|part|kept)$/
 
 /**
  * Takes over what an interrupted download of the same file has left, and removes what else killed processes left.
@@ -46,16 +47,46 @@ export function filesBeside(exePath: string): string[] {
   return existsSync(previous) ? [previous, ...left] : left
 }
 
-/** Puts a new binary in the old one's place. At no moment is there none, or half of one. */
+/**
+ * Puts a new binary in the old one's place. At no moment is there half of one, and, but for the time between two renames
+ * on Windows, none.
+ */
 export function replaceBinary(binary: string, staged: string): void {
+  if (process.platform === "win32") {
+    makeRoom(previousOf(binary))
+    exchange(binary, staged, previousOf(binary))
+    return
+  }
   keepAs(binary, previousOf(binary))
   renameSync(staged, binary)
+}
+
+/** Windows replaces or removes no program that runs, but gives it another name. What stays is removed next time. */
+function makeRoom(previous: string): void {
+  tryTo(() => rmSync(previous, { force: true }))
+  if (existsSync(previous)) renameSync(previous, join(dirname(previous), `.ctxbridge.${process.pid}.kept`))
+}
+
+/** Puts `next` where `binary` is, and that where `former` says. */
+function exchange(binary: string, next: string, former: string): void {
+  renameSync(binary, former)
+  try {
+    renameSync(next, binary)
+  } catch (error) {
+    renameSync(former, binary)
+    throw error
+  }
 }
 
 /** Exchanges the binary and the previous one. */
 export function rollBack(binary: string): void {
   const now = stagedOf(binary)
   const previous = previousOf(binary)
+  if (process.platform === "win32") {
+    exchange(binary, previous, now)
+    renameSync(now, previous)
+    return
+  }
   addName(binary, now)
   renameSync(previous, binary)
   rename(now, previous)

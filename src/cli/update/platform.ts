@@ -17,6 +17,8 @@ const BASELINE = "-baseline"
 export function platformOf({ platform, arch, maps, cpu, isTranslated }: MachineFacts): string | undefined {
   if (arch !== "x64" && arch !== "arm64") return undefined
   if (platform === "darwin") return `darwin-${isTranslated ? "arm64" : arch}`
+  // What its processor knows cannot be read there.
+  if (platform === "win32") return `windows-${arch}${arch === "x64" ? BASELINE : ""}`
   if (platform !== "linux") return undefined
   const musl = maps.includes("/ld-musl-") ? "-musl" : ""
   return `linux-${arch}${musl}${arch === "x64" && !cpu.includes("avx2") ? BASELINE : ""}`

@@ -1,9 +1,9 @@
 /** Where releases are: at an address or in a folder. Gets from there what `ctxbridge update` needs. */
 import { existsSync, readFileSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { addressOf } from "../../embed/download.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
+import { join, resolve } from "../../util/path.ts"
 import { fetchFile, fetchText } from "./fetch-release.ts"
 import { parseSums, type ReleaseSums } from "./release-sums.ts"
 
@@ -28,7 +28,7 @@ export interface ReleaseSource {
  * @throws CtxError for an address that must not be used
  */
 export function releaseSource(text: string, cwd: string): ReleaseSource {
-  if (/^file:\/\/\//i.test(text)) return folderSource(fileURLToPath(text))
+  if (/^file:\/\/\//i.test(text)) return folderSource(resolve(fileURLToPath(text)))
   const url = addressOf(text)
   return url === undefined ? folderSource(resolve(cwd, text)) : addressSource(url)
 }

@@ -34,7 +34,7 @@ export function offersFor(sums: ReleaseSums, platform: string): Offer[] {
 }
 
 function versionIn(name: string, platform: string): string | undefined {
-  const end = `-${platform}`
+  const end = `-${platform}${platform.startsWith("windows-") ? ".exe" : ""}`
   if (!name.startsWith("ctxbridge-") || !name.endsWith(end)) return undefined
   const version = name.slice("ctxbridge-".length, -end.length)
   return isVersion(version) ? version : undefined

@@ -1,9 +1,12 @@
 /** One update at a time, with the binary in whose place the new one goes. */
-import { accessSync, closeSync, constants, openSync, readFileSync, realpathSync } from "node:fs"
-import { dirname } from "node:path"
+import { accessSync, closeSync, constants, readFileSync } from "node:fs"
 import { CtxError, codeOf, throwBusy, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
+import { openForLock } from "../../util/folder-lock.ts"
+import { realpathSync } from "../../util/fs.ts"
 import { lock } from "../../util/lock.ts"
+import { dirname } from "../../util/path.ts"
+import { managerOf } from "./package-manager.ts"
 import { platformOf } from "./platform.ts"
 
 /** ms to wait for an update that is nearly done. */
@@ -18,12 +21,13 @@ const PATIENCE = 1000
 export function ownBinary(exePath: string): string {
   if (!Bun.isStandaloneExecutable)
     throw usageError("only a compiled ctxbridge can be updated", "npm run build")
-  if (process.platform === "win32") {
-    throw new CtxError("unsupported", "on Windows a running program cannot be replaced by itself yet", {
-      hint: "close Claude Code and put the new binary in its place",
+  const binary = realpathSync(exePath)
+  const manager = managerOf(binary)
+  if (manager !== undefined) {
+    throw new CtxError("not-ours", `${binary} belongs to ${manager.name}`, {
+      hint: `update it with ${manager.update}`,
     })
   }
-  const binary = realpathSync(exePath)
   const folder = dirname(binary)
   try {
     accessSync(folder, constants.W_OK)
@@ -42,9 +46,9 @@ export function ownBinary(exePath: string): string {
 
 /** Runs `work` while nobody else updates this binary. The lock is on its folder, so that it leaves no file behind. */
 export async function holdingBinary<T>(binary: string, work: () => Promise<T> | T): Promise<T> {
-  const folder = openSync(dirname(binary), "r")
+  const folder = openForLock(dirname(binary))
   try {
-    if (!lock(folder, performance.now() + PATIENCE)) throwBusy("another update of this binary is at work")
+    if (!lock(folder, performance.now() + PATIENCE)) throwBusy("another update of this binary is running")
     return await work()
   } finally {
     closeSync(folder)

@@ -19,6 +19,8 @@ test.each([
   [{ arch: "arm64", cpu: "" }, "linux-arm64"],
   [{ arch: "arm64", maps: "/lib/ld-musl-aarch64.so.1" }, "linux-arm64-musl"],
   [{ platform: "darwin" }, "darwin-x64"],
+  [{ platform: "win32" }, "windows-x64-baseline"],
+  [{ platform: "win32", arch: "arm64" }, "windows-arm64"],
   [{ platform: "darwin", isTranslated: true }, "darwin-arm64"],
   [{ platform: "darwin", arch: "arm64" }, "darwin-arm64"],
 ])("%j is %s, which a release has", (more, name) => {
@@ -26,12 +28,9 @@ test.each([
   expect(TARGETS.map((target) => target.name)).toContain(name)
 })
 
-test.each([{ arch: "riscv64" }, { platform: "freebsd" }, { platform: "win32" }])(
-  "there is none for %j",
-  (more) => {
-    expect(platformOf({ ...HERE, ...more })).toBeUndefined()
-  },
-)
+test.each([{ arch: "riscv64" }, { platform: "freebsd" }])("there is none for %j", (more) => {
+  expect(platformOf({ ...HERE, ...more })).toBeUndefined()
+})
 
 describe("SHA256SUMS", () => {
   const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(64))
@@ -60,6 +59,21 @@ short  ctxbridge-5.0.0-linux-x64
     ])
     expect(offersFor(sums, "linux-x64-musl").map(({ version }) => version)).toEqual(["2.0.0"])
     expect(offersFor(sums, "darwin-x64")).toEqual([])
+  })
+
+  test("Windows' programs end in .exe", () => {
+    const sums = parseSums(
+      `${a}  ctxbridge-1.2.3-windows-x64.exe\n${b}  ctxbridge-1.2.3-windows-x64.exe.gz\n`,
+    )
+    expect(offersFor(sums, "windows-x64-baseline")).toEqual([
+      {
+        version: "1.2.3",
+        platform: "windows-x64",
+        name: "ctxbridge-1.2.3-windows-x64.exe",
+        sum: a!,
+        packedSum: b!,
+      },
+    ])
   })
 
   test("without a baseline, the other binary is the same", () => {

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -23,11 +23,27 @@ test.each([
   ["/it's/ctxbridge", String.raw`'/it'\''s/ctxbridge'`],
   ["/$HOME/ctxbridge", "'/$HOME/ctxbridge'"],
   ["/é/ctxbridge", "'/é/ctxbridge'"],
-  ["C:\\Program Files\\ctxbridge.exe", "'C:\\Program Files\\ctxbridge.exe'"],
 ])("%p is quoted only if needed", (path, word) => {
   expect(hookCommand(path, "Stop")).toBe(
-    `BUN_OPTIONS= BUN_BE_BUN= BUN_INSPECT= BUN_INSPECT_CONNECT_TO= ${word} hook stop`,
+    `CTXBRIDGE= BUN_OPTIONS= BUN_BE_BUN= BUN_INSPECT= BUN_INSPECT_CONNECT_TO= ${word} hook stop`,
   )
+})
+
+describe("on Windows, where PowerShell may be the shell", () => {
+  const PLAIN = "C:/Users/dev/.local/bin/ctxbridge.exe"
+  const SPACED = "C:/Users/Jo Doe/.local/bin/ctxbridge.exe"
+
+  test("a command is what every shell there reads alike: no variables, slashes, quotes only if needed", () => {
+    expect(hookCommand(PLAIN, "Stop")).toBe(`${PLAIN} hook stop`)
+    expect(hookCommand(SPACED, "Stop")).toBe(`'${SPACED}' hook stop`)
+    expect(hookCommand("//server/share/ctxbridge.exe", "Stop")).toContain("//server/share/ctxbridge.exe hook")
+  })
+
+  test("it is ours when read again, also with the backslashes of somebody who typed it", () => {
+    for (const binary of [PLAIN, SPACED])
+      expect(readOurHook(hookCommand(binary, "Stop"), "C:/Users/dev")).toEqual({ binary, variables: [] })
+    expect(isOurHook(String.raw`"C:\Users\dev\ctxbridge.exe" hook stop`)).toBe(true)
+  })
 })
 
 test.each(["ctxbridge", "./ctxbridge", "/usr/bin/bun", "/opt/myctxbridge", "/opt/ctxbridge/"])(
@@ -118,7 +134,7 @@ test.each(["/usr/bin/ctxbridge", "/a b/ctxbridge", '/it\'s a "$HOME" `x` \\ path
   "the binary of our own command is read back: %p",
   (path) => {
     const read = readOurHook(hookCommand(path, "Stop"), "/home/dev")
-    expect(read).toEqual({ binary: path, variables: CLEARED })
+    expect(read).toEqual({ binary: path, variables: ["CTXBRIDGE", ...CLEARED] })
   },
 )
 

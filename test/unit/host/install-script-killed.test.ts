@@ -101,7 +101,7 @@ test.each([
   sound()
   const again = run()
   expect(again).toMatchObject({ code: 0, err: "" })
-  expect(again.out).toContain("ctxbridge demo\n")
+  expect(again.out).toContain("ctxbridge demo --quiet\n")
   expect(readdirSync(bin())).toEqual(["ctxbridge"])
   expect(readdirSync(checkout).filter((entry) => entry.endsWith(".bun-build"))).toEqual([])
   expect(readdirSync(join(checkout, "node_modules")).sort()).toEqual([".bin", ".ctxbridge-lock", "package"])

@@ -67,18 +67,17 @@ function run(args: string[], path = "") {
 
 const calls = () => (existsSync(join(root, "calls")) ? readFileSync(join(root, "calls"), "utf8") : "")
 
-test("builds, installs, registers the hooks, shows the demo", () => {
+test("builds, installs, registers the hooks, and shows that it works", () => {
   const bin = join(root, "home/.local/bin")
   expect(run([])).toEqual({
     code: 0,
     err: "",
     out: `Getting Bun 9.8.7 and packages
 Building
-Installed ${bin}/ctxbridge
-ctxbridge install
-Note: ${bin} is not on your PATH. Add this line to your shell's start file:
-  export PATH="${bin}:$PATH"
-ctxbridge demo
+ctxbridge demo --quiet
+Installed  ${bin}/ctxbridge
+PATH       add this line to your shell's start file: export PATH="${bin}:$PATH"
+ctxbridge install --quiet
 `,
   })
   expect(calls()).toBe("npx --yes bun@9.8.7 install --frozen-lockfile\nnpm run -s build\n")
@@ -87,7 +86,7 @@ ctxbridge demo
   expect(readdirSync(join(root, "elsewhere"))).toEqual([])
   expect(run([], `${bin}:`)).toMatchObject({
     code: 0,
-    out: `Building\nInstalled ${bin}/ctxbridge\nctxbridge install\nctxbridge demo\n`,
+    out: `Building\nctxbridge demo --quiet\nInstalled  ${bin}/ctxbridge\nPATH       ok\nctxbridge install --quiet\n`,
   })
 })
 
@@ -96,9 +95,7 @@ test("--prefix is relative to the caller; another ctxbridge ahead on the PATH is
   const bin = join(root, "elsewhere/my own/bin")
   const { code, out } = run(["--prefix", "my own/", "--no-hooks", "--no-demo"], `${bin}:`)
   expect(code).toBe(0)
-  expect(out).toContain(
-    `Installed ${bin}/ctxbridge\nNote: \`ctxbridge\` on your PATH is another one: ${root}/tools`,
-  )
+  expect(out).toContain(`Installed  ${bin}/ctxbridge\nPATH       has another ctxbridge first: ${root}/tools`)
   expect(out).not.toContain("ctxbridge install")
 })
 
@@ -139,6 +136,6 @@ test.each([[["--bogus"]], [["--prefix"]], [["--prefix", ""]], [["--prefix="]]])(
 test("--help", () => {
   const { code, out } = run(["--help"])
   expect(code).toBe(0)
-  for (const option of ["--prefix DIR", "--no-hooks", "--no-demo", "--deps-only"])
+  for (const option of ["--prefix DIR", "--no-hooks", "--demo", "--no-demo", "--deps-only"])
     expect(out).toContain(option)
 })

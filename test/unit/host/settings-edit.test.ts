@@ -8,6 +8,7 @@ const hook = (event: (typeof HOST_EVENTS)[number], exe = EXE) => ({
   type: "command",
   command: command(event, exe),
   timeout: 5,
+  statusMessage: "ctxbridge",
 })
 const ourHooks = () => Object.fromEntries(HOST_EVENTS.map((event) => [event, [{ hooks: [hook(event)] }]]))
 const value = (text: string) => JSON.parse(text.replace(/^\uFEFF/, ""))
@@ -143,9 +144,20 @@ describe("our own hooks", () => {
   })
 
   test("keep what the user has set on them", () => {
-    const text = old.replaceAll('"timeout": 5', '"timeout": 9, "statusMessage": "archiving"')
+    const text = old
+      .replaceAll('"timeout": 5', '"timeout": 9')
+      .replaceAll('"statusMessage": "ctxbridge"', '"statusMessage": "archiving"')
     const hooks = value(addHooks(text, EXE).text).hooks.Stop[0].hooks
     expect(hooks).toEqual([{ ...hook("Stop"), timeout: 9, statusMessage: "archiving" }])
+  })
+
+  test("of an earlier version get the label that /hooks lists, where that is wanted", () => {
+    const text = old.replaceAll(/,\s*"statusMessage": "ctxbridge"/g, "").replaceAll("/old/", "/opt/")
+    expect(text).not.toContain("statusMessage")
+    const labelled = addHooks(text, EXE)
+    expect(labelled.replaced).toEqual([...HOST_EVENTS])
+    expect(value(labelled.text).hooks).toEqual(ourHooks())
+    expect(addHooks(labelled.text, EXE)).toEqual({ text: labelled.text, added: [], replaced: [] })
   })
 
   test.each([

@@ -2,11 +2,42 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync as readByNode, writeFileSync as writeByNode } from "node:fs"
 import { join } from "node:path"
-import { appendFileSync, closeSync, openSync, readFileSync, writeFileSync } from "../../../src/util/fs.ts"
+import {
+  appendFileSync,
+  beforeMaking,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from "../../../src/util/fs.ts"
 import { canFail, failing } from "../../support/failing.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 setDefaultTimeout(60_000)
+
+/** Whoever removed the data folder of a job just then got it back, empty. */
+test("a folder is unmade if it must no longer be made by then", () => {
+  using folder = tempFolder()
+  const [above, below] = [join(folder.path, "above"), join(folder.path, "above/below")]
+  let calls = 0
+  beforeMaking(() => {
+    if (++calls === 2) throw new Error("removed")
+  })
+  try {
+    expect(() => mkdirSync(below, { recursive: true })).toThrow("removed")
+    expect(existsSync(above)).toBe(false)
+    mkdirSync(above)
+    calls = 1
+    expect(() => mkdirSync(below, { recursive: true })).toThrow("removed")
+    expect(existsSync(above)).toBe(true)
+    mkdirSync(below, { recursive: true })
+    expect(existsSync(below)).toBe(true)
+  } finally {
+    beforeMaking(() => {})
+  }
+})
 
 test("what is not open cannot be closed", () => {
   const fd = openSync(import.meta.path, "r")

@@ -1,6 +1,6 @@
 /** Patterns of folders. */
 import { expect, test } from "bun:test"
-import { isWithin } from "../../../src/util/globs.ts"
+import { isWithin, literalStart } from "../../../src/util/globs.ts"
 
 test.each([
   ["/a/b", "/a/b", true],
@@ -24,7 +24,15 @@ test.each([
   ["/a/!b", "/a/!b", true],
   ["/a/b\\c", "/a/b\\c", true],
   ["/a/?", "/a/😀", true],
+  ["C:/work/**", "C:/work/a", true],
+  ["C:/work", "D:/work", false],
 ])("%s and %s: %p", (pattern, folder, expected) => expect(isWithin(pattern, folder)).toBe(expected))
+
+test.each([
+  ["/a/b/*/c", "/a/b"],
+  ["/*", "/"],
+  ["C:/work/*", "C:/work"],
+])("%s begins with the folder %s", (pattern, folder) => expect(literalStart(pattern)).toBe(folder))
 
 test("a pattern that could run for ever does not", () => {
   const started = performance.now()
