@@ -1,0 +1,46 @@
+/** Archives of made-up sessions: the same ones for the same size. */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { importTranscripts } from "../src/job/import-transcripts.ts"
+import { FILTERED } from "../src/secrets/filter.ts"
+import { compactVault } from "../src/vault/compact-vault.ts"
+import { seededTranscript } from "./seeded-transcript.ts"
+
+/** Messages per session, and how many sessions' transcripts are on disk at a time. */
+const SESSION = 500
+const AT_ONCE = 100
+
+/**
+ * Makes an archive with this many messages in `dir`, unless it exists.
+ *
+ * @returns the home folder that it is in
+ */
+export function seededArchive(dir: string, messages: number): string {
+  const home = join(dir, `messages-${messages}`)
+  const dataHome = join(home, "archive")
+  const done = join(home, "done")
+  if (existsSync(done)) return home
+  rmSync(home, { recursive: true, force: true })
+  const folder = join(home, ".claude", "projects", "bench")
+  for (let from = 0; from < messages / SESSION; from += AT_ONCE) {
+    mkdirSync(folder, { recursive: true })
+    const paths: string[] = []
+    for (let n = from; n < Math.min(messages / SESSION, from + AT_ONCE); n++) {
+      const { id, lines } = seededTranscript(n, { turns: Math.ceil(SESSION / 12), calls: 5 })
+      const path = join(folder, `${id}.jsonl`)
+      writeFileSync(path, `${lines.slice(0, SESSION).join("\n")}\n`)
+      paths.push(path)
+    }
+    const report = importTranscripts(
+      { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED, exclude: [] },
+      paths,
+      { dryRun: false, check: false },
+    )
+    if (!report.ok) throw new Error(JSON.stringify(report.files.find(({ error }) => error !== undefined)))
+    rmSync(folder, { recursive: true })
+    console.error(`${from + paths.length} of ${messages / SESSION} sessions`)
+  }
+  compactVault(dataHome, { dryRun: false })
+  writeFileSync(done, "")
+  return home
+}

@@ -1,0 +1,99 @@
+/** What `blame FILE:LINE` and `why FILE:LINE` share: looking up, printing, and what to say where nothing is known. */
+import { openToRead } from "../job/open-to-read.ts"
+import type { DiffLine } from "../read/edit-diff.ts"
+import type { LinesOrigin } from "../search/line-origins.ts"
+import type { Place } from "../search/line-question.ts"
+import { linesNamed } from "../search/lines-named.ts"
+import { typedPath } from "../search/narrowing.ts"
+import { type Touch, touchesOf } from "../search/topic-files.ts"
+import type { Topic } from "../search/topics.ts"
+import { EXIT } from "../util/errors.ts"
+import { count, oneLine } from "../util/text.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { wholePath } from "./block.ts"
+import type { Context } from "./command.ts"
+import { knownProject, projectWanted } from "./project-wanted.ts"
+import { type Screen, screenOf } from "./screen.ts"
+import { dotted, fit, indented } from "./style.ts"
+import { ago } from "./when.ts"
+import { wrappedIn } from "./wrap.ts"
+
+/** Turns named where no edit has the line. */
+const TOUCHES = 5
+/** Lines repeated; more are only counted. */
+const SHOWN = 5
+const UNKNOWN = "No archived edit has this: it was there before, or came from a command or another editor."
+
+/**
+ * @param render what follows the lines and their edit
+ * @returns the exit code
+ */
+export function answerLine<T extends LinesOrigin>(
+  context: Context,
+  text: string,
+  answer: (topic: Topic, place: Place) => readonly T[],
+  render: (found: T, screen: Screen) => readonly string[],
+): number {
+  const { env, out } = context
+  const wanted = projectWanted(context)
+  using db = openToRead(env.dataHome)
+  using readers = new CopyReaders()
+  const project = knownProject(db, context, wanted)
+  const topic = { db, dataHome: env.dataHome, readers, text, project, limit: 1 }
+  const found = answer(topic, { folder: env.cwd, home: env.home })
+  const { file } = linesNamed(text)!
+  const isKnown = found.some(({ edit }) => edit !== null)
+  const touched = isKnown
+    ? []
+    : touchesOf(db, typedPath(file, env.cwd, env.home), project, false).slice(0, TOUCHES)
+  out.json({ query: text, project: project ?? null, found, ...(isKnown ? {} : { touched }) })
+  if (!out.wantsJson) {
+    const screen = screenOf(out)
+    for (const [n, one] of found.entries()) {
+      if (n > 0) out.print("")
+      out.print([...renderOrigin(file, one, screen), ...render(one, screen)])
+    }
+    if (touched.length > 0)
+      out.print([
+        "",
+        screen.style.bold("Turns that touched the file:"),
+        ...touched.map((touch) => touchLine(touch, screen)),
+      ])
+  }
+  return isKnown ? EXIT.ok : EXIT.notFound
+}
+
+function renderOrigin(file: string, { lines, edit }: LinesOrigin, { style, columns, now }: Screen): string[] {
+  const [first, last] = [lines[0]!, lines.at(-1)!]
+  const place = `${wholePath(file)}:${first.line}${first === last ? "" : `-${last.line}`}`
+  const texts = lines.length > SHOWN ? [count(lines.length, "line")] : lines.map(({ text }) => text)
+  const head = [style.bold(place), ...texts.map((text) => indented(text, columns))]
+  if (edit === null) return [...head, ...wrappedIn("  ", UNKNOWN, columns)]
+  const { handle, time, takenBack, tool, isPiece, prompt, diff } = edit
+  const figures = dotted(ago(time, now), takenBack && "rewound", isPiece ? `${tool} of a piece of it` : tool)
+  return [
+    ...head,
+    `${style.bold(handle)}  ${style.dim(figures)}`,
+    indented(oneLine(prompt), columns),
+    ...diff.map((line) => diffLine(line, { style, columns, now })),
+  ]
+}
+
+function diffLine({ mark, text }: DiffLine, { style, columns }: Screen): string {
+  const line = `  ${mark} ${fitLine(text, columns - 4)}`.trimEnd()
+  return mark === "+" ? style.green(line) : mark === "-" ? style.red(line) : style.dim(line)
+}
+
+/** Keeps the indent, which `fit` would not. */
+function fitLine(text: string, width: number): string {
+  const indent = /^[ \t]*/
+    .exec(text)![0]
+    .replaceAll("\t", "  ")
+    .slice(0, Math.floor(width / 2))
+  return indent + fit(text, width - indent.length)
+}
+
+const touchLine = ({ handle, time, ops, prompt }: Touch, { style, columns, now }: Screen): string => {
+  const figures = dotted(ago(time, now), ops.join(", "))
+  return `  ${style.bold(handle)}  ${style.dim(figures)}  ${fit(oneLine(prompt), columns - handle.length - figures.length - 6)}`
+}

@@ -1,0 +1,26 @@
+/** `ctxbridge pick`, and `ctxbridge` alone at a terminal: searches all sessions while you type. */
+import { wantsColor } from "../../config/load.ts"
+import { words } from "../args.ts"
+import { type Command, flag } from "../command.ts"
+import { runPicker } from "../picker/run-picker.ts"
+
+export default {
+  meta: { name: "pick", description: "Search all sessions as you type", badOptions: "unread" },
+  args: {
+    query: { type: "positional", rest: true, description: "What to begin with" },
+    print: flag("Print what is chosen, rather than open or copy it"),
+  },
+  async run({ args, env, out }) {
+    const isPrinting = args["print"] === true || out.wantsJson
+    const { code, chosen } = await runPicker(env, {
+      query: words(args).join(" "),
+      isPrinting,
+      // Of the terminal, which stdout need not be.
+      color: wantsColor(true),
+    })
+    if (chosen === undefined) return code
+    out.print(chosen)
+    out.json({ chosen })
+    return code
+  },
+} satisfies Command

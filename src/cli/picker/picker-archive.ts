@@ -1,0 +1,157 @@
+/** What the picker reads from the archive. It is open only while somebody types: who replaces the database must not wait. */
+import type { Database } from "../../archive/database.ts"
+import { openAtOnce } from "../../archive/open-at-once.ts"
+import { folderOf, projectOf, shortNameOf } from "../../archive/project.ts"
+import { filesChangedIn, filesOpenedIn, lastCommand, toolsCalled } from "../../archive/queries/calls.ts"
+import { knownAs, projectId, projectPaths } from "../../archive/queries/projects.ts"
+import { findSessions } from "../../archive/queries/sessions.ts"
+import { turnId } from "../../archive/queries/turns.ts"
+import { openToRead } from "../../job/open-to-read.ts"
+import { sessionSummary } from "../../read/session-summary.ts"
+import { correctionNote, LOOSE_NOTE } from "../../search/corrected-query.ts"
+import type { Hit } from "../../search/hit.ts"
+import { localFinder } from "../../search/local-finder.ts"
+import { type Narrowing, typedPath } from "../../search/narrowing.ts"
+import { previewTurn } from "../../search/preview-turn.ts"
+import type { FoundTurns } from "../../search/search-turns.ts"
+import { WholeCalls } from "../../search/whole-calls.ts"
+import { momentOf } from "../../util/parse-moment.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
+import { type TypedQuery, typedQuery, whileTyping } from "./typed-filters.ts"
+
+/** Where the archive and the user are. */
+interface Place {
+  readonly dataHome: string
+  readonly cwd: string
+  readonly home: string
+}
+
+export interface PickerSearch {
+  readonly text: string
+  /** Whether the cursor is at the end, so that the last word may go on. */
+  readonly isTyping: boolean
+  readonly filters: ChosenFilters
+  readonly limit: number
+}
+
+export class PickerArchive {
+  readonly #place: Place
+  #db: Database | undefined
+  #readers: CopyReaders | undefined
+  #last: FoundTurns | undefined
+
+  constructor(place: Place) {
+    this.#place = place
+  }
+
+  get #open(): { db: Database; readers: CopyReaders } {
+    this.#db ??= openAtOnce(this.#place.dataHome) ?? openToRead(this.#place.dataHome)
+    this.#readers ??= new CopyReaders()
+    return { db: this.#db, readers: this.#readers }
+  }
+
+  /** Closes what is open. The next question opens it again. */
+  close(): void {
+    this.#readers?.close()
+    this.#db?.close()
+    this.#readers = undefined
+    this.#db = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  /** Name of the project that the user is in; undefined if nothing of it is archived. */
+  here(): string | undefined {
+    const { db } = this.#open
+    const project = knownAs(db, projectOf(this.#place.cwd))!
+    return projectId(db, project) === undefined ? undefined : (shortNameOf(project) ?? project)
+  }
+
+  tools(): string[] {
+    return toolsCalled(this.#open.db)
+  }
+
+  /** @param now ms since the epoch */
+  search({ text, isTyping, filters, limit }: PickerSearch, now: number): Found {
+    const { db, readers } = this.#open
+    const typed = typedQuery(text, now)
+    const { query, short } = isTyping ? whileTyping(typed.words) : { query: typed.words, short: undefined }
+    const narrowing = this.#narrowing(db, filters, typed, now)
+    if (typeof narrowing === "string") return { hits: [], more: false, note: narrowing }
+    const finder = localFinder(db, this.#place.dataHome, readers)
+    const find = (words: string): FoundTurns =>
+      // A word that is not finished is no mistyped one.
+      finder.find({ ...narrowing, query: words, limit, isBrief: true, isExact: short !== undefined })
+    let found = find(query)
+    if (found.hits.length === 0 && short !== undefined) found = find(short)
+    this.#last = found
+    const misread = typed.misread && `${typed.misread} needs a date or an age, such as 7d`
+    return {
+      hits: found.hits,
+      more: found.more,
+      note:
+        misread ?? (found.isLoose && found.hits.length > 0 ? LOOSE_NOTE : correctionNote(found.corrections)),
+    }
+  }
+
+  /** @returns undefined if the turn is gone, or its copy cannot be read */
+  preview(hit: Hit): TurnInSession | undefined {
+    const { db, readers } = this.#open
+    const turn = this.#last && previewTurn(db, this.#place.dataHome, readers, hit, this.#last)
+    return turn && { ...turn, summary: sessionSummary(db, hit.session) }
+  }
+
+  /** The last shell command of the turn, in full. */
+  command(hit: Hit): string | undefined {
+    const { db, readers } = this.#open
+    const call = lastCommand(db, turnId(db, hit.handle))
+    if (call === null) return undefined
+    return new WholeCalls(db, this.#place.dataHome, readers).target(call) ?? call.target
+  }
+
+  /** The file that the turn changed last, or else read last. */
+  path(hit: Hit): string | undefined {
+    const { db } = this.#open
+    const turn = turnId(db, hit.handle)
+    return filesChangedIn(db, turn, 1)[0]?.path ?? filesOpenedIn(db, turn, 1)[0]
+  }
+
+  /** @returns why nothing can be found, if so. What is typed comes before what is chosen. */
+  #narrowing(db: Database, chosen: ChosenFilters, typed: TypedQuery, now: number): Narrowing | string {
+    const { cwd, home } = this.#place
+    const project =
+      typed.project === undefined
+        ? chosen.isHere
+          ? knownAs(db, projectOf(cwd))
+          : undefined
+        : projectNamed(db, typed.project)
+    if (project === undefined && typed.project !== undefined) return `no project named ${typed.project}`
+    const session = typed.session === undefined ? undefined : findSessions(db, typed.session)[0]?.id
+    if (session === undefined && typed.session !== undefined) return `no session ${typed.session}`
+    return {
+      project,
+      session,
+      role: chosen.role,
+      tool: chosen.tool,
+      since: typed.since ?? (chosen.since && momentOf(chosen.since, now)),
+      until: typed.until,
+      file: typed.file && typedPath(typed.file, cwd, home),
+      error: typed.error ?? chosen.errors,
+    }
+  }
+}
+
+/** The project of this folder or name, or whose name begins so or has it. */
+function projectNamed(db: Database, typed: string): string | undefined {
+  const wanted = typed.toLowerCase()
+  const all = projectPaths(db).map((path) => ({ path, name: (shortNameOf(path) ?? "").toLowerCase() }))
+  const found =
+    all.find(({ path }) => path === typed || folderOf(path) === typed) ??
+    all.find(({ name }) => name === wanted) ??
+    all.find(({ name }) => name.startsWith(wanted)) ??
+    all.find(({ name }) => name.includes(wanted))
+  return found?.path
+}

@@ -1,0 +1,196 @@
+/** What the picker makes of each event: a new state, and what has to be done. Pure. */
+import type { MouseInput } from "./key-decoder.ts"
+import { actionOf, type PickerAction } from "./picker-keys.ts"
+import { type Area, isIn, pickerLayout } from "./picker-layout.ts"
+import {
+  type Choice,
+  type ChosenFilters,
+  FIRST_LIMIT,
+  type PickerEffect,
+  type PickerEvent,
+  type PickerState,
+  ROLE_CHOICES,
+  SINCE_CHOICES,
+  selectedHit,
+} from "./picker-state.ts"
+import { previewLines } from "./preview-lines.ts"
+import { edited, type QueryLine, withTyped } from "./query-line.ts"
+
+export type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]
+
+/** Lines that a wheel's step scrolls the preview. */
+const WHEEL = 3
+/** Tools that can be chosen by a key; others are typed. */
+const MOST_TOOLS = 8
+/** How many times more turns are asked for at the end of the list. */
+const MORE = 4
+
+export function updated(state: PickerState, event: PickerEvent): Updated {
+  switch (event.kind) {
+    case "resized":
+      return still(withTop({ ...state, columns: event.columns, rows: event.rows }))
+    case "opened":
+      return still({ ...state, here: event.here, problem: undefined })
+    case "tools":
+      return still({ ...state, tools: event.tools.slice(0, MOST_TOOLS) })
+    case "failed":
+      return still({ ...state, problem: event.problem })
+    case "found": {
+      const last = Math.max(0, event.found.hits.length - 1)
+      return still(
+        withTop({
+          ...state,
+          found: event.found,
+          problem: undefined,
+          selected: Math.min(state.selected, last),
+        }),
+      )
+    }
+    case "previewed":
+      return still({ ...state, preview: event.preview })
+    case "told":
+      return still({ ...state, told: event.text })
+    default:
+      return pressed({ ...state, told: undefined }, event)
+  }
+}
+
+const still = (state: PickerState): Updated => [state, []]
+
+function pressed(state: PickerState, input: Exclude<PickerEvent, { kind: "told" }>): Updated {
+  if (state.isHelp) {
+    const isQuit = input.kind === "key" && input.name === "ctrl-c"
+    return isQuit ? acted(state, "quit") : still({ ...state, isHelp: input.kind === "mouse" })
+  }
+  if (input.kind === "mouse") return clicked(state, input)
+  if (input.kind === "text") {
+    if (input.text === "?" && state.line.text === "") return acted(state, "help")
+    return typed(state, withTyped(state.line, input.text))
+  }
+  const action = input.kind === "key" ? actionOf(input.name) : undefined
+  return action === undefined ? still(state) : acted(state, action)
+}
+
+/** With another query or filter, the list begins anew. */
+const anew = (state: PickerState): Updated => [
+  { ...state, selected: 0, top: 0, scroll: 0, limit: FIRST_LIMIT },
+  [{ do: "search" }],
+]
+
+function typed(state: PickerState, line: QueryLine): Updated {
+  if (line.text !== state.line.text) return anew({ ...state, line })
+  // Whether the last word is being typed depends on where the cursor is.
+  const isOther = line.cursor !== state.line.cursor
+  return isOther ? [{ ...state, line }, [{ do: "search" }]] : still(state)
+}
+
+function acted(state: PickerState, action: PickerAction): Updated {
+  const hit = selectedHit(state)
+  const line = edited(state.line, action)
+  if (line !== undefined) return typed(state, line)
+  switch (action) {
+    case "open":
+      return hit === undefined
+        ? still(state)
+        : state.isPrinting
+          ? taken(state, "handle")
+          : [state, [{ do: "open", hit }]]
+    case "resume":
+      if (state.isPrinting) return taken(state, "resume")
+      return hit === undefined ? still(state) : [state, [{ do: "resume", hit }]]
+    case "take-handle":
+      return taken(state, "handle")
+    case "take-command":
+      return taken(state, "command")
+    case "take-path":
+      return taken(state, "path")
+    case "next-project":
+      if (state.here === undefined) return told(state, "nothing of this folder's project is archived")
+      return filtered(state, { isHere: !state.filters.isHere })
+    case "next-role":
+      return filtered(state, { role: next(ROLE_CHOICES, state.filters.role) })
+    case "next-tool":
+      return filtered(state, { tool: next([undefined, ...state.tools], state.filters.tool) })
+    case "next-since":
+      return filtered(state, { since: next(SINCE_CHOICES, state.filters.since) })
+    case "toggle-errors":
+      return filtered(state, { errors: !state.filters.errors })
+    case "down":
+      return selecting(state, state.selected + 1)
+    case "up":
+      return selecting(state, state.selected - 1)
+    case "preview-down":
+      return scrolled(state, 1)
+    case "preview-up":
+      return scrolled(state, -1)
+    case "preview-page-down":
+      return scrolled(state, pageOf(state))
+    case "preview-page-up":
+      return scrolled(state, -pageOf(state))
+    case "help":
+      return still({ ...state, isHelp: true })
+    case "suspend":
+      // A shell that waits for what is printed would not come back.
+      return state.isPrinting ? still(state) : [state, [{ do: "suspend" }]]
+    default:
+      return action === "redraw" || action === "quit" ? [state, [{ do: action }]] : still(state)
+  }
+}
+
+const told = (state: PickerState, text: string): Updated => still({ ...state, told: text })
+
+function taken(state: PickerState, what: Choice): Updated {
+  const hit = selectedHit(state)
+  return hit === undefined ? still(state) : [state, [{ do: state.isPrinting ? "print" : "copy", what, hit }]]
+}
+
+const filtered = (state: PickerState, chosen: Partial<ChosenFilters>): Updated =>
+  anew({ ...state, filters: { ...state.filters, ...chosen } })
+
+const next = <T>(choices: readonly T[], now: T): T => choices[(choices.indexOf(now) + 1) % choices.length]!
+
+function selecting(state: PickerState, wanted: number): Updated {
+  const { found, limit } = state
+  if (found === undefined || found.hits.length === 0) return still(state)
+  const selected = Math.max(0, Math.min(wanted, found.hits.length - 1))
+  const isAtEnd = found.more && wanted >= found.hits.length - 1 && found.hits.length >= limit
+  const scroll = selected === state.selected ? state.scroll : 0
+  const moved = withTop({ ...state, selected, scroll, ...(isAtEnd && { limit: limit * MORE }) })
+  return [moved, isAtEnd ? [{ do: "search" }] : []]
+}
+
+/** Keeps the selected turn visible. */
+function withTop(state: PickerState): PickerState {
+  const rows = pickerLayout(state.columns, state.rows)?.list.rows ?? 1
+  const { selected, top, found } = state
+  const most = Math.max(0, (found?.hits.length ?? 0) - rows)
+  return { ...state, top: Math.max(0, selected - rows + 1, Math.min(top, selected, most)) }
+}
+
+const previewArea = (state: PickerState): Area | undefined => pickerLayout(state.columns, state.rows)?.preview
+
+/** A line of the page before stays visible. */
+const pageOf = (state: PickerState): number => Math.max(1, (previewArea(state)?.rows ?? 2) - 1)
+
+function scrolled(state: PickerState, lines: number): Updated {
+  const area = previewArea(state)
+  if (area === undefined) return still(state)
+  // The number of lines is the same with and without Unicode, but for a few: the frame shows no further than the end.
+  const all = previewLines(state, area.columns, { unicode: true }).length
+  const scroll = Math.max(0, Math.min(state.scroll + lines, all - area.rows))
+  return still({ ...state, scroll })
+}
+
+function clicked(state: PickerState, { action, ...at }: MouseInput): Updated {
+  const layout = pickerLayout(state.columns, state.rows)
+  if (layout === undefined) return still(state)
+  const isInList = isIn(layout.list, at)
+  if (action !== "press") {
+    const step = action === "wheel-down" ? 1 : -1
+    return isInList ? selecting(state, state.selected + step) : scrolled(state, WHEEL * step)
+  }
+  const clickedOn = state.top + at.row - layout.list.row
+  if (!isInList || clickedOn >= (state.found?.hits.length ?? 0)) return still(state)
+  // A second click opens.
+  return clickedOn === state.selected ? acted(state, "open") : selecting(state, clickedOn)
+}

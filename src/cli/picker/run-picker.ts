@@ -1,0 +1,240 @@
+/** Runs the picker: events from the terminal into the state, frames out, and what has to be done in between. */
+import { childEnvironment, type TerminalTraits, terminalTraits } from "../../config/load.ts"
+import type { Hit } from "../../search/hit.ts"
+import { EXIT, isCtxError, messageOf } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
+import { shellWord } from "../../util/shell-quote.ts"
+import { oneLine } from "../../util/text.ts"
+import type { Environment } from "../command.ts"
+import { safe } from "../style.ts"
+import { copyText } from "./copy-text.ts"
+import { FramePainter } from "./frame-painter.ts"
+import type { PickerArchive } from "./picker-archive.ts"
+import { pickerFrame } from "./picker-frame.ts"
+import {
+  type Choice,
+  initialState,
+  type PickerEffect,
+  type PickerEvent,
+  type PickerState,
+  selectedHit,
+} from "./picker-state.ts"
+import { openPickerTerminal, type PickerTerminal, type TerminalEvent } from "./picker-terminal.ts"
+import { updated } from "./picker-update.ts"
+import { lineWith } from "./query-line.ts"
+
+export interface PickerOptions {
+  readonly query: string
+  /** Whether what is chosen is printed instead of opened or copied. */
+  readonly isPrinting: boolean
+  readonly color: boolean
+}
+
+interface Picked {
+  readonly code: number
+  /** What was chosen, to be printed. */
+  readonly chosen?: string
+}
+
+export async function runPicker(env: Environment, options: PickerOptions): Promise<Picked> {
+  using terminal = openPickerTerminal()
+  const picker = new Picker(env, options, terminal)
+  // Loading what searches takes as long as everything before.
+  const { PickerArchive } = await import("./picker-archive.ts")
+  using archive = new PickerArchive(env)
+  return await picker.run(archive)
+}
+
+/** What is done as soon as nobody types, and how many ms after the last key. */
+const IDLE = { search: 0, preview: 20, close: 2000 } as const
+
+class Picker {
+  readonly #env: Environment
+  readonly #terminal: PickerTerminal
+  readonly #traits: TerminalTraits = terminalTraits()
+  readonly #color: boolean
+  readonly #painter = new FramePainter()
+  #state: PickerState
+  #due: keyof typeof IDLE | undefined = "search"
+  #isOpened = false
+  #picked: Picked | undefined
+  /** What needs the whole screen, before the next event. */
+  #errand: (() => Promise<void>) | undefined
+  /** There from the first event on. */
+  #archive!: PickerArchive
+
+  constructor(env: Environment, { query, isPrinting, color }: PickerOptions, terminal: PickerTerminal) {
+    this.#env = env
+    this.#terminal = terminal
+    this.#color = color
+    this.#state = initialState({ ...terminal.size, line: lineWith(query), isPrinting })
+    this.#paint()
+  }
+
+  async run(archive: PickerArchive): Promise<Picked> {
+    this.#archive = archive
+    while (this.#picked === undefined) {
+      const events = await this.#terminal.next(this.#due && IDLE[this.#due])
+      for (const event of events) {
+        if (this.#picked !== undefined) break
+        this.#take(event)
+        if (this.#errand !== undefined) await this.#away(this.#errand)
+      }
+      if (events.length === 0) this.#doWhatIsDue()
+      if (this.#picked === undefined) this.#paint()
+    }
+    return this.#picked
+  }
+
+  #take(event: TerminalEvent): void {
+    if (event.kind === "ended") this.#picked = { code: event.code }
+    else if (event.kind === "continued") this.#return()
+    else {
+      if (event.kind === "resized") this.#painter.forget()
+      this.#apply(event)
+      // Even if only the selection has moved, another turn may have to be read.
+      if (this.#due !== "search") this.#due = "preview"
+    }
+  }
+
+  #apply(event: PickerEvent): void {
+    const [state, effects] = updated(this.#state, event)
+    this.#state = state
+    for (const effect of effects) this.#do(effect)
+  }
+
+  #do(effect: PickerEffect): void {
+    switch (effect.do) {
+      case "search":
+        this.#due = "search"
+        return
+      case "open":
+        this.#errand = async () =>
+          (await import("./turn-in-pager.ts")).showTurnInPager(this.#env, effect.hit.handle, this.#color)
+        return
+      case "resume":
+        this.#errand = async () => {
+          const command = [this.#env.exePath, "resume", effect.hit.session]
+          const { exitCode } = Bun.spawnSync(command, {
+            stdio: ["inherit", "inherit", "inherit"],
+            env: childEnvironment(),
+          })
+          this.#picked = { code: exitCode }
+        }
+        return
+      case "copy":
+      case "print": {
+        // The turn may have been forgotten since.
+        const text = tryTo(() => this.#wanted(effect.hit, effect.what))
+        if (text === undefined) this.#tell(`this turn has no ${effect.what}`)
+        else if (effect.do === "print") this.#picked = { code: EXIT.ok, chosen: text }
+        else this.#copy(text)
+        return
+      }
+      case "redraw":
+        this.#painter.forget()
+        return
+      case "suspend":
+        this.#terminal.suspend()
+        return
+      case "quit":
+        this.#picked = { code: this.#state.isPrinting ? EXIT.notFound : EXIT.ok }
+    }
+  }
+
+  #wanted(hit: Hit, what: Choice): string | undefined {
+    const text =
+      what === "handle"
+        ? hit.handle
+        : what === "resume"
+          ? `ctxbridge resume ${shellWord(hit.session)}`
+          : what === "command"
+            ? this.#archive.command(hit)
+            : this.#archive.path(hit)
+    return text && safe(text)
+  }
+
+  #copy(text: string): void {
+    const by = copyText(text, this.#traits, (sequence) => this.#terminal.write(sequence))
+    this.#tell(`copied by ${by}: ${text}`)
+  }
+
+  #tell(text: string): void {
+    this.#apply({ kind: "told", text })
+  }
+
+  /** What takes longer than a key: one step at a time, so that the next key is not far. */
+  #doWhatIsDue(): void {
+    try {
+      if (this.#due === "search") this.#search()
+      else if (this.#due === "preview") this.#preview()
+      else {
+        this.#archive.close()
+        this.#due = undefined
+      }
+    } catch (error) {
+      this.#due = undefined
+      this.#archive.close()
+      this.#apply({ kind: "failed", problem: problemOf(error) })
+    }
+  }
+
+  #search(): void {
+    this.#due = "preview"
+    if (!this.#isOpened) this.#apply({ kind: "opened", here: this.#archive.here() })
+    this.#isOpened = true
+    const { line, filters, limit } = this.#state
+    const isTyping = line.cursor === line.text.length
+    const found = this.#archive.search({ text: line.text, isTyping, filters, limit }, Date.now())
+    this.#apply({ kind: "found", found })
+  }
+
+  #preview(): void {
+    this.#due = "close"
+    const hit = selectedHit(this.#state)
+    if (this.#state.tools.length === 0) this.#apply({ kind: "tools", tools: this.#archive.tools() })
+    if (hit === undefined || this.#state.preview?.handle === hit.handle) return
+    // The turn may have been forgotten since, or its copy be damaged: then what the search gave is shown.
+    const turn = tryTo(() => this.#archive.preview(hit))
+    if (turn !== undefined) this.#apply({ kind: "previewed", preview: { handle: hit.handle, turn } })
+  }
+
+  #paint(): void {
+    const screen = { color: this.#color, unicode: this.#traits.isUnicode, now: Date.now() }
+    this.#terminal.write(this.#painter.paint(pickerFrame(this.#state, screen)))
+  }
+
+  /** Leaves the screen to another program. */
+  async #away(errand: () => Promise<void>): Promise<void> {
+    this.#errand = undefined
+    this.#archive.close()
+    this.#terminal.leave()
+    try {
+      await errand()
+    } catch (error) {
+      this.#tell(messageOf(error))
+    }
+    if (this.#picked === undefined) this.#return()
+  }
+
+  #return(): void {
+    // Who stopped us without a key has left the terminal as the shell wants it.
+    this.#terminal.leave()
+    this.#terminal.enter()
+    this.#painter.forget()
+    this.#apply({ kind: "resized", ...this.#terminal.size })
+    this.#due = "search"
+  }
+}
+
+function problemOf(error: unknown): string[] {
+  const hint = isCtxError(error) ? error.hint : "ctxbridge doctor says what is wrong"
+  if (isCtxError(error) && error.code === "no-archive")
+    return [
+      "Nothing is archived yet.",
+      "",
+      "`ctxbridge import` archives the sessions that",
+      "Claude Code has on this computer.",
+    ]
+  return [oneLine(safe(messageOf(error))), ...(hint === undefined ? [] : ["", oneLine(safe(hint))])]
+}

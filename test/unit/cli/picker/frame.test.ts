@@ -1,0 +1,99 @@
+/** What the picker shows. */
+import { describe, expect, test } from "bun:test"
+import { FramePainter } from "../../../../src/cli/picker/frame-painter.ts"
+import { pickerFrame, shortAge } from "../../../../src/cli/picker/picker-frame.ts"
+import { lineWith } from "../../../../src/cli/picker/query-line.ts"
+import { hit, NOW, pickerState, plain, screen } from "../../../support/picker.ts"
+
+const HITS = [hit(1), hit(2, { role: "tool", tool: "Bash" }), hit(3)]
+
+test("a selected turn, its passage, and where the cursor is", () => {
+  const { lines, cursor } = pickerFrame(pickerState(HITS, { line: lineWith("parse") }), screen())
+  const shown = lines.map(plain)
+  expect(cursor).toEqual({ row: 0, column: 7 })
+  expect(shown[0]).toMatch(/^> parse +3 $/)
+  expect(shown[1]).toBe("  project all · role any · tool any · since any · errors any")
+  expect(shown[2]).toMatch(
+    /^▸ {2}1h please parse the dates of tu…│ ctx:turn1 {2}9 Mar 2026 \d\d:00 {2}app {2}turn 1 of$/,
+  )
+  expect(shown.slice(2).join("\n")).toContain("Prompt")
+  expect(lines[2]).toContain("\x1b[7;1;4mparse")
+})
+
+test("with colour and without", () => {
+  const state = pickerState(HITS)
+  const colored = pickerFrame(state, screen({ color: true })).lines
+  const mono = pickerFrame(state, screen()).lines
+  expect(colored.map(plain)).toEqual(mono.map(plain))
+  expect(colored.join("")).toContain("\x1b[1;33mparse\x1b[0m")
+  // Neither a colour nor a shade.
+  expect(mono.join("")).not.toMatch(/\x1b\[[\d;]*\b(?:2|3\d|9\d)\b[\d;]*m/)
+})
+
+test("in a locale without Unicode everything is ASCII", () => {
+  const odd = hit(1, { snippet: "größe 语言 🛡️ parse", marks: [[12, 17]] })
+  const { lines } = pickerFrame(pickerState([odd, hit(2)]), screen({ unicode: false }))
+  expect(lines.join("")).toMatch(/^[\x1b\x20-\x7e]*$/)
+  expect(plain(lines[2]!)).toContain("gr??e ?? ?")
+})
+
+test("a word far behind is brought into sight", () => {
+  const far = hit(1, { snippet: `${"word ".repeat(30)}needle and more`, marks: [[150, 156]] })
+  expect(plain(pickerFrame(pickerState([far]), screen()).lines[2]!)).toStartWith(
+    "▸  1h …word word needle and more   │",
+  )
+})
+
+describe("where there is nothing", () => {
+  test.each([
+    [pickerState(undefined), "Opening the archive"],
+    [pickerState([]), "Nothing to show"],
+    [pickerState([], { line: lineWith("x") }), "Nothing matches"],
+    [pickerState(undefined, { problem: ["Nothing is archived yet."] }), "Nothing is archived yet."],
+    [pickerState([], { columns: 59 }), "The picker needs 60x20."],
+    [pickerState([], { rows: 19 }), "This terminal has 80x19."],
+  ])("%#: %s", (state, expected) => {
+    expect(pickerFrame(state, screen()).lines.map(plain).join("\n")).toContain(expected)
+  })
+})
+
+test("below 80 columns the preview is under the list", () => {
+  const shown = pickerFrame(pickerState(HITS, { columns: 60, rows: 20 }), screen()).lines.map(plain)
+  expect(shown.findIndex((line) => line.startsWith("────"))).toBe(9)
+  expect(shown[10]).toStartWith("ctx:turn1")
+})
+
+test("the foot has what was told, else how it was found, else the keys", () => {
+  const foot = (given: object): string => plain(pickerFrame(pickerState(HITS, given), screen()).lines.at(-1)!)
+  expect(foot({ told: "copied" })).toBe("  copied")
+  expect(foot({ found: { hits: HITS, more: false, note: "no exact match" } })).toBe("  no exact match")
+  expect(foot({})).toStartWith("  Enter open  Esc quit  F1 keys  Ctrl-O resume")
+  expect(foot({ isPrinting: true })).toStartWith("  Enter handle  Esc quit")
+})
+
+test("only lines that differ are written", () => {
+  const painter = new FramePainter()
+  const state = pickerState(HITS)
+  const first = painter.paint(pickerFrame(state, screen()))
+  const rows = (text: string): number => [...text.matchAll(/\x1b\[\d+;1H\x1b\[0m\x1b\[2K/g)].length
+  expect(rows(first)).toBe(24)
+  expect(rows(painter.paint(pickerFrame(state, screen())))).toBe(0)
+  expect(rows(painter.paint(pickerFrame({ ...state, told: "x" }, screen())))).toBe(1)
+  painter.forget()
+  expect(rows(painter.paint(pickerFrame(state, screen())))).toBe(24)
+})
+
+test.each([
+  [0, "now"],
+  [-5, "?"],
+  [5, "5m"],
+  [59, "59m"],
+  [60, "1h"],
+  [23 * 60, "23h"],
+  [6 * 24 * 60, "6d"],
+  [300 * 24 * 60, "42w"],
+  [800 * 24 * 60, "2y"],
+])("%d minutes ago", (minutes, expected) => {
+  const time = minutes < 0 ? null : new Date(NOW - minutes * 60_000).toISOString()
+  expect(shortAge(time, NOW)).toBe(expected)
+})

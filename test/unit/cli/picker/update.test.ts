@@ -1,0 +1,194 @@
+/** What keys, clicks and results make of the picker's state. */
+import { describe, expect, test } from "bun:test"
+import { PICKER_KEYS } from "../../../../src/cli/picker/picker-keys.ts"
+import {
+  FIRST_LIMIT,
+  type PickerEffect,
+  type PickerState,
+  type Previewed,
+} from "../../../../src/cli/picker/picker-state.ts"
+import { updated } from "../../../../src/cli/picker/picker-update.ts"
+import { lineWith } from "../../../../src/cli/picker/query-line.ts"
+import { afterEvents, hit, key, pickerState } from "../../../support/picker.ts"
+
+const HITS = Array.from({ length: 40 }, (_, n) => hit(n))
+const some = pickerState(HITS)
+
+const effectsOf = (state: PickerState, name: string): readonly PickerEffect[] => updated(state, key(name))[1]
+
+test("no key has two meanings", () => {
+  const keys = PICKER_KEYS.flatMap((one) => one.keys)
+  expect(keys.toSorted()).toEqual([...new Set(keys)].sort())
+})
+
+describe("keys for the turn", () => {
+  test.each<[string, PickerEffect]>([
+    ["enter", { do: "open", hit: HITS[0]! }],
+    ["ctrl-o", { do: "resume", hit: HITS[0]! }],
+    ["ctrl-y", { do: "copy", what: "handle", hit: HITS[0]! }],
+    ["ctrl-x", { do: "copy", what: "command", hit: HITS[0]! }],
+    ["ctrl-f", { do: "copy", what: "path", hit: HITS[0]! }],
+  ])("%s", (name, effect) => {
+    expect(effectsOf(some, name)).toEqual([effect])
+    expect(effectsOf(pickerState([]), name)).toEqual([])
+    expect(effectsOf(pickerState(undefined), name)).toEqual([])
+  })
+
+  test.each([
+    ["enter", "handle"],
+    ["ctrl-o", "resume"],
+    ["ctrl-y", "handle"],
+    ["ctrl-x", "command"],
+    ["ctrl-f", "path"],
+  ] as const)("%s prints, where the choice is printed", (name, what) => {
+    expect(effectsOf(pickerState(HITS, { isPrinting: true }), name)).toEqual([
+      { do: "print", what, hit: HITS[0]! },
+    ])
+  })
+
+  test("the shell that waits for the choice is not left", () => {
+    expect(effectsOf(some, "ctrl-z")).toEqual([{ do: "suspend" }])
+    expect(effectsOf(pickerState(HITS, { isPrinting: true }), "ctrl-z")).toEqual([])
+  })
+})
+
+describe("filters", () => {
+  const filtersAfter = (...names: readonly string[]) => afterEvents(some, ...names.map(key)).filters
+
+  test("each key goes through its choices, and back to none", () => {
+    expect(
+      ["ctrl-r", "ctrl-r", "ctrl-r", "ctrl-r", "ctrl-r"].map(
+        (_, n, all) => filtersAfter(...all.slice(0, n + 1)).role,
+      ),
+    ).toEqual(["human", "assistant", "tool", "host", undefined])
+    expect([1, 2, 3].map((n) => filtersAfter(...Array(n).fill("ctrl-t")).tool)).toEqual([
+      "Bash",
+      "Edit",
+      undefined,
+    ])
+    expect([1, 2, 3, 4].map((n) => filtersAfter(...Array(n).fill("ctrl-s")).since)).toEqual([
+      "1d",
+      "7d",
+      "30d",
+      undefined,
+    ])
+    expect([1, 2].map((n) => filtersAfter(...Array(n).fill("ctrl-p")).isHere)).toEqual([true, false])
+    expect([1, 2].map((n) => filtersAfter(...Array(n).fill("ctrl-e")).errors)).toEqual([true, false])
+  })
+
+  test("another filter is another search, from the first turn on", () => {
+    const far = afterEvents(some, key("down"), key("down"), key("page-down"))
+    expect(updated(far, key("ctrl-e"))).toMatchObject([
+      { selected: 0, top: 0, scroll: 0 },
+      [{ do: "search" }],
+    ])
+  })
+
+  test("where nothing of the folder's project is archived, it says so", () => {
+    expect(updated(pickerState(HITS, { here: undefined }), key("ctrl-p"))).toMatchObject([
+      { told: "nothing of this folder's project is archived", filters: { isHere: false } },
+      [],
+    ])
+  })
+})
+
+describe("the query", () => {
+  test("what is typed is searched; what changes nothing is not", () => {
+    expect(updated(some, { kind: "text", text: "parse" })).toMatchObject([
+      { line: { text: "parse", cursor: 5 }, selected: 0 },
+      [{ do: "search" }],
+    ])
+    expect(updated(some, key("backspace"))[1]).toEqual([])
+  })
+
+  test("? is help while nothing is typed, and a letter afterwards; any key leaves the help", () => {
+    const asked = afterEvents(some, { kind: "text", text: "?" })
+    expect(asked).toMatchObject({ isHelp: true, line: { text: "" } })
+    expect(afterEvents(asked, key("enter"))).toMatchObject({ isHelp: false })
+    expect(updated(asked, key("ctrl-c"))[1]).toEqual([{ do: "quit" }])
+    const typed = pickerState(HITS, { line: lineWith("why") })
+    expect(afterEvents(typed, { kind: "text", text: "?" })).toMatchObject({
+      isHelp: false,
+      line: { text: "why?" },
+    })
+  })
+})
+
+describe("the list", () => {
+  test("the selected turn stays visible, and the ends hold", () => {
+    // 21 rows.
+    const down = afterEvents(some, ...Array.from({ length: 30 }, () => key("down")))
+    expect(down).toMatchObject({ selected: 30, top: 10 })
+    expect(afterEvents(down, ...Array.from({ length: 15 }, () => key("up")))).toMatchObject({
+      selected: 15,
+      top: 10,
+    })
+    expect(afterEvents(down, ...Array.from({ length: 60 }, () => key("down")))).toMatchObject({
+      selected: 39,
+      top: 19,
+    })
+    expect(afterEvents(some, key("up"))).toMatchObject({ selected: 0, top: 0 })
+    expect(afterEvents(down, { kind: "resized", columns: 120, rows: 50 })).toMatchObject({
+      selected: 30,
+      top: 0,
+    })
+  })
+
+  test("at its end, more are asked for", () => {
+    const full = { ...pickerState(HITS.slice(0, FIRST_LIMIT)), selected: FIRST_LIMIT - 1 }
+    const more = { ...full, found: { hits: full.found!.hits, more: true } }
+    expect(updated(full, key("down"))[1]).toEqual([])
+    expect(updated(more, key("down"))).toMatchObject([{ limit: FIRST_LIMIT * 4 }, [{ do: "search" }]])
+  })
+
+  test("fewer turns than before: the last of them is selected", () => {
+    const far = afterEvents(some, ...Array.from({ length: 30 }, () => key("down")))
+    expect(afterEvents(far, { kind: "found", found: { hits: HITS.slice(0, 3), more: false } })).toMatchObject(
+      {
+        selected: 2,
+        top: 0,
+      },
+    )
+  })
+})
+
+test("what kept a search from the archive is told until one succeeds", () => {
+  const failed = afterEvents(some, { kind: "failed", problem: ["the archive is busy"] })
+  expect(failed.problem).toEqual(["the archive is busy"])
+  expect(afterEvents(failed, { kind: "found", found: { hits: HITS, more: false } }).problem).toBeUndefined()
+})
+
+describe("the mouse", () => {
+  const at = (action: "press" | "wheel-down" | "wheel-up", column: number, row: number) =>
+    ({ kind: "mouse", action, column, row }) as const
+
+  test("a click selects, a second one opens", () => {
+    const clicked = afterEvents(some, at("press", 5, 4))
+    expect(clicked.selected).toBe(2)
+    expect(updated(clicked, at("press", 5, 4))[1]).toEqual([{ do: "open", hit: HITS[2]! }])
+    expect(updated(pickerState(HITS.slice(0, 2)), at("press", 5, 20))).toMatchObject([{ selected: 0 }, []])
+  })
+
+  test("the wheel moves what it is over", () => {
+    const text = Array.from({ length: 100 }, (_, n) => `line ${n}`).join("\n")
+    const preview: Previewed = {
+      handle: HITS[0]!.handle,
+      turn: {
+        started: null,
+        prompt: { text, marks: [] },
+        found: undefined,
+        answer: { text: "", marks: [] },
+        summary: { kind: "extract", request: null, decisions: [], files: [], outcome: null, todos: [] },
+      },
+    }
+    const read = afterEvents(some, { kind: "previewed", preview })
+    expect(afterEvents(read, at("wheel-down", 5, 5))).toMatchObject({ selected: 1, scroll: 0 })
+    expect(afterEvents(read, at("wheel-down", 60, 5))).toMatchObject({ selected: 0, scroll: 3 })
+    expect(afterEvents(read, at("wheel-up", 60, 5))).toMatchObject({ selected: 0, scroll: 0 })
+    // Another turn's preview begins at its beginning, and none goes beyond its end.
+    expect(afterEvents(read, key("page-down"), key("down"))).toMatchObject({ scroll: 0 })
+    const end = afterEvents(read, ...Array.from({ length: 20 }, () => key("page-down")))
+    expect(end.scroll).toBeGreaterThan(70)
+    expect(end.scroll).toBeLessThan(100)
+  })
+})
