@@ -1,16 +1,7 @@
 /** The output file of an export: private, overwrites nothing unasked, and leaves the old file intact on failure. */
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs"
+import { accessSync, closeSync, constants, fstatSync, openSync, rmSync, statSync } from "node:fs"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { realpathSync, renameSync } from "../util/fs.ts"
 import { writeAll } from "../util/write-output.ts"
 
 /**

@@ -1,18 +1,9 @@
 /** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
 import { randomUUID } from "node:crypto"
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { closeSync, fstatSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, rmSync } from "node:fs"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { renameSync } from "../util/fs.ts"
+import { basename, dirname, join } from "../util/path.ts"
 import { writeAll } from "../util/write-output.ts"
 import { checkCopy, withTranscript } from "../vault/check-copy.ts"
 import { CopyReader } from "../vault/reader.ts"
@@ -109,7 +100,7 @@ function write(copy: string, target: string, { seen }: Look, replace: boolean): 
 }
 
 const changed = (target: string): CtxError =>
-  new CtxError("changed", `another program wrote ${target} at this very moment; it was left as it is`)
+  new CtxError("changed", `another program wrote ${target} at the same moment; it was left unchanged`)
 
 function fill(file: string, copy: string): void {
   const fd = openSync(file, "wx", 0o600)

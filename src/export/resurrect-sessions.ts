@@ -3,16 +3,17 @@
  * so it works without a database.
  */
 import { existsSync } from "node:fs"
-import { basename, dirname, isAbsolute, join, normalize } from "node:path"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { parseJson } from "../util/parse-json.ts"
+import { basename, dirname, isAbsolute, join, normalize } from "../util/path.ts"
 import {
   isFetchedCopy,
   isImportedCopy,
   isLooseCopy,
+  isSummaryCopy,
   originalPlace,
   vaultFile,
   withoutVersion,
@@ -79,9 +80,9 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
 
 const ownerOf = (session: string): string => session.split("/")[0]!
 
-/** Leaves out imports from other tools: the host could never resume those. */
+/** Leaves out imports from other tools, which the host could never resume, and what a model wrote about sessions. */
 const hostsCopies = (dataHome: string): Source[] =>
-  sources(dataHome).filter(({ copy }) => !isImportedCopy(copy))
+  sources(dataHome).filter(({ copy }) => !isImportedCopy(copy) && !isSummaryCopy(copy))
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
   const all = hostsCopies(options.dataHome)

@@ -27,7 +27,7 @@ export function sessionMarkdown(session: Session, lineage: Lineage): string {
 
 export function* turnMarkdown(turn: WholeTurn): Generator<string> {
   const prompt = turn.via === "none" ? "(before the first prompt)" : plain(cut(oneLine(turn.prompt), HEADING))
-  yield `\n## ${turn.seq}. ${prompt}\n\n\`${turn.handle}\`, ${plain(turn.started ?? "time unknown")}${turn.takenBack ? ", taken back" : ""}\n`
+  yield `\n## ${turn.seq}. ${prompt}\n\n\`${turn.handle}\`, ${plain(turn.started ?? "time unknown")}${turn.takenBack ? ", rewound" : ""}\n`
   const callOf = callsIn(turn.tools)
   for (const { parts, sidechain } of turn.messages) {
     for (const part of parts) {

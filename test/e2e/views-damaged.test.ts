@@ -8,9 +8,10 @@ import { listPending } from "../../src/archive/pending.ts"
 import { run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { contextOf, Machine, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /**
  * Views that another program had changed (a table dropped, another version's number), or that were never ours, failed for

@@ -5,8 +5,9 @@ import { databasePath, openDatabase } from "../../src/archive/database.ts"
 import { run } from "../support/binary.ts"
 import { Machine, promptsIn } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 describe.each([
   ["the file alone", [""]],

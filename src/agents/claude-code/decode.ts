@@ -5,6 +5,7 @@
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import type { Part, TranscriptRecord, Usage } from "../../transcript/types.ts"
+import { withSlashes } from "../../util/windows-path.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
 import { resultIn } from "./host-result.ts"
@@ -146,7 +147,7 @@ function record(
     parentUuid: stringOf(line["parentUuid"]) ?? stringOf(line["logicalParentUuid"]),
     timestamp: stringOf(line["timestamp"]),
     sessionId: stringOf(line["sessionId"]) ?? stringOf(line["session_id"]),
-    cwd: stringOf(line["cwd"]),
+    cwd: folderNamed(line["cwd"]),
     version: stringOf(line["version"]),
     gitBranch: stringOf(line["gitBranch"]),
     agentId: stringOf(line["agentId"]),
@@ -157,6 +158,12 @@ function record(
     usage,
     parts,
   }
+}
+
+/** A Windows path with slashes, as hooks have it. */
+function folderNamed(value: unknown): string | undefined {
+  const folder = stringOf(value)
+  return folder && withSlashes(folder)
 }
 
 /** JSON.parse without exceptions. Makes all strings well-formed and free of NUL. */

@@ -1,5 +1,6 @@
 /** Claude Code's hooks: what its settings call them, what it tells them and what it takes from them. Pure. */
-import { normalize } from "../../util/path.ts"
+import { isAbsolute, normalize } from "../../util/path.ts"
+import { withSlashes } from "../../util/windows-path.ts"
 import type { EventName, HookEvent } from "../hook-event.ts"
 
 /**
@@ -24,16 +25,24 @@ export type HostEvent = keyof typeof HOOKS
 export const HOOK_TIMEOUT_SECONDS = 5
 
 /** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
+/** What `/hooks` lists instead of the command, and the spinner shows while it runs. 2.0.76 shows the command. */
+export const HOOK_LABEL = "ctxbridge"
+
 export const hookEntry = (command: string): object => ({
-  hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS }],
+  hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS, statusMessage: HOOK_LABEL }],
 })
 
 const text = (value: unknown): string | undefined =>
   typeof value === "string" ? value.toWellFormed() : undefined
 
+const folderNamed = (value: unknown): string | undefined => {
+  const folder = text(value)
+  return folder && withSlashes(folder)
+}
+
 /** Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which might leave the vault. */
 export const transcriptPath = (value: unknown): string | undefined =>
-  typeof value === "string" && value.startsWith("/") && value.endsWith(".jsonl") && !value.includes("\0")
+  typeof value === "string" && isAbsolute(value) && value.endsWith(".jsonl") && !value.includes("\0")
     ? normalize(value)
     : undefined
 
@@ -47,7 +56,7 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
     name,
     session,
     transcript: transcriptPath(fields["transcript_path"]),
-    cwd: text(fields["cwd"]),
+    cwd: folderNamed(fields["cwd"]),
     prompt: text(fields["prompt"]),
     source: name === "session-start" ? text(fields["source"]) : undefined,
     promptSource: name === "user-prompt-submit" ? text(fields["source"]) : undefined,

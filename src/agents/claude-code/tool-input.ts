@@ -1,7 +1,7 @@
 /** What the views need of a tool call's input: a line that sums it up, its files, its todos. */
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import { jsonHead, shortLine } from "../../transcript/one-line.ts"
-import { withSlashes } from "../../transcript/windows-path.ts"
+import { withSlashes } from "../../util/windows-path.ts"
 import { toolKind } from "../tool-kinds.ts"
 import { CLAUDE_CODE_TOOLS, FILE_FIELDS } from "./tool-table.ts"
 

@@ -13,7 +13,9 @@ export function messageUsage(type: string, line: JsonObject): Usage | undefined 
   // The host's own answers have no counts. Taken as a reading, they would show an empty window.
   if (type !== "assistant" || messageId === undefined || !isObject(usage) || model === SYNTHETIC)
     return undefined
-  return { messageId, model, ...tokensIn(usage) }
+  const tokens = tokensIn(usage)
+  const hour = tokenCount(objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"])
+  return { messageId, model, ...tokens, cacheHour: Math.min(hour, tokens.cacheCreation) }
 }
 
 export const tokensIn = (usage: JsonObject): Tokens => ({

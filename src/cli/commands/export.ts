@@ -1,7 +1,9 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
-import { resolve } from "node:path"
+
 import type { Database } from "../../archive/database.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
+import { findSessions } from "../../archive/queries/sessions.ts"
+import { inBlocks } from "../../export/in-blocks.ts"
 import { writeExport } from "../../export/output-file.ts"
 import { exportRaw } from "../../export/raw-transcript.ts"
 import { type Selection, select, turnsOfSelection } from "../../export/selection.ts"
@@ -10,20 +12,19 @@ import { sessionMarkdown, turnMarkdown } from "../../export/session-markdown.ts"
 import { spokenTurn } from "../../export/spoken-turn.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { usageError } from "../../util/errors.ts"
+import { resolve } from "../../util/path.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import { type PageSubject, sessionPageBytes } from "../html-pages.ts"
 import { isTerminal } from "../output.ts"
 import { safe } from "../style.ts"
 
-const FORMATS = ["raw", "md", "jsonl"] as const
+const FORMATS = ["raw", "md", "html", "jsonl"] as const
 type Format = (typeof FORMATS)[number]
 
-/** UTF-16 units of text to collect before writing. */
-const BLOCK = 1 << 18
-
 export default {
-  meta: { name: "export", description: "Export sessions or turns, as Markdown or byte for byte" },
+  meta: { name: "export", description: "Export sessions or turns, as Markdown, HTML or byte for byte" },
   args: {
     what: {
       type: "positional",
@@ -34,6 +35,7 @@ export default {
     },
     raw: flag("The transcript as Claude Code wrote it, byte for byte"),
     md: flag("Readable Markdown (the default)"),
+    html: flag("A page for the browser that needs no other file (docs/view.md)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
     conversation: flag("Only what was said: prompts and answers"),
     agents: flag("Add the session's subagents"),
@@ -52,15 +54,17 @@ export default {
     }
     const names = words(args)
     if (format === "raw" && names.length > 1)
-      throw usageError("--raw takes one session at a time", "lines of several are no transcript of any")
+      throw usageError("--raw takes one session at a time", "several transcripts do not make one")
     if (format === "raw" && args["conversation"] === true)
-      throw usageError("--raw and --conversation exclude each other")
+      throw usageError("--raw and --conversation cannot be used together")
     using db = openToRead(env.dataHome)
     const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
     const isShown = target === undefined && isTerminal()
     // All of them first: a name that means nothing must not leave half an export.
     const selections = names.map((name) => select(db, name, agents))
-    const pieces = exported(db, context, format, selections, isShown)
+    // A terminal that shows the text has no place for a bar.
+    const onTurn = isShown ? () => {} : turnCounter(context, selections)
+    const pieces = exported(db, context, format, selections, { isShown, onTurn })
     if (target === undefined) {
       for (const piece of pieces) out.raw(piece)
       return
@@ -79,44 +83,60 @@ function formatOf(args: Context["args"]): Format {
   return wanted[0] ?? "md"
 }
 
-/** @param isShown whether a person reads it, so that no text may control the terminal; raw bytes are never changed */
+/** To be called for each turn that is done. A raw transcript is only copied. */
+function turnCounter({ out }: Context, selections: readonly Selection[]): () => void {
+  const sizeOf = (one: Selection): number =>
+    one.kind === "turn" ? 1 : one.sessions.reduce((sum, { turns }) => sum + turns, 0)
+  const total = selections.reduce((sum, one) => sum + sizeOf(one), 0)
+  let done = 0
+  return () => out.progress("turns", Math.min(++done, total), total)
+}
+
+interface HowToExport {
+  /** Whether a person reads it, so that no text may control the terminal; raw bytes are never changed. */
+  readonly isShown: boolean
+  readonly onTurn: () => void
+}
+
 function exported(
   db: Database,
   { args, env }: Context,
   format: Format,
   selections: readonly Selection[],
-  isShown: boolean,
+  { isShown, onTurn }: HowToExport,
 ): Iterable<Uint8Array> {
   if (format === "raw") return exportRaw(db, env.dataHome, selections[0]!)
   const isConversation = args["conversation"] === true
-  const texts = lines(db, env.dataHome, format, selections, isConversation)
+  if (format === "html") {
+    const wanted = selections.map((one) => wantedOf(db, one))
+    return sessionPageBytes(db, env.dataHome, wanted, { isConversation, onProgress: onTurn })
+  }
+  const texts = lines(db, env.dataHome, format, selections, { isConversation, onTurn })
   return inBlocks(isShown ? texts.map(safe) : texts)
+}
+
+/** Subagents are nested in their session's page anyway. */
+function wantedOf(db: Database, selection: Selection): PageSubject {
+  if (selection.kind === "sessions") return { session: selection.sessions[0]! }
+  const { turn } = selection
+  return { session: findSessions(db, turn.session)[0]!, only: turn }
 }
 
 function* lines(
   db: Database,
   dataHome: string,
-  format: Format,
+  format: "md" | "jsonl",
   selections: readonly Selection[],
-  isConversation: boolean,
+  { isConversation, onTurn }: { isConversation: boolean; onTurn: () => void },
 ): Generator<string> {
   const [head, body] = format === "md" ? [sessionMarkdown, turnMarkdown] : [sessionLine, turnLines]
   for (const selection of selections) {
     for (const { session, turns } of turnsOfSelection(db, dataHome, selection)) {
       if (session !== undefined) yield head(session, lineageOf(db, session.id))
-      for (const turn of turns) yield* body(isConversation ? spokenTurn(turn) : turn)
+      for (const turn of turns) {
+        onTurn()
+        yield* body(isConversation ? spokenTurn(turn) : turn)
+      }
     }
   }
-}
-
-function* inBlocks(texts: Iterable<string>): Generator<Uint8Array> {
-  const encoder = new TextEncoder()
-  let block = ""
-  for (const text of texts) {
-    block += text
-    if (block.length < BLOCK) continue
-    yield encoder.encode(block)
-    block = ""
-  }
-  if (block !== "") yield encoder.encode(block)
 }

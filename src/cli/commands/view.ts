@@ -1,0 +1,152 @@
+/** `ctxbridge view`: sessions as HTML pages, and a page that lists a project's sessions. */
+import { mkdirSync } from "node:fs"
+import { basename, join, resolve } from "node:path"
+import type { Database } from "../../archive/database.ts"
+import { dropOldPages, pagesFolder } from "../../archive/kept-pages.ts"
+import { folderOf, shortNameOf } from "../../archive/project.ts"
+import { findSessions, type Session } from "../../archive/queries/sessions.ts"
+import type { PageLink } from "../../export/html/page-data.ts"
+import { anchorOf } from "../../export/html/turn-html.ts"
+import { writeExport } from "../../export/output-file.ts"
+import { openToRead } from "../../job/open-to-read.ts"
+import { findByName } from "../../read/by-name.ts"
+import { sessionList } from "../../read/session-list.ts"
+import { usageError } from "../../util/errors.ts"
+import { statsOf } from "../../util/files.ts"
+import { hashName } from "../../util/json-files.ts"
+import { bytes, count } from "../../util/text.ts"
+import { stringArg, words } from "../args.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
+import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
+import { noSessions } from "../not-found.ts"
+import { openPage } from "../open-page.ts"
+import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { safe } from "../style.ts"
+
+export default {
+  meta: {
+    name: "view",
+    description: "Make an HTML page of sessions, for the browser",
+  },
+  args: {
+    what: {
+      type: "positional",
+      rest: true,
+      names: "turn",
+      description:
+        "Session ids, or handles of turns; without any, all sessions of this project and a page that lists them",
+    },
+    ...OF_PROJECT_ARGS,
+    open: flag("Open it in the browser"),
+    output: option("Write to this file, or of several pages to this folder", "FILE|DIR", "o"),
+    force: flag("Replace existing files of --output"),
+  },
+  async run(context) {
+    const { args, env, out } = context
+    const names = words(args)
+    if (names.length > 0 && (args["project"] !== undefined || args["all-projects"] === true))
+      throw usageError("a session is in one project: leave out --project and --all-projects")
+    using db = openToRead(env.dataHome)
+    const made = names.length > 0 ? viewSessions(context, db, names) : viewProject(context, db)
+    out.print(made.shown.map(safe))
+    out.flush()
+    if (args["open"] === true) await openPage(made.index ?? made.pages[0]!.file, made.anchor)
+    out.json({ pages: made.pages, index: made.index ?? null })
+  },
+} satisfies Command
+
+interface Page {
+  readonly session: string
+  readonly file: string
+  readonly bytes: number
+}
+
+interface Made {
+  readonly pages: readonly Page[]
+  readonly index: string | undefined
+  /** Of the turn that was named. */
+  readonly anchor: string
+  readonly shown: readonly string[]
+}
+
+function viewSessions(context: Context, db: Database, names: readonly string[]): Made {
+  const found = names.map((name) => findByName(db, name))
+  const named = found.map((one) =>
+    one.kind === "session" ? one.session : findSessions(db, one.turn.session)[0]!,
+  )
+  // Two turns may be of one session.
+  const sessions = [...new Map(named.map((one) => [one.id, one])).values()]
+  const pages = writePages(context, db, sessions, placeOf(context, sessions.length > 1))
+  const [first] = found
+  return {
+    pages,
+    index: undefined,
+    anchor: first?.kind === "turn" ? anchorOf(first.turn.handle) : "",
+    shown: pages.map(({ file }) => file),
+  }
+}
+
+function viewProject(context: Context, db: Database): Made {
+  const project = knownProject(db, context, projectWanted(context))
+  const { sessions } = sessionList(db, { project, agents: false, limit: Number.MAX_SAFE_INTEGER - 1 })
+  if (sessions.length === 0) throw noSessions(db, project)
+  const place = placeOf(context, true)
+  const folder = project === undefined ? "" : folderOf(project)
+  const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
+  const file = place.isKept ? `project-${hashName(folder)}.html` : "index.html"
+  const pages = writePages(context, db, sessions, place, { file, name })
+  const index = join(place.folder, file)
+  const listed = sessions.map((session) => ({
+    session,
+    file: pageName(session.id),
+    project: project === undefined ? shortNameOf(session.project ?? "") : undefined,
+  }))
+  const size = writeExport(index, projectPageBytes({ folder, name, sessions: listed }), place.force)
+  const total = pages.reduce((sum, page) => sum + page.bytes, size)
+  return { pages, index, anchor: "", shown: [index, `${count(pages.length, "session")}, ${bytes(total)}`] }
+}
+
+/** Where pages are written. */
+interface Place {
+  readonly folder: string
+  /** Of the only page; undefined: after its session. */
+  readonly name: string | undefined
+  /** Whether they are ours to keep, and to replace. */
+  readonly isKept: boolean
+  readonly force: boolean
+}
+
+function placeOf({ args, env }: Context, isSeveral: boolean): Place {
+  const output = stringArg(args, "output")
+  if (output === undefined) {
+    const folder = pagesFolder(env.dataHome)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    dropOldPages(env.dataHome, Date.now())
+    return { folder, name: undefined, isKept: true, force: true }
+  }
+  const path = resolve(env.cwd, output)
+  const force = args["force"] === true
+  const isFolder = isSeveral || /[/\\]$/.test(output) || statsOf(path)?.isDirectory() === true
+  if (!isFolder) return { folder: resolve(path, ".."), name: basename(path), isKept: false, force }
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  return { folder: path, name: undefined, isKept: false, force }
+}
+
+function writePages(
+  { env, out }: Context,
+  db: Database,
+  sessions: readonly Session[],
+  { folder, name, force }: Place,
+  index?: PageLink,
+): Page[] {
+  const total = sessions.reduce((sum, { turns }) => sum + turns, 0)
+  let before = 0
+  return sessions.map((session) => {
+    const file = join(folder, name ?? pageName(session.id))
+    const onProgress = (done: number): void => out.progress("turns", before + done, total)
+    const options = { onProgress, ...(index && { index }) }
+    const size = writeExport(file, sessionPageBytes(db, env.dataHome, [{ session }], options), force)
+    before += session.turns
+    return { session: session.id, file, bytes: size }
+  })
+}

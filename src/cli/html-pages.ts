@@ -1,0 +1,171 @@
+/** The HTML pages of sessions and projects, with all that the archive knows of them. */
+import { version } from "../../package.json"
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { findSessions, type Session, withUse } from "../archive/queries/sessions.ts"
+import { contextOfTurns } from "../archive/queries/token-use.ts"
+import { formatTokens } from "../autopilot/token-figures.ts"
+import type { Html } from "../export/html/markup.ts"
+import type {
+  CompactionNote,
+  PageLink,
+  PageWords,
+  SessionData,
+  SessionNote,
+  SubagentData,
+} from "../export/html/page-data.ts"
+import { type ProjectData, projectPage } from "../export/html/project-page.ts"
+import { sessionPage } from "../export/html/session-page.ts"
+import { inBlocks } from "../export/in-blocks.ts"
+import { spokenTurn } from "../export/spoken-turn.ts"
+import { openSession } from "../read/session-list.ts"
+import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../read/session-summary.ts"
+import { readTurn, type Turn, turnsOfSession, type WholeTurn } from "../read/turn.ts"
+import { mediaOfTurn } from "../read/turn-media.ts"
+import { totalOf } from "../restore/receipt-total.ts"
+import { receiptsOf } from "../restore/session-receipts.ts"
+import { hashName } from "../util/json-files.ts"
+import { localDate } from "../util/local-time.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import { PROOFS } from "./render-receipts.ts"
+import { dollars } from "./render-session.ts"
+import { dated, hourAt, period } from "./when.ts"
+
+/** A page is read in other years, so its dates have theirs. */
+const ANY_YEAR = 0
+
+const WORDS: PageWords = {
+  tokens: formatTokens,
+  dollars,
+  moment: (time) => dated(time, ANY_YEAR),
+  period: (from, to) => period(from, to, ANY_YEAR),
+  day: (time) => localWords(time, localDate),
+  hour: (time) => localWords(time, hourAt),
+}
+
+function localWords(time: string | null, write: (ms: number) => string): string {
+  const ms = Date.parse(time ?? "")
+  return Number.isNaN(ms) ? "unknown" : write(ms)
+}
+
+/** A session to show, or only a turn of it. */
+export interface PageSubject {
+  readonly session: Session
+  readonly only?: Turn
+}
+
+interface PageOptions {
+  /** Only what was said. */
+  readonly isConversation?: boolean
+  /** The page beside it that lists it. */
+  readonly index?: PageLink
+  /** Called with the number of turns that are done. */
+  readonly onProgress?: (done: number) => void
+}
+
+/** The bytes of a page of these sessions, read from the archive as they are asked for. */
+export function* sessionPageBytes(
+  db: Database,
+  dataHome: string,
+  wanted: readonly PageSubject[],
+  options: PageOptions = {},
+): Generator<Uint8Array> {
+  using readers = new CopyReaders()
+  const sessions = wanted.map((one) => sessionData(db, dataHome, one, readers, options))
+  yield* inBlocks(textsOf(sessionPage(sessions, WORDS, version, options.index)))
+}
+
+export const projectPageBytes = (data: ProjectData): Iterable<Uint8Array> =>
+  inBlocks(textsOf(projectPage(data, WORDS, version)))
+
+function* textsOf(pieces: Iterable<Html>): Generator<string> {
+  for (const { text } of pieces) yield text
+}
+
+/** Such an id is the name of its page. No other has it where upper and lower case are the same, nor has the list. */
+const PLAIN_ID = /^(?!index$)[a-z0-9][a-z0-9._-]{0,99}$/
+/** UTF-16 units of any other id. */
+const RECOGNIZABLE = 60
+
+/** What a session's page is called in a folder of pages. Ids may be anything. */
+export function pageName(id: string): string {
+  if (PLAIN_ID.test(id)) return `${id}.html`
+  return `${id.replace(/[^\w.-]+/g, "-").slice(0, RECOGNIZABLE)}-${hashName(id)}.html`
+}
+
+function sessionData(
+  db: Database,
+  dataHome: string,
+  wanted: PageSubject,
+  readers: CopyReaders,
+  { isConversation = false, onProgress }: PageOptions,
+): SessionData {
+  const { session, lineage, turns: all } = openSession(db, wanted.session)
+  const outline = wanted.only === undefined ? all : [wanted.only]
+  const read = (turn: Turn): WholeTurn => {
+    const whole = readTurn(db, dataHome, turn, readers)
+    return isConversation ? spokenTurn(whole) : whole
+  }
+  const turns = outline.values().map((turn, n) => {
+    onProgress?.(n)
+    return read(turn)
+  })
+  return {
+    session,
+    lineage,
+    notes: wanted.only === undefined && !isConversation ? notesOf(sessionSummary(db, session.id)) : [],
+    outline,
+    context: contextIn(db, [session.id, ...lineage.subagents]),
+    compactions: compactionsOf(db, dataHome, session.id),
+    subagents: isConversation ? [] : subagentsOf(db, lineage.subagents, read),
+    isWhole: wanted.only === undefined,
+    turns,
+    mediaOf: (turn) => mediaOfTurn(db, dataHome, turn, readers),
+  }
+}
+
+/** What the session was about, above its turns; nothing if there is nothing to tell. */
+function notesOf(summary: SessionSummary): SessionNote[] {
+  const observations = summary.kind === "model" ? summary.observations : []
+  const items = [
+    ...summaryParts(summary),
+    ...observations.map(({ type, title, turns }) => ({ label: type, text: title, handle: turns[0] })),
+  ]
+  return items.length === 0 ? [] : [{ title: "Summary", items, by: summarySource(summary) }]
+}
+
+const contextIn = (db: Database, sessions: readonly string[]): Map<string, number> =>
+  new Map(contextOfTurns(db, sessions).map(({ handle, tokens }) => [HANDLE_PREFIX + handle, tokens]))
+
+function subagentsOf(db: Database, ids: readonly string[], read: (turn: Turn) => WholeTurn): SubagentData[] {
+  const sessions = withUse(
+    db,
+    ids.flatMap((id) => findSessions(db, id)[0] ?? []),
+  )
+  return sessions.map((session) => {
+    const turns = turnsOfSession(db, session.id)
+    const first = turns.find(({ via }) => via === "brief")
+    return {
+      session,
+      brief: first === undefined ? "" : read(first).prompt,
+      turns: turns.values().map(read),
+    }
+  })
+}
+
+function compactionsOf(db: Database, dataHome: string, session: string): CompactionNote[] {
+  const receipts = receiptsOf(db, dataHome, { session, limit: Number.MAX_SAFE_INTEGER })
+  return receipts.map((receipt) => {
+    const kinds = Object.values(totalOf([receipt]))
+    const sum = (of: "kept" | "given" | "lost"): number => kinds.reduce((all, counts) => all + counts[of], 0)
+    const { time, text, delivery } = receipt
+    return {
+      time,
+      text,
+      kept: sum("kept"),
+      restored: sum("given"),
+      lost: sum("lost"),
+      delivery: PROOFS[delivery],
+    }
+  })
+}

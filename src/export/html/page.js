@@ -1,0 +1,202 @@
+/*
+ * Search, filters, links and themes of a page. Without it the page can be read and unfolded all the same. It reads the
+ * page's text and never makes HTML of it.
+ */
+;(() => {
+  const $ = (selector) => document.querySelector(selector)
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)]
+  const root = document.documentElement
+  root.classList.add("js")
+
+  const search = $("#search")
+  const found = $("#found")
+  const nothing = all(".nothing")
+  const filters = all("[data-filter]")
+
+  /** The page's items with their texts, read when first searched. */
+  let items
+  const read = () => {
+    // A result's picture is shown with its call.
+    items ??= all(".item:not(.item *)").map((element) => ({
+      element,
+      kinds: element.dataset.kind.split(" "),
+      text: element.textContent.toLowerCase(),
+    }))
+    return items
+  }
+
+  let hits = []
+  let at = -1
+
+  function apply() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const kinds = filters
+      .filter((button) => button.ariaPressed === "true")
+      .map((button) => button.dataset.filter)
+    const isFiltered = words.length > 0 || kinds.length > 0
+    hits = []
+    at = -1
+    for (const { element, kinds: own, text } of read()) {
+      const isHit =
+        (kinds.length === 0 || own.some((kind) => kinds.includes(kind))) &&
+        words.every((word) => text.includes(word))
+      element.classList.toggle("off", !isHit)
+      if (isHit) hits.push(element)
+    }
+    for (const group of all(".group, .agent"))
+      group.classList.toggle("off", isFiltered && !group.querySelector(".item:not(.off)"))
+    for (const agent of all(".agent")) if (isFiltered && words.length > 0) agent.open = !agent.matches(".off")
+    found.textContent = isFiltered ? `${hits.length} of ${items.length}` : ""
+    for (const one of nothing) one.hidden = !isFiltered || hits.length > 0
+    mark(words)
+  }
+
+  /** How many places are coloured: each costs time whenever the page is drawn. */
+  const MOST = 2000
+
+  function mark(words) {
+    if (!("highlights" in CSS)) return
+    CSS.highlights.delete("found")
+    if (words.length === 0) return
+    const ranges = []
+    for (const item of hits) {
+      const walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT)
+      for (let node = walker.nextNode(); node && ranges.length < MOST; node = walker.nextNode()) {
+        const text = node.data.toLowerCase()
+        // Another length in lower case, as of İ: the places would be wrong.
+        if (text.length !== node.length) continue
+        for (const word of words) {
+          for (
+            let from = text.indexOf(word);
+            from >= 0 && ranges.length < MOST;
+            from = text.indexOf(word, from + word.length)
+          ) {
+            const range = new Range()
+            range.setStart(node, from)
+            range.setEnd(node, from + word.length)
+            ranges.push(range)
+          }
+        }
+      }
+    }
+    CSS.highlights.set("found", new Highlight(...ranges))
+  }
+
+  /** Unfolds whatever an element lies in. */
+  function reveal(element) {
+    for (let one = element; one; one = one.parentElement) if (one.localName === "details") one.open = true
+  }
+
+  function go(step) {
+    if (hits.length === 0) return
+    at = (at + step + hits.length) % hits.length
+    reveal(hits[at])
+    hits[at].scrollIntoView({ block: "center" })
+    found.textContent = `${at + 1} of ${hits.length}`
+  }
+
+  let timer
+  search.addEventListener("input", () => {
+    clearTimeout(timer)
+    timer = setTimeout(apply, 120)
+  })
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return
+    event.preventDefault()
+    go(event.shiftKey ? -1 : 1)
+  })
+  for (const button of filters) {
+    button.addEventListener("click", () => {
+      button.ariaPressed = String(button.ariaPressed !== "true")
+      apply()
+    })
+  }
+  document.addEventListener("keydown", (event) => {
+    const isTyping = document.activeElement === search
+    if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault()
+      search.focus()
+    } else if (event.key === "Escape" && (isTyping || search.value !== "")) {
+      search.value = ""
+      search.blur()
+      apply()
+    }
+  })
+
+  const unfold = $("#unfold")
+  unfold?.addEventListener("click", () => {
+    const isOpen = unfold.ariaPressed !== "true"
+    unfold.ariaPressed = String(isOpen)
+    for (const one of all("details:not(.off)")) one.open = isOpen
+  })
+
+  /** For what a browser may refuse: a page from a file may have no storage. */
+  const attempt = (act) => {
+    try {
+      return act()
+    } catch {
+      return null
+    }
+  }
+  const theme = attempt(() => localStorage.getItem("ctxbridge-theme"))
+  if (theme === "dark" || theme === "light") root.dataset.theme = theme
+  $("#theme").addEventListener("click", () => {
+    const isDark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches
+    root.dataset.theme = isDark ? "light" : "dark"
+    attempt(() => localStorage.setItem("ctxbridge-theme", root.dataset.theme))
+  })
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.(".copy")
+    if (!button) return
+    const address = `${location.href.split("#")[0]}#${button.closest(".turn").id}`
+    const name = button.textContent
+    const tell = (words) => {
+      button.textContent = words
+      setTimeout(() => {
+        button.textContent = name
+      }, 1200)
+    }
+    // Where the clipboard may not be written to, the address bar has it.
+    const show = () => {
+      location.hash = button.closest(".turn").id
+      tell("in the address bar")
+    }
+    if (navigator.clipboard) navigator.clipboard.writeText(address).then(() => tell("copied"), show)
+    else show()
+  })
+
+  /** A handle may be in the address as it is written elsewhere: `#ctx:ab12cd`. */
+  function follow() {
+    const id = attempt(() => decodeURIComponent(location.hash.slice(1)))?.replace(":", "-")
+    const turn = id && document.getElementById(id)
+    if (!turn) return
+    if (location.hash.slice(1) !== id) location.replace(`#${id}`)
+    reveal(turn)
+    turn.scrollIntoView()
+  }
+  addEventListener("hashchange", follow)
+  follow()
+
+  const links = new Map()
+  for (const link of all(".contents a, .meter a")) {
+    const id = link.getAttribute("href").slice(1)
+    links.set(id, [...(links.get(id) ?? []), link])
+  }
+  let current = []
+  const watcher = new IntersectionObserver(seen, { rootMargin: "-15% 0px -75% 0px" })
+  function seen(entries) {
+    const turn = entries.find(({ isIntersecting, target }) => isIntersecting && links.has(target.id))?.target
+    if (!turn) return
+    for (const link of current) link.removeAttribute("aria-current")
+    current = links.get(turn.id)
+    for (const link of current) link.setAttribute("aria-current", "true")
+    const [entry] = current
+    const list = entry.closest(".contents")
+    if (list && list.scrollHeight > list.clientHeight)
+      list.scrollTop = entry.offsetTop - list.clientHeight / 2
+  }
+  for (const turn of all("main > .turn")) watcher.observe(turn)
+})()
