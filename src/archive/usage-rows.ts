@@ -5,7 +5,14 @@ import type { Database } from "./database.ts"
 export class UsageRows {
   readonly #db: Database
   readonly #session: string
-  #last: { readonly usage: Usage; readonly turn: number; readonly sidechain: boolean } | undefined
+  #last:
+    | {
+        readonly usage: Usage
+        readonly turn: number
+        readonly sidechain: boolean
+        readonly time: string | undefined
+      }
+    | undefined
 
   constructor(db: Database, session: string) {
     this.#db = db
@@ -13,7 +20,7 @@ export class UsageRows {
   }
 
   /** Every line of a message repeats the counts; they are written once. */
-  note({ usage, sidechain }: TranscriptRecord, turn: number): void {
+  note({ usage, sidechain, timestamp: time }: TranscriptRecord, turn: number): void {
     if (usage === undefined) return
     const seen = this.#last
     if (seen?.usage.messageId === usage.messageId) {
@@ -21,18 +28,21 @@ export class UsageRows {
       return
     }
     this.flush()
-    this.#last = { usage, turn, sidechain }
+    this.#last = { usage, turn, sidechain, time }
   }
 
   flush(): void {
     if (this.#last === undefined) return
-    const { usage, turn, sidechain } = this.#last
+    const { usage, turn, sidechain, time } = this.#last
     this.#last = undefined
     this.#db
       .query(
-        `INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+        `INSERT INTO usage (session, message, turn, model, input, output, cache_creation, cache_read, sidechain,
+             cache_hour, time)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
            model = excluded.model, input = excluded.input, output = max(output, excluded.output),
-           cache_creation = excluded.cache_creation, cache_read = excluded.cache_read`,
+           cache_creation = excluded.cache_creation, cache_read = excluded.cache_read,
+           cache_hour = excluded.cache_hour`,
       )
       .run(
         this.#session,
@@ -44,6 +54,8 @@ export class UsageRows {
         usage.cacheCreation,
         usage.cacheRead,
         sidechain ? 1 : 0,
+        usage.cacheHour,
+        time ?? null,
       )
   }
 }

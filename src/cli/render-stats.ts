@@ -1,0 +1,237 @@
+/** Renders figures of your work for people. Pure. */
+import { folderOf, shortNameOf } from "../archive/project.ts"
+import { formatTokens, shortTokens } from "../autopilot/token-figures.ts"
+import { HELD_KINDS } from "../restore/summary-holds.ts"
+import type { CompactionStats } from "../stats/compactions.ts"
+import type { Friction } from "../stats/friction.ts"
+import { PRICES_AS_OF } from "../stats/prices.ts"
+import type { Spent, SpentRow } from "../stats/spending.ts"
+import type { Stats } from "../stats/stats.ts"
+import { count } from "../util/text.ts"
+import { renderHeatmap, renderHours } from "./heatmap.ts"
+import { dollars, shortIds } from "./render-session.ts"
+import type { Screen } from "./screen.ts"
+import { fit, indented, type Style, safe } from "./style.ts"
+import { renderPairs, renderTable } from "./text-table.ts"
+import { ago } from "./when.ts"
+import { wrapped } from "./wrap.ts"
+
+export interface StatsScreen extends Screen {
+  readonly unicode: boolean
+  /** The local day. */
+  readonly today: string
+}
+
+/** Columns of the widest names of projects. */
+const NAME = 24
+/** Tools, files and errors shown where they are not the subject. */
+const FEW = 5
+
+interface Shown {
+  readonly project: string | undefined
+  /** Rows of a table at most. */
+  readonly limit: number
+}
+
+export function renderStats(stats: Stats, { project, limit }: Shown, screen: StatsScreen): string[] {
+  const { style, columns } = screen
+  const rows = stats.rows.slice(0, limit)
+  const more = stats.rows.length - rows.length
+  const { tools, files, errors } = stats.friction
+  return [
+    style.bold(fit(`${place(project)}, ${stats.first ?? "?"} to ${stats.last ?? "?"}`, columns)),
+    ...summary(stats, screen),
+    ...section(style, "Tokens and cost", [
+      ...spentTable(stats, rows, screen),
+      ...(more > 0 ? [style.dim(`${more} more with --limit ${stats.rows.length}`)] : []),
+    ]),
+    ...section(style, "Turns by day", renderHeatmap(stats.days, screen.today, screen)),
+    ...section(style, "Turns by hour", renderHours(stats.hours, screen)),
+    ...section(style, "Tools", toolTable(tools.slice(0, FEW), screen)),
+    ...section(style, "Files most edited", fileTable(files.slice(0, FEW), screen)),
+    ...section(style, "Errors that recur", errorTable(errors.slice(0, FEW), screen)),
+    ...(errors.length > 0 ? [style.dim("ctxbridge stats friction tells more.")] : []),
+    ...section(style, "Compactions", compactions(stats.compactions, screen)),
+  ]
+}
+
+export function renderFriction(friction: Friction, { project, limit }: Shown, screen: StatsScreen): string[] {
+  const { style, columns } = screen
+  const tools = friction.tools.filter(({ failed }) => failed > 0).sort((a, b) => b.failed - a.failed)
+  const { interrupted, takenBack } = friction
+  return [
+    style.bold(fit(`What gets in the way: ${place(project)}`, columns)),
+    `${count(interrupted, "turn")} interrupted, ${takenBack} rewound`,
+    ...section(style, "Errors that recur", errorBlocks(friction, screen)),
+    ...section(style, "Tools that fail", toolTable(tools.slice(0, limit), screen)),
+    ...section(style, "Failed calls by hour", renderHours(friction.failuresByHour, screen)),
+    ...section(style, "Files edited again and again", fileTable(friction.files, screen)),
+  ]
+}
+
+const section = (style: Style, title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ["", style.bold(title), ...lines]
+
+const place = (project: string | undefined): string =>
+  project === undefined ? "Every project" : safe(folderOf(project))
+
+function summary({ sessions, turns, total, told, unpriced }: Stats, screen: StatsScreen): string[] {
+  const { style, columns } = screen
+  const { input, output, cacheCreation, cacheRead } = total.tokens
+  const pairs: [string, string][] = [
+    ["sessions", `${sessions} with ${count(turns, "turn")}`],
+    ["tokens", `${formatTokens(input)} input, ${formatTokens(output)} output`],
+    ["", `${formatTokens(cacheCreation)} written to cache, ${formatTokens(cacheRead)} read from it`],
+    ["cost", `${cost(total)} at list prices of ${PRICES_AS_OF}`],
+  ]
+  if (told !== null) {
+    const which = told.sessions === sessions ? "" : `, ${told.sessions} of ${sessions} sessions`
+    pairs.push(["", `${dollars(told.cost)} says Claude Code itself${which}`])
+    if (told.sessions !== sessions) pairs.push(["", `${dollars(told.estimated)} at list prices, of the same`])
+  }
+  const missing = unpriced.map(
+    ({ model, tokens }) => `No price known for ${safe(model)} (${formatTokens(tokens)} tokens).`,
+  )
+  return [...renderPairs(pairs, style), ...missing.map((line) => style.dim(fit(line, columns)))]
+}
+
+/** `$1.20`; `?` if no price is known for anything of it. */
+const cost = ({ cost: known, unpriced, requests }: Spent): string =>
+  known === 0 && unpriced > 0
+    ? "?"
+    : requests === 0
+      ? "$0.00"
+      : `${dollars(known)}${unpriced > 0 ? " + ?" : ""}`
+
+function spentTable({ by }: Stats, rows: readonly SpentRow[], { columns, style }: StatsScreen): string[] {
+  if (rows.length === 0) return []
+  const right = { align: "right" } as const
+  const names =
+    by === "session" ? shortIds(rows.map(({ key }) => key)).map(safe) : rows.map(({ key }) => nameOf(by, key))
+  const head = [
+    { title: by, ...(by === "project" || by === "model" ? { flexible: true } : {}) },
+    { title: "turns", ...right },
+    { title: "input", ...right },
+    { title: "output", ...right },
+    { title: "cached", ...right },
+    { title: "read", ...right },
+    { title: "cost", ...right },
+  ]
+  const cells = rows.map((row, n) => [
+    names[n]!,
+    row.turns === null ? "" : String(row.turns),
+    shortTokens(row.tokens.input),
+    shortTokens(row.tokens.output),
+    shortTokens(row.tokens.cacheCreation),
+    shortTokens(row.tokens.cacheRead),
+    cost(row),
+  ])
+  return renderTable(head, cells, columns, style)
+}
+
+function nameOf(by: Stats["by"], key: string): string {
+  if (key === "") return "unknown"
+  return by === "project" ? fit(shortNameOf(key) ?? key, NAME) : safe(key)
+}
+
+/** `12%` */
+const share = (part: number, whole: number): string => {
+  const percent = (100 * part) / whole
+  return whole === 0 || part === 0 ? "0%" : percent < 0.5 ? "<1%" : `${Math.round(percent)}%`
+}
+
+function toolTable(tools: Friction["tools"], { columns, style }: StatsScreen): string[] {
+  if (tools.length === 0) return []
+  const right = { align: "right" } as const
+  const head = [
+    { title: "tool", flexible: true },
+    { title: "calls", ...right },
+    { title: "failed", ...right },
+    { title: "", ...right },
+  ]
+  const rows = tools.map(({ name, calls, failed }) => [
+    name,
+    String(calls),
+    String(failed),
+    share(failed, calls),
+  ])
+  return renderTable(head, rows, columns, style)
+}
+
+function fileTable(files: Friction["files"], { columns, style }: StatsScreen): string[] {
+  if (files.length === 0) return []
+  const right = { align: "right" } as const
+  const head = [
+    { title: "edits", ...right },
+    { title: "turns", ...right },
+    { title: "latest" },
+    { title: "file", flexible: true },
+  ]
+  const width = Math.max(20, columns - 30)
+  const rows = files.map(({ path, edits, turns, handle }) => [
+    String(edits),
+    String(turns),
+    handle,
+    ending(path, width),
+  ])
+  return renderTable(head, rows, columns, style)
+}
+
+/** The end of a path says more than its beginning. */
+function ending(path: string, width: number): string {
+  const whole = safe(path).replace(/\s+/g, " ")
+  if (Bun.stringWidth(whole) <= width) return whole
+  const parts = whole.split("/")
+  while (parts.length > 1 && Bun.stringWidth(`…/${parts.join("/")}`) > width) parts.shift()
+  return `…/${parts.join("/")}`
+}
+
+function errorTable(errors: Friction["errors"], { columns, style, now }: StatsScreen): string[] {
+  if (errors.length === 0) return []
+  const head = [
+    { title: "times", align: "right" as const },
+    { title: "last" },
+    { title: "latest" },
+    { title: "error", flexible: true },
+  ]
+  const rows = errors.map(({ times, last, handle, error }) => [String(times), ago(last, now), handle, error])
+  return renderTable(head, rows, columns, style)
+}
+
+function errorBlocks({ errors }: Friction, { columns, style, now }: StatsScreen): string[] {
+  return errors.flatMap(({ error, tool, times, turns, last, handle, solvedIn }) => [
+    style.red(fit(error, columns)),
+    indented(
+      `${times} times in ${count(turns, "turn")}, ${tool}, last ${ago(last, now)} in ${handle}`,
+      columns,
+    ),
+    solvedIn === null
+      ? style.dim(indented("not seen to succeed later in that session", columns))
+      : style.green(indented(`it succeeded in ${solvedIn}`, columns)),
+  ])
+}
+
+/** What is worth a headline: the kinds of which most is lost, and best known. */
+const HEADLINE = ["command", "path"] as const
+
+function compactions({ examined, more, kinds }: CompactionStats, { columns, style }: StatsScreen): string[] {
+  if (examined === 0) return []
+  const told = HEADLINE.filter((kind) => kinds[kind].before > 0)
+  const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => {
+    const { before, kept, given, lost } = kinds[kind]
+    return [`${kind}s`, String(before), ...[kept, given, lost].map((n) => share(n, before))]
+  })
+  const titles = ["before", "kept", "restored", "lost"]
+  const head = [{ title: "" }, ...titles.map((title) => ({ title, align: "right" as const }))]
+  return [
+    ...told.flatMap((kind) => {
+      const { before, kept, given } = kinds[kind]
+      const summaries = `Summaries kept ${share(kept, before)} of your ${kind}s`
+      return wrapped(`${summaries}, ctxbridge restored ${share(given, before)}.`, columns)
+    }),
+    ...renderTable(head, rows, columns, style),
+    style.dim(
+      `${more ? `The latest ${examined}` : count(examined, "compaction")}: ctxbridge receipts has each.`,
+    ),
+  ]
+}
