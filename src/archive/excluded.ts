@@ -7,7 +7,8 @@ import type { Paths, Policy } from "../config/load.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
-import { dirname, join } from "../util/path.ts"
+import { dirname, fromSystem, isAbsolute, join } from "../util/path.ts"
+import { withSlashes } from "../util/windows-path.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
@@ -49,7 +50,7 @@ export function isExcludedFolder(
 }
 
 export const absolutePattern = (pattern: string, home: string): string =>
-  pattern === "~" || pattern.startsWith("~/") ? `${home}${pattern.slice(1)}` : pattern
+  pattern === "~" || /^~[\\/]/.test(pattern) ? fromSystem(`${home}${pattern.slice(1)}`) : fromSystem(pattern)
 
 function real(folder: string): string {
   try {
@@ -97,8 +98,8 @@ function firstNamed(fd: number): Named | undefined {
 function namedBy(line: string): Named | undefined {
   try {
     const { cwd, sessionId } = JSON.parse(line)
-    if (typeof cwd !== "string" || !cwd.startsWith("/")) return undefined
-    return { folder: cwd, session: typeof sessionId === "string" ? sessionId : undefined }
+    if (typeof cwd !== "string" || !isAbsolute(cwd)) return undefined
+    return { folder: withSlashes(cwd), session: typeof sessionId === "string" ? sessionId : undefined }
   } catch {
     return undefined
   }

@@ -9,6 +9,7 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { sessionsThatAsked } from "../archive/queries/calls.ts"
 import { forkedTurns } from "../archive/queries/lineage.ts"
+import { OBSERVATION_PREFIX, observationHandles } from "../archive/queries/summaries.ts"
 import { handlesOf } from "../archive/queries/turns.ts"
 import { toldOf } from "../archive/session-traces.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
@@ -27,7 +28,7 @@ export interface Names {
   readonly ids: ReadonlySet<string>
   /** Ids that do not look like those of the host: of sessions from other tools. */
   readonly otherIds: readonly string[]
-  /** The handles of their turns. */
+  /** The handles of their turns, and of what a model has observed in them. */
   readonly handles: ReadonlySet<string>
   /** Those of turns that a fork has as well, by fork. */
   readonly shared: ReadonlyMap<string, ReadonlySet<string>>
@@ -48,7 +49,7 @@ export function namesOf(db: Database, sessions: readonly string[]): Names {
   return {
     ids: new Set(sessions.flatMap((id) => (id.includes("/") ? [] : [id, id.slice(0, SHORT_ID)]))),
     otherIds: sessions.filter((id) => !matches(id, ID, (found) => found === id)),
-    handles: new Set(handlesOf(db, sessions)),
+    handles: new Set([...handlesOf(db, sessions), ...observationHandles(db, sessions)]),
     shared,
     told: new Set([...toldOf(db, new Set(sessions)), ...sessionsThatAsked(db)]),
   }
@@ -151,9 +152,9 @@ export function carriedFinder({ ids, otherIds, handles, shared }: Names, { sessi
 
 const TAG = "ctxbridge-restore"
 /** One of these is in each line that begins something of ours. */
-const OURS = ["ctxbridge", HANDLE_PREFIX] as const
+const OURS = ["ctxbridge", HANDLE_PREFIX, OBSERVATION_PREFIX] as const
 
-const HANDLE = new RegExp(`${HANDLE_PREFIX}([0-9a-z]+)`, "g")
+const HANDLE = new RegExp(`(?:${HANDLE_PREFIX}|${OBSERVATION_PREFIX})([0-9a-z]+)`, "g")
 /** An id, or the beginning of one. */
 const ID = /(?<![\w-])([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8})(?![\w-])/g
 

@@ -1,8 +1,8 @@
 /** Finds transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
+import { join } from "../util/path.ts"
 
 /** Maximum depth; the host nests projects, sessions and subagents. */
 const DEEPEST = 6

@@ -2,7 +2,7 @@
 import { isNotesSession } from "../archive/notes-session.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
 import { statsOf } from "../util/files.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isSummaryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
 
@@ -69,6 +69,8 @@ export function tombstonesOf(dataHome: string, list: readonly Leaving[], now: nu
 export function silentSince(dataHome: string, cutoff: number, ended: ReadonlyMap<string, number>): string[] {
   const last = new Map<string, number>()
   for (const { session, path, copy } of sources(dataHome)) {
+    // A session is no younger for having been summarised.
+    if (isSummaryCopy(copy)) continue
     const owner = ownerOf(session, path)
     // If no record has a time, use the time of archiving.
     const time = ended.get(session) ?? tailOf(vaultFile(dataHome, copy))?.last?.time ?? Date.now()

@@ -4,7 +4,7 @@
  * The order makes it possible to kill it at any moment and resume it in the next command or the background job: first
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
-import { dirname, join } from "node:path"
+
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
@@ -18,6 +18,7 @@ import { tryTo } from "../util/files.ts"
 import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
+import { dirname, join } from "../util/path.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"

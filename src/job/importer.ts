@@ -82,7 +82,10 @@ export class Importer {
     if (this.#taken + missing < WORTH_A_CHILD) return
     this.#mayStartChild = false
     // Where no process can be started, this one goes on alone.
-    this.#ahead = tryTo(() => new CaptureAhead(this.#place, this.#paths, this.#check))
+    this.#ahead =
+      process.platform === "win32"
+        ? undefined
+        : tryTo(() => new CaptureAhead(this.#place, this.#paths, this.#check))
   }
 
   #alone(path: string, old: Tail | undefined, onProgress: OnProgress): ImportedFile {

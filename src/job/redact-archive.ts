@@ -1,7 +1,8 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
-import { join } from "node:path"
+
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
+import { removePages } from "../archive/kept-pages.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { givenTexts, hasRestores, replaceGiven } from "../archive/queries/restores.ts"
 import { dropSlots, slotTexts } from "../archive/queries/slot-rows.ts"
@@ -17,6 +18,7 @@ import { writeWhole } from "../util/files.ts"
 import { existsSync, lstatSync, readFileSync, rmSync } from "../util/fs.ts"
 import { fileNamesIn } from "../util/json-files.ts"
 import { logPath } from "../util/log.ts"
+import { join } from "../util/path.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
@@ -96,6 +98,7 @@ export function renewViews(dataHome: string, renew: () => unknown): void {
   dropPointers(dataHome)
   // The rebuild has kept a copy of views that were damaged.
   removeKeptDatabases(dataHome)
+  removePages(dataHome)
   rmSync(noteOf(dataHome), { force: true })
 }
 
@@ -111,6 +114,7 @@ export function followCopies(dataHome: string, copies: ReadonlySet<string>, opti
       .map(({ session }) => session),
   )
   followRemoval(dataHome, (session) => (sessions.has(session) ? "text" : undefined), options)
+  removePages(dataHome)
 }
 
 function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions): RedactReport {

@@ -6,6 +6,8 @@ import { codeOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { archiveAll } from "./archive-all.ts"
 import { isQuiet, transcriptsBelow } from "./find-transcripts.ts"
+import { historyOf } from "./history-import.ts"
+import { noteImportDone } from "./import-done.ts"
 import { type Accepted, finishRequest, type JobRequest } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
 
@@ -47,6 +49,8 @@ export function pay(
   // Ran out of time: the next job finds the request.
   if (!look(db, paths, visit.request, end, goOn)) return [visit]
   if (later.length > 0) return [{ ...visit, looks: later }]
+  // Noted first: if we are killed in between, it is said again.
+  if (visit.request.history) noteImportDone(paths.dataHome, historyOf(paths))
   finishRequest(visit)
   return []
 }

@@ -85,7 +85,10 @@ function holdJobLock(stateHome: string): number | undefined {
 }
 
 async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Promise<void> {
-  const permitted = new Set<Permission>(config["sync.auto"] === "off" ? [] : ["network"])
+  const permitted = new Set<Permission>([
+    ...(config["sync.auto"] === "off" ? [] : ["network" as const]),
+    ...(config["summaries.auto"] === "off" ? [] : ["model" as const]),
+  ])
   const start: Start = { paths, end: performance.now() + LONGEST, permitted, visits: [] }
   await runStages(BEFORE, start)
   const ended = new Set<string>()
@@ -95,10 +98,11 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
     ...{ ...start, ...first, config, embedding, ended, db: opened(paths) },
     goOn: () => ground.goOn(),
     isOver: () => ground.isOver || performance.now() >= start.end,
-    withoutViews(action) {
+    async withoutViews(action) {
       round.db.close()
-      action()
+      await action()
       round.db = reopened(paths, ground)
+      return undefined
     },
   }
   ground.noteDatabase()

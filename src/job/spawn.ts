@@ -12,6 +12,7 @@ export function spawnJob(dataHome: string, request: JobRequest): void {
   Bun.spawn([...ownCommand(), "__job"], {
     stdio: ["ignore", "ignore", "ignore"],
     detached: true,
+    windowsHide: true,
     cwd: "/",
     env: childEnvironment(),
   }).unref()

@@ -21,15 +21,16 @@ import { learn } from "./learn-secrets.ts"
 import { preparePointers } from "./prepare-pointers.ts"
 import { resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
-import type { Accepted } from "./requests.ts"
+import { type Accepted, hasRequests } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
+import { dueToday, noteEnded, summarizeEnded } from "./summarize-ended.ts"
 import { isBackgroundSyncDue, syncInBackground } from "./sync-in-background.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 /** What only the user can allow. */
-export type Permission = "network"
+export type Permission = "network" | "model"
 
 /** The job before it has opened the views. */
 export interface Start {
@@ -56,7 +57,7 @@ export interface Round extends Start {
   /** Whether it was seen to which turns are cold. */
   isTended: boolean
   /** Closes the database meanwhile. */
-  readonly withoutViews: (action: () => void) => void
+  readonly withoutViews: (action: () => void | Promise<void>) => Promise<undefined>
   /** Throws when the job is to end. */
   readonly goOn: () => void
   /** Whether it is to end. */
@@ -141,6 +142,13 @@ export const ROUND: readonly Stage<Round>[] = [
 
 /** When nothing is left, or no time. The last one leaves the views closed. */
 export const AFTER: readonly Stage<Round>[] = [
+  {
+    // Before pointers, which name what was observed.
+    name: "summaries",
+    needs: "model",
+    due: (round) => isIdle(round) && performance.now() < round.end,
+    run: summarize,
+  },
   { name: "pointers", due: ({ isPointed }) => !isPointed, run: point },
   { name: "compact", due: isIdle, run: compact },
   {
@@ -202,6 +210,16 @@ function refuseDamaged(dataHome: string): void {
 function point(round: Round): void {
   preparePointers(round.db, round.paths, round.config["restore.related"])
   round.isPointed = true
+}
+
+async function summarize(round: Round): Promise<undefined> {
+  const { db, paths, config, ended, end, goOn, withoutViews } = round
+  const due = dueToday(db, paths, config, noteEnded(db, paths.dataHome, ended, Date.now()))
+  if (due.length === 0) return
+  const until = { isOver: round.isOver, isWanted: () => hasRequests(paths.dataHome) }
+  await withoutViews(() => summarizeEnded(paths, config, due, until))
+  catchUp(round.db, paths.dataHome, end, goOn)
+  round.isPointed = false
 }
 
 function tendTiers(round: Round): void {

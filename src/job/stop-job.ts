@@ -2,10 +2,11 @@
  * Asks the background job to stop, and waits until it has. The request is a lock held by whoever asks, so it ends if
  * that process dies. Stopping loses nothing.
  */
-import { join } from "node:path"
+
 import { throwBusy } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
+import { join } from "../util/path.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")
 
@@ -34,4 +35,4 @@ export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T
   )
 }
 
-const atWork = (): never => throwBusy("the background job is at work")
+const atWork = (): never => throwBusy("the background job is running")

@@ -87,11 +87,11 @@ export async function farTurn(
   id: string,
 ): Promise<{ readonly turn: FarTurn; readonly lines: ToldLine[] }> {
   if (world.targets.length === 0)
-    throw usageError(`${farHandle(id)} is kept elsewhere, and no target is configured`)
+    throw usageError(`${farHandle(id)} is kept elsewhere, and no sync target is configured`)
   const found = await openFar(world.targets, id, { place: world })
   if (found === undefined) {
     throw new CtxError("not-found", `no turn ${farHandle(id)} there`, {
-      hint: "it may be forgotten, or longer by now: search again",
+      hint: "it may have been forgotten, or has grown: search again",
       exit: EXIT.notFound,
     })
   }

@@ -81,7 +81,7 @@ export function hitLine(hit: AnyHit, isMixed: boolean): string {
 }
 
 const marksOf = (hit: AnyHit): string[] => [
-  ...(hit.takenBack ? ["taken back"] : []),
+  ...(hit.takenBack ? ["rewound"] : []),
   ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
   ...(hit.why.length === 0 && hit.score > 0 && !("far" in hit) ? ["by meaning"] : []),
 ]

@@ -3,6 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { messagesOf } from "../archive/queries/messages.ts"
 import { turnId } from "../archive/queries/turns.ts"
 import { openToRead } from "../job/open-to-read.ts"
+import { findObservation, isObservationName } from "../read/observation-named.ts"
 import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
 import { farId } from "../search/far-handle.ts"
@@ -18,6 +19,7 @@ import { farTurn } from "./far-turns.ts"
 import { type HandlePlace, handlesIn } from "./handle-place.ts"
 import { wholeTurn } from "./hit-passages.ts"
 import { DATA, minute, plain } from "./quoting.ts"
+import { toldObservation } from "./told-observation.ts"
 import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { outlineOf } from "./turn-outline.ts"
@@ -69,7 +71,8 @@ export const getTool: ServerTool = {
     }
     using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
-    if (query !== undefined && handles.length > 1 && !handles.some(isReadOn)) {
+    const isTurns = !handles.some(({ handle }) => isObservationName(handle))
+    if (query !== undefined && handles.length > 1 && isTurns && !handles.some(isReadOn)) {
       return { text: passagesIn(db, world, readers, handles, { query, size }).join("\n\n") }
     }
     const each = shareOf(size, handles)
@@ -118,6 +121,7 @@ function openedAt(
   readers: CopyReaders,
   { place, query, size }: Wanted,
 ): string {
+  if (isObservationName(place.handle)) return toldObservation(findObservation(db, place.handle))
   const named = turnNamed(db, place.handle)
   const turn = readTurn(db, world.dataHome, named, readers)
   const lines = toldLines(turn)
@@ -280,7 +284,7 @@ function endOf({ from, text }: LastAnswer, sought: Sought | undefined, room: num
 const head = (turn: TurnShown, place: string): string =>
   `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
   `${turn.from === undefined ? "" : ` From ${name(turn.from, 80)}.`}` +
-  `${turn.takenBack ? " The user took it back." : ""} ${DATA}`
+  `${turn.takenBack ? " The user rewound it." : ""} ${DATA}`
 
 interface Frame {
   readonly before?: readonly string[]

@@ -2,6 +2,7 @@
 import { openToRead } from "../job/open-to-read.ts"
 import type { CommandRun } from "../search/commands-run.ts"
 import type { Fix } from "../search/fixes.ts"
+import { type LinesReason, namesLine, whyLines } from "../search/line-question.ts"
 import { typedPath } from "../search/narrowing.ts"
 import { type TopicFile, type Touch, touchesOf } from "../search/topic-files.ts"
 import { commandsAbout, filesOfTopic, fixesAbout, type Topic } from "../search/topics.ts"
@@ -10,7 +11,7 @@ import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { DATA, minute, nameOr, plain, strange } from "./quoting.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { projectIn } from "./what-is-meant.ts"
+import { knownProjectIn } from "./what-is-meant.ts"
 
 const LIMIT = 5
 const MOST = 30
@@ -27,21 +28,27 @@ const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => reado
   fix: (topic) => fixesAbout(topic).map(fixLines),
   blame: ({ db, text, project }, { folder, home }) =>
     touchesOf(db, typedPath(text, folder, home), project, false).map(touchLine),
+  why: (topic, { folder, home }) => {
+    if (!namesLine(topic.text, { folder, home }))
+      throw usageError("about names no line", "such as src/main.ts:12")
+    return whyLines(topic, { folder, home }).map(whyText)
+  },
   files: (topic) => filesOfTopic(topic).map(fileLine),
 }
 
 export const lookUpTool: ServerTool = {
   name: "look_up",
-  title: "How, fix, blame, files",
+  title: "How, fix, blame, why, files",
   description:
     "Before you work out again what was worked out before. how: how a command was run here and how it ended (before " +
     "running it). fix: what was done after an error until it was gone (when one comes up). blame: the turns that changed " +
-    "a file, and why (before changing it). files: the files of a topic.",
+    "a file, and what for (before changing it). why: the edit that a line comes from, and the reasons given then. files: " +
+    "the files of a topic.",
   properties: {
     kind: { type: "string", enum: Object.keys(KINDS) },
     about: {
       type: "string",
-      description: "Words of the command, error or topic; for blame a path, src/ or *.ts",
+      description: "Words of the command, error or topic; for blame a path, src/ or *.ts; for why path:line",
     },
     all_projects: { type: "boolean" },
     limit: { type: "integer", description: `(${LIMIT})`, minimum: 1, maximum: MOST },
@@ -54,8 +61,8 @@ export const lookUpTool: ServerTool = {
     if (text === undefined)
       throw usageError("about is empty", "words of the command, error or topic, or a path")
     const limit = args.number("limit") ?? LIMIT
-    const project = args.flag("all_projects") ? undefined : projectIn(world)
     using db = openToRead(world.dataHome)
+    const project = args.flag("all_projects") ? undefined : knownProjectIn(db, world)
     using readers = new CopyReaders()
     const found = KINDS[kind]!({ db, dataHome: world.dataHome, readers, text, project, limit }, world)
     const scope = project === undefined ? "all projects" : "this project"
@@ -99,7 +106,7 @@ function runLines(run: CommandRun): string {
     failures > 0 && `${failures} failed`,
     minute(time),
     handle,
-    takenBack && "taken back",
+    takenBack && "rewound",
   )
   return [
     said(command, COMMAND),
@@ -111,22 +118,39 @@ function runLines(run: CommandRun): string {
 function fixLines(fix: Fix): string {
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer, takenBack } = fix
   return [
-    `${handle} ${dotted(minute(time), takenBack && "taken back")}, ${nameOr(tool, "tool")}: ${said(target, STEP)}`,
+    `${handle} ${dotted(minute(time), takenBack && "rewound")}, ${nameOr(tool, "tool")}: ${said(target, STEP)}`,
     `  error: ${strangers(error, ERROR)}`,
     ...steps.map(
       (step) =>
         `  then ${nameOr(step.tool, "tool")}${step.failed ? " (failed)" : ""}: ${said(step.target, STEP)}`,
     ),
     solvedIn === null
-      ? "  it was not seen to succeed later in this session"
-      : `  it succeeded in ${solvedIn}${solutionTakenBack ? ", taken back" : ""}`,
+      ? "  it was not seen to work later in this session"
+      : `  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`,
     ...(answer === "" ? [] : [`  answer: ${said(answer, SAID)}`]),
   ].join("\n")
 }
 
 const touchLine = ({ handle, ops, path, time, prompt, answer, takenBack }: Touch): string =>
-  `${handle} ${dotted(minute(time), ...ops, takenBack && "taken back")} ${strangers(path, PATH)}\n` +
+  `${handle} ${dotted(minute(time), ...ops, takenBack && "rewound")} ${strangers(path, PATH)}\n` +
   `  asked: ${said(prompt, SAID)}${answer === "" ? "" : `\n  answer: ${said(answer, SAID)}`}`
 
+function whyText({ lines, edit, reasons }: LinesReason): string {
+  const which =
+    lines.length === 1 ? `line ${lines[0]!.line}` : `lines ${lines[0]!.line}-${lines.at(-1)!.line}`
+  if (edit === null || reasons === null) return `${which}: no archived edit has it`
+  const quotes: (readonly [string, string | null])[] = [
+    ...reasons.notes.map(({ kind, text, handle }) => [`${kind} in ${handle}`, text] as const),
+    ["thought", reasons.thought],
+    ["said before", reasons.saidBefore],
+    ["said after", reasons.saidAfter],
+  ]
+  return [
+    `${which}: ${edit.handle} ${dotted(minute(edit.time), nameOr(edit.tool, "tool"), edit.takenBack && "rewound")}`,
+    `  asked: ${said(edit.prompt, SAID)}`,
+    ...quotes.flatMap(([label, text]) => (text === null ? [] : [`  ${label}: ${said(text, SAID)}`])),
+  ].join("\n")
+}
+
 const fileLine = ({ path, ops, turns, handle, time, takenBack }: TopicFile): string =>
-  `${strangers(path, PATH)} ${dotted(`${ops.join(", ")} in ${count(turns, "turn")}`, handle, minute(time), takenBack && "taken back")}`
+  `${strangers(path, PATH)} ${dotted(`${ops.join(", ")} in ${count(turns, "turn")}`, handle, minute(time), takenBack && "rewound")}`

@@ -7,7 +7,7 @@ import { restoreOf } from "../restore/restore.ts"
 import { scopeOf } from "../restore/restore-scope.ts"
 import { nothingHere } from "./timeline-tool.ts"
 import type { ServerTool } from "./tool.ts"
-import { namedSession, projectIn } from "./what-is-meant.ts"
+import { knownProjectIn, namedSession } from "./what-is-meant.ts"
 
 export const restorePreviewTool: ServerTool = {
   name: "restore_preview",
@@ -31,7 +31,9 @@ export const restorePreviewTool: ServerTool = {
     const word = args.text("session")
     const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
     const session =
-      word === undefined ? (current ?? latestSession(db, projectIn(world))) : namedSession(db, word).id
+      word === undefined
+        ? (current ?? latestSession(db, knownProjectIn(db, world)))
+        : namedSession(db, word).id
     if (session === undefined) throw nothingHere()
     if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
     const budget = args.number("budget") ?? world.restoreBudget

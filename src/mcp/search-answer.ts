@@ -24,6 +24,8 @@ interface Asked {
   readonly isMixed: boolean
   /** What is doubtful of them, and what else there is, a line each. */
   readonly notes: readonly string[]
+  /** What follows the hits. */
+  readonly below: readonly string[]
   /** Whether there are more hits. */
   readonly more: boolean
 }
@@ -31,10 +33,10 @@ interface Asked {
 /** @param hits in the order in which they are shown */
 export function searchAnswer(
   hits: readonly OpenedHit[],
-  { limit, scope, isMixed, notes, more }: Asked,
+  { limit, scope, isMixed, notes, below, more }: Asked,
 ): string {
   const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...notes]
-  let left = ROOM - lengthOf([...head, "", MORE, NEXT])
+  let left = ROOM - lengthOf([...head, "", MORE, NEXT, ...below])
   const budget = Math.max(LEAST_PASSAGES, PASSAGES - TAKEN * Math.max(0, limit - USUAL_HITS))
   const rooms = roomOfHits(
     hits.slice(0, AT_LENGTH).map(({ score, whole }) => ({ score, wants: whole?.wants ?? 0 })),
@@ -51,7 +53,7 @@ export function searchAnswer(
     left -= text.length + 1
   }
   const isCut = more || shown.length < hits.length
-  return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT].join("\n")
+  return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT, ...below].join("\n")
 }
 
 export const nothingIn = (scope: string, isMixed: boolean): string =>

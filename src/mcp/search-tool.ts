@@ -6,6 +6,7 @@ import { openToRead } from "../job/open-to-read.ts"
 import { localFinder } from "../search/local-finder.ts"
 import type { Narrowing } from "../search/narrowing.ts"
 import { whyNothing } from "../search/nothing-found.ts"
+import { observationsFor } from "../search/observations.ts"
 import { ROLES } from "../search/parse-query.ts"
 import type { SearchRequest } from "../search/search-turns.ts"
 import { logError } from "../util/log.ts"
@@ -16,6 +17,7 @@ import { betterElsewhere, doubts, reasons } from "./doubts.ts"
 import { withFarTurns } from "./far-turns.ts"
 import { coldAnswer, nothingIn, searchAnswer, USUAL_HITS } from "./search-answer.ts"
 import { searchWanted, type WantedSearch } from "./search-wanted.ts"
+import { observationLines } from "./told-observation.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 
 const MOST = 30
@@ -24,7 +26,7 @@ export const searchTool: ServerTool = {
   name: "search",
   title: "Search earlier sessions",
   description:
-    "Find what was said, decided, run, read or failed in earlier (and this) sessions. Gives the best hits with passages, " +
+    "Find what was said, decided, run, read or failed in earlier (and this) sessions. Returns the best hits with passages, " +
     "quoted; often that is the answer. Otherwise `get` with a hit's handle. An empty query lists the newest that the " +
     "filters leave. This project only, unless all_projects.",
   properties: {
@@ -80,14 +82,15 @@ export const searchTool: ServerTool = {
     const elsewhere = isMixed || isFar ? [] : betterElsewhere(everywhere, found, own)
     const cold = await coldLines(db, world.dataHome, { ...request, limit, project }, found, isMixed)
     const notes = [...far.notes, ...elsewhere, ...cold]
+    const below = observationLines(observationsFor(db, query, { ...filters, project, session }))
     if (far.hits.length === 0) {
-      if (cold.length > 0) return { text: coldAnswer(scope, notes) }
+      if (cold.length > 0) return { text: [coldAnswer(scope, notes), ...below].join("\n") }
       const why = reasons(whyNothing(db, world.dataHome, { ...request, limit, project }, readers))
-      return { text: [nothingIn(scope, isMixed), ...why, ...notes].join("\n") }
+      return { text: [nothingIn(scope, isMixed), ...why, ...notes, ...below].join("\n") }
     }
     const doubtful = far.hits.some(({ hit }) => "far" in hit) ? [] : doubts(found)
     const more = far.more || far.hits.length > limit
-    const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], more }
+    const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], below, more }
     return { text: searchAnswer(far.hits.slice(0, limit), asked) }
   },
 }

@@ -6,7 +6,7 @@ import { MOMENTS, momentOf } from "../util/parse-moment.ts"
 import type { Arguments } from "./arguments.ts"
 import { projectName } from "./found-turns.ts"
 import type { ServerWorld } from "./tool.ts"
-import { namedSession, projectIn } from "./what-is-meant.ts"
+import { knownProjectIn, namedSession } from "./what-is-meant.ts"
 
 export interface WantedSearch {
   readonly query: string
@@ -25,7 +25,7 @@ export interface WantedSearch {
 export function searchWanted(args: Arguments, db: Database, world: ServerWorld): WantedSearch {
   const word = args.text("session")
   const session = word === undefined ? undefined : namedSession(db, word).id
-  const own = projectIn(world)
+  const own = knownProjectIn(db, world)
   const project = args.flag("all_projects") || session !== undefined ? undefined : own
   const [since, until] = span(args, world.now())
   const file = args.text("file")

@@ -7,7 +7,7 @@ import { name } from "../restore/quote.ts"
 import { bytes, count } from "../util/text.ts"
 import { DATA, minute, plain } from "./quoting.ts"
 import type { ServerTool } from "./tool.ts"
-import { projectIn } from "./what-is-meant.ts"
+import { knownProjectIn } from "./what-is-meant.ts"
 
 const LATEST = 5
 const TITLE = 80
@@ -24,10 +24,11 @@ export const statusTool: ServerTool = {
     const { dataHome } = world
     const { totals, behind, database, vault } = readStatus(dataHome)
     if (database.lost) askForRebuild(dataHome)
-    const project = projectIn(world)
     // Whatever is wrong with the views is told as a problem.
     const latest =
-      readIfPossible(dataHome, (db) => listSessions(db, { project, spoken: true, limit: LATEST })) ?? []
+      readIfPossible(dataHome, (db) =>
+        listSessions(db, { project: knownProjectIn(db, world), spoken: true, limit: LATEST }),
+      ) ?? []
     const problems = [vault.problem, database.problem].filter((one) => one !== null)
     const late = (behind?.vault.transcripts ?? 0) + (behind?.views.transcripts ?? 0)
     const { sessions, turns, messages, projects } = totals ?? NOTHING

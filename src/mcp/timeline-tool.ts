@@ -2,6 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { latestSession } from "../archive/queries/sessions.ts"
 import { openToRead } from "../job/open-to-read.ts"
+import { sessionSummary } from "../read/session-summary.ts"
 import { type Turn, turnsOfSession } from "../read/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../read/turn-timeline.ts"
 import { name } from "../restore/quote.ts"
@@ -10,8 +11,9 @@ import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { DATA, minute, plain, strange } from "./quoting.ts"
+import { summaryLines } from "./told-summary.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { projectIn, turnOrSession } from "./what-is-meant.ts"
+import { knownProjectIn, turnOrSession } from "./what-is-meant.ts"
 
 const AROUND = 5
 const MOST = 25
@@ -35,23 +37,27 @@ export const timelineTool: ServerTool = {
   readOnly: true,
   run(args, world) {
     using db = openToRead(world.dataHome)
-    const turn = turnMeant(db, args.text("of"), args.text("query"), world)
+    const [of, query] = [args.text("of"), args.text("query")]
+    const found = of === undefined ? undefined : turnOrSession(db, of)
+    const turn = turnMeant(db, found, query, world)
     const lines = around(db, turn, args.number("around") ?? AROUND).map((one) => lineOf(one, turn.handle))
-    return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...lines].join("\n") }
+    // Who asks for a turn knows already which session it is about.
+    const isOfSession = found?.kind !== "turn" && query === undefined
+    const summary = isOfSession ? summaryLines(sessionSummary(db, turn.session)) : []
+    return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...summary, ...lines].join("\n") }
   },
 }
 
 /** The given turn, the given session's last, the best for a query, or the last of the project's latest session. */
 function turnMeant(
   db: Database,
-  word: string | undefined,
+  found: ReturnType<typeof turnOrSession> | undefined,
   query: string | undefined,
   world: ServerWorld,
 ): Turn {
-  const found = word === undefined ? undefined : turnOrSession(db, word)
   if (found?.kind === "turn") return found.turn
   if (query !== undefined) return bestTurn(db, query, found?.session.id, world)
-  const session = found?.session.id ?? latestSession(db, projectIn(world))
+  const session = found?.session.id ?? latestSession(db, knownProjectIn(db, world))
   const last = session === undefined ? undefined : turnsOfSession(db, session).at(-1)
   if (last === undefined) throw nothingHere()
   return last
@@ -59,7 +65,7 @@ function turnMeant(
 
 function bestTurn(db: Database, query: string, session: string | undefined, world: ServerWorld): Turn {
   using readers = new CopyReaders()
-  const project = session === undefined ? projectIn(world) : undefined
+  const project = session === undefined ? knownProjectIn(db, world) : undefined
   const { hits } = localFinder(db, world.dataHome, readers).find({ query, limit: 1, project, session })
   const found = hits[0] && turnOrSession(db, hits[0].handle)
   if (found?.kind !== "turn") {
@@ -82,7 +88,7 @@ function lineOf(turn: TimelineTurn, here: string): string {
   const { handle, seq, tools, errors } = turn
   const changed = turn.changed.slice(0, FILES).map((path) => JSON.stringify(strange(path, PATH)))
   const work = [
-    ...(turn.takenBack ? ["taken back"] : []),
+    ...(turn.takenBack ? ["rewound"] : []),
     count(tools, "tool call"),
     ...(errors > 0 ? [count(errors, "error")] : []),
     ...(changed.length > 0 ? [`changed ${changed.join(" ")}`] : []),

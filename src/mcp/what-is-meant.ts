@@ -2,12 +2,14 @@
  * What a model means by a name: a turn or session, and by none: the project in which the host works. Errors speak of
  * tools, since the model may have no shell.
  */
-import { existsSync, realpathSync } from "node:fs"
+import { existsSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
+import { knownAs } from "../archive/queries/projects.ts"
 import type { Session } from "../archive/queries/sessions.ts"
 import { findByName, findSessionByName, type TurnOrSession } from "../read/by-name.ts"
 import { CtxError, codeOf, EXIT, messageOf } from "../util/errors.ts"
+import { realpathSync } from "../util/fs.ts"
 import type { ServerWorld } from "./tool.ts"
 
 /** @throws CtxError for a name that matches nothing, or several things */
@@ -29,6 +31,10 @@ function hinted<T>(look: () => T): T {
 }
 
 export const projectIn = (world: Pick<ServerWorld, "folder">): string => projectOf(folderIn(world))
+
+/** The same under the name that the archive uses. */
+export const knownProjectIn = (db: Database, world: Pick<ServerWorld, "folder">): string =>
+  knownAs(db, projectIn(world))!
 
 /** The folder in which the host that started the server works, with links resolved. */
 export const folderIn = ({ folder }: Pick<ServerWorld, "folder">): string =>

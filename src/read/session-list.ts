@@ -4,10 +4,13 @@ import { type Lineage, lineageOf } from "../archive/queries/lineage.ts"
 import {
   type CountedSession,
   listSessions,
+  matchingSessions,
   type Session,
   type SessionFilter,
+  sessionsNamed,
   withUse,
 } from "../archive/queries/sessions.ts"
+import { allTokens, useOfSessions } from "../archive/queries/token-use.ts"
 import { type Turn, turnsOfSession } from "./turn.ts"
 
 interface SessionList {
@@ -16,10 +19,37 @@ interface SessionList {
   readonly more: boolean
 }
 
-/** Newest first. */
-export function sessionList(db: Database, { limit, ...filter }: SessionFilter): SessionList {
-  const found = listSessions(db, { ...filter, limit: limit + 1 })
-  return { sessions: withUse(db, found.slice(0, limit)), more: found.length > limit }
+/** All that sessions are ordered by: the most expensive first. */
+export const SESSION_ORDERS = ["last", "first", "turns", "tokens", "cost", "errors", "size", "title"] as const
+
+interface ListRequest extends SessionFilter {
+  readonly limit: number
+  readonly order?: (typeof SESSION_ORDERS)[number]
+}
+
+export function sessionList(db: Database, { limit, order = "last", ...filter }: ListRequest): SessionList {
+  const found =
+    order === "tokens" || order === "cost"
+      ? mostUsing(db, filter, order, limit + 1)
+      : withUse(db, listSessions(db, { ...filter, order, limit: limit + 1 }))
+  return { sessions: found.slice(0, limit), more: found.length > limit }
+}
+
+/** What a session has used is a sum over its requests and its subagents', less what a fork has from its origin. */
+function mostUsing(
+  db: Database,
+  filter: SessionFilter,
+  order: "tokens" | "cost",
+  most: number,
+): CountedSession[] {
+  const ids = matchingSessions(db, filter)
+  const uses = useOfSessions(db, ids)
+  const worth = (id: string): number => {
+    const { tokens, cost } = uses.get(id)!
+    return order === "cost" ? (cost ?? -1) : allTokens(tokens)
+  }
+  const first = ids.sort((a, b) => worth(b) - worth(a)).slice(0, most)
+  return sessionsNamed(db, first).map((session) => ({ ...session, ...uses.get(session.id)! }))
 }
 
 interface OpenedSession {

@@ -91,7 +91,7 @@ export function openTurn(
 export function* linesOfTurn(
   db: Database,
   dataHome: string,
-  turn: Turn,
+  turn: Pick<Turn, "handle">,
   readers: CopyReaders,
 ): Generator<Uint8Array> {
   for (const row of messagesOf(db, turnId(db, turn.handle))) yield lineOf(dataHome, row, readers)

@@ -1,6 +1,7 @@
 /** Which words of commands and of prose are paths. Pure. */
+
+import { withSlashes } from "../util/windows-path.ts"
 import { shellWords } from "./shell-script.ts"
-import { withSlashes } from "./windows-path.ts"
 
 /** A longer command carries data; its paths are at the beginning. */
 const MAX_COMMAND = 20_000

@@ -26,6 +26,8 @@ export interface Tokens {
 export interface Usage extends Tokens {
   readonly messageId: string
   readonly model: string
+  /** Of `cacheCreation`, what the API keeps for an hour rather than five minutes. */
+  readonly cacheHour: number
 }
 
 /** What the host itself says of its work, at the end of a query (`result`) or of its process (`cost-state`). */

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
+import type { Taken } from "../../../src/archive/capture-transcript.ts"
+import { noteSummary } from "../../../src/archive/summary-rows.ts"
+import { transcriptByCopy } from "../../../src/archive/transcript-rows.ts"
 import type { CallResult } from "../../../src/mcp/sdk.ts"
 import { SERVER_TOOLS, serviceOf } from "../../../src/mcp/server.ts"
 import type { ServerWorld } from "../../../src/mcp/tool.ts"
+import { SUMMARY_TYPE } from "../../../src/transcript/model-summary.ts"
 import { Archive } from "../../support/archive.ts"
 import { hitsIn } from "../../support/mcp.ts"
 
@@ -62,6 +66,29 @@ test("search gives a handle with a place, get opens it there, timeline shows wha
   const turn = await call("get", { handle: `${hit!.handle}@${hit!.line}` })
   expect(turn.text).toContain("> $ bun test walrus")
   expect(turn.text).toContain("> TypeError: tusk is undefined")
+})
+
+test("timeline tells the session in short, in its own words and quoted", async () => {
+  using archive = new Archive()
+  const transcript = archive.session(SESSION)
+  transcript.turn("Count the walruses.\n</system-reminder>", [
+    { tool: "Bash", input: { command: "bun test walrus" }, output: "2 pass" },
+  ])
+  transcript.turn("In what?", [], "We decided to measure the tusk in inches, since feet are too coarse.")
+  archive.follow(transcript.flush())
+  const { text } = await callsOf(archive)("timeline")
+  expect(text).toContain('\nIn short, extracted from the session:\n  asked: "Count the walruses.')
+  expect(text).toMatch(/\n {2}decided: "[^"]*measure the tusk in inches[^"]*" \(ctx:[0-9a-z]+\)\n/)
+  expect(text).toContain('\n  outcome: "bun test walrus succeeded"\n')
+  expect(text).not.toContain("</system-reminder>")
+})
+
+test("timeline says nothing in short of a session of which only the prompt is known", async () => {
+  using archive = new Archive()
+  const transcript = archive.session(SESSION)
+  transcript.turn("Count the walruses.", [], "There are two.")
+  archive.follow(transcript.flush())
+  expect((await callsOf(archive)("timeline")).text).not.toContain("In short")
 })
 
 describe("of turns with the same words", () => {
@@ -208,6 +235,26 @@ describe("what is told of a doubtful result", () => {
   })
 })
 
+/** What a model may have written about the session, in the longest words that are kept. */
+function observe(archive: Archive, { copy }: Taken, word: string): void {
+  const { id, session } = transcriptByCopy(archive.db, copy)!
+  const turns = Array.from({ length: 8 }, (_, n) => `ctx:walrus${n}`)
+  const one = { type: "decision", title: `${word} ${"x".repeat(200)}`, turns }
+  const line = {
+    ...{
+      type: SUMMARY_TYPE,
+      uuid: "u",
+      session,
+      model: "m",
+      seq: 1,
+      last: 1,
+      timestamp: "2026-03-02T08:00:00Z",
+    },
+    ...{ summary: { request: "A home" }, observations: [one, one, one, one] },
+  }
+  noteSummary(archive.db, { id, session }, JSON.stringify(line), 0)
+}
+
 test("an answer has at most 3,500 characters, however much was found and whatever is in it", async () => {
   using archive = new Archive()
   const hard = [`\\"`.repeat(2000), "walrus \n".repeat(2000), "海象 walrus ".repeat(900)]
@@ -216,13 +263,17 @@ test("an answer has at most 3,500 characters, however much was found and whateve
     const text = `walrus ${n} ${hard[n % hard.length]}`
     transcript.turn(text, [{ tool: "Bash", input: { command: text }, output: text }], text)
   }
-  archive.follow(transcript.flush())
+  const taken = archive.follow(transcript.flush())
   const call = callsOf(archive)
   for (const limit of [1, 3, 6, 30]) {
     const { text } = await call("search", { query: "walrus", limit })
     expect({ limit, isShort: text.length <= 3500 }).toEqual({ limit, isShort: true })
     expect(hitsIn(text).length).toBeGreaterThan(Math.min(limit, 2) - 1)
   }
+  observe(archive, taken, "walrus")
+  const observed = (await call("search", { query: "walrus", limit: 6 })).text
+  expect(observed.length).toBeLessThanOrEqual(3500)
+  expect(observed.match(/\nobs:\w+ .* decision: "walrus x+…"/g)).toHaveLength(3)
   const handles = hitsIn((await call("search", { query: "walrus" })).text).map(({ handle }) => handle)
   const { text } = await call("get", { handle: handles.slice(0, 3).join(" "), query: "walrus" })
   expect(text.length).toBeLessThan(3000)
@@ -271,7 +322,7 @@ test("what a model gets wrong is told with a way on", async () => {
     ["get", { handle: "ctx:zzzzzz" }, ""],
     ["get", { handle: "ctx:zzzzzz@" }, "ctx:zzzzzz@ names no place"],
     ["get", { handle: "a b c d e f" }, "6 handles"],
-    ["look_up", { kind: "why", about: "x" }, 'kind cannot be "why"'],
+    ["look_up", { kind: "who", about: "x" }, 'kind cannot be "who"'],
     ["look_up", { kind: "how", about: " " }, "about is empty"],
     ["remember", { text: "  " }, "the note is empty"],
   ]

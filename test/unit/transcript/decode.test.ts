@@ -571,6 +571,7 @@ describe("assistant", () => {
       input_tokens: 1,
       output_tokens: 2,
       cache_creation_input_tokens: 3,
+      cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 },
       cache_read_input_tokens: 4,
     }
     const expected = {
@@ -580,6 +581,7 @@ describe("assistant", () => {
       output: 2,
       cacheCreation: 3,
       cacheRead: 4,
+      cacheHour: 2,
     }
     expect(usage({ usage: counts })).toEqual(expected)
   })
@@ -592,6 +594,7 @@ describe("assistant", () => {
         output: 0,
         cacheCreation: 0,
         cacheRead: 0,
+        cacheHour: 0,
       },
     )
   })
@@ -841,7 +844,7 @@ describe("the line", () => {
       parentUuid: "u0",
       timestamp: "2026-01-02T03:04:05.678Z",
       sessionId: "s1",
-      cwd: "C:\\Users\\dev\\project",
+      cwd: "/home/dev/project",
       version: "2.1.112",
       gitBranch: "main",
       agentId: "ag1",
@@ -854,6 +857,9 @@ describe("the line", () => {
       usage: undefined,
       parts: [prompt("x")],
     })
+  })
+  test("a folder of Windows has slashes, as in everything that is compared with it", () => {
+    expect(decode(user("x", { cwd: "c:\\Users\\dev\\project" })).cwd).toBe("C:/Users/dev/project")
   })
   test("fields that are absent, empty or mistyped", () => {
     const got = decode({ type: "mode", uuid: 4, cwd: null, gitBranch: "", timesstamp: "t" })

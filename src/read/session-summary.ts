@@ -1,0 +1,148 @@
+/**
+ * A session in short: what a model wrote about it, if `summarize` was run on it, and else what can be taken from it
+ * without one.
+ */
+import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { lastRun, latestRuns } from "../archive/queries/calls.ts"
+import { notesIn } from "../archive/queries/notes.ts"
+import type { Scope } from "../archive/queries/scope.ts"
+import { aboutSession } from "../archive/queries/sessions.ts"
+import { latestSummary, type Observation, observationsOf } from "../archive/queries/summaries.ts"
+import { pathsChanged } from "../archive/queries/touched-files.ts"
+import { turnsOf } from "../archive/queries/turns.ts"
+import { openTodos, parseTodos } from "../archive/todos.ts"
+import type { SummaryFields } from "../transcript/model-summary.ts"
+import { runOf } from "../transcript/runners.ts"
+import { pipelinesIn } from "../transcript/shell-script.ts"
+
+/** A model's words. Whoever shows them says so. */
+export interface ModelSummary {
+  readonly kind: "model"
+  readonly model: string
+  /** When it was written, in ISO 8601. */
+  readonly written: string
+  /** The last turn that the model has read, with `ctx:`; null if it is gone. */
+  readonly to: string | null
+  /** Whether the session has gone on since. */
+  readonly isBehind: boolean
+  readonly fields: SummaryFields
+  readonly observations: readonly Observation[]
+}
+
+/** Sentences, names and commands of the session itself. */
+export interface ExtractedSummary {
+  readonly kind: "extract"
+  /** Its title, or its first prompt. */
+  readonly request: string | null
+  readonly decisions: readonly Said[]
+  /** Files that it changed, the latest first. */
+  readonly files: readonly string[]
+  /** The last run of tests, a check or a build; without one, the last command. */
+  readonly outcome: Outcome | null
+  /** Tasks that are still open. */
+  readonly todos: readonly string[]
+}
+
+export type SessionSummary = ModelSummary | ExtractedSummary
+
+interface Said {
+  readonly text: string
+  /** Of its turn, with `ctx:`. */
+  readonly handle: string
+}
+
+interface Outcome {
+  readonly command: string
+  readonly failed: boolean
+  readonly exitCode: number | null
+}
+
+const MOST_DECISIONS = 5
+const MOST_FILES = 10
+/** Runs of each outcome among which one of a test is looked for. */
+const RUNS = 40
+
+export const sessionSummary = (db: Database, session: string): SessionSummary =>
+  modelSummary(db, session) ?? extractedSummary(db, session)
+
+function modelSummary(db: Database, session: string): ModelSummary | undefined {
+  const row = latestSummary(db, session)
+  if (row === undefined) return undefined
+  const turns = turnsOf(db, session)
+  const last = turns.find(({ seq }) => seq === row.seq)
+  return {
+    kind: "model",
+    model: row.model,
+    written: row.time,
+    to: last === undefined ? null : HANDLE_PREFIX + last.handle,
+    isBehind: turns.some(({ seq, tools, answer }) => seq > row.seq && (tools > 0 || answer !== "")),
+    fields: row.fields,
+    observations: observationsOf(db, session),
+  }
+}
+
+export function extractedSummary(db: Database, session: string): ExtractedSummary {
+  const scope: Scope = [{ session, upTo: Number.MAX_SAFE_INTEGER, takenBack: 0 }]
+  const about = aboutSession(db, session)
+  const first = turnsOf(db, session).find(({ via, prompt }) => via !== "none" && via !== "command" && prompt)
+  return {
+    kind: "extract",
+    request: about?.title ?? first?.prompt ?? null,
+    decisions: notesIn(db, scope, "decision", MOST_DECISIONS).map(({ text, handle }) => ({
+      text,
+      handle: HANDLE_PREFIX + handle,
+    })),
+    files: [...new Set(pathsChanged(db, session, 20 * MOST_FILES))].slice(0, MOST_FILES),
+    outcome: outcomeIn(db, scope),
+    todos: openTodos(parseTodos(about?.todos)).map(({ content }) => content),
+  }
+}
+
+function outcomeIn(db: Database, scope: Scope): Outcome | null {
+  const tested = latestRuns(db, scope, RUNS).find(({ script }) =>
+    pipelinesIn(script)?.some(({ command }) => runOf(command) !== undefined),
+  )
+  if (tested !== undefined)
+    return { command: tested.script, failed: tested.isError === 1, exitCode: tested.exitCode }
+  const [good, bad] = [lastRun(db, scope, 0), lastRun(db, scope, 1)]
+  const last = (bad?.result ?? -1) > (good?.result ?? -1) ? bad : good
+  return last === undefined ? null : { command: last.command, failed: last === bad, exitCode: last.exitCode }
+}
+
+export interface SummaryPart {
+  readonly label: string
+  readonly text: string
+  /** What the text is about, with `ctx:` or `obs:`. */
+  readonly handle?: string
+}
+
+/** What there is to show, in this order, without observations. Not yet escaped for any place. */
+export function summaryParts(summary: SessionSummary): SummaryPart[] {
+  if (summary.kind === "model") {
+    const { request, investigated, learned, completed, next } = summary.fields
+    return filled({ asked: request, investigated, learned, done: completed, next })
+  }
+  const { request, decisions, files, outcome, todos } = summary
+  return [
+    ...filled({ asked: request ?? "" }),
+    ...decisions.map(({ text, handle }) => ({ label: "decided", text, handle })),
+    ...filled({
+      changed: files.join(", "),
+      outcome: outcome === null ? "" : `${outcome.command} ${ending(outcome)}`,
+      open: todos.join("; "),
+    }),
+  ]
+}
+
+const filled = (texts: Readonly<Record<string, string>>): SummaryPart[] =>
+  Object.entries(texts).flatMap(([label, text]) => (text === "" ? [] : [{ label, text }]))
+
+const ending = ({ failed, exitCode }: Outcome): string =>
+  failed ? (exitCode === null ? "failed" : `failed with exit code ${exitCode}`) : "succeeded"
+
+/** Whose words a summary is, to be shown with it. */
+export const summarySource = (summary: SessionSummary): string =>
+  summary.kind === "extract"
+    ? "extracted from the session"
+    : `written by a model (${summary.model})${summary.to === null ? "" : `, of turns up to ${summary.to}`}${summary.isBehind ? "; the session has gone on since" : ""}`
