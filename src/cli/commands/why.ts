@@ -1,0 +1,71 @@
+/** `ctxbridge why`: where a line of a file comes from, and what was decided, said and thought about it then. */
+import { type LinesReason, namesLine, whyLines } from "../../search/line-question.ts"
+import { usageError } from "../../util/errors.ts"
+import { oneLine } from "../../util/text.ts"
+import { answerLine } from "../answer-line.ts"
+import { words } from "../args.ts"
+import type { Command } from "../command.ts"
+import { IN_PROJECT_ARGS } from "../project-wanted.ts"
+import type { Screen } from "../screen.ts"
+import { safe } from "../style.ts"
+import { wrappedIn } from "../wrap.ts"
+
+/** Lines of each quote. */
+const LINES = 6
+
+export default {
+  meta: { name: "why", description: "Show why a line of a file is as it is: file:line" },
+  args: {
+    line: {
+      type: "positional",
+      required: true,
+      rest: true,
+      description: "FILE:LINE, or FILE:LINE-LINE, of a file as it is now",
+      valueHint: "FILE:LINE",
+    },
+    ...IN_PROJECT_ARGS,
+  },
+  run(context) {
+    const { args, env } = context
+    const text = words(args).join(" ").trim()
+    if (!namesLine(text, { folder: env.cwd, home: env.home })) {
+      throw usageError(
+        `why needs a file and a line, not ${JSON.stringify(text)}`,
+        `such as ctxbridge why ${text || "src/main.ts"}:12`,
+      )
+    }
+    return answerLine(context, text, whyLines, render)
+  },
+} satisfies Command
+
+const KINDS: Readonly<Record<string, string>> = {
+  decision: "decided",
+  constraint: "constraint",
+  refuted: "failed approach",
+}
+
+function render({ edit, reasons }: LinesReason, screen: Screen): string[] {
+  if (edit === null || reasons === null) return []
+  const { notes, saidBefore, saidAfter, thought } = reasons
+  const quotes = [
+    ...notes.map(({ kind, text, handle }) => [KINDS[kind] ?? kind, text, handle] as const),
+    ...(thought === null ? [] : [["thought", thought, edit.handle] as const]),
+    ...(saidBefore === null ? [] : [["said before", saidBefore, edit.handle] as const]),
+    ...(saidAfter === null ? [] : [["said after", saidAfter, edit.handle] as const]),
+  ]
+  if (quotes.length === 0) {
+    return [
+      screen.style.dim(`  Nothing archived says why. ctxbridge show ${edit.handle} has the whole turn.`),
+    ]
+  }
+  return quotes.flatMap(([label, text, handle]) =>
+    quote(label, text, handle === edit.handle ? "" : handle, screen),
+  )
+}
+
+function quote(label: string, text: string, handle: string, { style, columns }: Screen): string[] {
+  const lines = wrappedIn("    ", oneLine(safe(text)), columns)
+  const shown = lines.slice(0, LINES)
+  const rest = lines.length > LINES ? [style.dim("    …")] : []
+  return [`  ${style.bold(label)}${handle === "" ? "" : style.dim(` in ${handle}`)}`, ...shown, ...rest]
+}
