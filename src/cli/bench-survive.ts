@@ -1,10 +1,10 @@
 /** `ctxbridge bench survive`: what a compaction lost that was needed later, and what the restore gives back. */
 import { statSync } from "node:fs"
-import { resolve } from "node:path"
 import { type CompactionResult, survive } from "../bench/survive/replay.ts"
 import { inFolder, inVault } from "../bench/survive/replayed-transcripts.ts"
 import { renderSurvive, reportOf } from "../bench/survive/survive-report.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { resolve } from "../util/path.ts"
 import { untilHeard } from "../util/temporary.ts"
 import { positive, stringArg } from "./args.ts"
 import type { Context } from "./command.ts"

@@ -14,7 +14,7 @@ export async function benchTorture({ args, out, env }: Context): Promise<number>
   const only = stringArg(args, "only")
   const cases = CASES.filter(({ name }) => only === undefined || name.includes(only))
   if (cases.length === 0) {
-    throw usageError(`no case is called ${only}`, `there are: ${CASES.map(({ name }) => name).join(", ")}`)
+    throw usageError(`no such case: ${only}`, `there are: ${CASES.map(({ name }) => name).join(", ")}`)
   }
   const around = args["enclosed"] === true ? undefined : enclosure()
   if (around !== undefined) return again(around, env.exePath)
@@ -44,8 +44,8 @@ function render({ cases, ok, seed }: TortureReport, columns: number, style: Styl
     ...cases.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`)),
     "",
     ok
-      ? "Nothing lost, nothing twice, nothing false."
-      : `Something was lost, repeated or false (--seed ${seed}).`,
+      ? "Nothing lost, nothing duplicated, nothing wrong."
+      : `Something was lost, duplicated or wrong (--seed ${seed}).`,
   ]
 }
 

@@ -9,9 +9,13 @@ interface Group {
 }
 
 export const GROUPS: readonly Group[] = [
-  { title: "Find", commands: ["search", "files", "how", "fix", "blame"] },
-  { title: "Read", commands: ["sessions", "show", "timeline", "resume", "receipts", "export"] },
-  { title: "Keep", commands: ["install", "import", "status", "doctor"] },
+  { title: "Find", commands: ["search", "why", "blame"], also: ["pick", "how", "fix", "files"] },
+  {
+    title: "Read",
+    commands: ["sessions", "show", "view", "resume", "receipts", "stats"],
+    also: ["timeline", "export"],
+  },
+  { title: "Keep", commands: ["install", "import", "status"], also: ["doctor"] },
   {
     title: "Maintain",
     commands: [],
@@ -30,6 +34,7 @@ export const GROUPS: readonly Group[] = [
       "model",
       "optimize",
       "learn",
+      "summarize",
       "preview",
       "prune",
       "proxy",
@@ -40,7 +45,7 @@ export const GROUPS: readonly Group[] = [
 ]
 
 /** Called by programs rather than people: Claude Code, a shell, a package. Only `ctxbridge help --all` lists them. */
-export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "completions", "man"]
+export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "init", "completions", "man"]
 
 /** What other programs call the same. */
 export const ALIASES: Readonly<Record<string, string>> = {

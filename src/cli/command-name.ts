@@ -19,7 +19,7 @@ export function commandMeant(word: string, names: readonly string[]): string {
 }
 
 const ambiguous = (word: string, begun: readonly string[]): CtxError =>
-  usageError(`${word} can be ${begun.slice(0, -1).join(", ")} or ${begun.at(-1)}`, "type one more letter")
+  usageError(`${word} could be ${begun.slice(0, -1).join(", ")} or ${begun.at(-1)}`, "type one more letter")
 
 function unknown(word: string, names: readonly string[]): CtxError {
   const near = nearest(word, names, 2)

@@ -1,6 +1,7 @@
 /** The shape of a command file. */
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config, Resolved } from "../config/options.ts"
+import type { ProgressUnit } from "./progress.ts"
 
 /** Names that are not fixed: of what is archived, or of options. `turn`: of a turn or a session. */
 export type NameKind = "session" | "turn" | "tool" | "option"
@@ -39,9 +40,15 @@ export const naming = (names: NameKind, description: string, valueHint: string, 
   names,
 })
 
+/** The option of commands that print rows. */
+const FORMAT_ARGS: Readonly<Record<string, ArgSpec>> = {
+  format: option("For scripts: tsv, or fields in a text such as '{handle} {time}'", "FORMAT"),
+}
+
 /** Options that every command has. */
 export const GLOBAL_ARGS: Readonly<Record<string, ArgSpec>> = {
   json: flag("One JSON document on stdout, for programs"),
+  "no-pager": flag("Print long output at once, also at a terminal"),
   debug: flag("Show an error's stack trace"),
   help: flag("Show this help", "h"),
 }
@@ -57,6 +64,10 @@ export interface Environment extends PathsAndPolicy {
 
 export interface Output {
   readonly wantsJson: boolean
+  /** Whether it goes to a terminal. */
+  readonly terminal: boolean
+  /** Whether file names may be links there. */
+  readonly links: boolean
   readonly color: boolean
   /** Width of the terminal in columns; 80 if there is none. */
   readonly columns: number
@@ -70,10 +81,23 @@ export interface Output {
   raw(bytes: Uint8Array): void
   /** Writes everything printed so far, before a question or a long wait. */
   flush(): void
+  /** Writes the rest; what is longer than the screen is shown in a pager. */
+  end(): Promise<void>
   /** Shows progress on stderr, but only to a person at a terminal. */
-  progress(label: string, done: number, total: number): void
+  progress(label: string, done: number, total: number, unit?: ProgressUnit): void
+  /** What Ctrl-C leaves behind, and what goes on from there: shown above the progress for as long as that is. */
+  resumable(text: string): void
   /** Erases the progress line, so that something else can be printed there. */
   clear(): void
+}
+
+/** Rows of a command's --json document, for --format. */
+export interface RowSpec {
+  /** The field of the document that holds them. */
+  readonly list: string
+  /** Fields that are the columns of `tsv`, and the others that a row may have. */
+  readonly columns: readonly string[]
+  readonly others: readonly string[]
 }
 
 export interface Context {
@@ -95,6 +119,18 @@ export interface Command {
     readonly badOptions?: "told" | "own" | "unread"
   }
   readonly args?: Readonly<Record<string, ArgSpec>>
+  /** What --format prints; without it, there is no such option. */
+  readonly rows?: RowSpec
   /** Returns the exit code; undefined means 0. */
   run(context: Context): Promise<number | void> | number | void
 }
+
+/** A command's own options and those that it shares with others. */
+export const argsOf = ({
+  args,
+  rows,
+}: Pick<Command, "args" | "rows">): Readonly<Record<string, ArgSpec>> => ({
+  ...args,
+  ...(rows && FORMAT_ARGS),
+  ...GLOBAL_ARGS,
+})

@@ -2,32 +2,32 @@
 import { readSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
 import { usageError } from "../util/errors.ts"
+import { STDERR, STDIN, STDOUT } from "../util/write-output.ts"
 import { type Context, flag } from "./command.ts"
 
-export const YES_ARG = { yes: flag("Do not ask", "y") } as const
+export const YES_ARG = { yes: flag("Do not ask for confirmation", "y") } as const
 
-const STDIN = 0
-const STDOUT = 1
-const STDERR = 2
 const LONGEST_ANSWER = 64
 
 /**
+ * @param grave what needs their leave, for where nobody can be asked
  * @returns whether the person agrees
  * @throws CtxError exit 64 if nobody can be asked
  */
-export function confirmed({ args, out }: Context, question: string): boolean {
+export function confirmed(
+  { args, out }: Context,
+  question: string,
+  grave = "this cannot be undone",
+): boolean {
   if (args["yes"] === true) return true
   if (out.wantsJson || !isatty(STDIN) || !isatty(STDERR)) {
     throw usageError(
-      "this cannot be undone, and there is no terminal to ask at",
-      "--dry-run shows what would go, --yes goes ahead",
+      `${grave}, and there is no terminal to ask on`,
+      "--dry-run shows what would happen, --yes goes ahead",
     )
   }
   out.flush()
-  writeSync(STDERR, `${question} [y/N] `)
-  const answer = new Uint8Array(LONGEST_ANSWER)
-  const length = readSync(STDIN, answer)
-  const isYes = /^\s*y(es)?\s*$/i.test(new TextDecoder().decode(answer.subarray(0, length)))
+  const isYes = /^y(es)?$/i.test(typedAfter(STDERR, `${question} [y/N] `) ?? "")
   if (!isYes) out.print("Nothing was changed")
   return isYes
 }
@@ -36,8 +36,16 @@ export function confirmed({ args, out }: Context, question: string): boolean {
 export function ask(question: string): boolean | undefined {
   // Not `isTerminal`, which is also true for /dev/null, where nobody would see the question.
   if (!isatty(STDIN) || !isatty(STDOUT)) return undefined
-  const answer = prompt(question, "yes")
+  return /^(y|$)/i.test(typedAfter(STDOUT, `${question} [Y/n] `) ?? "no")
+}
+
+/** @returns the line that is typed, without blanks around it; undefined if the input is closed instead */
+function typedAfter(fd: number, question: string): string | undefined {
+  writeSync(fd, question)
+  const answer = new Uint8Array(LONGEST_ANSWER)
+  const length = readSync(STDIN, answer)
+  if (length > 0) return new TextDecoder().decode(answer.subarray(0, length)).trim()
   // Nobody has pressed enter, so the cursor is still behind the question.
-  if (answer === null) writeSync(STDOUT, "\n")
-  return /^\s*y/i.test(answer ?? "no")
+  writeSync(fd, "\n")
+  return undefined
 }

@@ -1,17 +1,19 @@
 /** `ctxbridge config set` and `edit`: changes of the user's own file. */
-import { mkdirSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync, mkdirSync } from "node:fs"
 import { withOption } from "../config/config-text.ts"
 import { loadSettings, userEditor } from "../config/load.ts"
 import { type Key, OPTIONS } from "../config/options.ts"
 import { encode, readText, replaceFile, targetOf } from "../host/edited-file.ts"
 import { CtxError, usageError } from "../util/errors.ts"
+import { dirname } from "../util/path.ts"
 import type { Context } from "./command.ts"
 import { isTerminal } from "./output.ts"
 import { safe } from "./style.ts"
 
+const isWindows = process.platform === "win32"
+
 const FIRST_LINE =
-  "# ctxbridge config list names the options, ctxbridge config describe OPTION explains one.\n"
+  "# ctxbridge config list shows the options, ctxbridge config describe OPTION explains one.\n"
 
 export function setOption({ env, out }: Context, key: Key, typed: string): void {
   const value = OPTIONS[key].parse(typed)
@@ -40,14 +42,20 @@ function literalOf(value: unknown, typed: string): string {
 /** @returns exit code of the editor */
 export function editConfig({ env, out }: Context): number {
   const file = targetOf(env.configFile)
-  const editor = userEditor() ?? (isTerminal() ? "vi" : undefined)
-  if (editor === undefined) throw usageError("no editor is named", `set EDITOR, or edit ${env.configFile}`)
+  const editor = userEditor() ?? (isTerminal() ? (isWindows ? "notepad" : "vi") : undefined)
+  if (editor === undefined) throw usageError("no editor is set", `set EDITOR, or edit ${env.configFile}`)
   if (readText(file) === undefined) write(file, FIRST_LINE, undefined)
-  const { exitCode } = Bun.spawnSync(["sh", "-c", `${editor} "$1"`, "sh", file], {
+  // Windows has no shell that everybody has; there, the value is a path, or words.
+  const command = !isWindows
+    ? ["sh", "-c", `${editor} "$1"`, "sh", file]
+    : existsSync(editor)
+      ? [editor, file]
+      : [...editor.split(" "), file]
+  const { exitCode } = Bun.spawnSync(command, {
     stdio: ["inherit", "inherit", "inherit"],
   })
   const { broken, resolved } = loadSettings(env.cwd)
-  for (const text of broken) out.print(`Cannot be read: ${safe(text)}`)
+  for (const text of broken) out.print(`Cannot read: ${safe(text)}`)
   for (const { key, message } of resolved.problems) out.print(`Ignored: ${safe(`${key}: ${message}`)}`)
   out.json({ file: env.configFile, broken, problems: resolved.problems })
   return exitCode
@@ -59,6 +67,6 @@ function write(file: string, text: string, before: string | undefined): void {
 }
 
 const notByUs = (file: string): CtxError =>
-  new CtxError("config", `${file} cannot be changed safely, and is as it was`, {
+  new CtxError("config", `${file} cannot be edited safely, and was left unchanged`, {
     hint: "ctxbridge config edit opens it in your editor",
   })

@@ -24,7 +24,7 @@ export interface FarAsked extends Narrowing {
   readonly mode: "lexical" | "semantic" | "hybrid"
 }
 
-const SOME = "no turn there has all of it; these have some of the words"
+const SOME = "no exact match there; these have some of the words"
 
 /** Filters of which entries know nothing: an entry is a whole turn. */
 const UNKNOWN = ["role", "error", "cold"]
@@ -38,10 +38,13 @@ export function farTargets(context: Pick<Context, "args" | "env">, query: string
   const { args } = context
   const named = stringArg(args, "backend")
   if (named !== undefined && args["everywhere"] === true)
-    throw usageError("--backend and --everywhere exclude each other")
+    throw usageError("--backend and --everywhere cannot be used together")
   const unknown = UNKNOWN.find((name) => args[name] !== undefined && args[name] !== false)
   if (unknown !== undefined)
-    throw usageError(`--${unknown} cannot be searched for elsewhere`, "--tool, --file and --since can")
+    throw usageError(
+      `--${unknown} cannot be used with --backend or --everywhere`,
+      "--tool, --file and --since can",
+    )
   refuseUnknown(parseQuery(query))
   return targetsMeant(context)
 }
@@ -53,7 +56,7 @@ export function targetsMeant({ args, env }: Pick<Context, "args" | "env">): FarT
     named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env.config, env)]
   if (targets.length > 0) return targets
   throw usageError(
-    "no target is configured",
+    "no sync target is configured",
     "set CTXBRIDGE_SYNC_TO, or name one with --backend (docs/sync.md)",
   )
 }

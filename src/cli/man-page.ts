@@ -21,10 +21,10 @@ export function manPage(
     ".I command",
     "[options]",
     ".SH DESCRIPTION",
-    "Archives every transcript of Claude Code before compactions, /clear or the 30\\-day clean\\-up can destroy it, gives back",
+    "Archives every transcript of Claude Code before compactions, /clear or the 30\\-day clean\\-up can destroy it, restores",
     "what a compaction loses, and finds what was said, run, read or failed.",
     ".PP",
-    "Commands can be abbreviated to a beginning that no other command has.",
+    "Commands can be abbreviated to any unambiguous prefix.",
     "All of them take \\fB\\-\\-json\\fR (one JSON document on standard output), \\fB\\-\\-debug\\fR and \\fB\\-\\-help\\fR.",
   ]
   for (const { title, commands } of sections) {
@@ -42,7 +42,7 @@ const REST = [
   "Done.",
   ".TP",
   ".B 1",
-  "Failed, or verify or doctor found something.",
+  "Failed, or verify or doctor found a problem.",
   ".TP",
   ".B 3",
   "Nothing found.",

@@ -35,7 +35,7 @@ function hintOn(text: string, project: string | undefined): string {
   const { terms, isStrict } = parseQuery(text)
   if (text !== "" && terms.length === 0)
     return "the query has no word; ctxbridge search --cold finds symbols as they are written"
-  if (isStrict) return "AND, OR and NOT in capitals are operators; in small letters they are words"
+  if (isStrict) return "AND, OR and NOT in capitals are operators; in lower case they are words"
   return project === undefined
     ? "try fewer or other words, or fewer filters"
     : "--all-projects looks everywhere"
@@ -52,4 +52,18 @@ export function whereElse(
   if (above !== undefined) return `--project ${above} is the project above it`
   const namesake = known.find((one) => basename(one) === basename(folder))
   return namesake === undefined ? otherwise : `--project ${namesake} has the same name; ${otherwise}`
+}
+
+export function noSessions(db: Database, project: string | undefined): CtxError {
+  if (project === undefined) {
+    return new CtxError("no-sessions", "no session is archived", {
+      hint: "ctxbridge import archives what already exists",
+      exit: EXIT.notFound,
+    })
+  }
+  const folder = folderOf(project)
+  return new CtxError("no-sessions", `no session of ${folder} is archived`, {
+    hint: whereElse(db, folder, "--all-projects lists those of every project"),
+    exit: EXIT.notFound,
+  })
 }

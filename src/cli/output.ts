@@ -1,10 +1,13 @@
 /** Writes everything that a command prints. */
-import { columnsFromEnv } from "../config/load.ts"
+import { columnsFromEnv, isDumb, wantsUnicode } from "../config/load.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { fstatSync } from "../util/fs.ts"
+import { once } from "../util/once.ts"
 import { STDERR, STDOUT, writeAll } from "../util/write-output.ts"
 import type { Output } from "./command.ts"
+import { inAscii } from "./locale-signs.ts"
+import { type ProgressUnit, progressLine } from "./progress.ts"
 import { safeJson } from "./style.ts"
 
 /** Writes all of `data` to stdout, however slowly it is read. */
@@ -26,7 +29,7 @@ export const UNWRITTEN = "output-unwritten"
 
 const unwritten = (cause: unknown): CtxError =>
   new CtxError(UNWRITTEN, `the output cannot be written: ${messageOf(cause)}`, {
-    hint: "make room where it goes; what the command has changed stays changed",
+    hint: "free some space there; what the command has changed stays changed",
     cause,
   })
 
@@ -42,75 +45,143 @@ export function isTerminal(fd = STDOUT): boolean {
   }
 }
 
-/** Columns of the bar, and of what surrounds it: space, brackets, space, percentage. */
-const BAR = 24
-const AROUND = 8
 /** Minimum ms between two drawings of the bar. */
 const REDRAW = 100
+/** ms of progress after which it is worth saying what Ctrl-C leaves behind. */
+const LONG = 1000
 
-/** @param options.color whether colours are wanted; called only for output that people read */
-export function createOutput(options: { json: boolean; color: () => boolean }): Output {
+/** Shows text in a pager; false: there is none, and nothing was written. */
+type Pager = (text: string) => Promise<boolean>
+
+export interface OutputOptions {
+  readonly json: boolean
+  /** Whether colours are wanted; called only for output that people read. */
+  readonly color: () => boolean
+  /** The lines of a --json document in another format. */
+  readonly format?: ((document: unknown) => readonly string[]) | undefined
+  /** Whether links are wanted, where a terminal understands them. */
+  readonly links?: () => boolean
+  readonly pager?: Pager | undefined
+  /** Whether the pager also gets what would fit on the screen. */
+  readonly pagesAll?: boolean
+}
+
+export function createOutput(options: OutputOptions): Output {
+  const { json, color, format, links = () => false, pager, pagesAll = false } = options
+  const wantsJson = json || format !== undefined
+  const terminal = once(() => isTerminal())
+  const isAscii = once(() => terminal() && !wantsUnicode())
   const lines: string[] = []
-  const bar = progressBar(options.json)
-  const flush = (): void => {
+  const bar = progressBar(wantsJson)
+  let isBegun = false
+  const columns = (): number =>
+    // Terminals on serial lines and in containers may report 0.
+    (terminal() && process.stdout.columns) || columnsFromEnv() || 80
+  const taken = (): string => {
     bar.clear()
-    if (lines.length === 0) return
-    const text = `${lines.join("\n")}\n`
+    if (lines.length === 0) return ""
+    const all = isAscii()
+      ? lines.flatMap((line) => line.split("\n")).map((line) => inAscii(line, columns()))
+      : lines
+    const text = `${all.join("\n")}\n`
     lines.length = 0
-    writeOut(text)
+    return text
+  }
+  const flush = (): void => {
+    const text = taken()
+    isBegun ||= text !== ""
+    if (text !== "") writeOut(text)
   }
   return {
-    wantsJson: options.json,
+    wantsJson,
+    get terminal() {
+      return terminal()
+    },
+    get links() {
+      return terminal() && !isDumb() && links()
+    },
     get color() {
-      return options.color()
+      return color()
     },
     get columns() {
-      // Terminals on serial lines and in containers may report 0.
-      return (isTerminal() && process.stdout.columns) || columnsFromEnv() || 80
+      return columns()
     },
     print(text) {
-      if (options.json) return
+      if (wantsJson) return
       if (typeof text === "string") lines.push(text)
       else for (const line of text) lines.push(line)
     },
     json(value) {
-      if (options.json) lines.push(safeJson(value, 2))
+      if (format !== undefined) for (const line of format(value)) lines.push(line)
+      else if (json) lines.push(safeJson(value, 2))
     },
     event(value) {
-      if (options.json) writeOut(`${safeJson(value)}\n`)
+      if (json) writeOut(`${safeJson(value)}\n`)
     },
     raw(bytes) {
       flush()
       writeOut(bytes)
     },
     progress: bar.draw,
+    resumable: bar.resumable,
     clear: bar.clear,
     flush,
+    async end() {
+      // What came before is gone from a pager's sight, so the rest is not shown there alone.
+      const mayPage = pager !== undefined && !wantsJson && !isBegun && terminal()
+      const text = taken()
+      if (text === "") return
+      if (mayPage && (pagesAll || isLonger(text, columns(), process.stdout.rows)) && (await pager(text)))
+        return
+      writeOut(text)
+    },
   }
+}
+
+/** Whether the text and the next prompt need more rows than the screen has; unknown: 0. */
+function isLonger(text: string, columns: number, rows: number | undefined): boolean {
+  let left = (rows || Number.POSITIVE_INFINITY) - 1
+  for (const line of text.split("\n").slice(0, -1)) {
+    left -= Math.max(1, Math.ceil(Bun.stringWidth(line) / columns))
+    if (left < 0) return true
+  }
+  return false
 }
 
 function progressBar(silent: boolean) {
   let shown: boolean | undefined
-  let drawn = 0
+  let drawn = Number.NEGATIVE_INFINITY
   let last = ""
+  let current: { readonly label: string; readonly at: number; readonly began: number } | undefined
+  let hint = ""
+  let isHinted = false
+  const columns = (): number => process.stderr.columns || 80
+  const clear = (): void => {
+    if (last !== "") writeError(`\r${" ".repeat(last.length)}\r`)
+    if (isHinted) writeError("\x1b[1A\x1b[2K")
+    last = ""
+    isHinted = false
+  }
   return {
-    draw(label: string, done: number, total: number): void {
+    draw(label: string, done: number, total: number, unit: ProgressUnit = "items"): void {
       shown ??= !silent && isTerminal(STDERR)
       const now = performance.now()
       if (!shown || (now - drawn < REDRAW && done < total)) return
       drawn = now
-      const share = total === 0 ? 1 : Math.min(1, done / total)
-      // A line that wraps cannot be overdrawn.
-      const bar = Math.min(BAR, (process.stderr.columns || 80) - label.length - AROUND - 1)
-      const full = Math.round(share * bar)
-      const drawing = bar > 0 ? ` [${"=".repeat(full)}${" ".repeat(bar - full)}]` : ""
-      last = `${label}${drawing} ${Math.floor(share * 100)}%`
-      writeError(`\r${last}`)
+      if (current?.label !== label) current = { label, at: now, began: done }
+      const { at, began } = current
+      const line = progressLine({ label, done, total, unit, elapsed: now - at, began, columns: columns() })
+      if (hint !== "" && !isHinted && now - at > LONG && !isDumb()) {
+        clear()
+        writeError(`${hint.slice(0, columns() - 1)}\n`)
+        isHinted = true
+      }
+      writeError(`\r${line.padEnd(last.length)}`)
+      last = line
     },
-    clear(): void {
-      if (last === "") return
-      writeError(`\r${" ".repeat(last.length)}\r`)
-      last = ""
+    resumable(text: string): void {
+      hint = text
     },
+    clear,
   }
 }

@@ -26,7 +26,7 @@ export async function overview(style: Style): Promise<string> {
     ...HEAD,
     ...lines,
     "",
-    "`ctxbridge help <command>` explains one; `ctxbridge help --all` has them all.",
+    "`ctxbridge help <command>` explains one; `ctxbridge help --all` lists them all.",
     "",
   ].join("\n")
 }

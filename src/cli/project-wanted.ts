@@ -20,13 +20,13 @@ export const OF_PROJECT_ARGS = {
   "all-projects": flag("Of every project", "a"),
 }
 
-const NAMED = "ctxbridge sessions --all-projects names the projects"
+const NAMED = "ctxbridge sessions --all-projects lists the projects"
 
 /** Returns undefined for every project. A session is looked for in all, unless a project is named as well. */
 export function projectWanted({ args, env }: Pick<Context, "args" | "env">): string | undefined {
   const path = stringArg(args, "project")
   if (args["all-projects"] === true) {
-    if (path !== undefined) throw usageError("--project and --all-projects exclude each other")
+    if (path !== undefined) throw usageError("--project and --all-projects cannot be used together")
     return undefined
   }
   if (path === undefined && stringArg(args, "session") !== undefined) return undefined
@@ -56,9 +56,9 @@ export function knownProject(
   const folders = all.map(folderOf)
   // Who types a name means that of a project, wherever it is.
   const isName = path === basename(folder)
-  const near = nearNames(basename(folder), [...new Set(folders.map(basename))])
+  const near = nearNames(basename(folder), [...new Set(folders.map((path) => basename(path)))])
   const meant = folders.filter((one) => near.includes(basename(one))).slice(0, 3)
-  throw new CtxError("not-found", `--project ${path} is no folder, and no session of it is archived`, {
+  throw new CtxError("not-found", `--project ${path} is not a folder, and no session of it is archived`, {
     hint: meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : isName ? NAMED : whereElse(db, folder),
     exit: EXIT.notFound,
   })

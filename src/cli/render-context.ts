@@ -1,8 +1,9 @@
 /** Shows people how full the context window is. Pure. */
 import { report } from "../autopilot/advice.ts"
 import type { ContextReport } from "../autopilot/context-report.ts"
-import { formatTokens, percent } from "../autopilot/token-figures.ts"
+import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Filling } from "../autopilot/window-fill.ts"
+import { percent } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { fit } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
@@ -22,7 +23,7 @@ export function renderContext(context: ContextReport, { style, columns }: Screen
   const head = report({ ...context, judgement: context, runway: context.runway ?? undefined })
   const how = learnt ? "seen in earlier compactions" : "by Claude Code's formula"
   const width = columns - 14
-  const used = `${percent(pressure)} of that is used`
+  const used = `${percent(pressure, 1)} of that is used`
   const point =
     compacts === "automatic"
       ? ([["compacts at", `${formatTokens(compactsAt)} tokens, ${how}; ${used}`]] as const)

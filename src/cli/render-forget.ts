@@ -12,7 +12,7 @@ const MOST = 20
 const some = (lines: readonly string[]): string[] =>
   lines.length <= MOST
     ? [...lines]
-    : [...lines.slice(0, MOST), `  and ${lines.length - MOST} more; --json names all`]
+    : [...lines.slice(0, MOST), `  and ${lines.length - MOST} more; --json lists all`]
 
 export interface Around {
   readonly dryRun: boolean
@@ -56,7 +56,7 @@ export function renderLeaving(list: readonly Leaving[], { dryRun, heirs, told, f
     const places = told.reduce((sum, one) => sum + one.places, 0)
     const kept = told.reduce((sum, one) => sum + one.onDisk, 0)
     lines.push(
-      `${dryRun ? "Would replace" : "Replaced"} what ctxbridge had given of ${them} to ${count(told.length, "other session")}: ${count(places, "place")}. What was said there about it since, by human or model, stays:`,
+      `${dryRun ? "Would replace" : "Replaced"} what ctxbridge had restored from ${them} into ${count(told.length, "other session")}: ${count(places, "place")}. What you or the model said about it there since stays:`,
       ...some(told.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),
     )
     if (kept > 0) lines.push(`Claude Code itself still has ${count(kept, "transcript")} of these, unchanged`)
@@ -70,7 +70,7 @@ const unread = (failed: TextFound["failed"]): string[] =>
 export function renderFound({ places, lines, copies, onDisk, failed }: TextFound, dryRun: boolean): string[] {
   const out =
     places === 0
-      ? ["The vault has none of it"]
+      ? ["Not found in the vault"]
       : [
           `${dryRun ? "Would replace" : "Replaced"} ${count(places, "place")} in ${count(lines, "line")} of ${count(copies.length, "copy", "copies")}`,
           ...some(copies.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),

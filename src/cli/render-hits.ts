@@ -1,14 +1,18 @@
-/** Renders search results for a terminal. Pure. */
-import { folderOf } from "../archive/project.ts"
+/** Renders search results: laid out for a terminal, or as they are for whoever reads a pipe. Pure. */
+import { folderOf, shortNameOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold-search.ts"
 import type { FarHit } from "../search/far-hit.ts"
 import type { Hit } from "../search/hit.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
-import { dotted, type Style, safe } from "./style.ts"
+import { dotted, fit, type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
+import { wrappedIn } from "./wrap.ts"
 
-export type AnyHit = Hit | ColdHit | FarHit
+export type AnyHit = (Hit | ColdHit | FarHit) & {
+  /** What its session is called, if that was looked up. */
+  readonly title?: string | null
+}
 
 /**
  * Never cuts a hit's text, which was already chosen to be shown.
@@ -23,11 +27,9 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
   const speaker = hit.tool === null ? (hit.role ?? undefined) : `${hit.role}, ${hit.tool}`
   const where = dotted(
     ago(hit.time, now),
-    "cold" in hit && "cold",
-    "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
+    ...fate(hit),
     `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
-    hit.takenBack && "taken back",
     everywhere && hit.project !== null && folderOf(hit.project),
     hit.why.length > 0 && `has ${hit.why.join(", ")}`,
   )
@@ -43,14 +45,61 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
   ]
 }
 
+const fate = (hit: AnyHit): (string | false | undefined)[] => [
+  "cold" in hit && "cold",
+  "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
+  hit.takenBack && "rewound",
+]
+
 const placeOf = (hit: AnyHit): string => ("line" in hit ? `line ${hit.line}` : "")
 
 function marked({ snippet, marks }: AnyHit, style: Style): string {
   let text = ""
   let done = 0
   for (const [from, to] of marks) {
-    text += safe(snippet.slice(done, from)) + style.bold(safe(snippet.slice(from, to)))
+    text += safe(snippet.slice(done, from)) + style.match(safe(snippet.slice(from, to)))
     done = to
   }
   return text + safe(snippet.slice(done))
+}
+
+/** Columns of a title before anything else of its line is left out. */
+const LEAST_TITLE = 16
+const INDENT = "  "
+
+/** What was found comes first, wrapped; of what surrounds it, a line each. */
+export function layOutHits(hits: readonly AnyHit[], screen: Screen, everywhere: boolean): string[] {
+  return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...layOutHit(hit, screen, everywhere)])
+}
+
+function layOutHit(hit: AnyHit, { style, columns, now }: Screen, everywhere: boolean): string[] {
+  const project = everywhere && hit.project !== null && shortNameOf(hit.project)
+  const handle = hit.handle ?? safe(hit.session.slice(0, 8))
+  const figures = safe(oneLine(dotted(ago(hit.time, now), ...fate(hit), speakerOf(hit), project)))
+  const room = columns - handle.length - INDENT.length
+  const free = room - Bun.stringWidth(figures) - " · ".length
+  const title = fit(hit.title ?? placeOf(hit), Math.max(LEAST_TITLE, free))
+  const rest = fit(figures, room - Bun.stringWidth(title) - " · ".length)
+  const around = (label: string, text: string | null): string[] =>
+    text === null ? [] : [style.dim(`${INDENT}${fit(`${label}: ${text}`, columns - INDENT.length)}`)]
+  return [
+    `${style.cyan(handle)}${INDENT}${style.bold(title)}${style.dim(title && rest ? ` · ${rest}` : rest)}`,
+    ...wrappedIn(INDENT, marked(hit, style), columns),
+    ...around("prompt", hit.prompt),
+    ...around("summary", "far" in hit ? hit.summary : null),
+    ...hit.also.flatMap((piece) => around("also", piece)),
+    ...around("answer", hit.answer),
+  ]
+}
+
+const SPEAKERS: Readonly<Record<string, string>> = {
+  human: "you",
+  assistant: "Claude",
+  tool: "result",
+  host: "Claude Code",
+}
+
+function speakerOf({ role, tool }: AnyHit): string | undefined {
+  if (tool !== null) return role === "tool" ? `${tool} result` : tool
+  return role === null ? undefined : (SPEAKERS[role] ?? role)
 }

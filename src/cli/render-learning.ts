@@ -2,7 +2,7 @@
 import type { LearningReport } from "../learn/learning-report.ts"
 import { LEAST_LEFT_OUT, LEAST_RESTORES, type Lift, type Share } from "../learn/lift.ts"
 import { SLOT_KINDS } from "../restore/slots.ts"
-import { count } from "../util/text.ts"
+import { count, percent } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
 import { renderTable } from "./text-table.ts"
 
@@ -36,9 +36,7 @@ export function renderLearning(report: LearningReport, options: LearningOptions,
 }
 
 const part = (share: Share, what: "used" | "found"): string =>
-  share.n === 0 ? "" : `${share[what]} (${percent(share[what] / share.n)})`
-
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
+  share.n === 0 ? "" : `${share[what]} (${percent(share[what] / share.n, 1)})`
 
 const signed = (share: number): string => `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(1)}`
 
@@ -48,7 +46,7 @@ const points = (lift: number): string =>
 function liftLines(lift: Lift | null, { holdOut }: LearningOptions): string[] {
   const how =
     holdOut > 0
-      ? `learn.holdout leaves out ${percent(holdOut)}`
+      ? `learn.holdout leaves out ${percent(holdOut, 1)}`
       : "learn.holdout = 0.1 would leave out a tenth by chance"
   if (lift === null) return [`Nothing was left out by chance, so what showing is worth is unknown; ${how}.`]
   const { shown, leftOut, interval, isTelling } = lift
@@ -67,6 +65,6 @@ function liftLines(lift: Lift | null, { holdOut }: LearningOptions): string[] {
         : "That may be chance: the interval contains 0."
   return [
     counted,
-    `What is shown is used ${points(lift.lift)} often (95 % interval ${signed(least)} to ${signed(most)}, Newcombe's hybrid score). ${verdict}`,
+    `What is shown is used ${points(lift.lift)} often (95% interval ${signed(least)} to ${signed(most)}, Newcombe's hybrid score). ${verdict}`,
   ]
 }

@@ -1,18 +1,19 @@
 /** Ways of pruning, for people. Pure. */
+import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Recommended } from "../pruners/pick-way.ts"
 import { type ClientWays, type PruneReport, shareSaved } from "../pruners/prune-report.ts"
 import { WAYS, type WayName, type WayState } from "../pruners/way.ts"
 import { PRUNE_WAYS } from "../pruners/ways.ts"
-import { count } from "../util/text.ts"
+import { count, percent } from "../util/text.ts"
 import { wholePath } from "./block.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderPairs, renderTable } from "./text-table.ts"
 
 const NOT_ARCHIVING =
-  "No hook of ctxbridge is registered: nothing is archived, and so nothing should be pruned. `ctxbridge install` comes first."
+  "The hooks of ctxbridge are not registered: nothing is archived, so nothing should be pruned. Run `ctxbridge install` first."
 
-const NO_CLIENT = "There is no Claude Code here: no `claude` on PATH or where it is installed."
+const NO_CLIENT = "Claude Code was not found: no `claude` on PATH or in the usual places."
 
 export function renderPruneReport(report: PruneReport, screen: Screen): string[] {
   const { clients, isArchiving } = report
@@ -51,26 +52,23 @@ function stateOf({ unsupported, isActive, detail, problem }: WayState): string {
 }
 
 function savings({ sessions }: PruneReport, { columns, style }: Screen): string[] {
-  if (sessions.length === 0) return ["No session is archived yet from which savings could be told.", ""]
+  if (sessions.length === 0) return ["No session is archived yet to estimate savings from.", ""]
   const right = (title: string) => ({ title, align: "right" as const })
   const head = [{ title: "session", flexible: true }, right("tokens"), ...WAYS.map(right)]
   const rows = sessions.map(({ title, tokens, saved }) => [
     safe(title),
-    thousands(tokens),
-    ...WAYS.map((way) => (saved[way] === undefined ? "" : thousands(saved[way]))),
+    formatTokens(tokens),
+    ...WAYS.map((way) => (saved[way] === undefined ? "" : formatTokens(saved[way]))),
   ])
-  const all = WAYS.map((way) => percent(shareSaved(sessions, way)))
+  const all = WAYS.map((way) => shown(shareSaved(sessions, way)))
   return [
-    `What each would have saved of ${count(sessions.length, "session")}, in tokens of the context at its largest:`,
+    `What each would have saved in ${count(sessions.length, "session")}, in tokens, when the context was largest:`,
     ...renderTable(head, [...rows, ["together", "", ...all]], columns, style),
     "",
   ]
 }
 
-const thousands = (tokens: number): string => `${(tokens / 1000).toFixed(1)}K`
-
-const percent = (share: number | undefined): string =>
-  share === undefined ? "" : `${Math.round(100 * share)} %`
+const shown = (share: number | undefined): string => (share === undefined ? "" : percent(share))
 
 export function renderRecommendation(
   { isArchiving, sessions }: PruneReport,
@@ -79,22 +77,22 @@ export function renderRecommendation(
 ): string[] {
   const lines = [`${nameOf(client)}:`]
   if (picked === undefined)
-    return [...lines, ...client.ways.map(passedOver).map(indented), indented("No way works.")]
+    return [...lines, ...client.ways.map(passedOver).map(indented), indented("None of them works.")]
   const way = PRUNE_WAYS.find(({ name }) => name === picked.way)!
-  const saved = percent(shareSaved(sessions, picked.way))
-  const told = saved === "" ? "" : ` It would have saved ${saved} of the tokens of your latest sessions.`
+  const saved = shown(shareSaved(sessions, picked.way))
+  const told = saved === "" ? "" : ` It would have saved ${saved} of the tokens in your latest sessions.`
   lines.push(
     indented(`${picked.way}: ${way.what}.${told}`),
     ...picked.passed.map(({ way: name, why }) => indented(passed(name, why))),
     indented(`Risk: ${way.risk}.`),
   )
-  if (picked.isActive) return [...lines, indented(`It is on. Take it back with \`${way.stop}\`.`)]
+  if (picked.isActive) return [...lines, indented(`It is on. Undo with \`${way.stop}\`.`)]
   if (!isArchiving) lines.push(indented(NOT_ARCHIVING))
-  return [...lines, indented(`Start it with \`${way.start}\`, take it back with \`${way.stop}\`.`)]
+  return [...lines, indented(`Start it with \`${way.start}\`, undo it with \`${way.stop}\`.`)]
 }
 
 const indented = (text: string): string => `  ${safe(text)}`
 
-const passed = (way: WayName, why: string): string => `${way} would be safer, but does not work: ${why}.`
+const passed = (way: WayName, why: string): string => `${way} would be safer, but does not work here: ${why}.`
 
 const passedOver = ({ way, unsupported = "" }: WayState): string => `${way}: ${unsupported}`

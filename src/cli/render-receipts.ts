@@ -1,5 +1,5 @@
 /** Renders receipts as tables for people. Pure. */
-import type { DeliveryProof, KindCounts, Receipt } from "../restore/receipt.ts"
+import type { DeliveryProof, Receipt } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
 import { HELD_KINDS } from "../restore/summary-holds.ts"
 import { count } from "../util/text.ts"
@@ -33,7 +33,7 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
   }
   return [
     ...lines,
-    "Kept and given count what is there word for word, or by a short name that can mean nothing else. Tokens: characters / 3.5.",
+    "Kept and restored: there word for word, or by an unambiguous short name. Tokens: characters / 3.5.",
   ]
 }
 
@@ -52,22 +52,7 @@ function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
     ...numbers.map((column) => String(kinds[kind][column])),
   ])
   if (rows.length === 0) return ["  nothing of these kinds"]
-  const head = [{ title: "" }, ...numbers.map((title) => ({ title, align: "right" as const }))]
+  const titles = numbers.map((column) => (column === "given" ? "restored" : column))
+  const head = [{ title: "" }, ...titles.map((title) => ({ title, align: "right" as const }))]
   return renderTable(head, rows, columns, style)
-}
-
-/** The sums over all receipts. */
-export function totalOf(receipts: readonly Receipt[]): Counts {
-  const sum = (all: readonly KindCounts[]): KindCounts =>
-    all.reduce(
-      (a, b) => ({
-        before: a.before + b.before,
-        kept: a.kept + b.kept,
-        given: a.given + b.given,
-        lost: a.lost + b.lost,
-      }),
-      { before: 0, kept: 0, given: 0, lost: 0 },
-    )
-  const kinds = HELD_KINDS.map((kind) => [kind, sum(receipts.map(({ kinds }) => kinds[kind]))])
-  return Object.fromEntries(kinds) as Counts
 }

@@ -3,14 +3,15 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { shortNameOf } from "../archive/project.ts"
 import type { Lineage } from "../archive/queries/lineage.ts"
 import type { CountedSession, Session } from "../archive/queries/sessions.ts"
-import type { SessionUse } from "../archive/queries/token-use.ts"
+import { allTokens, type SessionUse } from "../archive/queries/token-use.ts"
 import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
+import type { ShowPath } from "./shown-path.ts"
 import { dotted, fit, safe } from "./style.ts"
 import { renderTable } from "./text-table.ts"
-import { ago, clock } from "./when.ts"
+import { ago, period } from "./when.ts"
 
 const SHORT = 8
 
@@ -36,12 +37,8 @@ const titleOf = ({ title, firstPrompt }: Session): string => title ?? firstPromp
 /** Maximum columns of a project's name. */
 const PROJECT = 16
 
-/** Of all four kinds. */
-const allTokens = ({ tokens: { input, output, cacheCreation, cacheRead } }: SessionUse): number =>
-  input + output + cacheCreation + cacheRead
-
 /** `$12.30` */
-const dollars = (cost: number): string => (cost > 0 && cost < 0.01 ? "<$0.01" : `$${cost.toFixed(2)}`)
+export const dollars = (cost: number): string => (cost > 0 && cost < 0.01 ? "<$0.01" : `$${cost.toFixed(2)}`)
 
 /** Tokens and cost in words; empty if nothing is known. */
 export function useText(use: SessionUse): string {
@@ -53,7 +50,7 @@ export function useText(use: SessionUse): string {
     `${formatTokens(output)} output`,
   ]
   return dotted(
-    allTokens(use) > 0 && `tokens ${kinds.join(", ")}`,
+    allTokens(use.tokens) > 0 && `tokens ${kinds.join(", ")}`,
     use.cost !== null && `${dollars(use.cost)} by Claude Code's account`,
   )
 }
@@ -81,7 +78,7 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
       ago(row.ended, screen.now),
       ...(isMixed ? [fit(shortNameOf(row.project ?? "") ?? "", PROJECT)] : []),
       String(row.turns),
-      formatTokens(allTokens(row)),
+      formatTokens(allTokens(row.tokens)),
       ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),
       String(row.tools),
       String(row.errors),
@@ -96,18 +93,19 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
 export function renderSessionHead(
   row: CountedSession,
   lineage: Lineage,
-  { style, columns }: Screen,
+  { style, columns, now }: Screen,
+  showPath: ShowPath,
 ): string[] {
   const calls = `${count(row.tools, "tool call")}${row.errors > 0 ? `, ${count(row.errors, "error")}` : ""}`
   return [
     style.bold(`session ${safe(row.id)}`),
     fit(titleOf(row), columns),
     dotted(
-      row.cwd !== null && safe(oneLine(row.cwd)),
+      row.cwd !== null && showPath(row.cwd),
       row.branch !== null && `branch ${safe(oneLine(row.branch))}`,
       row.version !== null && `Claude Code ${safe(oneLine(row.version))}`,
     ),
-    `${clock(row.started)} to ${clock(row.ended)}`,
+    period(row.started, row.ended, now),
     dotted(
       count(row.turns, "turn"),
       count(row.messages, "message"),
@@ -164,7 +162,7 @@ export function renderTurns(turns: readonly Turn[], screen: Screen): string[] {
 }
 
 function promptLine({ via, prompt, answer, interrupted, takenBack }: Turn): string {
-  const fate = [...(takenBack ? ["taken back"] : []), ...(interrupted ? ["interrupted"] : [])]
+  const fate = [...(takenBack ? ["rewound"] : []), ...(interrupted ? ["interrupted"] : [])]
   const ended = fate.length > 0 ? `(${fate.join(", ")}) ` : ""
   if (via === "none") return `${ended}(before the first prompt) ${answer}`
   return ended + (via === "bash" ? `! ${prompt}` : prompt)

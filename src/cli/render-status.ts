@@ -1,4 +1,4 @@
-/** Renders `status` for people. Pure. */
+/** Renders `status --verbose`: all that is known. Pure. */
 import type { ArchiveStatus } from "../archive/archive-status.ts"
 import type { ProjectUse } from "../archive/queries/token-use.ts"
 import type { SpoolStatus } from "../archive/spool.ts"
@@ -11,7 +11,7 @@ import type { LastRestore } from "../restore/last-restore.ts"
 import type { SyncFailure } from "../sync/auto-sync.ts"
 import type { LastSync } from "../sync/sync-ledger.ts"
 import type { LoggedError } from "../util/log.ts"
-import { bytes, count } from "../util/text.ts"
+import { bytes, count, percent } from "../util/text.ts"
 import { renderContext } from "./render-context.ts"
 import { PROOFS } from "./render-receipts.ts"
 import { renderSessions, useText } from "./render-session.ts"
@@ -20,7 +20,7 @@ import { safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
 import { ago } from "./when.ts"
 
-interface StatusReport extends ArchiveStatus {
+export interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
   /** What is kept elsewhere because the data folder cannot be written. */
@@ -44,6 +44,8 @@ interface StatusReport extends ArchiveStatus {
   readonly syncFailure: SyncFailure | null
   readonly hooks: readonly HookStatus[]
   readonly mcp: readonly ServerStatus[]
+  /** Enabled plugins of ours, which stand in for hooks and server that are not registered. */
+  readonly plugins: readonly string[]
   /** null if there is nothing to embed. */
   readonly embedding: Standing | null
   readonly lastError: LoggedError | null
@@ -62,7 +64,7 @@ type Pair = readonly [string, string]
 export function renderStatus(status: StatusReport, screen: Screen): string[] {
   const lines = renderPairs(
     [
-      ["data", safe(status.dataHome) + (status.exists ? "" : " (not there yet)")],
+      ["data", safe(status.dataHome) + (status.exists ? "" : " (does not exist yet)")],
       ...archivePairs(status),
       ...usePairs(status.use),
       ...spoolPairs(status),
@@ -76,21 +78,28 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...syncFailurePairs(status.syncFailure, screen.now),
       ...hookPairs(status.hooks),
       ...serverPairs(status.mcp),
+      ...pluginPairs(status.plugins),
       ...repairPairs(status, screen.now),
       ["last error", errorText(status.lastError, screen.now)],
     ],
     screen.style,
   )
-  const { totals, database, vault } = status
-  if (totals === null && database.problem === null && vault.problem === null && status.import === null) {
-    const how = status.hooks.some(({ installed }) => installed.length > 0)
-      ? "it begins with the next session"
-      : "`ctxbridge install` registers the hooks"
-    lines.push("", `No archive yet: ${how}, \`ctxbridge import\` archives what already exists.`)
-  }
+  const hint = noArchiveYet(status)
+  if (hint !== undefined) lines.push("", hint)
   if (status.context !== null) lines.push("", ...renderContext(status.context, screen))
   if (status.sessions.length > 0) lines.push("", ...renderSessions(status.sessions, screen))
   return lines
+}
+
+/** What to do where nothing is archived; undefined where something is. */
+export function noArchiveYet({ totals, database, vault, ...status }: StatusReport): string | undefined {
+  const isFaulty = database.problem !== null || vault.problem !== null
+  if (totals !== null || isFaulty || status.import !== null) return undefined
+  const how =
+    status.plugins.length > 0 || status.hooks.some(({ installed }) => installed.length > 0)
+      ? "it starts with the next session"
+      : "`ctxbridge install` registers the hooks"
+  return `No archive yet: ${how}, \`ctxbridge import\` archives what already exists.`
 }
 
 const excludedPairs = (folders: readonly string[]): Pair[] =>
@@ -161,7 +170,7 @@ const FRIGHTENING = 2
 
 const ratioText = (ratio: number | null): string => {
   if (ratio === null) return "nothing yet"
-  const share = ratio > FRIGHTENING ? "still take more than" : `take ${(ratio * 100).toFixed(1)} % of`
+  const share = ratio > FRIGHTENING ? "still take more than" : `take ${percent(ratio, 1)} of`
   return `vault and database ${share} the archived bytes`
 }
 
@@ -170,17 +179,18 @@ const behindText = (behind: { readonly transcripts: number; readonly bytes: numb
     ? "nothing"
     : `${bytes(behind.bytes)} of ${count(behind.transcripts, "transcript")}`
 
-function importPairs(history: History | null): Pair[] {
-  if (history === null) return []
-  const { transcripts, left, bytes: all, bytesLeft } = history
+const importPairs = (history: History | null): Pair[] =>
+  history === null ? [] : [["import", importText(history)]]
+
+export function importText({ transcripts, left, bytes: all, bytesLeft }: History): string {
   const done = `${transcripts - left} of ${count(transcripts, "transcript")} done`
-  return [["import", `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`]]
+  return `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`
 }
 
 function repairPairs({ lastRepair }: ArchiveStatus, now: number): Pair[] {
   if (lastRepair === null) return []
   const { time, reason, damaged, turns } = lastRepair
-  const kept = damaged === null ? "" : `; the former database is kept as ${damaged}`
+  const kept = damaged === null ? "" : `; the old database is kept as ${damaged}`
   return [
     ["last repair", safe(`${ago(time, now)}, ${count(turns, "turn")} from the vault: ${reason}${kept}`)],
   ]
@@ -190,7 +200,7 @@ function restorePairs(last: LastRestore | null, now: number): Pair[] {
   if (last === null) return []
   const { source, time, characters, proof, again } = last
   const later =
-    proof === "open" && again !== null ? `given again ${ago(again, now)}, not seen yet` : PROOFS[proof]
+    proof === "open" && again !== null ? `sent again ${ago(again, now)}, not confirmed yet` : PROOFS[proof]
   const event = source === "clear" ? "/clear" : "a compaction"
   return [["last restore", `${ago(time, now)}, after ${event}, ${count(characters, "character")}: ${later}`]]
 }
@@ -214,7 +224,7 @@ function indexText({
   const all = count(messages, "message")
   if (complete) return `complete: ${all}${cold === 0 ? "" : `, ${cold} of them cold`}`
   if (outdated)
-    return `${indexed} of ${all}, read by an earlier version; they are being renewed in the background`
+    return `${indexed} of ${all}, indexed by an earlier version; they are being reindexed in the background`
   return `${indexed} of ${all}; the rest follows`
 }
 
@@ -234,7 +244,7 @@ function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
   return pairs
 }
 
-const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
+export const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
   registered: "registered in",
   other: "registered with another binary in",
   taken: "another server has its name in",
@@ -244,31 +254,38 @@ const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
   unknown: "unknown",
 }
 
+const pluginPairs = (plugins: readonly string[]): Pair[] =>
+  plugins.map((name) => ["plugin", `${safe(name)} provides the hooks and the server`])
+
 const serverPairs = (mcp: readonly ServerStatus[]): Pair[] =>
   mcp.map(({ scope, file, state, problem }) => [
     scope === "user" ? "MCP server" : `MCP server, ${scope}`,
     `${SERVER_TEXTS[state]}${problem === null ? ` ${safe(file)}` : `: ${safe(problem)}`}`,
   ])
 
+/** Project files usually have none of our hooks. */
+export const isWorthALine = ({ scope, installed, stale }: HookStatus): boolean =>
+  scope === "user" || installed.length + stale.length > 0
+
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {
-  // Project files usually have none of our hooks, so that is not worth a line.
-  const worth = hooks.filter((one) => one.scope === "user" || one.installed.length + one.stale.length > 0)
-  return worth.map((one) => [one.scope === "user" ? "hooks" : `hooks, ${one.scope}`, hookText(one)])
+  return hooks
+    .filter(isWorthALine)
+    .map((one) => [one.scope === "user" ? "hooks" : `hooks, ${one.scope}`, hookText(one)])
 }
 
-function hookText({ file, installed, missing, stale, problem }: HookStatus): string {
+export function hookText({ file, installed, missing, stale, problem }: HookStatus): string {
   const all = installed.length + missing.length + stale.length
   if (problem !== undefined) return `unknown: ${safe(problem)}`
   if (installed.length === all) return `all ${all} in ${safe(file)}`
   if (installed.length + stale.length === 0) return `not installed in ${safe(file)}`
   const faults = [
     ...(missing.length > 0 ? [`missing: ${missing.join(", ")}`] : []),
-    ...(stale.length > 0 ? [`of another binary, or changed: ${stale.join(", ")}`] : []),
+    ...(stale.length > 0 ? [`from another binary, or changed: ${stale.join(", ")}`] : []),
   ]
   return `${installed.length} of ${all} in ${safe(file)}; ${faults.join("; ")}`
 }
 
-function errorText(error: LoggedError | null, now: number): string {
+export function errorText(error: LoggedError | null, now: number): string {
   if (error === null) return "none"
   return safe(
     `${ago(error.time, now)}, ${error.event}: ${error.message}${error.code === "" ? "" : ` (${error.code})`}`,

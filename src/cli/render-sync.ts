@@ -12,18 +12,18 @@ export function renderSent(report: SyncReport, shown: string, dryRun: boolean): 
   const lines = [
     sent === 0
       ? `Nothing new for ${safe(shown)}`
-      : `${dryRun ? "Would send" : "Committed"} ${count(sent, "turn")} to ${safe(shown)}`,
+      : `${dryRun ? "Would send" : "Sent"} ${count(sent, "turn")} to ${safe(shown)}`,
   ]
-  if (known > 0) lines.push(`${count(known, "turn")} there already`)
+  if (known > 0) lines.push(`${count(known, "turn")} already there`)
   if (forgotten > 0) {
     const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
     lines.push(`${gone}: ${count(forgotten, "entry", "entries")}`)
   }
   if (refused > 0) lines.push(`${count(refused, "turn")} refused: forgotten there before`)
-  if (excluded > 0) lines.push(`${count(excluded, "turn")} left out, of folders in capture.exclude`)
+  if (excluded > 0) lines.push(`${count(excluded, "turn")} skipped (capture.exclude)`)
   if (unreadable > 0)
     lines.push(
-      `${count(unreadable, "turn")} left out, because the vault cannot be read there: ctxbridge verify`,
+      `${count(unreadable, "turn")} skipped, because the vault cannot be read there: ctxbridge verify`,
     )
   return lines
 }
@@ -33,14 +33,15 @@ export function renderFrames(frames: SentFrames): string[] {
   const lines = [
     copies === 0
       ? "No new frames"
-      : `Committed the frames of ${count(copies, "transcript")}: ${bytes(frames.bytes)}`,
+      : `Sent the frames of ${count(copies, "transcript")}: ${bytes(frames.bytes)}`,
   ]
-  if (changed > 0) lines.push(`${count(changed, "transcript")} sent anew, because text was taken out`)
+  if (changed > 0)
+    lines.push(`${count(changed, "transcript")} sent again, because text was removed from them`)
   if (refused > 0) lines.push(`${count(refused, "piece")} refused: their sessions were forgotten there`)
-  if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)
+  if (excluded > 0) lines.push(`${count(excluded, "transcript")} skipped (capture.exclude)`)
   if (unreadable > 0)
     lines.push(
-      `${count(unreadable, "transcript")} left out, because the vault cannot be read: ctxbridge verify`,
+      `${count(unreadable, "transcript")} skipped, because the vault cannot be read: ctxbridge verify`,
     )
   return lines
 }
@@ -58,9 +59,9 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
       : `Fetched ${count(copies, "transcript")} from ${safe(shown)}: ${bytes(fetched.bytes)}`,
   ]
   if (changed > 0)
-    lines.push(`${count(changed, "transcript")} changed, because text was taken out on another machine`)
-  if (refused > 0) lines.push(`${count(refused, "transcript")} not fetched, because they are forgotten here`)
-  if (excluded > 0) lines.push(`${count(excluded, "transcript")} not fetched, of folders in capture.exclude`)
+    lines.push(`${count(changed, "transcript")} changed, because text was removed on another machine`)
+  if (refused > 0) lines.push(`${count(refused, "transcript")} not fetched, because they were forgotten here`)
+  if (excluded > 0) lines.push(`${count(excluded, "transcript")} not fetched (capture.exclude)`)
   if (damaged > 0)
     lines.push(
       `${count(damaged, "transcript")} damaged there: ctxbridge sync --frames --all on their machine`,

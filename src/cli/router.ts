@@ -7,15 +7,27 @@ import {
   type PathsAndPolicy,
   resolvePlaces,
   type Settings,
+  terminalTraits,
   wantsColor,
 } from "../config/load.ts"
 import { refusalOf } from "../config/refused-options.ts"
-import { CtxError, codeOf, EXIT, isCtxError, isDamage, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import {
+  CtxError,
+  codeOf,
+  EXIT,
+  isCtxError,
+  isDamage,
+  messageOf,
+  usageError,
+  VIEWS_LOST,
+} from "../util/errors.ts"
 import { once } from "../util/once.ts"
 import { ownProgram } from "../util/own-program.ts"
+import { currentFolder } from "../util/path.ts"
 import { oneLine } from "../util/text.ts"
+import { STDIN } from "../util/write-output.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
-import { type ArgSpec, type Command, type Environment, GLOBAL_ARGS } from "./command.ts"
+import { type ArgSpec, argsOf, type Command, type Environment } from "./command.ts"
 import { commandMeant } from "./command-name.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
@@ -29,7 +41,8 @@ const DRAIN = 5000
 export async function runCli(argv: readonly string[], ready?: Command): Promise<void> {
   process.umask(0o077)
   // No handler for SIGINT, because JavaScript would only run it after a long synchronous step. The signal itself ends
-  // us at once (128 + 2 = 130 in a shell), and every step is committed whole or not at all.
+  // us at once (128 + 2 = 130 in a shell), and every step is committed whole or not at all. What goes on from there, a
+  // long command says beforehand (`resumable` in output.ts).
   try {
     process.exitCode = await dispatch(argv, ready)
   } catch (error) {
@@ -40,6 +53,7 @@ export async function runCli(argv: readonly string[], ready?: Command): Promise<
 
 async function dispatch(argv: readonly string[], ready?: Command): Promise<number> {
   const [name, ...rest] = argv
+  if (name === undefined && isAtTerminal()) return dispatch(["pick"])
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     const topic = name === undefined ? undefined : rest[0]
     if (name === "help" && topic !== undefined && topic !== "--all" && topic !== "-a")
@@ -60,18 +74,28 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
   return run(command, rest)
 }
 
+/** Whether somebody types here and looks on: then `ctxbridge` alone is the picker. */
+const isAtTerminal = (): boolean =>
+  isTerminal(STDIN) && isTerminal() && process.stdin.isTTY && process.stdout.isTTY && !terminalTraits().isDumb
+
 async function run(command: Command, argv: readonly string[]): Promise<number> {
-  const specs: Readonly<Record<string, ArgSpec>> = { ...command.args, ...GLOBAL_ARGS }
+  const specs = argsOf(command)
   const places = resolvePlaces()
   const args = await parsed(argv, specs, command, places)
   const { badOptions } = command.meta
   const settings = badOptions === "unread" ? once(load) : await loaded()
   if (badOptions === undefined || badOptions === "told") refuse(settings(), badOptions === "told")
-  const out = createOutput({ json: args["json"] === true, color: once(() => wantsColor(isTerminal())) })
+  const out = createOutput({
+    json: args["json"] === true,
+    color: once(() => wantsColor(isTerminal())),
+    format: await formatWanted(args, command),
+    links: () => settings().resolved.config["output.links"] !== "never",
+    pager: args["no-pager"] === true ? undefined : shownInPager,
+  })
   if (args["dry-run"] !== true && mayBeSpooled(places)) await emptySpool(settings().paths)
   try {
     const code = await command.run({ args, out, env: environment(places, settings) })
-    out.flush()
+    await out.end()
     return code ?? EXIT.ok
   } catch (error) {
     out.clear()
@@ -89,6 +113,19 @@ async function run(command: Command, argv: readonly string[]): Promise<number> {
   }
 }
 
+const shownInPager = async (text: string): Promise<boolean> => (await import("./pager.ts")).showInPager(text)
+
+/** What makes lines of the command's document, if --format is given. */
+async function formatWanted(
+  args: Readonly<Record<string, unknown>>,
+  { rows }: Command,
+): Promise<((document: unknown) => readonly string[]) | undefined> {
+  const format = args["format"]
+  if (rows === undefined || typeof format !== "string") return undefined
+  if (args["json"] === true) throw usageError("--format and --json cannot be used together")
+  return (await import("./row-format.ts")).documentFormatter(format, rows)
+}
+
 async function parsed(
   argv: readonly string[],
   specs: Readonly<Record<string, ArgSpec>>,
@@ -100,11 +137,11 @@ async function parsed(
   } catch (error) {
     if (codeOf(error) !== MISSING_NAME) throw error
     const { withNewestName } = await import("./newest-name.ts")
-    throw withNewestName(error as CtxError, places.dataHome, process.cwd(), meta.name, specs)
+    throw withNewestName(error as CtxError, places.dataHome, currentFolder(), meta.name, specs)
   }
 }
 
-const load = (): Settings => loadSettings(process.cwd())
+const load = (): Settings => loadSettings(currentFolder())
 
 async function loaded(): Promise<() => Settings> {
   const settings = load()
@@ -156,7 +193,7 @@ async function lost(error: unknown, dataHome: string): Promise<unknown> {
 function environment(places: Paths, settings: () => Settings): Environment {
   return {
     ...places,
-    cwd: process.cwd(),
+    cwd: currentFolder(),
     exePath: ownProgram(),
     get secrets() {
       return settings().paths.secrets
@@ -179,8 +216,7 @@ function environment(places: Paths, settings: () => Settings): Environment {
 async function help(command: Command): Promise<void> {
   const { renderHelp } = await import("./help.ts")
   const out = createOutput({ json: false, color: () => wantsColor(isTerminal()) })
-  const whole = { ...command, args: { ...command.args, ...GLOBAL_ARGS } }
-  out.print(await renderHelp(whole, out.columns, createStyle(out.color)))
+  out.print(await renderHelp({ ...command, args: argsOf(command) }, out.columns, createStyle(out.color)))
   out.flush()
 }
 

@@ -25,9 +25,13 @@ export function proxyFor({ args, env }: Context): RunningProxy {
 }
 
 const overruled = ({ value, from }: HostValue): CtxError =>
-  new CtxError("base-url-set", `Claude Code's ${from} settings send requests to ${value}, past any proxy`, {
-    hint: "take ANTHROPIC_BASE_URL out of env there, and set it in the shell instead",
-  })
+  new CtxError(
+    "base-url-set",
+    `Claude Code's ${from} settings send requests to ${value}, bypassing any proxy`,
+    {
+      hint: "remove ANTHROPIC_BASE_URL from env there, and set it in your shell instead",
+    },
+  )
 
 function portIn(args: Context["args"]): number {
   const value = stringArg(args, "port") ?? "0"
@@ -38,5 +42,5 @@ function portIn(args: Context["args"]): number {
 /** What was saved, in words. */
 export function saidOf({ requests, pruned, saved }: Readonly<ProxyCounts>): string {
   const tokens = Math.round(saved / UNITS_PER_TOKEN)
-  return `${count(requests, "request")}, ${pruned} of them pruned: about ${tokens.toLocaleString("en-US")} tokens less were sent`
+  return `${count(requests, "request")}, ${pruned} of them pruned: about ${tokens.toLocaleString("en-US")} fewer tokens sent`
 }

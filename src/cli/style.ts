@@ -1,27 +1,32 @@
 /** Text for a terminal: with colour where wanted, and without anything that could control the terminal. */
 import { withoutIgnored } from "../restore/neutral.ts"
+import { unsteered } from "../util/unsteered.ts"
 
 export interface Style {
   bold(text: string): string
   dim(text: string): string
   red(text: string): string
   green(text: string): string
+  cyan(text: string): string
+  /** What was looked for. */
+  match(text: string): string
 }
 
 const wrap = (on: boolean, open: number, close: number) => (text: string) =>
   on && text !== "" ? `\x1b[${open}m${text}\x1b[${close}m` : text
 
 export function createStyle(color: boolean): Style {
+  const [bold, red] = [wrap(color, 1, 22), wrap(color, 31, 39)]
   return {
-    bold: wrap(color, 1, 22),
+    bold,
     dim: wrap(color, 2, 22),
-    red: wrap(color, 31, 39),
+    red,
     green: wrap(color, 32, 39),
+    cyan: wrap(color, 36, 39),
+    match: (text) => bold(red(text)),
   }
 }
 
-/** C0 except tab and newline, DEL, C1, and the marks that reorder a line. */
-const STEERING = /(?![\t\n])[\p{Cc}\p{Bidi_C}]/gu
 /** Most text has nothing else, and takes a tenth of the time. */
 const HARMLESS = /^[\t\n\x20-\x7e]*$/
 
@@ -31,15 +36,18 @@ const HARMLESS = /^[\t\n\x20-\x7e]*$/
  */
 export function safe(text: string): string {
   if (HARMLESS.test(text)) return text
-  return withoutIgnored(Bun.stripANSI(text.replace(/\r\n/g, "\n")).replace(STEERING, "\ufffd"))
+  return withoutIgnored(unsteered(text))
 }
 
 /** All of these, and what may stand between them. */
-const UNPRINTED = /(?![\t\n])[\p{Cc}\p{Bidi_C}\p{DI}\u{fff9}-\u{fffb}]/gu
+export const UNPRINTED = /(?![\t\n])[\p{Cc}\p{Bidi_C}\p{DI}\u{fff9}-\u{fffb}]/gu
 
 /** JSON in which the same characters are escaped, so that programs parse the original text. */
 export const safeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(UNPRINTED, (sign) => sign.split("").map(escaped).join(""))
+  JSON.stringify(value, null, indent).replace(UNPRINTED, escapedUnits)
+
+/** A character of `UNPRINTED` as JSON escapes it. */
+export const escapedUnits = (sign: string): string => sign.split("").map(escaped).join("")
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
 

@@ -8,6 +8,7 @@ import { type ArgSpec, type Context, option } from "./command.ts"
 import { notFound } from "./not-found.ts"
 import { IN_PROJECT_ARGS, knownProject, projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
+import { pathShower, type ShowPath } from "./shown-path.ts"
 
 export const topicArgs = (
   name: string,
@@ -34,11 +35,11 @@ export function answerTopic<T>(
   context: Context,
   limit: number,
   answer: (topic: Topic) => readonly T[],
-  render: (found: T, screen: Screen, n: number) => readonly string[],
+  render: (found: T, screen: Screen, n: number, showPath: ShowPath) => readonly string[],
 ): void {
   const { args, env, out } = context
   const text = words(args).join(" ").trim()
-  if (text === "") throw usageError("there is nothing to look for", "the words given are empty")
+  if (text === "") throw usageError("there is nothing to look for", "the query is empty")
   const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
   using db = openToRead(env.dataHome)
@@ -50,6 +51,7 @@ export function answerTopic<T>(
   if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
   else {
     const screen = screenOf(out)
-    for (const [n, one] of found.entries()) for (const line of render(one, screen, n)) out.print(line)
+    const showPath = pathShower(context)
+    for (const [n, one] of found.entries()) out.print(render(one, screen, n, showPath))
   }
 }

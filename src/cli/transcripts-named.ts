@@ -1,8 +1,8 @@
 /** Finds the transcripts named on a command line. */
 import { statSync } from "node:fs"
-import { resolve } from "node:path"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { usageError } from "../util/errors.ts"
+import { resolve } from "../util/path.ts"
 
 /**
  * Absolute paths without duplicates. All words are checked before anything is done. An unreadable folder is included:
@@ -29,8 +29,7 @@ export function transcriptsNamed(
   for (const word of words) {
     const path = resolve(env.cwd, word)
     const stats = statSync(path, { throwIfNoEntry: false })
-    if (stats === undefined)
-      throw usageError(`no such file or folder: ${word}`, "transcripts are named by their paths")
+    if (stats === undefined) throw usageError(`no such file or folder: ${word}`, "name transcripts by path")
     if (stats.isDirectory()) below(path)
     else if (stats.isFile() && path.endsWith(".jsonl")) found.add(path)
     else throw usageError(`not a transcript: ${word}`, "transcripts are .jsonl files")

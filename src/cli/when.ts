@@ -1,30 +1,61 @@
 /** Formats times for people, and parses times written by people. Pure. */
 import { usageError } from "../util/errors.ts"
-import { localDate, localTimeOf, twoDigits } from "../util/local-time.ts"
+import { localTimeOf, twoDigits } from "../util/local-time.ts"
 import { MOMENTS, momentOf } from "../util/parse-moment.ts"
+import { count } from "../util/text.ts"
 import { stringArg } from "./args.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** `3 min ago`, or the date if it was a week ago or more. */
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ")
+
+const momentIn = (time: string | null): number => (time === null ? Number.NaN : Date.parse(time))
+
+/** `3 h ago`, `yesterday 14:05`, `3 days ago`; from a week on, and in the future, the date. */
 export function ago(time: string | null, now: number): string {
-  const then = time === null ? Number.NaN : Date.parse(time)
+  const then = momentIn(time)
   if (Number.isNaN(then)) return "unknown"
   const age = now - then
-  if (age < 0 || age >= 7 * DAY) return localDate(then)
+  if (age < 0) return dateAt(then, now)
   if (age < MINUTE) return "just now"
   if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`
-  return age < DAY ? `${Math.floor(age / HOUR)} h ago` : `${Math.floor(age / DAY)} d ago`
+  const days = dayOf(now) - dayOf(then)
+  if (days === 0) return `${Math.floor(age / HOUR)} h ago`
+  if (days === 1) return `yesterday ${hourAt(then)}`
+  return days < 7 ? `${count(days, "day")} ago` : dateAt(then, now)
 }
 
-/** `2026-03-02 08:05:09` in the local time zone. */
-export function clock(time: string | null): string {
-  const ms = time === null ? Number.NaN : Date.parse(time)
-  if (Number.isNaN(ms)) return "unknown"
-  const { hour, minute, second } = localTimeOf(ms)
-  return `${localDate(ms)} ${[hour, minute, second].map(twoDigits).join(":")}`
+/** `12 Nov 14:05`, with the year if it is another one than now. */
+export const dated = (time: string | null, now: number): string => {
+  const ms = momentIn(time)
+  return Number.isNaN(ms) ? "unknown" : dateAt(ms, now)
+}
+
+/** From when to when: `12 Nov 14:05 to 14:20`, or both dates if it went on for more than a day. */
+export function period(from: string | null, to: string | null, now: number): string {
+  const [start, end] = [momentIn(from), momentIn(to)]
+  if (Number.isNaN(end)) return dated(from, now)
+  return `${dated(from, now)} to ${dayOf(start) === dayOf(end) ? hourAt(end) : dateAt(end, now)}`
+}
+
+function dateAt(ms: number, now: number): string {
+  const { year, month, day } = localTimeOf(ms)
+  const which = year === localTimeOf(now).year ? "" : ` ${year}`
+  return `${day} ${MONTHS[month - 1]}${which} ${hourAt(ms)}`
+}
+
+/** `14:05`, local time. */
+export function hourAt(ms: number): string {
+  const { hour, minute } = localTimeOf(ms)
+  return `${twoDigits(hour)}:${twoDigits(minute)}`
+}
+
+/** Number of the local calendar day: of two that follow each other, the second has one more. */
+function dayOf(ms: number): number {
+  const { year, month, day } = localTimeOf(ms)
+  return Date.UTC(year, month - 1, day) / DAY
 }
 
 /**

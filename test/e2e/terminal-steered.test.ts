@@ -5,9 +5,10 @@ import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { hitsIn, Peer } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** An error that names turns, sessions or files says what they are called, and hands on nothing that they hold. */
 describe("an error that quotes the archive", () => {

@@ -4,9 +4,10 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { binary } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** At a terminal narrower than the progress bar, each drawing of it left a line. */
 test.each([20, 30, 80])("in %d columns the bar stays on its line", async (cols) => {
@@ -100,4 +101,38 @@ test("in 80 columns nothing is left out of a list of sessions of several project
   for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
   expect(text).toContain("$123.45")
   expect(text).toMatch(/\n {2}a-project-with-… · A prompt that says at some length what is to be done here\r/)
+})
+
+/** What Ctrl-C leaves was not said anywhere. */
+test("long work says what Ctrl-C leaves behind, for as long as it lasts", async () => {
+  using machine = new Machine()
+  const program = (end: string): string => `
+    const { createOutput } = await import(${JSON.stringify(join(import.meta.dir, "../../src/cli/output.ts"))})
+    const out = createOutput({ json: false, color: () => false })
+    out.resumable("Ctrl-C keeps what is archived; ctxbridge import continues")
+    out.progress("archiving", 1, 4, "bytes")
+    Bun.sleepSync(1100)
+    out.progress("archiving", 2, 4, "bytes")
+    ${end}`
+  const shown = async (end: string) =>
+    runAtTerminal(machine, [], { command: [process.execPath, "-e", program(end)] })
+  const stopped = await shown('process.kill(process.pid, "SIGINT")')
+  expect(stopped.code).toBe(130)
+  expect(stopped.text.trimEnd()).toMatch(/; ctxbridge import continues\r\n\rarchiving \[.*2 B of 4 B$/)
+  const done = await shown('out.print("Committed"); await out.end()')
+  expect(done.code).toBe(0)
+  // The bar is overwritten, and the line above it is erased.
+  expect(done.text).toMatch(/\r +\r\x1b\[1A\x1b\[2KCommitted\r\n$/)
+})
+
+test("an export to a file shows how far it is, one to the terminal does not", async () => {
+  using machine = new Machine()
+  const session = machine.session()
+  for (let n = 0; n < 20; n++) session.turn(`turn ${n}`)
+  await machine.hook("stop", session.flush())
+  const written = await runAtTerminal(machine, ["export", session.session, "--output", "session.md"])
+  expect(written.text).toMatch(/turns \[=+ *\] +\d+%.*\r +\r.* written to .*session\.md\r\n$/)
+  const shown = await runAtTerminal(machine, ["export", session.session])
+  expect(shown.text).toContain("turn 19")
+  expect(shown.text).not.toContain("%")
 })

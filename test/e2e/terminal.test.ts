@@ -4,9 +4,10 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** A window's title, a C1 control sequence, the mark that reverses a line, a colour. */
 const EVIL = "\u001b]0;owned\u0007\u009b2J\u202e\u001b[31m"
@@ -93,6 +94,7 @@ function fromTheRepository(): void {
 
 test.each([
   () => ["status"],
+  () => ["status", "--verbose"],
   () => ["sessions"],
   () => ["sessions", "--all-projects", "--agents"],
   () => ["show", session.session],
@@ -131,6 +133,9 @@ test.each([
   () => ["uninstall", "--dry-run", "--scope", "project"],
   () => ["uninstall", "--purge", "--dry-run"],
   () => ["export", session.session, "--output", join(machine.root, `file${EVIL}`)],
+  () => ["export", "--html", session.session],
+  () => ["view", odd.session, "--output", join(machine.root, `page${EVIL}`)],
+  () => ["view"],
   () => ["bench", "survive"],
   () => ["rebuild"],
   // At last, as they change what there is.

@@ -52,7 +52,13 @@ export default {
         hint: "npm run build",
       })
     }
-    if (suite === "torture") return benchTorture(context)
+    if (suite === "torture") {
+      if (process.platform === "win32")
+        throw new CtxError("wrong-system", "bench torture does not run on Windows", {
+          hint: "it kills processes with signals and fills file systems: run it on Linux, macOS or in WSL 2",
+        })
+      return benchTorture(context)
+    }
     const plan = args["quick"] === true ? QUICK_PLAN : FULL_PLAN
     const environment = childEnvironment()
     const report = await benchHooks({

@@ -1,10 +1,14 @@
-/** `ctxbridge blame`: the turns that touched a file, and their purpose. */
+/** `ctxbridge blame`: the turns that touched a file, and their purpose; or the edit that a line comes from. */
+import { blameLines, namesLine } from "../../search/line-question.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { type Touch, touchesOf } from "../../search/topic-files.ts"
+import { EXIT } from "../../util/errors.ts"
 import { oneLine } from "../../util/text.ts"
-import { wholePath } from "../block.ts"
+import { answerLine } from "../answer-line.ts"
+import { words } from "../args.ts"
 import { type Command, flag } from "../command.ts"
 import type { Screen } from "../screen.ts"
+import type { ShowPath } from "../shown-path.ts"
 import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
@@ -12,13 +16,16 @@ import { ago } from "../when.ts"
 const LIMIT = 20
 
 export default {
-  meta: { name: "blame", description: "List the turns that changed a file, and what for" },
+  meta: { name: "blame", description: "List the turns that changed a file or line, and why" },
   args: {
-    ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several", LIMIT),
-    reads: flag("Also those that only read it"),
+    ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several; FILE:LINE", LIMIT),
+    reads: flag("Also list turns that only read it"),
   },
   run(context) {
     const { args, env } = context
+    const text = words(args).join(" ").trim()
+    if (namesLine(text, { folder: env.cwd, home: env.home }))
+      return answerLine(context, text, blameLines, () => [])
     answerTopic(
       context,
       LIMIT,
@@ -26,14 +33,17 @@ export default {
         touchesOf(db, typedPath(text, env.cwd, env.home), project, args["reads"] === true),
       render,
     )
+    return EXIT.ok
   },
 } satisfies Command
 
 function render(
   { handle, ops, path, time, prompt, answer, takenBack }: Touch,
   { style, columns, now }: Screen,
+  _n: number,
+  showPath: ShowPath,
 ): string[] {
-  const figures = dotted(ago(time, now), takenBack && "taken back", ops.join(", "), wholePath(path))
+  const figures = dotted(ago(time, now), takenBack && "rewound", ops.join(", "), showPath(path))
   return [
     `${style.bold(handle)}  ${style.dim(figures)}`,
     indented(oneLine(prompt), columns),

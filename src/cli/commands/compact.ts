@@ -11,9 +11,10 @@ export default {
     "dry-run": flag("Show what would be merged; write nothing"),
   },
   run({ args, env, out }) {
+    out.resumable("Ctrl-C keeps what is merged; ctxbridge compact continues")
     const report = compactVault(env.dataHome, {
       dryRun: args["dry-run"] === true,
-      onProgress: (done, total) => out.progress("merging", done, total),
+      onProgress: (done, total) => out.progress("merging", done, total, "bytes"),
     })
     if (report === undefined) {
       throw new CtxError("busy", "another process is merging", { hint: "try again when it is done" })

@@ -43,7 +43,7 @@ export default {
     const surplus = rest[WORDS[action]]
     if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge config --help")
     if (WORDS[action] > 0 && key === undefined)
-      throw usageError("which option?", "ctxbridge config list names them")
+      throw usageError("which option?", "ctxbridge config list shows them")
     if (action === "edit") return editConfig(context)
     if (action === "set") {
       if (value === undefined) throw usageError(`which value for ${key}?`, `ctxbridge config describe ${key}`)
@@ -73,7 +73,7 @@ export default {
     out.print(renderTable(head, rows, out.columns, createStyle(out.color)))
     out.print(`\nUser's file: ${env.configFile}`)
     for (const problem of problems) out.print(`Ignored: ${told(problem)}`)
-    for (const broken of env.broken) out.print(`Cannot be read: ${safe(broken)}`)
+    for (const broken of env.broken) out.print(`Cannot read: ${safe(broken)}`)
     for (const { name, asks, instead } of unused)
       out.print(`No effect in this version: ${name} (${asks}): ${instead}`)
   },
@@ -85,7 +85,7 @@ const told = ({ key, origin, variable, message }: Problem): string =>
 function keyNamed(name: string): Key {
   if (Object.hasOwn(OPTIONS, name)) return name as Key
   const [near] = nearNames(name, Object.keys(OPTIONS), 1)
-  const hint = near === undefined ? "ctxbridge config list names them" : `did you mean ${near}?`
+  const hint = near === undefined ? "ctxbridge config list shows them" : `did you mean ${near}?`
   throw usageError(`no such option: ${name}`, hint)
 }
 

@@ -1,7 +1,8 @@
 /** `ctxbridge demo`: plays a session with a compaction and shows what comes back. Touches nothing of the user's. */
-import { join } from "node:path"
+
 import { type DemoReport, runDemo } from "../../demo/play-demo.ts"
 import { EXIT } from "../../util/errors.ts"
+import { join } from "../../util/path.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { endProcessesIn, newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -13,13 +14,16 @@ export default {
     name: "demo",
     description: "Try it on a made-up session, apart from your archive",
   },
-  args: { keep: flag("Keep the demo's folder, and say where it is") },
+  args: {
+    keep: flag("Keep the demo's folder, and say where it is"),
+    quiet: flag("Print one line", "q"),
+  },
   async run({ args, out }) {
     const keep = args["keep"] === true
     using temporary = keep ? kept() : temporaryFolder("demo", endProcessesIn)
     const folder = temporary.path
     const report = await runDemo(folder)
-    out.print(render(report, createStyle(out.color)))
+    out.print(args["quiet"] === true ? inShort(report) : render(report, createStyle(out.color)))
     if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
     out.json({ ...report, folder: keep ? folder : null })
     return report.ok ? EXIT.ok : EXIT.failed
@@ -38,6 +42,11 @@ const lookAround = (folder: string): string => {
   return `cd ${project} && HOME=${home} CTXBRIDGE_HOME=${archive} sh`
 }
 
+function inShort({ ok, totals, checks }: DemoReport): string[] {
+  if (ok) return [`demo: ${count(totals.turns, "turn")} archived, restored after a compaction`]
+  return checks.filter((check) => !check.ok).map(({ name }) => `demo: failed: ${safe(name)}`)
+}
+
 function render(report: DemoReport, style: Style): string[] {
   const { totals, verify, hooks, checks } = report
   const times = hooks.map(({ ms }) => ms).toSorted((a, b) => a - b)
@@ -47,12 +56,12 @@ function render(report: DemoReport, style: Style): string[] {
     `${count(totals.turns, "turn")} of ${report.prompts} archived: ${count(totals.messages, "message")}, ` +
       `${count(totals.toolCalls, "tool call")}, ${count(totals.errors, "error")}`,
     `verify: ${verify.totals.archivedBytes} of ${verify.totals.bytes} bytes in ${count(verify.totals.frames, "frame")}, ` +
-      (verify.ok ? "each against its SHA-256" : "NOT SOUND"),
+      (verify.ok ? "each checked against its SHA-256" : "DAMAGED"),
     "",
-    style.bold(`What the compaction was told to keep (${report.instructions.length} characters)`),
+    style.bold(`What the compaction was asked to keep (${report.instructions.length} characters)`),
     ...indented(report.instructions, style),
     "",
-    style.bold(`What came back after it (${report.restored.length} characters)`),
+    style.bold(`What was restored after it (${report.restored.length} characters)`),
     ...indented(report.restored, style),
     "",
     style.bold("Checked"),

@@ -95,5 +95,5 @@ function verdict(findings: readonly Finding[], repaired: boolean, style: Style):
   if (n("fail") > 0) {
     return style.red([`${n("fail")} failed`, warnings].filter((text) => text !== "").join(", ") + more)
   }
-  return warnings === "" ? style.green("All is well.") : `Nothing failed; ${warnings}${more}`
+  return warnings === "" ? style.green("All good.") : `Nothing failed; ${warnings}${more}`
 }

@@ -2,9 +2,9 @@
 import type { TopicFile } from "../../search/topic-files.ts"
 import { filesOfTopic } from "../../search/topics.ts"
 import { count } from "../../util/text.ts"
-import { wholePath } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
+import type { ShowPath } from "../shown-path.ts"
 import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
 import { ago } from "../when.ts"
@@ -14,6 +14,11 @@ const LIMIT = 15
 export default {
   meta: { name: "files", description: "List the files related to a topic" },
   args: topicArgs("topic", "What the files are about", LIMIT),
+  rows: {
+    list: "found",
+    columns: ["path", "ops", "turns", "handle", "time"],
+    others: ["score", "takenBack"],
+  },
   run(context) {
     answerTopic(context, LIMIT, filesOfTopic, render)
   },
@@ -22,8 +27,10 @@ export default {
 function render(
   { path, ops, turns, handle, time, takenBack }: TopicFile,
   { style, columns, now }: Screen,
+  _n: number,
+  showPath: ShowPath,
 ): string[] {
   const done = `${ops.join(", ")} in ${count(turns, "turn")}`
-  const figures = dotted(done, handle, ago(time, now), takenBack && "taken back")
-  return [style.bold(wholePath(path)), style.dim(indented(figures, columns))]
+  const figures = dotted(done, handle, ago(time, now), takenBack && "rewound")
+  return [style.bold(showPath(path)), style.dim(indented(figures, columns))]
 }

@@ -36,7 +36,7 @@ function render(fix: Fix, { style, columns, now }: Screen, n: number): string[] 
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
     block(shown, { lead, indent: "  ", most, handle })
-  const lead = dotted(ago(time, now), fix.takenBack && "taken back", `${tool}: `)
+  const lead = dotted(ago(time, now), fix.takenBack && "rewound", `${tool}: `)
   const [head = "", ...more] = lines(target, LINES, lead)
   return [
     ...(n > 0 ? [""] : []),
@@ -47,8 +47,8 @@ function render(fix: Fix, { style, columns, now }: Screen, n: number): string[] 
       lines(step.target, STEP_LINES, `  then ${step.tool}${step.failed ? " (failed)" : ""}: `),
     ),
     solvedIn === null
-      ? style.dim("  it was not seen to succeed later in this session")
-      : style.green(`  it succeeded in ${solvedIn}${solutionTakenBack ? ", taken back" : ""}`),
+      ? style.dim("  it was not seen to work later in this session")
+      : style.green(`  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`),
     ...(answer === "" ? [] : [style.dim(indented(`answer: ${oneLine(answer)}`, columns))]),
   ]
 }

@@ -1,9 +1,10 @@
-import { resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
+import { summaryName } from "../../archive/kept-summaries.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
 import { folderOf } from "../../archive/project.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { sessionsOfProject } from "../../archive/queries/sessions.ts"
+import { latestSummary } from "../../archive/queries/summaries.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { CarriedSearch, namesOf } from "../../job/carried-text.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
@@ -12,6 +13,7 @@ import { findText, type TextFound } from "../../job/forget-text.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { type LineFinder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { resolve } from "../../util/path.ts"
 import { count } from "../../util/text.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
@@ -55,6 +57,8 @@ export default {
     if (args["list"] === true) return list(context)
     if (undone !== undefined) return undo(context, undone)
     finishFormer(context)
+    if (context.args["dry-run"] !== true)
+      context.out.resumable("Ctrl-C: the background job or the next forget ends it")
     return text === undefined
       ? forgetSessions(context, what!)
       : forgetText(context, what, finderOf(context, text))
@@ -74,7 +78,7 @@ function list({ env, out }: Context): void {
   const left = unfinished(env.dataHome)
   out.print(renderTombstones(tombstones, Date.now()))
   if (left.length > 0) {
-    out.print(`Not everything of ${count(left.length, "session")} is gone yet: run forget or purge again`)
+    out.print(`${count(left.length, "session")} not completely removed yet: run forget or purge again`)
   }
   out.json({ forgotten: tombstones.map(publicOf), unfinished: left })
 }
@@ -171,8 +175,13 @@ export function withViews<T>(dataHome: string, work: (db: Database) => T): T {
   return work(db)
 }
 
-/** Session ids; a subagent's only if it was named itself. */
+/** Session ids; a subagent's, or what a model wrote about a session, only if it was named itself. */
 function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string): string[] {
+  if (/^[^./].*\/summary$/.test(word)) {
+    const { id } = findSessionByName(db, word.slice(0, -"/summary".length))
+    if (latestSummary(db, id) !== undefined) return [summaryName(id)]
+    throw new CtxError("not-found", `session ${id} has no summary by a model`, { exit: EXIT.notFound })
+  }
   if (!/^(\.{0,2}\/|\.{1,2}$)/.test(word)) {
     const forgotten = listTombstones(dataHome).find(({ session, whole }) => whole && session === word)
     return [forgotten?.session ?? findSessionByName(db, word).id]

@@ -23,13 +23,7 @@ export default {
 
 function render(one: CommandRun, { style, columns, now }: Screen): string[] {
   const { command, runs, handle, time } = one
-  const figures = dotted(
-    ending(one),
-    count(runs, "run"),
-    handle,
-    ago(time, now),
-    one.takenBack && "taken back",
-  )
+  const figures = dotted(ending(one), count(runs, "run"), handle, ago(time, now), one.takenBack && "rewound")
   return [
     ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
     style.dim(indented(figures, columns)),

@@ -1,6 +1,5 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
-import { resolve } from "node:path"
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
@@ -10,6 +9,7 @@ import { type ImportReport, importTranscripts } from "../../job/import-transcrip
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
+import { resolve } from "../../util/path.ts"
 import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
 import { type Command, type Environment, flag } from "../command.ts"
@@ -39,7 +39,7 @@ export default {
       valueHint: "PATH…",
     },
     check: flag("Compare every archived byte first; archive again what differs"),
-    quiet: flag("Print only what failed; no progress", "q"),
+    quiet: flag("Print errors only, no progress", "q"),
     "dry-run": flag("Show what would be archived; write nothing"),
   },
   run({ args, env, out }) {
@@ -61,6 +61,7 @@ export default {
       dryRun,
     })
     let told = performance.now()
+    if (!dryRun) out.resumable("Ctrl-C keeps what is archived; ctxbridge import continues")
     const report = importTranscripts(env, transcripts, {
       dryRun,
       check: args["check"] === true,
@@ -68,7 +69,7 @@ export default {
       mayStartChild: true,
       onFile: (file) => out.event({ event: "file", ...file }),
       onProgress: (done, total) => {
-        if (!quiet) out.progress("archiving", done, total)
+        if (!quiet) out.progress("archiving", done, total, "bytes")
         if (performance.now() - told < EVERY) return
         told = performance.now()
         out.event({ event: "progress", doneBytes: done, totalBytes: total })
@@ -121,7 +122,7 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
         ? `there are links, which are followed only when they are named: ctxbridge import ${link}`
         : other === undefined
           ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
-          : `there is another tool's archive: ctxbridge import ${other}`,
+          : `found another tool's archive: ctxbridge import ${other}`,
     exit: EXIT.notFound,
   })
 }
@@ -135,17 +136,17 @@ function render(report: ImportReport, noun: string): string[] {
   const lines = [`${count(files.length, noun)} examined`]
   lines.push(
     takenBytes === 0
-      ? `Nothing new${dryRun || !ok ? "" : ": the vault already held everything"}`
-      : `${dryRun ? "Would commit" : "Committed"} ${bytes(takenBytes)} from ${count(changed, noun)}`,
+      ? `Nothing new${dryRun || !ok ? "" : ": everything was already archived"}`
+      : `${dryRun ? "Would archive" : "Archived"} ${bytes(takenBytes)} from ${count(changed, noun)}`,
   )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
-  if (waiting > 0) lines.push(`${count(waiting, "unfinished last line")} left: Claude Code is still writing`)
-  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} left out, forgotten at your request`)
+  if (waiting > 0)
+    lines.push(`${count(waiting, "unfinished last line")} skipped: Claude Code is still writing`)
+  if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} skipped: forgotten at your request`)
   const excluded = files.filter((file) => file.excluded).length
-  if (excluded > 0) lines.push(`${count(excluded, "transcript")} left out, of folders in capture.exclude`)
-  if (indexError !== undefined)
-    lines.push(`Archived, but the views could not follow yet: ${safe(indexError)}`)
+  if (excluded > 0) lines.push(`${count(excluded, "transcript")} skipped (capture.exclude)`)
+  if (indexError !== undefined) lines.push(`Archived, but not indexed yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
 }
 
@@ -154,9 +155,9 @@ function renderArchive({ path, archive }: ImportedFile): string[] {
   const { taken, known, held, forgotten, excluded } = archive.lines
   const old = [
     ...(known > 0 ? [`${known} imported before`] : []),
-    ...(held > 0 ? [`${held} left out, because the vault has them from Claude Code`] : []),
-    ...(forgotten > 0 ? [`${forgotten} left out, forgotten at your request`] : []),
-    ...(excluded > 0 ? [`${excluded} left out, of folders in capture.exclude`] : []),
+    ...(held > 0 ? [`${held} skipped: already archived from Claude Code`] : []),
+    ...(forgotten > 0 ? [`${forgotten} skipped: forgotten at your request`] : []),
+    ...(excluded > 0 ? [`${excluded} skipped (capture.exclude)`] : []),
   ]
   return [
     `${archive.tool}: ${count(taken, "entry", "entries")} new in ${count(archive.sessions, "session")}${old.length > 0 ? `; ${old.join("; ")}` : ""} (${safe(path)})`,
@@ -168,7 +169,7 @@ function failures({ files }: ImportReport): string[] {
   const lines = failed
     .slice(0, MOST_ERRORS)
     .map(({ path, error }) => `failed: ${safe(path)}: ${safe(error ?? "")}`)
-  if (failed.length > MOST_ERRORS) lines.push(`and ${failed.length - MOST_ERRORS} more; --json names all`)
+  if (failed.length > MOST_ERRORS) lines.push(`and ${failed.length - MOST_ERRORS} more; --json lists all`)
   return lines
 }
 
@@ -181,4 +182,4 @@ function leftLinks(links: readonly string[]): string[] {
 }
 
 const mention = (found: readonly string[]): string[] =>
-  found.map((path) => `Another tool's archive is there, not imported: ctxbridge import ${safe(path)}`)
+  found.map((path) => `Found another tool's archive, not imported: ctxbridge import ${safe(path)}`)

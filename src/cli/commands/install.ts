@@ -35,20 +35,22 @@ export default {
   meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
   args: {
     ...SETTINGS_ARGS,
-    statusline: flag("Put our status line before the one that is already there"),
+    statusline: flag("Show ctxbridge's status line before your own"),
     import: flag("Archive the existing history, in the background"),
-    "no-import": flag("Leave the existing history alone, and do not ask"),
+    "no-import": flag("Do not import the existing history, and do not ask"),
+    quiet: flag("Print only what comes next", "q"),
   },
   run(context) {
     const { args, env, out } = context
     const options = settingsOptions(context)
     const refused = args["no-import"] === true
-    if (refused && args["import"] === true) throw usageError("--import and --no-import exclude each other")
+    if (refused && args["import"] === true)
+      throw usageError("--import and --no-import cannot be used together")
     const { change, server } = oneAtATime(env.home, () => registered(context, options))
-    for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
-    if (change.changed && !change.dryRun) {
+    if (args["quiet"] !== true) {
+      for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
       const undo = options.scope === "user" ? "" : ` --scope ${options.scope}`
-      out.print(`Sessions started from now on are archived. Undo with \`ctxbridge uninstall${undo}\`.`)
+      if (change.changed && !change.dryRun) out.print(`Undo with \`ctxbridge uninstall${undo}\`.`)
     }
     const history = historyOf(env)
     let importing = false
@@ -58,7 +60,14 @@ export default {
         args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
       if (importing) importInBackground(env)
     }
-    out.print(told(history, importing, refused))
+    if (!change.dryRun) {
+      const restart = change.changed ? "Claude Code: sessions that are open are not archived" : "not needed"
+      out.print([
+        `Import     ${importText(history, importing, refused)}`,
+        `Restart    ${restart}`,
+        "Try        `ctxbridge demo`, or `ctxbridge search WORDS` in a project",
+      ])
+    }
     out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
   },
 } satisfies Command
@@ -77,15 +86,12 @@ function registered(context: Context, options: RegistrationOptions) {
 const amountOf = ({ left, bytesLeft }: History): string =>
   `the ${left === 1 ? "transcript" : `${left} transcripts`} that Claude Code has kept (${bytes(bytesLeft)})`
 
-function told(history: History, importing: boolean, refused: boolean): string[] {
-  if (history.left === 0 || refused) return []
-  if (importing)
-    return [
-      `Archiving ${amountOf(history)} in the background; \`ctxbridge status\` shows how far it has come.`,
-    ]
-  return [
-    `\`ctxbridge import\` archives ${amountOf(history)}; so does \`install --import\`, in the background.`,
-  ]
+function importText(history: History, importing: boolean, refused: boolean): string {
+  if (history.left === 0) return "nothing to import"
+  if (refused) return "skipped"
+  return importing
+    ? `${amountOf(history)}, in the background; your next session tells when it is done`
+    : `\`ctxbridge import\` archives ${amountOf(history)}`
 }
 
 /** The options shared by install and uninstall, from the command line. */

@@ -52,10 +52,9 @@ function weights(context: Context): void {
   using db = openForReading(env.dataHome)
   const rows = learnedRows(db, projectMeant(db, context) ?? -1)
   out.json({ enabled: env.config["learn.enabled"], weights: rows })
-  if (!env.config["learn.enabled"])
-    out.print("Off (learn.enabled): restores do as if nothing had been learnt.")
+  if (!env.config["learn.enabled"]) out.print("Off (learn.enabled): restores ignore what was learnt.")
   if (rows.length === 0) {
-    out.print("Nothing is learnt in this project yet: it takes restores, and work after them.")
+    out.print("Nothing learnt in this project yet: that takes restores, and work after them.")
     return
   }
   const { style, columns } = screenOf(out)

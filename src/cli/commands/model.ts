@@ -1,8 +1,8 @@
 /** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
-import { resolve } from "node:path"
 import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { vectorTotals } from "../../archive/vectors.ts"
+import { addressOf } from "../../embed/download.ts"
 import {
   embedderId,
   mendRuntime,
@@ -11,7 +11,7 @@ import {
   prepareRuntime,
   type RuntimeName,
 } from "../../embed/embedder.ts"
-import { installModel, removeModel } from "../../embed/install-model.ts"
+import { installModel, isInstalled, removeModel } from "../../embed/install-model.ts"
 import {
   checkFiles,
   damageOfModel,
@@ -19,13 +19,15 @@ import {
   modelFolder,
   modelState,
 } from "../../embed/model-files.ts"
-import { MINILM, MINILM_URL, parseManifest, sizeOfModel } from "../../embed/model-manifest.ts"
+import { type Manifest, MINILM, MINILM_URL, parseManifest, sizeOfModel } from "../../embed/model-manifest.ts"
 import { type Compared, compareGolden, SENTENCES } from "../../embed/published-cosines.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { resolve } from "../../util/path.ts"
 import { bytes, count } from "../../util/text.ts"
 import { oneOf, stringArg, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
 
 const RUNTIMES: readonly RuntimeName[] = ["native", "wasm"]
@@ -39,10 +41,11 @@ export default {
       description: "What to do",
       valueHint: "status|install|verify|remove",
     },
-    from: option("install: a folder that holds the files, or an https address", "DIR|URL"),
+    from: option("install: a folder that holds the files, or an https address (embed.from)", "DIR|URL"),
     manifest: option("install: a model of your own, by its hashes", "FILE"),
     runtime: option("verify: only with this one", "native|wasm"),
     "dry-run": flag("install, remove: show what would be done; write nothing"),
+    yes: flag("install: download without asking", "y"),
   },
   run(context) {
     const [action, surplus] = words(context.args)
@@ -79,8 +82,9 @@ async function status({ env, out }: Context): Promise<void> {
   if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
   if (installed === undefined) {
     out.print(`No model in ${safe(modelFolder(env.dataHome))}: search is by words.`)
-    out.print(`To install ${MINILM.id} (${bytes(sizeOfModel(MINILM))}): ctxbridge model install --from DIR`)
-    out.print(`or, over the network: ctxbridge model install --from ${MINILM_URL}`)
+    out.print(
+      `\`ctxbridge model install\` downloads ${MINILM.id} (${bytes(sizeOfModel(MINILM))}); --from DIR takes it from a folder.`,
+    )
   } else {
     const { manifest, folder, isPinned } = installed
     out.print(
@@ -104,16 +108,18 @@ function totalsOf(dataHome: string) {
   return readIfPossible(dataHome, (db) => ({ embedder, ...vectorTotals(db, embedder) }))
 }
 
-async function install({ args, env, out }: Context): Promise<void> {
+async function install(context: Context): Promise<void> {
+  const { args, env, out } = context
   const own = stringArg(args, "manifest")
-  const from = stringArg(args, "from")
-  const isAddress = from !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(from)
+  const manifest = own === undefined ? MINILM : parseManifest(readManifest(resolve(env.cwd, own)))
+  const from = stringArg(args, "from") ?? usualSource(context, manifest)
+  if (from === undefined) return
   const report = await installModel({
     dataHome: env.dataHome,
-    manifest: own === undefined ? MINILM : parseManifest(readManifest(resolve(env.cwd, own))),
-    from: from === undefined || isAddress ? from : resolve(env.cwd, from),
+    manifest,
+    from: addressOf(from) === undefined ? resolve(env.cwd, from) : from,
     dryRun: args["dry-run"] === true,
-    onProgress: (done, total) => out.progress("installing", done, total),
+    onProgress: (done, total) => out.progress("installing", done, total, "bytes"),
   })
   // Have the job make vectors for the existing archive now instead of after the next session.
   if (report.changed && !report.dryRun) {
@@ -127,6 +133,29 @@ async function install({ args, env, out }: Context): Promise<void> {
       ? `${done} ${safe(report.model)}, ${bytes(report.bytes)}, in ${safe(report.folder)}`
       : `${safe(report.model)} is installed already, and every byte is right`,
   )
+}
+
+/**
+ * Where the model is taken from if `--from` does not say. Nothing is downloaded before a person has agreed.
+ *
+ * @returns undefined if they do not agree
+ */
+function usualSource({ args, env, out }: Context, manifest: Manifest): string | undefined {
+  const source = env.config["embed.from"] || (manifest === MINILM ? MINILM_URL : "")
+  const needsNoNetwork = args["dry-run"] === true || isInstalled(env.dataHome, manifest)
+  if (source !== "" && (args["yes"] === true || needsNoNetwork || addressOf(source) === undefined))
+    return source
+  const what = `${manifest.id} (${bytes(sizeOfModel(manifest))})`
+  const isWanted =
+    source === "" || out.wantsJson ? undefined : ask(`Download ${safe(`${what} from ${source}`)}?`)
+  if (isWanted === undefined) {
+    throw new CtxError("no-source", `${what} is not installed`, {
+      hint: `ctxbridge model install --from DIR${source === "" ? "" : `, or --yes downloads it from ${source}`}`,
+      exit: EXIT.usage,
+    })
+  }
+  if (!isWanted) out.print("Nothing was installed")
+  return isWanted ? source : undefined
 }
 
 function readManifest(path: string): string {
@@ -160,7 +189,7 @@ async function verify({ args, env, out }: Context): Promise<number> {
   const files = checkFiles(folder, manifest)
   const damage = damageOfModel(installed)
   if (damage !== undefined) {
-    throw new CtxError("model-damaged", damage, { hint: "ctxbridge model install --from … replaces it" })
+    throw new CtxError("model-damaged", damage, { hint: "ctxbridge model install replaces it" })
   }
   const start = performance.now()
   const mended = only === "wasm" ? false : await mendRuntime(env)

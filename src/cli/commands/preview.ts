@@ -25,7 +25,7 @@ type Source = (typeof SOURCES)[number]
 const MOST_FACTS = 5
 
 export default {
-  meta: { name: "preview", description: "Show what the model would be given now, and why" },
+  meta: { name: "preview", description: "Show what would be restored now, and why" },
   args: {
     source: option(
       "After a compaction (default), after /clear, or when a session starts",
@@ -40,7 +40,7 @@ export default {
     const { text, facts, related } = preview(db, env, source, session)
     const sections = explain(text, facts, related)
     const tokens = tokensOf(text.length)
-    if (text === "") out.print("Nothing would be given.")
+    if (text === "") out.print("Nothing would be restored.")
     else {
       out.print(text)
       out.print("")

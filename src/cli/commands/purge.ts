@@ -10,7 +10,7 @@ import { ageOf } from "../when.ts"
 import { finishFormer, leave, withViews } from "./forget.ts"
 
 export default {
-  meta: { name: "purge", description: "Forget whole sessions whose last turn was long ago" },
+  meta: { name: "purge", description: "Forget sessions that ended long ago" },
   args: {
     "older-than": option("Age of the last turn: hours, days, weeks or years", "90d|12w|1y"),
     "dry-run": flag("Show what would be removed; write nothing"),

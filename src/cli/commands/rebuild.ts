@@ -25,7 +25,8 @@ export default {
     }
     const dryRun = args["dry-run"] === true
     const start = performance.now()
-    const onProgress = (done: number, total: number): void => out.progress("reading", done, total)
+    if (!dryRun) out.resumable("Ctrl-C keeps the present database; ctxbridge rebuild begins again")
+    const onProgress = (done: number, total: number): void => out.progress("reading", done, total, "bytes")
     const report: Told = dryRun
       ? {
           ...planRebuild(env.dataHome, onProgress),
@@ -53,7 +54,7 @@ function render({ copies, turns, messages, unreadable, damaged, ms }: Told): str
     if (damaged !== null) lines.push(`The current database is damaged; a copy of it would be kept beside it`)
   } else {
     lines.push(`${count(turns, "turn")} and ${count(messages, "message")} from ${from} in ${time}`)
-    if (damaged !== null) lines.push(`The former database was damaged; it is kept as ${safe(damaged)}`)
+    if (damaged !== null) lines.push(`The old database was damaged; it is kept as ${safe(damaged)}`)
   }
   for (const { copy, error } of unreadable) lines.push(`not read to the end: ${safe(copy)}: ${safe(error)}`)
   return lines

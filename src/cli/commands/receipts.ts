@@ -4,12 +4,13 @@ import { folderOf } from "../../archive/project.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
+import { totalOf } from "../../restore/receipt-total.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, stringArg } from "../args.ts"
 import { type Command, naming, option } from "../command.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
-import { renderReceipts, totalOf } from "../render-receipts.ts"
+import { renderReceipts } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
 
 const LIMIT = 5
@@ -17,12 +18,17 @@ const LIMIT = 5
 export default {
   meta: {
     name: "receipts",
-    description: "Show what each compaction kept, lost and got back",
+    description: "Show what compactions lost, and what was restored",
   },
   args: {
     session: naming("session", "Of this session", "ID"),
     ...OF_PROJECT_ARGS,
     limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),
+  },
+  rows: {
+    list: "receipts",
+    columns: ["session", "time", "trigger", "preTokens", "characters", "tokens", "delivery"],
+    others: ["offset", "kinds"],
   },
   run(context) {
     const { args, env, out } = context
@@ -43,7 +49,10 @@ export default {
     if (more) out.print(`More with --limit ${limit * 5}.`)
     out.json({
       more,
-      receipts: receipts.map((receipt) => ({ ...receipt, tokens: tokensOf(receipt.characters) })),
+      receipts: receipts.map(({ text: _text, ...receipt }) => ({
+        ...receipt,
+        tokens: tokensOf(receipt.characters),
+      })),
       total,
     })
   },

@@ -24,12 +24,13 @@ export default {
       })
     }
     const rescan = args["rescan"] === true
+    out.resumable("Ctrl-C keeps what is overwritten; run it again to search the rest")
     const report = redactArchive(env, {
       dryRun: args["dry-run"] === true,
       rescan,
       now: Date.now(),
       wait: PATIENCE,
-      onProgress: (done, total) => out.progress("looking", done, total),
+      onProgress: (done, total) => out.progress("looking", done, total, "bytes"),
     })
     // What was found now may occur elsewhere in its session.
     const knownBytes = report.dryRun ? 0 : fillKnown(env, PATIENCE)

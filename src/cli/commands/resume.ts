@@ -1,5 +1,6 @@
 /** `ctxbridge resume`: goes on with a session in its folder, written back first if Claude Code has deleted it. */
 import type { Database } from "../../archive/database.ts"
+import { withConfigFolder } from "../../config/load.ts"
 import { type Resume, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
@@ -16,7 +17,7 @@ import { safe } from "../style.ts"
 const PROGRAM = "claude"
 
 export default {
-  meta: { name: "resume", description: "Go on with a session, also with one that was deleted" },
+  meta: { name: "resume", description: "Resume a session, even a deleted one" },
   args: {
     what: {
       type: "positional",
@@ -38,7 +39,7 @@ export default {
       all: false,
       force: false,
       dryRun,
-      onProgress: (done, total) => out.progress("writing", done, total),
+      onProgress: (done, total) => out.progress("writing", done, total, "bytes"),
     })
     const failed = found?.files.find(({ state }) => state === "failed" || state === "differs")
     const resume = found?.resume[0]
@@ -53,13 +54,18 @@ export default {
       out.print(safe(command))
       return EXIT.ok
     }
-    if (Bun.which(PROGRAM) === null)
+    const program = Bun.which(PROGRAM)
+    if (program === null)
       throw new CtxError("no-client", `there is no ${PROGRAM} on PATH`, {
         hint: `the command is: ${command}`,
       })
     out.flush()
-    // The very command that is shown, so that both do the same.
-    const { exitCode } = Bun.spawnSync(["sh", "-c", command], { stdio: ["inherit", "inherit", "inherit"] })
+    // What the line says, without a shell: Windows has none that understands it.
+    const { exitCode } = Bun.spawnSync([program, "--resume", found.session], {
+      stdio: ["inherit", "inherit", "inherit"],
+      env: withConfigFolder(resume.configDir),
+      ...(resume.folder === undefined ? {} : { cwd: resume.folder }),
+    })
     return exitCode
   },
 } satisfies Command
@@ -98,6 +104,6 @@ function sessionWith(context: Context, db: Database, query: string): string {
 function refuseGone({ folder, gone }: Resume): void {
   if (!gone || folder === undefined) return
   throw new CtxError("folder-gone", `the session's folder is gone: ${folder}`, {
-    hint: "make it again first: Claude Code looks for the session only there",
+    hint: "create it first: Claude Code looks for the session only there",
   })
 }

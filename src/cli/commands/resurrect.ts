@@ -1,5 +1,5 @@
 /** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
-import { resolve } from "node:path"
+
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
 import {
   type PutFile,
@@ -11,6 +11,7 @@ import {
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
+import { resolve } from "../../util/path.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
@@ -37,7 +38,7 @@ export default {
     const to = stringArg(args, "to")
     const all = args["all"] === true
     if (all && to === undefined) {
-      throw usageError("--all needs --to", "Claude Code would take former versions for sessions of their own")
+      throw usageError("--all needs --to", "Claude Code would show former versions as separate sessions")
     }
     const dryRun = args["dry-run"] === true
     const ids = sessionsInVault(env.dataHome, sessionsMeant(env.dataHome, words(args)))
@@ -47,7 +48,7 @@ export default {
       all,
       force: args["force"] === true,
       dryRun,
-      onProgress: (done, total) => out.progress("writing", done, total),
+      onProgress: (done, total) => out.progress("writing", done, total, "bytes"),
     })
     const ok = sessions.every(({ files }) => files.every(isDone))
     out.print(renderResurrected(sessions, dryRun, createStyle(out.color)))
@@ -118,8 +119,5 @@ function fileLine(
 function resumeLines(session: string, resume: Resume): string[] {
   const line = safe(resumeLine(session, resume))
   if (!resume.gone) return [line]
-  return [
-    line,
-    "  (make that folder again first: it is gone, and Claude Code looks for the session only there)",
-  ]
+  return [line, "  (create that folder first: it is gone, and Claude Code looks for the session only there)"]
 }

@@ -1,9 +1,11 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
+import { titlesOf } from "../../archive/queries/session-titles.ts"
+import { hasObservations, type Observation } from "../../archive/queries/summaries.ts"
 import { hasCold } from "../../archive/queries/turn-ages.ts"
 import type { ColdRequest } from "../../search/cold-search.ts"
-import { type Correction, correctionNote } from "../../search/corrected-query.ts"
+import { type Correction, correctionNote, LOOSE_NOTE } from "../../search/corrected-query.ts"
 import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
@@ -17,7 +19,8 @@ import { type Command, type Context, flag, naming, option } from "../command.ts"
 import type { FarAnswer, FarAsked } from "../far-search.ts"
 import { notFound } from "../not-found.ts"
 import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
-import { type AnyHit, renderHits } from "../render-hits.ts"
+import { type AnyHit, layOutHits, renderHits } from "../render-hits.ts"
+import { renderObservations } from "../render-observations.ts"
 import { screenOf } from "../screen.ts"
 import { safe } from "../style.ts"
 import { timeArg } from "../when.ts"
@@ -25,7 +28,6 @@ import { timeArg } from "../when.ts"
 const LIMIT = 10
 /** UTF-16 units of a query that are repeated. */
 const TOLD = 200
-const LOOSE = "no exact match; these have some of the words"
 
 const MODES = ["lexical", "semantic", "hybrid"] as const
 
@@ -43,18 +45,37 @@ export default {
     },
     ...IN_PROJECT_ARGS,
     session: naming("session", "In this session and its subagents", "ID"),
-    since: option("From this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    since: option("Since this time: 2026-03-01, or 7d, 12h (ago)", "TIME"),
     until: option("Before this time", "TIME"),
     role: option("Who said it", ROLES.join("|")),
     tool: naming("tool", "Calls of this tool, and their results", "NAME", "t"),
     file: option("In turns that touched this file", "PATH"),
     error: flag("Only what failed"),
-    exact: flag("Take no word for a mistyped one"),
+    exact: flag("Do not correct typos"),
     limit: option(`At most this many hits (${LIMIT})`, "N", "n"),
-    cold: flag("Also search the vault itself, for what the index lacks: slow"),
-    backend: option("There instead of here: a folder or server that turns were sent to", "DIR|URL"),
-    everywhere: flag("Here, and where sync sends turns to"),
+    cold: flag("Also search the vault itself, for what the index lacks (slow)"),
+    backend: option("Search this sync target (a folder or server) instead", "DIR|URL"),
+    everywhere: flag("Also search where sync sends turns"),
     mode: option("By words (default), by meaning, or both", MODES.join("|")),
+  },
+  rows: {
+    list: "hits",
+    columns: ["handle", "time", "session", "seq", "role", "tool", "title", "snippet"],
+    others: [
+      "project",
+      "uuid",
+      "score",
+      "why",
+      "marks",
+      "prompt",
+      "answer",
+      "also",
+      "takenBack",
+      "cold",
+      "line",
+      "far",
+      "summary",
+    ],
   },
   async run(context) {
     const { args, env, out } = context
@@ -98,17 +119,31 @@ export default {
     // What was found elsewhere has the words as they were typed.
     const isFound = found.hits.some((hit) => "far" in hit)
     const note =
-      sense?.note ?? own ?? (isFound ? undefined : isOnlyLoose ? LOOSE : correctionNote(corrections))
-    if (found.hits.length === 0) {
+      sense?.note ?? own ?? (isFound ? undefined : isOnlyLoose ? LOOSE_NOTE : correctionNote(corrections))
+    const observations = hasObservations(db)
+      ? (await import("../../search/observations.ts")).observationsFor(db, query, request)
+      : []
+    if (found.hits.length === 0 && observations.length === 0) {
       const { whyNothing } = await import("../../search/nothing-found.ts")
       const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)
       if (unknownTool !== undefined) throw noSuchTool(unknownTool)
       throw notFound(db, query, project, { note, because: becauseOf(context, emptiedBy) })
     }
-    if (out.wantsJson) out.json({ query, mode, ...(note && { note }), project: project ?? null, ...found })
-    else print(context, found, { note, limit, everywhere: project === undefined, now })
+    const named = out.wantsJson || out.terminal ? { ...found, hits: withTitles(db, found.hits) } : found
+    const observed = observations.length > 0 ? { observations } : {}
+    if (out.wantsJson)
+      out.json({ query, mode, ...(note && { note }), project: project ?? null, ...named, ...observed })
+    else print(context, named, { note, limit, everywhere: project === undefined, now, ...observed })
   },
 } satisfies Command
+
+function withTitles(db: Database, hits: readonly AnyHit[]): AnyHit[] {
+  const titles = titlesOf(
+    db,
+    hits.map(({ session }) => session),
+  )
+  return hits.map((hit) => ({ ...hit, title: titles.get(hit.session) ?? null }))
+}
 
 /** The filters that hits must pass besides the words. */
 function narrowingOf({ args, env }: Context, now: number) {
@@ -189,12 +224,17 @@ interface Shown {
   readonly limit: number
   readonly everywhere: boolean
   readonly now: number
+  readonly observations?: readonly Observation[]
 }
 
 function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
-  const { note, limit, everywhere, now } = shown
+  const { note, limit, everywhere, now, observations = [] } = shown
   if (note !== undefined) out.print(note)
-  out.print(renderHits(hits, screenOf(out, now), everywhere))
+  out.print((out.terminal ? layOutHits : renderHits)(hits, screenOf(out, now), everywhere))
+  if (observations.length > 0) {
+    const gap = hits.length > 0 ? [""] : []
+    out.print([...gap, ...renderObservations(observations, screenOf(out, now))])
+  }
   if (more) out.print(`More with --limit ${limit * 3}.`)
   if (unreadable) {
     out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)
@@ -209,7 +249,8 @@ async function withCold(
   ranked: readonly { readonly turn: number }[],
 ): Promise<Answer> {
   const { searchVault } = await import("../../search/cold-search.ts")
-  const onProgress = (done: number, total: number): void => out.progress("searching the vault", done, total)
+  const onProgress = (done: number, total: number): void =>
+    out.progress("searching the vault", done, total, "bytes")
   const found = new Set(ranked.map(({ turn }) => turn))
   const cold = searchVault(db, env.dataHome, { ...request, found, onProgress })
   return {
@@ -220,7 +261,7 @@ async function withCold(
   }
 }
 
-const CUT = "turns out of the index were searched for a second; --cold searches all of them"
+const CUT = "turns outside the index were searched for one second only; --cold searches them all"
 
 /** With turns that are out of the index, first, since they have more of the words; undefined if there are none. */
 async function withColdTurns(

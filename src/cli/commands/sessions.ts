@@ -1,15 +1,15 @@
-/** `ctxbridge sessions`: lists the archived sessions, newest first. */
-import type { Database } from "../../archive/database.ts"
+/** `ctxbridge sessions`: lists the archived sessions, newest first, or as they are wanted. */
 import { folderOf } from "../../archive/project.ts"
 import { openToRead } from "../../job/open-to-read.ts"
-import { sessionList } from "../../read/session-list.ts"
+import { SESSION_ORDERS, sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
-import { positive } from "../args.ts"
-import { type Command, flag, option } from "../command.ts"
-import { whereElse } from "../not-found.ts"
+import { oneOf, positive, stringArg } from "../args.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
+import { noSessions } from "../not-found.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf } from "../screen.ts"
+import { timeArg } from "../when.ts"
 
 const LIMIT = 20
 
@@ -17,8 +17,23 @@ export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
     ...OF_PROJECT_ARGS,
+    since: option("Active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    until: option("Begun before this time", "TIME"),
+    branch: option("On this branch", "NAME", "b"),
+    grep: option(
+      "With these words in the title or the first prompt (search looks into all that was said)",
+      "WORDS",
+    ),
+    sort: option("Order: the latest, the most or the largest first (last)", SESSION_ORDERS.join("|")),
     agents: flag("Include subagents"),
     limit: option(`At most this many (${LIMIT})`, "N", "n"),
+  },
+  rows: {
+    list: "sessions",
+    columns: ["id", "ended", "turns", "errors", "archived", "branch", "project", "title"],
+    others: "parent agent cwd version started messages tools firstPrompt tokens cost requests duration".split(
+      " ",
+    ),
   },
   run(context) {
     const { args, env, out } = context
@@ -26,24 +41,37 @@ export default {
     const wanted = projectWanted(context)
     using db = openToRead(env.dataHome)
     const project = knownProject(db, context, wanted)
-    const { sessions, more } = sessionList(db, { project, agents: args["agents"] === true, limit })
-    if (sessions.length === 0) throw noSessions(db, project)
+    const filter = filterOf(args)
+    const order = oneOf(args, "sort", SESSION_ORDERS)
+    const { sessions, more } = sessionList(db, {
+      project,
+      ...filter,
+      agents: args["agents"] === true,
+      limit,
+      ...(order && { order }),
+    })
+    if (sessions.length === 0)
+      throw Object.values(filter).some(Boolean) ? noneMatches(project) : noSessions(db, project)
     out.print(renderSessions(sessions, screenOf(out)))
     if (more) out.print(`More with --limit ${limit * 5}.`)
     out.json({ project: project ?? null, sessions, more })
   },
 } satisfies Command
 
-function noSessions(db: Database, project: string | undefined): CtxError {
-  if (project === undefined) {
-    return new CtxError("no-sessions", "no session is archived", {
-      hint: "ctxbridge import archives what already exists",
-      exit: EXIT.notFound,
-    })
+function filterOf(args: Context["args"]) {
+  const now = Date.now()
+  return {
+    since: timeArg(args, "since", now),
+    until: timeArg(args, "until", now),
+    branch: stringArg(args, "branch"),
+    words: stringArg(args, "grep")?.split(/\s+/).filter(Boolean),
   }
-  const folder = folderOf(project)
-  return new CtxError("no-sessions", `no session of ${folder} is archived`, {
-    hint: whereElse(db, folder, "--all-projects lists those of every project"),
+}
+
+function noneMatches(project: string | undefined): CtxError {
+  const place = project === undefined ? "" : ` of ${folderOf(project)}`
+  return new CtxError("no-sessions", `no archived session${place} is like that`, {
+    hint: "ctxbridge search finds sessions by all that was said in them",
     exit: EXIT.notFound,
   })
 }

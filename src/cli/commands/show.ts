@@ -1,28 +1,33 @@
 /** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
 import type { Database } from "../../archive/database.ts"
 import type { Session } from "../../archive/queries/sessions.ts"
+import type { Observation } from "../../archive/queries/summaries.ts"
 import { turnId } from "../../archive/queries/turns.ts"
-import { callsIn, partText } from "../../export/part-text.ts"
 import { openToRead } from "../../job/open-to-read.ts"
-import { type Worth, worthOf } from "../../learn/aged-turns.ts"
+import { worthOf } from "../../learn/aged-turns.ts"
 import { findByName } from "../../read/by-name.ts"
+import { findObservation, isObservationName } from "../../read/observation-named.ts"
 import { openSession } from "../../read/session-list.ts"
-import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../read/turn.ts"
+import { sessionSummary } from "../../read/session-summary.ts"
+import { readTurn, type Turn } from "../../read/turn.ts"
 import { openFar } from "../../search/far-finder.ts"
 import { farHandle, farId } from "../../search/far-handle.ts"
 import type { FarEntry } from "../../search/far-hit.ts"
-import type { Part } from "../../transcript/types.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { type ListPage, pageOf, shortLines } from "../../util/pages.ts"
-import { count, oneLine } from "../../util/text.ts"
+import { shellWord } from "../../util/shell-quote.ts"
+import { oneLine } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { targetsMeant } from "../far-search.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
-import { screenOf } from "../screen.ts"
-import { createStyle, dotted, type Style, safe } from "../style.ts"
-import { clock } from "../when.ts"
+import { renderObservation, renderSummary } from "../render-summary.ts"
+import { renderTurn } from "../render-turn.ts"
+import { type Screen, screenOf } from "../screen.ts"
+import { pathShower } from "../shown-path.ts"
+import { dotted, safe } from "../style.ts"
+import { period } from "../when.ts"
 
 /** Characters of a turn per page. */
 const PAGE_CHARACTERS = 20_000
@@ -38,14 +43,13 @@ export default {
       type: "positional",
       required: true,
       names: "turn",
-      description: "A turn's handle (ctx:ab12cd, far:…) or a session's id; at least four letters of either",
+      description:
+        "A turn's handle (ctx:ab12cd, far:…), an observation's (obs:…) or a session's id; at least four letters of either",
     },
-    backend: option(
-      "Where a handle that begins with far: is from, if not where sync sends turns to",
-      "DIR|URL",
-    ),
+    backend: option("Sync target of a far: handle, if not the configured one", "DIR|URL"),
     page: option("Which page of a long turn or session", "N"),
-    full: flag("All pages at once (--json: always, unless --page is given)"),
+    full: flag("All of it: every page, and long results whole (--json: always, unless --page is given)"),
+    plain: flag("At a terminal, too, as it was said: no Markdown, no diffs, nothing folded"),
   },
   async run(context) {
     const { args, env } = context
@@ -53,21 +57,22 @@ export default {
     const id = farId(word)
     if (id !== undefined) return showFar(context, id)
     using db = openToRead(env.dataHome)
+    if (isObservationName(word)) return showObservation(context, findObservation(db, word))
     const found = findByName(db, word)
     if (found.kind === "turn") showTurn(context, db, found.turn)
     else showSession(context, db, found.session)
   },
 } satisfies Command
 
-/** The requested page, and how much fits on a page. */
+/** The requested page, and how much fits on a page. A terminal has the pager's, whoever asks for none of ours. */
 function paging({ args, out }: Context, room: number): { number: number; room: number } {
   const page = positive(args, "page")
-  const whole = args["full"] === true || (out.wantsJson && page === undefined)
+  const whole = args["full"] === true || ((out.wantsJson || out.terminal) && page === undefined)
   return { number: page ?? 1, room: whole ? Number.POSITIVE_INFINITY : room }
 }
 
 function showTurn(context: Context, db: Database, short: Turn): void {
-  const { env, out } = context
+  const { args, env, out } = context
   const { number, room } = paging(context, PAGE_CHARACTERS)
   using readers = new CopyReaders()
   const turn = readTurn(db, env.dataHome, short, readers)
@@ -77,9 +82,15 @@ function showTurn(context: Context, db: Database, short: Turn): void {
     out.json({ ...turn, worth, messages: page.items, page: pageNote(page, turn.handle) })
     return
   }
-  const lines = renderTurn(turn, worth, createStyle(out.color)).flatMap((line) =>
-    shortLines(line, LONGEST_LINE),
-  )
+  const look = {
+    screen: screenOf(out),
+    color: out.color,
+    links: out.links,
+    showPath: pathShower(context),
+    isLaidOut: out.terminal && args["plain"] !== true,
+    isFolded: args["full"] !== true,
+  }
+  const lines = renderTurn(turn, worth, look).flatMap((line) => shortLines(line, LONGEST_LINE))
   const page = pageOf(lines, number, room, (line) => line.length + 1)
   out.print(page.items)
   footer(context, page, turn.handle)
@@ -91,19 +102,22 @@ async function showFar(context: Context, id: string): Promise<void> {
   const found = await openFar(targetsMeant(context), id, { place: env })
   if (found === undefined) {
     throw new CtxError("not-found", `no turn ${farHandle(id)} there`, {
-      hint: "it may be forgotten, or longer by now: search again",
+      hint: "it may have been forgotten, or has grown: search again",
       exit: EXIT.notFound,
     })
   }
   const { entry, target } = found
   const handle = farHandle(entry.id)
   if (out.wantsJson) return out.json({ handle, target, ...entry })
-  const lines = renderEntry(entry, target, createStyle(out.color)).flatMap((line) =>
-    shortLines(line, LONGEST_LINE),
-  )
+  const lines = renderEntry(entry, target, screenOf(out)).flatMap((line) => shortLines(line, LONGEST_LINE))
   const page = pageOf(lines, number, room, (line) => line.length + 1)
   out.print(page.items)
   footer(context, page, handle)
+}
+
+function showObservation({ out }: Context, found: Observation): void {
+  out.json(found)
+  out.print(renderObservation(found, screenOf(out)))
 }
 
 function showSession(context: Context, db: Database, found: Session): void {
@@ -111,18 +125,22 @@ function showSession(context: Context, db: Database, found: Session): void {
   const { number, room } = paging(context, PAGE_TURNS)
   const { session, lineage, turns } = openSession(db, found)
   const page = pageOf(turns, number, room, () => 1)
+  const summary = sessionSummary(db, session.id)
   if (out.wantsJson) {
-    out.json({ session, lineage, turns: page.items, page: pageNote(page, session.id) })
+    out.json({ session, lineage, summary, turns: page.items, page: pageNote(page, session.id) })
     return
   }
   const screen = screenOf(out)
-  if (page.number === 1) out.print([...renderSessionHead(session, lineage, screen), ""])
+  if (page.number === 1) {
+    const head = renderSessionHead(session, lineage, screen, pathShower(context))
+    out.print([...head, ...renderSummary(summary, screen), ""])
+  }
   out.print(renderTurns(page.items, screen))
   footer(context, page, session.id)
 }
 
 const nextCommand = ({ number, of }: ListPage<unknown>, name: string): string | null =>
-  number < of ? `ctxbridge show ${name} --page ${number + 1}` : null
+  number < of ? `ctxbridge show ${shellWord(name)} --page ${number + 1}` : null
 
 const pageNote = (page: ListPage<unknown>, name: string) => ({
   number: page.number,
@@ -134,73 +152,18 @@ function footer({ out }: Context, page: ListPage<unknown>, name: string): void {
   if (page.of === 1) return
   const next = nextCommand(page, name)
   out.print("")
-  out.print(`page ${page.number} of ${page.of}${next === null ? "" : `, next: ${next}`}`)
+  out.print(`page ${page.number} of ${page.of}${next === null ? "" : `, next: ${safe(next)}`}`)
 }
 
-/** All lines of the turn, without paging or cuts. */
-function renderTurn(turn: WholeTurn, worth: Worth, style: Style): string[] {
-  const callOf = callsIn(turn.tools)
-  const lines = head(turn, worth, style)
-  for (const message of turn.messages) {
-    for (const part of message.parts) {
-      const shown = partText(part, callOf)
-      if (shown === undefined) continue
-      lines.push("", rule(shown.title, part, message, style), ...body(shown.text, part, style))
-    }
-  }
-  return lines
-}
-
-function head(turn: WholeTurn, worth: Worth, style: Style): string[] {
-  const figures = dotted(
-    `${clock(turn.started)} to ${clock(turn.ended)}`,
-    turn.via,
-    count(turn.tools.length, "tool call"),
-    turn.errors > 0 && count(turn.errors, "error"),
-    turn.interrupted && "interrupted",
-    turn.takenBack && "taken back",
-    worth.uses > 0 && `used ${count(worth.uses, "time")}`,
-    worth.cold && "out of the index",
-  )
-  return [
-    `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,
-    figures,
-    ...turn.usage.map(
-      ({ model, input, output, cacheCreation, cacheRead }) =>
-        `${safe(model)}: tokens ${input} input, ${cacheCreation} written to cache, ${cacheRead} read from cache, ${output} output`,
-    ),
-    ...turn.files.map(
-      ({ path, op, count: times }) =>
-        `${op.padEnd(7)} ${safe(oneLine(path))}${times > 1 ? ` (${times} times)` : ""}`,
-    ),
-  ]
-}
-
-function rule(title: string, part: ToldPart, message: TurnMessage, style: Style): string {
-  const whose = part.origin === "import" ? " (imported)" : message.sidechain ? " (subagent)" : ""
-  const line = `── ${safe(oneLine(title))}${whose} ──`
-  const failed = (part.kind === "toolResult" && part.isError) || part.kind === "apiError"
-  if (failed) return style.red(line)
-  return part.kind === "prompt" ? style.bold(line) : style.dim(line)
-}
-
-function renderEntry({ id, content, metadata }: FarEntry, target: string, style: Style): string[] {
+function renderEntry({ id, content, metadata }: FarEntry, target: string, { style, now }: Screen): string[] {
   const { sessionId, chunkIndex, timestamp, ended, machine, project, toolNames, filePaths, takenBack } =
     metadata
   return [
     `${style.bold(farHandle(id))}  turn ${chunkIndex} of session ${safe(sessionId)}`,
     safe(`from ${machine ?? "another archive"}, ${project ?? "no project"}, at ${target}`),
-    dotted(`${clock(timestamp)} to ${clock(ended)}`, safe(toolNames.join(", ")), takenBack && "taken back"),
+    dotted(period(timestamp, ended, now), safe(toolNames.join(", ")), takenBack && "rewound"),
     ...filePaths.map((path) => safe(oneLine(path))),
     "",
     ...safe(content).trimEnd().split("\n"),
   ]
-}
-
-const BESIDE = ["thinking", "context", "summary", "notice"]
-
-function body(text: string, part: Part, style: Style): string[] {
-  if (text === "") return []
-  const lines = safe(text).trimEnd().split("\n")
-  return BESIDE.includes(part.kind) ? lines.map(style.dim) : lines
 }

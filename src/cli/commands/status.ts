@@ -14,6 +14,7 @@ import { wishesIn } from "../../autopilot/window.ts"
 import { type HostLimits, hostLimits, hostPlace } from "../../config/load.ts"
 import { standingOf } from "../../embed/embedding-state.ts"
 import { hookStatus } from "../../host/hook-status.ts"
+import { ourPlugins } from "../../host/our-plugins.ts"
 import { serverStatus } from "../../host/server-status.ts"
 import { readSettings } from "../../host/settings-read.ts"
 import { archiveAll } from "../../job/archive-all.ts"
@@ -30,13 +31,17 @@ import { messageOf } from "../../util/errors.ts"
 import { statsOf } from "../../util/files.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
-import type { Command, Environment } from "../command.ts"
+import { type Command, type Environment, flag } from "../command.ts"
 import { type BackendStatus, renderStatus } from "../render-status.ts"
+import { renderStatusShort } from "../render-status-short.ts"
 import { screenOf } from "../screen.ts"
+import { pathShower } from "../shown-path.ts"
 
 export default {
   meta: { name: "status", description: "Show what is archived, and whether capture works" },
-  run({ env, out }) {
+  args: { verbose: flag("All that is known, with the latest sessions", "v") },
+  run(context) {
+    const { args, env, out } = context
     const { dataHome, exePath } = env
     // Before the archive: an import that ends in between has left one.
     const underWay = importUnderWay(env) ?? null
@@ -61,11 +66,13 @@ export default {
       sync: lastSyncs(dataHome),
       syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,
       hooks: hookStatus(env, exePath),
+      plugins: ourPlugins(env),
       mcp: serverStatus(env, exePath),
       lastError: lastError(env.stateHome) ?? null,
     }
     const screen = screenOf(out)
-    out.print(renderStatus(status, screen))
+    const look = { ...screen, showPath: pathShower(context), isCut: out.terminal }
+    out.print(args["verbose"] === true ? renderStatus(status, screen) : renderStatusShort(status, look))
     out.json(status)
   },
 } satisfies Command
@@ -130,7 +137,8 @@ function ofLatest<T>(
   const found = readIfPossible(dataHome, (db) => {
     // Notes of the model's have a session of their own, which nobody works in.
     const own = hostPlace().session
-    const session = own && aboutSession(db, own) !== null ? own : latestSession(db, projectOf(cwd))
+    const session =
+      own && aboutSession(db, own) !== null ? own : latestSession(db, knownAs(db, projectOf(cwd))!)
     return session && read(db, session)
   })
   return found || null

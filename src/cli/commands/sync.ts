@@ -29,19 +29,21 @@ export default {
       "Where to: a folder, sqlite:FILE, postgres://user@host/database; default: the option sync.to",
       "DIR|URL",
     ),
-    frames: flag("Send the transcripts themselves too, byte for byte, so that another machine can have them"),
+    frames: flag(
+      "Also send the transcripts themselves, byte for byte, so that other machines can fetch them",
+    ),
     pull: flag(
       "Fetch the transcripts that other machines sent with --frames; sends nothing without --frames",
     ),
     encrypt: flag(
       "Encrypt a new folder, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
     ),
-    all: flag("Look at every turn again: after redact, or when the target has lost something"),
+    all: flag("Check every turn again: after redact, or when the target has lost something"),
     watch: flag(
-      "Go on until Ctrl-C: sync whenever the archive has changed, and wait for a target that fails",
+      "Keep running until Ctrl-C: sync whenever the archive changes, and retry a target that fails",
     ),
     "print-ddl": flag("Print the SQL with which an administrator sets up a server for many users"),
-    "dry-run": flag("Show what would be sent; contact nobody, write nothing"),
+    "dry-run": flag("Show what would be sent; contact no server, write nothing"),
   },
   async run(context) {
     const { args, env, out } = context
@@ -64,6 +66,7 @@ export default {
         throw usageError("only folders are encrypted", "a server's own encryption is its administrator's")
       refuseNoPassphrase(context)
     }
+    out.resumable("Ctrl-C keeps what is sent; ctxbridge sync continues")
     const world: SyncWorld = {
       place: env,
       look(use) {
@@ -73,9 +76,9 @@ export default {
       onProgress: out.progress,
     }
     if (args["dry-run"] === true) {
-      if (args["watch"] === true) throw usageError("--dry-run and --watch exclude each other")
+      if (args["watch"] === true) throw usageError("--dry-run and --watch cannot be used together")
       if (frames || pull)
-        throw usageError("--dry-run contacts nobody, so it cannot tell what frames are there")
+        throw usageError("--dry-run contacts no server, so it cannot tell which frames are there")
       return plan(context, target, world)
     }
     finishFormer(context)

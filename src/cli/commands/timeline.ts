@@ -7,6 +7,7 @@ import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"
 import { type Command, option } from "../command.ts"
 import { screenOf } from "../screen.ts"
+import { pathShower } from "../shown-path.ts"
 import { dotted, fit, indented } from "../style.ts"
 import { ago } from "../when.ts"
 
@@ -18,7 +19,13 @@ export default {
     handle: { type: "positional", required: true, description: "A turn's handle (ctx:ab12cd)" },
     around: option(`Turns on each side (${AROUND})`, "N"),
   },
-  run({ args, env, out }) {
+  rows: {
+    list: "turns",
+    columns: ["handle", "seq", "started", "tools", "errors", "prompt", "answer"],
+    others: ["changed", "takenBack"],
+  },
+  run(context) {
+    const { args, env, out } = context
     const around = positive(args, "around") ?? AROUND
     using db = openToRead(env.dataHome)
     const found = findByName(db, String(args["handle"]))
@@ -33,13 +40,14 @@ export default {
     out.json({ handle, session, turns })
     if (out.wantsJson) return
     const { style, columns, now } = screenOf(out)
+    const showPath = pathShower(context)
     for (const turn of turns) {
       const figures = dotted(
         ago(turn.started, now),
-        turn.takenBack && "taken back",
+        turn.takenBack && "rewound",
         turn.tools > 0 && count(turn.tools, "tool call"),
         turn.errors > 0 && count(turn.errors, "error"),
-        ...turn.changed,
+        ...turn.changed.map((path) => showPath(path)),
       )
       out.print(
         `${turn.handle === handle ? ">" : " "} ${style.bold(turn.handle)}  ${fit(oneLine(turn.prompt), columns - turn.handle.length - 4)}`,

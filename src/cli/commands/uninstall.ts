@@ -1,9 +1,9 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { rmSync } from "node:fs"
-import { dirname } from "node:path"
 import { targetOf } from "../../host/edited-file.ts"
 import { pieces, removeFootprint } from "../../host/footprint.ts"
 import { oneAtATime } from "../../host/install-lock.ts"
+import { ourPlugins } from "../../host/our-plugins.ts"
 import type { SettingsChange } from "../../host/register.ts"
 import {
   type HostFolders,
@@ -21,12 +21,14 @@ import { type RevertedPatch, revertInstalled } from "../../pruners/patch/revert-
 import { isPluginSet, revertPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
+import { dirname } from "../../util/path.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
 import { filesBeside } from "../update/beside-binary.ts"
+import { managerOf } from "../update/package-manager.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 /** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */
@@ -35,12 +37,12 @@ const PATIENCE = 120_000
 export default {
   meta: {
     name: "uninstall",
-    description: "Remove it from Claude Code; the archive stays",
+    description: "Remove ctxbridge from Claude Code; the archive stays",
     badOptions: "told",
   },
   args: {
     ...SETTINGS_ARGS,
-    purge: flag("Also remove the archive and everything else of ctxbridge, for good"),
+    purge: flag("Also delete the archive and everything else ctxbridge has written, for good"),
     ...YES_ARG,
   },
   run(context) {
@@ -61,22 +63,24 @@ export default {
     for (const file of still) {
       out.print(safe(`Still registered in ${file}: ${wayOut(file, options) ?? "see --scope and --no-mcp"}`))
     }
+    const plugins = ourPlugins(env)
+    for (const name of plugins) out.print(safe(`The plugin stays: claude plugin uninstall ${name}`))
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
-    out.json({ ...change, mcp: server ?? null, prune: natives, patches, still })
+    out.json({ ...change, mcp: server ?? null, prune: natives, patches, still, plugins })
     return EXIT.ok
   },
 } satisfies Command
 
 const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
-  `${dryRun ? "Would take" : "Took"} what \`prune native\` set out of ${file}: ${removed.join(", ")}`
+  `${dryRun ? "Would remove" : "Removed"} the settings of \`prune native\` from ${file}: ${removed.join(", ")}`
 
 const revertPatches = (context: Context): readonly RevertedPatch[] =>
   revertInstalled(context.env.home, context.env.cwd, settingsOptions(context).dryRun)
 
 function patchLine({ file, changed, failed }: RevertedPatch, dryRun: boolean): string {
   if (failed !== undefined) return safe(`Still patched: ${failed}`)
-  if (!changed) return safe(`Nothing to take out of ${file}, which was replaced since it was patched`)
-  return safe(`${dryRun ? "Would take" : "Took"} the patch out of ${file}`)
+  if (!changed) return safe(`Nothing to remove from ${file}: it was replaced since it was patched`)
+  return safe(`${dryRun ? "Would remove" : "Removed"} the patch from ${file}`)
 }
 
 /** What is no longer archived must not be pruned either. */
@@ -112,16 +116,16 @@ function wayOut(file: string, places: HostFolders): string | undefined {
 const settingsLine = ({ action, file, removed }: SettingsChange): string =>
   ({
     restored: `Restored, byte for byte as before the install: ${file}`,
-    deleted: `Deleted, as it did not exist before the install: ${file}`,
+    deleted: `Deleted, since it did not exist before the install: ${file}`,
     edited: `Removed from ${file}: ${removed.join(", ")}`,
     created: "",
-    none: `Nothing of ours in ${file}`,
+    none: `Nothing to remove from ${file}`,
   })[action]
 
 function purge(context: Context): number {
   const { env, out } = context
   const { dryRun } = settingsOptions(context)
-  if (!wantsServer(context)) throw usageError("--purge and --no-mcp exclude each other")
+  if (!wantsServer(context)) throw usageError("--purge and --no-mcp cannot be used together")
   const beside = Bun.isStandaloneExecutable ? filesBeside(env.exePath) : []
   const found = pieces(env)
   const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
@@ -140,12 +144,21 @@ function purge(context: Context): number {
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of beside) {
     if (!dryRun) tryTo(() => rmSync(path, { force: true }))
-    out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(path)}, which an update has kept`)
+    out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(path)}, kept by an update`)
   }
-  for (const path of left) out.print(`Left, as it is not ours: ${safe(path)}`)
-  if (!dryRun) out.print("Sessions that are open keep their hooks until they end: close them first.")
+  for (const path of left) out.print(`Left alone, not ours: ${safe(path)}`)
+  if (!dryRun) {
+    out.print("Open sessions keep their hooks until they end: close them first.")
+    if (Bun.isStandaloneExecutable) out.print(`The program stays: ${removalOf(env.exePath)}`)
+  }
   out.json({ dryRun, settings, prune: natives, patches, removed: found, beside, left })
   return EXIT.ok
+}
+
+/** How to be rid of the program itself, which hooks of open sessions still call. */
+function removalOf(program: string): string {
+  const manager = managerOf(program)
+  return manager === undefined ? `rm ${shellWord(program)}` : `${manager.name} removes it`
 }
 
 function removedSettings(context: Context): { settings: SettingsChange[]; natives: SettingsChange[] } {

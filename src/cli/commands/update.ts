@@ -16,12 +16,12 @@ import { holdingBinary, ownBinary, thisPlatform } from "../update/replace-runnin
 export default {
   meta: {
     name: "update",
-    description: "Replace this program by a newer release, or take that back",
+    description: "Update ctxbridge to a newer release, or roll back",
     badOptions: "told",
   },
   args: {
-    check: flag("Only say whether there is a newer one"),
-    to: option("This version, also an older one", "VERSION"),
+    check: flag("Only check whether there is a newer release"),
+    to: option("Install this version, even an older one", "VERSION"),
     from: option("Where releases are: an https address or a folder", "URL|DIR"),
     rollback: flag("Go back to the version before the last update"),
   },
@@ -29,7 +29,7 @@ export default {
     const { args } = context
     if (args["rollback"] !== true) return update(context)
     const surplus = ["check", "to", "from"].find((name) => args[name] !== undefined && args[name] !== false)
-    if (surplus !== undefined) throw usageError(`--rollback and --${surplus} exclude each other`)
+    if (surplus !== undefined) throw usageError(`--rollback and --${surplus} cannot be used together`)
     return goBack(context)
   },
 } satisfies Command
@@ -53,7 +53,7 @@ async function update(context: Context): Promise<void> {
   await holdingBinary(binary, async () => {
     using _ = untilInterrupted(binary, stagedOf(binary))
     const staged = await getBinary(source, offer, binary, (done, total) =>
-      out.progress("downloading", done, Math.max(done, total)),
+      out.progress("downloading", done, Math.max(done, total), "bytes"),
     )
     out.clear()
     replaceBinary(binary, staged)
@@ -61,7 +61,7 @@ async function update(context: Context): Promise<void> {
   // The new version may have to make the views anew, and a job begins with that.
   if (existsSync(env.dataHome)) spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
   out.print(safe(`${binary}: ${version} → ${offer.version}`))
-  out.print("What is running keeps the old version until it ends. Back: ctxbridge update --rollback")
+  out.print("Open sessions keep the old version until they end. To go back: ctxbridge update --rollback")
   out.json({ ...report, available: true, changed: true, binary })
 }
 
@@ -81,7 +81,7 @@ function checked(
 function sourceOf({ args, env }: Context): ReleaseSource {
   const from = stringArg(args, "from") ?? (env.config["update.from"] || releases)
   if (from !== "") return releaseSource(from, env.cwd)
-  throw new CtxError("no-source", "no address of releases is known: none is published yet", {
+  throw new CtxError("no-source", "the address of releases is not set: none is published yet", {
     hint: "ctxbridge update --from URL or --from DIR; or the option update.from",
     exit: EXIT.usage,
   })
@@ -96,7 +96,7 @@ async function findRelease(
   const sums = await source.sums()
   if (sums === undefined && wanted === undefined) {
     throw new CtxError("no-release", `there is no SHA256SUMS at ${source.shown}`, {
-      hint: "docs/installing.md says what a place of releases looks like",
+      hint: "docs/installing.md describes the layout of a release",
       exit: EXIT.notFound,
     })
   }

@@ -31,7 +31,7 @@ export default {
       transcripts,
       forgotten: (path) => forgottenTranscript(env.dataHome, path),
       excluded: (path) => isExcluded(env, path),
-      onProgress: (done, total) => out.progress("verifying", done, total),
+      onProgress: (done, total) => out.progress("verifying", done, total, "bytes"),
     })
     // The vault is sound without them.
     const views = readIfPossible(env.dataHome, (db) => backlog(db).views)
@@ -45,7 +45,7 @@ const MOST = 20
 
 const ADVICE: Readonly<Record<string, string>> = {
   missing: "`ctxbridge import` archives what is missing",
-  unreadable: "nobody can say whether these are archived; check their owner and mode",
+  unreadable: "these may or may not be archived; check their owner and mode",
   mismatch: "these were rewritten; `ctxbridge import --check` archives them again and keeps the old copies",
   damaged:
     "`ctxbridge import --check` archives again what still exists; then move the damaged copies out of the vault",
@@ -55,26 +55,29 @@ function renderVerify(report: VerifyReport, views: Backlog["views"] | undefined,
   const { totals } = report
   const lines = [
     `${count(totals.transcripts, "transcript")}, ${bytes(totals.archivedBytes)} in ${count(totals.frames, "frame")} ` +
-      `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame against its SHA-256`,
+      `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame checked against its SHA-256`,
     ...stateLines(report),
   ]
   for (const state of ["damaged", "mismatch", "missing", "unreadable"] as const) {
     const bad = report.transcripts.filter((one) => one.state === state)
     if (bad.length === 0) continue
     lines.push("", style.red(`${state}:`), ...bad.slice(0, MOST).flatMap(problemLines))
-    if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json names all`)
+    if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json lists all`)
     lines.push(`  ${ADVICE[state]}`)
   }
   const { unfiltered, olderRules } = totals
   if (unfiltered + olderRules > 0) {
     lines.push(
       "",
-      `${count(unfiltered + olderRules, "frame")} archived without the filter for secrets, or by older rules: \`ctxbridge redact\` searches them.`,
+      `${count(unfiltered + olderRules, "frame")} archived without the secrets filter, or with older rules: \`ctxbridge redact\` checks them.`,
     )
   }
-  if (views === undefined) lines.push("", "The views (archive.db) cannot be read or do not exist yet.")
+  if (views === undefined) lines.push("", "The database (archive.db) cannot be read or does not exist yet.")
   else if (views.bytes > 0) {
-    lines.push("", `Views are ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`)
+    lines.push(
+      "",
+      `The database is ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`,
+    )
   }
   lines.push("", verdict(report, style))
   return lines
@@ -91,6 +94,7 @@ function stateLines({ totals }: VerifyReport): string[] {
     [totals.superseded, "kept from before Claude Code rewrote a transcript"],
     [totals.twin, "second copies, made under another home folder"],
     [totals.imported, "made from another tool's archive"],
+    [totals.summary, "summaries that a model wrote"],
     [totals.forgotten, "forgotten at your request (`ctxbridge forget --list`)"],
     [totals.excluded, "of folders in capture.exclude"],
     [totals.missing, `with bytes that are not archived yet (${bytes(totals.missingBytes)})`],
@@ -111,8 +115,8 @@ function verdict({ ok, transcripts, totals }: VerifyReport, style: Style): strin
   if (transcripts.length === 0) return "Nothing to verify: no transcript on disk, none in the vault."
   if (ok)
     return style.green(
-      `Sound: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
+      `All good: every archived byte was checked${totals.bytes > 0 ? ", nothing is missing" : ""}.`,
     )
   const bad = transcripts.filter((one) => !isFine(one)).length
-  return style.red(`Not sound: ${bad} of ${count(transcripts.length, "transcript")}.`)
+  return style.red(`Problems found: ${bad} of ${count(transcripts.length, "transcript")}.`)
 }

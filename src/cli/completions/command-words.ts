@@ -1,5 +1,5 @@
 /** What can be typed, derived from the table of commands. */
-import { type ArgSpec, type Command, GLOBAL_ARGS, type NameKind } from "../command.ts"
+import { type ArgSpec, argsOf, type Command, type NameKind } from "../command.ts"
 import { ALIASES } from "../command-groups.ts"
 
 /** What can be typed in one place: one of these words, a file, a name that the binary knows, or anything. */
@@ -40,8 +40,9 @@ export interface CommandModel {
 export function commandModels(commands: readonly Command[]): CommandModel[] {
   return commands
     .filter(({ meta }) => !meta.hidden)
-    .map(({ meta, args }) => {
-      const entries = Object.entries({ ...args, ...GLOBAL_ARGS })
+    .map((command) => {
+      const { meta } = command
+      const entries = Object.entries(argsOf(command))
       return {
         name: meta.name,
         words: [meta.name, ...aliasesOf(meta.name)],

@@ -3,6 +3,7 @@
  * Silent whatever happens: somebody is typing.
  */
 import { resolvePlaces } from "../../config/load.ts"
+import { currentFolder } from "../../util/path.ts"
 import type { NameKind } from "../command.ts"
 import { offeredNames } from "../offered-names.ts"
 import { writeOut } from "../output.ts"
@@ -14,7 +15,7 @@ export function runComplete([kind, begun = ""]: readonly string[]): void {
   const wanted = KINDS.find((one) => one === kind)
   if (wanted === undefined) return
   try {
-    const found = offeredNames(resolvePlaces().dataHome, process.cwd(), wanted, begun)
+    const found = offeredNames(resolvePlaces().dataHome, currentFolder(), wanted, begun)
     // A name of several lines, or with a tab, could not be told from two.
     const lines = found
       .filter(({ name }) => !/[\s\p{Cc}]/u.test(name))

@@ -37,7 +37,7 @@ export async function pruneNative(context: Context): Promise<void> {
   if (!isArchiving(env))
     throw new CtxError(
       "not-archiving",
-      "no hook of ctxbridge is registered, so what is cleared would be nowhere",
+      "the hooks of ctxbridge are not registered, so cleared output would be lost",
       {
         hint: "ctxbridge install",
       },
@@ -64,7 +64,7 @@ function wishOf({ args, env }: Context): NativeWish {
 /** What of a wish the program that is called by name can do, and what there is to say of the rest. */
 function fitted(wish: NativeWish, client: Installed | undefined, { env }: Context) {
   if (client === undefined)
-    return { wish, notes: ["There is no Claude Code here; old output is cleared from 2.1.112 on."] }
+    return { wish, notes: ["Claude Code was not found; clearing old output needs 2.1.112 or newer."] }
   const { unsupported } = nativeWay(client, hostEnvironment(env))
   const notes: string[] = []
   const tooOld = (name: string, from: readonly [number, number, number]): void => {
@@ -75,12 +75,12 @@ function fitted(wish: NativeWish, client: Installed | undefined, { env }: Contex
   if (wish.percent !== undefined) tooOld("percent", PERCENT_FROM)
   if (unsupported === undefined) return { wish, notes }
   if (wish.window === undefined && wish.percent === undefined)
-    throw new CtxError("unsupported", `old output of tools cannot be cleared: ${unsupported}`, {
+    throw new CtxError("unsupported", `old tool output cannot be cleared: ${unsupported}`, {
       hint: "ctxbridge prune recommend says what works here",
     })
   return {
     wish: { ...wish, clearing: undefined },
-    notes: [...notes, `Old output of tools is not cleared: ${unsupported}.`],
+    notes: [...notes, `Old tool output is not cleared: ${unsupported}.`],
   }
 }
 
@@ -89,11 +89,11 @@ function warningOf(client: Installed, { env }: Context): string[] {
   const { unsupported } = nativeWay(client, hostEnvironment(env))
   return unsupported === undefined
     ? []
-    : [`Requests of ${wholePath(client.path)} may be refused: ${unsupported}.`]
+    : [`Requests from ${wholePath(client.path)} may be refused: ${unsupported}.`]
 }
 
 function setLines({ file, changed, dryRun, added, replaced, backup }: SettingsChange): string[] {
-  if (!changed) return [`Nothing to do: ${wholePath(file)} has it already`]
+  if (!changed) return [`Nothing to do: already set in ${wholePath(file)}`]
   const names = [
     ...added.map((name) => `  new       ${name}`),
     ...replaced.map((name) => `  replaced  ${name}`),
@@ -103,15 +103,15 @@ function setLines({ file, changed, dryRun, added, replaced, backup }: SettingsCh
     `Set in ${wholePath(file)}:`,
     ...names,
     ...(backup === undefined ? [] : [`  backup    ${wholePath(backup)}`]),
-    "It counts for sessions started from now on. Undo with `ctxbridge prune native --revert`.",
+    "Takes effect in new sessions. Undo with `ctxbridge prune native --revert`.",
   ]
 }
 
 function revertedLine({ action, dryRun, file, removed }: SettingsChange): string {
-  if (action === "none") return `Nothing of ours in ${wholePath(file)}`
+  if (action === "none") return `Nothing to remove from ${wholePath(file)}`
   const names = removed.join(", ")
-  if (dryRun) return `Would take out of ${wholePath(file)}: ${names}`
+  if (dryRun) return `Would remove from ${wholePath(file)}: ${names}`
   if (action === "restored") return `Restored, byte for byte as before: ${wholePath(file)}`
-  if (action === "deleted") return `Deleted, as it did not exist before: ${wholePath(file)}`
-  return `Taken out of ${wholePath(file)}: ${names}`
+  if (action === "deleted") return `Deleted, since it did not exist before: ${wholePath(file)}`
+  return `Removed from ${wholePath(file)}: ${names}`
 }

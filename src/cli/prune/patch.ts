@@ -19,7 +19,7 @@ export async function prunePatch({ args, env, out }: Context): Promise<number> {
   const dryRun = args["dry-run"] === true
   const isCheck = args["check"] === true
   const isRevert = args["revert"] === true
-  if (isCheck && isRevert) throw usageError("--check and --revert exclude each other")
+  if (isCheck && isRevert) throw usageError("--check and --revert cannot be used together")
   const act = (file: string): Outcome => {
     if (isCheck) return { file, status: checkPatch(file) }
     if (isRevert) return { ...revertPatch(file, { dryRun }), action: "revert" }
@@ -29,7 +29,7 @@ export async function prunePatch({ args, env, out }: Context): Promise<number> {
   const named = stringArg(args, "target")
   const files = named === undefined ? installedTargets(env.home, env.cwd) : [namedTarget(named, env.cwd)]
   if (files.length === 0)
-    throw new CtxError("no-client", "no Claude Code was found", {
+    throw new CtxError("no-client", "Claude Code was not found", {
       hint: "ctxbridge prune patch --target PATH names its cli.js",
       exit: EXIT.notFound,
     })
@@ -60,21 +60,23 @@ function linesOf(one: Outcome, dryRun: boolean): string[] {
   if ("refused" in one) return [one.refused, ...(one.hint === undefined ? [] : [`  hint: ${one.hint}`])]
   const of = one.version === undefined ? "" : ` (Claude Code ${one.version})`
   if (one.action === "revert") {
-    if (!one.changed) return [`Nothing to take back: ${path}`]
+    if (!one.changed) return [`Nothing to revert: ${path}`]
     return [dryRun ? `Would restore ${path}` : `Restored, byte for byte as before: ${path}${of}`]
   }
   if (!one.changed) return [`Nothing to do: ${path} is patched${of}`]
-  if (dryRun) return [`Would insert into ${path}, if the result runs:`, ...(one.diff ?? [])]
+  if (dryRun) return [`Would insert into ${path}, provided the result runs:`, ...(one.diff ?? [])]
   return [`Patched ${path}${of}`, `  backup    ${path}.backup`]
 }
 
 function notesFor(env: Context["env"]): string[] {
   const isArchiving = hookStatus(env, env.exePath).some(({ installed }) => installed.length > 0)
   return [
-    "It counts for sessions started from now on. Undo with `ctxbridge prune patch --revert`; CLAUDE_TEXT_PRUNE_DISABLE=1 switches it off for one session.",
+    "Takes effect in new sessions. Undo with `ctxbridge prune patch --revert`; CLAUDE_TEXT_PRUNE_DISABLE=1 switches it off for one session.",
     "Claude Code's licence may not allow such changes, and every update undoes them.",
     ...(isArchiving
       ? []
-      : ["No hook of ctxbridge is registered, so nothing will be pruned before `ctxbridge install`."]),
+      : [
+          "The hooks of ctxbridge are not registered, so nothing is pruned until you run `ctxbridge install`.",
+        ]),
   ]
 }

@@ -15,12 +15,12 @@ export async function prunePlugin({ args, env, out }: Context): Promise<void> {
   if (args["revert"] === true) {
     const change = oneAtATime(env.home, () => revertPlugin(options))
     const isNone = change.action === "none"
-    const verb = options.dryRun ? "Would take" : "Took"
+    const verb = options.dryRun ? "Would remove" : "Removed"
     out.print(
       safe(
         isNone
-          ? `Nothing of ours in ${wholePath(change.file)}`
-          : `${verb} the plugin out of ${wholePath(change.file)}`,
+          ? `Nothing to remove from ${wholePath(change.file)}`
+          : `${verb} the plugin from ${wholePath(change.file)}`,
       ),
     )
     out.json({ ...change, folder })
@@ -37,16 +37,14 @@ export async function prunePlugin({ args, env, out }: Context): Promise<void> {
   out.json({ ...change, folder })
   if (options.dryRun) {
     out.print(
-      safe(
-        change.changed ? `Would write ${folder}, and name it in ${file}` : `Would bring ${folder} up to date`,
-      ),
+      safe(change.changed ? `Would write ${folder} and register it in ${file}` : `Would update ${folder}`),
     )
     return
   }
   out.print(
     [
-      change.changed ? `Wrote ${folder}, and named it in ${file}` : `Brought ${folder} up to date`,
-      "It answers compactions of sessions started from now on. Undo with `ctxbridge prune plugin --revert`.",
+      change.changed ? `Wrote ${folder} and registered it in ${file}` : `Updated ${folder}`,
+      "Takes effect in new sessions. Undo with `ctxbridge prune plugin --revert`.",
     ].map(safe),
   )
 }

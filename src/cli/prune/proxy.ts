@@ -7,13 +7,13 @@ export async function pruneProxy(context: Context): Promise<void> {
   const proxy = proxyFor(context)
   out.event({ event: "listening", url: proxy.url, upstream: proxy.upstream })
   out.print([
-    `Listening on ${proxy.url}, and sending on to ${proxy.upstream}.`,
-    "Requests hold your key: they are not logged or kept, and only this computer can send any.",
+    `Listening on ${proxy.url}, forwarding to ${proxy.upstream}.`,
+    "Requests carry your API key: they are not logged or stored, and only this machine can connect.",
     "",
     "In another terminal:",
     `  ANTHROPIC_BASE_URL=${proxy.url} claude`,
     "",
-    "Ctrl-C ends it.",
+    "Press Ctrl-C to stop.",
   ])
   out.flush()
   await new Promise<void>((resolve) => {

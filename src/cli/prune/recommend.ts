@@ -11,14 +11,10 @@ export async function pruneRecommend({ env, out }: Context): Promise<number> {
   const report = await pruneReport(env, pruneOptions(env.config))
   const [first] = report.clients
   if (first === undefined)
-    throw new CtxError(
-      "not-found",
-      "there is no Claude Code here: no `claude` on PATH or where it is installed",
-      {
-        exit: EXIT.notFound,
-        hint: "ctxbridge prune proxy works for one that is elsewhere",
-      },
-    )
+    throw new CtxError("not-found", "Claude Code was not found: no `claude` on PATH or in the usual places", {
+      exit: EXIT.notFound,
+      hint: "if it is elsewhere, ctxbridge prune proxy still works",
+    })
   const found = report.clients.map((client) => ({ client, picked: pickWay(client) }))
   for (const one of found) out.print(renderRecommendation(report, one.client, one.picked))
   out.json({

@@ -63,19 +63,25 @@ describe("an empty value is an error", () => {
 })
 
 /** Of two options that contradict each other, one was passed over without a word. */
-describe("options that exclude each other", () => {
+describe("options that cannot be used together", () => {
   const CALLS: readonly (readonly [message: string, ...args: string[]])[] = [
     [
-      "--project and --all-projects exclude each other",
+      "--project and --all-projects cannot be used together",
       "search",
       "word",
       "--all-projects",
       "--project",
       "/srv",
     ],
-    ["--project and --all-projects exclude each other", "receipts", "--all-projects", "--project", "/srv"],
-    ["--import and --no-import exclude each other", "install", "--import", "--no-import"],
-    ["--purge and --no-mcp exclude each other", "uninstall", "--purge", "--no-mcp", "--yes"],
+    [
+      "--project and --all-projects cannot be used together",
+      "receipts",
+      "--all-projects",
+      "--project",
+      "/srv",
+    ],
+    ["--import and --no-import cannot be used together", "install", "--import", "--no-import"],
+    ["--purge and --no-mcp cannot be used together", "uninstall", "--purge", "--no-mcp", "--yes"],
   ]
 
   test.each(CALLS)("%s", async (message, ...args) => {
@@ -121,7 +127,7 @@ describe("options that exclude each other", () => {
     ["bench all", "one of hooks, torture, survive"],
     ["model instal", "did you mean install? It is one of status, install, verify, remove"],
     ["config get restore.budge", "did you mean restore.budget?"],
-    ["config get nothing.like.it", "ctxbridge config list names them"],
+    ["config get nothing.like.it", "ctxbridge config list shows them"],
   ])("%s: %s", async (words, hint) => {
     using machine = new Inside()
     const ran = await run(words.split(" "), machine)

@@ -22,7 +22,7 @@ test.each([
 })
 
 test.each([
-  ["re", "re can be receipts, "],
+  ["re", "re could be receipts, "],
   ["s", "unknown command: s"],
   ["constructor", "unknown command: constructor"],
   ["--force", "no command before --force"],

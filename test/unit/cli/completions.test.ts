@@ -30,6 +30,7 @@ describe("completions", () => {
       "to",
       "wet",
       "json",
+      "no-pager",
       "debug",
       "help",
     ])

@@ -43,7 +43,7 @@ describe("config set", () => {
       writeFileSync(fileOf(machine), text)
       const ran = await run(["config", "set", "restore.budget", "700"], machine)
       expect(ran).toMatchObject({ code: 1, stdout: "" })
-      expect(ran.stderr).toContain("is as it was\nhint: ctxbridge config edit")
+      expect(ran.stderr).toContain("left unchanged\nhint: ctxbridge config edit")
       expect(readFileSync(fileOf(machine), "utf8")).toBe(text)
     }
   })

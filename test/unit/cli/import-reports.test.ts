@@ -70,7 +70,7 @@ test("a damaged copy keeps no other session out, and --check takes its session a
   const file = flow(machine, "first", "second", "third", "fourth")
   const half = await there(machine, "import", file)
   expect(half).toMatchObject({ code: 1, stderr: "" })
-  expect(half.stdout).toStartWith("1 file examined\nCommitted ")
+  expect(half.stdout).toStartWith("1 file examined\nArchived ")
   expect(half.stdout).toContain("\nclaude-flow: 12 entries new in 3 sessions; 20 imported before ")
   expect(half.stdout).toContain(`\nfailed: ${file}: session second~claude-flow: `)
   const whole = await there(machine, "import", file, "--check")
@@ -88,8 +88,8 @@ test("locked views and no pointer: the report is there", async () => {
   machine.session().turn("Two.").flush()
   const { code, stdout } = await locked(machine, () => there(machine, "import"))
   expect(code).toBe(1)
-  expect(stdout).toMatch(/^2 transcripts examined\nCommitted \d+ B from 1 transcript\n/)
-  expect(stdout).toContain("Archived, but the views could not follow yet: database is locked")
+  expect(stdout).toMatch(/^2 transcripts examined\nArchived \d+ B from 1 transcript\n/)
+  expect(stdout).toContain("Archived, but not indexed yet: database is locked")
 })
 
 test("rows that are stored twice or belong to no session", async () => {

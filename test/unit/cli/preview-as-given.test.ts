@@ -46,7 +46,7 @@ test("explains to people why each part is there", async () => {
   const { code, stdout, stderr } = await preview(machine)
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   expect(stdout).toMatch(/\n\d+ characters, about \d+ tokens; session /)
-  expect(stdout).toContain("Standing constraints of the user: ")
+  expect(stdout).toContain("Standing user constraints: ")
   expect(stdout).toMatch(
     /\n {2}Names: \d+ characters: used often and lately\n {4}retryAfter: in 1 message, the last one\n/,
   )
@@ -63,6 +63,6 @@ test("nothing is given when nothing is wanted, and nothing is shown when there i
     env: { ...machine.env, CTXBRIDGE_RESTORE: "false" },
     cwd: machine.cwd,
   })
-  expect(off).toMatchObject({ code: 0, stdout: "Nothing would be given.\n", stderr: "" })
+  expect(off).toMatchObject({ code: 0, stdout: "Nothing would be restored.\n", stderr: "" })
   expect(await preview(machine, "--source", "never")).toMatchObject({ code: 64, stdout: "" })
 })

@@ -36,7 +36,7 @@ const lift = (restores: number, shown: number, leftOut: number): Lift => {
 test("shares by kind, and none of what was never shown", () => {
   const text = told({})
   expect(text).toContain("3 restores in 2 sessions")
-  expect(text).toMatch(/paths +10 +4 \(40\.0 %\) +1 \(10\.0 %\)/)
+  expect(text).toMatch(/paths +10 +4 \(40\.0%\) +1 \(10\.0%\)/)
   expect(text).toMatch(/commands +0\n/)
   expect(text).toContain("learn.holdout = 0.1 would leave out a tenth")
 })
@@ -44,7 +44,7 @@ test("shares by kind, and none of what was never shown", () => {
 test("what showing is worth, as far as it can be told", () => {
   expect(told({ lift: lift(2, 8, 1) })).toContain("Too little to say")
   expect(told({ lift: lift(10, 6, 1) })).toMatch(
-    /used 50\.0 points more often \(95 % interval \+3\d\.\d to \+\d\d\.\d, Newcombe's hybrid score\)\. Showing it helps\./,
+    /used 50\.0 points more often \(95% interval \+3\d\.\d to \+\d\d\.\d, Newcombe's hybrid score\)\. Showing it helps\./,
   )
   expect(told({ lift: lift(10, 3, 3) })).toContain("0.0 points more often")
   expect(told({ lift: lift(10, 3, 3) })).toContain("the interval contains 0")

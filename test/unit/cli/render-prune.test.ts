@@ -48,17 +48,17 @@ describe("status", () => {
     const text = shown(
       report({ sessions: [session("One\u001b[31m", 10_000, 2500), session("Two", 2000, undefined)] }),
     )
-    expect(text).toMatch(/^One +10\.0K +2\.5K +0\.5K +0\.0K$/m)
-    expect(text).toMatch(/^Two +2\.0K +0\.5K +0\.0K$/m)
-    expect(text).toMatch(/^together +25 % +8 % +0 %$/m)
+    expect(text).toMatch(/^One +10\.0K +2\.5K +500 +0$/m)
+    expect(text).toMatch(/^Two +2\.0K +500 +0$/m)
+    expect(text).toMatch(/^together +25% +8% +0%$/m)
     for (const line of text.split("\n").filter((one) => /^(One|Two|session)/.test(one)))
       expect(line.length).toBeLessThanOrEqual(80)
   })
 
   test("says what is missing", () => {
-    expect(shown(report({ clients: [] }))).toContain("There is no Claude Code here")
+    expect(shown(report({ clients: [] }))).toContain("Claude Code was not found")
     expect(shown(report())).toContain("No session is archived yet")
-    expect(shown(report({ isArchiving: false }))).toContain("`ctxbridge install` comes first")
+    expect(shown(report({ isArchiving: false }))).toContain("Run `ctxbridge install` first")
   })
 })
 
@@ -66,11 +66,11 @@ describe("a recommendation", () => {
   const told = (one: ClientWays, more: Partial<PruneReport> = {}): string =>
     renderRecommendation(report(more), one, pickWay(one)).join("\n")
 
-  test("has a command to start it, and one to take it back", () => {
+  test("has a command to start it, and one to undo it", () => {
     const text = told(client(NATIVE, PATCH), { sessions: [session("One", 10_000, 2500)] })
-    expect(text).toContain("It would have saved 25 % of the tokens")
+    expect(text).toContain("It would have saved 25% of the tokens")
     expect(text).toContain(
-      "Start it with `ctxbridge prune native`, take it back with `ctxbridge prune native --revert`.",
+      "Start it with `ctxbridge prune native`, undo it with `ctxbridge prune native --revert`.",
     )
     expect(told(client({ ...NATIVE, isActive: true }))).toContain("It is on.")
   })
@@ -79,7 +79,7 @@ describe("a recommendation", () => {
     const text = told(
       client({ ...NATIVE, unsupported: "2.0.76 is too old" }, { way: "proxy", isActive: false }),
     )
-    expect(text).toContain("native would be safer, but does not work: 2.0.76 is too old.")
-    expect(told(client(PATCH))).toContain("No way works.")
+    expect(text).toContain("native would be safer, but does not work here: 2.0.76 is too old.")
+    expect(told(client(PATCH))).toContain("None of them works.")
   })
 })

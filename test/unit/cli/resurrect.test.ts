@@ -3,8 +3,7 @@ import { expect, test } from "bun:test"
 import { rmSync } from "node:fs"
 import { Inside, run } from "../../support/inside.ts"
 
-const GONE =
-  "  (make that folder again first: it is gone, and Claude Code looks for the session only there)\n"
+const GONE = "  (create that folder first: it is gone, and Claude Code looks for the session only there)\n"
 
 /** `resurrect` told people to change to a folder that no longer exists, as that of a worktree. */
 test("a session's folder that is gone is said to be", async () => {

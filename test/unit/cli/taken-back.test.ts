@@ -60,7 +60,7 @@ test("files marks the turn that has most to do with the topic", async () => {
   expect(found).toHaveLength(2)
   expect(found).toContainEqual(["/src/kite-tail.ts", taken, true])
   expect(found).toContainEqual(["/src/kite-wing.ts", stands, undefined])
-  expect((await text("files", "kite")).match(/^.*taken back$/gm)).toEqual([
+  expect((await text("files", "kite")).match(/^.*rewound$/gm)).toEqual([
     expect.stringContaining(` in 1 turn · ${taken} · `),
   ])
 })
@@ -69,9 +69,9 @@ test("how marks the turn of the last run", async () => {
   expect(await marks("command", "how", "make kite")).toContainEqual(["make kite", taken, true])
   expect(await marks("command", "how", "make wing")).toContainEqual(["make wing", stands, undefined])
   expect(await text("how", "make kite")).toMatch(
-    /^ +succeeded, 1 of 2 failed · 2 runs · \S+ · .* · taken back$/m,
+    /^ +succeeded, 1 of 2 failed · 2 runs · \S+ · .* · rewound$/m,
   )
-  expect(await text("how", "make wing")).not.toContain("taken back")
+  expect(await text("how", "make wing")).not.toContain("rewound")
 })
 
 test("fix marks the turn of the error, and the one in which it was solved", async () => {
@@ -82,9 +82,9 @@ test("fix marks the turn of the error, and the one in which it was solved", asyn
   const thread = await solved("no thread")
   expect(thread).toMatchObject({ handle: taken, takenBack: true, solvedIn: stands })
   expect(thread).not.toHaveProperty("solutionTakenBack")
-  expect(await text("fix", "no wind")).toContain(`  it succeeded in ${taken}, taken back\n`)
+  expect(await text("fix", "no wind")).toContain(`  it succeeded in ${taken}, rewound\n`)
   const lines = (await text("fix", "no thread")).split("\n")
-  expect(lines[0]).toMatch(/ · taken back · Bash: make spool$/)
+  expect(lines[0]).toMatch(/ · rewound · Bash: make spool$/)
   expect(lines).toContain(`  it succeeded in ${stands}`)
 })
 
@@ -93,7 +93,7 @@ test("blame marks each turn", async () => {
   expect(found).toHaveLength(2)
   expect(found).toContainEqual(["/src/kite-tail.ts", taken, true])
   expect(found).toContainEqual(["/src/kite-wing.ts", stands, undefined])
-  expect((await text("blame", "*.ts")).match(/^.* · taken back · .*$/gm)).toEqual([
+  expect((await text("blame", "*.ts")).match(/^.* · rewound · .*$/gm)).toEqual([
     expect.stringMatching(new RegExp(`^${taken} .* · edit · /src/kite-tail\\.ts$`)),
   ])
 })
