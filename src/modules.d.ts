@@ -24,6 +24,11 @@ declare module "*/inserted.js" {
   export default text
 }
 
+declare module "*.css" {
+  const text: string
+  export default text
+}
+
 declare module "*.wasm" {
   const path: string
   export default path
@@ -48,6 +53,21 @@ declare module "*/dist/runtime/ort-wasm.js" {
 }
 
 declare module "*/compact-module.js" {
+  const text: string
+  export default text
+}
+
+declare module "*/SKILL.md" {
+  const text: string
+  export default text
+}
+
+declare module "*/page.css" {
+  const text: string
+  export default text
+}
+
+declare module "*/page.js" {
   const text: string
   export default text
 }

@@ -1,7 +1,7 @@
 /** The archive in numbers, counted on request. */
 import { readdirSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { join } from "../util/path.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"

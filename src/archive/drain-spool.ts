@@ -1,17 +1,9 @@
 /** Moves the spool into the data folder once that can be written again. */
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-} from "node:fs"
-import { join, relative } from "node:path"
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, unlinkSync } from "node:fs"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { writeWhole } from "../util/files.ts"
+import { renameSync } from "../util/fs.ts"
+import { join, relative } from "../util/path.ts"
 import { isAlive } from "../util/process-alive.ts"
 import { joinPiece } from "../vault/join-piece.ts"
 import { vaultFile, withoutVersion } from "../vault/layout.ts"

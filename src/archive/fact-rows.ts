@@ -2,7 +2,7 @@
  * Names, paths, commands and error lines of a session's messages → rows of the views.
  *
  * Only words of the human and the model are searched for names, paths and commands, and only the output of commands and
- * of failed calls of the host's own tools for error lines (docs/security.md). Subagents are skipped.
+ * of failed calls of the host's own tools for error lines (docs/architecture/trust.md). Subagents are skipped.
  */
 import { errorsMet } from "../agents/claude-code/host-refusals.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"

@@ -128,7 +128,7 @@ function indexRow(
       }
       const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
       const isEnd = from + content.length >= current.archived
-      const indexed = lines.apply(current.indexed, bytes, isEnd, () => until(false))
+      const indexed = lines.apply(current.indexed, bytes, isEnd, (done) => until(done === row.indexed))
       rest = bytes.subarray(indexed - current.indexed)
       current = { ...current, indexed }
       if (until(current.indexed === row.indexed)) break

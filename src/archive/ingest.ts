@@ -6,7 +6,9 @@
 import { decodeLine } from "../agents/claude-code/decode.ts"
 import { FILLER } from "../secrets/fill.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
+import { isSummaryCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
+import { noteSummary } from "./summary-rows.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 import { TurnWriter } from "./turn-writer.ts"
 import type { WordWriter } from "./word-index.ts"
@@ -14,6 +16,8 @@ import type { WordWriter } from "./word-index.ts"
 /** Applies a transcript's lines, inside the caller's transaction. What many lines have in common is written at its end. */
 export class Ingestion {
   readonly #writer: TurnWriter
+  /** What takes the lines instead if they are not the host's. */
+  readonly #own: ((line: string, offset: number) => void) | undefined
   /** Offset up to which lines have been applied. */
   #done: number
   #malformed = 0
@@ -25,6 +29,8 @@ export class Ingestion {
   constructor(db: Database, transcript: TranscriptRow, from: number, words: WordWriter) {
     this.#writer = new TurnWriter(db, transcript, words)
     this.#done = from
+    if (isSummaryCopy(transcript.copy))
+      this.#own = (line, offset) => noteSummary(db, transcript, line, offset)
   }
 
   /**
@@ -32,17 +38,18 @@ export class Ingestion {
    *
    * @param from offset of the first byte of `content`, where a line begins
    * @param isEnd whether nothing follows `content`; if so, a last line without a newline counts if it is whole JSON
-   * @param until stops before the next line as soon as it returns true
+   * @param until called with the offset up to which lines have been applied; stops before the next line if it returns true
    * @returns offset up to which lines have been applied
    */
-  apply(from: number, content: Uint8Array, isEnd: boolean, until: () => boolean): number {
+  apply(from: number, content: Uint8Array, isEnd: boolean, until: (done: number) => boolean): number {
     const text = Buffer.from(content.buffer, content.byteOffset, content.length)
     let at = 0
-    while (at < text.length && !until()) {
+    while (at < text.length && !until(from + at)) {
       const newline = text.indexOf(NEWLINE, at)
       if (newline < 0 && (!isEnd || !isWholeJson(text.toString("utf8", at)))) break
       const end = newline < 0 ? text.length : newline
-      if (end > at) {
+      if (end > at && this.#own !== undefined) this.#own(text.toString("utf8", at, end), from + at)
+      else if (end > at) {
         const record = decodeLine(text.toString("utf8", at, end))
         // A line that was forgotten is filler throughout.
         if (record.type === "malformed" && text[at] !== FILLER) this.#malformed++

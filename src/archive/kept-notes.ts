@@ -3,11 +3,11 @@
  * notes are in the vault, and found, shown and rebuilt like everything else.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
 import type { Paths, Policy } from "../config/load.ts"
 import { CtxError, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { withLockFile } from "../util/lock.ts"
+import { join } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"

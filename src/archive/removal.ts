@@ -170,6 +170,7 @@ function readAgain(
   putHeldVectors(db, vectors)
   // Deleted messages stay in the lists of words until those are merged.
   db.run("INSERT INTO words (words) VALUES ('optimize')")
+  db.run("INSERT INTO observation_words (observation_words) VALUES ('optimize')")
   return unreadable
 }
 
@@ -181,7 +182,10 @@ function deleteRows(db: Database, sessions: readonly string[]): void {
   const names = JSON.stringify(sessions)
   const their = "IN (SELECT value FROM json_each(?))"
   const turns = `turn IN (SELECT id FROM turns WHERE session ${their})`
+  const transcripts = `transcript IN (SELECT id FROM transcripts WHERE session ${their})`
   for (const where of [
+    `summaries WHERE ${transcripts}`,
+    `observations WHERE ${transcripts}`,
     `messages WHERE ${turns}`,
     `files WHERE ${turns}`,
     ...["tool_calls", "usage", "results", "notes", "boundaries", "turns", "transcripts"].map(

@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (open-or-repair.ts).
  */
-export const PARSER = 18
+export const PARSER = 19
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -329,5 +329,48 @@ export const MIGRATIONS: readonly string[] = [
   -- Whether its messages have no words and it has no vectors (cold-turns.ts). Not a view: it follows from time and uses.
   ALTER TABLE turns ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX turns_cold ON turns (id) WHERE cold = 1;
+  `,
+  `
+  -- Of cache_creation, what is kept for an hour: it costs more than what is kept for five minutes.
+  ALTER TABLE usage ADD COLUMN cache_hour INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE usage ADD COLUMN time TEXT; -- of the message's first line
+  `,
+  `
+  -- What a model wrote about sessions (kept-summaries.ts). Apart from what was said in them: nothing restores it.
+  CREATE TABLE summaries (
+    transcript INTEGER NOT NULL REFERENCES transcripts,
+    offset     INTEGER NOT NULL,
+    session    TEXT NOT NULL,            -- that it is about
+    time       TEXT NOT NULL,
+    model      TEXT NOT NULL,
+    seq        INTEGER NOT NULL,         -- of the last turn that the model has read
+    last       INTEGER NOT NULL,         -- turns.last of that turn then: one that has grown since is read again
+    cost       REAL,                     -- US dollars, as Claude Code reports it
+    fields     TEXT NOT NULL,            -- JSON: request, investigated, learned, completed, next
+    PRIMARY KEY (transcript, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX summaries_session ON summaries (session);
+
+  CREATE TABLE observations (
+    id         INTEGER PRIMARY KEY,
+    handle     TEXT NOT NULL UNIQUE,
+    transcript INTEGER NOT NULL REFERENCES transcripts,
+    session    TEXT NOT NULL,            -- that it is about
+    time       TEXT NOT NULL,            -- of the last turn that the model had read
+    model      TEXT NOT NULL,
+    type       TEXT NOT NULL,            -- decision, bugfix, feature, refactor, discovery, change
+    title      TEXT NOT NULL,
+    fields     TEXT NOT NULL             -- JSON: narrative, facts, files, turns
+  ) STRICT;
+  CREATE INDEX observations_session ON observations (session);
+  CREATE INDEX observations_time ON observations (time);
+
+  -- Not among the words of messages, so that no observation takes a real turn's place.
+  CREATE VIRTUAL TABLE observation_words USING fts5(
+    text, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+  );
+  CREATE TRIGGER observations_words AFTER DELETE ON observations BEGIN
+    DELETE FROM observation_words WHERE rowid = old.id;
+  END;
   `,
 ]

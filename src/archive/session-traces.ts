@@ -3,11 +3,12 @@
  * views themselves follow by whoever changed the vault (removal.ts).
  */
 import { rmSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { codeOf, isDamage, isMissing } from "../util/errors.ts"
 import { fileNamesIn } from "../util/json-files.ts"
+import { join } from "../util/path.ts"
 import { removeKnown } from "../vault/known-values.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
+import { removePages } from "./kept-pages.ts"
 import { dropPending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
 import { removeSessionFiles, removeSharedState } from "./session-files.ts"
@@ -39,6 +40,7 @@ export function eraseTraces(dataHome: string, traces: Traces): number {
   dropPending(dataHome, ({ session }) => whole.has(session.split("/", 1)[0]!))
   dropPointers(dataHome)
   removeKeptDatabases(dataHome)
+  removePages(dataHome)
   return eraseRows(dataHome, traces)
 }
 

@@ -2,12 +2,13 @@
  * What hooks write elsewhere while the data folder cannot be written: transcripts, markers, and sessions' state. Loaded
  * only after something went wrong.
  */
-import { join } from "node:path"
+
 import type { Paths, PathsAndPolicy } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import { rmSync } from "../util/fs.ts"
 import { fileNamesIn, readJson, writeJson } from "../util/json-files.ts"
+import { join } from "../util/path.ts"
 import { captureToSpool } from "../vault/capture-to-spool.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"

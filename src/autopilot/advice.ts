@@ -2,9 +2,9 @@
  * What is said about the context in the words of the design documents: one line to the model, the state document, and
  * the report to people. Pure.
  */
-import { count } from "../util/text.ts"
+import { count, percent } from "../util/text.ts"
 import type { ContextState } from "./context-state.ts"
-import { formatTokens, percent } from "./token-figures.ts"
+import { formatTokens } from "./token-figures.ts"
 import { type Judgement, rounded } from "./track-context.ts"
 import type { Zone } from "./zone.ts"
 
@@ -29,14 +29,14 @@ const limit = ({ compacts }: Judgement): string =>
   compacts === "automatic" ? "the point where it is compacted" : "what Claude Code takes"
 
 const warning = (judgement: Judgement): string =>
-  `[ContextAutopilot] Context at ${percent(judgement.pressure)} of ${limit(judgement)} (~${figures(judgement)}). ` +
+  `[ContextAutopilot] Context at ${percent(judgement.pressure, 1)} of ${limit(judgement)} (~${figures(judgement)}). ` +
   "Keep responses concise to extend session."
 
 function notice(judgement: Judgement): string {
   const { zone, compacts, pressure } = judgement
   const near = zone === "critical" && compacts === "automatic" ? ", so compaction is near" : ""
   return (
-    `ctxbridge: context at ${Math.round(pressure * 100)}% of ${limit(judgement)} (${figures(judgement)})${near}. ` +
+    `ctxbridge: context at ${percent(pressure)} of ${limit(judgement)} (${figures(judgement)})${near}. ` +
     "/clear is safe at any time: everything is archived."
   )
 }
@@ -82,5 +82,5 @@ export function report({ judgement, turns, compactions, runway }: ReportFacts): 
     ...(runway === undefined ? [] : [`~${count(runway, "turn")} until optimization needed`]),
   ]
   const figures = `~${formatTokens(tokens)}/${formatTokens(window)} tokens, ${count(turns, "turn")}`
-  return `[ContextAutopilot] [${bar}] ${percent(share)} context used (${figures}) ${parts.join(" | ")}`
+  return `[ContextAutopilot] [${bar}] ${percent(share, 1)} context used (${figures}) ${parts.join(" | ")}`
 }

@@ -21,6 +21,3 @@ export function shortTokens(tokens: number): string {
   if (tokens < 999_500) return `${Math.round(tokens / 1000)}K`
   return tokens < 99_950_000 ? `${(tokens / 1_000_000).toFixed(1)}M` : `${Math.round(tokens / 1_000_000)}M`
 }
-
-/** `0.434` → `43.4%` */
-export const percent = (share: number): string => `${(share * 100).toFixed(1)}%`

@@ -1,5 +1,6 @@
 /**
- * How large the window is, and at which point the host compacts. Measured on three versions (docs/autopilot.md). Pure.
+ * How large the window is, and at which point the host compacts. Measured on three versions
+ * (docs/architecture/autopilot.md). Pure.
  */
 import type { HostLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"

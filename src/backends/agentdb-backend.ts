@@ -146,7 +146,7 @@ class Store {
   async prepare(isReader: boolean): Promise<string> {
     const { id } = await this.read()
     if (id !== undefined) return id
-    if (isReader) throw new CtxError("target-missing", `${this.#file}: nothing was ever sent there`)
+    if (isReader) throw new CtxError("target-missing", `${this.#file}: nothing has been sent there yet`)
     return this.changing(async ({ id: found }) => {
       const made = found ?? randomUUID()
       if (found === undefined) await this.write([], [memory(TARGET, made)])

@@ -9,13 +9,13 @@
  * Each writer appends only to its own files, so that whatever carries the folder from one machine to another never has
  * to merge two versions of a file. A half line at the end is one that is still on its way, or never arrived.
  */
-import { linkSync, renameSync, rmSync } from "node:fs"
-import { join } from "node:path"
+import { linkSync, rmSync } from "node:fs"
 import { CtxError, isMissing } from "../util/errors.ts"
 import { statsOf, tryTo, writePrivate } from "../util/files.ts"
-import { mkdirSync, readFileSync } from "../util/fs.ts"
+import { mkdirSync, readFileSync, renameSync } from "../util/fs.ts"
 import { fileNamesIn } from "../util/json-files.ts"
 import { parseJson } from "../util/parse-json.ts"
+import { join } from "../util/path.ts"
 import { type LineSeal, unwritable, wholeLines } from "./line-files.ts"
 import { isSealAbout, newSeal, openSeal, type SealAbout } from "./seal.ts"
 
@@ -71,7 +71,7 @@ export function openFolderThere(root: string, passphrase?: string): LineFolder {
   const found = readMarker(join(root, "ctxbridge.json"))
   if (found !== undefined)
     return { root, id: found.id, seal: sealFor(root, found, found.encryption && passphrase) }
-  throw new CtxError("target-missing", `${root}: nothing was ever sent there`, {
+  throw new CtxError("target-missing", `${root}: nothing has been sent there yet`, {
     hint: "is the drive or share mounted? ctxbridge sync sends something there",
   })
 }
@@ -106,7 +106,7 @@ function sealFor(
   if (encryption === undefined) {
     if (passphrase === undefined) return undefined
     throw new CtxError("target-plain", `${root} is not encrypted`, {
-      hint: "name a new folder, which will be; or take the passphrase away",
+      hint: "name a new folder, which will be encrypted, or unset the passphrase",
     })
   }
   if (passphrase === undefined) {

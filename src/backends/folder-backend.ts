@@ -1,6 +1,7 @@
 /** Keeps entries in a folder: a cloud drive, a network share, a git checkout, a stick. No server, no locks. */
-import { join } from "node:path"
+
 import { parseJson } from "../util/parse-json.ts"
+import { join } from "../util/path.ts"
 import { type Backend, isOfSession } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
 import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"

@@ -1,6 +1,7 @@
 /** Keeps pieces of vaults in a folder, beside the entries: each writer appends to its own files, one piece per line. */
-import { join } from "node:path"
+
 import { parseJson } from "../util/parse-json.ts"
+import { join } from "../util/path.ts"
 import { isOfSession } from "./backend.ts"
 import {
   currentFile,

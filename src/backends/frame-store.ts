@@ -105,7 +105,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Those that a folder may have: they become names of files of ours. */
 const NAME = /^[A-Za-z0-9-]{1,80}$/
-const PLACE = /^(?:home|root-[0-9a-f]{8}|imported)\/[^\0]{1,1000}\.zst$/
+const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries)\/[^\0]{1,1000}\.zst$/
 
 /** Whether this can be about a piece. What others have written may be damaged, or made to lead out of the vault. */
 export function isPieceAbout(value: unknown): value is PieceAbout {

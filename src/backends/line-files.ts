@@ -1,10 +1,10 @@
 /** Files of lines that are only appended to: each line is there whole, or not at all. */
-import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync } from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, rmSync } from "node:fs"
 import { endOfLines, linesIn } from "../util/byte-lines.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { flush, statsOf, tryTo, writePrivate } from "../util/files.ts"
-import { mkdirSync, writeSync } from "../util/fs.ts"
+import { mkdirSync, renameSync, writeSync } from "../util/fs.ts"
+import { basename, dirname, join } from "../util/path.ts"
 
 const BLOCK = 1 << 20
 

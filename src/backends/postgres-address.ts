@@ -49,7 +49,7 @@ export function serverAddress(target: string, variables: ServerVariables): Serve
   const user = decoded(url.username) || variables.user
   if (user === undefined)
     throw usageError(
-      "the address names no user",
+      "the address has no user",
       "postgres://user@host/database, or set RUVECTOR_USER or PGUSER",
     )
   const named = url.hostname === NO_HOST ? "" : decoded(url.hostname).replace(/^\[|\]$/g, "")

@@ -5,7 +5,7 @@ type Told = readonly [code: string, message: string, hint: string]
 
 /** By the system's, the package's or the server's code (PostgreSQL, appendix A). */
 const TOLD: Readonly<Record<string, Told>> = {
-  ECONNREFUSED: ["target-refused", "nobody answers there", "is PostgreSQL running, and is the port right?"],
+  ECONNREFUSED: ["target-refused", "connection refused", "is PostgreSQL running, and is the port right?"],
   ENOTFOUND: ["target-absent", "there is no such host", "is the name right?"],
   EAI_AGAIN: ["target-absent", "the host's name cannot be looked up", "is there a network?"],
   ENOENT: ["target-absent", "there is no such socket", "is PostgreSQL running here?"],
@@ -13,11 +13,11 @@ const TOLD: Readonly<Record<string, Told>> = {
   ENETUNREACH: ["target-absent", "the host cannot be reached", "is there a network?"],
   CONNECT_TIMEOUT: ["target-silent", "the server does not answer", "is a firewall in between?"],
   "28P01": ["target-denied", "wrong user or password", "set PGPASSWORD or RUVECTOR_PASSWORD"],
-  "28000": ["target-denied", "the server lets this user not in", "see pg_hba.conf there"],
-  "3D000": ["target-missing", "there is no such database", "make it there: createdb NAME"],
+  "28000": ["target-denied", "the server does not let this user in", "see pg_hba.conf there"],
+  "3D000": ["target-missing", "there is no such database", "create it: createdb NAME"],
   "42501": [
     "target-denied",
-    "the user may not do that",
+    "permission denied for this user",
     "it needs CREATE on the database, or an administrator who runs ctxbridge sync --print-ddl there",
   ],
   "25006": ["target-unwritable", "the server is read-only", "is it a standby? Name the primary"],
@@ -35,11 +35,11 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "the server's certificate has expired",
   CERT_NOT_YET_VALID: "the server's certificate is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "the server's certificate is for another host",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is signed by nobody we trust",
-  SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is signed by nobody we trust",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is signed by nobody we trust",
-  UNABLE_TO_GET_ISSUER_CERT: "the server's certificate is signed by nobody we trust",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's certificate is signed by nobody we trust",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the server's certificate is not signed by a trusted authority",
+  SELF_SIGNED_CERT_IN_CHAIN: "the server's certificate is not signed by a trusted authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is not signed by a trusted authority",
+  UNABLE_TO_GET_ISSUER_CERT: "the server's certificate is not signed by a trusted authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's certificate is not signed by a trusted authority",
 }
 
 /** @param shown the server's address without its password */

@@ -27,7 +27,7 @@ export async function prepareTables(server: Server, shown: string): Promise<Tabl
 export async function tablesThere(server: Server, shown: string): Promise<Tables> {
   const found = await readTables(server.ask, shown)
   if (found?.version === NEWEST_VERSION) return found
-  const what = found === undefined ? "nothing was ever sent there" : "its tables are of an older version"
+  const what = found === undefined ? "nothing has been sent there yet" : "its tables are of an older version"
   throw new CtxError("target-missing", `${shown}: ${what}`, { hint: "ctxbridge sync makes the tables" })
 }
 

@@ -1,10 +1,10 @@
 /** How far an archive has come, read from outside: without the binary being measured, and without its locks. */
 import { statSync } from "node:fs"
-import { join } from "node:path"
 import { type Database, openDatabase } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
 import { tryTo } from "../util/files.ts"
 import { isLockFree } from "../util/lock.ts"
+import { join } from "../util/path.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 

@@ -1,7 +1,7 @@
 /** The baseline: an empty program compiled with the same runtime as ctxbridge. */
 import { existsSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { CtxError } from "../util/errors.ts"
+import { join } from "../util/path.ts"
 
 /**
  * Compiles an empty program with the Bun inside `exe` (a compiled ctxbridge, or bun itself). With BUN_BE_BUN=1 the

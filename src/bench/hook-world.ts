@@ -1,8 +1,8 @@
 /** The environment of the hooks' benchmark: a home, a project, transcripts, and archives made by the binary itself. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
 import { NO_BUN_VARIABLES } from "../config/bun-variables.ts"
 import { CtxError } from "../util/errors.ts"
+import { dirname, join } from "../util/path.ts"
 import { type ArchiveState, archiveState, jobIsIdle, turnsIn } from "./archive-state.ts"
 import { type CorpusSize, writeTranscript } from "./corpus.ts"
 import { runOnce } from "./measure-processes.ts"

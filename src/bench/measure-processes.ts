@@ -154,7 +154,11 @@ export async function peakMemory(one: Case): Promise<number> {
 }
 
 /** The smallest value that `peakMemory` can return, in megabytes. A figure close to it means "at most this". */
-export const peakFloor = (): Promise<number> => peakMemory({ name: "floor", argv: ["/bin/sh", "-c", ":"] })
+export const peakFloor = (): Promise<number> =>
+  peakMemory({
+    name: "floor",
+    argv: process.platform === "win32" ? ["cmd.exe", "/c", "rem"] : ["/bin/sh", "-c", ":"],
+  })
 
 /** Reports bytes, not the kilobytes of getrusage(2): Bun converts them. */
 const SPAWNER = `const { argv, stdin, env, cwd } = JSON.parse(process.argv.at(-1))

@@ -3,7 +3,8 @@ import { configFolder, stateFile } from "../agents/claude-code/host-places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
-import { dirname, isAbsolute, join } from "../util/path.ts"
+import { speaksUtf8 } from "../util/locale.ts"
+import { dirname, fromSystem, isAbsolute, join } from "../util/path.ts"
 import { NO_BUN_VARIABLES } from "./bun-variables.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 
@@ -39,22 +40,31 @@ type Env = Readonly<Record<string, string | undefined>>
 /** Without slashes at the end, because paths are compared with it, and the spool is named after one. */
 function absolute(path: string | undefined): string | undefined {
   if (path === undefined || !isAbsolute(path)) return undefined
-  let end = path.length
-  while (end > 1 && path[end - 1] === "/") end--
-  return path.slice(0, end)
+  const own = fromSystem(path)
+  let end = own.length
+  while (end > 1 && own[end - 1] === "/") end--
+  return own.slice(0, end)
 }
 
 /** From the user database. Only used without HOME: loading node:os costs a hook 0.2 ms. */
-const homeOfUser = (): string => process.getBuiltinModule("node:os").homedir()
+const homeOfUser = (): string => fromSystem(process.getBuiltinModule("node:os").homedir())
+
+/** Where Windows keeps what belongs to the user on this machine, and settings that go along to another one. */
+const profile = (home: string, env: Env) => ({
+  local: absolute(env["LOCALAPPDATA"]) ?? join(home, "AppData", "Local"),
+  roaming: absolute(env["APPDATA"]) ?? join(home, "AppData", "Roaming"),
+})
 
 /** Resolves all places from the environment alone. Relative paths are ignored, as the XDG specification demands. */
 export function resolvePlaces(env: Env = process.env): Paths {
-  const home = absolute(env["HOME"]) ?? homeOfUser()
-  const own = absolute(env["CTXBRIDGE_HOME"])
+  // On Windows, the one that the host goes by. Git's shell may have another HOME.
+  const home = absolute(env[process.platform === "win32" ? "USERPROFILE" : "HOME"]) ?? homeOfUser()
+  const windows = process.platform === "win32" ? profile(home, env) : undefined
+  const own = absolute(env["CTXBRIDGE_HOME"]) ?? (windows && join(windows.local, "ctxbridge"))
   const data = absolute(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share")
   const state = absolute(env["XDG_STATE_HOME"]) ?? join(home, ".local", "state")
   const claudeDir = absolute(env["CLAUDE_CONFIG_DIR"])
-  const config = absolute(env["XDG_CONFIG_HOME"]) ?? join(home, ".config")
+  const config = absolute(env["XDG_CONFIG_HOME"]) ?? windows?.roaming ?? join(home, ".config")
   return {
     home,
     dataHome: own ?? join(data, "ctxbridge"),
@@ -62,7 +72,9 @@ export function resolvePlaces(env: Env = process.env): Paths {
     claudeDir: claudeDir ?? configFolder(home),
     hostConfig: stateFile(home, claudeDir),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
-    temporary: absolute(env["TMPDIR"]) ?? "/tmp",
+    temporary: windows
+      ? (absolute(env["TEMP"]) ?? join(windows.local, "Temp"))
+      : (absolute(env["TMPDIR"]) ?? "/tmp"),
   }
 }
 
@@ -146,7 +158,16 @@ export const userEditor = (env: Env = process.env): string | undefined => env["V
 
 /** Whether to use colour: on a terminal, unless the user opted out (no-color.org). */
 export function wantsColor(isTerminal: boolean, env: Env = process.env): boolean {
-  return isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb"
+  return isTerminal && (env["NO_COLOR"] ?? "") === "" && !isDumb(env)
+}
+
+/** Whether the terminal is one that understands nothing. */
+export const isDumb = (env: Env = process.env): boolean => env["TERM"] === "dumb"
+
+/** The user's pager, a command line; undefined if none is wanted. Only the environment names it, never a project. */
+export function pagerCommand(env: Env = process.env): string | undefined {
+  const named = (env["CTXBRIDGE_PAGER"] ?? env["PAGER"] ?? "less -R").trim()
+  return named === "" || named === "cat" || isDumb(env) ? undefined : named
 }
 
 /**
@@ -185,7 +206,7 @@ export interface HostLimits {
 
 /** A variable of the host's, as the environment has it. Its settings files come before that. */
 export const hostVariable = (
-  name: "CLAUDE_CODE_EXTRA_BODY" | "ANTHROPIC_BASE_URL",
+  name: "CLAUDE_CODE_EXTRA_BODY" | "ANTHROPIC_BASE_URL" | "CLAUDE_CODE_GIT_BASH_PATH",
   env: Env = process.env,
 ): string | undefined => env[name] || undefined
 
@@ -209,9 +230,67 @@ export function columnsFromEnv(env: Env = process.env): number | undefined {
   return Number.isInteger(columns) && columns >= 20 ? columns : undefined
 }
 
+/** Whether the terminal can show more than ASCII: by LC_ALL, LC_CTYPE or LANG, the first that has a value (locale(7)). */
+export const wantsUnicode = (env: Env = process.env): boolean =>
+  speaksUtf8(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || undefined, process.platform)
+
+/** What the environment tells of the terminal. */
+export interface TerminalTraits {
+  /** It understands no escape sequences. */
+  readonly isDumb: boolean
+  /** It shows more than ASCII. */
+  readonly isUnicode: boolean
+  readonly isTmux: boolean
+  /** It is on another computer. */
+  readonly isRemote: boolean
+  /** Which system of windows it belongs to. */
+  readonly hasWayland: boolean
+  readonly hasX11: boolean
+}
+
+export function terminalTraits(env: Env = process.env): TerminalTraits {
+  const isSet = (name: string): boolean => (env[name] ?? "") !== ""
+  return {
+    isDumb: isDumb(env),
+    isUnicode: wantsUnicode(env),
+    isTmux: isSet("TMUX"),
+    isRemote: isSet("SSH_CONNECTION") || isSet("SSH_TTY"),
+    hasWayland: isSet("WAYLAND_DISPLAY"),
+    hasX11: isSet("DISPLAY"),
+  }
+}
+
 /** The environment for our child processes, without the variables that would turn our binary into another program. */
 export function childEnvironment(env: Env = process.env): Record<string, string | undefined> {
   return { ...env, ...NO_BUN_VARIABLES }
+}
+
+/** The folders in which programs are looked for, without relative ones. */
+export const foldersOfPath = (env: Env = process.env): string[] =>
+  (env["PATH"] ?? "").split(process.platform === "win32" ? ";" : ":").filter(isAbsolute)
+
+/** What Claude Code tells its children of the session that they are in. */
+const OF_ITS_SESSION =
+  /^(?:CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SESSION_ID|SSE_PORT|CHILD_SESSION)|CLAUDE_(?:PID|EFFORT|ENV_FILE|PROJECT_DIR|PLUGIN_ROOT|PLUGIN_DATA))$/
+
+/**
+ * The environment for a Claude Code that we start ourselves: a session of its own, which our hooks leave alone even if
+ * they were called, and which thinks, reads and fetches nothing that we have not asked for: no file either that the
+ * prompt mentions (`@path`).
+ */
+export function clientEnvironment(env: Env = process.env): Record<string, string | undefined> {
+  const kept = Object.entries(env).filter(([name]) => !OF_ITS_SESSION.test(name))
+  return {
+    ...childEnvironment(Object.fromEntries(kept)),
+    CTXBRIDGE_CAPTURE: "off",
+    CLAUDE_CODE_DISABLE_ATTACHMENTS: "1",
+    CLAUDE_CODE_DISABLE_CLAUDE_MDS: "1",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    // Earlier clients know only the last one, which later ones heed only with some models.
+    CLAUDE_CODE_DISABLE_THINKING: "1",
+    DISABLE_AUTOUPDATER: "1",
+    MAX_THINKING_TOKENS: "0",
+  }
 }
 
 /** The environment of a hook as the host would start it here, but with another archive. */
@@ -222,6 +301,13 @@ export const withArchive = (
   ...env,
   CTXBRIDGE_HOME: dataHome,
 })
+
+/** The environment of a host that is to use another configuration folder; undefined: its own. */
+export const withConfigFolder = (
+  folder: string | undefined,
+  env: Env = process.env,
+): Record<string, string | undefined> =>
+  folder === undefined ? { ...env } : { ...env, CLAUDE_CONFIG_DIR: folder }
 
 /** Names of the variables that are set. Their values may be secret and are never looked at. */
 export const variablesSet = (env: Env = process.env): string[] =>
@@ -239,6 +325,11 @@ export function isolatedEnvironment(
   return {
     ...childEnvironment(Object.fromEntries(kept)),
     HOME: home,
+    ...(process.platform === "win32" && {
+      USERPROFILE: home,
+      LOCALAPPDATA: join(home, "AppData", "Local"),
+      APPDATA: join(home, "AppData", "Roaming"),
+    }),
     CTXBRIDGE_HOME: join(home, "archive"),
     CLAUDE_CONFIG_DIR: configFolder(home),
   }

@@ -4,7 +4,7 @@ import type { Key } from "./options.ts"
 export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "capture.enabled": "Archive transcripts from hooks. Off: the hooks do nothing at all.",
   "capture.exclude": "Folders whose sessions are not archived, with all folders below them.",
-  "restore.enabled": "Give context back after a compaction or /clear, and a pointer at startup.",
+  "restore.enabled": "Restore context after a compaction or /clear, and show a pointer at startup.",
   "restore.budget": "Maximum characters of restored context, everything counted. Claude Code cuts at 10,000.",
   "restore.startup": "At startup, say in at most 1,000 characters where the project was left.",
   "restore.clear":
@@ -15,9 +15,11 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "After a restore, tell the user in one line what was restored. The model does not see it.",
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "compaction.block":
-    "Once a session, refuse a `/compact` of yours while not all of the session is in the archive (docs/hooks.md). Automatic compactions are never refused.",
+    "Once per session, refuse your `/compact` while the session is not completely archived (docs/hooks.md). Automatic compactions are never refused.",
   "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
-  "learn.enabled": "Learn from what is used of what was given back, in the background.",
+  "embed.from":
+    "Where `ctxbridge model install` takes the model from without `--from`. Empty: its authors' address on Hugging Face.",
+  "learn.enabled": "Learn from what is used of what was restored, in the background.",
   "learn.holdout":
     "Share of the names, paths and commands of a restore that is left out by chance, so that `learn report` can tell what showing them is worth.",
   "archive.retention":
@@ -38,15 +40,22 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "prune.keep": "The latest prompts that `prune` leaves whole, with all that follows them.",
   "prune.threshold": "Tokens that could be pruned before `prune` does so.",
   "prune.max_chars": "How many characters of a text remain where it is pruned.",
-  "prune.results": "Let the proxy replace old output of tools by a handle, too.",
+  "prune.results": "Let the proxy also replace old tool output with a handle.",
   "sync.to": "Where `sync` sends to without `--to`. `CTXBRIDGE_SYNC_TO` comes first.",
   "sync.passphrase-file":
     "A file, private to you, with the passphrase of an encrypted folder. `CTXBRIDGE_SYNC_PASSPHRASE` comes first.",
   "sync.auto":
-    "Let the background job sync, at most every 5 minutes: turns, or the transcripts themselves too (frames). The only thing that uses the network by itself.",
+    "Let the background job sync, at most every 5 minutes: turns, or the transcripts themselves too (frames). Nothing else uses the network unasked.",
   "secrets.enabled": "Replace secrets with `*` before anything is archived.",
   "secrets.patterns": "What else to replace: regular expressions, only in your own file.",
+  "stats.prices":
+    "What models cost, for `stats`, before the list prices that it knows: MODEL INPUT OUTPUT [CACHE-READ [CACHE-WRITE [CACHE-HOUR]]] (docs/stats.md).",
   "sync.backend":
     "Which backend `sync` without `--to` and `search --everywhere` use. `auto`: what is configured (docs/sync.md).",
+  "output.links": "Make file names links where a terminal shows them (auto), or not (never).",
+  "summaries.auto":
+    "Have a session summarised when it ends, by your own `claude -p`, in the background (docs/summaries.md). This sends what the session says to the model, and costs what the model costs.",
+  "summaries.model": "The model that `summarize` asks for.",
+  "summaries.daily": "Maximum number of summaries a day that `summaries.auto` asks for.",
   "update.from": "Where `ctxbridge update` finds releases, and `install.sh` without a checkout.",
 }

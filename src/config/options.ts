@@ -110,8 +110,14 @@ const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly
 const isTarget = (one: string): boolean =>
   /^postgres(?:ql)?:/.test(one) ? !/:\/\/[^/@]*:[^/]*@/.test(one) : isPath(one)
 
+/** Whether an address of http is one of our own machine, `embed/download.ts` decides. */
+const isModelSource = (one: string): boolean => /^(?:https?:\/\/|\/)[^\0\s]/.test(one)
+
 /** Whether it is one of our own machine, `ctxbridge update` decides. */
 const isReleases = (one: string): boolean => /^(?:https?:\/\/|file:\/\/\/|\/)[^\0\s]/.test(one)
+
+/** Nothing that a client could take for an option. */
+const isModel = (one: string): boolean => /^[A-Za-z0-9][\w.:/@[\]-]{0,119}$/.test(one)
 
 const isPath = (one: string): boolean => /^(?:\/|~\/)[^\0]*$/.test(one)
 
@@ -136,6 +142,9 @@ const list = (
 /** Only absolute folders: in a hook, it is unclear what a relative one would be relative to. */
 const isFolderPattern = (one: string): boolean =>
   /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
+
+/** A model, then input and output, and perhaps what reading from and writing to the cache costs (stats/prices.ts). */
+const isPrice = (one: string): boolean => /^\s*\S*[A-Za-z]\S*(?:\s+\d{1,6}(?:\.\d{1,6})?){2,5}\s*$/.test(one)
 
 /** Each with its scope, its default, the range of a number, and its environment variables. */
 export const OPTIONS = {
@@ -214,18 +223,24 @@ export const OPTIONS = {
     "CLAUDE_TEXT_PRUNE_MAX_CHARS",
   ),
   "prune.results": flag("user", true, "CTXBRIDGE_PRUNE_RESULTS"),
+  "embed.from": text("https://… or a folder that begins with /", isModelSource, "CTXBRIDGE_MODEL_FROM"),
   "sync.to": text("a folder that begins with / or ~/, or postgres://… without a password", isTarget),
   "sync.passphrase-file": text("a file that begins with / or ~/", isPath),
   "sync.auto": choice("user", "off", ["off", "turns", "frames"], "CTXBRIDGE_SYNC_AUTO"),
   "secrets.enabled": flag("user", true, "CTXBRIDGE_SECRETS"),
   // What is wrong with one of them, own-patterns.ts finds out.
   "secrets.patterns": list(50, "regular expressions"),
+  "stats.prices": list(100, "lines MODEL INPUT OUTPUT, in dollars per million tokens", isPrice),
   "sync.backend": choice(
     "user",
     "auto",
     ["auto", "sqlite", "postgres", "agentdb", "json"],
     "CTXBRIDGE_BACKEND",
   ),
+  "output.links": choice("user", "auto", ["auto", "never"], "CTXBRIDGE_LINKS"),
+  "summaries.auto": choice("user", "off", ["off", "session-end"], "CTXBRIDGE_SUMMARIES"),
+  "summaries.model": { ...text("a model's name, as `claude --model` takes it", isModel), default: "haiku" },
+  "summaries.daily": integer("user", 10, [1, 1000], "CTXBRIDGE_SUMMARIES_DAILY"),
   "update.from": text("https://…, file://… or a folder that begins with /", isReleases, "CTXBRIDGE_RELEASES"),
 } as const satisfies Record<string, AnyRow>
 

@@ -130,7 +130,7 @@ function tests(log: Log, cwd: string): DemoTurn {
 }
 
 function typeCheck(log: Log): DemoTurn {
-  const prompt = "Are at least the types sound?"
+  const prompt = "Does the type check pass, at least?"
   log.prompt(prompt)
   log.call("Bash", { command: FACTS.good, description: "Check the types" }, "")
   log.say("Yes, the type check finds nothing.")

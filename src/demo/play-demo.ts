@@ -1,6 +1,5 @@
 /** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 import { appendFileSync, mkdirSync } from "node:fs"
-import { dirname, join } from "node:path"
 import { transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
@@ -8,6 +7,7 @@ import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../confi
 import { contextIn, type HookName, hookPayload } from "../fake-host/payload.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { ownCommand } from "../job/spawn.ts"
+import { dirname, join } from "../util/path.ts"
 import { runChild } from "../util/run-child.ts"
 import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 import { type DemoSession, demoSession } from "./demo-session.ts"

@@ -1,5 +1,5 @@
 /**
- * Uses the network, only for `ctxbridge model install --from <address>`. Fetches a file of known length; the caller
+ * Uses the network, only for `ctxbridge model install`. Fetches a file of known length; the caller
  * checks the hash.
  */
 import { closeSync, openSync, writeSync } from "node:fs"

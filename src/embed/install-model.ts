@@ -6,24 +6,24 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
 } from "node:fs"
-import { basename, dirname, join } from "node:path"
 import { CtxError, EXIT, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
+import { renameSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
+import { basename, dirname, join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { addressOf, download } from "./download.ts"
 import { checkFile, folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
-import { type Manifest, MINILM_URL, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
+import { type Manifest, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
 
 export interface InstallOptions {
   readonly dataHome: string
   readonly manifest: Manifest
-  /** A folder or an address; undefined: only check whether the model is installed. */
-  readonly from: string | undefined
+  /** A folder or an address. */
+  readonly from: string
   readonly dryRun: boolean
   /** ms to wait for another process that is installing or removing a model. */
   readonly wait?: number
@@ -66,15 +66,9 @@ async function install(options: InstallOptions): Promise<InstallReport> {
   const { dataHome, manifest, from, dryRun, onProgress = () => {} } = options
   const folder = folderOfModel(dataHome, manifest)
   const report = { model: manifest.id, folder, bytes: sizeOfModel(manifest), dryRun }
-  if (isThere(dataHome, manifest, folder)) {
+  if (isInstalled(dataHome, manifest)) {
     if (!dryRun) removeOthers(dataHome, folder)
     return { ...report, changed: false }
-  }
-  if (from === undefined) {
-    throw new CtxError("no-source", `${manifest.id} is not installed; say from where`, {
-      hint: `ctxbridge model install --from DIR, or, over the network: --from ${MINILM_URL}`,
-      exit: EXIT.usage,
-    })
   }
   const url = addressOf(from)
   if (url === undefined) checkSource(from, manifest)
@@ -118,7 +112,9 @@ export function removeModel(dataHome: string, dryRun: boolean): string | undefin
   return folder
 }
 
-function isThere(dataHome: string, manifest: Manifest, folder: string): boolean {
+/** Whether every byte of this model is in its place. */
+export function isInstalled(dataHome: string, manifest: Manifest): boolean {
+  const folder = folderOfModel(dataHome, manifest)
   if (modelState(dataHome).installed?.folder !== folder) return false
   return manifest.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
 }

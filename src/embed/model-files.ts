@@ -1,7 +1,7 @@
 /** The installed model's folder: which files it has, and whether they match the manifest. */
 import { existsSync, readFileSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
+import { join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { type Manifest, MINILM, type PinnedFile, parseManifest } from "./model-manifest.ts"
 

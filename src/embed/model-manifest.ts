@@ -43,7 +43,7 @@ export const MINILM: Manifest = {
   ],
 }
 
-/** Where the files are available. Only shown to the user: nothing is downloaded unless its address was given. */
+/** Where the files are, at a revision that never changes. Used by `model install`, after asking. */
 export const MINILM_URL =
   "https://huggingface.co/Xenova/all-MiniLM-L6-v2/resolve/751bff37182d3f1213fa05d7196b954e230abad9"
 

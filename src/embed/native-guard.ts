@@ -4,9 +4,9 @@
  * instead.
  */
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { isMissing } from "../util/errors.ts"
 import { mkdirSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { isAlive } from "../util/process-alive.ts"
 
 const MARK = "loading-native-"

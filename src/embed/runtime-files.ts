@@ -10,11 +10,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
 } from "node:fs"
-import { basename, join } from "node:path"
 import binding from "../../dist/runtime/binding.node.zst" with { type: "file" }
 import library0 from "../../dist/runtime/library.0.zst" with { type: "file" }
 import library1 from "../../dist/runtime/library.1.zst" with { type: "file" }
@@ -23,6 +21,8 @@ import library3 from "../../dist/runtime/library.3.zst" with { type: "file" }
 import native from "../../dist/runtime/native.json"
 import wasm from "../../dist/runtime/wasm.zst" with { type: "file" }
 import { CtxError } from "../util/errors.ts"
+import { renameSync } from "../util/fs.ts"
+import { basename, join } from "../util/path.ts"
 import { isAlive } from "../util/process-alive.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { writeAll } from "../util/write-output.ts"

@@ -4,10 +4,10 @@
  * never reaches a server.
  */
 import { readFileSync } from "node:fs"
-import { join } from "node:path"
 // The build for browsers (build/runtime.ts): the one for Node needs sharp and files that a binary does not have.
 import { env, pipeline } from "../../dist/runtime/transformers.js"
 import { CtxError } from "../util/errors.ts"
+import { join } from "../util/path.ts"
 import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-manifest.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { ModelSession, Runtime, TensorLike } from "./runtime.ts"

@@ -4,10 +4,11 @@
  *
  * An entry is a turn: the prompt, one text of the answer, and the names of the tools called.
  */
-import { dirname } from "node:path"
+
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import { parseJson } from "../util/parse-json.ts"
+import { dirname } from "../util/path.ts"
 import type { ForeignSession, Item } from "./foreign-session.ts"
 import { placeIn, type Row, textOf } from "./row-values.ts"
 

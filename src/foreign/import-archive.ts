@@ -1,9 +1,10 @@
 /** Imports another tool's archive into the vault, one copy per session. Needs no database of ours. */
-import { join } from "node:path"
+
 import { isExcludedFolder } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { messageOf } from "../util/errors.ts"
+import { join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { appendMade } from "../vault/append-made.ts"
 import { vaultFile } from "../vault/layout.ts"

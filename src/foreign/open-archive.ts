@@ -1,10 +1,10 @@
 /** Finds other tools' archives, and recognises the tool that made a file by its content, not its name. */
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs"
-import { join } from "node:path"
 import type { Database } from "../archive/database.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
+import { join } from "../util/path.ts"
 import { sessionsInDatabase, sessionsInJson } from "./claude-flow.ts"
 import { sessionsInClaudeMem } from "./claude-mem.ts"
 import type { ForeignArchive, Tool } from "./foreign-session.ts"

@@ -4,10 +4,10 @@
  * The file may be damaged or malicious. Only its ordinary tables are read; views and virtual tables could run code.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { type Database, openForeign } from "../archive/database.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { join } from "../util/path.ts"
 import { isAlive } from "../util/process-alive.ts"
 
 interface OpenedFile {

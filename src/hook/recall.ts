@@ -111,7 +111,7 @@ interface Found {
   readonly kind: AskedKind | undefined
 }
 
-const TITLES: Record<AskedKind, string> = { decision: "Decisions", command: "Commands", error: "Errors met" }
+const TITLES: Record<AskedKind, string> = { decision: "Decisions", command: "Commands", error: "Errors seen" }
 
 function rendered({ passages, answers, kind }: Found, { event, settings }: ReplyRequest): string {
   const opening = findOpening({ ...settings.paths, cwd: event.cwd })

@@ -34,7 +34,7 @@ export function refusal(
   return JSON.stringify({ decision: "block", reason: `${reason} ${AGAIN}` })
 }
 
-const AGAIN = "Nothing was compacted. /compact once more compacts in any case (compaction.block)."
+const AGAIN = "Nothing was compacted. Run /compact again to compact anyway (compaction.block)."
 
 function whyBehind(own: Taken | undefined, isSpooled: boolean): string | undefined {
   if (own === undefined || isSpooled)
@@ -42,7 +42,7 @@ function whyBehind(own: Taken | undefined, isSpooled: boolean): string | undefin
   const { state, size, archived } = own.captured
   if (state === "busy") return "ctxbridge is still archiving this session."
   if (state !== "behind") return undefined
-  return `ctxbridge is still archiving this session: ${bytes(size - archived)} are left.`
+  return `ctxbridge is still archiving this session: ${bytes(size - archived)} left.`
 }
 
 /** Of the program that wrote the transcript's last lines. */

@@ -8,7 +8,9 @@ import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../autopilot/status-line-text.ts"
 import { judge } from "../autopilot/track-context.ts"
 import { wishesIn } from "../autopilot/window.ts"
+import { inHostShell } from "../config/host-shell.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { killGroup, ownGroup } from "../util/kill-group.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { answerHost } from "../util/write-output.ts"
 import { endNow } from "./end-program.ts"
@@ -103,12 +105,11 @@ async function sinceThen(
 
 /** Output of another status line given the same document, as far as it comes in time. */
 async function said(command: string, input: Uint8Array): Promise<string> {
-  const child = Bun.spawn(["/bin/sh", "-c", command], {
+  const child = Bun.spawn(inHostShell(command), {
     stdin: input,
     stdout: "pipe",
     stderr: "ignore",
-    // In a group of its own, which can be killed as one.
-    detached: true,
+    ...ownGroup,
   })
   const decoder = new TextDecoder()
   let text = ""
@@ -127,14 +128,6 @@ async function said(command: string, input: Uint8Array): Promise<string> {
   clearTimeout(timer)
   // What it leaves in the background may go on. If it hangs, its group is killed, or each call would leave one more.
   if (isDone) child.kill()
-  else endGroup(child.pid)
+  else killGroup(child.pid)
   return text
-}
-
-function endGroup(leader: number): void {
-  try {
-    process.kill(-leader, "SIGKILL")
-  } catch {
-    // It has just ended.
-  }
 }

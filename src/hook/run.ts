@@ -8,8 +8,10 @@
 import { decodeEvent } from "../agents/claude-code/host-hooks.ts"
 import { eventNamed } from "../agents/hook-event.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
+import { importDoneFile } from "../job/import-done.ts"
 import { compileLate } from "../util/compiling.ts"
 import { EXIT } from "../util/errors.ts"
+import { existsSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
 import { answerHost, STDERR, writeAll } from "../util/write-output.ts"
 import { endNow, endWith } from "./end-program.ts"
@@ -35,7 +37,7 @@ export async function runHook(name: string | undefined): Promise<void> {
 }
 
 const NO_EVENT =
-  "ctxbridge: hook was called for no event; `ctxbridge install` registers it with Claude Code anew, `ctxbridge doctor` says what is wrong\n"
+  "ctxbridge: hook was called without an event; `ctxbridge install` registers the hooks again, `ctxbridge doctor` says what is wrong\n"
 
 /** @returns undefined if neither the caller nor the host's document names an event */
 async function answer(name: string | undefined): Promise<string | undefined> {
@@ -58,7 +60,11 @@ async function answer(name: string | undefined): Promise<string | undefined> {
     const hasPatterns = set.paths.secrets.patterns.length > 0
     const own = hasPatterns ? (await import("../config/own-patterns.ts")).withOwnPatterns(set) : set
     if (known === "session-start" && event?.source !== "compact") await noteBadOptions(own)
-    return event === undefined ? "" : await handle(event, own, deadline)
+    if (event === undefined) return ""
+    const text = await handle(event, own, deadline)
+    const { dataHome } = settings.paths
+    if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return text
+    return (await import("./tell-import.ts")).withImportTold(text, dataHome)
   } catch (error) {
     logError(settings.paths.stateHome, { event: `${name}`.slice(0, 40), error })
     return ""

@@ -1,10 +1,11 @@
 /** The installed programs of Claude Code with their versions. */
-import { dirname, join } from "node:path"
+
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { type Client, clientsOf, versionIn } from "../host/clients.ts"
 import { objectOf, stringOf } from "../transcript/json.ts"
 import { readOrdinary, tryTo } from "../util/files.ts"
 import { parseJson } from "../util/parse-json.ts"
+import { dirname, join } from "../util/path.ts"
 import { output } from "../util/run-child.ts"
 import type { Installed } from "./way.ts"
 

@@ -26,7 +26,7 @@ export interface Way {
 export const PRUNE_WAYS: readonly Way[] = [
   {
     name: "native",
-    what: "the API leaves out old output of tools; what was said stays",
+    what: "the API leaves out old tool output; what was said stays",
     risk: "an API that does not know the setting refuses requests; Claude has to ask the archive for what was left out",
     start: "ctxbridge prune native",
     stop: "ctxbridge prune native --revert",
@@ -51,7 +51,7 @@ export const PRUNE_WAYS: readonly Way[] = [
   {
     name: "patch",
     what: "Claude Code's own cli.js is changed so that it shortens old text",
-    risk: "somebody else's program is changed, which its licence may forbid; each update undoes it",
+    risk: "it changes Claude Code itself, which its licence may forbid; each update undoes it",
     start: "ctxbridge prune patch",
     stop: "ctxbridge prune patch --revert",
     state: (client) => patchState(client),

@@ -43,7 +43,7 @@ export function complement(page: Page, facts: Facts, room: number, held: HeldFac
   }
   const packed = (title: string, words: readonly string[], most: number): void =>
     page.section(title, pack(words, most - title.length - TITLED), most)
-  page.section("Errors met", errorLines(inOrder(facts.errors), page, held.text), share(SHARES.errors))
+  page.section("Errors seen", errorLines(inOrder(facts.errors), page, held.text), share(SHARES.errors))
   const pathRoom = share(SHARES.paths)
   packed("Paths", withoutTails(textsOf(wanted(facts.paths, page, held.path, pathRoom))), pathRoom)
   const runRoom = share(SHARES.commands)

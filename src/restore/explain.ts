@@ -20,19 +20,19 @@ export interface Section {
 /** Keyed by the beginning of a section's title. */
 const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["The user's prompt", "an automatic compaction swallows the prompt that waits for an answer"],
-  ["Standing constraints", "sentences of the user worded as rules, the latest first"],
+  ["Standing user constraints", "sentences of the user worded as rules, the latest first"],
   ["Notes kept", "what the model kept for the project, the latest first"],
   ["Open todos", "the task list, without what is done"],
   ["Files in flight", "written or edited last"],
   ["Commands run", "used often and lately"],
   ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
   ["Decisions", "sentences of the model worded as decisions, the latest first"],
-  ["Tried in vain", "sentences of the model about an approach that failed, the latest first"],
-  ["Errors met", "errors met often and lately"],
+  ["Failed approaches", "sentences of the model about an approach that failed, the latest first"],
+  ["Errors seen", "errors seen often and lately"],
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],
   [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
-  [FOCUSED_TITLE, "they share rare words with what the user wrote behind /compact"],
+  [FOCUSED_TITLE, "they share rare words with what the user wrote after /compact"],
   ["Turns", "the latest turns, to be opened by their handles"],
 ]
 
@@ -60,7 +60,7 @@ export function explain(text: string, facts?: Facts, related: readonly RelatedLi
 }
 
 function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
-  if (title === "Errors met") return facts?.errors ?? []
+  if (title === "Errors seen") return facts?.errors ?? []
   if (title === "Paths") return facts?.paths ?? []
   if (title === "Names") return facts?.names ?? []
   return title === "Commands run" ? (facts?.commands ?? []) : []

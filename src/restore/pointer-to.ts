@@ -1,10 +1,14 @@
 /** Makes the pointer to where a session was left. */
 import type { Database } from "../archive/database.ts"
+import { latestObservations } from "../archive/queries/summaries.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
 import type { HostPlaces } from "./host/host-settings.ts"
 import { type PointerOptions, renderPointer } from "./pointer.ts"
 import type { Restore } from "./restore.ts"
+
+/** More than there is room for. */
+const MOST_OBSERVED = 8
 
 /**
  * @param host whose files tell whether it has our server
@@ -18,5 +22,6 @@ export function pointerTo(
 ): Restore {
   const brief = gatherBrief(db, session, { related: options.related })
   const opening = findOpening({ ...host, cwd: host.cwd ?? brief.cwd })
-  return { text: renderPointer(brief, { ...options, opening }), related: brief.related }
+  const observed = latestObservations(db, session, MOST_OBSERVED)
+  return { text: renderPointer(brief, { ...options, opening, observed }), related: brief.related }
 }

@@ -1,4 +1,5 @@
 /** The pointer given at startup: where the project was left, and how to find more. Pure. */
+import type { Observation } from "../archive/queries/summaries.ts"
 import { count, cut } from "../util/text.ts"
 import { BY_NAME, hintToOpen, listsNotes, listsSessions, type Opening } from "./how-to-open.ts"
 import type { Brief } from "./material.ts"
@@ -10,7 +11,13 @@ const LARGEST = 1000
 /** How many of these characters other sessions' turns may take, and the notes. */
 const RELATED_ROOM = 500
 const NOTES_ROOM = 350
+const OBSERVED_ROOM = 350
 const NOTE_SHOWN = 160
+const OBSERVED_SHOWN = 80
+/** Of prose, roughly. */
+const CHARS_PER_TOKEN = 4
+
+const OBSERVED_TITLE = "Written by a model about this project's sessions (type, title, tokens to open)"
 
 export interface PointerOptions {
   /** Maximum number of other sessions' turns. */
@@ -18,12 +25,14 @@ export interface PointerOptions {
   /** Default `startup`. */
   readonly source?: "startup" | "clear"
   readonly opening?: Opening
+  /** What a model observed in the project's sessions, newest first. */
+  readonly observed?: readonly Observation[]
 }
 
 /** @returns at most 1,000 characters; `""` when the session has no turns */
 export function renderPointer(
   material: Brief,
-  { related = 0, source = "startup", opening = BY_NAME }: PointerOptions = {},
+  { related = 0, source = "startup", opening = BY_NAME, observed = [] }: PointerOptions = {},
 ): string {
   const last = material.turns[0]
   if (last === undefined) return ""
@@ -46,8 +55,16 @@ export function renderPointer(
     material.notes?.latest.map((note) => quoteLine(note, NOTE_SHOWN)) ?? [],
     NOTES_ROOM,
   )
+  page.section(OBSERVED_TITLE, observed.map(observedLine), OBSERVED_ROOM)
   page.section(RELATED_TITLE, relatedLines(page, material.related, related), RELATED_ROOM)
   return `${page.text()}\n${CLOSE}`
+}
+
+/** What it would cost to open is for the model to weigh. */
+const observedLine = ({ handle, type, title, ...fields }: Observation): string => {
+  const { narrative, facts, files } = fields
+  const tokens = Math.ceil([title, narrative, ...facts, ...files].join("\n").length / CHARS_PER_TOKEN)
+  return `- ${type} ${quoteInert(title, OBSERVED_SHOWN)} ~${tokens} ${handle}`
 }
 
 const notesLine = (notes: NonNullable<Brief["notes"]>, opening: Opening): string =>

@@ -6,14 +6,14 @@ import { ON_THE_WAY } from "./render.ts"
 
 /** What the lines of each section are, by the beginning of its title. In lists, facts are counted instead of lines. */
 const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
-  ["constraint", ["Standing constraints"]],
+  ["constraint", ["Standing user constraints"]],
   ["todo", ["Open todos"]],
   ["note", ["Notes kept"]],
-  ["decision", ["Decisions", "Tried in vain"]],
+  ["decision", ["Decisions", "Failed approaches"]],
   ["path", ["Files in flight", "Paths"]],
   ["name", ["Names"]],
   ["command", ["Commands"]],
-  ["error", ["Errors met"]],
+  ["error", ["Errors seen"]],
   ["turn", ["Turns"]],
   ["related turn", ["Related turns"]],
 ]
@@ -31,7 +31,7 @@ export function receiptLine(text: string, facts: Facts): string {
     .filter(([, n]) => n > 0)
     .map(([noun, n]) => count(n, noun))
   const size = `${count(text.length, "character")}, about ${count(tokensOf(text.length), "token")}`
-  return `ctxbridge restored ${told.join(", ") || "the waiting prompt"} (${size}). ctxbridge receipts tells more.`
+  return `ctxbridge restored ${told.join(", ") || "the waiting prompt"} (${size}). Details: ctxbridge receipts`
 }
 
 function countIn(sections: readonly Section[], titles: readonly string[]): number {

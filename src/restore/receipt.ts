@@ -39,6 +39,8 @@ export interface Receipt {
   readonly kinds: Readonly<Record<HeldKind, KindCounts>>
   /** UTF-16 units of what was given back. */
   readonly characters: number
+  /** What was given back. */
+  readonly text: string
   readonly delivery: DeliveryProof
 }
 
@@ -140,6 +142,7 @@ function finish(session: string, draft: Draft, givenAt: (boundary: number) => st
     preTokens: preTokens ?? null,
     kinds: Object.fromEntries(HELD_KINDS.map((kind) => [kind, counts(kind)])) as Receipt["kinds"],
     characters: text.length,
+    text,
     delivery: proofOf(draft, text),
   }
 }

@@ -80,14 +80,14 @@ const MOST_REFUSED = 8
 /** With fewer characters, nothing useful can be said. */
 const LEAST = 200
 
-const PENDING_TITLE = "The user's prompt at the moment of the compaction, not yet answered"
+const PENDING_TITLE = "The user's prompt at the compaction, not yet answered"
 
 export const NOTES_TITLE = "Notes kept with `remember`"
 
-export const FOCUSED_TITLE = "Turns about the user's words for this compaction"
+export const FOCUSED_TITLE = "Turns about the user's focus for this compaction"
 const MOST_FOCUSED = 5
 
-export const RELATED_TITLE = "Related turns of the project's other sessions"
+export const RELATED_TITLE = "Related turns from other sessions"
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
 
@@ -121,7 +121,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
   const quotes = (all: readonly Quote[], shown: number): string[] =>
     all.filter(({ text }) => !held(text)).map((one) => quoteLine(one, shown))
-  page.section("Standing constraints of the user", quotes(material.constraints, 240), share(0.1))
+  page.section("Standing user constraints", quotes(material.constraints, 240), share(0.1))
   page.section(
     "Open todos",
     material.todos
@@ -147,7 +147,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   page.section("Decisions", quotes(material.decisions, 240), share(0.07))
   const decided = new Set(material.decisions.map(({ text }) => text))
   const refuted = material.refuted.filter(({ text }) => !decided.has(text))
-  page.section("Tried in vain", quotes(refuted, 200), share(0.06))
+  page.section("Failed approaches", quotes(refuted, 200), share(0.06))
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
   complement(page, withoutTold(material, page), page.left - kept, heldFacts)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)

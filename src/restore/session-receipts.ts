@@ -13,17 +13,20 @@ export interface ReceiptFilter {
   /** Undefined: all projects. */
   readonly project?: string | undefined
   readonly session?: string | undefined
+  /** ISO 8601 in UTC: sessions that were compacted last before it are not read. */
+  readonly since?: string | undefined
   readonly limit: number
   readonly onProgress?: (done: number, total: number) => void
 }
 
 /** The latest receipts, newest first, plus one if there are older ones. */
 export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
-  const { project = null, session = null, limit, onProgress } = filter
+  const { project = null, session = null, since = "", limit, onProgress } = filter
   const sessions = compactedSessions(db, session, project)
   let found: Receipt[] = []
   for (const [n, { session: id, latest }] of sessions.entries()) {
     // All that follows is older than what is wanted.
+    if (latest < since) break
     if (found.length > limit && latest < (found[limit]!.time ?? "")) break
     onProgress?.(n, sessions.length)
     found = [...found, ...ofSession(db, dataHome, id)].sort(newestFirst)

@@ -21,6 +21,9 @@ export interface CorrectedQuery {
   readonly corrections: readonly Correction[]
 }
 
+/** What to tell whoever reads hits that do not have all that was asked for. */
+export const LOOSE_NOTE = "no exact match; these have some of the words"
+
 /** What to tell whoever reads the hits. */
 export function correctionNote(corrections: readonly Correction[] | undefined): string | undefined {
   if (corrections === undefined) return undefined

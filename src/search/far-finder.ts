@@ -78,7 +78,7 @@ export function refuseUnknown({ terms, must, isStrict }: Query): void {
     node?.kind === "field" || (node?.kind === "and" && node.nodes.some(isField))
   if (!isStrict && !terms.some(isTypedPrefix) && !isField(must)) return
   throw usageError(
-    "operators, begin* and fields cannot be searched for elsewhere",
+    "operators, begin* and fields cannot be used with --backend or --everywhere",
     'words and "phrases" can; --tool narrows to a tool',
   )
 }

@@ -26,6 +26,11 @@ export class WholeCalls {
     return use && wholeTarget(use.name, use.input)
   }
 
+  /** What the tool was given; undefined when the vault no longer holds it. */
+  input(call: CallPlace): unknown {
+    return this.#useOf(call)?.input
+  }
+
   /** What calls of the same tool share when they ask for the same: one line, of any length. */
   key(call: ShortCall): string {
     const use = mayBeCut(call.target, call.length ?? 0) ? this.#useOf(call) : undefined

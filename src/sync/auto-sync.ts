@@ -2,8 +2,9 @@
  * When the background job syncs: only with the user's leave, at most every few minutes, and ever more seldom while the
  * target fails. What went wrong is kept until a sync succeeds, for `status` and `doctor`.
  */
-import { join } from "node:path"
+
 import { readJson, writeJson } from "../util/json-files.ts"
+import { join } from "../util/path.ts"
 import { syncFolder } from "./sync-ledger.ts"
 
 const MINUTE = 60_000

@@ -1,8 +1,7 @@
 /** Makes entries of the turns in the archive, for as long as the views are open. What must not be sent is left out. */
 import type { Database } from "../archive/database.ts"
-import { isExcludedFolder } from "../archive/excluded.ts"
+import { isExcludedSession } from "../archive/excluded-session.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
-import { aboutSession } from "../archive/queries/sessions.ts"
 import { turnByHandle } from "../archive/queries/turns.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import { meanVector } from "../archive/turn-vectors.ts"
@@ -104,14 +103,4 @@ function readIfReadable<T>(read: () => T): T | "unreadable" {
     if (codeOf(error).startsWith("vault-")) return "unreadable"
     throw error
   }
-}
-
-/** A subagent may work in another folder than its session. */
-export function isExcludedSession(db: Database, place: PathsAndPolicy, session: string): boolean {
-  if (place.exclude.length === 0) return false
-  const folders = [session, session.split("/", 1)[0]!].flatMap((one) => [
-    aboutSession(db, one)?.cwd,
-    projectOfSession(db, one)?.path,
-  ])
-  return folders.some((folder) => folder != null && isExcludedFolder(place, folder))
 }

@@ -2,8 +2,9 @@
  * What this machine knows of the frames at a target, beside its ledger. Only what is costly to find out: if it is lost,
  * copies are compared with what is there, byte by byte, once.
  */
-import { join } from "node:path"
+
 import { hashName, readJson, writeJson } from "../util/json-files.ts"
+import { join } from "../util/path.ts"
 import { isFetchedCopy } from "../vault/layout.ts"
 import { syncFolder } from "./sync-ledger.ts"
 

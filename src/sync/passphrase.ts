@@ -1,9 +1,9 @@
 /** The passphrase of an encrypted folder: from the environment, or from a file that nobody else can read. */
 import { statSync } from "node:fs"
-import { join } from "node:path"
 import { passphraseVariable } from "../config/load.ts"
 import { CtxError, messageOf, usageError } from "../util/errors.ts"
-import { readOrdinary } from "../util/files.ts"
+import { letsOthersIn, readOrdinary } from "../util/files.ts"
+import { join } from "../util/path.ts"
 
 /** UTF-16 units. */
 const LEAST = 8
@@ -35,8 +35,8 @@ function fromFile(named: string, home: string): string {
   }
   if (text === undefined)
     throw new CtxError("passphrase-unreadable", `${file} is not a file of at most ${LARGEST} bytes`, { hint })
-  if ((mode & 0o077) !== 0)
-    throw new CtxError("passphrase-unreadable", `others may read ${file}`, {
+  if (letsOthersIn(mode))
+    throw new CtxError("passphrase-unreadable", `${file} can be read by others`, {
       hint: "chmod 600 makes it yours alone",
     })
   return text.replace(/\r?\n$/, "")

@@ -2,8 +2,10 @@
  * Sends what a target lacks of the vault's copies, in pieces of about the size of a merged frame. What is there already
  * is asked of the target, so whoever is killed goes on where he was.
  */
+
 import { closeSync, fstatSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
+import { isExcludedSession } from "../archive/excluded-session.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
 import { sources } from "../archive/view-sources.ts"
 import type { FrameStore, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
@@ -12,11 +14,10 @@ import { RULES_NUMBER } from "../secrets/rules.ts"
 import { codeOf } from "../util/errors.ts"
 import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-file.ts"
 import { dataFrame, sha256 } from "../vault/frame.ts"
-import { originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { isSummaryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader, openCopy } from "../vault/reader.ts"
 import { provenContent } from "../vault/swap-copy.ts"
-import { forgottenOf } from "../vault/tombstones.ts"
-import { isExcludedSession } from "./entry-maker.ts"
+import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
 import type { FrameState } from "./frame-state.ts"
 import { contiguous, fillerFor, fillsOf, inBatches, isProven } from "./piece-frames.ts"
 import type { SyncWorld } from "./sync-archive.ts"
@@ -143,8 +144,10 @@ function sendableCopies(
     // Without a name of its session, it could not be forgotten there.
     if (state.isTheirs(copy) || session.startsWith("unknown")) continue
     if (forgottenOf(place.dataHome, session, path)?.whole === true) continue
-    if (isExcludedSession(db, place, session)) excluded++
-    else sendable.push({ copy, session, path, folder: aboutSession(db, session)?.cwd ?? null })
+    // What was written about a session is where that is.
+    const where = isSummaryCopy(copy) ? ownerOf(session, path) : session
+    if (isExcludedSession(db, place, where)) excluded++
+    else sendable.push({ copy, session, path, folder: aboutSession(db, where)?.cwd ?? null })
   }
   return { sendable, excluded }
 }

@@ -1,7 +1,8 @@
 /** Syncs again and again: whenever the archive has changed, and in any case now and then. */
-import { join } from "node:path"
+
 import { CtxError, codeOf, EXIT, isCtxError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
+import { join } from "../util/path.ts"
 
 const SECOND = 1000
 /** ms between two looks at the archive. */

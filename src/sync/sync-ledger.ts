@@ -3,13 +3,14 @@
  * lines once it is safe there. It holds names and hashes, no text. If it is lost, everything is sent again, and the
  * target knows it.
  */
-import { join } from "node:path"
+
 import type { Watermark } from "../archive/queries/changes.ts"
 import type { Target } from "../backends/open-target.ts"
 import { tryTo, writePrivate, writeWhole } from "../util/files.ts"
 import { appendFileSync, readFileSync } from "../util/fs.ts"
 import { hashName, readJson, writeJson } from "../util/json-files.ts"
 import { parseLines } from "../util/parse-json.ts"
+import { join } from "../util/path.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 
 /** What is known of a turn there. */

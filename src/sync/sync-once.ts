@@ -1,11 +1,11 @@
 /** One sync with one target, from the first call to the last: what was forgotten, turns, and the vault's bytes. */
 import { closeSync, mkdirSync } from "node:fs"
-import { join } from "node:path"
 import type { BackendStats } from "../backends/backend.ts"
 import { NO_FRAMES } from "../backends/frame-store.ts"
 import type { Target } from "../backends/open-target.ts"
 import { codeOf, throwBusy, usageError } from "../util/errors.ts"
 import { holdLockFile } from "../util/lock.ts"
+import { join } from "../util/path.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
 import { type OnPassed, openFirst } from "./first-target.ts"
 import { FrameState } from "./frame-state.ts"

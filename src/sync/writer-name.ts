@@ -1,8 +1,8 @@
 /** What this computer and its archive are called elsewhere. */
 import { hostname } from "node:os"
-import { join } from "node:path"
 import { tryTo, writeWhole } from "../util/files.ts"
 import { readFileSync } from "../util/fs.ts"
+import { join } from "../util/path.ts"
 import { syncFolder } from "./sync-ledger.ts"
 
 export const machineName = (host = hostname()): string => host.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, 40)

@@ -1,6 +1,7 @@
 /** Small files that exist either completely or not at all. */
 import {
   closeSync,
+  constants,
   existsSync,
   type FileStats,
   fsyncSync,
@@ -66,13 +67,21 @@ export function tryTo<T>(act: () => T): T | undefined {
 
 /** Waits until a file, or the names in a folder, are on the disk. */
 export function flush(path: string): void {
-  const fd = openSync(path, "r")
+  // Windows flushes only what may be written, and names of its own accord.
+  if (process.platform === "win32" && statSync(path).isDirectory()) return
+  const fd = openSync(path, process.platform === "win32" ? constants.O_RDWR : "r")
   try {
     fsyncSync(fd)
   } finally {
     closeSync(fd)
   }
 }
+
+/**
+ * Whether a file's mode gives others any right. Windows has no modes: what is in the user's profile is open to nobody
+ * else, as it inherits that.
+ */
+export const letsOthersIn = (mode: number): boolean => process.platform !== "win32" && (mode & 0o077) !== 0
 
 /** Follows links; undefined if nothing exists there, if we may not look, or if no file can have that name. */
 export function statsOf(path: string): FileStats | undefined {

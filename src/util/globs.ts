@@ -1,5 +1,7 @@
 /** Folder patterns: `*` and `?` match within one name, `**` matches any number of folders. Pure. */
 
+import { isOnDrive } from "./windows-path.ts"
+
 /** What Bun's globs know besides. */
 const OTHER_SIGNS = /[[\]{}()!\\]/g
 
@@ -18,7 +20,9 @@ export function isWithin(pattern: string, folder: string): boolean {
 export function literalStart(pattern: string): string {
   const names = namesOf(pattern)
   const first = names.findIndex((name) => /[*?]/.test(name))
-  return `/${names.slice(0, first < 0 ? names.length : first).join("/")}`
+  const start = names.slice(0, first < 0 ? names.length : first).join("/")
+  // A drive's letter has nothing before it.
+  return isOnDrive(start) ? start : `/${start}`
 }
 
 const namesOf = (path: string): string[] => path.split("/").filter((name) => name !== "")

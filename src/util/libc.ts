@@ -1,11 +1,13 @@
 /**
  * Calls into the C library: what neither Bun nor Node offers (a lock that ends with its holder, waiting for input with
  * a deadline, an environment that libraries see) and, on Linux, the file calls of hooks. The only file that imports
- * bun:ffi (0.4 ms with all of them).
+ * bun:ffi (0.4 ms with all of them). Windows has no C library of its own; kernel32.ts does the same there.
  */
 import { CString, dlopen, type FFIFunction, type Pointer, ptr, toArrayBuffer } from "bun:ffi"
 import { CtxError } from "./errors.ts"
+import { windowsCalls } from "./kernel32.ts"
 import { once } from "./once.ts"
+import { ownProgram } from "./own-program.ts"
 
 const LOCK_SH = 1
 const LOCK_EX = 2
@@ -19,6 +21,8 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   linux: ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`],
   darwin: ["libSystem.B.dylib"],
 }
+
+const windows = /* @__PURE__ */ once(() => windowsCalls(dlopen, ownProgram()))
 
 /** Tells where the number of this thread's last error is kept. The type is a stand-in for either name. */
 const ERRNO = (process.platform === "darwin" ? "__error" : "__errno_location") as "__errno_location"
@@ -120,6 +124,7 @@ function first<T>(open: (name: string) => T): T {
  * @throws CtxError `lock-failed` if the file cannot be locked
  */
 export function tryLock(fd: number, shared = false): boolean {
+  if (process.platform === "win32") return windows().lockNow(fd, shared)
   while (libc().flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) !== 0) {
     const code = errno()
     if (code === EAGAIN) return false
@@ -132,10 +137,12 @@ export function tryLock(fd: number, shared = false): boolean {
 }
 
 /** poll(2): waits at most `ms` until something can be read from `fd`, or it is at its end. */
-export const readable = (fd: number, ms: number): boolean => isReady(fd, POLLIN, ms)
+export const readable = (fd: number, ms: number): boolean =>
+  process.platform === "win32" ? windows().readable(fd, ms) : isReady(fd, POLLIN, ms)
 
-/** The same until something can be written, or nobody reads any more. */
-export const writable = (fd: number, ms: number): boolean => isReady(fd, POLLOUT, ms)
+/** The same until something can be written, or nobody reads any more. Windows cannot tell. */
+export const writable = (fd: number, ms: number): boolean =>
+  process.platform === "win32" || isReady(fd, POLLOUT, ms)
 
 function isReady(fd: number, events: number, ms: number): boolean {
   // struct pollfd: int fd, short events, short revents
@@ -175,7 +182,12 @@ export function realPath(path: Uint8Array): string | undefined {
  * and child processes.
  */
 export function setVariable(name: string, value: string): void {
+  const failed = (): CtxError => new CtxError("setenv", `cannot set ${name}`)
+  if (process.platform === "win32") {
+    if (!windows().setVariable(name, value)) throw failed()
+    return
+  }
   const bytes = (text: string): Uint8Array => Buffer.from(`${text}\0`)
   const setenv = seldomCalled("setenv", { args: ["ptr", "ptr", "i32"], returns: "i32" })()
-  if (setenv(bytes(name), bytes(value), 1) !== 0) throw new CtxError("setenv", `cannot set ${name}`)
+  if (setenv(bytes(name), bytes(value), 1) !== 0) throw failed()
 }

@@ -1,7 +1,11 @@
 /** Runs a program as the host runs a hook: takes all of its output, and gives it a timeout that it cannot escape. */
 
+import { killGroup, ownGroup } from "./kill-group.ts"
+
 /** ms that a program may take to report its version. */
 const PATIENCE = 3000
+/** ms between two questions. */
+const ASK_EVERY = 200
 
 interface ChildRun {
   readonly stdout: string
@@ -15,6 +19,8 @@ interface ChildRun {
 interface ChildOptions {
   /** ms after which it is killed; undefined: never. */
   readonly timeout?: number
+  /** With a timeout: whether to kill it before; asked several times a second. */
+  readonly isOver?: () => boolean
   readonly stdin?: string
   readonly cwd?: string
   readonly env?: Record<string, string | undefined>
@@ -22,26 +28,23 @@ interface ChildOptions {
 
 /** With a timeout, in a process group of its own: a killed shell's children would otherwise survive and hold our pipes. */
 export async function runChild(command: string[], options: ChildOptions): Promise<ChildRun> {
-  const { timeout, stdin = "", cwd, env } = options
+  const { timeout, isOver, stdin = "", cwd, env } = options
   const start = performance.now()
   const child = Bun.spawn(command, {
     stdin: Buffer.from(stdin),
     stdout: "pipe",
     stderr: "pipe",
-    detached: timeout !== undefined,
+    ...(timeout === undefined ? {} : ownGroup),
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   })
   let late = false
   const kill = (): void => {
     late = true
-    try {
-      process.kill(-child.pid, "SIGKILL")
-    } catch {
-      // It exited at this very moment.
-    }
+    killGroup(child.pid)
   }
   const timer = timeout === undefined ? undefined : setTimeout(kill, timeout)
+  const asking = isOver && setInterval(() => isOver() && kill(), ASK_EVERY)
   try {
     const [stdout, stderr, code] = await Promise.all([
       new Response(child.stdout).text(),
@@ -51,6 +54,7 @@ export async function runChild(command: string[], options: ChildOptions): Promis
     return { stdout, stderr, code, late, ms: performance.now() - start }
   } finally {
     clearTimeout(timer)
+    clearInterval(asking)
   }
 }
 

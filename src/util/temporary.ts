@@ -2,11 +2,12 @@
  * Folders for a command's own work. They are removed when it ends, also by Ctrl-C, and at the latest when it is called
  * again.
  */
-import { lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { CtxError, messageOf } from "./errors.ts"
 import { tryTo } from "./files.ts"
+import { realpathSync } from "./fs.ts"
+import { join } from "./path.ts"
 import { isAlive } from "./process-alive.ts"
 import { killAll, processesIn } from "./processes.ts"
 

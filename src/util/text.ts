@@ -29,6 +29,9 @@ export function bytes(n: number): string {
   return unit === 0 ? `${n} B` : `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
+/** `0.434` → `43%`, with one digit `43.4%`. */
+export const percent = (share: number, digits = 0): string => `${(100 * share).toFixed(digits)}%`
+
 /** `1 turn`, `2 turns`. */
 export const count = (n: number, noun: string, plural = `${noun}s`): string =>
   `${n} ${n === 1 ? noun : plural}`

@@ -3,6 +3,7 @@ import { codeOf } from "./errors.ts"
 import { writeSync } from "./fs.ts"
 import { writable } from "./libc.ts"
 
+export const STDIN = 0
 export const STDOUT = 1
 export const STDERR = 2
 

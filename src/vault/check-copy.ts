@@ -27,7 +27,7 @@ export interface CopyCheck {
   readonly olderRules: number
   /** What is wrong with frames and notes, in words. */
   readonly damage: readonly string[]
-  /** Bytes at the end that are not a whole frame: left by a crash, or being written by another process. */
+  /** Bytes at the end that are not a complete frame: left by a crash, or being written by another process. */
   readonly halfFrame: number
   readonly differsAt: number | undefined
 }

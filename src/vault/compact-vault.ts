@@ -1,8 +1,8 @@
 /** Decides which copies are merged, and when. One process at a time. */
 import { closeSync, rmSync, statSync } from "node:fs"
-import { join } from "node:path"
 import { isMissing, messageOf } from "../util/errors.ts"
 import { holdLockFile } from "../util/lock.ts"
+import { join } from "../util/path.ts"
 import { vaultFile } from "./layout.ts"
 import { type Compacted, compactCopy, type Layout, layoutOf } from "./merge-frames.ts"
 import { replacementOf } from "./swap-copy.ts"

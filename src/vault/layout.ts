@@ -46,6 +46,13 @@ export const originalPlace = (copy: string): string =>
 /** Whether the copy was made from another tool's archive; these have a folder of their own. */
 export const isImportedCopy = (copy: string): boolean => originalPlace(copy).startsWith("imported/")
 
+const SUMMARIES = "summaries/"
+
+/** Whether a model wrote its lines, about a session (archive/kept-summaries.ts). */
+export const isSummaryCopy = (copy: string): boolean => originalPlace(copy).startsWith(SUMMARIES)
+
+export const summaryPath = (session: string): string => `${SUMMARIES}${session}.jsonl.zst`
+
 /** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
 export const isLooseCopy = (copy: string): boolean => originalPlace(copy).split("/").length === 2
 

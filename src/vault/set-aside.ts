@@ -1,6 +1,7 @@
 /** Puts out of the way what cannot stay in the place of a copy. Deletes nothing of a transcript. */
-import { closeSync, existsSync, fstatSync, openSync, renameSync, unlinkSync } from "node:fs"
+import { closeSync, existsSync, fstatSync, openSync, unlinkSync } from "node:fs"
 import { throwBusy } from "../util/errors.ts"
+import { renameSync } from "../util/fs.ts"
 import { lock } from "../util/lock.ts"
 import { checkCopy } from "./check-copy.ts"
 import { holdsNothing, inodeOf, setAside, withLockedCopy } from "./copy-file.ts"

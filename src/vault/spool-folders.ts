@@ -3,13 +3,13 @@
  * and layout.
  */
 import type { Paths } from "../config/load.ts"
+import { letsOthersIn } from "../util/files.ts"
 import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 
 type SpoolPaths = Pick<Paths, "dataHome" | "stateHome" | "temporary">
 
 const PRIVATE = 0o700
-const OF_OTHERS = 0o077
 
 const uid = (): number => process.getuid?.() ?? 0
 
@@ -23,7 +23,7 @@ export function spoolFolders({ dataHome, stateHome, temporary }: SpoolPaths): st
   const own = `ctxbridge-${uid()}/spool/${key}`
   const folders = [`${stateHome}/spool/${key}`, `${temporary}/${own}`]
   const last = `/tmp/${own}`
-  return folders[1] === last ? folders : [...folders, last]
+  return process.platform === "win32" || folders[1] === last ? folders : [...folders, last]
 }
 
 /** Whether anything may be spooled: one look at each place, cheap enough for a hook. */
@@ -67,7 +67,7 @@ function guarded(folder: string): string[] {
 function isPrivate(folder: string): boolean {
   try {
     const stats = lstatSync(folder)
-    return stats.isDirectory() && stats.uid === uid() && (stats.mode & OF_OTHERS) === 0
+    return stats.isDirectory() && stats.uid === uid() && !letsOthersIn(stats.mode)
   } catch {
     return false
   }

@@ -4,20 +4,12 @@
  *
  * Appenders wait only while that last part is copied. Readers that have the old file open read it to its end.
  */
-import {
-  chmodSync,
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from "node:fs"
-import { dirname } from "node:path"
+import { chmodSync, closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { flush } from "../util/files.ts"
+import { renameSync } from "../util/fs.ts"
 import { lock } from "../util/lock.ts"
+import { dirname } from "../util/path.ts"
 import {
   behind,
   inodeOf,

@@ -3,7 +3,7 @@ import { closeSync } from "node:fs"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
-import { isFetchedCopy, isImportedCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import { isFetchedCopy, isImportedCopy, isSummaryCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import { openSource } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
@@ -29,6 +29,7 @@ const STATES = [
   "deleted",
   "superseded",
   "imported",
+  "summary",
   "fetched",
   "twin",
   "forgotten",
@@ -112,7 +113,7 @@ export function verify(options: VerifyOptions): VerifyReport {
 function copiesOf(dataHome: string, copies: Iterable<string>): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const copy of copies) {
-    if (isSuperseded(copy) || isImportedCopy(copy) || isFetchedCopy(copy)) continue
+    if (isSuperseded(copy) || isImportedCopy(copy) || isSummaryCopy(copy) || isFetchedCopy(copy)) continue
     const path = tailOf(vaultFile(dataHome, copy))?.header.path
     if (path === undefined) continue
     found.set(path, [...(found.get(path) ?? []), copy])
@@ -221,7 +222,7 @@ function judge(
   } = check ?? NOTHING_FOUND
   const problems = [...damage]
   if (rest === undefined && halfFrame > 0) {
-    problems.push(`its last ${halfFrame} bytes are not a whole frame, and the transcript is gone`)
+    problems.push(`its last ${halfFrame} bytes are not a complete frame, and the transcript is gone`)
   }
   const damaged = problems.length > 0
   if (differs !== undefined) problems.push(`the transcript differs from byte ${differs} on`)
@@ -243,6 +244,7 @@ function judge(
 function withoutTranscript(copy: string): VerifyState {
   if (isFetchedCopy(copy)) return "fetched"
   if (isImportedCopy(copy)) return "imported"
+  if (isSummaryCopy(copy)) return "summary"
   return isSuperseded(copy) ? "superseded" : "deleted"
 }
 

@@ -73,6 +73,15 @@ export const commandsIn = (db: Database, session: string, seq: number, most: num
     .all(session, seq, most)
     .map(({ target }) => target)
 
+/** The last shell command of a turn. */
+export const lastCommand = (db: Database, turn: number): ShortCall | null =>
+  db
+    .query<ShortCall, [number]>(
+      `SELECT c.id, c.use, c.result, c.target, m.length FROM tool_calls c LEFT JOIN messages m ON m.id = c.use
+       WHERE c.turn = ? AND ${IS_SHELL} AND c.target <> '' ORDER BY coalesce(c.use, c.result) DESC LIMIT 1`,
+    )
+    .get(turn)
+
 export interface ShellRun extends ShortCall {
   readonly isError: number | null
   readonly exitCode: number | null

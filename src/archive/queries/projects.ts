@@ -1,4 +1,5 @@
 /** Rows of projects. */
+import { statsOf } from "../../util/files.ts"
 import type { Database } from "../database.ts"
 
 /** @returns undefined if nothing of the project is archived */
@@ -23,7 +24,8 @@ export const projectOfSession = (
 
 /**
  * The project under the name that the archive uses. If a repository or worktree is gone, only its sessions tell whether
- * the folder had a git dir, or whose worktree it was.
+ * the folder had a git dir, or whose worktree it was. Where letters in capitals are the same to the file system, it may be
+ * archived as it was typed then.
  */
 export function knownAs(db: Database, project: string | undefined): string | undefined {
   if (project === undefined) return undefined
@@ -37,7 +39,16 @@ export function knownAs(db: Database, project: string | undefined): string | und
        ORDER BY place LIMIT 1`,
     )
     .get(project)
-  return row?.path ?? project
+  return row?.path ?? sameFolder(db, project) ?? project
+}
+
+function sameFolder(db: Database, project: string): string | undefined {
+  const own = statsOf(project)
+  if (own === undefined) return undefined
+  return projectPaths(db).find((path) => {
+    const stats = statsOf(path)
+    return stats?.ino === own.ino && stats.dev === own.dev
+  })
 }
 
 /** Paths of the projects with the latest sessions. */

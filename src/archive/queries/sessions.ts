@@ -35,15 +35,19 @@ export function withUse(db: Database, sessions: readonly Session[]): CountedSess
   return sessions.map((session) => ({ ...session, ...uses.get(session.id)! }))
 }
 
+/** Of session `s`. */
+const TURNS = "(SELECT count(*) FROM turns t WHERE t.session = s.id AND t.via <> 'none')"
+const ERRORS = "(SELECT coalesce(sum(t.errors), 0) FROM turns t WHERE t.session = s.id)"
+const ARCHIVED = "(SELECT coalesce(sum(x.archived), 0) FROM transcripts x WHERE x.session = s.id)"
+const FIRST_PROMPT = `(SELECT t.prompt FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'command')
+  ORDER BY t.seq LIMIT 1)`
+
 const SESSION = `
   SELECT s.id, s.parent, s.agent, s.title, s.cwd, p.path AS project, s.branch, s.version, s.started, s.ended,
-    (SELECT count(*) FROM turns t WHERE t.session = s.id AND t.via <> 'none') AS turns,
+    ${TURNS} AS turns,
     (SELECT count(*) FROM turns t JOIN messages m ON m.turn = t.id WHERE t.session = s.id) AS messages,
     (SELECT coalesce(sum(t.tools), 0) FROM turns t WHERE t.session = s.id) AS tools,
-    (SELECT coalesce(sum(t.errors), 0) FROM turns t WHERE t.session = s.id) AS errors,
-    (SELECT coalesce(sum(x.archived), 0) FROM transcripts x WHERE x.session = s.id) AS archived,
-    (SELECT t.prompt FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'command') ORDER BY t.seq LIMIT 1)
-      AS firstPrompt
+    ${ERRORS} AS errors, ${ARCHIVED} AS archived, ${FIRST_PROMPT} AS firstPrompt
   FROM sessions s LEFT JOIN projects p ON p.id = s.project`
 
 export interface SessionFilter {
@@ -51,22 +55,83 @@ export interface SessionFilter {
   readonly agents?: boolean
   /** Leaves out the sessions that hold only what the model wanted kept. */
   readonly spoken?: boolean
-  readonly limit: number
+  /** ISO 8601: those that were active at or after the one, and before the other. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly branch?: string | undefined
+  /** Words that title and first prompt have between them, in upper or lower case (of ASCII). */
+  readonly words?: readonly string[] | undefined
 }
 
-/** Newest first. */
-export function listSessions(db: Database, filter: SessionFilter): Session[] {
+const MATCHING = `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.project
+  WHERE (?1 IS NULL OR p.path = ?1) AND (?2 OR s.parent IS NULL) AND (?3 = 0 OR s.id NOT GLOB ?4)
+    AND (?5 IS NULL OR s.ended >= ?5) AND (?6 IS NULL OR s.started < ?6) AND (?7 IS NULL OR s.branch = ?7)
+    AND NOT EXISTS (SELECT 1 FROM json_each(?8) w
+      WHERE instr(lower(coalesce(s.title, '') || char(10) || coalesce(${FIRST_PROMPT}, '')), lower(w.value)) = 0)`
+
+type Matched = [
+  project: string | null,
+  agents: number,
+  spoken: number,
+  notes: string,
+  since: string | null,
+  until: string | null,
+  branch: string | null,
+  words: string,
+]
+
+const matched = (filter: SessionFilter): Matched => [
+  filter.project ?? null,
+  filter.agents ? 1 : 0,
+  filter.spoken ? 1 : 0,
+  NOTES_SESSIONS,
+  filter.since ?? null,
+  filter.until ?? null,
+  filter.branch ?? null,
+  JSON.stringify(filter.words ?? []),
+]
+
+const ORDERS = {
+  last: "s.ended DESC",
+  first: "s.started DESC",
+  turns: `${TURNS} DESC`,
+  errors: `${ERRORS} DESC`,
+  size: `${ARCHIVED} DESC`,
+  title: `coalesce(s.title, ${FIRST_PROMPT}) COLLATE NOCASE`,
+} as const
+
+/** What the views can order sessions by: the latest, the most or the largest first, titles by alphabet. */
+export type SessionOrder = keyof typeof ORDERS
+
+export function listSessions(
+  db: Database,
+  {
+    limit,
+    order = "last",
+    ...filter
+  }: SessionFilter & { readonly limit: number; readonly order?: SessionOrder },
+): Session[] {
+  const by = `ORDER BY ${ORDERS[order]}, s.ended DESC, s.id`
   return db
-    .query<Session, [string | null, number, number, number, string]>(
+    .query<Session, [...Matched, number]>(
       // Selected first and counted later, because sorting would otherwise count every session of the archive.
-      `${SESSION} WHERE s.id IN (
-         SELECT i.id FROM sessions i LEFT JOIN projects q ON q.id = i.project
-         WHERE (?1 IS NULL OR q.path = ?1) AND (?2 OR i.parent IS NULL) AND (?4 = 0 OR i.id NOT GLOB ?5)
-         ORDER BY i.ended DESC, i.id LIMIT ?3)
-       ORDER BY s.ended DESC, s.id`,
+      `${SESSION} WHERE s.id IN (${MATCHING} ${by} LIMIT ?9) ${by}`,
     )
-    .all(filter.project ?? null, filter.agents ? 1 : 0, filter.limit, filter.spoken ? 1 : 0, NOTES_SESSIONS)
+    .all(...matched(filter), limit)
 }
+
+/** Ids of all of them, newest first. */
+export const matchingSessions = (db: Database, filter: SessionFilter): string[] =>
+  db
+    .query<{ id: string }, Matched>(`${MATCHING} ORDER BY s.ended DESC, s.id`)
+    .all(...matched(filter))
+    .map(({ id }) => id)
+
+/** In this order. */
+export const sessionsNamed = (db: Database, ids: readonly string[]): Session[] =>
+  db
+    .query<Session, [string]>(`${SESSION} JOIN json_each(?1) w ON w.value = s.id ORDER BY w.key`)
+    .all(JSON.stringify(ids))
 
 /** Sessions whose id begins with `prefix`. */
 export function findSessions(db: Database, prefix: string): Session[] {

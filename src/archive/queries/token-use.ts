@@ -20,12 +20,33 @@ export function usageOf(db: Database, turn: number): TokenUse[] {
     .all(turn)
 }
 
+/**
+ * By handle, without prefix: the tokens of each turn's largest request and its answer. Of a subagent's work in its
+ * parent's transcript, nothing.
+ */
+export const contextOfTurns = (
+  db: Database,
+  sessions: readonly string[],
+): { readonly handle: string; readonly tokens: number }[] =>
+  db
+    .query<{ handle: string; tokens: number }, [string]>(
+      `SELECT t.handle, max(u.input + u.output + u.cache_creation + u.cache_read) AS tokens
+       FROM usage u JOIN turns t ON t.id = u.turn
+       WHERE u.session IN (SELECT value FROM json_each(?)) AND (u.sidechain = 0 OR instr(u.session, '/') > 0)
+       GROUP BY t.id HAVING tokens > 0`,
+    )
+    .all(JSON.stringify(sessions))
+
 /** A model that answered in a session, and the tokens of its smallest and largest request. */
 interface ModelRequests {
   readonly model: string
   readonly least: number
   readonly most: number
 }
+
+/** Of all four kinds. */
+export const allTokens = ({ input, output, cacheCreation, cacheRead }: Tokens): number =>
+  input + output + cacheCreation + cacheRead
 
 /** What a session has cost, its subagents included. */
 export interface SessionUse {
@@ -49,7 +70,7 @@ const WITH_SUBAGENTS = `
     UNION ALL SELECT w.id, s.id FROM wanted w JOIN sessions s ON s.parent = w.id)`
 
 /** Whether a fork's message `u` began in its origin. */
-const IS_ORIGINS = `EXISTS (SELECT 1 FROM lineage l JOIN usage e ON e.session = l.parent AND e.message = u.message
+export const IS_ORIGINS = `EXISTS (SELECT 1 FROM lineage l JOIN usage e ON e.session = l.parent AND e.message = u.message
   WHERE l.child = u.session AND l.kind = 'fork')`
 
 /** Whether a fork's row `r` is one of its origin's: before its own first turn. */

@@ -1,6 +1,6 @@
 /** The report of `bench prune` for people. Pure. */
 import { markdownTable } from "../../util/markdown-table.ts"
-import { cut, oneLine } from "../../util/text.ts"
+import { cut, oneLine, percent } from "../../util/text.ts"
 import type { PruneBenchReport } from "./prune-bench.ts"
 
 const HEAD = [
@@ -29,7 +29,7 @@ export function renderPruneBench({ sessions, prices, options }: PruneBenchReport
         thousands(way.largest),
         thousands(way.prefixChanges),
         millions(way.cost),
-        `${(100 * way.relative).toFixed(0)} %`,
+        percent(way.relative),
       ]),
     ),
     "",

@@ -1,6 +1,5 @@
 /** A private vault and views of one transcript, as it was at some moment. */
 import { writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { captureTranscript } from "../../archive/capture-transcript.ts"
 import { type Database, openFile } from "../../archive/database.ts"
 import { ingest } from "../../archive/ingest.ts"
@@ -8,6 +7,7 @@ import { type TranscriptRow, transcriptById } from "../../archive/transcript-row
 import { WordWriter } from "../../archive/word-index.ts"
 import { hitTexts } from "../../search/hit.ts"
 import { search } from "../../search/search-turns.ts"
+import { join } from "../../util/path.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 

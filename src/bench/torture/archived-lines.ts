@@ -1,7 +1,7 @@
 /** What the vault and the spool hold, read as anyone could: whole files, decompressed, without our own reader. */
 import { readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
 import { tryTo } from "../../util/files.ts"
+import { join } from "../../util/path.ts"
 import { linesOf } from "./growing-session.ts"
 
 /** Copies of one transcript: its current content, and what it was before the host rewrote it. */

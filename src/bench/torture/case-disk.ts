@@ -1,6 +1,6 @@
 /** A data folder that cannot be written: hooks spool, commands report it, and everything moves over afterwards. */
 import { rmSync } from "node:fs"
-import { join } from "node:path"
+import { join } from "../../util/path.ts"
 import type { Dice } from "../seeded-random.ts"
 import type { GrowingSession } from "./growing-session.ts"
 import { fillDisk, inTheWay, MOUNTS_REFUSED, readOnly, smallDisk } from "./own-disks.ts"

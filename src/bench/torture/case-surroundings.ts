@@ -1,8 +1,8 @@
 /** A machine that is not as it should be. */
 import { readdirSync, statSync, utimesSync } from "node:fs"
-import { join } from "node:path"
 import { captureTranscript } from "../../archive/capture-transcript.ts"
 import { tryTo } from "../../util/files.ts"
+import { join } from "../../util/path.ts"
 import type { TortureCase } from "./torture-report.ts"
 import type { World } from "./torture-world.ts"
 

@@ -2,8 +2,9 @@
  * A transcript that the host changes while hooks read it. What a hook was told of must remain, in one version or
  * another.
  */
-import { mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
-import { dirname } from "node:path"
+import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { renameSync } from "../../util/fs.ts"
+import { dirname } from "../../util/path.ts"
 import type { Dice } from "../seeded-random.ts"
 import type { GrowingSession } from "./growing-session.ts"
 import type { TortureCase } from "./torture-report.ts"

@@ -1,10 +1,10 @@
 /** A session as a host writes it, with small turns in which every line and prompt is unique. */
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs"
-import { dirname } from "node:path"
 import { HostTranscript } from "../../fake-host/transcript.ts"
 import { endOfLines } from "../../util/byte-lines.ts"
 import { isMissing } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
+import { dirname } from "../../util/path.ts"
 
 export class GrowingSession {
   readonly id: string

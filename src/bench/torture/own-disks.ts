@@ -3,9 +3,10 @@
  * else sees what is mounted in it, its mounts disappear when its last process ends, for whatever reason, and it also lets
  * users other than root mount.
  */
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { codeOf } from "../../util/errors.ts"
+import { renameSync } from "../../util/fs.ts"
+import { dirname, join } from "../../util/path.ts"
 
 const mounted = (...args: readonly string[]): boolean =>
   Bun.spawnSync(["mount", ...args], { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).exitCode === 0

@@ -1,10 +1,10 @@
 /** A separate environment for one case: plays the host with the compiled binary, and keeps track of what it says. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
-import { join } from "node:path"
 import { EVENTS } from "../../agents/hook-event.ts"
 import { isolatedEnvironment } from "../../config/load.ts"
 import { contextIn, type HookName, hookPayload } from "../../fake-host/payload.ts"
 import { tryTo } from "../../util/files.ts"
+import { join } from "../../util/path.ts"
 import { killAll, processesIn } from "../../util/processes.ts"
 import type { Dice } from "../seeded-random.ts"
 import { allLines, archivedLines } from "./archived-lines.ts"

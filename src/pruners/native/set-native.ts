@@ -2,12 +2,13 @@
  * `prune native`: writes the settings, and takes them back. With records of its own, so that hooks that were registered
  * before or after are not touched.
  */
-import { join } from "node:path"
+
 import { hashOf, readBytes, targetOf } from "../../host/edited-file.ts"
 import { originalText, readRecord, recordedTargets, removeIfEmpty } from "../../host/install-record.ts"
 import { isEmptySettings } from "../../host/json-text.ts"
 import { type Ours, register, type SettingsChange, unregister } from "../../host/register.ts"
 import { type HostFolders, settingsPath } from "../../host/registration.ts"
+import { join } from "../../util/path.ts"
 import { addNative, type NativeWish, removeNative } from "./native-edit.ts"
 
 interface NativeOptions extends HostFolders {

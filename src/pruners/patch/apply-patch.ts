@@ -3,7 +3,6 @@
  * killed in between, it leaves the program as it was, and the next one begins again.
  */
 import { chmodSync, statSync } from "node:fs"
-import { dirname } from "node:path"
 import {
   decode,
   encode,
@@ -15,6 +14,7 @@ import {
 } from "../../host/edited-file.ts"
 import { oneAtATime } from "../../host/install-lock.ts"
 import { CtxError, codeOf } from "../../util/errors.ts"
+import { dirname } from "../../util/path.ts"
 import { type ExaminedProgram, examineProgram, type PatchStatus } from "./examine-program.ts"
 import { backupFile, dropPatchRecord, type PatchRecord, readBackup, recordFile } from "./patch-record.ts"
 import { functionFor, insertionDiff, patchedText } from "./patched-text.ts"

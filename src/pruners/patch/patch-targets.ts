@@ -1,10 +1,11 @@
 /** Which programs are to be patched: the one that was named, or all that are installed. */
-import { existsSync, realpathSync, statSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { existsSync, statSync } from "node:fs"
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { clientsOf } from "../../host/clients.ts"
 import { CtxError, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
+import { realpathSync } from "../../util/fs.ts"
+import { dirname, join, resolve } from "../../util/path.ts"
 
 const MODULES = join("node_modules", "@anthropic-ai")
 const BUNDLE = "cli.js"

@@ -1,10 +1,10 @@
 /** Whether a changed bundle is a program that starts, tried beside the real one without touching it. */
 import { rmSync, writeFileSync } from "node:fs"
-import { dirname } from "node:path"
 import { isolatedEnvironment } from "../../config/load.ts"
 import { versionIn } from "../../host/clients.ts"
 import { unfinishedFile } from "../../host/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
+import { dirname } from "../../util/path.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
 import { type PatchedText, SUMMARISED, withInsertions } from "./patched-text.ts"
 

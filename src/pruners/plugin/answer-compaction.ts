@@ -114,7 +114,7 @@ const LEAD =
   "This conversation was compacted: what came before is archived word for word, and this is what is likely to be needed of it. What the user asked for and ruled out there still holds. Continue where it was left."
 
 const TURNS_OPEN =
-  "<ctxbridge-turns>\nThe latest turns, quoted from the archive, without what tools returned. Each opens by its handle."
+  "<ctxbridge-turns>\nThe latest turns, quoted from the archive, without tool output. Each opens by its handle."
 const TURNS_CLOSE = "</ctxbridge-turns>"
 const TURNS_FRAME = TURNS_OPEN.length + TURNS_CLOSE.length + 3
 

@@ -1,10 +1,10 @@
 /** Whether a program lets plugins answer compactions, and whether ours does. */
 import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { readText } from "../../host/edited-file.ts"
 import { type HostFolders, settingsPath } from "../../host/registration.ts"
 import { variable } from "../../host/settings-variable.ts"
 import { tryTo } from "../../util/files.ts"
+import { join } from "../../util/path.ts"
 import { atLeast } from "../../util/version.ts"
 import type { Installed, WayState } from "../way.ts"
 import { PLUGIN_DIRS } from "./plugin-edit.ts"

@@ -9,6 +9,7 @@ import { withOwnPatterns } from "../../config/own-patterns.ts"
 import { isObject, stringOf } from "../../transcript/json.ts"
 import { EXIT } from "../../util/errors.ts"
 import { logError } from "../../util/log.ts"
+import { currentFolder } from "../../util/path.ts"
 import { answerHost } from "../../util/write-output.ts"
 import { answerCompaction } from "./answer-compaction.ts"
 import { turnInProgress } from "./turn-in-progress.ts"
@@ -28,7 +29,7 @@ export function runCompaction(): void {
     const open = turnInProgress(asked["trigger"], asked["messages"])
     const focus = stringOf(asked["instructions"])
     // Claude Code runs us in the session's folder.
-    const cwd = process.cwd()
+    const cwd = currentFolder()
     const context = answerCompaction(
       withProject(settings, cwd),
       { session, transcript, cwd, focus, open },

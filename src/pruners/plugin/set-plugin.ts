@@ -1,6 +1,5 @@
 /** `prune plugin`: writes the plugin and has Claude Code load it, and takes both away. */
 import { mkdirSync, rmSync } from "node:fs"
-import { dirname, join } from "node:path"
 import { targetOf } from "../../host/edited-file.ts"
 import { hookStatus } from "../../host/hook-status.ts"
 import { originalText, readRecord, removeIfEmpty } from "../../host/install-record.ts"
@@ -9,6 +8,7 @@ import { type Ours, register, type SettingsChange, unregister } from "../../host
 import { type HostFolders, settingsPath } from "../../host/registration.ts"
 import { serverStatus } from "../../host/server-status.ts"
 import { writeWhole } from "../../util/files.ts"
+import { dirname, join } from "../../util/path.ts"
 import { addPluginFolder, removePluginFolder } from "./plugin-edit.ts"
 import { pluginFiles } from "./plugin-files.ts"
 

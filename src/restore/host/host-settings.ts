@@ -32,7 +32,9 @@ export interface HostSettings {
 
 /** Where an organisation puts its managed files. */
 export const MANAGED =
-  process.platform === "darwin" ? "/Library/Application Support/ClaudeCode" : "/etc/claude-code"
+  { darwin: "/Library/Application Support/ClaudeCode", win32: "C:/Program Files/ClaudeCode" }[
+    process.platform as string
+  ] ?? "/etc/claude-code"
 /** Maximum size of a file in bytes; it may be anyone's. */
 const LONGEST = 1 << 20
 const MOST_FILES = 20
