@@ -12,6 +12,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { percent } from "../src/util/text.ts"
 import { stretchesFrom } from "../src/vault/reader.ts"
 import { vaultFiles } from "../src/vault/vault-files.ts"
 
@@ -298,7 +299,7 @@ async function bench(from: string, size: number, work: string, exe: string): Pro
     [0.6, "SIGKILL"],
   ] as const) {
     const at = await interrupted(argv, torn, tornHome, held * share, signal)
-    console.log(`${signal} with ${((at / held) * 100).toFixed(0)} % in the vault`)
+    console.log(`${signal} with ${percent(at / held)} in the vault`)
   }
   await measured(argv, torn)
   const differences = same(dataHome, tornHome)

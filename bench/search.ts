@@ -2,17 +2,14 @@
  * What a search costs as a whole process: `bun bench/search.ts [--sizes 10000,100000,1000000] [--rounds N] [--dir DIR]
  * [--exe PATH]`. Archives are generated from a seed and kept in DIR, by default a temporary folder.
  */
-import { existsSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, realpathSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { buildEmpty } from "../src/bench/empty-program.ts"
 import { type Case, measureCommands } from "../src/bench/measure-processes.ts"
-import { importTranscripts } from "../src/job/import-transcripts.ts"
-import { FILTERED } from "../src/secrets/filter.ts"
-import { compactVault } from "../src/vault/compact-vault.ts"
 import { measureCalls } from "./mcp-calls.ts"
-import { seededTranscript } from "./seeded-transcript.ts"
+import { seededArchive } from "./seeded-archive.ts"
 import { common, middling, rare } from "./seeded-words.ts"
 
 const { values } = parseArgs({
@@ -25,41 +22,6 @@ const { values } = parseArgs({
 })
 mkdirSync(values.dir, { recursive: true })
 const dir = realpathSync(values.dir)
-
-/** Messages per session, and how many sessions' transcripts are on disk at a time. */
-const SESSION = 500
-const AT_ONCE = 100
-
-/** Makes an archive with this many messages, unless it exists. */
-function archive(messages: number): string {
-  const home = join(dir, `messages-${messages}`)
-  const dataHome = join(home, "archive")
-  const done = join(home, "done")
-  if (existsSync(done)) return home
-  rmSync(home, { recursive: true, force: true })
-  const folder = join(home, ".claude", "projects", "bench")
-  for (let from = 0; from < messages / SESSION; from += AT_ONCE) {
-    mkdirSync(folder, { recursive: true })
-    const paths: string[] = []
-    for (let n = from; n < Math.min(messages / SESSION, from + AT_ONCE); n++) {
-      const { id, lines } = seededTranscript(n, { turns: Math.ceil(SESSION / 12), calls: 5 })
-      const path = join(folder, `${id}.jsonl`)
-      writeFileSync(path, `${lines.slice(0, SESSION).join("\n")}\n`)
-      paths.push(path)
-    }
-    const report = importTranscripts(
-      { dataHome, home, stateHome: join(home, "state"), secrets: FILTERED, exclude: [] },
-      paths,
-      { dryRun: false, check: false },
-    )
-    if (!report.ok) throw new Error(JSON.stringify(report.files.find(({ error }) => error !== undefined)))
-    rmSync(folder, { recursive: true })
-    console.error(`${from + paths.length} of ${messages / SESSION} sessions`)
-  }
-  compactVault(dataHome, { dryRun: false })
-  writeFileSync(done, "")
-  return home
-}
 
 /** What people ask: a name, a few words, very common words, a phrase; within a project and everywhere. */
 const QUERIES: readonly (readonly string[])[] = [
@@ -75,7 +37,7 @@ const QUERIES: readonly (readonly string[])[] = [
 const exe = resolve(values.exe)
 const empty = buildEmpty(exe, dir)
 for (const size of values.sizes.split(",").map(Number)) {
-  const home = archive(size)
+  const home = seededArchive(dir, size)
   const env = { HOME: home, CTXBRIDGE_HOME: join(home, "archive"), BUN_OPTIONS: "", BUN_BE_BUN: "" }
   const searches = QUERIES.flatMap(([query, ...more], n): Case[] =>
     [["--all-projects"], ["--project", "/home/dev/project-3"]].map((scope) => ({

@@ -115,7 +115,7 @@ for (const set of SETS) {
   for (const [row, { total, whole, partly }] of shares) {
     const percent = ((100 * whole) / total).toFixed(1).padStart(5)
     console.log(
-      `${percent} % whole, ${String(partly).padStart(4)} partly, of ${String(total).padStart(5)}  ${row}`,
+      `${percent}% whole, ${String(partly).padStart(4)} partly, of ${String(total).padStart(5)}  ${row}`,
     )
   }
   if (values.show) for (const one of missed) console.log(JSON.stringify(one))

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { blockOf, optionsTable, withBlock } from "../docs/blocks.ts"
+import { blockOf, optionsTable, pickerKeysTable, withBlock } from "../docs/blocks.ts"
 import { commandBlock } from "../docs/generate.ts"
 import { wholeOverview } from "../src/cli/overview.ts"
 import { createStyle } from "../src/cli/style.ts"
@@ -21,8 +21,12 @@ describe("generated blocks", () => {
     expect(blockOf(read("docs/configuration.md"), "options")).toBe(optionsTable())
   })
 
-  test("README.md has the commands of `ctxbridge --help`", async () => {
-    expect(blockOf(read("README.md"), "commands")).toBe(await commandBlock())
+  test("docs/picker.md has the picker's keys", () => {
+    expect(blockOf(read("docs/picker.md"), "picker-keys")).toBe(pickerKeysTable())
+  })
+
+  test("docs/commands.md has the commands of `ctxbridge --help`", async () => {
+    expect(blockOf(read("docs/commands.md"), "commands")).toBe(await commandBlock())
   })
 
   test("the option table has each option and each of its environment names once", () => {
@@ -42,8 +46,8 @@ describe("generated blocks", () => {
   })
 })
 
-test("the exit codes of README.md and of the help are those of the program", async () => {
-  const table = [...read("README.md").matchAll(/^\| (\d+) +\| \S/gm)].map(([, code]) => Number(code))
+test("the exit codes of docs/commands.md and of the help are those of the program", async () => {
+  const table = [...read("docs/commands.md").matchAll(/^\| (\d+) +\| \S/gm)].map(([, code]) => Number(code))
   expect(table).toEqual(Object.values(EXIT))
   const sentence = /Exit codes: (.*)\./.exec(await wholeOverview(createStyle(false)))?.[1] ?? ""
   // An interruption is the shell's to tell.

@@ -6,9 +6,10 @@ import { agentdbFolder } from "../support/agentdb.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { freePort } from "../support/postgres.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 type Env = Record<string, string>
 
@@ -106,7 +107,7 @@ describe("without a name", () => {
 
     const env: Env = { ...server, CTXBRIDGE_SYNC_TO: `sqlite:${join(folder.path, "x.db")}` }
     expect(await told(machine, ["sync"], env)).toMatchObject({ kind: "sqlite", stored: 1 })
-    const { stdout, code, stderr } = await cli(machine, ["status"], env)
+    const { stdout, code, stderr } = await cli(machine, ["status", "--verbose"], env)
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toMatch(
       /^backend +sqlite:.*x\.db \(CTXBRIDGE_SYNC_TO names it\); at the last sync it answered$/m,
@@ -126,10 +127,10 @@ describe("without a name", () => {
       const { code, stdout, stderr } = await cli(machine, ["sync"], env)
       expect({ code, stdout: stdout.split("\n")[0] }).toEqual({
         code: 0,
-        stdout: `Committed 1 turn to agentdb:${machine.dataHome}-agentdb.db`,
+        stdout: `Sent 1 turn to agentdb:${machine.dataHome}-agentdb.db`,
       })
       expect(stderr).toMatch(/^warning: postgres:\/\/.*; trying agentdb:.*\n$/)
-      const status = await cli(machine, ["status"], env)
+      const status = await cli(machine, ["status", "--verbose"], env)
       expect(status.stdout).toMatch(
         /^backend +postgres:.*\(RUVECTOR_HOST names it\); at the last sync it did not answer \(target-refused\)$/m,
       )

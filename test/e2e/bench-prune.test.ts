@@ -4,9 +4,10 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
+import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 let root: string
 const bench = (...args: string[]) => run(["bench", "prune", ...args], { env: { HOME: root }, cwd: root })

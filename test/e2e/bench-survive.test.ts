@@ -6,9 +6,10 @@ import { join, resolve } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { transcriptFiles } from "../support/real.ts"
+import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 let root: string
 const survive = async (...args: string[]) => {

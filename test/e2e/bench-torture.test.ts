@@ -10,8 +10,9 @@ import type { TortureReport } from "../../src/bench/torture/torture-report.ts"
 import { World } from "../../src/bench/torture/torture-world.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { binary, run } from "../support/binary.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const FULL = process.env["CTXBRIDGE_TORTURE"] === "full"
 

@@ -14,13 +14,15 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { version } from "../../package.json"
+import { percent } from "../../src/util/text.ts"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const FAILING = {
   tool: "Bash",
@@ -101,7 +103,7 @@ describe("the front door", () => {
     [["preview", "5e55"], "did you mean --session 5e55?"],
     [["receipts", "5e55"], "did you mean --session 5e55?"],
     [["sessions", "5e55"], "ctxbridge sessions --help"],
-    [["verify", "5e55"], "transcripts are named by their paths"],
+    [["verify", "5e55"], "name transcripts by path"],
     [["sessions", "--limit", "many"], "--limit needs a whole number"],
     [["status", "surplus"], "unexpected argument"],
     [["show"], "such as ctxbridge show ctx:"],
@@ -158,7 +160,7 @@ describe("status", () => {
     })
     expect(value.hooks[0]).toMatchObject({ scope: "user", installed: [] })
     expect(value.lastError).toBeNull()
-    expect((await cli("status")).stdout).toContain("Retries for the client")
+    expect((await cli("status", "--verbose")).stdout).toContain("Retries for the client")
   })
 
   test("tells hooks that are installed, and those of another binary", async () => {
@@ -173,7 +175,7 @@ describe("status", () => {
       readFileSync(file, "utf8").replace(/ \S+\/ctxbridge hook stop/, " /old/ctxbridge hook stop"),
     )
     expect(await hooks()).toMatchObject({ stale: ["Stop"], missing: [] })
-    expect((await there("status")).stdout).toContain("of another binary, or changed: Stop")
+    expect((await there("status")).stdout).toContain("from another binary, or changed: Stop")
   })
 
   test("mends a database that is none, and says so", async () => {
@@ -184,7 +186,7 @@ describe("status", () => {
     for (const suffix of ["-wal", "-shm"])
       rmSync(join(broken.dataHome, `archive.db${suffix}`), { force: true })
     writeFileSync(join(broken.dataHome, "archive.db"), "no database ".repeat(1000))
-    const { code, stdout, stderr } = await there("status")
+    const { code, stdout, stderr } = await there("status", "--verbose")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toContain("last repair")
     expect(stdout).toContain("said before")
@@ -216,8 +218,8 @@ describe("status", () => {
     expect(disk.ratio).toBeCloseTo(
       (disk.vault + disk.database + disk.wal) / (statSync(main.path).size + statSync(subagent.path).size),
     )
-    const share = disk.ratio > 2 ? "still take more than" : `take ${(disk.ratio * 100).toFixed(1)} % of`
-    expect((await cli("status")).stdout).toContain(
+    const share = disk.ratio > 2 ? "still take more than" : `take ${percent(disk.ratio, 1)} of`
+    expect((await cli("status", "--verbose")).stdout).toContain(
       `on disk       vault and database ${share} the archived bytes`,
     )
   })
@@ -566,7 +568,7 @@ describe("import", () => {
     mkdirSync(join(own.dataHome, "archive.db"), { recursive: true })
     const ran = await there(own, "import")
     expect(ran.code).toBe(1)
-    expect(ran.stdout).toContain("Archived, but the views could not follow yet")
+    expect(ran.stdout).toContain("Archived, but not indexed yet")
     expect((await there(own, "verify")).code).toBe(0)
   })
 
@@ -624,7 +626,7 @@ describe("completions", () => {
       const script = `${stdout}\nCOMP_WORDS=(${words.map((w) => `'${w}'`).join(" ")}); COMP_CWORD=${words.length - 1}\n_ctxbridge; printf '%s\\n' "\${COMPREPLY[@]}"`
       return Bun.spawnSync(["bash", "-c", script]).stdout.toString().trim().split("\n")
     }
-    expect(complete("ctxbridge", "st")).toEqual(["status", "statusline"])
+    expect(complete("ctxbridge", "st")).toEqual(["status", "statusline", "stats"])
     expect(complete("ctxbridge", "export", "--js")).toEqual(["--jsonl", "--json"])
     expect(complete("ctxbridge", "install", "--scope", "")).toEqual(["user", "project", "local"])
     expect(complete("ctxbridge", "completions", "")).toEqual(["bash", "zsh", "fish"])
@@ -688,7 +690,7 @@ describe("demo", () => {
     })
     expect({ code: shell.exitCode, stderr: shell.stderr.toString() }).toEqual({ code: 0, stderr: "" })
     expect(shell.stdout.toString()).toContain("Add rate limiting")
-    expect(shell.stdout.toString()).toContain("Sound: every archived byte was checked")
+    expect(shell.stdout.toString()).toContain("All good: every archived byte was checked")
     rmSync(folder, { recursive: true })
   })
 })

@@ -4,8 +4,9 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const DAY = 86_400_000
 

@@ -5,9 +5,10 @@ import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { findings } from "../support/doctor.ts"
 import { contentOf, Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const settingsOf = (machine: Machine): string => join(machine.home, ".claude", "settings.json")
 const cli = (machine: Machine, ...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })

@@ -22,8 +22,9 @@ import { logError } from "../../src/util/log.ts"
 import { binary, run } from "../support/binary.ts"
 import type { Found } from "../support/doctor.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -49,8 +50,6 @@ class Patient extends Machine {
     this.program("claude", "echo '2.1.112 (Claude Code)'")
     this.env["PATH"] = `${this.programs}:/usr/bin:/bin`
     this.env["TMPDIR"] = this.temp
-    // However busy the machine is that runs the tests.
-    this.env["CTXBRIDGE_HOOK_DEADLINE"] = "4000"
     this.env["TZ"] = "UTC"
   }
 
@@ -138,12 +137,12 @@ describe("a machine where all is well", () => {
     expect(bad(report)).toEqual([])
     expect(report.code).toBe(0)
     expect(of(report, "runs")[0]!.text).toStartWith("6 hooks run: exit code 0")
-    expect(of(report, "host")[0]!.text).toContain("2.1.112")
+    expect(of(report, "claude")[0]!.text).toContain("2.1.112")
     expect(of(report, "archived")[0]!.text).toContain("all in the vault")
     expect(tree(patient.root)).toEqual(before)
     const words = await patient.cli(["doctor"])
     expect(words).toMatchObject({ code: 0, stderr: "" })
-    expect(words.stdout).toEndWith("All is well.\n")
+    expect(words.stdout).toEndWith("All good.\n")
     expect(words.stdout).not.toContain("\x1b")
     expect(await patient.doctor(["--fix"])).toMatchObject({ code: 0, repairs: [] })
     expect(patient.processes()).toEqual([])
@@ -203,12 +202,12 @@ describe("a machine where all is well", () => {
 
   test("takes the host's version from the program or the transcripts, and warns when it is too old", async () => {
     patient.program("claude", "echo '1.0.3 (Claude Code)'")
-    expect(states(await patient.doctor(), "host")).toEqual(["warn"])
+    expect(states(await patient.doctor(), "claude")).toEqual(["warn"])
     patient.program("claude", "exit 1")
-    const [silent] = of(await patient.doctor(), "host")
+    const [silent] = of(await patient.doctor(), "claude")
     expect(silent).toMatchObject({ state: "ok", text: "Claude Code 2.1.112 wrote the latest transcript" })
     patient.program("claude", "echo '2.1.329 (Claude Code)'")
-    const [newest] = of(await patient.doctor(), "host")
+    const [newest] = of(await patient.doctor(), "claude")
     expect(newest!.details.join()).toContain("compactions answered by plugins")
     expect(newest!.details.join()).not.toContain("cannot")
   })
@@ -220,7 +219,7 @@ test("a machine with nothing on it can be examined, and no folder is made", asyn
   const report = await patient.doctor()
   expect(report.code).toBe(1)
   expect(bad(report).map(({ check }) => check)).toEqual(["hooks"])
-  expect(states(report, "host")).toEqual(["skipped"])
+  expect(states(report, "claude")).toEqual(["skipped"])
   expect(existsSync(patient.dataHome)).toBe(false)
   const fixed = await patient.doctor(["--fix"])
   expect(fixed).toMatchObject({ code: 0, repairs: [{ what: "register the hooks in the user settings" }] })
@@ -323,7 +322,7 @@ test("a repair that did not help is no repair", async () => {
   patient.age(marker, 2 * HOUR)
   const fixed = await patient.doctor(["--fix"])
   expect(fixed.repairs).toMatchObject([
-    { what: "do the work of the background job", error: "it was done, and is still needed" },
+    { what: "do the work of the background job", error: "the repair ran, but did not help" },
   ])
   expect(of(fixed, "pending")).toMatchObject([
     { state: "warn", text: "1 transcript to index, the oldest for 2 h" },
@@ -434,7 +433,10 @@ describe("settings", () => {
       settings["env"] = { BUN_OPTIONS: "--smol" }
     })
     const plugin = await patient.doctor()
-    expect(of(plugin, "double")[0]).toMatchObject({ state: "warn", text: expect.stringContaining("plugin") })
+    expect(of(plugin, "double")[0]).toMatchObject({
+      state: "ok",
+      text: "the plugin ctxbridge@local leaves the hooks to the settings",
+    })
     expect(of(plugin, "bun")[0]!.text).toBe("BUN_OPTIONS is set in the user settings")
     // The plugin alone is an install.
     patient.edit((settings) => delete settings["hooks"])

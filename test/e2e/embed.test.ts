@@ -10,9 +10,10 @@ import { semanticSearch } from "../../src/embed/semantic-search.ts"
 import { run, start } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const source = tempFolder()
 beforeAll(() => {

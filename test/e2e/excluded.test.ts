@@ -6,9 +6,10 @@ import { run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { type HookName, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const SILENT = { code: 0, stdout: "", stderr: "" }
 const WORDS = "the zebraquilt is secret"
@@ -69,7 +70,7 @@ test("in an excluded folder hooks say nothing and leave nothing; job, import and
   expect(imported).toMatchObject({ code: 0, stderr: "" })
   expect(doneIn(imported.stdout)).toMatchObject({ takenBytes: 0, files: [{ excluded: true, taken: 0 }] })
   expect((await cli(machine, "import", "--dry-run")).stdout).toContain(
-    "1 transcript left out, of folders in capture.exclude",
+    "1 transcript skipped (capture.exclude)",
   )
   const verified = await cli(machine, "verify", "--json")
   expect(verified).toMatchObject({ code: 0, stderr: "" })
@@ -139,7 +140,7 @@ test("status and doctor tell of excluded folders, also of what was archived befo
   exclude(machine, machine.cwd, "~/mistyped")
   session.turn("and more").flush()
   expect(await machine.hook("stop", session)).toMatchObject(SILENT)
-  expect((await cli(machine, "status")).stdout).toMatch(/^excluded +\/.*project, ~\/mistyped$/m)
+  expect((await cli(machine, "status", "--verbose")).stdout).toMatch(/^excluded +\/.*project, ~\/mistyped$/m)
   const { stdout } = await cli(machine, "doctor", "--json")
   const told = JSON.parse(stdout).findings.filter(({ check }: { check: string }) => check === "excluded")
   expect(told.map(({ state, text }: { state: string; text: string }) => [state, text])).toEqual([

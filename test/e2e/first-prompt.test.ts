@@ -4,9 +4,10 @@ import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { frameProblems } from "../support/frame.ts"
 import { contextOf, Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const COMMAND = "./tools/ship.sh --region fra"
 

@@ -6,10 +6,11 @@ import { type Ran, run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { contentOf, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 import { filesWith } from "../support/traces.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const SENTENCES = {
   prompt: "The heron nests behind the old observatory",

@@ -9,10 +9,11 @@ import { emptyTombstone, writeTombstone } from "../../src/vault/tombstones.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { contentOf, Machine, promptsIn } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { filesWith } from "../support/traces.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const WORD = "xylophone-4711"
 const OTHER = "harmless words"
@@ -132,7 +133,7 @@ describe("a whole session", () => {
       totals: { sessions: 1 },
       forgotten: { sessions: 1, unfinished: 0 },
     })
-    expect(well(await cli(machine, "status")).stdout).toContain("1 session, whole or in part")
+    expect(well(await cli(machine, "status", "--verbose")).stdout).toContain("1 session, whole or in part")
   })
 
   test("can be listed, forgotten twice, and archived again", async () => {
@@ -372,7 +373,7 @@ test("when it is killed between tombstone and deletion, the next job does the re
   const { session, other } = await told(machine)
   writeTombstone(machine.dataHome, { ...emptyTombstone(session.session, Date.now()), whole: true })
   writeFileSync(join(machine.dataHome, "forgotten", "unfinished"), JSON.stringify([session.session]))
-  expect(well(await cli(machine, "status")).stdout).toContain("1 not finished")
+  expect(well(await cli(machine, "status", "--verbose")).stdout).toContain("1 not finished")
   well(await run(["__job"], { env: machine.env }))
   expect(traces(machine)).toEqual([])
   expectWhole(machine, other)
@@ -431,5 +432,5 @@ test("what is not there or not clear is refused", async () => {
     expect(await cli(machine, "forget", ...args)).toMatchObject({ code: 64, stdout: "" })
   }
   const none = well(await cli(machine, "forget", "--match", "nowhere at all", "--yes"))
-  expect(none.stdout).toBe("The vault has none of it\n")
+  expect(none.stdout).toBe("Not found in the vault\n")
 })

@@ -7,10 +7,11 @@ import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own
 import type { HookName } from "../../src/fake-host/payload.ts"
 import { binary, run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /**
  * On a disk that is full to its last byte, SQLite could not make the index of its log, and nothing was found, shown or
@@ -140,7 +141,7 @@ describe("no room for the output", () => {
         // What cannot be said on stdout is said on stderr.
         const message = words.startsWith("show")
           ? /^ctxbridge: nothing is archived in .*\nhint: .*\n$/
-          : /^ctxbridge: the output cannot be written: ENOSPC.*\nhint: make room where it goes;.*\n$/
+          : /^ctxbridge: the output cannot be written: ENOSPC.*\nhint: free some space there;.*\n$/
         expect(stderr).toMatch(message)
         expect(await child.exited).toBe(words.startsWith("show") ? 3 : 1)
       } finally {

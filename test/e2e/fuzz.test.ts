@@ -15,15 +15,16 @@ import { Dice } from "../../src/bench/seeded-random.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { contextOf, Machine, pooled, promptsIn } from "../support/machine.ts"
 import { syntheticSession } from "../support/session.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
-const COUNT = Number(process.env["CTXBRIDGE_FUZZ"] ?? 600)
+const COUNT = Number(process.env["CTXBRIDGE_FUZZ"] ?? 300)
 const SEED = Number(process.env["CTXBRIDGE_FUZZ_SEED"] ?? 20_261_121)
 const AT_ONCE = 4
-/** ms; an own deadline of 1.5 s, and half a second for a busy machine. */
-const SOON = 2000
+/** ms after which Claude Code would kill a hook. */
+const SOON = 5000
 
 const NAMES = [...EVENTS, "notification", "post-tool-use", "SessionStart"]
 
@@ -165,6 +166,8 @@ describe("stdin", () => {
     `${COUNT} payloads over all events`,
     async () => {
       using machine = new Machine()
+      // As users have it.
+      delete machine.env["CTXBRIDGE_HOOK_DEADLINE"]
       const goldens = goldenPayloads()
       const sessions = [1, 2, 3].map((n) =>
         machine

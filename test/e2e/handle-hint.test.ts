@@ -6,8 +6,9 @@ import { binary, run } from "../support/binary.ts"
 import { frameProblems } from "../support/frame.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** The restores after a compaction and after `/clear`, and the pointers of two starts: rendered, and beforehand. */
 async function given(machine: Machine): Promise<string[]> {

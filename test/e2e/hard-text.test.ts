@@ -8,9 +8,10 @@ import { binary } from "../support/binary.ts"
 import { HARD } from "../support/hard.ts"
 import { Inside, run } from "../support/inside.ts"
 import { contentOf, type Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const SIZE = 200_000
 const PLAIN = "The build of the shop failed in src/app/index.ts because of a missing import. "

@@ -4,9 +4,10 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** Each line of a help was filled up to the longest, of up to 400 columns, and none was broken: a terminal wrapped them all. */
 test("help is as wide as the terminal", async () => {
@@ -51,5 +52,5 @@ test("config edit opens the editor on the file, and tells what is wrong in it", 
   expect(readFileSync(file, "utf8")).toBe("restore.budget = 1e9\n")
   const none = await edit({})
   expect(none).toMatchObject({ code: 64, stdout: "" })
-  expect(none.stderr).toBe(`ctxbridge: no editor is named\nhint: set EDITOR, or edit ${file}\n`)
+  expect(none.stderr).toBe(`ctxbridge: no editor is set\nhint: set EDITOR, or edit ${file}\n`)
 })

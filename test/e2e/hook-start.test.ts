@@ -2,8 +2,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** The engine reports on stderr what it compiles: at once here, else in a thread that a hook would have to start. */
 const REPORT = { BUN_JSC_reportBaselineCompileTimes: "1", BUN_JSC_useConcurrentJIT: "0" }

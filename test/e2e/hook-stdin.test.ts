@@ -3,8 +3,9 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync } from "node:fs"
 import { start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** A payload that stalls half-way is no reason for a stack. */
 test("half a payload that never goes on: exit 0 and silence", async () => {

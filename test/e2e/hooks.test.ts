@@ -5,9 +5,10 @@ import { join } from "node:path"
 import { lastError } from "../../src/util/log.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { contentOf, contextOf, type HookName, Machine, promptsIn } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const GOLDEN = join(import.meta.dir, "..", "golden", "hooks")
 const EVENT_NAMES: Readonly<Record<string, HookName>> = {
@@ -229,7 +230,7 @@ describe("the event's name", () => {
     for (const stdin of ["", "{}", "no JSON", "null", '{"hook_event_name":["Stop"]}']) {
       const { code, stdout, stderr } = await run(["hook"], { stdin, env: machine.env })
       expect({ stdin, code, stdout }).toEqual({ stdin, code: 64, stdout: "" })
-      expect(stderr).toMatch(/^ctxbridge: hook was called for no event; `ctxbridge install` [^\n]+\n$/)
+      expect(stderr).toMatch(/^ctxbridge: hook was called without an event; `ctxbridge install` [^\n]+\n$/)
     }
   })
 
@@ -399,7 +400,7 @@ describe("the host's summary", () => {
       await machine.hook("subagent-stop", transcript, { agent_type: "", last_assistant_message: summary }),
     )
     const context = given(await start(machine, transcript, "compact"))
-    expect(context).not.toContain('## Standing constraints of the user\n- "Never touch')
+    expect(context).not.toContain('## Standing user constraints\n- "Never touch')
     expect(context).not.toContain("`/src/app/client.ts`: edit")
     expect(context).toContain("`/src/app/http.ts`: edit")
     expect(context).toContain("Use fetch, not axios.")

@@ -7,8 +7,9 @@ import { run, start } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { expectSame, importedAlone, wholeArchive, writeHistory } from "../support/history.ts"
 import { Machine, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(300_000)
+setDefaultTimeout(limit(300_000))
 
 const SESSIONS = 8
 const machine = new Machine()

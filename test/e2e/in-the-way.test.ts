@@ -6,11 +6,12 @@ import { tryTo } from "../../src/util/files.ts"
 import { run, start } from "../support/binary.ts"
 import { findings } from "../support/doctor.ts"
 import { contentOf, Machine, promptsIn } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
-/** ms of a hook that does not wait for anything, and then some: its own deadline is 1.5 s. */
-const SOON = 1500
+/** ms of a hook that does not wait for anything, and then some: its own deadline is 4 s here. */
+const SOON = 3500
 
 const EVENTS = [
   ["session-start", { source: "startup" }],

@@ -18,9 +18,10 @@ import { vaultPath } from "../../src/vault/layout.ts"
 import { archivedIn } from "../../src/vault/reader.ts"
 import { run, start } from "../support/binary.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(90_000))
 
 test("when sessions of many projects end at once, their last lines are taken, and no job stays behind", async () => {
   using machine = new Machine()
@@ -42,7 +43,7 @@ test("when sessions of many projects end at once, their last lines are taken, an
     expect(contentOf(machine.copy(path)).equals(readFileSync(path))).toBe(true)
     expect(promptsIn(db, session)).toEqual([`first of ${n}`, `last of ${n}`])
   }
-}, 90_000)
+})
 
 test("a hundred session ends leave no job", async () => {
   using machine = new Machine()
@@ -56,7 +57,7 @@ test("a hundred session ends leave no job", async () => {
   // Those that find another at work end at once; that one when it has nothing to do.
   await until(() => machine.processes().length <= 1, 30_000, "all but one job to end")
   await machine.idle()
-}, 90_000)
+})
 
 describe("a job whose data folder is removed ends, and makes nothing again", () => {
   /** A job with seconds of work before it, at which it is. */

@@ -1,12 +1,13 @@
 /** docs/json.md names the fields of each command's document: those, and no others. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { packagedClient } from "../support/clients-here.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
 import { standIn, writeRelease } from "../support/release.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
 const PAGE = readFileSync(join(import.meta.dir, "../../docs/json.md"), "utf8")
@@ -35,6 +36,7 @@ const rows = new Map<string, Field[]>(
   ]),
 )
 
+const RETRIES = "export const retries = 3\n"
 const machine = new Machine()
 const models = tempFolder()
 let handle = ""
@@ -46,12 +48,15 @@ beforeAll(async () => {
   packagedClient(machine, "2.1.112")
   writeModel(models.path, TINY, "tiny")
   writeRelease(models.path, "9.0.0", standIn("9.0.0"))
+  const source = join(machine.cwd, "src/upload.ts")
+  mkdirSync(dirname(source))
+  writeFileSync(source, RETRIES)
   first
     .turn("Why does the upload fail?", [
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "Exit code 1\nboom", isError: true },
       {
         tool: "Edit",
-        input: { file_path: "/srv/upload.ts", old_string: "a", new_string: "b" },
+        input: { file_path: source, old_string: "a", new_string: RETRIES },
         output: "ok",
       },
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "all good" },
@@ -73,7 +78,7 @@ beforeAll(async () => {
   )
   elsewhere[Symbol.dispose]()
   far = JSON.parse(there.stdout)["hits"][0].handle
-}, 60_000)
+}, limit(120_000))
 afterAll(() => {
   machine[Symbol.dispose]()
   models[Symbol.dispose]()
@@ -115,10 +120,15 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`how`", () => ["how", "npm test"]],
   ["`fix`", () => ["fix", "boom"]],
   ["`blame`", () => ["blame", "upload.ts"]],
+  ["`blame`, of a line", () => ["blame", "src/upload.ts:1"]],
+  ["`why`", () => ["why", "src/upload.ts:1"]],
+  ["`stats`", () => ["stats"]],
+  ["`stats friction`", () => ["stats", "friction"]],
   ["`show`, of a turn", () => ["show", handle]],
   ["`show`, from a target", () => ["show", far, "--backend", join(models.path, "target")]],
   ["`show`, of a session", () => ["show", first.session]],
   ["`preview`", () => ["preview"]],
+  ["`view`", () => ["view"]],
   ["`export`", () => ["export", handle, "--output", join(machine.root, "turn.md")]],
   ["`resurrect`", () => ["resurrect", first.session, "--dry-run"]],
   ["`resume`", () => ["resume", first.session, "--dry-run"]],
@@ -145,6 +155,8 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`demo`", () => ["demo"]],
   ["`completions`", () => ["completions", "bash"]],
   ["`man`", () => ["man"]],
+  ["`init`", () => ["init", "bash"]],
+  ["`summarize`", () => ["summarize", "--dry-run"]],
   ["`sync`", () => ["sync", "--to", join(machine.root, "target")]],
   ["`optimize`", () => ["optimize"]],
   ["`sync --print-ddl`", () => ["sync", "--print-ddl"]],
@@ -167,7 +179,26 @@ test("an error is a document, too", async () => {
   expect(Object.keys(JSON.parse(stdout).error)).toEqual(["code", "message", "hint"])
 })
 
-test("each row is tried; receipts need a compaction of the host's", () => {
+test("each row is tried; some need a terminal, a model or a compaction, and are tried where these are", () => {
   const tried = new Set(CALLS.map(([row]) => row))
-  expect([...rows.keys()].filter((row) => !tried.has(row))).toEqual(["`receipts`"])
+  const elsewhere = ["`pick`", "`show`, of an observation", "`receipts`"]
+  expect([...rows.keys()].filter((row) => !tried.has(row))).toEqual(elsewhere)
+})
+
+test("--format prints rows instead, and not with --json; commands without rows do not know it", async () => {
+  using own = new Machine()
+  const there = (...args: string[]) => run(args, { env: own.env, cwd: own.cwd })
+  const session = own.session().turn("One\ttab", [], "Done.")
+  await own.hook("stop", session.flush())
+  expect(await there("sessions", "--format", "{turns} {title}{firstPrompt}")).toMatchObject({
+    code: 0,
+    stdout: "1 One\\ttab\n",
+    stderr: "",
+  })
+  const both = await there("sessions", "--format", "tsv", "--json")
+  expect(both.code).toBe(64)
+  expect(JSON.parse(both.stdout).error.message).toBe("--format and --json cannot be used together")
+  const other = await there("status", "--format", "tsv")
+  expect(other).toMatchObject({ code: 64, stdout: "" })
+  expect(other.stderr).toStartWith("ctxbridge: unknown option: --format\n")
 })

@@ -13,8 +13,9 @@ import { basename, dirname, join } from "node:path"
 import { unfinishedFile } from "../../src/host/edited-file.ts"
 import { run, start } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** A killed `install` left its half-written file beside the host's settings, for good. */
 describe("a killed install", () => {

@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const VALUE = "zebra-Kafe71-quilt"
 const ENV = `# settings\nDB_PASSWORD=${VALUE}\nPORT=8080\n`

@@ -5,10 +5,11 @@ import { basename, join } from "node:path"
 import { isSuperseded } from "../../src/vault/layout.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { type HookName, Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Taking } from "../support/traced.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const PAGE = readFileSync(join(import.meta.dir, "../../docs/files.md"), "utf8")
 

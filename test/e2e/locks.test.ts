@@ -5,8 +5,9 @@ import { run } from "../support/binary.ts"
 import { findings } from "../support/doctor.ts"
 import { canFail, failing } from "../support/failing.ts"
 import { contentOf, Machine, promptsIn } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const ENOLCK = "37"
 const EOPNOTSUPP = "95"

@@ -5,9 +5,10 @@ import { run } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
 import { hitsIn, Peer } from "../support/mcp.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 test("words that nobody said find nothing without a model, and the nearest turns with one", async () => {
   using source = tempFolder()

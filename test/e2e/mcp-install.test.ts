@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, utimesSync, writeFileSy
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** As a host writes it, with what is nobody else's business. */
 const STATE = `${JSON.stringify({ numStartups: 9, projects: { "/p": { mcpServers: {} } }, oauth: "s3cret" }, null, 2)}`
@@ -38,6 +39,24 @@ describe("the MCP server", () => {
     expect((await call("install")).stdout).toContain(`MCP server already registered: ${state}`)
     expect((await call("uninstall")).stdout).toContain(state)
     expect(read(state)).toBe(STATE)
+  })
+
+  test("the plugin's own has the tools until it is there, and none beside it", async () => {
+    const tools = async (): Promise<number> => {
+      const stdin = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })}\n`
+      const { code, stdout, stderr } = await run(["mcp", "--plugin"], {
+        cwd: machine.cwd,
+        env: machine.env,
+        stdin,
+      })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      return JSON.parse(stdout).result.tools.length
+    }
+    expect(await tools()).toBeGreaterThan(0)
+    await call("install")
+    expect(await tools()).toBe(0)
+    await call("uninstall")
+    expect(await tools()).toBeGreaterThan(0)
   })
 
   test("goes alone when the host has written since", async () => {

@@ -15,9 +15,10 @@ import {
   request,
   textOf,
 } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 let machine: Machine
 let main: Transcript

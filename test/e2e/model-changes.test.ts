@@ -11,9 +11,10 @@ import { Embedding } from "../../src/job/embedding.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const sources = { first: tempFolder(), second: tempFolder() }
 type Name = keyof typeof sources

@@ -16,9 +16,10 @@ import { sha256Of } from "../../src/util/sha256.ts"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const source = tempFolder()
 const MANIFEST = join(source.path, "manifest.json")
@@ -227,6 +228,40 @@ describe("model", () => {
     expect(await json(machine, "verify")).toMatchObject({ code: 0, value: { ok: true } })
     const plain = await json(machine, "install", "--from", "http://example.org/model")
     expect(plain).toMatchObject({ code: 1, value: { error: { code: "bad-address" } } })
+  })
+
+  test("without --from it comes from the usual address, once somebody has agreed", async () => {
+    using machine = new Machine()
+    let asked = 0
+    using server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch(request) {
+        asked++
+        return new Response(Bun.file(join(source.path, new URL(request.url).pathname)))
+      },
+    })
+    const env = { ...machine.env, CTXBRIDGE_MODEL_FROM: server.url.origin }
+    const usual = (...more: string[]): Promise<Ran> =>
+      run(["model", "install", "--manifest", MANIFEST, ...more], { env, cwd: machine.cwd })
+    const unasked = await usual()
+    expect(unasked).toMatchObject({ code: 64, stdout: "" })
+    expect(unasked.stderr).toMatch(
+      /^ctxbridge: tiny \(.*\) is not installed\nhint: .* --yes downloads it from http:.*\n$/,
+    )
+    expect(await usual("--dry-run")).toMatchObject({ code: 0, stderr: "" })
+    expect(asked).toBe(0)
+    expect(await usual("--yes")).toMatchObject({ code: 0, stderr: "" })
+    expect(asked).toBe(2)
+    // It is there, so nobody is asked, and nothing is fetched.
+    expect((await usual()).stdout).toBe("tiny is installed already, and every byte is right\n")
+    expect(asked).toBe(2)
+    await server.stop(true)
+    await machine.idle()
+    expect(await json(machine, "remove")).toMatchObject({ code: 0 })
+    const offline = await usual("--yes")
+    expect(offline).toMatchObject({ code: 1, stdout: "" })
+    expect(offline.stderr).toMatch(/^ctxbridge: cannot fetch http:.*\nhint: .*--from DIR\n$/)
   })
 
   test.each([

@@ -6,9 +6,10 @@ import { closeSync, constants, readSync } from "node:fs"
 import { seldomCalled } from "../../src/util/libc.ts"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const isLinux = process.platform === "linux"
 const F_SETFL = 4

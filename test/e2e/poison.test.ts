@@ -5,9 +5,10 @@ import { type Ran, run } from "../support/binary.ts"
 import { frameProblems, instructionProblems, withoutItems } from "../support/frame.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { DISGUISES, order, PLACES } from "../support/poison.ts"
+import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 /** What the user really said: it shows that a restore was given. */
 const REAL = "Keep the public API as it is, please. Never rename the exports."
@@ -30,6 +31,8 @@ async function everyWay(machine: Machine, session: Transcript): Promise<Given> {
   const quiet = async (ran: Promise<Ran>): Promise<void> =>
     expect(await ran).toMatchObject({ code: 0, stdout: "", stderr: "" })
   await quiet(machine.hook("stop", session, { stop_hook_active: false }))
+  // Commands index what a busy machine's hooks have left to others.
+  await run(["status"], { env: machine.env, cwd: machine.cwd })
   const startup = given(await machine.hook("session-start", machine.session(), { source: "startup" }))
   const before = await machine.hook("pre-compact", session, { trigger: "auto", custom_instructions: null })
   expect({ code: before.code, stderr: before.stderr }).toEqual({ code: 0, stderr: "" })
@@ -83,8 +86,6 @@ describe("words of nobody who is trusted do not come back", () => {
   // Each place in three disguises, so that each disguise stands in several places.
   test.each([0, 1, 2])("every place, round %d", async (round) => {
     using machine = new Machine()
-    // However busy the machine is that runs the tests.
-    machine.env["CTXBRIDGE_HOOK_DEADLINE"] = "4000"
     const session = machine.session({ version: VERSION })
     session.turn(REAL, [], "It stays.")
     const words = never.map((_place, n) => `zq${round}n${n}x`)
@@ -192,7 +193,7 @@ describe("what may come back stands in a short quotation", () => {
     session.flush()
     const told = await everyWay(machine, session)
     isClean(told)
-    expect(told.compact).toContain(`\n## Errors met\n- "${error}"\n`)
+    expect(told.compact).toContain(`\n## Errors seen\n- "${error}"\n`)
     expect(withoutItems(all(told))).not.toContain("zq")
     for (const word of ["zqhead", "zqsentence", "zqfoot", "zqoutput"]) expect(all(told)).not.toContain(word)
   })
@@ -211,7 +212,7 @@ describe("what may come back stands in a short quotation", () => {
     for (const n of Object.keys(DISGUISES).keys()) {
       const text = await relatedTo(machine, wanted(n))
       expect(withoutItems(text)).not.toContain("zqr")
-      if (text.includes("## Related turns of the project's other sessions")) shown++
+      if (text.includes("## Related turns from other sessions")) shown++
     }
     // Where the disguise itself hides the words, nothing is found by them.
     expect(shown).toBeGreaterThanOrEqual(20)

@@ -4,8 +4,9 @@ import { lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { binary } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** Transcripts hold what nobody else is to read. */
 test("files are 0600 and folders 0700, whatever the umask of the host", async () => {

@@ -5,8 +5,9 @@ import { dirname, join } from "node:path"
 import { type Ran, run } from "../support/binary.ts"
 import { packagedClient, scriptClient } from "../support/clients-here.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const TOKEN = "sk-ant-theirs"
 const THEIRS = `{
@@ -84,7 +85,7 @@ describe("with hooks installed", () => {
     expect(await desk.well("prune", "native", "--revert")).toStartWith("Restored, byte for byte")
     expect(desk.read()).toBe(installed)
     expect(existsSync(join(desk.dataHome, "prune"))).toBe(false)
-    expect(await desk.well("prune", "native", "--revert")).toStartWith("Nothing of ours")
+    expect(await desk.well("prune", "native", "--revert")).toStartWith("Nothing to remove from")
     expect(desk.read()).toBe(installed)
   })
 
@@ -101,7 +102,7 @@ describe("with hooks installed", () => {
     expect(desk.read()).toBe(before)
     await desk.well("prune", "native")
     const after = desk.read()
-    expect(await desk.well("prune", "native", "--revert", "--dry-run")).toStartWith("Would take out")
+    expect(await desk.well("prune", "native", "--revert", "--dry-run")).toStartWith("Would remove")
     expect(desk.read()).toBe(after)
   })
 
@@ -140,7 +141,7 @@ describe("with hooks installed", () => {
     using _ = desk
     await desk.well("prune", "native")
     const told = await desk.well("uninstall")
-    expect(told).toContain("Took what `prune native` set out of")
+    expect(told).toContain("Removed the settings of `prune native` from")
     expect(told).toContain("Restored, byte for byte")
     expect(desk.read()).toBe(THEIRS)
   })
@@ -198,7 +199,7 @@ describe("with hooks installed", () => {
     now.env.MINE = "1"
     now.env.CLAUDE_CODE_EXTRA_BODY = JSON.stringify({ ...desk.body(), metadata: { a: 2 } })
     desk.write(JSON.stringify(now))
-    expect(await desk.well("prune", "native", "--revert")).toStartWith("Taken out of")
+    expect(await desk.well("prune", "native", "--revert")).toStartWith("Removed from")
     const { env } = JSON.parse(desk.read())
     expect(env).toEqual({
       ANTHROPIC_AUTH_TOKEN: TOKEN,
@@ -248,7 +249,7 @@ test("an older program that reads the same settings is told of", async () => {
   packagedClient(desk, "2.1.112")
   const older = scriptClient(desk, "2.0.76")
   await desk.well("install", "--no-import")
-  expect(await desk.well("prune", "native")).toContain(`Requests of ${older} may be refused: 2.0.76`)
+  expect(await desk.well("prune", "native")).toContain(`Requests from ${older} may be refused: 2.0.76`)
 })
 
 test("a version whose small requests would be refused gets the percentage, and no clearing", async () => {

@@ -17,9 +17,10 @@ import {
 import { dirname, join } from "node:path"
 import { binary, type Ran, type RunOptions, run } from "../support/binary.ts"
 import { bundle, installedBundle } from "../support/bundle.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 let folder: ReturnType<typeof tempFolder>
 let root: string
@@ -101,7 +102,7 @@ describe("a patch", () => {
     expect(beside()).toEqual(CLEAN)
     expect(await patch("--revert")).toMatchObject({
       ...done,
-      stdout: `Nothing to take back: ${file}\n`,
+      stdout: `Nothing to revert: ${file}\n`,
     })
   })
 
@@ -280,7 +281,7 @@ describe("is refused", () => {
     expect(beside()).toEqual(CLEAN)
   })
 
-  test("for what is not there, and for flags that exclude each other", async () => {
+  test("for what is not there, and for flags that cannot be used together", async () => {
     expect(await prune(["--target", join(root, "none")])).toMatchObject({ code: 64, stdout: "" })
     expect(await prune(["--target", root])).toMatchObject({
       code: 1,
@@ -295,7 +296,7 @@ test("an update by npm takes the patch away; the older version is never brought 
   const newer = bundle(["9.9.9", "9.9.10"])
   writeFileSync(file, newer)
   expect(await patch("--check")).toMatchObject({ code: 1, stdout: `changed-since-patch  ${file}\n` })
-  expect(await patch("--revert")).toMatchObject({ ...done, stdout: `Nothing to take back: ${file}\n` })
+  expect(await patch("--revert")).toMatchObject({ ...done, stdout: `Nothing to revert: ${file}\n` })
   expect(bytes()).toBe(Buffer.from(newer).toString("latin1"))
   expect(beside()).toEqual(CLEAN)
 
@@ -346,7 +347,7 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-describe("uninstall takes the patch out of what is installed", () => {
+describe("uninstall removes the patch from what is installed", () => {
   const uninstall = (...args: string[]): Promise<Ran> =>
     run(["uninstall", ...args], { cwd: root, env: env() })
   /** As a project that uses the Agent SDK has it. */
@@ -362,11 +363,11 @@ describe("uninstall takes the patch out of what is installed", () => {
     const { kit, original } = await patchedKit()
     const dry = await uninstall(...args, "--dry-run")
     expect(dry).toMatchObject(done)
-    expect(dry.stdout).toContain(`Would take the patch out of ${kit}\n`)
+    expect(dry.stdout).toContain(`Would remove the patch from ${kit}\n`)
     expect(bytes(kit)).not.toBe(original)
     const ran = await uninstall(...args)
     expect(ran).toMatchObject(done)
-    expect(ran.stdout).toContain(`Took the patch out of ${kit}\n`)
+    expect(ran.stdout).toContain(`Removed the patch from ${kit}\n`)
     expect(bytes(kit)).toBe(original)
     expect(readdirSync(dirname(kit)).sort()).toEqual(CLEAN)
     expect((await uninstall("--json")).stdout).toContain('"patches": []')

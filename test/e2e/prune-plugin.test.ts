@@ -43,7 +43,7 @@ test("it is named beside the user's own plugins, and everything is as before aft
     expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
   // No settings have the hooks, so the plugin does.
   expect(readFileSync(join(folder, "hooks", "hooks.json"), "utf8")).toContain("hook session-start")
-  expect((await run(["prune", "plugin"], { env })).stdout).toStartWith("Brought")
+  expect((await run(["prune", "plugin"], { env })).stdout).toStartWith("Updated")
   expect((await run(["prune", "plugin", "--revert"], { env })).code).toBe(0)
   expect(readFileSync(settings, "utf8")).toBe(SETTINGS)
   expect(existsSync(folder)).toBe(false)

@@ -15,8 +15,9 @@ import { join } from "node:path"
 import { type Ran, run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const well = (ran: Ran): Ran => {
   expect(ran).toMatchObject({ code: 0, stderr: "" })
@@ -140,7 +141,7 @@ describe.concurrent("uninstall --purge", () => {
     well(await cli(machine, machine.env, "status"))
     await machine.idle()
     const { stdout } = well(await cli(machine, machine.env, "uninstall", "--purge", "-y"))
-    expect(stdout).toContain("Left, as it is not ours: ")
+    expect(stdout).toContain("Left alone, not ours: ")
     expect(readdirSync(machine.dataHome)).toEqual(["diary.txt"])
     rmSync(machine.dataHome, { recursive: true })
     expect(listing(machine.root)).toEqual(before)
@@ -206,9 +207,9 @@ test("purge said again goes on with what was interrupted", async () => {
   expect(stopped).toMatchObject({ code: 1, stdout: "" })
   expect(stopped.stderr).toContain("already being rebuilt")
   expect((await cli("search", "Zanzibar", "--all-projects")).stdout).toContain("Zanzibar")
-  expect((await cli("forget", "--list")).stdout).toContain("Not everything of 1 session is gone yet")
+  expect((await cli("forget", "--list")).stdout).toContain("1 session not completely removed yet")
   expect(await cli("purge", "--older-than", "1h", "--dry-run")).toMatchObject({ code: 0 })
-  expect((await cli("forget", "--list")).stdout).toContain("Not everything of 1 session is gone yet")
+  expect((await cli("forget", "--list")).stdout).toContain("1 session not completely removed yet")
 
   const again = await cli("purge", "--older-than", "1h", "--yes")
   expect(again).toMatchObject({ code: 0, stderr: "" })

@@ -16,9 +16,10 @@ import { Dice } from "../../src/bench/seeded-random.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const EDIT = { tool: "Edit", input: { file_path: "/src/app/client.ts" }, output: "ok ".repeat(200) }
 
@@ -265,7 +266,7 @@ describe("rebuild", () => {
     expect(leftovers(machine)).toEqual([])
   })
 
-  test("says of two at once that the other is at work", async () => {
+  test("says of two at once that the other is running", async () => {
     const { machine, sessions } = await filled(300)
     using _machine = machine
     const before = prompts(machine, sessions)

@@ -2,9 +2,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { type Ran, run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const past = (transcript: Transcript): Transcript =>
   transcript.turn("Add retries. Never touch the generated files.", [

@@ -7,8 +7,9 @@ import { databasePath } from "../../src/archive/database.ts"
 import { run } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /**
  * A `redact` that was interrupted behind the vault left secrets in the views. Said again, it found none in the vault and

@@ -6,9 +6,10 @@ import type { ColdHit } from "../../src/search/cold-search.ts"
 import type { Hit } from "../../src/search/hit.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 let machine: Machine
 let main: Transcript

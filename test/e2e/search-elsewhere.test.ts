@@ -7,9 +7,10 @@ import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
 import { freePort, installedPostgres, startPglite, startPostgres } from "../support/postgres.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const COMMAND = { tool: "Bash", input: { command: "npm test" }, output: "12 tests passed" }
 const THERE = "cccccccc-0000-4000-8000-000000000001"
@@ -146,17 +147,19 @@ describe("a folder", () => {
     for (const args of [["--error"], ["--role", "human"], ["--cold"]]) {
       const { code, stdout, stderr } = await search("pool", ...args)
       expect({ code, stdout }).toEqual({ code: 64, stdout: "" })
-      expect(stderr).toStartWith(`ctxbridge: ${args[0]} cannot be searched for elsewhere`)
+      expect(stderr).toStartWith(`ctxbridge: ${args[0]} cannot be used with --backend or --everywhere`)
     }
     for (const query of ["pool OR worker", "conne*", "role:human pool"])
       expect(await search(query)).toMatchObject({
         code: 64,
         stdout: "",
-        stderr: expect.stringContaining("operators, begin* and fields cannot be searched for elsewhere"),
+        stderr: expect.stringContaining(
+          "operators, begin* and fields cannot be used with --backend or --everywhere",
+        ),
       })
     expect(await search('"connection pool"')).toMatchObject({ code: 0, stderr: "" })
     const { stdout } = await search("exhausted pool zebra giraffe")
-    expect(stdout).toStartWith("no turn there has all of it; these have some of the words\n")
+    expect(stdout).toStartWith("no exact match there; these have some of the words\n")
     expect(stdout).toContain("connection pool")
   })
 
@@ -242,12 +245,12 @@ describe("a folder", () => {
     using machine = new Machine()
     const { code, stdout, stderr } = await cli(machine, ["search", "--backend", folder.path, "pool"])
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
-    expect(stderr).toContain("nothing was ever sent there")
+    expect(stderr).toContain("nothing has been sent there yet")
     expect(readdirSync(folder.path)).toEqual([])
     expect(await cli(machine, ["search", "--everywhere", "pool"])).toMatchObject({
       code: 64,
       stdout: "",
-      stderr: expect.stringContaining("no target is configured"),
+      stderr: expect.stringContaining("no sync target is configured"),
     })
   })
 })
@@ -260,7 +263,7 @@ describe("a server", () => {
     expect(before).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: expect.stringContaining("nothing was ever sent"),
+      stderr: expect.stringContaining("nothing has been sent there yet"),
     })
     await server.run("DO $$ BEGIN ASSERT to_regnamespace('ctxbridge') IS NULL; END $$")
     using _sender = await sender(server.address)
@@ -331,7 +334,7 @@ describe("through MCP", () => {
     })
     expect(await peer.call("get", { handle: "far:0123456789abcdef" })).toMatchObject({
       isError: true,
-      text: expect.stringContaining("no target is configured"),
+      text: expect.stringContaining("no sync target is configured"),
     })
   })
 

@@ -5,8 +5,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const STATE = JSON.stringify({ numStartups: 9, oauth: "s3cret" }, null, 2)
 
@@ -100,7 +101,7 @@ test("the word index: a message without its words is detected and found again", 
     complete: false,
     outdated: false,
   })
-  expect((await call("status")).stdout).toMatch(/word index\s+1 of 2 messages/)
+  expect((await call("status", "--verbose")).stdout).toMatch(/word index\s+1 of 2 messages/)
   expect(await doctor("words")).toEqual({ state: "fail", repair: "rebuild the database from the vault" })
   expect(await doctor("words", "--fix")).toEqual({ state: "ok", repair: null })
   expect((await call("search", "weir")).code).toBe(0)
@@ -109,7 +110,9 @@ test("the word index: a message without its words is detected and found again", 
 test("vectors: which embedder is in use, and when an installed model is not used", async () => {
   const { embedding } = await status()
   expect(embedding).toMatchObject({ embedder: "hashed-ngrams-1", model: null, problem: null, turns: 1 })
-  expect((await call("status")).stdout).toMatch(/vectors\s+\d of 1 turn, by hashed words, no model/)
+  expect((await call("status", "--verbose")).stdout).toMatch(
+    /vectors\s+\d of 1 turn, by hashed words, no model/,
+  )
   expect(await doctor("vectors")).toEqual({ state: "ok", repair: null })
   mkdirSync(join(machine.dataHome, "models"))
   const file = { path: "tokenizer.json", bytes: 5, sha256: "0".repeat(64) }

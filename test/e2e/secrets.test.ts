@@ -10,9 +10,10 @@ import { doneIn } from "../support/events.ts"
 import { contentOf, contextOf, Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
 import { inContext, Noise, privateKey, TOKENS, VALUES } from "../support/planted.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const KINDS = [...TOKENS, ...VALUES]
 const machine = new Machine()

@@ -22,9 +22,10 @@ import { supersededPath } from "../../src/vault/layout.ts"
 import { spoolFolders } from "../../src/vault/spool-folders.ts"
 import { binary, type Ran, run, start } from "../support/binary.ts"
 import { contentOf, contextOf, Machine, promptsIn } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const well = (ran: Ran): void => expect(ran).toMatchObject({ code: 0, stderr: "" })
 const silent = (ran: Ran): void => expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "" })
@@ -116,7 +117,7 @@ describe("while the data folder cannot be used", () => {
         reason: { time: expect.any(String), code: expect.stringMatching(/^E/), message: expect.any(String) },
       },
     ])
-    const { code, stdout, stderr } = await machine.cli("status")
+    const { code, stdout, stderr } = await machine.cli("status", "--verbose")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toMatch(/spooled +\d+ B of 1 transcript in .*not yet in/)
     const ran = await machine.cli("import")

@@ -7,8 +7,9 @@ import { LINE_COLUMNS } from "../../src/autopilot/status-line-text.ts"
 import { shortTokens } from "../../src/autopilot/token-figures.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const GOLDEN = join(import.meta.dir, "..", "golden", "statusline")
 const VERSIONS = readdirSync(GOLDEN).map((name) => name.replace(/\.json$/, ""))

@@ -6,9 +6,10 @@ import { readAutoSync } from "../../src/sync/auto-sync.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { freePort } from "../support/postgres.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 function configured(machine: Machine, lines: string): void {
   const file = join(machine.root, "config.toml")
@@ -68,7 +69,7 @@ test.concurrent("a target that fails: hooks and the rest of the job go on, and s
   const session = machine.session().turn("Add retries")
   await ended(machine, session)
   expect(readAutoSync(machine.dataHome)).toMatchObject({ failures: 1, failure: { code: "target-missing" } })
-  const status = await cli(machine, "status")
+  const status = await cli(machine, "status", "--verbose")
   expect(status).toMatchObject({ code: 0, stderr: "" })
   expect(status.stdout).toMatch(/not synced\s+since .*: no such folder: .*stick/)
   expect(JSON.parse((await cli(machine, "status", "--json")).stdout)).toMatchObject({

@@ -7,9 +7,10 @@ import { MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
 import { run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { installedPostgres, psql, type RealServer, startPostgres } from "../support/postgres.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(limit(120_000))
 
 const programs = installedPostgres()
 const TURNS = 600
@@ -24,7 +25,8 @@ async function archive(machine: Machine): Promise<void> {
     const words = Array.from({ length: 200 }, () => dice.id("w").slice(0, 10)).join(" ")
     session.turn(`turn ${n}`, [{ tool: "Bash", input: { command: "npm test" }, output: words + padding }])
   }
-  await machine.hook("stop", session.flush())
+  session.flush()
+  // No hook: its job would take the same transcript at the same time.
   expect(await run(["import"], { env: machine.env, cwd: machine.cwd })).toMatchObject({ code: 0 })
 }
 
@@ -67,7 +69,7 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
     expect(await starting(machine, "crashing").ended).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: expect.stringContaining("nobody answers"),
+      stderr: expect.stringContaining("connection refused"),
     })
     server.start()
     const again = await sync(machine, "crashing")

@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { start } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const entriesIn = (target: string): number =>
   existsSync(join(target, "entries"))
@@ -33,7 +34,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
     const { code, stdout, stderr } = await ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const lines = stdout.trimEnd().split("\n")
-    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}Committed 1 turn to \/.*$/)
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d {2}Sent 1 turn to \/.*$/)
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d {2}Stopped; what was committed stays$/)
     expect(lines.length).toBeLessThanOrEqual(3)
   })

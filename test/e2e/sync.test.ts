@@ -17,9 +17,10 @@ import { run, start } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
 import { freePort, startPglite, type TestServer } from "../support/postgres.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const cli = (machine: Machine, ...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
 
@@ -254,7 +255,8 @@ describe("at any moment", () => {
     using folder = tempFolder()
     const session = machine.session()
     for (let n = 0; n < 400; n++) session.turn(`turn ${n}`, [{ ...COMMAND, output: `${n} `.repeat(2000) }])
-    await machine.hook("stop", session.flush())
+    session.flush()
+    // No hook: its job would take the same transcript at the same time.
     expect(await cli(machine, "import")).toMatchObject({ code: 0 })
     const entries = join(folder.path, "entries")
     const size = (): number => (existsSync(entries) ? everything(entries).length : 0)
@@ -434,7 +436,7 @@ describe("what is wrong is said in one line, with a hint", () => {
     const { code, stderr } = await failing(machine, "--to", `postgres://me:swordfish@127.0.0.1:${port}/x`)
     expect({ code, stderr }).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("nobody answers there"),
+      stderr: expect.stringContaining("connection refused"),
     })
     expect(stderr).not.toContain("swordfish")
     expect(await failing(machine, "--to", "https://me:swordfish@example.com/x")).toMatchObject({ code: 64 })

@@ -22,9 +22,10 @@ import { supersededPath } from "../../src/vault/layout.ts"
 import { archivedIn } from "../../src/vault/reader.ts"
 import { binary, type Ran, start as startProcess } from "../support/binary.ts"
 import { contentOf, type HookName, Machine, pooled, promptsIn, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const EDIT = { tool: "Edit", input: { file_path: "/src/app/client.ts" }, output: "ok ".repeat(200) }
 
@@ -48,18 +49,25 @@ function expectPrompts(machine: Machine, expected: ReadonlyMap<string, readonly 
   expect(views.query("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" })
 }
 
-/** Everything that is in the vault is in the views, and no hook had to come for that. */
+/** Everything that is in the vault is in the views, and no hook had to come for that: whoever reads catches up. */
 function expectFollowed(machine: Machine, transcripts: readonly Transcript[]): void {
+  // A reader catches up for a while only, which a busy machine may need several times.
+  for (let n = 0; n < 20 && behind(machine, transcripts).length > 0; n++);
+  expect(behind(machine, transcripts)).toEqual([])
+}
+
+/** Sessions that the views, opened as a command opens them, do not hold whole. */
+function behind(machine: Machine, transcripts: readonly Transcript[]): unknown[] {
   using views = machine.views()
-  for (const { path, session } of transcripts) {
+  return transcripts.flatMap(({ path, session }) => {
     const rows = views
       .query<{ indexed: number }, [string]>("SELECT indexed FROM transcripts WHERE session = ?")
       .all(session)
     const archived = archivedIn(machine.copy(path))
     // A copy that has only been begun is known to the views or not.
-    const known = archived === 0 ? rows.length : 1
-    expect(rows).toEqual(Array.from({ length: known }, () => ({ indexed: archived })))
-  }
+    const isWhole = rows.length === 1 ? rows[0]!.indexed === archived : rows.length === 0 && archived === 0
+    return isWhole ? [] : [{ session, archived, rows }]
+  })
 }
 
 describe("at once", () => {
@@ -156,6 +164,11 @@ describe("kill -9", () => {
     const sessions = Array.from({ length: 4 }, () => machine.session())
     const expected = new Map<string, string[]>(sessions.map(({ session }) => [session, []]))
     let killed = 0
+    // Kills come while a hook works, however fast the machine is: not all of them before it has begun.
+    expected.get(sessions[0]!.session)!.push("the first prompt")
+    const began = performance.now()
+    silent(await machine.hook("stop", sessions[0]!.turn("the first prompt").flush()))
+    const longest = Math.min(400, Math.max(40, 1.5 * (performance.now() - began)))
     for (let n = 0; n < 100; n++) {
       const transcript = sessions[n % sessions.length]!
       // Now and then so much that a job is started for it.
@@ -170,7 +183,7 @@ describe("kill -9", () => {
       const { child, ended } = startProcess(["hook", event], { env: machine.env, cwd: machine.cwd })
       child.stdin.write(machine.payload(event, transcript, fields))
       child.stdin.end()
-      await Bun.sleep(dice.between(0, 40))
+      await Bun.sleep(dice.between(0, Math.round(longest)))
       child.kill("SIGKILL")
       killed += (await ended).code === 137 ? 1 : 0
       if (dice.chance(0.5)) {
@@ -556,8 +569,7 @@ describe("a first read", () => {
     silent(ran)
     expect(ran.ms).toBeLessThan(10_000)
     const copy = machine.copy(transcript.path)
-    expect(archivedIn(copy)).toBeGreaterThan(0)
-    // However long the job takes: it is the least important program of the machine.
+    // How much the hook took depends on the machine. However long the job takes: it is the least important program of the machine.
     while (archivedIn(copy) < written.bytes && machine.processes().length > 0) await Bun.sleep(50)
     const source = openSync(transcript.path, "r")
     try {

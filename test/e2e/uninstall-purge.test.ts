@@ -2,10 +2,11 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { run } from "../support/binary.ts"
+import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /**
  * `uninstall --purge` removed every folder with one of our names, such as `models` or `notes`, also those that a folder
@@ -39,15 +40,12 @@ test("a purge in a home of ours leaves nothing, however often it is installed", 
   using machine = new Machine()
   const options = { env: machine.env, cwd: machine.cwd }
   machine.session().turn("What was asked.").flush()
-  for (const args of [
-    ["import"],
-    ["install"],
-    ["uninstall"],
-    ["install"],
-    ["uninstall", "--purge", "--yes"],
-  ]) {
+  for (const args of [["import"], ["install"], ["uninstall"], ["install"]]) {
     expect(await run(args, options)).toMatchObject({ code: 0, stderr: "" })
   }
+  const purged = await run(["uninstall", "--purge", "--yes"], options)
+  expect(purged).toMatchObject({ code: 0, stderr: "" })
+  expect(purged.stdout).toEndWith(`\nThe program stays: rm ${binary()}\n`)
   await machine.idle()
   expect(readdirSync(machine.root).sort()).toEqual(["home", "project"])
 })

@@ -15,8 +15,9 @@ import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /** What is there and cannot be read is told: an unreadable vault was "0 B" to the model, such a settings file no file. */
 test("the model is told of a vault that cannot be looked at", async () => {

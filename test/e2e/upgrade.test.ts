@@ -8,9 +8,10 @@ import { MIGRATIONS, PARSER } from "../../src/archive/schema.ts"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { callOf, exchange, initialize, replyTo, textOf } from "../support/mcp.ts"
+import { limit } from "../support/slowness.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const FAILING = {
   tool: "Bash",
@@ -112,7 +113,7 @@ test("a command makes them anew, once, and does not call it a repair", async () 
     expect(origins(machine)).toEqual(["assistant", "human", "tool"])
     expect(parser(machine)).toBe(PARSER)
   }
-  const status = await run(["status"], { env: machine.env, cwd: machine.cwd })
+  const status = await run(["status", "--verbose"], { env: machine.env, cwd: machine.cwd })
   expect(status.stdout).not.toContain("last repair")
 })
 
@@ -136,10 +137,10 @@ test("while another has them open, a command reads what there is", async () => {
   const ran = await run(["sessions", "--json"], { env: machine.env, cwd: machine.cwd })
   expect(ran).toMatchObject({ code: 0, stderr: "" })
   expect(ran.stdout).toContain("Add retries")
-  const status = await run(["status"], { env: machine.env, cwd: machine.cwd })
+  const status = await run(["status", "--verbose"], { env: machine.env, cwd: machine.cwd })
   expect(status).toMatchObject({ code: 0, stderr: "" })
   expect(status.stdout).toMatch(
-    /word index +\d+ of \d+ messages, read by an earlier version; they are being renewed /,
+    /word index +\d+ of \d+ messages, indexed by an earlier version; they are being reindexed /,
   )
   reading.return?.()
   other.close()

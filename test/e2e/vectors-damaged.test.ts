@@ -7,8 +7,9 @@ import { databasePath } from "../../src/archive/database.ts"
 import { VECTOR_HEAD } from "../../src/archive/vectors.ts"
 import { run } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 const WIDTH = VECTOR_HEAD + 384
 

@@ -10,9 +10,10 @@ import { doneIn } from "../support/events.ts"
 import { holding } from "../support/held.ts"
 import { contentOf, Machine, pooled } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
+import { limit } from "../support/slowness.ts"
 import { tempFolder } from "../support/temp.ts"
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(limit(120_000))
 
 /**
  * A hook that had looked at the transcript's length waited for the copy, while another one archived what the host had added

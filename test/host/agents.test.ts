@@ -6,7 +6,7 @@ import { runPrint } from "./drive.ts"
 import { bash, delegate, type Recorded, SUMMARY, say } from "./mock-api.ts"
 import { ctxbridge, hookCalls, until } from "./world.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 const TASK = "Survey the folder"
 

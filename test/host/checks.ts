@@ -28,6 +28,14 @@ export interface Stage {
 /** Stages to be cleared when the tests of one group are over, whether their play came to its end or not. */
 const open = new Set<Stage>()
 
+/** A world in which nothing of ours is installed, and a model that has no plans yet. */
+export function openBareStage(client: Client, options: Parameters<typeof startMock>[0] = {}): Stage {
+  const mock = startMock(options)
+  const stage = { world: createWorld(client, mock.url), mock }
+  open.add(stage)
+  return stage
+}
+
 /**
  * A world with our hooks installed, and a model that has no plans yet.
  *
@@ -38,11 +46,8 @@ export function openStage(
   options: Parameters<typeof startMock>[0] = {},
   also: readonly (readonly string[])[] = [],
 ): Stage {
-  const mock = startMock(options)
-  const world = createWorld(client, mock.url)
-  const stage = { world, mock }
-  open.add(stage)
-  installHooks(world, also)
+  const stage = openBareStage(client, options)
+  installHooks(stage.world, also)
   return stage
 }
 

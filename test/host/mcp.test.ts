@@ -8,7 +8,7 @@ import { runPrint } from "./drive.ts"
 import { type Recorded, say } from "./mock-api.ts"
 import type { World } from "./world.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 const VERSIONS = ["2.0.76", "2.1.112", "latest"]
 const SEARCH = "mcp__ctxbridge__search"

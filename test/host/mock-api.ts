@@ -82,6 +82,9 @@ export interface Mock {
 /** The words with which every version asks for a summary. */
 const SUMMARY_REQUEST = /your task is to create a (?:detailed |structured )?[^.]{0,80}summary of/i
 
+/** In the system prompt of `ctxbridge summarize`. */
+const OUR_REQUEST = "You write notes about coding sessions"
+
 /** What the host or a hook has put around a prompt: never the prompt itself. */
 const WRAPPED = /<(system-reminder|local-command-[a-z]+|command-[a-z]+)>[\s\S]*?<\/\1>/g
 
@@ -119,6 +122,7 @@ function kindOf(body: Body): Kind {
   const last = body.messages?.findLast((message) => message.role === "user")
   if (last === undefined) return "other"
   if (SUMMARY_REQUEST.test(promptText(last))) return "compact"
+  if (JSON.stringify(body.system ?? "").includes(OUR_REQUEST)) return "main"
   return body.max_tokens === 1 || !body.tools?.length ? "aux" : "main"
 }
 

@@ -11,7 +11,7 @@ import type { Recorded } from "./mock-api.ts"
 import { type OwnClient, ownClient, patch } from "./patched.ts"
 import { ctxbridge } from "./world.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 const ENDS = Array.from({ length: TURNS }, (_, n) => [promptEnd(n), answerEnd(n)]).flat()
 const MARK = "[earlier context pruned]"

@@ -7,7 +7,7 @@ import { clientOrKit } from "./client-or-kit.ts"
 import { answerEnd, EAGER, promptEnd, TURNS, talk, textsIn } from "./long-talk.ts"
 import { ctxbridge } from "./world.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 afterAll(clearStages)
 
 const ENDS = Array.from({ length: TURNS }, (_, n) => [promptEnd(n), answerEnd(n)]).flat()

@@ -9,7 +9,7 @@ import { runPrint, Terminal } from "./drive.ts"
 import { bash, type Recorded, say } from "./mock-api.ts"
 import { ctxbridge, hookCalls, until } from "./world.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 afterAll(clearStages)
 
 const LEAD = "This conversation was compacted"

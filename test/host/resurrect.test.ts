@@ -8,7 +8,7 @@ import { runPrint } from "./drive.ts"
 import { delegate, say } from "./mock-api.ts"
 import { ctxbridge, endJobs, hookCalls, until, type World } from "./world.ts"
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(240_000)
 
 const PROMPT = "Remember the heron at the weir"
 const ANSWER = "The heron is noted."

@@ -68,7 +68,12 @@ test("adding is inserting: the old text is what is left without the new", () => 
         expect(is.hooks[name].slice(0, (groups as unknown[]).length)).toEqual(groups)
       }
       for (const name of HOST_EVENTS) {
-        const hook = { type: "command", command: hookCommand(EXE, name), timeout: 5 }
+        const hook = {
+          type: "command",
+          command: hookCommand(EXE, name),
+          timeout: 5,
+          statusMessage: "ctxbridge",
+        }
         expect(is.hooks[name].at(-1)).toEqual({ hooks: [hook] })
       }
     }),

@@ -78,7 +78,7 @@ function restored({ before, summary }: Compaction): Restored {
     text,
     paths: lines.flatMap(pathsOf),
     names: told("Names"),
-    others: ["Commands run", "Errors met"].flatMap(told),
+    others: ["Commands run", "Errors seen"].flatMap(told),
   }
 }
 

@@ -34,7 +34,7 @@ test.skipIf(files.length === 0)(
     archive.db.close()
     const took = (): string => {
       const { vault, database, wal, ratio } = readStatus(archive.dataHome).disk
-      return `${(ratio! * 100).toFixed(1)} % (vault ${vault}, views ${database + wal}) of ${total}`
+      return `${(ratio! * 100).toFixed(1)}% (vault ${vault}, views ${database + wal}) of ${total}`
     }
     const before = took()
     const report = compactVault(archive.dataHome, { dryRun: false })

@@ -5,7 +5,7 @@
  */
 import { spyOn } from "bun:test"
 import { decodeEvent } from "../../src/agents/claude-code/host-hooks.ts"
-import { type Environment, GLOBAL_ARGS, type Output } from "../../src/cli/command.ts"
+import { argsOf, type Environment, type Output } from "../../src/cli/command.ts"
 import { COMMANDS } from "../../src/cli/commands.ts"
 import { endOfFlags, parseArguments } from "../../src/cli/parse.ts"
 import { serverWorld } from "../../src/cli/server-world.ts"
@@ -65,6 +65,8 @@ export class Inside extends Machine {
 function collecting(wantsJson: boolean, text: string[]): Output {
   return {
     wantsJson,
+    terminal: false,
+    links: false,
     color: false,
     columns: 80,
     print: (lines) => wantsJson || text.push(...[lines].flat().map((line) => `${line}\n`)),
@@ -72,7 +74,9 @@ function collecting(wantsJson: boolean, text: string[]): Output {
     event: (value) => wantsJson && text.push(`${safeJson(value)}\n`),
     raw: (bytes) => text.push(Buffer.from(bytes).toString()),
     flush: () => undefined,
+    end: async () => undefined,
     progress: () => undefined,
+    resumable: () => undefined,
     clear: () => undefined,
   }
 }
@@ -96,7 +100,7 @@ export async function run([name = "", ...words]: readonly string[], options: Opt
   })
   try {
     const command = (await COMMANDS[name]!()).default
-    const args = parseArguments(words, { ...command.args, ...GLOBAL_ARGS }, name)
+    const args = parseArguments(words, argsOf(command), name)
     const out = collecting(args["json"] === true, text)
     const env = environmentOf(options)
     return ended((await startingNothing(() => command.run({ args, out, env }))) ?? EXIT.ok)

@@ -9,6 +9,7 @@ import { processesIn } from "../../src/util/processes.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
 import { type Ran, type RunOptions, run } from "./binary.ts"
+import { HOOK_ENV, limit } from "./slowness.ts"
 import { Transcript } from "./transcript.ts"
 
 export type { HookName } from "../../src/fake-host/payload.ts"
@@ -21,14 +22,15 @@ export class Machine {
   readonly env: Record<string, string>
   #sessions = 0
 
-  constructor() {
-    this.root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-e2e-")))
+  /** @param above the folder in which it is made */
+  constructor(above = tmpdir()) {
+    this.root = realpathSync(mkdtempSync(join(above, "ctxbridge-e2e-")))
     this.home = join(this.root, "home")
     this.cwd = join(this.root, "project")
     this.dataHome = join(this.root, "archive")
     for (const dir of [this.home, this.cwd]) mkdirSync(dir)
     // Whatever cannot be archived is spooled to the folder for temporary files.
-    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome, TMPDIR: this.root }
+    this.env = { HOME: this.home, CTXBRIDGE_HOME: this.dataHome, TMPDIR: this.root, ...HOOK_ENV }
   }
 
   /** A new session's transcript, with nothing written yet. */
@@ -105,15 +107,16 @@ export class Machine {
   }
 }
 
-/** Polls until `holds` is true. A sleep alone is never the criterion. */
+/** Polls until `holds` is true, for `ms` where nothing is emulated. A sleep alone is never the criterion. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   ms: number,
   what: string,
 ): Promise<void> {
-  const end = performance.now() + ms
+  const allowed = limit(ms)
+  const end = performance.now() + allowed
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited ${ms} ms for ${what}`)
+    if (performance.now() > end) throw new Error(`waited ${allowed} ms for ${what}`)
     await Bun.sleep(25)
   }
 }

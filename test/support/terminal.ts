@@ -19,6 +19,9 @@ export interface Seen {
   readonly text: string
 }
 
+/** Nobody presses keys in a pager. */
+const TERMINAL = { TERM: "xterm", LC_ALL: "C.UTF-8", CTXBRIDGE_PAGER: "cat" }
+
 export async function runAtTerminal(
   machine: Machine,
   args: readonly string[],
@@ -28,14 +31,14 @@ export async function runAtTerminal(
   let text = ""
   let isAnswered = answer === undefined
   const child = Bun.spawn([...command], {
-    env: { PATH: process.env["PATH"] ?? "", ...machine.env, TERM: "xterm", ...env },
+    env: { PATH: process.env["PATH"] ?? "", ...machine.env, ...TERMINAL, ...env },
     cwd: machine.cwd,
     terminal: {
       cols,
       rows: 24,
       data(terminal, data) {
         text += decoder.decode(data, { stream: true })
-        if (isAnswered || !/\[(y\/N|yes)\] /.test(text)) return
+        if (isAnswered || !/\[(y\/N|Y\/n)\] /.test(text)) return
         isAnswered = true
         terminal.write(answer ?? "")
       },

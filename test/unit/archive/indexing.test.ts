@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { isComplete, markBehind } from "../../../src/archive/completeness.ts"
-import { index } from "../../../src/archive/indexing.ts"
+import { index, untilDone } from "../../../src/archive/indexing.ts"
 import { listPending } from "../../../src/archive/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import {
@@ -119,4 +119,17 @@ test("whether a command shows others' text does not depend on where a transactio
   }
   expect(db.query("SELECT count(*) AS calls FROM tool_calls WHERE result > 0").get()).toEqual({ calls: 1 })
   expect(db.query("SELECT text FROM facts WHERE kind = 'error'").all()).toEqual([])
+})
+
+test("a slice whose time is over before the first line is there does one line, so that the next goes on", () => {
+  using archive = new Archive()
+  const session = archive.session("one").turn("first").turn("second").flush()
+  const taken = archive.take(session)
+  const slice = (): number =>
+    archive.db
+      .transaction(() => index(archive.db, archive.dataHome, taken, untilDone(0))!.indexed)
+      .immediate()
+  let done = 0
+  for (let next = slice(); next > done; next = slice()) done = next
+  expect(done).toBe(readFileSync(session.path).length)
 })

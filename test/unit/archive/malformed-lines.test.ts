@@ -31,7 +31,7 @@ test("are counted once, lose no turn, and are told by doctor, whatever reads the
   expect(await findings(machine, "lines")).toMatchObject([
     {
       state: "ok",
-      text: "5 lines of 1 session are no JSON; the vault has the bytes, and every other line is read",
+      text: "5 lines of 1 session are not JSON; the vault has the bytes, and every other line is read",
       details: [`${session.session}: 5 lines`],
     },
   ])

@@ -193,7 +193,9 @@ test("sessions, show and status tell of it, and after a rebuild the same", async
   expect(await printed("show", first.session)).toContain(
     "tokens 5 input, 70 written to cache, 900 read from cache, 40 output · $1.25 by Claude Code's account",
   )
-  expect(await printed("status")).toMatch(/used here +tokens 10 input, .* 2\.00M output · \$1\.25 by/)
+  expect(await printed("status", "--verbose")).toMatch(
+    /used here +tokens 10 input, .* 2\.00M output · \$1\.25 by/,
+  )
   const list = await printed("sessions")
   expect(list).toMatch(/tokens +cost/)
   expect(list).toMatch(/2\.00M/)

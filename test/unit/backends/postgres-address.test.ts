@@ -81,7 +81,7 @@ test("what is wrong is said without the password", () => {
     }
   }
   expect(messageFor("postgres://me:swordfish@host:port/x")).toBe("cannot read the server's address")
-  expect(messageFor("postgres://host/x")).toBe("the address names no user")
+  expect(messageFor("postgres://host/x")).toBe("the address has no user")
   expect(messageFor("postgres://me:swordfish@host/x?sslmode=maybe")).toBe("unknown sslmode: maybe")
   expect(messageFor("postgres://me:swordfish@host/x?options=-c")).toBe("unknown part of the address: options")
   expect(messageFor("postgres://me@host/x", { ...NO_VARIABLES, port: "many" })).toBe("not a port: many")

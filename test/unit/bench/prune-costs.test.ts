@@ -89,7 +89,8 @@ test("the simulated session is the same for a seed, and another for another", ()
 })
 
 test("a session is played without its summaries, and with all that was said", () => {
-  const usage = { messageId: "m", model: "m", input: 5_000, output: 700, cacheCreation: 0, cacheRead: 0 }
+  const counts = { input: 5_000, output: 700, cacheCreation: 0, cacheRead: 0, cacheHour: 0 }
+  const usage = { messageId: "m", model: "m", ...counts }
   const summary = { type: "text", text: "This session is being continued from a previous conversation …" }
   const kept = assistant(50)
   const played = playedSession("s", [

@@ -32,7 +32,7 @@ test("a copy that does not end whole is cut, and one without its transcript is a
   const sound = readFileSync(copy)
   appendFileSync(copy, "half a frame")
   expect(await findings(machine, "vault")).toMatchObject([
-    { state: "warn", details: [expect.stringContaining("its last 12 bytes are not a whole frame")] },
+    { state: "warn", details: [expect.stringContaining("its last 12 bytes are not a complete frame")] },
   ])
   expect(await states(machine, "vault", "--fix")).toEqual(["ok"])
   expect(readFileSync(copy).equals(sound)).toBe(true)

@@ -340,7 +340,7 @@ test("status reports on the latest session of the folder: turns, trend, runway, 
   expect(share(told.fill.kinds, "Read")).toBeCloseTo(45.2, 0)
   expect(share(told.fill.kinds, "Bash")).toBeCloseTo(15.1, 0)
   expect(share(told.fill.files, "/src/a.ts")).toBeCloseTo(30.2, 0)
-  const { stdout } = await run(["status"], { cwd: machine.cwd, env: machine.env })
+  const { stdout } = await run(["status", "--verbose"], { cwd: machine.cwd, env: machine.env })
   expect(stdout).toContain(
     "[ContextAutopilot] [====----------------] 20.0% context used (~40.0K/200.0K tokens, 3 turns)",
   )

@@ -56,7 +56,7 @@ test("a constraint survives a compaction in the cleared session, and a second cl
   await work(once.next, "Paint the door.")
   const compacted = await compact(once.next)
   expect(compacted).toContain("Paint the door.")
-  expect(compacted).toContain(`## Standing constraints of the user\n- "${rule}"`)
+  expect(compacted).toContain(`## Standing user constraints\n- "${rule}"`)
   // Only the constraint: the cleared conversation itself is over.
   expect(compacted).not.toContain("Add a door.")
 
@@ -88,12 +88,12 @@ test("restore.clear says how much is given: a restore, where the session was lef
       await machine.hook("session-start", machine.session(), { source: "clear" }, options),
     )
     if (given !== undefined) expect(frameProblems(given)).toEqual([])
-    expect(preview.stdout).toStartWith(given ?? "Nothing would be given.")
+    expect(preview.stdout).toStartWith(given ?? "Nothing would be restored.")
     return given
   }
   for (const database of ["written", "read"] as const) {
     for (const full of [undefined, "full", "FULL", "nonsense"])
-      expect(await clears(full, database)).toContain("## Standing constraints of the user\n")
+      expect(await clears(full, database)).toContain("## Standing user constraints\n")
     const pointer = await clears("pointer", database)
     expect(pointer).toStartWith('<ctxbridge-restore source="clear" session="')
     expect(pointer).toContain(" Its last turn:\n- ctx:")

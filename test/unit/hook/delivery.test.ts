@@ -77,7 +77,7 @@ class Play {
     const { cwd, env } = this.machine
     const [asJson, asText] = await Promise.all([
       run(["status", "--json"], { cwd, env }),
-      run(["status"], { cwd, env }),
+      run(["status", "--verbose"], { cwd, env }),
     ])
     for (const { code, stderr } of [asJson, asText]) expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const text = /^last restore +(.*)$/m.exec(asText.stdout)?.[1] ?? ""
@@ -234,7 +234,7 @@ test("status tells whether the last restore has arrived", async () => {
   expect(contextOf(await play.prompt("and on"))).toBe(text)
   const again = await play.told()
   expect(again.json).toMatchObject({ ...given, proof: "open", again: expect.stringMatching(/^\d{4}-.*Z$/) })
-  expect(again.text).toBe(`${after}given again just now, not seen yet`)
+  expect(again.text).toBe(`${after}sent again just now, not confirmed yet`)
   const hookEvent = "UserPromptSubmit"
   attachment(play.session, { type: "hook_additional_context", hookEvent, content: [text] }).flush()
   await play.hook("stop")
@@ -324,7 +324,7 @@ test("the line for the user has counts only, is not for the model, and can be sw
   const given = contextOf(ran)!
   expect(systemMessage).toBe(
     `ctxbridge restored 1 constraint, 1 path, 1 turn (${given.length} characters, about ` +
-      `${Math.ceil(given.length / 3.5)} tokens). ctxbridge receipts tells more.`,
+      `${Math.ceil(given.length / 3.5)} tokens). Details: ctxbridge receipts`,
   )
   expect(given).not.toContain("ctxbridge restored")
   play.session.boundary().summary("Retries were added.").flush()

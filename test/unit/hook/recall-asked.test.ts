@@ -27,7 +27,7 @@ async function compacted(machine: Machine, summary = "Labels were aligned."): Pr
   session.turn("Write the parser", [], PARSER)
   session.turn("Where does the storage go", [], STORAGE)
   session.turn("Does the cache help", [], CACHE)
-  session.turn("Run everything", [bash(TESTS, "ok")], "All is well.")
+  session.turn("Run everything", [bash(TESTS, "ok")], "All good.")
   session.turn("Make the build", [bash("make build", `Exit code 2\n${BUILD}`, true)], "It stops at a symbol.")
   session.turn("Once more", [bash("make build", "linked")], "Now it links.")
   for (let n = 0; n < 60; n++) {

@@ -11,7 +11,7 @@ import type { Transcript } from "../../support/transcript.ts"
 
 setDefaultTimeout(120_000)
 
-const TITLE = "## Related turns of the project's other sessions"
+const TITLE = "## Related turns from other sessions"
 
 /** The lines of the section; none when there is no such section. */
 function relatedIn(text: string | undefined): string[] {
@@ -219,7 +219,7 @@ test("preview shows the words for which a turn is included", async () => {
   const args = ["preview", "--session", now.session]
   const people = await run(args, { env: machine.env, cwd: machine.cwd })
   expect(people.stdout).toMatch(
-    /\n {2}Related turns of the project's other sessions: \d+ characters: they share rare words .+\n {4}ctx:\w+: .*webhooks.*\n/,
+    /\n {2}Related turns from other sessions: \d+ characters: they share rare words .+\n {4}ctx:\w+: .*webhooks.*\n/,
   )
   const { sections } = JSON.parse(
     (await run([...args, "--json"], { env: machine.env, cwd: machine.cwd })).stdout,

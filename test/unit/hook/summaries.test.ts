@@ -33,7 +33,7 @@ describe("a summary that is there already", () => {
       session.boundary().summary(SUMMARY).flush()
       const given = await givenAtStart(machine, session)
       expect(given).toContain(FILE)
-      expect(given).not.toContain("Standing constraints")
+      expect(given).not.toContain("Standing user constraints")
     }
   })
 
@@ -42,7 +42,7 @@ describe("a summary that is there already", () => {
     const session = begun(machine).boundary().summary(SUMMARY).turn("go on").flush()
     const given = await givenAtStart(machine, session)
     expect(given).toContain(FILE)
-    expect(given).toContain("Standing constraints")
+    expect(given).toContain("Standing user constraints")
   })
 
   test("a summary is known by its form where the announcement was lost", async () => {
@@ -52,6 +52,6 @@ describe("a summary that is there already", () => {
     await machine.hook("subagent-stop", session, { agent_type: "", last_assistant_message: message })
     const given = await givenAtStart(machine, session)
     expect(given).toContain(FILE)
-    expect(given).not.toContain("Standing constraints")
+    expect(given).not.toContain("Standing user constraints")
   })
 })

@@ -52,9 +52,9 @@ test("show", async () => {
     [taken, true],
     [stands, undefined],
   ])
-  expect(await text("show", taken)).toContain("· typed · 0 tool calls · taken back\n")
-  expect(await text("show", stands)).not.toContain("taken back")
-  expect(await text("show", session.session)).toContain("(taken back) Paint the zeppelin red.")
+  expect(await text("show", taken)).toContain("· typed · 0 tool calls · rewound\n")
+  expect(await text("show", stands)).not.toContain("rewound")
+  expect(await text("show", session.session)).toContain("(rewound) Paint the zeppelin red.")
 })
 
 test("timeline", async () => {
@@ -63,7 +63,7 @@ test("timeline", async () => {
     [taken, true],
     [stands, undefined],
   ])
-  expect((await text("timeline", stands)).match(/ · taken back$/gm)).toHaveLength(1)
+  expect((await text("timeline", stands)).match(/ · rewound$/gm)).toHaveLength(1)
 })
 
 test("search, which finds it as before, and in the vault itself", async () => {
@@ -75,12 +75,12 @@ test("search, which finds it as before, and in the vault itself", async () => {
   expect(found).toEqual(both.sort())
   const [cold] = (await document("search", "--cold", LONG_WORD)).hits
   expect(cold).toMatchObject({ cold: true, handle: taken, takenBack: true })
-  expect((await text("search", "zeppelin")).match(/ · taken back · /g)).toHaveLength(1)
+  expect((await text("search", "zeppelin")).match(/ · rewound · /g)).toHaveLength(1)
 })
 
 test("export", async () => {
   const md = await text("export", session.session)
-  expect(md.match(/^`ctx:\w+`(?=, .*, taken back$)/gm)).toEqual([`\`${taken}\``])
+  expect(md.match(/^`ctx:\w+`(?=, .*, rewound$)/gm)).toEqual([`\`${taken}\``])
   const lines = (await text("export", "--jsonl", session.session)).trimEnd().split("\n")
   const turns = lines.map((line) => JSON.parse(line)).filter(({ type }) => type === "turn")
   expect(marks(turns).slice(1)).toEqual([
@@ -93,11 +93,11 @@ test("the server", async () => {
   await using peer = await Peer.connect(machine.cwd, machine.env)
   const searched = hitsIn((await peer.call("search", { query: "zeppelin" })).text)
   expect(searched.map(({ handle }) => handle).sort()).toEqual([taken, stands].sort())
-  expect(searched.filter(({ about }) => about.includes("taken back"))).toMatchObject([{ handle: taken }])
+  expect(searched.filter(({ about }) => about.includes("rewound"))).toMatchObject([{ handle: taken }])
   const around = await peer.call("timeline", { of: stands })
-  expect(around.text.match(/\(taken back, 0 tool calls\)$/gm)).toHaveLength(1)
-  expect((await peer.call("get", { handle: taken })).text).toContain(". The user took it back. ")
-  expect((await peer.call("get", { handle: stands })).text).not.toContain("took it back")
+  expect(around.text.match(/\(rewound, 0 tool calls\)$/gm)).toHaveLength(1)
+  expect((await peer.call("get", { handle: taken })).text).toContain(". The user rewound it. ")
+  expect((await peer.call("get", { handle: stands })).text).not.toContain("rewound it")
 })
 
 test("what a hook gives back", async () => {

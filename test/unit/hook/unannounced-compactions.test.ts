@@ -143,7 +143,7 @@ describe("a compaction that nobody announced", () => {
       const given = contextOf(await prompt(machine, session, "go on"))
       expect(given).toStartWith(MARK)
       expect(given).toContain(FILE)
-      expect(given).not.toContain("Standing constraints")
+      expect(given).not.toContain("Standing user constraints")
     }
   })
 

@@ -24,7 +24,7 @@ test("a job that does not stop in time is named", () => {
     throw new Error("worked beside the job")
   }
   expect(() => withoutJob(folder.path, 20, never)).toThrow(
-    expect.objectContaining({ code: "busy", message: "the background job is at work" }),
+    expect.objectContaining({ code: "busy", message: "the background job is running" }),
   )
   closeSync(job)
   expect(withoutJob(folder.path, 0, () => "done")).toBe("done")

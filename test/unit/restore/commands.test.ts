@@ -162,7 +162,7 @@ test("a long command is told once, where it was run last", async () => {
 })
 
 /**
- * A long error was told twice, cut under "Commands" and whole under "Errors met", and a command both on its own line and
+ * A long error was told twice, cut under "Commands" and whole under "Errors seen", and a command both on its own line and
  * among the beginnings of the others.
  */
 describe("nothing is told twice", () => {

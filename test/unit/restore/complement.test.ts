@@ -167,7 +167,7 @@ test("why calls failed, with their command's exit status", () => {
     { tool: "Edit", input: { file_path: "/b" }, output: "The user doesn't want to do this.", isError: true },
   ])
   archive.follow(transcript.flush())
-  const errors = sectionOf(restored(archive), "Errors met").split("\n").slice(1).sort()
+  const errors = sectionOf(restored(archive), "Errors seen").split("\n").slice(1).sort()
   expect(errors).toEqual([
     '- "Not read yet."',
     '- "make: *** no rule to make one" (exit 2)',

@@ -4,7 +4,7 @@ import { errorsMet, isDemand } from "../../../src/agents/claude-code/host-refusa
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 
-/** "Errors met" was full of how the host wants its own tools to be used, and of what it or humans had refused. */
+/** "Errors seen" was full of how the host wants its own tools to be used, and of what it or humans had refused. */
 describe("errors that a call has met", () => {
   const failed = (text: string) => ({ text, isError: true })
 
@@ -72,7 +72,7 @@ describe("errors that a call has met", () => {
     ])
     await machine.hook("stop", session.flush())
     const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
-    const [, lines = ""] = /## Errors met\n((?:- .*\n)*)/.exec(given) ?? []
+    const [, lines = ""] = /## Errors seen\n((?:- .*\n)*)/.exec(given) ?? []
     expect(lines.split("\n")[0]).toBe('- "kiln: no such door" (exit 3)')
     expect(lines.match(/^- "(?:File|String)/gm)).toHaveLength(2)
   })

@@ -106,7 +106,7 @@ test("the words bring what the session itself has about them, however long ago",
   for (const words of ["keep everything about the durable webhook queue", "focus on Redis"]) {
     const given = await restoreFor(words)
     const [, section = ""] =
-      /## Turns about the user's words for this compaction\n((?:- .*\n)+)/.exec(given) ?? []
+      /## Turns about the user's focus for this compaction\n((?:- .*\n)+)/.exec(given) ?? []
     expect(section).toMatch(
       /^- ctx:\w+ "Webhooks get lost when Redis restarts\. [^\n]*Redis streams[^\n]*\n$/,
     )

@@ -44,7 +44,7 @@ const past = (transcript: Transcript): Transcript =>
 const RESTORE = `<ctxbridge-restore source="compact" session="s">
 ## Commands run
 - \`npm test -- retry\` (exit 1)
-## Errors met
+## Errors seen
 - "TypeError: retryLoop is not a function"
 </ctxbridge-restore>`
 

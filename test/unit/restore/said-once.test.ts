@@ -24,7 +24,7 @@ async function givenBelow(machine: Machine, session: Transcript, title: string):
 test("a rule that is repeated counts where it was said last, and is given once", async () => {
   using machine = new Inside()
   const session = machine.session().turn(FIRST).turn(SECOND).turn(FIRST)
-  expect(await givenBelow(machine, session, "Standing constraints")).toEqual([FIRST, SECOND])
+  expect(await givenBelow(machine, session, "Standing user constraints")).toEqual([FIRST, SECOND])
 })
 
 test("decisions of one turn come latest first", async () => {

@@ -39,7 +39,7 @@ describe("hits from here and from elsewhere", () => {
 })
 
 test.each(["a OR b", "a AND NOT b", "conf*", "role:human a", 'tool:Bash "x y"'])("%s is refused", (query) => {
-  expect(() => refuseUnknown(parseQuery(query))).toThrow("cannot be searched for elsewhere")
+  expect(() => refuseUnknown(parseQuery(query))).toThrow("cannot be used with --backend or --everywhere")
 })
 
 test.each(["", "flaky upload", '"exit code 2" npm', "検", "a and b", "role:admin"])("%j is not", (query) => {

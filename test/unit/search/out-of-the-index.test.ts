@@ -92,7 +92,7 @@ test("status and doctor say how many there are, and find nothing wrong", async (
   const status = JSON.parse((await run(["status", "--json"], machine)).stdout)
   expect(status.index).toMatchObject({ cold: 2, complete: true })
   expect(status.embedding).toMatchObject({ turns: 1, embedded: 1 })
-  expect((await run(["status"], machine)).stdout).toContain("2 of them cold")
+  expect((await run(["status", "--verbose"], machine)).stdout).toContain("2 of them cold")
   const doctor = await run(["doctor", "--json"], machine)
   expect(doctor.stdout).toContain("all but 2 cold ones in the word index")
 })

@@ -208,7 +208,7 @@ describe("words that look like operators", () => {
     expect({ code, stderr, hint: error.hint }).toEqual({
       code: 3,
       stderr: "",
-      hint: "AND, OR and NOT in capitals are operators; in small letters they are words",
+      hint: "AND, OR and NOT in capitals are operators; in lower case they are words",
     })
   })
 

@@ -96,7 +96,7 @@ describe("verify", () => {
     rmSync(path)
     const { ok, transcripts } = verify({ dataHome, home, transcripts: [] })
     expect({ ok, state: transcripts[0]!.state }).toEqual({ ok: false, state: "damaged" })
-    expect(transcripts[0]!.problems[0]).toContain("not a whole frame")
+    expect(transcripts[0]!.problems[0]).toContain("not a complete frame")
   })
 })
 
