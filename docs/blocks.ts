@@ -1,4 +1,5 @@
 /** Renders the option table as Markdown, and puts generated blocks into a page. Pure. */
+import { keyLabel, PICKER_KEYS } from "../src/cli/picker/picker-keys.ts"
 import { type Key, OPTIONS } from "../src/config/options.ts"
 import { OPTIONS_DOC } from "../src/config/options-doc.ts"
 import { markdownTable } from "../src/util/markdown-table.ts"
@@ -17,6 +18,16 @@ export function optionsTable(): string {
     return [code(key), code(String(value)), cell(allowed), names, scope === "any" ? "yes" : "no", cell(doc)]
   })
   return markdownTable(HEAD, rows).join("\n")
+}
+
+/** One row per key of the picker, in the order of its help. */
+export function pickerKeysTable(): string {
+  const rows = PICKER_KEYS.map(({ keys, about, printing }) => [
+    keys.map(keyLabel).map(code).join(", "),
+    cell(about),
+    cell(printing ?? ""),
+  ])
+  return markdownTable(["Key", "", "With `--print`"], rows).join("\n")
 }
 
 const mark = (name: string, end: "begin" | "end"): string => `<!-- ${name}:${end} -->`

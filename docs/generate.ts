@@ -1,8 +1,10 @@
 /** `npm run docs`: writes what comes from the code into the pages. test/docs.test.ts says when it is due. */
 import { join } from "node:path"
+import { publicPluginFiles } from "../build/public-plugin.ts"
+import { version } from "../package.json"
 import { overview } from "../src/cli/overview.ts"
 import { createStyle } from "../src/cli/style.ts"
-import { optionsTable, withBlock } from "./blocks.ts"
+import { optionsTable, pickerKeysTable, withBlock } from "./blocks.ts"
 
 const ROOT = join(import.meta.dir, "..")
 
@@ -13,15 +15,20 @@ export async function commandBlock(): Promise<string> {
 }
 
 async function rewrite(path: string, block: string, content: string): Promise<void> {
+  const page = await Bun.file(join(ROOT, path)).text()
+  await write(path, withBlock(page, block, content), `${path}: ${block}`)
+}
+
+async function write(path: string, text: string, told = path): Promise<void> {
   const file = Bun.file(join(ROOT, path))
-  const page = await file.text()
-  const next = withBlock(page, block, content)
-  if (next === page) return
-  await Bun.write(file, next)
-  console.log(`${path}: ${block}`)
+  if ((await file.exists()) && (await file.text()) === text) return
+  await Bun.write(file, text)
+  console.log(told)
 }
 
 if (import.meta.main) {
   await rewrite("docs/configuration.md", "options", optionsTable())
-  await rewrite("README.md", "commands", await commandBlock())
+  await rewrite("docs/picker.md", "picker-keys", pickerKeysTable())
+  await rewrite("docs/commands.md", "commands", await commandBlock())
+  for (const [path, text] of publicPluginFiles(version)) await write(path, text)
 }
