@@ -15,6 +15,8 @@ export interface FinderRequest extends Narrowing {
   readonly isExact?: boolean | undefined
   /** Whether to show only a hit's best message. Default: false. */
   readonly isBrief?: boolean | undefined
+  /** UTF-16 units for the texts of each hit. Default: all hits share what a reader should get at once. */
+  readonly room?: number | undefined
 }
 
 export interface FinderResult {

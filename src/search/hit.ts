@@ -47,6 +47,8 @@ export interface HitOptions {
   readonly beside: (turns: readonly Ranked[]) => Beside
   /** Whether one excerpt per hit is enough. */
   readonly isBrief: boolean
+  /** UTF-16 units for the texts of each hit; if undefined, all hits share what a reader should get at once. */
+  readonly room?: number | undefined
 }
 
 /** UTF-16 units for the words that tell why a turn was found. */
@@ -83,7 +85,7 @@ export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { texts, isFused, isBrief, beside }: HitOptions,
+  { texts, isFused, isBrief, room: ofEach, beside }: HitOptions,
 ): Hit[] {
   const rows = foundRows(db, ranked)
   const sought = soughtBy(terms)
@@ -128,7 +130,7 @@ export function hitsOf(
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
   return found.map(({ parts, told, why, rounded, taken, takenBack }, n) => {
-    const room = Math.max(LEAST_TEXT, rooms[n]! - taken)
+    const room = ofEach ?? Math.max(LEAST_TEXT, rooms[n]! - taken)
     const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
       parts,
       sought,

@@ -60,7 +60,8 @@ export function search(
   const { turns: ranked, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
   const shown = ranked.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
-  const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief: request.isBrief === true, beside })
+  const { room, isBrief = false } = request
+  const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief, room, beside })
   const more = ranked.length > shown.length || isMoreLeft()
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
   return { hits, more, isLoose, ...(corrections && { corrections }), ranked, terms: candidates.terms, words }

@@ -20,6 +20,9 @@ import { CopyReaders } from "../../vault/reader.ts"
 import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
 import { type TypedQuery, typedQuery, whileTyping } from "./typed-filters.ts"
 
+/** UTF-16 units of a hit's texts, of which what was found gets three sevenths: enough for a line of a wide terminal. */
+const ROOM = 400
+
 /** Where the archive and the user are. */
 interface Place {
   readonly dataHome: string
@@ -84,7 +87,14 @@ export class PickerArchive {
     const finder = localFinder(db, this.#place.dataHome, readers)
     const find = (words: string): FoundTurns =>
       // A word that is not finished is no mistyped one.
-      finder.find({ ...narrowing, query: words, limit, isBrief: true, isExact: short !== undefined })
+      finder.find({
+        ...narrowing,
+        query: words,
+        limit,
+        isBrief: true,
+        room: ROOM,
+        isExact: short !== undefined,
+      })
     let found = find(query)
     if (found.hits.length === 0 && short !== undefined) found = find(short)
     this.#last = found
