@@ -1,7 +1,9 @@
 /** install.ps1 needs Windows to run (.github/workflows/ci.yml). Here: that it says and knows the same as install.sh. */
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Language, Parser } from "@vscode/tree-sitter-wasm"
 import { TARGETS } from "../../../build/release/targets.ts"
 import { releases } from "../../../package.json"
 import { NO_BUN_VARIABLES } from "../../../src/config/bun-variables.ts"
@@ -15,6 +17,27 @@ const plain = (option: string): string => option.replaceAll("-", "").toLowerCase
 const optionsIn = (usage: string): string[] =>
   [...usage.matchAll(/^ {2}(--?[\w-]+)/gm)].map(([, name]) => plain(name!))
 const usage = /\$usage = @'\n([\s\S]*?)\n'@/.exec(script)![1]!
+
+/** What a parser of PowerShell does not understand: its lines, counted from 1. */
+async function wrongLines(text: string): Promise<number[]> {
+  const folder = dirname(fileURLToPath(import.meta.resolve("@vscode/tree-sitter-wasm")))
+  await Parser.init()
+  const parser = new Parser().setLanguage(await Language.load(join(folder, "tree-sitter-powershell.wasm")))
+  const cursor = parser.parse(text)!.walk()
+  const lines: number[] = []
+  for (let isNew = true; ; ) {
+    if (isNew && (cursor.currentNode.isError || cursor.currentNode.isMissing))
+      lines.push(cursor.startPosition.row + 1)
+    isNew = isNew && cursor.gotoFirstChild()
+    if (isNew || cursor.gotoNextSibling()) isNew = true
+    else if (!cursor.gotoParent()) return lines
+  }
+}
+
+test("it is PowerShell, and half of it is not", async () => {
+  expect(await wrongLines(script)).toEqual([])
+  expect(await wrongLines(script.slice(0, script.length / 2))).not.toEqual([])
+})
 
 test("it has the options of install.sh, but for the one of checkouts", () => {
   const theirs = optionsIn(/<<'USAGE'\n([\s\S]*?)\nUSAGE/.exec(shell)![1]!)
