@@ -14,9 +14,11 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
+import { version } from "../../package.json"
 import { hookPayload } from "../../src/fake-host/payload.ts"
 import { HostTranscript } from "../../src/fake-host/transcript.ts"
 import { wine, wineEnvironment } from "../platforms/wine.ts"
+import { binaryAs, writeRelease } from "../support/release.ts"
 import { tempFolder } from "../support/temp.ts"
 
 const program = process.env["CTXBRIDGE_TEST_WINDOWS"]
@@ -147,6 +149,34 @@ describe.skipIf(program === undefined)(
       for (const end = performance.now() + 60_000; !isThere() && performance.now() < end; )
         await Bun.sleep(100)
       expect(isThere()).toBe(true)
+    })
+
+    test("an update and the way back, while a program runs; a damaged one changes nothing", async () => {
+      const [releases, damaged] = [join(root, "releases"), join(root, "damaged")]
+      writeRelease(releases, "9.0.0", binaryAs("9.0.0", program!), "windows-x64.exe")
+      writeRelease(damaged, "9.1.0", Buffer.from("something else"), "windows-x64.exe")
+      writeFileSync(join(damaged, "ctxbridge-9.1.0-windows-x64.exe.gz"), "not what was summed up")
+      const update = (...args: string[]): Promise<Ran> => ctxbridge(["update", ...args])
+      const versionHere = async (): Promise<string> => (await ctxbridge(["--version"])).stdout.trim()
+      // Wine gives a pipe of this machine to hooks only, so no server can be kept waiting. This ends with the Wine.
+      const command = [wine()!, onDrive(binary), "proxy", "--", "C:\\windows\\system32\\ping.exe"]
+      const running = Bun.spawn([...command, "-n", "120", "127.0.0.1"], {
+        cwd,
+        env,
+        stdio: ["ignore", "pipe", "ignore"],
+      })
+      const { value } = await running.stdout.getReader().read()
+      expect(value?.length).toBeGreaterThan(0)
+      expect(await update("--from", onDrive(releases))).toMatchObject(quiet)
+      expect(await versionHere()).toBe("ctxbridge 9.0.0")
+      const { code, stderr } = await update("--from", onDrive(damaged))
+      expect(code).toBe(1)
+      expect(stderr).toContain("is not what SHA256SUMS says")
+      expect(await versionHere()).toBe("ctxbridge 9.0.0")
+      // On stderr, Wine may say something of its own when the program ends.
+      expect(await update("--rollback")).toMatchObject({ code: 0 })
+      expect(await versionHere()).toBe(`ctxbridge ${version}`)
+      expect(running.exitCode).toBeNull()
     })
 
     test("what cannot work there is refused in one line", async () => {

@@ -20,13 +20,13 @@ export const standIn = (version: string, more = ""): Uint8Array =>
   )
 
 /**
- * The binary under test with another version, which has as many characters: the digits are replaced wherever the program
+ * A binary, by default the one under test, with another version, which has as many characters: the digits are replaced wherever the program
  * keeps them.
  */
-export function binaryAs(version: string): Uint8Array {
+export function binaryAs(version: string, path = binary()): Uint8Array {
   const { version: own } = JSON.parse(readFileSync(resolve(import.meta.dir, "../../package.json"), "utf8"))
   if (own.length !== version.length) throw new Error(`${version} is not as long as ${own}`)
-  const content = readFileSync(binary())
+  const content = readFileSync(path)
   for (let at = content.indexOf(own); at >= 0; at = content.indexOf(own, at + 1)) {
     // Part of another number.
     if (!/[\d.]/.test(String.fromCharCode(content[at - 1]!))) content.write(version, at)
@@ -34,10 +34,10 @@ export function binaryAs(version: string): Uint8Array {
   return content
 }
 
-/** Writes a release for this machine. */
-export function writeRelease(folder: string, version: string, program: Uint8Array): void {
+/** @param system as in the binary's name, with its `.exe`; by default this machine's */
+export function writeRelease(folder: string, version: string, program: Uint8Array, system = PLATFORM): void {
   mkdirSync(folder, { recursive: true })
-  const name = `ctxbridge-${version}-${PLATFORM}`
+  const name = `ctxbridge-${version}-${system}`
   const files = { [name]: program, [`${name}.gz`]: Bun.gzipSync(Buffer.from(program), { level: 1 }) }
   for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content)
   const sums = Object.entries(files).map(([file, content]) => `${sha256(content)}  ${file}\n`)
