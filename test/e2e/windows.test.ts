@@ -159,14 +159,14 @@ describe.skipIf(program === undefined)(
       const update = (...args: string[]): Promise<Ran> => ctxbridge(["update", ...args])
       const versionHere = async (): Promise<string> => (await ctxbridge(["--version"])).stdout.trim()
       // Wine gives a pipe of this machine to hooks only, so no server can be kept waiting. This ends with the Wine.
-      const command = [wine()!, onDrive(binary), "proxy", "--", "C:\\windows\\system32\\ping.exe"]
-      const running = Bun.spawn([...command, "-n", "120", "127.0.0.1"], {
+      const waits = ["cmd", "/c", "echo started & ping -n 120 127.0.0.1"]
+      const running = Bun.spawn([wine()!, onDrive(binary), "proxy", "--", ...waits], {
         cwd,
         env,
         stdio: ["ignore", "pipe", "ignore"],
       })
       const { value } = await running.stdout.getReader().read()
-      expect(value?.length).toBeGreaterThan(0)
+      expect(new TextDecoder().decode(value)).toStartWith("started")
       expect(await update("--from", onDrive(releases))).toMatchObject(quiet)
       expect(await versionHere()).toBe("ctxbridge 9.0.0")
       const { code, stderr } = await update("--from", onDrive(damaged))
