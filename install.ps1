@@ -40,7 +40,7 @@ Usage: install.ps1 [options]
   -Help           show this text
 
 It takes a release and checks its SHA-256. Nothing needs an administrator, and PATH is not changed. Run it again to
-upgrade. Undo: ctxbridge uninstall, then delete DIR\bin\ctxbridge.exe.
+upgrade. Undo: ctxbridge uninstall --purge, then delete DIR\bin\ctxbridge.exe.
 '@
 
   # Thrown with a hint and an exit code, so that `irm ADDRESS | iex` does not close the window of whoever runs it.

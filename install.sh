@@ -25,7 +25,7 @@ Usage: sh install.sh [options]
 
 In a checkout it builds, which needs Node 20 or newer with npm; elsewhere it takes a release and checks its SHA-256.
 Nothing needs root, and no shell start file is touched. Run it again to upgrade, or to go on after an interruption.
-Undo: ctxbridge uninstall, then delete DIR/bin/ctxbridge.
+Undo: ctxbridge uninstall; with --purge, the archive and the program go, too.
 USAGE
 }
 

@@ -116,10 +116,14 @@ describe("with the real binary", () => {
     expect(readdirSync(bin)).toEqual(["ctxbridge"])
     const settings = readFileSync(join(root, "home/.claude/settings.json"), "utf8")
     expect(settings).toContain(`${bin}/ctxbridge hook`)
-    expect((await run([join(bin, "ctxbridge"), "uninstall", "--purge", "--yes"])).code).toBe(0)
-    expect([...new Bun.Glob("**").scanSync({ cwd: join(root, "home"), dot: true })]).toEqual([
-      ".local/bin/ctxbridge",
-    ])
+    const would = await run([join(bin, "ctxbridge"), "uninstall", "--purge", "--dry-run"])
+    expect(would.out).toEndWith(`Would remove ${bin}/ctxbridge\n`)
+    const purged = await run([join(bin, "ctxbridge"), "uninstall", "--purge", "--yes"])
+    expect(purged).toMatchObject({ code: 0, err: "" })
+    expect(purged.out).toEndWith(
+      `Removed ${bin}/ctxbridge\nSessions that are open still call the hooks: restart Claude Code.\n`,
+    )
+    expect([...new Bun.Glob("**").scanSync({ cwd: join(root, "home"), dot: true })]).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
-import { rmSync } from "node:fs"
+import { existsSync, rmSync } from "node:fs"
 import { targetOf } from "../../host/edited-file.ts"
 import { pieces, removeFootprint } from "../../host/footprint.ts"
 import { oneAtATime } from "../../host/install-lock.ts"
@@ -21,6 +21,7 @@ import { type RevertedPatch, revertInstalled } from "../../pruners/patch/revert-
 import { isPluginSet, revertPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
+import { realpathSync } from "../../util/fs.ts"
 import { dirname } from "../../util/path.ts"
 import { shellWord } from "../../util/shell-quote.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -28,7 +29,7 @@ import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
 import { filesBeside } from "../update/beside-binary.ts"
-import { managerOf } from "../update/package-manager.ts"
+import { isRemovable, managerOf } from "../update/package-manager.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 /** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */
@@ -42,7 +43,7 @@ export default {
   },
   args: {
     ...SETTINGS_ARGS,
-    purge: flag("Also delete the archive and everything else ctxbridge has written, for good"),
+    purge: flag("Also delete the archive, everything else ctxbridge has written, and the program"),
     ...YES_ARG,
   },
   run(context) {
@@ -126,13 +127,17 @@ function purge(context: Context): number {
   const { env, out } = context
   const { dryRun } = settingsOptions(context)
   if (!wantsServer(context)) throw usageError("--purge and --no-mcp cannot be used together")
-  const beside = Bun.isStandaloneExecutable ? filesBeside(env.exePath) : []
+  const program = Bun.isStandaloneExecutable ? realpathSync(env.exePath) : undefined
+  const isLast = program !== undefined && isRemovable(program)
+  const beside = program === undefined ? [] : filesBeside(program)
   const found = pieces(env)
   const total = found.reduce((sum, piece) => sum + piece.bytes, 0)
   const files = found.reduce((sum, piece) => sum + piece.files, 0)
   const what = `${count(files, "file")}, ${bytes(total)}, in ${env.dataHome}`
-  if (!dryRun && !confirmed(context, `Remove the hooks and the whole archive for good: ${what}?`))
-    return EXIT.failed
+  const asked = isLast
+    ? `Remove the hooks, ${program} and the whole archive`
+    : "Remove the hooks and the whole archive"
+  if (!dryRun && !confirmed(context, `${asked} for good: ${what}?`)) return EXIT.failed
   const patches = revertPatches(context)
   const { settings, natives, left } = oneAtATime(env.home, () => ({
     ...removedSettings(context),
@@ -147,15 +152,32 @@ function purge(context: Context): number {
     out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(path)}, kept by an update`)
   }
   for (const path of left) out.print(`Left alone, not ours: ${safe(path)}`)
+  // Last: until here, whatever failed can be tried again.
+  const isRemoved = isLast && (dryRun || isGone(program))
+  if (isRemoved) out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(program)}`)
   if (!dryRun) {
-    out.print("Open sessions keep their hooks until they end: close them first.")
-    if (Bun.isStandaloneExecutable) out.print(`The program stays: ${removalOf(env.exePath)}`)
+    out.print("Sessions that are open still call the hooks: restart Claude Code.")
+    if (program !== undefined && !isRemoved) out.print(`The program stays: ${removalOf(program)}`)
   }
-  out.json({ dryRun, settings, prune: natives, patches, removed: found, beside, left })
+  out.json({
+    dryRun,
+    settings,
+    prune: natives,
+    patches,
+    removed: found,
+    beside,
+    left,
+    ...(isRemoved && { program }),
+  })
   return EXIT.ok
 }
 
-/** How to be rid of the program itself, which hooks of open sessions still call. */
+function isGone(file: string): boolean {
+  tryTo(() => rmSync(file))
+  return !existsSync(file)
+}
+
+/** How to be rid of a program that stays. */
 function removalOf(program: string): string {
   const manager = managerOf(program)
   return manager === undefined ? `rm ${shellWord(program)}` : `${manager.name} removes it`

@@ -1,4 +1,4 @@
-/** Which package manager keeps a binary, by where it lies: it would undo an update of ours, or be broken by it. Pure. */
+/** Who keeps a binary, by where it lies: an update of ours would be undone by its package manager, or break it. Pure. */
 
 export interface PackageManager {
   readonly name: string
@@ -20,3 +20,12 @@ const MANAGERS: readonly (PackageManager & { readonly place: RegExp })[] = [
 /** @param binary its own path, without links */
 export const managerOf = (binary: string): PackageManager | undefined =>
   MANAGERS.find(({ place }) => place.test(binary))
+
+/**
+ * Whether a binary lies as the installers put it: a checkout's own build does not. On Windows nothing that runs can be
+ * removed.
+ *
+ * @param binary its own path, without links
+ */
+export const isRemovable = (binary: string): boolean =>
+  managerOf(binary) === undefined && binary.endsWith("/bin/ctxbridge")

@@ -1,6 +1,6 @@
 /** Who keeps a binary, by where it lies. */
 import { expect, test } from "bun:test"
-import { managerOf } from "../../../src/cli/update/package-manager.ts"
+import { isRemovable, managerOf } from "../../../src/cli/update/package-manager.ts"
 
 test.each([
   ["/home/a/.local/bin/ctxbridge", undefined],
@@ -13,4 +13,16 @@ test.each([
   ["/usr/bin/ctxbridge", "the system's package manager"],
 ])("%s: %s", (path, name) => {
   expect(managerOf(path)?.name).toBe(name)
+})
+
+test.each([
+  ["/home/a/.local/bin/ctxbridge", true],
+  ["/usr/local/bin/ctxbridge", true],
+  ["/usr/bin/ctxbridge", false],
+  ["/usr/lib/node_modules/ctxbridge-linux-x64/bin/ctxbridge", false],
+  ["/work/ctxbridge/dist/ctxbridge", false],
+  ["/home/a/bin/ctxbridge-0.1.0-linux-x64", false],
+  ["C:/Users/a/.local/bin/ctxbridge.exe", false],
+])("%s is removed by --purge: %p", (path, is) => {
+  expect(isRemovable(path)).toBe(is)
 })
