@@ -29,11 +29,8 @@ export function renderHeatmap(
   const cell = (shade: number | undefined): string =>
     shade === undefined ? "" : shade === 0 ? style.dim(shades[0]) : style.green(shades[shade]!)
   let months = ""
-  for (const [n, { month }] of weeks.entries()) {
-    // Two names may be nearer to each other than they are long.
-    if (month !== undefined && months.length <= n * CELL)
-      months = `${months.padEnd(n * CELL)}${MONTH_NAMES[month - 1]} `
-  }
+  for (const [n, { month }] of weeks.entries())
+    if (month !== undefined) months = `${months.padEnd(n * CELL)}${MONTH_NAMES[month - 1]} `
   return [
     style.dim(`${" ".repeat(MARGIN)}${months.trimEnd()}`),
     ...DAY_NAMES.map(

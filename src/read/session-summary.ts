@@ -15,6 +15,7 @@ import { openTodos, parseTodos } from "../archive/todos.ts"
 import type { SummaryFields } from "../transcript/model-summary.ts"
 import { runOf } from "../transcript/runners.ts"
 import { pipelinesIn } from "../transcript/shell-script.ts"
+import { cut, oneLine } from "../util/text.ts"
 
 /** A model's words. Whoever shows them says so. */
 export interface ModelSummary {
@@ -36,7 +37,9 @@ export interface ExtractedSummary {
   /** Its title, or its first prompt. */
   readonly request: string | null
   readonly decisions: readonly Said[]
-  /** Files that it changed, the latest first. */
+  /** Where it worked last, if it said so. */
+  readonly folder: string | null
+  /** Whole paths of files that it changed, the latest first. */
   readonly files: readonly string[]
   /** The last run of tests, a check or a build; without one, the last command. */
   readonly outcome: Outcome | null
@@ -60,6 +63,8 @@ interface Outcome {
 
 const MOST_DECISIONS = 5
 const MOST_FILES = 10
+/** UTF-16 units of a command as it is shown. */
+const MOST_COMMAND = 200
 /** Runs of each outcome among which one of a test is looked for. */
 const RUNS = 40
 
@@ -93,6 +98,7 @@ export function extractedSummary(db: Database, session: string): ExtractedSummar
       text,
       handle: HANDLE_PREFIX + handle,
     })),
+    folder: about?.cwd ?? null,
     files: [...new Set(pathsChanged(db, session, 20 * MOST_FILES))].slice(0, MOST_FILES),
     outcome: outcomeIn(db, scope),
     todos: openTodos(parseTodos(about?.todos)).map(({ content }) => content),
@@ -123,17 +129,21 @@ export function summaryParts(summary: SessionSummary): SummaryPart[] {
     const { request, investigated, learned, completed, next } = summary.fields
     return filled({ asked: request, investigated, learned, done: completed, next })
   }
-  const { request, decisions, files, outcome, todos } = summary
+  const { request, decisions, folder, files, outcome, todos } = summary
   return [
     ...filled({ asked: request ?? "" }),
     ...decisions.map(({ text, handle }) => ({ label: "decided", text, handle })),
     ...filled({
-      changed: files.join(", "),
-      outcome: outcome === null ? "" : `${outcome.command} ${ending(outcome)}`,
+      changed: files.map((path) => pathFrom(folder, path)).join(", "),
+      outcome: outcome === null ? "" : `${cut(oneLine(outcome.command), MOST_COMMAND)} ${ending(outcome)}`,
       open: todos.join("; "),
     }),
   ]
 }
+
+/** Inside the session's folder, from there on. */
+const pathFrom = (folder: string | null, path: string): string =>
+  folder !== null && path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path
 
 const filled = (texts: Readonly<Record<string, string>>): SummaryPart[] =>
   Object.entries(texts).flatMap(([label, text]) => (text === "" ? [] : [{ label, text }]))

@@ -21,7 +21,10 @@ interface GridDay {
 }
 
 interface GridWeek {
-  /** The month whose first day is in the week; of the first week, its month. 1 to 12. */
+  /**
+   * The month whose first day is in the week, 1 to 12; of the first week, its month, unless the next week has one: there
+   * is no room for two names side by side.
+   */
   readonly month: number | undefined
   /** From Monday on, until today. */
   readonly days: readonly GridDay[]
@@ -45,13 +48,14 @@ export function gridOf(
   const begin = dayAfter(last, -7 * (many - 1))
   const turnsOn = new Map(days.map(({ day, turns }) => [day, turns]))
   const most = Math.max(1, ...days.flatMap(({ day, turns }) => (day < begin ? [] : turns)))
+  const sundayOf = (n: number): string => dayAfter(begin, 7 * n + 6)
+  const hasFirst = (n: number): boolean => n < many && Number(sundayOf(n).slice(8)) <= 7
   return Array.from({ length: many }, (_, n) => {
     const monday = dayAfter(begin, 7 * n)
-    const sunday = dayAfter(monday, 6)
-    const isNamed = n === 0 || Number(sunday.slice(8)) <= 7
+    const isNamed = hasFirst(n) || (n === 0 && !hasFirst(1))
     const all = Array.from({ length: 7 }, (__, m) => dayAfter(monday, m)).filter((day) => day <= today)
     return {
-      month: isNamed ? Number(sunday.slice(5, 7)) : undefined,
+      month: isNamed ? Number(sundayOf(n).slice(5, 7)) : undefined,
       days: all.map((day) => {
         const turns = turnsOn.get(day) ?? 0
         return { day, turns, shade: shadeOf(turns, most, steps) }

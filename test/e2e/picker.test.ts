@@ -279,8 +279,14 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     tmux.press("-H", ...Array.from(Buffer.from("\x1b[<0;5;4M\x1b[<0;5;4m"), (byte) => byte.toString(16)))
     await tmux.sees(/▸ +2d Never touch/)
     await tmux.sees("Understood.")
-    tmux.press("-H", ...Array.from(Buffer.from("\x1b[<65;60;9M".repeat(5)), (byte) => byte.toString(16)))
-    await until(() => !tmux.screen().includes("Understood."), 5000, "the preview to scroll")
+    const wheel = Array.from(Buffer.from("\x1b[<65;60;9M".repeat(5)), (byte) => byte.toString(16))
+    // Until the turn is read, what is shown may be too short to scroll.
+    const isScrolled = (): boolean => {
+      if (!tmux.screen().includes("Understood.")) return true
+      tmux.press("-H", ...wheel)
+      return false
+    }
+    await until(isScrolled, 5000, "the preview to scroll")
   })
 
   test("--print: the screen on the terminal, the choice on stdout", async () => {

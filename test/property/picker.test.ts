@@ -41,6 +41,7 @@ const extract = (request: string): SessionSummary => ({
   kind: "extract",
   request,
   decisions: [],
+  folder: null,
   files: [],
   outcome: null,
   todos: [],

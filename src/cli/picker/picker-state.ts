@@ -54,7 +54,7 @@ export interface PickerState {
   readonly rows: number
   readonly line: QueryLine
   readonly filters: ChosenFilters
-  /** Tools to choose from, the most used first. */
+  /** Tools to choose from, the most used first; empty until one is asked for. */
   readonly tools: readonly string[]
   /** Name of the project of this folder; undefined if nothing of it is archived. */
   readonly here: string | undefined
@@ -98,7 +98,7 @@ export type PickerEffect =
   | { readonly do: "open"; readonly hit: Hit }
   | { readonly do: "resume"; readonly hit: Hit }
   | { readonly do: "copy" | "print"; readonly what: Choice; readonly hit: Hit }
-  | { readonly do: "redraw" | "suspend" | "quit" }
+  | { readonly do: "list-tools" | "redraw" | "suspend" | "quit" }
 
 /** Turns that are asked for at first. More follow when the list is scrolled to its end. */
 export const FIRST_LIMIT = 30

@@ -32,7 +32,7 @@ export function updated(state: PickerState, event: PickerEvent): Updated {
     case "opened":
       return still({ ...state, here: event.here, problem: undefined })
     case "tools":
-      return still({ ...state, tools: event.tools.slice(0, MOST_TOOLS) })
+      return withNextTool({ ...state, tools: event.tools.slice(0, MOST_TOOLS) })
     case "failed":
       return still({ ...state, problem: event.problem })
     case "found": {
@@ -70,6 +70,9 @@ function pressed(state: PickerState, input: Exclude<PickerEvent, { kind: "told" 
   const action = input.kind === "key" ? actionOf(input.name) : undefined
   return action === undefined ? still(state) : acted(state, action)
 }
+
+const withNextTool = (state: PickerState): Updated =>
+  filtered(state, { tool: next([undefined, ...state.tools], state.filters.tool) })
 
 /** With another query or filter, the list begins anew. */
 const anew = (state: PickerState): Updated => [
@@ -110,7 +113,7 @@ function acted(state: PickerState, action: PickerAction): Updated {
     case "next-role":
       return filtered(state, { role: next(ROLE_CHOICES, state.filters.role) })
     case "next-tool":
-      return filtered(state, { tool: next([undefined, ...state.tools], state.filters.tool) })
+      return state.tools.length === 0 ? [state, [{ do: "list-tools" }]] : withNextTool(state)
     case "next-since":
       return filtered(state, { since: next(SINCE_CHOICES, state.filters.since) })
     case "toggle-errors":

@@ -131,6 +131,9 @@ class Picker {
         else this.#copy(text)
         return
       }
+      case "list-tools":
+        this.#apply({ kind: "tools", tools: tryTo(() => this.#archive.tools()) ?? [] })
+        return
       case "redraw":
         this.#painter.forget()
         return
@@ -192,7 +195,6 @@ class Picker {
   #preview(): void {
     this.#due = "close"
     const hit = selectedHit(this.#state)
-    if (this.#state.tools.length === 0) this.#apply({ kind: "tools", tools: this.#archive.tools() })
     if (hit === undefined || this.#state.preview?.handle === hit.handle) return
     // The turn may have been forgotten since, or its copy be damaged: then what the search gave is shown.
     const turn = tryTo(() => this.#archive.preview(hit))

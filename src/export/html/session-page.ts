@@ -122,7 +122,7 @@ function aboutSession({ session, lineage, compactions }: SessionData, words: Pag
 function noteHtml({ title, items, by }: SessionNote): Html {
   const rows = items.map(
     ({ label, text, handle }) =>
-      html`<li><strong>${label}</strong> ${text}${handle !== undefined && html` <a href="#${anchorOf(handle)}">${handle}</a>`}</li>\n`,
+      html`<li><strong>${label}</strong> <span>${text}${handle !== undefined && html` <a href="#${anchorOf(handle)}">${handle}</a>`}</span></li>\n`,
   )
   return html`<section class="about-session group"><h2>${title}</h2><ul class="item" data-kind="note">${rows}</ul><p class="note">${by}</p></section>\n`
 }

@@ -9,7 +9,7 @@ test("from the first week with activity until today", () => {
   const grid = gridOf([{ day: "2026-02-21", turns: 1 }], TODAY, 53, 4)
   expect(grid.map(({ days }) => days[0]!.day)).toEqual(["2026-02-16", "2026-02-23", "2026-03-02"])
   expect(grid.map(({ days }) => days.length)).toEqual([7, 7, 3])
-  expect(grid.map(({ month }) => month)).toEqual([2, 3, undefined])
+  expect(grid.map(({ month }) => month)).toEqual([undefined, 3, undefined])
 })
 
 test("as many weeks as fit; the darkest day of those is the darkest shade", () => {

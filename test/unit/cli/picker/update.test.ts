@@ -76,6 +76,13 @@ describe("filters", () => {
     expect([1, 2].map((n) => filtersAfter(...Array(n).fill("ctrl-e")).errors)).toEqual([true, false])
   })
 
+  test("the tools are read when one is asked for, and that key is not lost", () => {
+    const unread = pickerState(HITS, { tools: [] })
+    expect(effectsOf(unread, "ctrl-t")).toEqual([{ do: "list-tools" }])
+    expect(afterEvents(unread, { kind: "tools", tools: ["Bash", "Edit"] }).filters.tool).toBe("Bash")
+    expect(afterEvents(unread, { kind: "tools", tools: [] }).filters.tool).toBeUndefined()
+  })
+
   test("another filter is another search, from the first turn on", () => {
     const far = afterEvents(some, key("down"), key("down"), key("page-down"))
     expect(updated(far, key("ctrl-e"))).toMatchObject([
@@ -178,7 +185,15 @@ describe("the mouse", () => {
         prompt: { text, marks: [] },
         found: undefined,
         answer: { text: "", marks: [] },
-        summary: { kind: "extract", request: null, decisions: [], files: [], outcome: null, todos: [] },
+        summary: {
+          kind: "extract",
+          request: null,
+          decisions: [],
+          folder: null,
+          files: [],
+          outcome: null,
+          todos: [],
+        },
       },
     }
     const read = afterEvents(some, { kind: "previewed", preview })
