@@ -4,9 +4,10 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { anchorOf } from "../../src/export/html/turn-html.ts"
 import { Browser, CHROMIUM, type Page } from "../support/browser.ts"
-import { HOSTILE, PIXEL } from "../support/hostile-page.ts"
+import { HOSTILE } from "../support/hostile-page.ts"
 import { Inside, run } from "../support/inside.ts"
 import { until } from "../support/machine.ts"
+import { lookAtPictures } from "../support/pictures.ts"
 import { PLACES } from "../support/poison.ts"
 
 describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
@@ -35,15 +36,7 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
         isError: true,
       },
     ])
-    const image = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } }
-    session
-      .message()
-      .block({ type: "tool_use", id: "toolu_look", name: "Read", input: { file_path: "/a.png" } })
-    session.user([{ type: "tool_result", tool_use_id: "toolu_look", content: [image] }])
-    session
-      .user([{ type: "text", text: "What is in this picture?" }, image])
-      .message()
-      .say("A pixel.")
+    lookAtPictures(session)
     session.boundary().summary("All about zebras").turn("Go on").flush()
     const options = { env: machine.env, cwd: machine.cwd }
     await run(["import"], options)

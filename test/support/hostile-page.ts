@@ -30,7 +30,3 @@ export const HOSTILE: readonly string[] = [
   "x".repeat(300_000),
   `${"wide ".repeat(30_000)}\n`.repeat(2),
 ]
-
-/** A PNG of one pixel. */
-export const PIXEL =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

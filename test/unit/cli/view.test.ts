@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { PIXEL } from "../../support/hostile-page.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
+import { lookAtPictures, PIXEL } from "../../support/pictures.ts"
 import { Transcript } from "../../support/transcript.ts"
 
 const TASK = "Look for every zebra in the code, and say where it is."
@@ -67,15 +67,7 @@ beforeAll(async () => {
     .flush()
   await machine.hook("stop", session)
   restored = contextOf(await machine.hook("session-start", session, { source: "compact" }))!
-  const image = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } }
-  session
-    .message()
-    .block({ type: "tool_use", id: "toolu_look", name: "Read", input: { file_path: "/a.png" } })
-  session.user([{ type: "tool_result", tool_use_id: "toolu_look", content: [image] }])
-  session
-    .user([{ type: "text", text: "What is this?" }, image])
-    .message()
-    .say("A pixel.")
+  lookAtPictures(session)
   session.boundary("auto", 167_400).summary("All about zebras.").turn("Go on").flush()
   other.turn("Another session about a kite").flush()
   expect(await cli("import")).toMatchObject({ code: 0 })
