@@ -1,5 +1,5 @@
 /** The output file of an export: private, overwrites nothing unasked, and leaves the old file intact on failure. */
-import { accessSync, closeSync, constants, fstatSync, openSync, rmSync, statSync } from "node:fs"
+import { accessSync, closeSync, constants, existsSync, fstatSync, openSync, rmSync, statSync } from "node:fs"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { realpathSync, renameSync } from "../util/fs.ts"
 import { writeAll } from "../util/write-output.ts"
@@ -33,6 +33,15 @@ export function writeExport(path: string, pieces: Iterable<Uint8Array>, force: b
   return size
 }
 
+/** For several files: before any is written. */
+export function refuseExisting(paths: readonly string[], force: boolean): void {
+  const there = force ? undefined : paths.find((path) => existsSync(path))
+  if (there !== undefined) throw existing(there)
+}
+
+const existing = (path: string): CtxError =>
+  new CtxError("exists", `${path} exists`, { hint: "--force replaces it" })
+
 interface Target {
   readonly fd: number
   readonly written: string
@@ -44,7 +53,7 @@ function open(path: string, force: boolean): Target {
     return { fd: openSync(path, "wx", 0o600), written: path, place: path }
   } catch (cause) {
     if (codeOf(cause) !== "EEXIST") throw unwritable(path, cause)
-    if (!force) throw new CtxError("exists", `${path} exists`, { hint: "--force replaces it", cause })
+    if (!force) throw existing(path)
   }
   return orUnwritable(path, () => openExisting(path))
 }

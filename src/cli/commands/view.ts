@@ -7,7 +7,7 @@ import { folderOf, shortNameOf } from "../../archive/project.ts"
 import { findSessions, type Session } from "../../archive/queries/sessions.ts"
 import type { PageLink } from "../../export/html/page-data.ts"
 import { anchorOf } from "../../export/html/turn-html.ts"
-import { writeExport } from "../../export/output-file.ts"
+import { refuseExisting, writeExport } from "../../export/output-file.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { sessionList } from "../../read/session-list.ts"
@@ -140,9 +140,11 @@ function writePages(
   index?: PageLink,
 ): Page[] {
   const total = sessions.reduce((sum, { turns }) => sum + turns, 0)
+  const fileOf = ({ id }: Session): string => join(folder, name ?? pageName(id))
+  refuseExisting([...sessions.map(fileOf), ...(index ? [join(folder, index.file)] : [])], force)
   let before = 0
   return sessions.map((session) => {
-    const file = join(folder, name ?? pageName(session.id))
+    const file = fileOf(session)
     const onProgress = (done: number): void => out.progress("turns", before + done, total)
     const options = { onProgress, ...(index && { index }) }
     const size = writeExport(file, sessionPageBytes(db, env.dataHome, [{ session }], options), force)

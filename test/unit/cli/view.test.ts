@@ -205,6 +205,12 @@ describe("where pages go", () => {
     expect(await cli("view", other.session, "-o", file)).toEqual(
       expect.objectContaining({ code: 1, stderr: `ctxbridge: ${file} exists\nhint: --force replaces it\n` }),
     )
+    // Before a page is written, the index is known to be in the way.
+    const busy = join(machine.cwd, "busy")
+    mkdirSync(busy)
+    writeFileSync(join(busy, "index.html"), "theirs")
+    expect(await cli("view", "--output", busy)).toMatchObject({ code: 1, stdout: "" })
+    expect(readdirSync(busy)).toEqual(["index.html"])
     mkdirSync(join(machine.cwd, "folder"))
     expect(await cli("view", other.session, "-o", "folder")).toMatchObject({ code: 0 })
     expect(readdirSync(join(machine.cwd, "folder"))).toEqual([`${other.session}.html`])
