@@ -3,8 +3,10 @@ import { folderOf, shortNameOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold-search.ts"
 import type { FarHit } from "../search/far-hit.ts"
 import type { Hit } from "../search/hit.ts"
+import type { Snippet } from "../search/snippet.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
+import { shownSnippet } from "./shown-snippet.ts"
 import { dotted, fit, type Style, safe } from "./style.ts"
 import { ago } from "./when.ts"
 import { wrappedIn } from "./wrap.ts"
@@ -39,7 +41,7 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
     `${style.bold(hit.handle ?? safe(hit.session))}  ${style.dim(safe(oneLine(where)))}`,
     ...around("prompt", hit.prompt),
     ...around("summary", "far" in hit ? hit.summary : null),
-    `  ${marked(hit, style)}`,
+    `  ${marked({ text: hit.snippet, marks: hit.marks }, style)}`,
     ...hit.also.map((piece) => style.dim(`  ${safe(oneLine(piece))}`)),
     ...around("answer", hit.answer),
   ]
@@ -53,14 +55,14 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
 
 const placeOf = (hit: AnyHit): string => ("line" in hit ? `line ${hit.line}` : "")
 
-function marked({ snippet, marks }: AnyHit, style: Style): string {
-  let text = ""
+function marked({ text, marks }: Snippet, style: Style): string {
+  let shown = ""
   let done = 0
   for (const [from, to] of marks) {
-    text += safe(snippet.slice(done, from)) + style.match(safe(snippet.slice(from, to)))
+    shown += safe(text.slice(done, from)) + style.match(safe(text.slice(from, to)))
     done = to
   }
-  return text + safe(snippet.slice(done))
+  return shown + safe(text.slice(done))
 }
 
 /** Columns of a title before anything else of its line is left out. */
@@ -84,7 +86,7 @@ function layOutHit(hit: AnyHit, { style, columns, now }: Screen, everywhere: boo
     text === null ? [] : [style.dim(`${INDENT}${fit(`${label}: ${text}`, columns - INDENT.length)}`)]
   return [
     `${style.cyan(handle)}${INDENT}${style.bold(title)}${style.dim(title && rest ? ` · ${rest}` : rest)}`,
-    ...wrappedIn(INDENT, marked(hit, style), columns),
+    ...wrappedIn(INDENT, marked(shownSnippet(hit), style), columns),
     ...around("prompt", hit.prompt),
     ...around("summary", "far" in hit ? hit.summary : null),
     ...hit.also.flatMap((piece) => around("also", piece)),

@@ -1,6 +1,7 @@
 /** The picker's screen: a state and a terminal's size give the lines of a frame. Pure. */
 import type { Hit } from "../../search/hit.ts"
 import { cut, oneLine } from "../../util/text.ts"
+import { shownSnippet } from "../shown-snippet.ts"
 import {
   type Charset,
   ellipsis,
@@ -156,14 +157,15 @@ const nothing = ({ filters, line }: PickerState): StyledLine[] => {
 const LEAD = 12
 
 /** What was found, from where its first word is visible; else what was asked. */
-function rowText({ marks, snippet, prompt }: Hit, room: number, screen: PickerScreen): StyledLine {
+function rowText(hit: Hit, room: number, screen: PickerScreen): StyledLine {
+  const { text, marks } = shownSnippet(hit)
   const [first] = marks
-  if (first === undefined) return onOneLine([styled(harmless(prompt || snippet))])
-  if (first[1] <= room) return onOneLine(withMarks(snippet, marks))
-  const blank = snippet.indexOf(" ", Math.max(0, first[0] - LEAD))
+  if (first === undefined) return onOneLine([styled(harmless(hit.prompt || text))])
+  if (first[1] <= room) return onOneLine(withMarks(text, marks))
+  const blank = text.indexOf(" ", Math.max(0, first[0] - LEAD))
   const start = blank >= 0 && blank < first[0] ? blank + 1 : first[0]
   const moved = marks.map(([from, to]) => [from - start, to - start] as const)
-  return onOneLine([styled(ellipsis(screen), "dim"), ...withMarks(snippet.slice(start), moved)])
+  return onOneLine([styled(ellipsis(screen), "dim"), ...withMarks(text.slice(start), moved)])
 }
 
 const DAY = 86_400_000
