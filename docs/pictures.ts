@@ -23,7 +23,7 @@ try {
   const page = join(folder, "page.html")
   ran([exe, "view", session, "--output", page], { HOME: folder, CTXBRIDGE_HOME: join(folder, "archive") })
   await using browser = await Browser.start()
-  const shown = await browser.page({ width: 1280, height: 940 })
+  const shown = await browser.page({ width: 1280, height: 1250 })
   await shown.open(pathToFileURL(page).href)
   // Instead of a folder with a name of chance.
   await shown.ask("document.querySelector('.about code').textContent = '~/linkbox'")
