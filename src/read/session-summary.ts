@@ -8,7 +8,7 @@ import { lastRun, latestRuns } from "../archive/queries/calls.ts"
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
-import { latestSummary, type Observation, observationsOf } from "../archive/queries/summaries.ts"
+import { hasGoneOn, latestSummary, type Observation, observationsOf } from "../archive/queries/summaries.ts"
 import { pathsChanged } from "../archive/queries/touched-files.ts"
 import { turnsOf } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
@@ -74,14 +74,13 @@ export const sessionSummary = (db: Database, session: string): SessionSummary =>
 function modelSummary(db: Database, session: string): ModelSummary | undefined {
   const row = latestSummary(db, session)
   if (row === undefined) return undefined
-  const turns = turnsOf(db, session)
-  const last = turns.find(({ seq }) => seq === row.seq)
+  const last = turnsOf(db, session).find(({ seq }) => seq === row.seq)
   return {
     kind: "model",
     model: row.model,
     written: row.time,
     to: last === undefined ? null : HANDLE_PREFIX + last.handle,
-    isBehind: turns.some(({ seq, tools, answer }) => seq > row.seq && (tools > 0 || answer !== "")),
+    isBehind: hasGoneOn(db, session, row),
     fields: row.fields,
     observations: observationsOf(db, session),
   }

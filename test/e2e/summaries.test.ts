@@ -93,6 +93,22 @@ test.concurrent("the client gets an empty folder, no tools and no hooks; what it
   expect(claude.calls).toBe(1)
 })
 
+const hasGoneOn = async (machine: Machine, { session }: Transcript): Promise<boolean> =>
+  /; the\s+session has gone on since:\n/.test((await cli(machine, "show", session)).stdout)
+
+/** What came within the turn that the model had read last was not told. */
+test.concurrent("a turn that has grown since is told", async () => {
+  using machine = new Machine()
+  const claude = new ClaudeStandIn(machine)
+  const session = machine.session().turn("Add retries to the client")
+  await archived(machine, session)
+  claude.answers(await answerAbout(machine, session))
+  await cli(machine, "summarize", "--yes")
+  session.message().say("The delay doubles each time.")
+  await archived(machine, session)
+  expect(await hasGoneOn(machine, session)).toBe(true)
+})
+
 test.concurrent("of a session that went on, only what is new is sent, with the former summary", async () => {
   using machine = new Machine()
   const claude = new ClaudeStandIn(machine)
@@ -100,8 +116,9 @@ test.concurrent("of a session that went on, only what is new is sent, with the f
   await archived(machine, session)
   claude.answers(await answerAbout(machine, session))
   await cli(machine, "summarize", "--yes")
+  expect(await hasGoneOn(machine, session)).toBe(false)
   await archived(machine, session.turn("Now write the changelog"))
-  expect((await cli(machine, "show", session.session)).stdout).toMatch(/; the\s+session has gone on since:\n/)
+  expect(await hasGoneOn(machine, session)).toBe(true)
   claude.answers(await answerAbout(machine, session, "A changelog is kept"))
   await cli(machine, "summarize", session.session, "--yes")
   const sent = claude.last("stdin")

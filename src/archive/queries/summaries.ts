@@ -27,6 +27,19 @@ export const latestSummary = (db: Database, session: string): SummaryRow | undef
     return row === null ? undefined : { ...row, fields: JSON.parse(row.fields) as SummaryFields }
   })
 
+/** Whether a session has gone on since, with another turn or in the last one that was read. */
+export const hasGoneOn = (
+  db: Database,
+  session: string,
+  { seq, last }: Pick<SummaryRow, "seq" | "last">,
+): boolean =>
+  db
+    .query(
+      `SELECT 1 FROM turns WHERE session = ?1 AND
+         (seq > ?2 AND (tools > 0 OR answer <> '') OR seq = ?2 AND last > ?3) LIMIT 1`,
+    )
+    .get(session, seq, last) !== null
+
 export interface Observation extends ObservationFields {
   /** With `obs:`. */
   readonly handle: string
