@@ -61,7 +61,7 @@ export default {
     const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
     const isShown = target === undefined && isTerminal()
     // All of them first: a name that means nothing must not leave half an export.
-    const selections = names.map((name) => select(db, name, agents))
+    const selections = distinct(names.map((name) => select(db, name, agents)))
     // A terminal that shows the text has no place for a bar.
     const onTurn = isShown ? () => {} : turnCounter(context, selections)
     const pieces = exported(db, context, format, selections, { isShown, onTurn })
@@ -75,6 +75,13 @@ export default {
     out.json({ file, format, bytes: size })
   },
 } satisfies Command
+
+/** Each once, however often and by whatever name it was asked for. */
+const distinct = (selections: readonly Selection[]): Selection[] => [
+  ...new Map(
+    selections.map((one) => [one.kind === "turn" ? one.turn.handle : one.sessions[0]!.id, one]),
+  ).values(),
+]
 
 function formatOf(args: Context["args"]): Format {
   const wanted = FORMATS.filter((format) => args[format] === true)

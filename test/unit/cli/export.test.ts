@@ -147,6 +147,14 @@ describe("several sessions, and the conversation alone", () => {
     expect(ran.stdout).toContain("make kiln")
   })
 
+  test("once, however often a session is named", async () => {
+    const { machine, cli, ids } = await two()
+    using _ = machine
+    const one = await cli("export", "--html", ids[0]!)
+    expect(await cli("export", "--html", ids[0]!, ids[0]!)).toMatchObject({ code: 0, stdout: one.stdout })
+    expect((await cli("export", ids[0]!, ids[1]!, ids[0]!)).stdout.match(/^- session: /gm)).toHaveLength(2)
+  })
+
   test("--conversation leaves out tools, as Markdown and as JSON lines", async () => {
     const { machine, cli, ids } = await two()
     using _ = machine
