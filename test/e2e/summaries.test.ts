@@ -38,6 +38,16 @@ async function answerAbout(machine: Machine, { session }: Transcript, title = "R
   })
 }
 
+/** A session of one turn, about which the model has written. */
+async function summarised(machine: Machine): Promise<{ claude: ClaudeStandIn; session: Transcript }> {
+  const claude = new ClaudeStandIn(machine)
+  const session = machine.session().turn("Add retries to the client")
+  await archived(machine, session)
+  claude.answers(await answerAbout(machine, session))
+  await cli(machine, "summarize", "--yes")
+  return { claude, session }
+}
+
 const copyOf = (machine: Machine, { session }: Transcript): string =>
   join(machine.dataHome, "vault", "summaries", `${session}.jsonl.zst`)
 
@@ -99,11 +109,7 @@ const hasGoneOn = async (machine: Machine, { session }: Transcript): Promise<boo
 /** What came within the turn that the model had read last was not told. */
 test.concurrent("a turn that has grown since is told", async () => {
   using machine = new Machine()
-  const claude = new ClaudeStandIn(machine)
-  const session = machine.session().turn("Add retries to the client")
-  await archived(machine, session)
-  claude.answers(await answerAbout(machine, session))
-  await cli(machine, "summarize", "--yes")
+  const { session } = await summarised(machine)
   session.message().say("The delay doubles each time.")
   await archived(machine, session)
   expect(await hasGoneOn(machine, session)).toBe(true)
@@ -111,11 +117,7 @@ test.concurrent("a turn that has grown since is told", async () => {
 
 test.concurrent("of a session that went on, only what is new is sent, with the former summary", async () => {
   using machine = new Machine()
-  const claude = new ClaudeStandIn(machine)
-  const session = machine.session().turn("Add retries to the client")
-  await archived(machine, session)
-  claude.answers(await answerAbout(machine, session))
-  await cli(machine, "summarize", "--yes")
+  const { claude, session } = await summarised(machine)
   expect(await hasGoneOn(machine, session)).toBe(false)
   await archived(machine, session.turn("Now write the changelog"))
   expect(await hasGoneOn(machine, session)).toBe(true)

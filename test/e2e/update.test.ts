@@ -23,6 +23,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { builtBinary } from "../support/built.ts"
+import { collected } from "../support/collected.ts"
 import { Machine, promptsIn, until } from "../support/machine.ts"
 import {
   binaryAs,
@@ -84,11 +85,7 @@ async function call(args: readonly string[], env: Record<string, string> = {}, s
     stdout: "pipe",
     stderr: "pipe",
   })
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
+  const { code, out: stdout, err: stderr } = await collected(child)
   return { code, stdout, stderr }
 }
 

@@ -18,6 +18,7 @@ import { version } from "../../package.json"
 import { hookPayload } from "../../src/fake-host/payload.ts"
 import { HostTranscript } from "../../src/fake-host/transcript.ts"
 import { wine, wineEnvironment } from "../platforms/wine.ts"
+import { collected } from "../support/collected.ts"
 import { binaryAs, writeRelease } from "../support/release.ts"
 import { tempFolder } from "../support/temp.ts"
 
@@ -62,11 +63,7 @@ describe.skipIf(program === undefined)(
         stdout: "pipe",
         stderr: "pipe",
       })
-      const [stdout, stderr, code] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-        child.exited,
-      ])
+      const { code, out: stdout, err: stderr } = await collected(child)
       return { code, stdout, stderr }
     }
 
