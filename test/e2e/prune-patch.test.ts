@@ -381,6 +381,13 @@ describe("uninstall removes the patch from what is installed", () => {
     expect(ran).toMatchObject(done)
     expect(ran.stdout).toContain(`Still patched: ${kit} is left as it is`)
     expect(bytes(kit)).toBe(changed)
+    // The program could still take it out, so it stays where --purge would have removed it.
+    const own = join(root, "own", "bin", "ctxbridge")
+    mkdirSync(dirname(own), { recursive: true })
+    linkOrCopy(binary(), own)
+    const purge = Bun.spawnSync([own, "uninstall", "--purge", "--yes"], { cwd: root, env: env() })
+    expect(purge.stdout.toString()).toEndWith(`The program stays: rm ${own}\n`)
+    expect(existsSync(own)).toBe(true)
   })
 })
 

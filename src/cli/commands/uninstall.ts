@@ -152,8 +152,9 @@ function purge(context: Context): number {
     out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(path)}, kept by an update`)
   }
   for (const path of left) out.print(`Left alone, not ours: ${safe(path)}`)
-  // Last: until here, whatever failed can be tried again.
-  const isRemoved = isLast && (dryRun || isGone(program))
+  // Last, and only if nothing is left that takes the program to undo.
+  const isDone = patches.every(({ failed }) => failed === undefined)
+  const isRemoved = isLast && isDone && (dryRun || isGone(program))
   if (isRemoved) out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(program)}`)
   if (!dryRun) {
     out.print("Sessions that are open still call the hooks: restart Claude Code.")
