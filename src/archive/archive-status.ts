@@ -1,11 +1,9 @@
 /** The archive in numbers, counted on request. */
-import { readdirSync, statSync } from "node:fs"
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
-import { join } from "../util/path.ts"
-import { vaultFiles } from "../vault/vault-files.ts"
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"
 import { databasePath } from "./database.ts"
+import { type DiskUse, diskUse, sizeOf } from "./disk-use.ts"
 import { openForReading } from "./open-for-reading.ts"
 import { type CountedSession, listSessions, withUse } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
@@ -15,12 +13,7 @@ import { type WordTotals, wordTotals } from "./word-index.ts"
 const LATEST = 10
 
 export interface ArchiveStatus {
-  readonly vault: {
-    readonly files: number
-    readonly bytes: number
-    /** Why it cannot be examined; the numbers then mean nothing. */
-    readonly problem: string | null
-  }
+  readonly vault: DiskUse["vault"]
   /** Bytes on disk of each part. `other` is markers, sessions' state, logs, and kept copies of damaged databases. */
   readonly disk: {
     readonly vault: number
@@ -29,6 +22,8 @@ export interface ArchiveStatus {
     readonly other: number
     /** Bytes of vault and views per byte of transcript in them; null while there are none. */
     readonly ratio: number | null
+    /** When vault and others were counted, ISO 8601; null if just now. */
+    readonly counted: string | null
   }
   /** When the views were last rebuilt because they were damaged or lost. */
   readonly lastRepair: ViewsRepair | null
@@ -56,23 +51,18 @@ export interface ArchiveStatus {
   readonly sessions: readonly CountedSession[]
 }
 
-/** Never fails because something is missing or broken, as its purpose is to tell that. */
-export function readStatus(dataHome: string): ArchiveStatus {
+/**
+ * Never fails because something is missing or broken, as its purpose is to tell that.
+ *
+ * @param now in ms since the epoch
+ */
+export function readStatus(dataHome: string, now: number): ArchiveStatus {
   // First, because reading the views may repair them and change the sizes.
   const { problem, lost, ...views } = readViews(dataHome)
-  const vault = readVault(dataHome)
-  const disk = diskOf(dataHome, vault.bytes, views.totals?.archivedBytes ?? 0)
+  const use = diskUse(dataHome, now)
+  const disk = diskOf(dataHome, use, views.totals?.archivedBytes ?? 0, now)
   const database = { bytes: disk.database + disk.wal, problem, lost }
-  return { vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...views }
-}
-
-function readVault(dataHome: string): ArchiveStatus["vault"] {
-  try {
-    const files = vaultFiles(dataHome)
-    return { files: files.length, bytes: files.reduce((sum, file) => sum + file.bytes, 0), problem: null }
-  } catch (error) {
-    return { files: 0, bytes: 0, problem: messageOf(error) }
-  }
+  return { vault: use.vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...views }
 }
 
 type Views = Pick<ArchiveStatus, "totals" | "behind" | "index" | "sessions"> &
@@ -104,31 +94,12 @@ function readViews(dataHome: string): Views {
   }
 }
 
-function diskOf(dataHome: string, vault: number, archived: number): ArchiveStatus["disk"] {
+function diskOf(dataHome: string, use: DiskUse, archived: number, now: number): ArchiveStatus["disk"] {
   const path = databasePath(dataHome)
   const database = sizeOf(path)
   const wal = sizeOf(`${path}-wal`) + sizeOf(`${path}-shm`)
-  const other = Math.max(0, bytesBelow(dataHome) - vault - database - wal)
+  const vault = use.vault.bytes
   const ratio = archived === 0 ? null : (vault + database + wal) / archived
-  return { vault, database, wal, other, ratio }
-}
-
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size
-  } catch {
-    // It is missing, or something above it is not a folder.
-    return 0
-  }
-}
-
-function bytesBelow(folder: string): number {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
-      const path = join(folder, entry.name)
-      return sum + (entry.isDirectory() ? bytesBelow(path) : entry.isFile() ? sizeOf(path) : 0)
-    }, 0)
-  } catch {
-    return 0
-  }
+  const counted = use.counted === now ? null : new Date(use.counted).toISOString()
+  return { vault, database, wal, other: use.other, ratio, counted }
 }

@@ -14,18 +14,24 @@ interface Row {
   readonly path: string
   readonly copy: string
   readonly archived: number
-  readonly indexed: number
 }
 
-/** Checks the size of every known transcript. Finding unknown ones is left to `verify`. */
+/** Transcripts whose size is checked: those of the sessions that were active last. */
+const NEWEST = 2000
+
+/**
+ * In time that does not grow with the archive: an older transcript that has grown without a hook is found by the
+ * background job, which looks at all of them once a day. Finding unknown ones is left to `verify`.
+ */
 export function backlog(db: Database): Backlog {
   const vault = { transcripts: 0, bytes: 0 }
-  const views = { transcripts: 0, bytes: 0 }
-  for (const row of known(db)) {
-    add(views, row.archived - row.indexed)
-    add(vault, grownBy(row))
+  for (const row of newest(db)) {
+    const bytes = grownBy(row)
+    if (bytes <= 0) continue
+    vault.transcripts++
+    vault.bytes += bytes
   }
-  return { vault, views }
+  return { vault, views: viewsBehind(db) }
 }
 
 /** Paths of the known transcripts that have grown since they were archived. */
@@ -33,14 +39,24 @@ export const grown = (db: Database): string[] =>
   [...known(db)].filter((row) => grownBy(row) > 0).map(({ path }) => path)
 
 const known = (db: Database): Iterable<Row> =>
-  db.query<Row, []>("SELECT path, copy, archived, indexed FROM transcripts").iterate()
+  db.query<Row, []>("SELECT path, copy, archived FROM transcripts").iterate()
+
+const newest = (db: Database): Iterable<Row> =>
+  db
+    .query<Row, [number]>(
+      `SELECT x.path, x.copy, x.archived FROM (SELECT id FROM sessions ORDER BY ended DESC LIMIT ?1) s
+       CROSS JOIN transcripts x ON x.session = s.id LIMIT ?1`,
+    )
+    .iterate(NEWEST)
+
+const viewsBehind = (db: Database): Backlog["views"] =>
+  db
+    .query<{ transcripts: number; bytes: number }, []>(
+      `SELECT count(*) AS transcripts, coalesce(sum(archived - indexed), 0) AS bytes FROM transcripts
+       WHERE archived > indexed`,
+    )
+    .get()!
 
 /** Bytes that the vault lacks. What a rewritten transcript was before is complete, and nothing is captured into mirrors. */
 const grownBy = ({ path, copy, archived }: Row): number =>
   isSuperseded(copy) || isFetchedCopy(copy) ? 0 : (statsOf(path)?.size ?? 0) - archived
-
-function add(to: { transcripts: number; bytes: number }, bytes: number): void {
-  if (bytes <= 0) return
-  to.transcripts++
-  to.bytes += bytes
-}

@@ -1,8 +1,9 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { dirname } from "../util/path.ts"
+import { originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
-import { vaultFiles } from "../vault/vault-files.ts"
+import { copyNames, sizedCopies, type VaultFile, vaultFiles } from "../vault/vault-files.ts"
 import { sessionNamedIn, sessionOf } from "./capture-transcript.ts"
 import type { Pending } from "./pending.ts"
 
@@ -15,9 +16,39 @@ export interface Source extends Pending {
  * Oldest copy first: a session before the forks that copy its lines, a rewritten transcript's former content before the
  * current one. Leaves out files that are not ours.
  */
-export function sources(dataHome: string): Source[] {
+export const sources = (dataHome: string): Source[] => sourcesIn(dataHome, vaultFiles(dataHome))
+
+/**
+ * The copies of some sessions and their subagents. Others are told by their names, and not opened.
+ *
+ * @param isWanted told a session's id, without a subagent's
+ */
+export function sourcesOf(dataHome: string, isWanted: (session: string) => boolean): Source[] {
+  const named: string[] = []
+  const unnamed: string[] = []
+  for (const copy of copyNames(dataHome)) {
+    const session = sessionInName(copy)
+    if (session === undefined) unnamed.push(copy)
+    else if (isWanted(session)) named.push(copy)
+  }
+  // Subagents that lie beside their session.
+  const folders = new Set(named.map(dirname))
+  const beside = folders.size === 0 ? unnamed : unnamed.filter((copy) => folders.has(dirname(copy)))
+  const found = sourcesIn(dataHome, sizedCopies(dataHome, [...named, ...beside]))
+  return found.filter(({ session }) => isWanted(session.split("/", 1)[0]!))
+}
+
+/** Ids of the sessions that have a copy of their own among these, from the copies' names alone. */
+export const sessionsInNames = (dataHome: string, isCounted: (copy: string) => boolean): Set<string> =>
+  new Set(copyNames(dataHome).flatMap((copy) => (isCounted(copy) ? (sessionInName(copy) ?? []) : [])))
+
+/** undefined for a subagent whose session only its lines name. */
+const sessionInName = (copy: string): string | undefined =>
+  transcriptName(`/projects/${withoutVersion(originalPlace(copy)).replace(/\.zst$/, "")}`).session
+
+function sourcesIn(dataHome: string, files: readonly VaultFile[]): Source[] {
   const found: (Source & { created: number })[] = []
-  for (const { copy, bytes } of vaultFiles(dataHome)) {
+  for (const { copy, bytes } of files) {
     const header = tailOf(vaultFile(dataHome, copy))?.header
     if (header === undefined) continue
     const { path } = header

@@ -72,13 +72,14 @@ function capturedText({ sessions, behind, import: history }: StatusReport, now: 
   )
 }
 
-function diskText({ dataHome, disk, totals }: StatusReport, { showPath }: StatusLook): string {
+function diskText({ dataHome, disk, totals }: StatusReport, { showPath, now }: StatusLook): string {
   const size = bytes(disk.vault + disk.database + disk.wal + disk.other)
   const from =
     totals === null || totals.archivedBytes === 0
       ? ""
       : `, from ${bytes(totals.archivedBytes)} of transcripts`
-  return `${size} in ${showPath(dataHome)}${from}`
+  const when = disk.counted === null ? "" : ` (counted ${ago(disk.counted, now)})`
+  return `${size} in ${showPath(dataHome)}${from}${when}`
 }
 
 function searchText({ index, embedding }: StatusReport): string {

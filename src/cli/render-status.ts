@@ -65,7 +65,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
   const lines = renderPairs(
     [
       ["data", safe(status.dataHome) + (status.exists ? "" : " (does not exist yet)")],
-      ...archivePairs(status),
+      ...archivePairs(status, screen.now),
       ...usePairs(status.use),
       ...spoolPairs(status),
       ...restorePairs(status.lastRestore, screen.now),
@@ -128,8 +128,9 @@ function backendPairs({ backend, sync }: StatusReport): Pair[] {
 const syncFailurePairs = (failure: SyncFailure | null, now: number): Pair[] =>
   failure === null ? [] : [["not synced", `since ${ago(failure.since, now)}: ${safe(failure.message)}`]]
 
-function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus): Pair[] {
-  const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk`
+function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus, now: number): Pair[] {
+  const when = disk.counted === null ? "" : `, counted ${ago(disk.counted, now)}`
+  const held = `${count(vault.files, "file")}, ${bytes(vault.bytes)} on disk${when}`
   const pairs: Pair[] = [["vault", vault.problem === null ? held : safe(vault.problem)]]
   if (database.problem !== null) pairs.push(["database", safe(database.problem)])
   if (totals === null || behind === null) return pairs

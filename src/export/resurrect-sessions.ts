@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
-import { type Source, sources } from "../archive/view-sources.ts"
+import { type Source, sessionsInNames, sources, sourcesOf } from "../archive/view-sources.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { parseJson } from "../util/parse-json.ts"
@@ -61,7 +61,7 @@ const SHORTEST = 4
  * @throws CtxError exit 3 for a word that names no session, exit 64 for one that is too short or ambiguous
  */
 export function sessionsInVault(dataHome: string, words: readonly string[]): string[] {
-  const known = new Set(hostsCopies(dataHome).map(({ session }) => ownerOf(session)))
+  const known = knownSessions(dataHome, words)
   const named = words.map((word) => {
     if (word.length < SHORTEST) {
       throw usageError(`${JSON.stringify(word)} is too short`, `at least ${SHORTEST} letters of a session`)
@@ -78,14 +78,26 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
   return [...new Set(named)]
 }
 
+/** By the copies' names; where these do not tell, by what is in them, which takes a hundred times as long. */
+function knownSessions(dataHome: string, words: readonly string[]): ReadonlySet<string> {
+  const named = sessionsInNames(dataHome, isHosts)
+  const all = [...named]
+  const isTold = words.every((word) => named.has(word) || all.some((id) => id.startsWith(word)))
+  return isTold ? named : new Set(hostsCopies(dataHome).map(({ session }) => ownerOf(session)))
+}
+
 const ownerOf = (session: string): string => session.split("/")[0]!
 
 /** Leaves out imports from other tools, which the host could never resume, and what a model wrote about sessions. */
-const hostsCopies = (dataHome: string): Source[] =>
-  sources(dataHome).filter(({ copy }) => !isImportedCopy(copy) && !isSummaryCopy(copy))
+const hostsCopies = (dataHome: string, ids?: ReadonlySet<string>): Source[] =>
+  (ids === undefined ? sources(dataHome) : sourcesOf(dataHome, (id) => ids.has(id))).filter(({ copy }) =>
+    isHosts(copy),
+  )
+
+const isHosts = (copy: string): boolean => !isImportedCopy(copy) && !isSummaryCopy(copy)
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
-  const all = hostsCopies(options.dataHome)
+  const all = hostsCopies(options.dataHome, new Set(ids))
   const wanted = ids.map((id) => ({ id, copies: versionsOf(id, all, options) }))
   const total = wanted.reduce(
     (sum, { copies }) => sum + copies.reduce((size, { bytes }) => size + bytes, 0),

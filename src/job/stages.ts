@@ -2,6 +2,7 @@
 import { grown } from "../archive/backlog.ts"
 import { markBehind } from "../archive/completeness.ts"
 import type { Database } from "../archive/database.ts"
+import { countDiskUse, isCountDue } from "../archive/disk-use.ts"
 import { drainSpool } from "../archive/drain-spool.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { damageOf } from "../archive/replace-database.ts"
@@ -151,6 +152,14 @@ export const AFTER: readonly Stage<Round>[] = [
   },
   { name: "pointers", due: ({ isPointed }) => !isPointed, run: point },
   { name: "compact", due: isIdle, run: compact },
+  {
+    // What `status` tells of a large archive.
+    name: "count",
+    due: (round) => isIdle(round) && isCountDue(round.paths.dataHome, Date.now()),
+    run: ({ paths }) => {
+      countDiskUse(paths.dataHome, Date.now())
+    },
+  },
   {
     // Last, and with the views closed: a network may keep it waiting.
     name: "sync",

@@ -22,7 +22,7 @@ export const statusTool: ServerTool = {
   readOnly: true,
   run(_args, world) {
     const { dataHome } = world
-    const { totals, behind, database, vault } = readStatus(dataHome)
+    const { totals, behind, database, vault } = readStatus(dataHome, Date.now())
     if (database.lost) askForRebuild(dataHome)
     // Whatever is wrong with the views is told as a problem.
     const latest =

@@ -33,14 +33,14 @@ test.skipIf(files.length === 0)(
     }
     archive.db.close()
     const took = (): string => {
-      const { vault, database, wal, ratio } = readStatus(archive.dataHome).disk
+      const { vault, database, wal, ratio } = readStatus(archive.dataHome, Date.now()).disk
       return `${(ratio! * 100).toFixed(1)}% (vault ${vault}, views ${database + wal}) of ${total}`
     }
     const before = took()
     const report = compactVault(archive.dataHome, { dryRun: false })
     expect(report).toMatchObject({ ok: true })
     const merged = took()
-    const { ratio } = readStatus(archive.dataHome).disk
+    const { ratio } = readStatus(archive.dataHome, Date.now()).disk
     expect(ratio).toBeLessThanOrEqual(MOST)
     const { unreadable, ms } = rebuild(archive.dataHome, { now: Date.now(), wait: 0 })
     expect(unreadable).toEqual([])

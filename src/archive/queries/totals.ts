@@ -28,12 +28,12 @@ export function totals(db: Database): Totals {
         (SELECT count(*) FROM tool_calls) AS toolCalls,
         (SELECT count(*) FROM tool_calls WHERE is_error = 1) AS errors,
         (SELECT count(DISTINCT path) FROM files) AS files,
-        (SELECT count(*) FROM transcripts) AS transcripts,
-        (SELECT coalesce(sum(archived), 0) FROM transcripts) AS archivedBytes,
-        (SELECT coalesce(sum(indexed), 0) FROM transcripts) AS indexedBytes,
+        x.transcripts, x.archivedBytes, x.indexedBytes,
         (SELECT count(*) FROM projects) AS projects,
         (SELECT count(*) FROM restores WHERE text <> '') AS restores,
-        (SELECT count(*) FROM boundaries) AS compactions`,
+        (SELECT count(*) FROM boundaries) AS compactions
+       FROM (SELECT count(*) AS transcripts, coalesce(sum(archived), 0) AS archivedBytes,
+         coalesce(sum(indexed), 0) AS indexedBytes FROM transcripts) x`,
     )
     .get()!
 }

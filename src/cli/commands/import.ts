@@ -1,6 +1,7 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
+import { countDiskUse } from "../../archive/disk-use.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { archivesInPlace, looksForeign } from "../../foreign/open-archive.ts"
@@ -79,7 +80,10 @@ export default {
     const said = [...render(report, noun), ...leftLinks(links), ...mention(found)]
     out.print(quiet ? failures(report) : said)
     out.event({ event: "done", ...report, found, links })
-    if (!dryRun && report.takenBytes > 0) tryTo(() => embedSoon(env))
+    if (!dryRun && report.takenBytes > 0) {
+      tryTo(() => embedSoon(env))
+      countDiskUse(env.dataHome, Date.now())
+    }
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command

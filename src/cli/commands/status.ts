@@ -43,10 +43,11 @@ export default {
   run(context) {
     const { args, env, out } = context
     const { dataHome, exePath } = env
+    const verbose = args["verbose"] === true
     // Before the archive: an import that ends in between has left one.
     const underWay = importUnderWay(env) ?? null
     takeLatest(env)
-    const archive = readStatus(dataHome)
+    const archive = readStatus(dataHome, Date.now())
     if (archive.database.lost) askForRebuild(dataHome)
     if (archive.index?.outdated) startRenewing(dataHome)
     const status = {
@@ -57,7 +58,8 @@ export default {
       excluded: env.exclude,
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
       context: archive.totals === null ? null : contextOf(env),
-      use: archive.totals === null ? null : useHere(env),
+      // Only who asks for everything is told, and all of a project's requests are added up.
+      use: archive.totals !== null && (verbose || out.wantsJson) ? useHere(env) : null,
       lastRestore: archive.totals === null ? null : lastRestoreOf(env),
       import: underWay,
       embedding:
@@ -72,7 +74,7 @@ export default {
     }
     const screen = screenOf(out)
     const look = { ...screen, showPath: pathShower(context), isCut: out.terminal }
-    out.print(args["verbose"] === true ? renderStatus(status, screen) : renderStatusShort(status, look))
+    out.print(verbose ? renderStatus(status, screen) : renderStatusShort(status, look))
     out.json(status)
   },
 } satisfies Command
