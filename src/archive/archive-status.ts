@@ -3,7 +3,7 @@ import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"
 import { databasePath } from "./database.ts"
-import { type DiskUse, diskUse, sizeOf } from "./disk-use.ts"
+import { type DiskUse, diskUse, fileBytes } from "./disk-use.ts"
 import { openForReading } from "./open-for-reading.ts"
 import { type CountedSession, listSessions, withUse } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
@@ -96,8 +96,8 @@ function readViews(dataHome: string): Views {
 
 function diskOf(dataHome: string, use: DiskUse, archived: number, now: number): ArchiveStatus["disk"] {
   const path = databasePath(dataHome)
-  const database = sizeOf(path)
-  const wal = sizeOf(`${path}-wal`) + sizeOf(`${path}-shm`)
+  const database = fileBytes(path)
+  const wal = fileBytes(`${path}-wal`) + fileBytes(`${path}-shm`)
   const vault = use.vault.bytes
   const ratio = archived === 0 ? null : (vault + database + wal) / archived
   const counted = use.counted === now ? null : new Date(use.counted).toISOString()

@@ -73,7 +73,7 @@ function bytesBelow(folder: string, below: string): number {
       const name = join(below, entry.name)
       if (COUNTED.test(name)) return sum
       if (entry.isDirectory()) return sum + bytesBelow(folder, name)
-      return sum + (entry.isFile() ? sizeOf(join(folder, name)) : 0)
+      return sum + (entry.isFile() ? fileBytes(join(folder, name)) : 0)
     }, 0)
   } catch {
     return 0
@@ -81,7 +81,7 @@ function bytesBelow(folder: string, below: string): number {
 }
 
 /** 0 if it is missing, or something above it is not a folder. */
-export function sizeOf(path: string): number {
+export function fileBytes(path: string): number {
   try {
     return statSync(path, { throwIfNoEntry: false })?.size ?? 0
   } catch {

@@ -92,7 +92,9 @@ const result = (findings: readonly Finding[], repairs: readonly DoneRepair[]): E
   repairs,
 })
 
-async function look(patient: Patient): Promise<Finding[]> {
+async function look(examined: Patient): Promise<Finding[]> {
+  // Another one for each look: what is listed of a patient is listed once.
+  const patient = { ...examined }
   // Started first: they take as long as all the others together.
   const asked = [checked("prune", pruneChecks, patient), checked("claude", hostCheck, patient)]
   const findings: Finding[] = []

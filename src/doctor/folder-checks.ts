@@ -25,22 +25,24 @@ interface Entry {
 
 export function folderChecks(patient: Patient): Finding[] {
   // Either may be a link to another disk.
-  const entries = [...new Set([patient.dataHome, patient.stateHome])].flatMap((folder) =>
-    entriesOf(folder, statSync),
-  )
+  const entries = [...new Set([patient.dataHome, patient.stateHome])].flatMap((folder) => entriesOf(folder))
   // The state folder may be inside the data folder.
   const unique = [...new Map(entries.map((entry) => [entry.path, entry])).values()]
   return [privacy(unique), access(patient, unique), leftovers(patient, unique), space(patient)]
 }
 
 /** The folder and everything in it; empty if it does not exist. Links in it are not followed. */
-function entriesOf(folder: string, look: Look = lstatSync): Entry[] {
-  const stats = existing(folder, look)
-  if (stats === undefined) return []
-  const own = [{ path: folder, stats }]
-  if (!stats.isDirectory()) return own
-  const names = tryTo(() => readdirSync(folder)) ?? []
-  return [...own, ...names.flatMap((name) => entriesOf(join(folder, name)))]
+function entriesOf(top: string): Entry[] {
+  const found: Entry[] = []
+  const visit = (path: string, look: Look): void => {
+    const stats = existing(path, look)
+    if (stats === undefined) return
+    found.push({ path, stats })
+    if (!stats.isDirectory()) return
+    for (const name of tryTo(() => readdirSync(path)) ?? []) visit(`${path}/${name}`, lstatSync)
+  }
+  visit(top, statSync)
+  return found
 }
 
 /** undefined also if a parent folder is in fact a file. */
@@ -125,7 +127,12 @@ function existingAbove(path: string, look: Look): string {
 const FOLDER = constants.R_OK | constants.W_OK | constants.X_OK
 const FILE = constants.R_OK | constants.W_OK
 
-const isOurs = (path: string, stats: Stats): boolean => isAllowed(path, stats.isDirectory() ? FOLDER : FILE)
+/** A file of our own by its mode alone: asking for each of a hundred thousand takes longer than all other checks. */
+function isOurs(path: string, stats: Stats): boolean {
+  if (stats.isDirectory()) return isAllowed(path, FOLDER)
+  const isOwn = stats.uid === process.getuid?.()
+  return isOwn ? (stats.mode & 0o600) === 0o600 : isAllowed(path, FILE)
+}
 
 /** @param mode `constants.X_OK` and the like */
 export function isAllowed(path: string, mode: number): boolean {

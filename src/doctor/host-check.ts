@@ -1,14 +1,15 @@
 /** The installed version of Claude Code, and what it can do for us. */
+
 import { closeSync } from "node:fs"
 import { claudeCode } from "../agents/claude-code/claude-code.ts"
 import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
-import { transcriptsBelow } from "../job/find-transcripts.ts"
-import { statsOf, tryTo } from "../util/files.ts"
+import type { TranscriptFile } from "../job/find-transcripts.ts"
+import { tryTo } from "../util/files.ts"
 import { output } from "../util/run-child.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { openSource } from "../vault/source-file.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { projectsOf } from "./our-hooks.ts"
+import { inventoryOf } from "./inventory.ts"
 
 /** Bytes at the end of a transcript to search for a version. Most lines have one. */
 const TAIL = 1 << 16
@@ -39,9 +40,11 @@ export async function hostCheck(patient: Patient): Promise<Finding> {
 
 /** The version in the most recently written transcript. */
 function writtenBy(patient: Patient): string | undefined {
-  const changed = (path: string): number => statsOf(path)?.mtimeMs ?? 0
-  const dated = transcriptsBelow(projectsOf(patient)).map((path) => ({ path, time: changed(path) }))
-  const [latest] = dated.sort((a, b) => b.time - a.time)
+  const all = inventoryOf(patient).transcripts()
+  const latest = all.reduce<TranscriptFile | undefined>(
+    (last, one) => (last === undefined || one.changed > last.changed ? one : last),
+    undefined,
+  )
   // Another check reports a file that cannot be read.
   const source = latest && tryTo(() => openSource(latest.path))
   if (source === undefined) return undefined

@@ -3,7 +3,7 @@
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { cleanUpPeriod, DAY, dueUntil } from "../host/host-clean-up.ts"
 import { readSettings } from "../host/settings-read.ts"
-import { transcriptsBelow } from "../job/find-transcripts.ts"
+import type { TranscriptFile } from "../job/find-transcripts.ts"
 import type { ImportedFile } from "../job/import-file.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
 import { CtxError } from "../util/errors.ts"
@@ -14,7 +14,7 @@ import { bytes, count } from "../util/text.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { canBeWritten } from "./folder-checks.ts"
-import { projectsOf } from "./our-hooks.ts"
+import { inventoryOf, newestOf } from "./inventory.ts"
 
 /** How far ahead to look for clean-ups, in ms. */
 const SOON = 7 * DAY
@@ -34,21 +34,33 @@ export function transcriptChecks(patient: Patient): Finding[] {
 }
 
 function hostTranscripts(patient: Patient): HostTranscript[] {
-  const unreadable: string[] = []
-  const onUnreadable = (path: string): void => void unreadable.push(path)
-  const transcripts = transcriptsBelow(projectsOf(patient), { onUnreadable })
-  const { files } = importTranscripts(patient, [...unreadable, ...transcripts], {
-    dryRun: true,
-    check: false,
-  })
+  const inventory = inventoryOf(patient)
+  const transcripts = inventory.transcripts()
+  const compared = new Set(newestOf(transcripts))
+  // Of an older one that is as long as what was archived of it, nobody expects anything new.
+  const isAsArchived = ({ path, bytes: size }: TranscriptFile): boolean =>
+    inventory.archived().get(path) === size
+  const [asArchived, others] = partition(transcripts, (one) => !compared.has(one) && isAsArchived(one))
+  const paths = [...inventory.unreadable(), ...others.map(({ path }) => path)]
+  const { files } = importTranscripts(patient, paths, { dryRun: true, check: false })
   // The vault will never have the others.
   const wanted = files.filter((file) => !file.excluded && !file.forgotten)
-  return wanted.map(({ path, taken, error }) => ({
-    path,
-    changed: statsOf(path)?.mtimeMs ?? patient.now,
-    missing: taken,
-    error,
-  }))
+  return [
+    ...asArchived.map(({ path, changed }) => ({ path, changed, missing: 0, error: undefined })),
+    ...wanted.map(({ path, taken, error }) => ({
+      path,
+      changed: statsOf(path)?.mtimeMs ?? patient.now,
+      missing: taken,
+      error,
+    })),
+  ]
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [first: T[], second: T[]] {
+  const first: T[] = []
+  const second: T[] = []
+  for (const one of all) (isFirst(one) ? first : second).push(one)
+  return [first, second]
 }
 
 function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[] {
@@ -112,7 +124,8 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
     const next = first === undefined ? "" : `; the next on ${localDate(first.due)}`
     return [finding("clean-up", "ok", `Claude Code deletes nothing this week, ${set}${next}`)]
   }
-  const lost = due.filter(({ transcript }) => !isSafe(transcript, all))
+  const unsafe = all.filter(({ missing, error }) => missing > 0 || error !== undefined)
+  const lost = due.filter(({ transcript }) => !isSafe(transcript, unsafe))
   const from = nextSweep(patient, due[0]!.due)
   const text = `Claude Code will delete ${count(due.length, "transcript")} within a week, from ${localDate(from)} on, ${set}`
   const details = due
@@ -141,10 +154,9 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
 const RAISE = 'to keep them longer: "cleanupPeriodDays": 3650 in the settings of Claude Code'
 
 /** Whether the vault has the session and its subagents. */
-function isSafe({ path, missing, error }: HostTranscript, all: readonly HostTranscript[]): boolean {
+function isSafe({ path }: HostTranscript, unsafe: readonly HostTranscript[]): boolean {
   const folder = `${path.replace(/\.jsonl$/, "")}/`
-  const with_ = all.filter((one) => one.path.startsWith(folder))
-  return [{ missing, error }, ...with_].every((one) => one.missing === 0 && one.error === undefined)
+  return unsafe.every((one) => one.path !== path && !one.path.startsWith(folder))
 }
 
 /** Newer hosts clean up at most once a day. */

@@ -1,4 +1,5 @@
 /** The vault: checks the beginning and end of each copy or, on request, every byte. */
+
 import { closeSync, existsSync, fstatSync } from "node:fs"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
@@ -9,13 +10,14 @@ import { holdsNothing, readTail } from "../vault/copy-file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { isBegunOnly, openCopy } from "../vault/reader.ts"
 import { moveAside, removeBegun } from "../vault/set-aside.ts"
-import { noFiles, vaultFiles } from "../vault/vault-files.ts"
+import type { VaultFile } from "../vault/vault-files.ts"
 import { isFine, verify } from "../vault/verify-vault.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, repairEach, SHOWN } from "./finding.ts"
+import { inventoryOf, newestOf } from "./inventory.ts"
 import { projectsOf } from "./our-hooks.ts"
 
 export function vaultChecks(patient: Patient): Finding[] {
-  const files = vaultFiles(patient.dataHome)
+  const files = inventoryOf(patient).copies()
   const others = strangers(patient)
   if (files.length === 0 && others.length === 0)
     return [finding("vault", "skipped", "nothing is archived yet")]
@@ -23,8 +25,9 @@ export function vaultChecks(patient: Patient): Finding[] {
 }
 
 /** Folders and the like where copies should be: hooks cannot write there. */
-function strangers({ dataHome }: Patient): Finding[] {
-  const found = noFiles(dataHome)
+function strangers(patient: Patient): Finding[] {
+  const { dataHome } = patient
+  const found = inventoryOf(patient).noFiles()
   if (found.length === 0) return []
   const text = `something else in the place of a file: ${count(found.length, "copy", "copies")}`
   return [
@@ -39,8 +42,10 @@ function strangers({ dataHome }: Patient): Finding[] {
 }
 
 /** A killed hook may leave a copy without a header. The next hook of the session writes it, if there is one. */
-function begun({ dataHome, now }: Patient, files: ReturnType<typeof vaultFiles>): Finding[] {
+function begun({ dataHome, now }: Patient, files: readonly VaultFile[]): Finding[] {
+  const newest = new Set(newestOf(files))
   const found = files
+    .filter((one) => newest.has(one) || one.bytes === 0)
     .map(({ copy }) => vaultFile(dataHome, copy))
     .filter((file) => isBegunOnly(file) && now - (statsOf(file)?.mtimeMs ?? now) > MINUTE)
   if (found.length === 0) return []
@@ -59,14 +64,16 @@ interface Fault {
   readonly slight?: boolean
 }
 
-function bothEnds(patient: Patient, files: ReturnType<typeof vaultFiles>): Finding {
-  const faults = files.flatMap(({ copy }): Fault[] => {
+function bothEnds(patient: Patient, files: readonly VaultFile[]): Finding {
+  const opened = newestOf(files)
+  const faults = opened.flatMap(({ copy }): Fault[] => {
     const fault = faultOf(vaultFile(patient.dataHome, copy))
     return fault === undefined ? [] : [{ copy, ...fault }]
   })
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
   if (faults.length === 0) {
-    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, each intact at its beginning and end`
+    const which = opened.length === files.length ? "each" : `the ${opened.length} that changed last`
+    const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, ${which} intact at its beginning and end`
     return finding("vault", "ok", text)
   }
   return faulty(
@@ -108,7 +115,7 @@ function everyByte(patient: Patient): Finding {
     onProgress: (done, total) => patient.progress("reading", done, total),
   })
   // Missing and unreadable transcripts are reported by the check of transcripts, what is no file by `strangers`.
-  const others = new Set(noFiles(dataHome))
+  const others = new Set(inventoryOf(patient).noFiles())
   const bad = report.transcripts.filter(
     (one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state) && !(one.copy && others.has(one.copy)),
   )

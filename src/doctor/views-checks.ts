@@ -2,6 +2,7 @@
  * The views: whether SQLite finds them sound, their schema version, how far behind the vault they are, whether every
  * message is in the word index, and how many turns have vectors.
  */
+
 import { existsSync } from "node:fs"
 import { backlog } from "../archive/backlog.ts"
 import {
@@ -18,9 +19,9 @@ import { wordTotals } from "../archive/word-index.ts"
 import { standingOf } from "../embed/embedding-state.ts"
 import { isDamage, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
-import { vaultFiles } from "../vault/vault-files.ts"
 import { type Finding, finding, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
+import { inventoryOf } from "./inventory.ts"
 
 /** Bytes that can be checked in about a second. */
 const QUICK = 256 << 20
@@ -30,11 +31,11 @@ const PATIENCE = 5000
 export function databaseChecks(patient: Patient): Finding[] {
   const { dataHome } = patient
   const stats = existing(databasePath(dataHome))
-  if (stats?.isFile() === false) return [absent(dataHome, "not a file")]
+  if (stats?.isFile() === false) return [absent(patient, "not a file")]
   const size = stats?.size
-  if (size === undefined) return [absent(dataHome, "missing")]
+  if (size === undefined) return [absent(patient, "missing")]
   // What a power failure may leave. Hooks and commands write the tables at once.
-  if (size === 0) return [absent(dataHome, "empty")]
+  if (size === 0) return [absent(patient, "empty")]
   try {
     using db = openDatabase(dataHome, { wait: 1000, readonly: true })
     return looked(patient, db, size)
@@ -48,8 +49,10 @@ export function databaseChecks(patient: Patient): Finding[] {
   }
 }
 
-function absent(dataHome: string, how: string): Finding {
-  if (vaultFiles(dataHome).length === 0) return finding("database", "skipped", "there is none yet")
+function absent(patient: Patient, how: string): Finding {
+  const { dataHome } = patient
+  const { copies } = inventoryOf(patient)
+  if (copies().length === 0) return finding("database", "skipped", "there is none yet")
   return finding("database", "fail", `it is ${how}; the vault has everything that was in it`, {
     hint: "ctxbridge rebuild",
     repair: madeAnew(dataHome, `the database was ${how}`),

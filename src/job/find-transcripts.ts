@@ -19,8 +19,22 @@ interface AlsoFound {
  * All transcripts below a folder, including subagents', oldest file first, so that a session precedes the forks that
  * copy its lines.
  */
-export function transcriptsBelow(folder: string, { onLink, onUnreadable }: AlsoFound = {}): string[] {
-  const found: { path: string; born: number }[] = []
+export const transcriptsBelow = (folder: string, also: AlsoFound = {}): string[] =>
+  transcriptFilesBelow(folder, also).map(({ path }) => path)
+
+export interface TranscriptFile {
+  readonly path: string
+  readonly bytes: number
+  /** Time of the last change, in ms since the epoch. */
+  readonly changed: number
+}
+
+/** In the same order. */
+export function transcriptFilesBelow(
+  folder: string,
+  { onLink, onUnreadable }: AlsoFound = {},
+): TranscriptFile[] {
+  const found: (TranscriptFile & { readonly born: number })[] = []
   const visit = (dir: string, depth: number): void => {
     let entries: ReturnType<typeof list>
     try {
@@ -32,25 +46,25 @@ export function transcriptsBelow(folder: string, { onLink, onUnreadable }: AlsoF
     for (const entry of entries) {
       const path = join(dir, entry.name)
       if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
-      else if (entry.isFile() && entry.name.endsWith(".jsonl")) found.push({ path, born: birth(path) })
+      else if (entry.isFile() && entry.name.endsWith(".jsonl")) found.push({ path, ...looked(path) })
       else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || statsOf(path)?.isDirectory()))
         onLink?.(path)
     }
   }
   visit(folder, 0)
-  return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1)).map(({ path }) => path)
+  return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1))
 }
 
 const list = (dir: string) => readdirSync(dir, { withFileTypes: true })
 
-/** In ms since the epoch; the last modification if the file system does not record creation times. */
-function birth(path: string): number {
+/** `born`: in ms since the epoch; the last modification if the file system does not record creation times. */
+function looked(path: string): { bytes: number; changed: number; born: number } {
   try {
-    const { birthtimeMs, mtimeMs } = statSync(path)
-    return birthtimeMs || mtimeMs
+    const { birthtimeMs, mtimeMs, size } = statSync(path)
+    return { bytes: size, changed: mtimeMs, born: birthtimeMs || mtimeMs }
   } catch {
     // Deleted in the meantime, or in a folder that may be listed but not entered.
-    return 0
+    return { bytes: 0, changed: 0, born: 0 }
   }
 }
 

@@ -1,9 +1,24 @@
 /** Rows of transcripts: how far the views have followed a copy. More in transcript-rows.ts. */
+import { isFetchedCopy, isSuperseded } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 
 /** @param copy its path below `vault/` */
 export const isCopyIndexed = (db: Database, copy: string): boolean =>
   db.query("SELECT 1 FROM transcripts WHERE copy = ? AND indexed > 0").get(copy) !== null
+
+/** Bytes in the vault of each transcript as it is now, by its path: not of what it was before it was rewritten. */
+export function archivedByPath(db: Database): Map<string, number> {
+  const rows = db
+    .query<{ path: string; copy: string; archived: number }, []>(
+      "SELECT path, copy, archived FROM transcripts",
+    )
+    .iterate()
+  const found = new Map<string, number>()
+  for (const { path, copy, archived } of rows) {
+    if (!isSuperseded(copy) && !isFetchedCopy(copy)) found.set(path, archived)
+  }
+  return found
+}
 
 /** @param copyId the `id` in the copy's header */
 export const indexedBytes = (db: Database, copyId: string): number | undefined =>
