@@ -44,6 +44,12 @@ const INDEX_AT = 1 << 20
 /** ms after our plugin has answered a compaction within which the host starts again. Hooks may be called twice for it. */
 const PLUGIN_LASTS = 30_000
 
+/**
+ * Deadlines after which a reply is not begun: many hooks at once, and no core for this one. The job indexes for all, and
+ * the next prompt is given what a compaction dropped. After /clear nothing else would give it.
+ */
+const GIVES_WAY = 2
+
 /** @param deadline ms of performance.now(), counted from the start of the process */
 export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { dataHome, stateHome, exclude } = settings.paths
@@ -98,6 +104,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   if (delivery?.state !== undefined) state = delivery.state
   let text = refused ?? ""
   let lost = false
+  let late = false
   const isByPlugin = event.source === "compact" && now - (state.compactedByPlugin ?? 0) < PLUGIN_LASTS
   if (isByPlugin) state = answered(event, before, { ...state, restoreTime: answeredAt(state, now) }, own)
   const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
@@ -115,6 +122,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     text = answer.text
     state = isAnswered ? answered(event, before, answer.state, own) : answer.state
     lost = answer.lost === true
+    late = answer.late === true
   }
   if (text === "" && watched?.advice !== undefined) {
     const { zone, warning, notice } = watched.advice
@@ -123,7 +131,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   }
   try {
     if (lost) askForRebuild(dataHome)
-    const ended = startJob(event, taken, state, settings, now, due)
+    const ended = startJob(event, taken, state, settings, now, due || late)
     if (ended !== undefined) state = { ...state, jobAt: ended }
   } catch (error) {
     failed(error)
@@ -203,7 +211,10 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
   const nothing = { text: "", state: request.state }
   let lost = false
   try {
-    return preparedReply(request) ?? (await (await import("./reply.ts")).reply(request))
+    const prepared = preparedReply(request)
+    if (prepared !== undefined) return prepared
+    if (givesWay(request)) return { ...nothing, late: true }
+    return await (await import("./reply.ts")).reply(request)
   } catch (error) {
     failed(error)
     if (isDamage(error)) return { ...nothing, lost: true }
@@ -216,6 +227,9 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
     return { ...nothing, lost: lost || isDamage(error) }
   }
 }
+
+const givesWay = ({ event, deadline }: ReplyRequest): boolean =>
+  event.source !== "clear" && performance.now() > deadline * GIVES_WAY
 
 /** If tables are missing, the rest of the views may still answer. */
 async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promise<boolean> {

@@ -48,6 +48,8 @@ export interface Reply {
   readonly state: SessionState
   /** The views were missing, so the background job must rebuild them from the whole vault. */
   readonly lost?: boolean
+  /** Whether it was too late to begin one. */
+  readonly late?: boolean
 }
 
 /** Shares of the remaining time: for indexing, and for waiting for another writer. */

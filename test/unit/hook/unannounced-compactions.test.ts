@@ -53,6 +53,19 @@ describe("a compaction that nobody announced", () => {
     await silentAfter(machine, session)
   })
 
+  test("a hook that was kept waiting for a core gives way, and the next prompt gives", async () => {
+    using machine = new Inside()
+    const session = compacted(await begun(machine))
+    machine.isStarved = true
+    expect(await machine.hook("session-start", session, { source: "compact" })).toMatchObject(SILENT)
+    machine.isStarved = false
+    const given = contextOf(await prompt(machine, session, "go on"))
+    expect(given).toStartWith(MARK)
+    expect(given).toContain(RULE)
+    session.turn("go on").flush()
+    await silentAfter(machine, session)
+  })
+
   test("hooks of two settings files, called at once: one of them gives", async () => {
     using machine = new Inside()
     const session = compacted(await begun(machine))
