@@ -77,10 +77,15 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, 
     const value = addresses.test(text) ? urls().urlSecretAt(text, at) : undefined
     if (value !== undefined) found(value.start, value.end)
   }
-  if (sought.places("PRIVATE KEY").length > 0) privateKeys().findKeys(text, isLines, add)
-  if (sought.places("Private-Lines:").length > 0 || sought.places("kty").length > 0)
-    privateKeys().findOtherKeys(bytes, text, add)
+  if (sought.places("PRIVATE").some((at) => isMark(text, at)) || sought.places("Private-").length > 0)
+    privateKeys().findKeys(text, isLines, add)
+  if (sought.places("kty").length > 0) privateKeys().findWebKeys(bytes, text, add)
 }
+
+/** Whether a word of capitals may belong to the mark of a private key, which colours may divide. */
+const isMark = (text: string, at: number): boolean =>
+  /(?:BEGIN|END).{1,60}$/.test(text.slice(Math.max(0, at - 66), at)) &&
+  text.slice(at, at + 48).includes("KEY")
 
 function isExample(value: string): boolean {
   if (EXAMPLES.some((one) => value.includes(one))) return true

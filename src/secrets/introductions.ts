@@ -24,7 +24,7 @@ export const ECHOED = "--password-stdin|sudo -S"
 export const PLUS = "+A"
 
 /** What introduces a secret in an address, and keys in blocks. */
-export const OTHERS = ["://", "PRIVATE KEY", "Private-Lines:", "kty"] as const
+export const OTHERS = ["://", "PRIVATE", "Private-", "kty"] as const
 
 /**
  * Words for passwords and for keys in languages that have none of the gate's. Stems, since the languages inflect, with

@@ -33,11 +33,22 @@ export const isMemorable = (value: string): boolean =>
   !hasFewer(DIFFERENT, value) &&
   ![words, numbers, path, name, broken].some((regex) => regex.test(value))
 
+/** A line of a private key. Nobody encodes one by itself, except where an address or a string needs it. */
+const keyLine =
+  /^(?=[^/+]*[/+])(?=.*[A-Z])(?=.*[a-z])(?:[A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{76})$/
+
+export const isKeyLine = (value: string): boolean => keyLine.test(value)
+
 /** Escapes within escapes, as in JSON within JSON. */
 const DEPTH = 3
 
 /** Every way of writing a value, itself first. One character per byte. */
 export function formsOf(value: string): string[] {
+  // There are dozens in a key, and each form takes time in every text.
+  if (isKeyLine(value)) {
+    const coded = value.replaceAll("/", "%2F").replaceAll("+", "%2B")
+    return [...new Set([value, value.replaceAll("/", "\\/"), value.replaceAll("/", "\\\\/"), coded])]
+  }
   const forms = new Set([value])
   let plain = value
   for (let n = 0; n < DEPTH && plain.includes("\\"); n++) plain = plain.replace(/\\(["\\/])/g, "$1")

@@ -4,7 +4,7 @@
  */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
-export const RULES_NUMBER = 5
+export const RULES_NUMBER = 6
 
 /** What is done with what was found. */
 export const filling = (): typeof import("./fill.ts") => require("./fill.ts")

@@ -183,8 +183,8 @@ function isKeyOf(text: string, name: Name, how: How, value: string, isQuoted: bo
     if (how === "spaced" && !isQuoted && !isArgument(text, name) && !isRandom(value, 20)) return false
     return isQuoted || how === "assigned" || !/[$!^%@]/.test(value.replaceAll(/%[\dA-F]{2}/g, ""))
   }
-  // As a blog's settings have them: long, and of all characters. A document has strings of its own.
-  const isDocument = value.includes('"')
+  // As a blog's settings have them: long, and of all characters. A document has strings of its own, or says what it is.
+  const isDocument = value.includes('"') || value.startsWith("-----BEGIN ")
   if (
     isQuoted &&
     value.length > 40 &&

@@ -7,7 +7,7 @@
 import type { Paths } from "../config/load.ts"
 import { fill } from "../secrets/fill.ts"
 import { filterLines, type SecretSettings } from "../secrets/filter.ts"
-import { formsOf, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
+import { formsOf, isKeyLine, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
 import { statsOf, tryTo, writeWhole } from "../util/files.ts"
 import {
   appendFileSync,
@@ -29,6 +29,8 @@ import { ownerOf } from "./tombstones.ts"
 
 /** Values of one session. More than these come from tests and examples, and looking for each costs time. */
 const MOST = 200
+/** Lines of private keys of one session besides, of which a key of 4096 bits has 50. */
+const MOST_LINES = 400
 
 interface Place {
   readonly path: string
@@ -47,6 +49,7 @@ export const knownOf = (place: KnownPlace, session: string, path: string): Sessi
 export class ValuesInMemory implements KnownValues {
   /** In the order in which they were recognised. */
   readonly known = new Map<string, readonly string[]>()
+  #lines = 0
 
   fill({ path, id, from, original, filtered, edit }: KnownLines): Uint8Array {
     const bytes = Buffer.from(original.buffer, original.byteOffset, original.length)
@@ -65,7 +68,10 @@ export class ValuesInMemory implements KnownValues {
 
   /** @returns whether it is new */
   protected add(value: string): boolean {
-    if (this.known.has(value) || this.known.size >= MOST || !isMemorable(value)) return false
+    if (this.known.has(value) || !isMemorable(value)) return false
+    const isLine = isKeyLine(value)
+    if (isLine ? this.#lines >= MOST_LINES : this.known.size - this.#lines >= MOST) return false
+    if (isLine) this.#lines++
     this.known.set(value, formsOf(value))
     return true
   }

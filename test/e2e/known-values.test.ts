@@ -3,7 +3,9 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
+import { KEY_KINDS, leftOf, WRAPPINGS } from "../support/key-wrappings.ts"
 import { contentOf, Machine } from "../support/machine.ts"
+import { Noise } from "../support/planted.ts"
 import { limit } from "../support/slowness.ts"
 import { Transcript } from "../support/transcript.ts"
 
@@ -305,4 +307,80 @@ test("redact: what newer rules would recognise is filled in the whole session", 
   expect(JSON.parse(done.stdout).knownBytes).toBeGreaterThan(0)
   expect(leaks(machine)).toEqual([])
   await verified(machine)
+})
+
+/**
+ * Of a private key, a session mostly sees parts later: a hunk of a patch, some lines of a file. Nothing in them says what
+ * they are.
+ */
+describe("the lines of a private key", () => {
+  const [, makeKey] = KEY_KINDS.find(([name]) => name === "RSA")!
+  const key = makeKey(new Noise(4))
+  const part = key.secret.slice(9, 13)
+  const whole = key.lines.join("\n")
+
+  const leftIn = (machine: Machine): string[] =>
+    everything(machine).flatMap(({ file, text }) =>
+      leftOf(text, key.secret).map((line) => `${file.slice(machine.root.length)}: ${line}`),
+    )
+
+  function hunk(session: Transcript): Transcript {
+    return session.line({
+      type: "user",
+      message: { role: "user", content: "go on" },
+      toolUseResult: {
+        filePath: "/work/shop/site.conf",
+        structuredPatch: [
+          { oldStart: 9, oldLines: 4, newStart: 9, newLines: 4, lines: part.map((one) => ` ${one}`) },
+        ],
+      },
+    })
+  }
+
+  test("seen before or after it, in whatever wraps them, are filled with it", async () => {
+    using machine = new Machine()
+    const session = hunk(machine.session().turn(`Lines 9 to 12:\n${part.join("\n")}`)).flush()
+    await call(machine, session)
+    await machine.idle()
+    expect(leftIn(machine)).not.toEqual([])
+    session.turn("look", [{ tool: "Bash", input: { command: "cat site.pem" }, output: whole }]).flush()
+    await call(machine, session)
+    await machine.idle()
+    expect(leftIn(machine)).toEqual([])
+    hunk(session).flush()
+    // What takes a line apart, or encodes all of them, leaves no line to be known by.
+    for (const [name, wrap] of WRAPPINGS.filter(
+      ([name]) => !/narrow|no breaks|base64|everywhere|everything|within a line|in an address/.test(name),
+    ))
+      session.turn(name, [{ tool: "Bash", input: { command: "print" }, output: wrap(part) }])
+    session.flush()
+    await call(machine, session)
+    await call(machine, session, `Is ${part[1]} a line of it?`)
+    expect(leftIn(machine)).toEqual([])
+    await machine.idle()
+    expect(leftIn(machine)).toEqual([])
+    expect(words(machine, session)).toHaveLength(readFileSync(session.path).length)
+    await verified(machine)
+  })
+
+  test("archived by older rules are filled by redact, in vault and views", async () => {
+    using machine = new Machine()
+    const options = { env: machine.env, cwd: machine.cwd }
+    const session = hunk(machine.session())
+    for (const [name, wrap] of WRAPPINGS)
+      session.turn(name, [{ tool: "Bash", input: { command: "print" }, output: wrap(key.lines) }])
+    session.flush()
+    const off = { ...machine.env, CTXBRIDGE_SECRETS: "off" }
+    expect(await run(["import"], { ...options, env: off })).toMatchObject({ code: 0, stderr: "" })
+    expect(leftIn(machine)).not.toEqual([])
+    const tried = await run(["redact", "--rescan", "--dry-run", "--json"], options)
+    expect(tried).toMatchObject({ code: 0, stderr: "" })
+    expect(JSON.parse(tried.stdout).filledBytes).toBeGreaterThan(60_000)
+    expect(leftIn(machine)).not.toEqual([])
+    expect(await run(["redact", "--rescan"], options)).toMatchObject({ code: 0, stderr: "" })
+    expect(leftIn(machine)).toEqual([])
+    expect(words(machine, session)).toHaveLength(readFileSync(session.path).length)
+    await verified(machine)
+    expect((await run(["redact", "--rescan"], options)).stdout).toContain("Nothing to overwrite")
+  })
 })
