@@ -100,10 +100,11 @@ const BANNED: Readonly<Record<string, string>> = {
   "node:zlib": "costs every start 3 ms (docs/adr/0005); use vault/frame.ts",
   "node:child_process": "use Bun.spawn with childEnvironment() of config/load.ts",
   "node:worker_threads": "start the background job instead (job/spawn.ts)",
-  "node:http": "ctxbridge does not use the network",
-  "node:https": "ctxbridge does not use the network",
-  "node:net": "ctxbridge does not use the network",
-  "node:dgram": "ctxbridge does not use the network",
+  "node:http":
+    "only where the user asks for it does ctxbridge use the network, and then with fetch or Bun.serve",
+  "node:https": "only where the user asks for it does ctxbridge use the network, and then with fetch",
+  "node:net": "only the database client opens sockets",
+  "node:dgram": "nothing here needs datagrams",
   "node:process": "`process` is a global",
 }
 
@@ -217,7 +218,13 @@ const WORDS: readonly WordRule[] = [
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
     // `model install --from <address>`, a proxy for Claude Code's own requests, and `update`.
     allowed: /^(embed\/download|pruners\/proxy\/proxy-server|cli\/update\/fetch-release)\.ts$/,
-    reason: "ctxbridge does not use the network",
+    reason:
+      "no network unless the user asks: `model install`, `update`, `prune proxy`; a database's client has its own",
+  },
+  {
+    word: /\binstanceof CtxError\b/,
+    allowed: /^$/,
+    reason: "modules that are built apart have a class of their own, and lose the hint: isCtxError()",
   },
   {
     word: /\bimport\((?!")/,

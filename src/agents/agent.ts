@@ -1,4 +1,4 @@
-/** What has to be known of an agent whose sessions we keep. A second agent is a second value of this type. */
+/** What has to be known of an agent whose sessions we keep. Claude Code is the only one so far. */
 import type { TranscriptRecord } from "../transcript/types.ts"
 import type { EventName, HookEvent } from "./hook-event.ts"
 

@@ -1,5 +1,5 @@
 /** The archive in numbers, counted on request. */
-import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { codeOf, EXIT, isCtxError, messageOf, VIEWS_LOST } from "../util/errors.ts"
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"
 import { databasePath } from "./database.ts"
@@ -89,7 +89,7 @@ function readViews(dataHome: string): Views {
       db.close()
     }
   } catch (error) {
-    const isNew = error instanceof CtxError && error.exit === EXIT.notFound
+    const isNew = isCtxError(error) && error.exit === EXIT.notFound
     return { ...none, problem: isNew ? null : messageOf(error), lost: codeOf(error) === VIEWS_LOST }
   }
 }

@@ -5,7 +5,7 @@
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { type Database, openForeign } from "../archive/database.ts"
-import { CtxError, messageOf } from "../util/errors.ts"
+import { CtxError, isCtxError, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { join } from "../util/path.ts"
 import { isAlive } from "../util/process-alive.ts"
@@ -36,7 +36,7 @@ export function openUntouched(file: string, scratch: string): OpenedFile {
     return { db, close }
   } catch (cause) {
     close()
-    if (cause instanceof CtxError) throw cause
+    if (isCtxError(cause)) throw cause
     throw damaged(messageOf(cause), cause)
   }
 }

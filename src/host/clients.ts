@@ -20,8 +20,8 @@ export const calledByName = ({ command }: Pick<Agent, "command">): string | unde
   Bun.which(command) ?? undefined
 
 /**
- * An agent's programs: first the one that is called by name, then those where installers put them. Nothing calls it
- * yet: `doctor` asks only the first one, but whatever changes a program has to know them all.
+ * An agent's programs: first the one that is called by name, then those where installers put them. `doctor` asks only
+ * the first one; whatever changes a program (the patch, `prune status`) has to know them all.
  */
 export function clientsOf({ command, places }: Pick<Agent, "command" | "places">, home: string): Client[] {
   const others = places.programs(home).map((folder) => Bun.which(command, { PATH: folder }) ?? undefined)

@@ -6,7 +6,7 @@
  * hash, and a removal then only cuts out what is ours.
  */
 import { rmSync } from "node:fs"
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { dirname } from "../util/path.ts"
 import {
   decode,
@@ -226,7 +226,7 @@ function onFile<T>({ file, lock }: Ours, dryRun: boolean, work: (file: string, t
 }
 
 function withName(file: string, cause: unknown): unknown {
-  if (cause instanceof CtxError) {
+  if (isCtxError(cause)) {
     if (!cause.code.startsWith("settings-")) return cause
     const hint = cause.hint === undefined ? {} : { hint: cause.hint }
     return new CtxError(cause.code, `${file}: ${cause.message}`, { ...hint, exit: cause.exit, cause })

@@ -4,7 +4,7 @@ import { isUnusable } from "../archive/schema-shape.ts"
 import { cannotWrite } from "../archive/unwritable.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { compileAsUsual } from "../util/compiling.ts"
-import { CtxError, codeOf, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
+import { codeOf, isCtxError, messageOf, usageError, VIEWS_LOST } from "../util/errors.ts"
 import { Arguments } from "./arguments.ts"
 import { getTool } from "./get-tool.ts"
 import { lookUpTool } from "./look-up-tool.ts"
@@ -104,7 +104,7 @@ function listingOf(tool: ServerTool, properties: ServerTool["properties"]): List
 
 /** @param damaged whether the views are damaged and being rebuilt */
 function failure(error: unknown, damaged: boolean): CallResult {
-  const known = error instanceof CtxError
+  const known = isCtxError(error)
   const hint = damaged ? "the views are being rebuilt; try again in a moment" : known ? error.hint : undefined
   const lines = [
     `Error: ${safeError(messageOf(error))}`,
