@@ -190,8 +190,6 @@ export class HookBench {
     const emptyResult = results[0]!
     const nodeBare = node && results[1]
     const nodeAsSet = asSet && results[2]
-    // A hook written for node would start with the user's settings.
-    const nodeResult = nodeAsSet ?? nodeBare
     const rows = own.map(({ case: { name }, call }, i): ReportRow => {
       const result = results[cases.length + i]!
       return {
@@ -202,7 +200,7 @@ export class HookBench {
         transcriptMB,
         archiveTurns,
         result,
-        cpuVsNode: nodeResult && ratio(result, nodeResult),
+        cpuVsNode: nodeBare && ratio(result, nodeBare),
         cpuVsEmpty: ratio(result, emptyResult),
       }
     })
