@@ -7,12 +7,15 @@ import type { Part } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
-export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | "import" | "host"
+export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | Foreign | "host"
+
+/** Of lines that this user's Claude Code did not write: from another tool's archive, or fetched from others. */
+export type Foreign = "import" | "other"
 
 /** What decides besides the part itself. */
 export interface Surroundings {
-  /** Whether the line comes from another tool's archive. */
-  readonly imported: boolean
+  /** What all parts are if the line is no line of this user's Claude Code. */
+  readonly foreign: Foreign | undefined
   /** Whether the line is a subagent's, in its own transcript or within its parent's. */
   readonly subagent: boolean
   /** Name of the tool that a result belongs to; undefined if unknown. */
@@ -22,7 +25,7 @@ export interface Surroundings {
 /** The origin of each part, in order. */
 export function originsOf(parts: readonly Part[], around: Surroundings): Origin[] {
   const isResult = parts.some(({ kind }) => kind === "toolResult")
-  return parts.map((part) => (around.imported ? "import" : originOf(part, isResult, around)))
+  return parts.map((part) => around.foreign ?? originOf(part, isResult, around))
 }
 
 /** The origin of a message: that of its first part with words of anyone except the host. */

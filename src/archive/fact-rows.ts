@@ -41,11 +41,11 @@ export class FactRows {
   note(
     parts: readonly Part[],
     origins: readonly Origin[],
-    { turn, message, imported, version }: At,
+    { turn, message, foreign, version }: At,
     toolOf: (part: Part) => string | undefined,
     isText: Around["isText"],
   ): void {
-    if (imported || message === 0 || this.#isSubagent) return
+    if (foreign !== undefined || message === 0 || this.#isSubagent) return
     const add: Add = (kind, text, form) => {
       const met = this.#met[kind].get(text)
       if (met === undefined) this.#met[kind].set(text, { form, times: 1, since: turn, latest: message })

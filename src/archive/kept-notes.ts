@@ -27,6 +27,8 @@ interface Note {
   readonly project: string
   /** A folder of the project. */
   readonly folder: string
+  /** The host's session in which the model kept it, if the host tells. */
+  readonly keptIn: string | undefined
   /** ms since the epoch. */
   readonly now: number
 }
@@ -38,7 +40,7 @@ interface Note {
  */
 export function keepNote(
   paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
-  { text, project, folder, now }: Note,
+  { text, project, folder, keptIn, now }: Note,
 ): void {
   const session = notesSession(project)
   const path = join(folderOf(paths.dataHome), `${session}.jsonl`)
@@ -55,7 +57,7 @@ export function keepNote(
   const common = { sessionId: session, cwd: folder, timestamp: new Date(now).toISOString() }
   const lines = [
     ...(existsSync(path) ? [] : [{ type: "ai-title", aiTitle: TITLE, ...common }]),
-    { type: "ctxbridge-note", uuid: crypto.randomUUID(), ...common, text },
+    { type: "ctxbridge-note", uuid: crypto.randomUUID(), ...common, ...(keptIn && { keptIn }), text },
   ]
   mkdirSync(folderOf(paths.dataHome), { recursive: true, mode: 0o700 })
   alone(paths.dataHome, () => {

@@ -12,7 +12,7 @@ import {
   toolFiles,
   toolTarget,
 } from "../agents/claude-code/tool-input.ts"
-import { toolOrigin } from "../agents/origin.ts"
+import { type Foreign, toolOrigin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { fromError } from "../transcript/error-lines.ts"
 import { type HiddenRuns, hiddenRuns, saysFailed } from "../transcript/failed-runs.ts"
@@ -34,8 +34,7 @@ export interface At {
   readonly sidechain: boolean
   /** Whether it belongs to the session's own chain rather than to a subagent's within it. */
   readonly main: boolean
-  /** Whether it comes from another tool's archive. */
-  readonly imported: boolean
+  readonly foreign: Foreign | undefined
   /** The host's version. */
   readonly version: string | undefined
 }
@@ -144,10 +143,10 @@ export class ToolRows {
     )
   }
 
-  use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, imported }: At): void {
+  use(part: Extract<Part, { kind: "toolUse" }>, { turn, message, sidechain, main, foreign }: At): void {
     const target = toolTarget(part.name, part.input)
     if (part.name !== "") this.#called.names.set(part.id, part.name)
-    const origin = imported ? "import" : toolOrigin(part.name)
+    const origin = foreign ?? toolOrigin(part.name)
     const call = this.#callOf(part.id, turn, sidechain, origin)
     call.use = { name: part.name, target, message }
     call.origin = origin
@@ -159,7 +158,7 @@ export class ToolRows {
       const run = hiddenRuns(script)
       if (run !== undefined) this.#called.hidden.set(part.id, run)
     }
-    if (main && !imported) this.tasks(part)
+    if (main && foreign === undefined) this.tasks(part)
   }
 
   /** Applies a call or its result to the task list. Of lines copied by a fork, only this applies to the fork, too. */
@@ -271,12 +270,12 @@ export class ToolRows {
 
   /** @returns whether the call failed, by the host or by what its output says */
   result(part: Extract<Part, { kind: "toolResult" }>, at: At): boolean {
-    const { turn, message, sidechain, imported } = at
-    if (!imported) this.tasks(part)
+    const { turn, message, sidechain, foreign } = at
+    if (foreign === undefined) this.tasks(part)
     if (part.isError) this.#takeBack(part.id)
     const isHidden = !part.isError && this.#saysFailed(part.id, part.text)
     const isError = part.isError || isHidden
-    const call = this.#callOf(part.id, turn, sidechain, imported ? "import" : "tool")
+    const call = this.#callOf(part.id, turn, sidechain, foreign ?? "tool")
     call.result = {
       message,
       isError: isError ? 1 : 0,

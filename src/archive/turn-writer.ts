@@ -1,6 +1,7 @@
 /** Decoded lines of one transcript → turns, messages and what depends on them. */
 import { withoutPlan } from "../agents/claude-code/pasted.ts"
 import {
+  type Foreign,
   isProse,
   messageOrigin,
   type Origin,
@@ -12,11 +13,12 @@ import { constraintsIn, decisionsIn, refutedIn } from "../transcript/noted-sente
 import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
-import { isFetchedCopy, isImportedCopy } from "../vault/layout.ts"
+import { foreignIn, isFetchedCopy, isOthersCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { FactRows } from "./fact-rows.ts"
 import { findable } from "./findable.ts"
 import { type Identity, identify, opensTurn, role } from "./identity.ts"
+import { isNotesSession } from "./notes-session.ts"
 import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
 import { noteResult } from "./result-rows.ts"
 import { SessionRows } from "./session-rows.ts"
@@ -62,6 +64,7 @@ export class TurnWriter {
   readonly #sessions: SessionRows
   readonly #usage: UsageRows
   readonly #growth: TurnGrowth
+  #guest: boolean | undefined
 
   constructor(db: Database, transcript: TranscriptRow, words: WordWriter) {
     this.#db = db
@@ -78,10 +81,11 @@ export class TurnWriter {
 
   apply(line: Line): void {
     const { record } = line
-    this.#sessions.note(record)
+    const isGuest = this.#isGuest()
+    if (!isGuest) this.#sessions.note(record)
     if (record.result !== undefined) noteResult(this.#db, this.#transcript, line, record.result)
     for (const part of record.parts) {
-      if (part.kind === "title") this.#sessions.name(part.text, this.#titleOrigin(record))
+      if (part.kind === "title" && !isGuest) this.#sessions.name(part.text, this.#titleOrigin(record))
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
     const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id), record.version)
@@ -114,10 +118,10 @@ export class TurnWriter {
   /** A line that is already known: a fork's copy, or the same file read again. */
   #copied(known: { turn: number; session: string }, record: TranscriptRecord, parts: readonly Part[]): void {
     if (known.session === this.#session) {
-      this.#turn = known.turn
+      this.#turn = this.#mayContinue(known.turn) ? known.turn : undefined
       return
     }
-    if (!(record.sidechain || this.#isSubagent() || this.#isImported(record)))
+    if (!(record.sidechain || this.#isSubagent() || this.#foreign(record) !== undefined))
       for (const part of parts) this.#tools.tasks(part)
     this.#turn = undefined
     this.#db
@@ -152,8 +156,28 @@ export class TurnWriter {
     return this.#session.includes("/")
   }
 
-  #isImported(record: TranscriptRecord): boolean {
-    return record.imported === true || isImportedCopy(this.#transcript.copy)
+  #foreign(record: TranscriptRecord): Foreign | undefined {
+    return foreignIn(this.#transcript.copy, record.imported)
+  }
+
+  /** Whether somebody else's copy is of a session that the user has, too: it has no say in what that is called. */
+  #isGuest(): boolean {
+    this.#guest ??=
+      isOthersCopy(this.#transcript.copy) &&
+      this.#db
+        .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ?")
+        .all(this.#session)
+        .some(({ copy }) => !isOthersCopy(copy))
+    return this.#guest
+  }
+
+  /** What others have added to a session must not become a part of a turn of the user's own. */
+  #mayContinue(turn: number): boolean {
+    if (!isOthersCopy(this.#transcript.copy)) return true
+    const row = this.#db
+      .query<{ transcript: number }, [number]>("SELECT transcript FROM turns WHERE id = ?")
+      .get(turn)
+    return row?.transcript === this.#transcript.id
   }
 
   #mirror(): number | undefined {
@@ -161,13 +185,14 @@ export class TurnWriter {
   }
 
   #titleOrigin(record: TranscriptRecord): Origin {
-    if (this.#isImported(record)) return "import"
+    const foreign = this.#foreign(record)
+    if (foreign !== undefined) return foreign
     return record.type === "custom-title" ? "human" : "host"
   }
 
   #surroundings(record: TranscriptRecord): Surroundings {
     return {
-      imported: this.#isImported(record),
+      foreign: this.#foreign(record),
       subagent: record.sidechain || this.#isSubagent(),
       toolName: (id) => this.#tools.nameOf(id),
     }
@@ -178,7 +203,8 @@ export class TurnWriter {
     const injected = this.#isInjected(record, parts)
     const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
     const origins = originsOf(parts, this.#surroundings(record))
-    if (mayReplace(record, parts)) {
+    const foreign = this.#foreign(record)
+    if (foreign !== "other" && mayReplace(record, parts)) {
       // Everything the lines before it add to their turn must be written first.
       this.#growth.flush()
       takeBack(this.#db, this.#session, record, parts, this.#mirror())
@@ -186,17 +212,18 @@ export class TurnWriter {
     if (opening !== undefined) {
       // Whatever its line says, no human speaks in a subagent's transcript.
       const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
-      const parent = via === "brief" ? undefined : followedBy(record, parts)
+      const isNote = isNotesSession(this.#session)
+      const parent = via === "brief" && !isNote ? undefined : followedBy(record, parts)
       this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]!, parent }, key)
       takeFromQueue(this.#db, this.#words, this.#session, opening.text)
     } else if (this.#turn === undefined)
-      this.#open(line, { via: "none", text: "", origin: "host", parent: undefined }, key)
+      this.#open(line, { via: "none", text: "", origin: foreign ?? "host", parent: undefined }, key)
     const turn = this.#turn!
     const said = searchable(
       findable(parts, (part) => this.#toolOf(part)),
       injected,
     )
-    const speaker = injected ? "host" : role(parts)
+    const speaker = injected ? "host" : isNotesSession(this.#session) ? "assistant" : role(parts)
     const message =
       parts.length === 0
         ? 0
@@ -209,9 +236,8 @@ export class TurnWriter {
     const isSaid = !injected && !record.sidechain && (said.kind === "prompt" || said.kind === "answer")
     const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
     const main = !record.sidechain || this.#isSubagent()
-    const imported = this.#isImported(record)
     const { sidechain, version } = record
-    const at = { turn, message, sidechain, main, imported, version }
+    const at = { turn, message, sidechain, main, foreign, version }
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, line, at, effect)
     if (effect.errors > 0 && said.kind === "result")
       this.#db.query("UPDATE messages SET kind = 'failure' WHERE id = ?").run(message)

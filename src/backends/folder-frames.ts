@@ -100,6 +100,7 @@ export function openFolderFrames(root: string, writer: string, passphrase?: stri
   }
 
   return {
+    isOwn: seal !== undefined,
     async put(pieces) {
       const isGone = goneSessions()
       own ??= settle(({ session }) => isGone(session))

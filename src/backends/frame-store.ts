@@ -56,6 +56,8 @@ export interface LineFills {
 }
 
 export interface FrameStore {
+  /** Whether nobody but the user can have written what is there: it takes the passphrase, or the role's own rows. */
+  readonly isOwn: boolean
   /**
    * Even without pieces, takes out what others have forgotten of that which this machine keeps there.
    *
@@ -83,6 +85,7 @@ export interface FrameStore {
 
 /** Of a target that keeps entries only. */
 export const NO_FRAMES: FrameStore = {
+  isOwn: true,
   put: async () => ({ stored: 0, known: 0, refused: 0 }),
   list: async () => [],
   get: async () => [],

@@ -31,6 +31,8 @@ export async function openPostgresFrames(
     throw error
   }
   return {
+    // A rule for rows shows no others.
+    isOwn: true,
     async put(pieces) {
       if (pieces.length === 0) return { stored: 0, known: 0, refused: 0 }
       const rows = pieces.map(({ frame, ...about }) => ({

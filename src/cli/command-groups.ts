@@ -29,6 +29,7 @@ export const GROUPS: readonly Group[] = [
       "compact",
       "sync",
       "redact",
+      "notes",
       "forget",
       "purge",
       "model",

@@ -40,6 +40,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     prune: () => import("./commands/prune.ts"),
     summarize: () => import("./commands/summarize.ts"),
     learn: () => import("./commands/learn.ts"),
+    notes: () => import("./commands/notes.ts"),
     forget: () => import("./commands/forget.ts"),
     purge: () => import("./commands/purge.ts"),
     update: () => import("./commands/update.ts"),

@@ -18,12 +18,17 @@ export interface Around {
   readonly dryRun: boolean
   /** Sessions forked from those that leave. */
   readonly heirs: readonly string[]
+  /** How many notes the model kept in them. */
+  readonly notes: number
   /** Sessions that ctxbridge has told about them. */
   readonly told: readonly ToldSession[]
   readonly failed: TextFound["failed"]
 }
 
-export function renderLeaving(list: readonly Leaving[], { dryRun, heirs, told, failed }: Around): string[] {
+export function renderLeaving(
+  list: readonly Leaving[],
+  { dryRun, heirs, notes, told, failed }: Around,
+): string[] {
   if (list.length === 0) return ["Nothing to forget"]
   const sum = (of: (one: Leaving) => number): number => list.reduce((total, one) => total + of(one), 0)
   const copies = count(
@@ -46,6 +51,8 @@ export function renderLeaving(list: readonly Leaving[], { dryRun, heirs, told, f
       `Claude Code itself still has ${count(onDisk, "transcript")} of ${them}; ${onDisk === 1 ? "it" : "they"} will not be archived again`,
     )
   }
+  if (notes > 0)
+    lines.push(`${dryRun ? "Would forget" : "Forgot"} ${count(notes, "note")} that Claude kept in ${them}`)
   if (heirs.length > 0) {
     lines.push(
       `${count(heirs.length, "session")} forked from ${them} ${heirs.length === 1 ? "begins" : "begin"} with the same messages:`,

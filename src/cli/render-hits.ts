@@ -1,4 +1,5 @@
 /** Renders search results: laid out for a terminal, or as they are for whoever reads a pipe. Pure. */
+import { isNotesSession } from "../archive/notes-session.ts"
 import { folderOf, shortNameOf } from "../archive/project.ts"
 import type { ColdHit } from "../search/cold-search.ts"
 import type { FarHit } from "../search/far-hit.ts"
@@ -26,7 +27,11 @@ export function renderHits(hits: readonly AnyHit[], screen: Screen, everywhere: 
 }
 
 function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): string[] {
-  const speaker = hit.tool === null ? (hit.role ?? undefined) : `${hit.role}, ${hit.tool}`
+  const speaker = isNotesSession(hit.session)
+    ? "note by the model"
+    : hit.tool === null
+      ? (hit.role ?? undefined)
+      : `${hit.role}, ${hit.tool}`
   const where = dotted(
     ago(hit.time, now),
     ...fate(hit),
@@ -50,6 +55,7 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
 const fate = (hit: AnyHit): (string | false | undefined)[] => [
   "cold" in hit && "cold",
   "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
+  "others" in hit && "written by others",
   hit.takenBack && "rewound",
 ]
 

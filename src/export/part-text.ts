@@ -1,4 +1,6 @@
 /** The title and text under which a part of a message is shown to people. Pure. */
+
+import type { Origin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import type { Part } from "../transcript/types.ts"
 import { bytes } from "../util/text.ts"
@@ -76,3 +78,9 @@ export function callsIn(
     return { name: call?.name || "tool", exitCode: call?.exitCode ?? null }
   }
 }
+
+/** Behind a part's title, if it is not of the session's own conversation. */
+export const whoseOf = (origin: Origin, sidechain: boolean): string =>
+  FOREIGN[origin] ?? (sidechain ? " (subagent)" : "")
+
+const FOREIGN: Partial<Record<Origin, string>> = { import: " (imported)", other: " (written by others)" }

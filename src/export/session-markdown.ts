@@ -5,7 +5,7 @@ import type { Session } from "../archive/queries/sessions.ts"
 import type { WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { cut, oneLine } from "../util/text.ts"
-import { callsIn, partText } from "./part-text.ts"
+import { callsIn, partText, whoseOf } from "./part-text.ts"
 
 const HEADING = 100
 
@@ -33,8 +33,7 @@ export function* turnMarkdown(turn: WholeTurn): Generator<string> {
     for (const part of parts) {
       const shown = partText(part, callOf)
       if (shown === undefined) continue
-      const whose = part.origin === "import" ? " (imported)" : sidechain ? " (subagent)" : ""
-      yield `\n**${plain(shown.title)}**${whose}\n${body(part, shown.text)}`
+      yield `\n**${plain(shown.title)}**${whoseOf(part.origin, sidechain)}\n${body(part, shown.text)}`
     }
   }
 }

@@ -82,7 +82,8 @@ const queryOf = (words: readonly string[]): string =>
   words.map((word) => word.replace(/[^\p{L}\p{N}_.-]+/gu, " ")).join(" ")
 
 /** Only words of the human and of the model, calls included: what a tool gave may say anything. */
-const isSaid = ({ role }: Hit): boolean => role === "human" || role === "assistant"
+const isSaid = ({ role, others }: Hit): boolean =>
+  others !== true && (role === "human" || role === "assistant")
 
 /** Whether the message is in the new context: said since, or kept by the compaction. */
 const isKnown = ({ uuid }: Hit, since: string): boolean => uuid !== null && since.includes(uuid)

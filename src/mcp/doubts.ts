@@ -1,10 +1,9 @@
-/** What may be wrong with a result: that it is weak, and that another project has a better one. Pure. */
+/** What may be wrong with a result: that it is weak, and that other projects have better ones. Pure. */
 import { correctionNote } from "../search/corrected-query.ts"
 import type { NothingFound } from "../search/nothing-found.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
-import { hitLine } from "./found-turns.ts"
 import { nameOr, plain } from "./quoting.ts"
 
 /** A result is weak when its best turn lacks more than this share of the query's words. */
@@ -46,14 +45,15 @@ export function reasons({ unknownTool, emptiedBy }: NothingFound): string[] {
       },
     )
   }
-  // What other projects have is told with their best hit.
+  // That other projects have some is told besides.
   if (emptiedBy === undefined || emptiedBy.filters.includes("project")) return []
   const { filters, turns, isMore } = emptiedBy
   return [`Without ${filters.join(", ")}: ${isMore ? "more than " : ""}${count(turns, "turn")}.`]
 }
 
 /**
- * Another project's best turn, if it has more of the query's words.
+ * How many turns other projects have, if their best has more of the query's words. What is in them is for whoever asks:
+ * this project's conversation may be read by others than theirs.
  *
  * @param find searches all projects
  */
@@ -67,5 +67,7 @@ export function betterElsewhere(
   const [best] = found.hits
   if (best === undefined || best.project === own) return []
   if (hits.length > 0 && found.words.lacking.length > words.lacking.length * BETTER) return []
-  return [`Another project has better: ${hitLine(best, true)}; all_projects searches there.`]
+  const others = found.hits.filter(({ project }) => project !== own).length
+  const turns = `${found.more ? "at least " : ""}${count(others, "turn")}`
+  return [`Other projects have better: ${turns}; all_projects searches there.`]
 }

@@ -81,6 +81,7 @@ export function hitLine(hit: AnyHit, isMixed: boolean): string {
 }
 
 const marksOf = (hit: AnyHit): string[] => [
+  ...("others" in hit ? ["written by others"] : []),
   ...(hit.takenBack ? ["rewound"] : []),
   ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
   ...(hit.why.length === 0 && hit.score > 0 && !("far" in hit) ? ["by meaning"] : []),
@@ -88,7 +89,7 @@ const marksOf = (hit: AnyHit): string[] => [
 
 /** Who said it, or the name of the tool. */
 const speakerOf = ({ session, role, tool }: AnyHit): string =>
-  isNotesSession(session) ? "note" : tool === null ? (role ?? "turn") : nameOr(tool, "tool")
+  isNotesSession(session) ? "note by the model" : tool === null ? (role ?? "turn") : nameOr(tool, "tool")
 
 const quotingOf = ({ session, role, tool }: AnyHit): Quoting =>
   isNotesSession(session) || (tool === null && (role === "human" || role === "assistant")) ? plain : strange

@@ -56,8 +56,10 @@ export function searchAnswer(
   return [...head, ...shown, "", isCut ? `${MORE} ${NEXT}` : NEXT, ...below].join("\n")
 }
 
-export const nothingIn = (scope: string, isMixed: boolean): string =>
-  `0 hits in ${scope}. Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.`
+/** @param isQuoting whether something is quoted below it all the same */
+export const nothingIn = (scope: string, isMixed: boolean, isQuoting: boolean): string =>
+  `0 hits in ${scope}. Nothing found: try fewer or other words, fewer filters${isMixed ? "" : " or all_projects"}.` +
+  (isQuoting ? ` ${DATA}` : "")
 
 /** When only turns out of the index were found, a line each. */
 export const coldAnswer = (scope: string, lines: readonly string[]): string =>

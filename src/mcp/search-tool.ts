@@ -86,7 +86,7 @@ export const searchTool: ServerTool = {
     if (far.hits.length === 0) {
       if (cold.length > 0) return { text: [coldAnswer(scope, notes), ...below].join("\n") }
       const why = reasons(whyNothing(db, world.dataHome, { ...request, limit, project }, readers))
-      return { text: [nothingIn(scope, isMixed), ...why, ...notes, ...below].join("\n") }
+      return { text: [nothingIn(scope, isMixed, below.length > 0), ...why, ...notes, ...below].join("\n") }
     }
     const doubtful = far.hits.some(({ hit }) => "far" in hit) ? [] : doubts(found)
     const more = far.more || far.hits.length > limit

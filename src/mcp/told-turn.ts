@@ -1,5 +1,5 @@
 /** A whole turn as numbered lines, which `get` shows in stretches and `search` points into. Pure. */
-import { type CallOf, callsIn, partText } from "../export/part-text.ts"
+import { type CallOf, callsIn, partText, whoseOf } from "../export/part-text.ts"
 import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
 import { blockQuote } from "../restore/quote.ts"
 import { beginning, placesIn, type Sought } from "../search/snippet.ts"
@@ -49,8 +49,7 @@ function namedSafely(part: ToldPart): ToldPart {
 }
 
 function titleOf(title: string, part: ToldPart, { sidechain }: TurnMessage): string {
-  const whose = part.origin === "import" ? " (imported)" : sidechain ? " (subagent)" : ""
-  return `${title}${whose}:`
+  return `${title}${whoseOf(part.origin, sidechain)}:`
 }
 
 /**

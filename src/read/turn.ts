@@ -11,7 +11,7 @@ import { type TurnRow, turnByHandle, turnId, turnsOf } from "../archive/queries/
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import type { Part } from "../transcript/types.ts"
-import { isImportedCopy, vaultFile } from "../vault/layout.ts"
+import { foreignIn, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 
 /** A turn in short, as the views keep it. */
@@ -110,8 +110,8 @@ function decoded(db: Database, session: string, row: MessageRow, line: Uint8Arra
   const spoken = withoutForgedRefusals(record.parts, toolName, record.version)
   const parts = row.role === "host" ? spoken.map(asNotice) : spoken
   const subagent = row.sidechain === 1 || session.includes("/")
-  const imported = record.imported === true || isImportedCopy(row.copy)
-  const origins = originsOf(parts, { imported, subagent, toolName })
+  const foreign = foreignIn(row.copy, record.imported)
+  const origins = originsOf(parts, { foreign, subagent, toolName })
   return {
     role: row.role,
     time: row.time,

@@ -1,4 +1,5 @@
 /** Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
+import { withoutSentences } from "../transcript/sentence-names.ts"
 import { lengthOf } from "../util/text.ts"
 import { isBare, vocabulary } from "./command-vocabulary.ts"
 import { diverse } from "./diverse-commands.ts"
@@ -88,4 +89,4 @@ export const ended = (exit: string | undefined): string =>
 const TRIMMED = /(?: 2>&1| 2>\/dev\/null| \| (?:head|tail)(?: -n?\s?\d+)?)+$/
 
 const shown = ({ text, form = text }: Fact): string =>
-  (form.length > FORM_SHOWN ? text : form).replace(TRIMMED, "")
+  withoutSentences(form.length > FORM_SHOWN ? text : form).replace(TRIMMED, "")

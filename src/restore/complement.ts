@@ -1,5 +1,6 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../agents/claude-code/host-refusals.ts"
+import { withoutNamedSentences } from "../transcript/sentence-names.ts"
 import { commandLines, ended } from "./command-lines.ts"
 import type { Fact, Facts } from "./material.ts"
 import { pack } from "./pack-names.ts"
@@ -99,7 +100,7 @@ function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator
   for (const { text, exit } of errors) {
     const kind = text.replace(/\d+/g, "0")
     if (kinds.has(kind) || held(text)) continue
-    const quoted = quoteInert(text, ERROR_SHOWN)
+    const quoted = quoteInert(withoutNamedSentences(text), ERROR_SHOWN)
     if (page.holds(quoted.slice(1, -1))) continue
     kinds.add(kind)
     yield `- ${quoted}${ended(exit)}`

@@ -15,6 +15,7 @@ import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions
 import { pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
+import { isSentence } from "../transcript/sentence-names.ts"
 import { cut } from "../util/text.ts"
 import { focusFirst } from "./about-focus.ts"
 import type { ArchivedLines } from "./archived-line.ts"
@@ -109,7 +110,8 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
   const latest = about === undefined || about === turns[0]?.prompt ? turns[0] : undefined
   return {
     session,
-    title: row?.titleOrigin === "import" ? undefined : (row?.title ?? undefined),
+    title:
+      row?.titleOrigin === "import" || row?.titleOrigin === "other" ? undefined : (row?.title ?? undefined),
     ended: row?.ended ?? undefined,
     version: row?.version ?? undefined,
     cwd: row?.cwd ?? undefined,
@@ -159,12 +161,13 @@ function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "re
 function filesInFlight(db: Database, scope: Scope, cwd: string | undefined): FileInFlight[] {
   const turns = turnsWithChanges(db, scope, MOST_TURNS).sort((a, b) => b - a)
   const moves = movesOfSession(db, scope, cwd)
+  const inProject = belowFolder(cwd)
   const latest = new Map<string, ChangedFile>()
   for (const turn of turns) {
     if (latest.size >= MOST_FILES) break
     for (const file of filesChangedIn(db, turn, MOST_FILES)) {
       const now = whereNow(file.path, file.latest, moves)
-      if (now === undefined) continue
+      if (now === undefined || isSentence(inProject(now))) continue
       if (!latest.has(now)) latest.set(now, file)
     }
   }

@@ -5,7 +5,7 @@ import { BY_NAME, hintToOpen, listsNotes, listsSessions, type Opening } from "./
 import type { Brief } from "./material.ts"
 import { Page } from "./page.ts"
 import { name, quoteInert, time } from "./quote.ts"
-import { CLOSE, NOTES_TITLE, quoteLine, RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
+import { CLOSE, NOTES_TITLE, noteLine, RELATED_TITLE, relatedLines, turnLine } from "./render.ts"
 
 const LARGEST = 1000
 /** How many of these characters other sessions' turns may take, and the notes. */
@@ -52,7 +52,7 @@ export function renderPointer(
   const page = new Page(cut(lines.join("\n"), room), room)
   page.section(
     NOTES_TITLE,
-    material.notes?.latest.map((note) => quoteLine(note, NOTE_SHOWN)) ?? [],
+    material.notes?.latest.map((note) => noteLine(note, NOTE_SHOWN)) ?? [],
     NOTES_ROOM,
   )
   page.section(OBSERVED_TITLE, observed.map(observedLine), OBSERVED_ROOM)
@@ -68,6 +68,6 @@ const observedLine = ({ handle, type, title, ...fields }: Observation): string =
 }
 
 const notesLine = (notes: NonNullable<Brief["notes"]>, opening: Opening): string =>
-  `Notes kept for this project with \`remember\`: ${notes.count}; ${listsNotes(opening, name(notes.session, 40))}.`
+  `Notes that the model kept for this project with \`remember\`: ${notes.count}; ${listsNotes(opening, name(notes.session, 40))}.`
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

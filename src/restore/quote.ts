@@ -1,5 +1,6 @@
 /** How text from the archive appears in what we say: always as a quotation, never as a line of its own. Pure. */
 import { errorLinesIn } from "../transcript/error-lines.ts"
+import { withoutNamedSentences, withoutSentences } from "../transcript/sentence-names.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { inert, neutral, visible } from "./neutral.ts"
 import { withoutFolder } from "./typed-command.ts"
@@ -57,13 +58,20 @@ function marked(words: string, limit: number): string {
   return `"${cut(escaped, limit)}"`
 }
 
-/** A command in at most `limit` characters. In a longer one, what was run matters more than where. */
-export const commandIn = (command: string, limit: number): string =>
-  code(command.length > limit ? withoutFolder(command) : command, limit)
+/**
+ * A command in at most `limit` characters, without names of files that read like sentences. In a longer one, what was run
+ * matters more than where.
+ */
+export function commandIn(command: string, limit: number): string {
+  const told = withoutSentences(command)
+  return code(told.length > limit ? withoutFolder(told) : told, limit)
+}
 
 /**
  * An output in at most `limit` characters. From a longer one, the line that names the error if there is one: it usually
  * comes after what went well.
  */
-export const errorIn = (output: string, limit: number): string =>
-  quoteInert(output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output), limit)
+export function errorIn(output: string, limit: number): string {
+  const line = output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output)
+  return quoteInert(withoutNamedSentences(line), limit)
+}

@@ -9,6 +9,7 @@ import type { Database } from "../archive/database.ts"
 import { latestRuns } from "../archive/queries/calls.ts"
 import { type FactRow, factsIn } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
+import { isSentence } from "../transcript/sentence-names.ts"
 import { simpleCommands } from "../transcript/shell-script.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { ShownNames } from "./shown-names.ts"
@@ -47,9 +48,11 @@ export function gatherFacts(
     // The folder itself needs no mention, nor do programs.
     .filter(({ text }) => inProject(`${text}/`) !== "" && !PROGRAM.test(text))
     .map((row) => ({ ...row, text: inProject(row.text) }))
+    .filter(({ text }) => !isSentence(text))
   const paths = withShown(merged(told.map((row) => ({ ...row, form: row.text }))), shown.paths)
   const commands = merged(factsIn(db, scope, "command", LOOKED_AT))
-  const names = withShown(merged(factsIn(db, scope, "name", NAMES_LOOKED_AT)), shown.names)
+  const spoken = factsIn(db, scope, "name", NAMES_LOOKED_AT).filter(({ text }) => !isSentence(text))
+  const names = withShown(merged(spoken), shown.names)
   const errors = merged(factsIn(db, scope, "error", LOOKED_AT))
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])

@@ -1,5 +1,6 @@
 /** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import type { KeptNote } from "../archive/queries/sessions.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
@@ -82,12 +83,14 @@ const LEAST = 200
 
 const PENDING_TITLE = "The user's prompt at the compaction, not yet answered"
 
-export const NOTES_TITLE = "Notes kept with `remember`"
+export const NOTES_TITLE = "Notes that the model kept with `remember`"
 
 export const FOCUSED_TITLE = "Turns about the user's focus for this compaction"
 const MOST_FOCUSED = 5
 
 export const RELATED_TITLE = "Related turns from other sessions"
+/** As much of a session's id as tells it from others. */
+const SESSION_SHOWN = 8
 /** Characters of a related turn's prompt and of its answer. */
 const RELATED_SHOWN = 90
 
@@ -129,7 +132,12 @@ export function renderRestore(material: Material, options: RenderOptions): strin
       .map(({ content, status }) => `- [${word(status, "open")}] ${quoteSpoken(content, 160)}`),
     share(0.07),
   )
-  page.section(NOTES_TITLE, quotes(material.notes?.latest ?? [], 240), share(0.08))
+  const notes = (material.notes?.latest ?? []).filter(({ text }) => !held(text))
+  page.section(
+    NOTES_TITLE,
+    notes.map((note) => noteLine(note, 240)),
+    share(0.08),
+  )
   page.section(
     FILES_TITLE,
     fileLines(
@@ -161,6 +169,17 @@ export function renderRestore(material: Material, options: RenderOptions): strin
 
 export const quoteLine = ({ text, handle }: Quote, shown: number): string =>
   `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`
+
+/** With when and in which session the model kept it. */
+export function noteLine({ text, handle, time: kept, keptIn }: KeptNote, shown: number): string {
+  const day = time(kept ?? undefined)?.slice(0, 10)
+  const about = [
+    HANDLE_PREFIX + handle,
+    ...(day === undefined ? [] : [day]),
+    ...(keptIn ? [`session ${name(keptIn, SESSION_SHOWN)}`] : []),
+  ]
+  return `- ${quoteSpoken(text, shown)} (${about.join(", ")})`
+}
 
 /** Whether a turn has no line of its own among those about the user's words. */
 function isUnshown(page: Page): (turn: TurnLine) => boolean {

@@ -12,6 +12,7 @@ import type { FactRow } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { latestTurnIds } from "../archive/queries/turns.ts"
 import { factNames, pathsIn, quotedFilesIn } from "../transcript/facts.ts"
+import { isSentence } from "../transcript/sentence-names.ts"
 import type { ArchivedLines } from "./archived-line.ts"
 
 /** How many of the latest results are read. */
@@ -67,11 +68,13 @@ function add(found: Map<string, FactRow>, text: string, message: number): void {
   found.set(text, { text, form: text, times: times + 1, latest })
 }
 
-const isCodeName = (name: string): boolean => CODE_NAME.test(name) && wordsOf(name) <= CODE_WORDS
+const isCodeName = (name: string): boolean =>
+  CODE_NAME.test(name) && wordsOf(name) <= CODE_WORDS && !isSentence(name)
 
 const isPlainPath = (path: string): boolean =>
   path.length <= PATH_LONGEST &&
   /^\w[\w./-]*$/.test(path) &&
-  path.split("/").every((part) => wordsOf(part) <= PATH_WORDS)
+  path.split("/").every((part) => wordsOf(part) <= PATH_WORDS) &&
+  !isSentence(path)
 
 const wordsOf = (name: string): number => name.match(WORD)?.length ?? 0

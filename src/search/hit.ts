@@ -24,6 +24,8 @@ export interface Hit extends TakenBack {
   readonly time: string | null
   /** Who said it: human, assistant, tool, host. */
   readonly role: string
+  /** Set only on what was fetched from where others may have written it. */
+  readonly others?: true
   /** The tool that was called or that answered. */
   readonly tool: string | null
   readonly score: number
@@ -126,10 +128,12 @@ export function hitsOf(
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [{ parts, told, why, score, rounded, taken, wants, takenBack: takenBackOf(row) }]
+    return [
+      { parts, told, why, score, rounded, taken, wants, marks: { ...takenBackOf(row), ...othersOf(row) } },
+    ]
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
-  return found.map(({ parts, told, why, rounded, taken, takenBack }, n) => {
+  return found.map(({ parts, told, why, rounded, taken, marks }, n) => {
     const room = ofEach ?? Math.max(LEAST_TEXT, rooms[n]! - taken)
     const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
       parts,
@@ -145,10 +149,12 @@ export function hitsOf(
       prompt: prompt!.text || null,
       answer: answer!.text || null,
       also: also.flatMap(({ text }) => text || []),
-      ...takenBack,
+      ...marks,
     }
   })
 }
+
+const othersOf = ({ origin }: FoundRow): { others?: true } => (origin === "other" ? { others: true } : {})
 
 /**
  * The first hits, those with room for more than the message that was found. How much text a hit has is estimated from

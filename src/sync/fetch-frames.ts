@@ -71,7 +71,7 @@ export async function fetchFrames(
   const own = ownCopies(dataHome)
   const list = await store.list()
   const fills = await store.fills()
-  const all = theirs(list).filter(({ about }) => about.writer !== writer || !own.has(about.copy))
+  const all = theirs(list, store.isOwn).filter(({ about }) => about.writer !== writer || !own.has(about.copy))
   state.expect([...new Set(all.map(({ about }) => about.writer))])
   const filled = new Set<string>()
   const total = all.reduce((sum, { to }) => sum + to, 0)
@@ -129,7 +129,7 @@ function ownCopies(dataHome: string): Map<string, number> {
   return found
 }
 
-function theirs(list: readonly PieceAbout[]): Theirs[] {
+function theirs(list: readonly PieceAbout[], isOwn: boolean): Theirs[] {
   const groups = new Map<string, PieceAbout[]>()
   for (const piece of list) {
     const name = `${piece.writer}/${piece.copy}`
@@ -141,7 +141,7 @@ function theirs(list: readonly PieceAbout[]): Theirs[] {
     const pieces = contiguous(group)
     const about = pieces[0]
     if (about === undefined) return []
-    const copy = fetchedPath(about.writer, about.copy, about.place)
+    const copy = fetchedPath(about.writer, about.copy, about.place, isOwn)
     return [{ name, about, pieces, to: pieces.at(-1)!.to, copy }]
   })
   // A session before the forks that copy its lines.
@@ -157,7 +157,7 @@ async function fetchOne(
 ): Promise<{ pieces: number; bytes: number; filled: boolean }> {
   const { dataHome, secrets } = place
   const { about, name, pieces, copy } = one
-  const { session, path, created } = about
+  const { session, path } = about
   const file = vaultFile(dataHome, copy)
   const held = archivedIn(file)
   const known = state.fetched.get(name)
@@ -181,7 +181,7 @@ async function fetchOne(
   }
   for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {
     const frames = (await store.get(wanted)).map(frameOf)
-    const options = { path, created, id: mirrorId(about.writer, about.copy), edit, isUnwanted, onGrow }
+    const options = { path, ...headerOf(about, store.isOwn), edit, isUnwanted, onGrow }
     const added = appendMirrored(file, frames, options)
     counts.pieces += added > 0 ? frames.length : 0
     counts.bytes += added
@@ -192,6 +192,15 @@ async function fetchOne(
   state.fetched.set(name, { to, digest: digestOf(pieces.filter((piece) => piece.to <= to)) })
   return { ...counts, filled }
 }
+
+/**
+ * What others say about a copy's age could make it older than the user's own, and then lines that both have would count
+ * as theirs. A session of theirs that is written back later stays theirs.
+ */
+const headerOf = ({ writer, copy, created }: PieceAbout, isOwn: boolean): { created: number; id: string } =>
+  isOwn
+    ? { created, id: mirrorId(writer, copy) }
+    : { created: Date.now(), id: mirrorId(`others ${writer}`, copy) }
 
 const damaged = (): Error =>
   Object.assign(new Error("another transcript than was fetched before"), { code: "frame-damaged" })

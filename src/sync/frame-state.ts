@@ -5,7 +5,7 @@
 
 import { hashName, readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
-import { isFetchedCopy } from "../vault/layout.ts"
+import { isFetchedCopy, machineOf } from "../vault/layout.ts"
 import { syncFolder } from "./sync-ledger.ts"
 
 /** How far a copy was fetched, and a hash of what was there then. */
@@ -49,7 +49,7 @@ export class FrameState {
 
   /** Whether a copy of the vault mirrors one at this target: whoever sent its bytes has sent its turns, too. */
   isTheirs(copy: string): boolean {
-    return isFetchedCopy(copy) && this.#machines.has(copy.split("/")[1]!)
+    return isFetchedCopy(copy) && this.#machines.has(machineOf(copy))
   }
 
   save(): void {

@@ -1,4 +1,5 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
+import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../util/path.ts"
 
 const label = (root: string): string =>
@@ -31,13 +32,28 @@ export const knownFile = (dataHome: string, owner: string): string =>
   join(dataHome, "known", `${Bun.hash.xxHash64(owner, 0n).toString(16)}.jsonl`)
 
 const FETCHED = "fetched/"
+/** Mirrors that anybody may have written who can write to where they came from. No machine's name begins so. */
+const OTHERS = `${FETCHED}~`
 
 /** Whether the copy mirrors one of another machine; nothing is captured into it. */
 export const isFetchedCopy = (copy: string): boolean => copy.startsWith(FETCHED)
 
-/** Where a mirror is kept: below the other machine's name, and the copy's id there, so that it collides with nothing. */
-export const fetchedPath = (machine: string, id: string, place: string): string =>
-  join(FETCHED, machine, id, place)
+/** Whether the words in the copy count as somebody else's (docs/architecture/trust.md). */
+export const isOthersCopy = (copy: string): boolean => copy.startsWith(OTHERS)
+
+/** Pattern for GLOB. */
+export const OTHERS_COPIES = `${OTHERS}*`
+
+/** The machine that archived a mirror's original. */
+export const machineOf = (copy: string): string => copy.split("/")[1]!.replace(/^~/, "")
+
+/**
+ * Where a mirror is kept: below the other machine's name, and the copy's id there, so that it collides with nothing.
+ *
+ * @param isOwn whether nobody but the user can have written it
+ */
+export const fetchedPath = (machine: string, id: string, place: string, isOwn: boolean): string =>
+  join(isOwn ? FETCHED + machine : OTHERS + machine, id, place)
 
 /** The copy's path on the machine that archived it. */
 export const originalPlace = (copy: string): string =>
@@ -45,6 +61,14 @@ export const originalPlace = (copy: string): string =>
 
 /** Whether the copy was made from another tool's archive; these have a folder of their own. */
 export const isImportedCopy = (copy: string): boolean => originalPlace(copy).startsWith("imported/")
+
+/**
+ * Whose a line is if it is no line of this user's Claude Code.
+ *
+ * @param imported what the line says of itself
+ */
+export const foreignIn = (copy: string, imported: boolean | undefined): Foreign | undefined =>
+  isOthersCopy(copy) ? "other" : imported === true || isImportedCopy(copy) ? "import" : undefined
 
 const SUMMARIES = "summaries/"
 

@@ -272,7 +272,7 @@ describe("remember", () => {
 
     const { text } = await peer.call("search", { query: "flamingo snapshots" })
     expect(hitsIn(text)).toMatchObject([
-      { handle, about: expect.stringContaining(", note, "), texts: [NOTE] },
+      { handle, about: expect.stringContaining(", note by the model, "), texts: [NOTE] },
     ])
     expect((await peer.call("get", { handle })).text).toContain(`> ${NOTE}`)
 
@@ -293,7 +293,9 @@ describe("remember", () => {
     expect(preview.text).toContain(main.session)
     // It comes back as a note, not as a constraint of the user's.
     const sections = preview.text.split("\n## ").filter((section) => section.includes("teapot"))
-    expect(sections.map((section) => section.split("\n")[0])).toEqual(["Notes kept with `remember`"])
+    expect(sections.map((section) => section.split("\n")[0])).toEqual([
+      "Notes that the model kept with `remember`",
+    ])
     const status = await run(["status", "--json"], { env: machine.env, cwd: machine.cwd })
     expect(JSON.parse(status.stdout).context).toMatchObject({ session: main.session })
   })

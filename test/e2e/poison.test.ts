@@ -175,9 +175,8 @@ describe("what may come back stands in a short quotation", () => {
     expect(withoutItems(all(told))).not.toContain("zqi")
     expect(told.compact).toContain("Never rename the exports.")
     expect(told.compact).toContain("## Commands")
-    // This host shows the todos again after a compaction; in disguise, one ends as the file's path does.
+    // This host shows the todos again after a compaction.
     expect(told.clear).toContain("## Open todos")
-    expect(told.clear).toContain("## Files in flight")
   })
 
   test("of a command that succeeded, a line that tells of an error", async () => {

@@ -1,7 +1,7 @@
 /** What goes through the proxy of the compiled binary, in both directions, and what is left of it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
-import { createServer, type Server, type Socket } from "node:net"
+import { connect, createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
@@ -278,6 +278,133 @@ test("nothing of what went through is on disk or was said", async () => {
     .filter((path) => statSync(path).isFile())
   const kept = files.filter((path) => /planted/.test(readFileSync(path, "latin1")))
   expect(kept).toEqual([])
+})
+
+/** The first line of an answer to these bytes, as no client of ours would send them. */
+function rawly(url: string, bytes: string): Promise<string> {
+  const { port } = new URL(url)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const socket = connect(Number(port), "127.0.0.1", () => socket.write(bytes))
+  let text = ""
+  socket.on("data", (some) => (text += some.toString("latin1")))
+  socket.on("error", () => {})
+  socket.on("close", () => resolve(text.split("\r\n")[0]!))
+  return promise
+}
+
+describe("what is not the user's own program's", () => {
+  const elsewhere = (port: string) => [
+    `CONNECT x:@127.0.0.1:${port}/there HTTP/1.1`,
+    `CONNECT 127.0.0.1:${port} HTTP/1.1`,
+    `CONNECT @127.0.0.1:${port} HTTP/1.1`,
+    `CONNECT x:me@127.0.0.1:${port}/there HTTP/1.1`,
+    `GET x:@127.0.0.1:${port}/there HTTP/1.1`,
+    `GET @127.0.0.1:${port}/there HTTP/1.1`,
+    `POST :@127.0.0.1:${port}/there HTTP/1.1`,
+    `OPTIONS * HTTP/1.1`,
+    `TRACE / HTTP/1.1`,
+    `GET there HTTP/1.1`,
+  ]
+
+  test("is refused, and reaches neither the API nor anybody else", async () => {
+    await using there = api(() => new Response("there"))
+    await using other = api(() => new Response("elsewhere"))
+    await using proxy = await proxyTo(there.url.replace("//", "//me:s3cretWord@"))
+    const own = new URL(proxy.url).host
+    const { port } = new URL(other.url)
+    const lines = elsewhere(port).map((line) => `${line}\r\nHost: ${own}`)
+    const named = [
+      `GET http://127.0.0.1:${port}/there HTTP/1.1\r\nHost: 127.0.0.1:${port}`,
+      "GET /v1/models HTTP/1.1\r\nHost: evil.example",
+      `GET /v1/models HTTP/1.1\r\nHost: evil.example:${new URL(proxy.url).port}`,
+      `GET /v1/models HTTP/1.1\r\nHost: evil.example\r\nHost: ${own}`,
+      `GET /v1/models HTTP/1.1\r\nHost: ${own}\r\nOrigin: http://evil.example`,
+      `OPTIONS /v1/messages HTTP/1.1\r\nHost: ${own}\r\nOrigin: null`,
+      `GET /v1/models HTTP/1.1\r\nHost: ${own}\r\nSec-Fetch-Site: cross-site`,
+      "GET /v1/models HTTP/1.0",
+    ]
+    for (const head of [...lines, ...named]) {
+      const line = await rawly(proxy.url, `${head}\r\nConnection: close\r\n\r\n`)
+      expect([head, line]).toEqual([head, expect.stringMatching(/^HTTP\/1\.1 4\d\d /)])
+    }
+    expect([there.arrived, other.arrived]).toEqual([[], []])
+    // Paths that only look as if they led elsewhere.
+    for (const path of [`//127.0.0.1:${port}/x`, `/\\127.0.0.1:${port}/x`, `/..//127.0.0.1:${port}/x`]) {
+      const line = await rawly(proxy.url, `GET ${path} HTTP/1.1\r\nHost: ${own}\r\nConnection: close\r\n\r\n`)
+      expect([path, line]).toEqual([path, "HTTP/1.1 200 OK"])
+    }
+    expect([there.arrived.length, other.arrived.length]).toEqual([3, 0])
+    // They do go with what is the user's own.
+    expect(there.arrived[0]!.headers.get("authorization")).toStartWith("Basic ")
+    expect(JSON.stringify(await proxy.end())).not.toContain("s3cretWord")
+  })
+
+  test("does not see the password of the API's address, nor does the terminal", async () => {
+    await using raw = await rawApi((socket) => socket.resetAndDestroy())
+    const address = raw.url.replace("//", "//me:s3cretWord@")
+    await using proxy = await proxyTo(address)
+    expect(proxy.first).toMatchObject({ event: "listening", upstream: raw.url })
+    const answer = await post(proxy.url, LONG)
+    expect([answer.status, (await answer.text()).includes("s3cretWord")]).toEqual([502, false])
+    await proxy.end()
+    for (const wrong of [`ftp://me:s3cretWord@127.0.0.1`, "http://me:s3cretWord@gateway.example.com"]) {
+      const { code, stdout, stderr } = await run(["prune", "proxy"], {
+        env: { ...env, ANTHROPIC_BASE_URL: wrong },
+      })
+      expect([code, stdout, stderr.includes("s3cretWord")]).toEqual([64, "", false])
+    }
+  })
+})
+
+test("ten bodies of 100 MB at once, and chunked ones, go on whole and are not held", async () => {
+  const lengths: number[] = []
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    maxRequestBodySize: 1 << 30,
+    async fetch(request) {
+      let length = 0
+      for await (const chunk of request.body!) length += (chunk as Uint8Array).length
+      lengths.push(length)
+      return new Response("there")
+    },
+  })
+  try {
+    await using proxy = await proxyTo(`http://127.0.0.1:${server.port}`)
+    const before = proxy.memory()
+    const whole = Buffer.alloc(100 << 20, 97)
+    const piece = whole.subarray(0, 1 << 20)
+    const large = async function* () {
+      for (let n = 0; n < 100; n++) yield piece
+    }
+    const one = async (n: number) => {
+      const headers = n % 2 === 0 ? {} : { "content-length": String(100 << 20) }
+      const answer = await fetch(`${proxy.url}/v1/messages`, {
+        method: "POST",
+        body: n % 2 === 0 ? (large() as unknown as ReadableStream) : whole,
+        headers,
+      })
+      return [answer.status, await answer.text()]
+    }
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => one(n)))
+    expect(new Set(answers.map(String))).toEqual(new Set(["200,there"]))
+    expect(lengths).toEqual(Array.from({ length: 10 }, () => 100 << 20))
+    // Of chunked ones, as much is looked at as may be pruned.
+    if (before !== undefined) expect(proxy.memory()! - before).toBeLessThan(400)
+  } finally {
+    await server.stop(true)
+  }
+})
+
+test("more bodies than are held at once wait for each other", async () => {
+  await using there = api(({ body }) => Response.json({ length: body.length }))
+  await using proxy = await proxyTo(there.url)
+  const body = JSON.stringify({ messages: [], filler: "x".repeat(24 << 20) })
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, async () => (await post(proxy.url, body)).json()),
+  )
+  expect(answers).toEqual(answers.map(() => ({ length: body.length })))
 })
 
 describe("proxy -- command", () => {

@@ -361,7 +361,7 @@ export const PLACES: Readonly<Record<string, Place>> = {
     plant: (transcript, text) => call(transcript, "Bash", { command: text }, "ok"),
   },
   "name of a file": {
-    allowed: "item",
+    allowed: "never",
     plant: (transcript, text) => call(transcript, "Edit", { file_path: `/src/${text}` }, "ok"),
   },
   "an open todo": {

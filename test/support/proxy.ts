@@ -1,8 +1,13 @@
 /** A proxy of the compiled binary, as long as a test needs it. */
+import { existsSync, readFileSync } from "node:fs"
 import { binary } from "./binary.ts"
 
 interface Listening extends AsyncDisposable {
   readonly url: string
+  /** Its first event. */
+  readonly first: Record<string, unknown>
+  /** The most it has taken so far, in MB; undefined where nobody says. */
+  memory(): number | undefined
   /** Ends it as Ctrl-C does. @returns its last event */
   end(): Promise<Record<string, unknown>>
 }
@@ -17,8 +22,15 @@ export async function listening(
   const lines = linesOf(child.stdout)
   const first = (await lines.next()).value
   if (first === undefined) throw new Error(`the proxy ended at once: ${await child.exited}`)
+  const event = JSON.parse(first) as Record<string, unknown>
   return {
-    url: String(JSON.parse(first)["url"]),
+    url: String(event["url"]),
+    first: event,
+    memory() {
+      const status = `/proc/${child.pid}/status`
+      if (!existsSync(status)) return undefined
+      return Number(/^VmHWM:\s*(\d+)/m.exec(readFileSync(status, "utf8"))?.[1]) / 1024
+    },
     async end() {
       child.kill("SIGINT")
       const last = (await lines.next()).value

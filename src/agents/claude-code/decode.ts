@@ -50,7 +50,11 @@ function decodeObject(line: JsonObject): TranscriptRecord {
     case "progress":
       return decodeProgress(line, sidechain)
     case "ctxbridge-note":
-      return record(type, line, sidechain, noteParts(line), undefined)
+      // It follows no line, but the session in which it was kept.
+      return {
+        ...record(type, line, sidechain, noteParts(line), undefined),
+        parentUuid: stringOf(line["keptIn"]),
+      }
     case "summary":
     case "custom-title":
     case "ai-title":
@@ -69,7 +73,8 @@ function decodeObject(line: JsonObject): TranscriptRecord {
 /** A line of our own with what the model wanted kept (archive/kept-notes.ts). */
 function noteParts(line: JsonObject): Part[] {
   const text = stringOf(line["text"])
-  return text === undefined ? [] : [{ kind: "brief", text }]
+  // One that was taken back is filled.
+  return text === undefined || /^\**$/.test(text) ? [] : [{ kind: "brief", text }]
 }
 
 /** A subagent's message wrapped into a line of its parent. The line keeps its own place (uuid, parent). */

@@ -4,7 +4,7 @@ import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { LinePlace } from "./messages.ts"
-import { rowsIn, type Scope, STANDS } from "./scope.ts"
+import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 
 /** Hosts before 2.0 do not tell how a command ended. */
 const TELLS_NO_STATUS = "GLOB '[01].*'"
@@ -179,7 +179,7 @@ export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | u
     `SELECT c.session, c.target AS command, ${EXIT_CODE} AS exitCode, c.error, t.handle, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ${isError}
-       AND c.origin <> 'import' AND ${wasRun("c")} AND ${STANDS}
+       AND ${isAtHome("c.origin")} AND ${wasRun("c")} AND ${STANDS}
      ORDER BY c.result DESC LIMIT 1`,
   ).sort((a, b) => b.result - a.result)[0]
 
@@ -212,7 +212,7 @@ export function latestRuns(db: Database, scope: Scope, most: number): ScriptRun[
   const query = db.query<ScriptRun, [string, number, number, number]>(
     `SELECT c.target AS script, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.result
      FROM tool_calls c JOIN turns t ON t.id = c.turn
-     WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ?3 AND c.origin <> 'import'
+     WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ?3 AND ${isAtHome("c.origin")}
        AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)
      ORDER BY c.result DESC LIMIT ${most}`,
   )
@@ -233,7 +233,7 @@ export const movingScripts = (
     .query<{ target: string; at: number }, [string, number, number]>(
       `SELECT target, at FROM (
        SELECT c.target, c.use AS at FROM tool_calls c JOIN turns t ON t.id = c.turn
-       WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND c.origin <> 'import'
+       WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = 0 AND ${isAtHome("c.origin")}
          AND (t.taken_back = 0 OR ?3)
        ORDER BY c.result DESC LIMIT ${most})
      WHERE instr(target, 'mv ') > 0 OR instr(target, 'rm ') > 0`,
@@ -260,7 +260,7 @@ export const filesChangedIn = (db: Database, turn: number, most: number): Change
       // With max(), SQLite takes the other columns from the row that has the maximum.
       `SELECT c.target AS path, c.name, c.id AS call, c.sidechain OR instr(c.session, '/') > 0 AS bySubagent, t.handle, max(c.use) AS latest FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.turn = ?1 AND ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1
-       AND c.origin <> 'import'
+       AND ${isAtHome("c.origin")}
      GROUP BY c.target ORDER BY latest DESC LIMIT ${most}`,
     )
     .all(turn)
@@ -271,7 +271,7 @@ export const filesOpenedIn = (db: Database, turn: number, most: number): string[
     .query<{ path: string }, [number]>(
       `SELECT target AS path, max(use) AS latest FROM tool_calls
      WHERE turn = ?1 AND ${isTool("name", "read", "edit", "write")} AND sidechain = 0
-       AND is_error = 0 AND origin <> 'import'
+       AND is_error = 0 AND ${isAtHome("origin")}
      GROUP BY target ORDER BY latest DESC LIMIT ${most}`,
     )
     .all(turn)
@@ -311,7 +311,7 @@ export const skillCalls = (db: Database, session: string, since: number, most: n
   db
     .query<Invocation, [string, number]>(
       `SELECT c.target, c.turn, c.result AS after FROM tool_calls c JOIN messages m ON m.id = c.result
-       WHERE c.session = ? AND ${isTool("c.name", "skill")} AND c.is_error = 0 AND c.sidechain = 0 AND c.origin <> 'import'
+       WHERE c.session = ? AND ${isTool("c.name", "skill")} AND c.is_error = 0 AND c.sidechain = 0 AND ${isAtHome("c.origin")}
          AND m.offset >= ? ORDER BY c.result DESC LIMIT ${most}`,
     )
     .all(session, since)
@@ -321,7 +321,7 @@ export const typedCommands = (db: Database, session: string, since: number, most
   db
     .query<Invocation, [string, number]>(
       `SELECT prompt AS target, id AS turn, (SELECT min(m.id) FROM messages m WHERE m.turn = turns.id) AS after FROM turns
-       WHERE session = ? AND via = 'command' AND (tools > 0 OR answer <> '') AND origin <> 'import' AND first >= ?
+       WHERE session = ? AND via = 'command' AND (tools > 0 OR answer <> '') AND ${isAtHome("origin")} AND first >= ?
        ORDER BY id DESC LIMIT ${most}`,
     )
     .all(session, since)
@@ -335,3 +335,12 @@ export const sessionsThatAsked = (db: Database): string[] =>
     )
     .all()
     .map(({ session }) => session)
+
+/** Calls of our server's `remember`, with the lines that sum them up. */
+export const rememberCalls = (db: Database): { session: string; target: string }[] =>
+  db
+    .query<{ session: string; target: string }, []>(
+      `SELECT session, target FROM tool_calls
+       WHERE name GLOB 'mcp__*ctxbridge__remember' AND is_error IS NOT 1 AND ${isAtHome("origin")}`,
+    )
+    .all()

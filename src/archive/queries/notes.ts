@@ -21,6 +21,6 @@ export const notesIn = (
     scope,
     `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
      WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 AND ${STANDS}
-       AND n.origin NOT IN ('subagent', 'import') AND instr(n.session, '/') = 0
+       AND n.origin NOT IN ('subagent', 'import', 'other') AND instr(n.session, '/') = 0
      ORDER BY n.turn DESC, n.place DESC LIMIT ${most}`,
   )

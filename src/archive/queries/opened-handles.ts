@@ -1,6 +1,7 @@
 /** Calls with which the model opened turns by their handles: of our server, and of the binary in a shell. */
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
+import { isAtHome } from "./scope.ts"
 
 export interface OpeningCall {
   /** The call's input, or the beginning of its script. */
@@ -16,7 +17,7 @@ export const openingCalls = (db: Database): OpeningCall[] =>
   db
     .query<OpeningCall, []>(
       `SELECT c.target, c.name, c.session, m.time FROM tool_calls c JOIN messages m ON m.id = c.use
-       WHERE c.is_error IS NOT 1 AND c.origin <> 'import' AND (
+       WHERE c.is_error IS NOT 1 AND ${isAtHome("c.origin")} AND (
          c.name LIKE 'mcp\\_\\_%ctxbridge\\_\\_get' ESCAPE '\\'
          OR ${isTool("c.name", ...SHELL_KINDS)} AND c.target LIKE '%ctxbridge%show%')
        ORDER BY c.use`,

@@ -14,6 +14,9 @@ export interface ScopePart {
 
 export type Scope = readonly ScopePart[]
 
+/** True for an origin of this user's own Claude Code; other archives and other people are found, but never restored. */
+export const isAtHome = (origin: string): string => `${origin} NOT IN ('import', 'other')`
+
 /** Leaves out turns `t` that the user took back, unless they count. */
 export const STANDS = "(t.taken_back = 0 OR ?3)"
 

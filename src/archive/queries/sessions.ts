@@ -1,6 +1,7 @@
 /** Rows of sessions: listed, found by name, the latest of a project. */
 import type { Database } from "../database.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
+import { isAtHome } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
 
 /** A session as it is listed; its own numbers, without its subagents'. */
@@ -203,13 +204,13 @@ export function keptNotes(db: Database, session: string, most: number): KeptNote
   const found = db
     .query<{ count: number; session: string }, [string, string]>(
       `SELECT count(*) AS count, n.id AS session FROM sessions n JOIN turns t ON t.session = n.id
-       WHERE n.id GLOB ? AND n.project = (SELECT project FROM sessions WHERE id = ?) GROUP BY n.id`,
+       WHERE n.id GLOB ? AND ${isAtHome("t.origin")} AND n.project = (SELECT project FROM sessions WHERE id = ?) GROUP BY n.id`,
     )
     .get(NOTES_SESSIONS, session)
   if (found === null) return undefined
   const latest = db
-    .query<{ text: string; handle: string }, [string, number]>(
-      "SELECT prompt AS text, handle FROM turns WHERE session = ? ORDER BY seq DESC LIMIT ?",
+    .query<KeptNote, [string, number]>(
+      `SELECT prompt AS text, handle, started AS time, parent AS keptIn FROM turns WHERE session = ? AND ${isAtHome("origin")} ORDER BY seq DESC LIMIT ?`,
     )
     .all(found.session, most)
   return { ...found, latest }
@@ -220,12 +221,39 @@ export interface KeptNotes {
   /** The session that holds them. */
   readonly session: string
   /** Newest first. */
-  readonly latest: readonly { readonly text: string; readonly handle: string }[]
+  readonly latest: readonly KeptNote[]
+}
+
+export interface KeptNote {
+  readonly text: string
+  /** Without its prefix. */
+  readonly handle: string
+  /** ISO 8601. */
+  readonly time: string | null
+  /** The session in which the model kept it, if it is known. */
+  readonly keptIn: string | null
+}
+
+/** The notes of a project, or of all, newest first. */
+export const notesOfProject = (db: Database, project: string | undefined): ProjectNote[] =>
+  db
+    .query<ProjectNote, [string, string | null]>(
+      `SELECT t.prompt AS text, t.handle, t.started AS time, t.parent AS keptIn, t.session, p.path AS project
+       FROM turns t JOIN sessions n ON n.id = t.session LEFT JOIN projects p ON p.id = n.project
+       WHERE n.id GLOB ? AND ${isAtHome("t.origin")} AND p.path = coalesce(?, p.path) AND t.prompt <> ''
+       ORDER BY t.started DESC, t.seq DESC`,
+    )
+    .all(NOTES_SESSIONS, project ?? null)
+
+export interface ProjectNote extends KeptNote {
+  /** The session that holds it. */
+  readonly session: string
+  readonly project: string
 }
 
 /** True when a human said something in session `s`; commands that only the host carries out (`/clear`) do not count. */
 const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief')
-  AND t.origin <> 'import' AND NOT (t.via = 'command' AND t.tools = 0 AND t.answer = ''))`
+  AND ${isAtHome("t.origin")} AND NOT (t.via = 'command' AND t.tools = 0 AND t.answer = ''))`
 
 /** Maximum number of empty sessions between a conversation and its continuation, one for each superfluous `/clear`. */
 const MOST_EMPTY = 8

@@ -1,6 +1,7 @@
 /** Rows of what a model wrote about sessions. */
 import type { ObservationFields, ObservationType, SummaryFields } from "../../transcript/model-summary.ts"
 import { tryTo } from "../../util/files.ts"
+import { OTHERS_COPIES } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
 
@@ -73,12 +74,14 @@ export const observationsOf = (db: Database, session: string): Observation[] =>
       .map(observationOf),
   ) ?? []
 
-/** The latest of all sessions of a session's project, newest first. */
+/** The latest of all sessions of a session's project, newest first; none that others may have written, or about what they said. */
 export const latestObservations = (db: Database, session: string, most: number): Observation[] =>
   tryTo(() =>
     db
       .query<Row, [string, number]>(
         `SELECT ${COLUMNS} FROM ${FROM} WHERE s.project = (SELECT project FROM sessions WHERE id = ?)
+           AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session = o.session AND t.origin = 'other')
+           AND o.transcript NOT IN (SELECT id FROM transcripts WHERE copy GLOB '${OTHERS_COPIES}')
          ORDER BY o.time DESC, o.id DESC LIMIT ?`,
       )
       .all(session, most)

@@ -1,7 +1,7 @@
 /** Rows of turns: of a session, by handle, around one, in the scope of a restore. */
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
-import { rowsIn, type Scope, STANDS } from "./scope.ts"
+import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 
 export interface TurnRow {
   readonly id: number
@@ -77,7 +77,7 @@ export const turnsBetween = (db: Database, session: string, from: number, to: nu
     .all(session, from, to)
 
 /** Turns that a human started in this session: none of a subagent or from another tool's archive. */
-const OWN = "via NOT IN ('none', 'brief') AND origin <> 'import'"
+const OWN = `via NOT IN ('none', 'brief') AND ${isAtHome("origin")}`
 
 export function countTurns(db: Database, scope: Scope): number {
   const counts = rowsIn<{ n: number }>(
@@ -140,7 +140,7 @@ export const spokenTurns = (db: Database, messages: readonly number[]): TurnText
   db
     .query<TurnText, [string]>(
       `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
-       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND t.origin <> 'import'
+       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND ${isAtHome("t.origin")}
          AND t.taken_back = 0`,
     )
     .all(JSON.stringify(messages))
@@ -183,6 +183,8 @@ export interface FoundRow {
   readonly offset: number | null
   readonly length: number | null
   readonly copy: string | null
+  /** Whose words they are: the message's, or the prompt's. */
+  readonly origin: string
 }
 
 /** @param found with the ids of turns and messages; more than these is ignored */
@@ -193,7 +195,8 @@ export function foundRows(
   const rows = db
     .query<FoundRow, [string]>(
       `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
-         m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy
+         m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy,
+         coalesce(m.origin, t.origin) AS origin
        FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
        LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
     )

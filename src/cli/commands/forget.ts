@@ -7,6 +7,7 @@ import { sessionsOfProject } from "../../archive/queries/sessions.ts"
 import { latestSummary } from "../../archive/queries/summaries.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { CarriedSearch, namesOf } from "../../job/carried-text.ts"
+import { findNotes, keptInOneOf } from "../../job/forget-notes.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget-steps.ts"
 import { findText, type TextFound } from "../../job/forget-text.ts"
@@ -137,16 +138,18 @@ export function leave(
   const { dataHome } = context.env
   const dryRun = args["dry-run"] === true
   const search = carriedSearch(dataHome, list)
+  const isKeptThere = withViews(dataHome, (db) => keptInOneOf(db, sessionsIn(list)))
+  const notes = findNotes(dataHome, isKeptThere, Date.now(), tombstonesOf(dataHome, list, Date.now())).places
   const { told, failed } = search.find(Date.now())
-  const found = { dryRun, sessions: list, forkedFrom: heirs, told, failed }
+  const found = { dryRun, sessions: list, forkedFrom: heirs, notes, told, failed }
   if (!dryRun && list.length > 0) {
-    const question = renderLeaving(list, { dryRun: true, heirs, told, failed }).join("\n")
+    const question = renderLeaving(list, { dryRun: true, heirs, notes, told, failed }).join("\n")
     if (!confirmed(context, `${question}\nForget for good?`)) return EXIT.failed
     const tombstonesNow = (): Tombstone[] => {
       const whole = tombstonesOf(dataHome, list, Date.now())
       const { tombstones } = search.find(Date.now(), whole)
-      const sessions = new Set(tombstones.map(({ session }) => session))
-      return [...whole.filter(({ session }) => !sessions.has(session)), ...tombstones]
+      const some = merged(whole, tombstones)
+      return merged(some, findNotes(dataHome, isKeptThere, Date.now(), some).tombstones)
     }
     const done = forget(dataHome, tombstonesNow, {
       wait: PATIENCE,
@@ -155,8 +158,14 @@ export function leave(
     })
     out.json({ ...found, deleted: done.deleted, views: done.views })
   } else out.json({ ...found, deleted: [], views: null })
-  out.print(renderLeaving(list, { dryRun, heirs, told, failed }))
+  out.print(renderLeaving(list, { dryRun, heirs, notes, told, failed }))
   return failed.length === 0 ? undefined : EXIT.failed
+}
+
+/** Of a session in both, the latter holds what the former does. */
+function merged(before: readonly Tombstone[], after: readonly Tombstone[]): Tombstone[] {
+  const sessions = new Set(after.map(({ session }) => session))
+  return [...before.filter(({ session }) => !sessions.has(session)), ...after]
 }
 
 /** Looks in all other sessions for what ctxbridge has told them about these. */

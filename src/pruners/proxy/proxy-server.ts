@@ -4,11 +4,22 @@
  */
 import { CtxError, codeOf, messageOf } from "../../util/errors.ts"
 import type { RequestPruner } from "./request-pruner.ts"
+import { type Refusal, requestRefusal, shownAddress } from "./upstream.ts"
 
 const HOST = "127.0.0.1"
 
 /** Where messages are sent to a model, or counted as if they were. */
 const PRUNED_PATHS = new Set(["/v1/messages", "/v1/messages/count_tokens"])
+
+/** Bytes of the largest body that is pruned: the API takes no larger one (413). Others are passed on as they come. */
+const LARGEST = 32 << 20
+/** Before a body with more bytes, garbage is collected. */
+const LARGE = 16 << 20
+/** Bytes of all bodies that are held at once. A body takes several times its size while it is pruned, one at a time. */
+const MOST_HELD = 64 << 20
+
+/** ms that a request waits for room. One whose sender stalls keeps its own; others are then passed on as they come. */
+const PATIENCE = 10_000
 
 /** They are about one connection, and there are two (RFC 9110, 7.6.1). */
 const OF_CONNECTION = [
@@ -53,6 +64,8 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
   /** What to send instead of a body; the same bytes if there is any doubt. */
   function pruned(bytes: ArrayBuffer, request: Request): ArrayBuffer | string {
     try {
+      // What the one before has left would otherwise stay beside it.
+      if (bytes.byteLength > LARGE) Bun.gc(true)
       const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
       const left = pruner.prune(text, request.headers.get("x-claude-code-session-id"))
       if (left === undefined) return bytes
@@ -64,28 +77,37 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
     }
   }
 
-  async function bodyFor(
-    request: Request,
-    path: string,
-  ): Promise<ReadableStream | ArrayBuffer | string | null> {
-    if (request.method !== "POST" || !PRUNED_PATHS.has(path)) return request.body
-    counts.requests++
-    const bytes = await request.arrayBuffer()
-    const isPlain = request.headers.get("content-encoding") === null
-    return isPlain ? pruned(bytes, request) : bytes
-  }
+  const room = new Room(MOST_HELD)
 
   async function forwarded(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url)
-    const answer = await fetch(upstream + pathname + search, {
-      method: request.method,
-      headers: withoutConnection(request.headers, "host", "content-length"),
-      body: await bodyFor(request, pathname),
-      redirect: "manual",
-      decompress: false,
-      signal: request.signal,
-      timeout: false,
-    } as RequestInit)
+    const send = (body: ReadableStream | ArrayBuffer | string | null): Promise<Response> =>
+      fetch(upstream + pathname + search, {
+        method: request.method,
+        headers: withoutConnection(request.headers, "host", "content-length"),
+        body,
+        redirect: "manual",
+        decompress: false,
+        signal: request.signal,
+        timeout: false,
+      } as RequestInit)
+    if (request.method !== "POST" || !PRUNED_PATHS.has(pathname)) return handedOn(await send(request.body))
+    counts.requests++
+    const length = Number(request.headers.get("content-length") ?? LARGEST)
+    const isPlain = request.headers.get("content-encoding") === null
+    if (!isPlain || !(length <= LARGEST)) return handedOn(await send(request.body))
+    // Who waits here has not been read from: the sender keeps its body.
+    if (!(await room.take(length))) return handedOn(await send(request.body))
+    try {
+      const isMeasured = request.headers.has("content-length")
+      const body = isMeasured ? await request.arrayBuffer() : await upToLargest(request.body)
+      return handedOn(await send(body instanceof ReadableStream ? body : pruned(body, request)))
+    } finally {
+      room.giveBack(length)
+    }
+  }
+
+  function handedOn(answer: Response): Response {
     return new Response(answer.body && passedOn(answer.body), {
       status: answer.status,
       statusText: answer.statusText,
@@ -94,6 +116,8 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
   }
 
   const server = serve(port, async (request) => {
+    const refusal = requestRefusal(request, server.port!)
+    if (refusal !== undefined) return refused(refusal)
     try {
       return await forwarded(request)
     } catch (error) {
@@ -107,7 +131,81 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
   }
 }
 
-function serve(port: number, fetch: (request: Request) => Promise<Response>) {
+/** Room for bodies. Whoever came first gets it first. */
+class Room {
+  #free: number
+  readonly #waiting: { readonly bytes: number; readonly go: () => void }[] = []
+
+  constructor(bytes: number) {
+    this.#free = bytes
+  }
+
+  /** @returns whether there was room, after a while */
+  take(bytes: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const one = { bytes, go: () => resolve(true) }
+    this.#waiting.push(one)
+    this.#letIn()
+    if (!this.#waiting.includes(one)) return promise
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(one), 1)
+      resolve(false)
+      this.#letIn()
+    }, PATIENCE)
+    timer.unref()
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  giveBack(bytes: number): void {
+    this.#free += bytes
+    this.#letIn()
+  }
+
+  #letIn(): void {
+    for (
+      let next = this.#waiting[0];
+      next !== undefined && next.bytes <= this.#free;
+      next = this.#waiting[0]
+    ) {
+      this.#waiting.shift()
+      this.#free -= next.bytes
+      next.go()
+    }
+  }
+}
+
+/** The body; as a stream if it turns out larger than any that is pruned. */
+async function upToLargest(
+  body: ReadableStream<Uint8Array> | null,
+): Promise<ArrayBuffer | ReadableStream<Uint8Array>> {
+  const chunks: Uint8Array[] = []
+  if (body === null) return new ArrayBuffer(0)
+  const reader: BodyReader = body.getReader()
+  for (let length = 0; length <= LARGEST; ) {
+    const { value } = await reader.read()
+    if (value === undefined) return Bun.concatArrayBuffers(chunks)
+    chunks.push(value)
+    length += value.length
+  }
+  return followedBy(chunks, reader)
+}
+
+interface BodyReader {
+  read(): Promise<{ readonly value?: Uint8Array | undefined }>
+  cancel(reason?: unknown): Promise<void>
+}
+
+const followedBy = (chunks: Uint8Array[], rest: BodyReader): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const value = chunks.shift() ?? (await rest.read()).value
+      if (value === undefined) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: (reason) => rest.cancel(reason),
+  })
+
+function serve(port: number, fetch: (request: Request) => Promise<Response>): Bun.Server<undefined> {
   try {
     // No limits of our own: a model may think for minutes before it says a word.
     return Bun.serve({ hostname: HOST, port, idleTimeout: 0, maxRequestBodySize: 1 << 30, fetch })
@@ -146,6 +244,13 @@ function withoutConnection(headers: Headers, ...also: string[]): Headers {
 
 /** As the API words its errors, so that Claude Code tells the user and tries again. */
 function unreachable(upstream: string, error: unknown): Response {
-  const message = `ctxbridge proxy: ${new URL(upstream).origin} cannot be reached: ${messageOf(error)}`
-  return Response.json({ type: "error", error: { type: "api_error", message } }, { status: 502 })
+  const message = `${shownAddress(upstream)} cannot be reached: ${messageOf(error)}`
+  return errorOf("api_error", message, 502)
+}
+
+const refused = ({ message, status }: Refusal): Response => errorOf("invalid_request_error", message, status)
+
+function errorOf(type: string, text: string, status: number): Response {
+  const message = `ctxbridge proxy: ${text}`
+  return Response.json({ type: "error", error: { type, message } }, { status })
 }

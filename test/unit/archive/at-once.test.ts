@@ -88,7 +88,7 @@ test("notes that come while others are taken out are kept", async () => {
   mkdirSync(dataHome)
   const place = { dataHome, home: dir, secrets: FILTERED }
   const keep = (text: string): void =>
-    keepNote(place, { text, project: "/p", folder: "/p", now: 1_700_000_000_000 })
+    keepNote(place, { text, project: "/p", folder: "/p", keptIn: undefined, now: 1_700_000_000_000 })
   const secret = `ghp_${"9fK2mQ7xW4".repeat(4)}`
   keep(`note ${secret}`)
   keep("note 0")

@@ -122,10 +122,12 @@ describe("notes at a session's start", () => {
     const told = await started(machine)
     // The latest first.
     expect(told).toMatch(
-      /\n- "The tests need TZ=UTC\." \(ctx:\w+\)\n- "The parser needs two cores\." \(ctx:\w+\)\n/,
+      /\n- "The tests need TZ=UTC\." \(ctx:\w+, \d{4}-\d\d-\d\d\)\n- "The parser needs two cores\." \(ctx:\w+, [\d-]+\)\n/,
     )
     const [, count, name] =
-      /^Notes kept for this project with `remember`: (\d+); `ctxbridge show (\S+)` lists them\.$/m.exec(told)!
+      /^Notes that the model kept for this project with `remember`: (\d+); `ctxbridge show (\S+)` lists them\.$/m.exec(
+        told,
+      )!
     expect(count).toBe("2")
     expect(told).toContain("Open todos: 2 items.")
     const shown = await run(["show", name!], { cwd: machine.cwd, env: machine.env })
@@ -152,7 +154,7 @@ describe("notes at a session's start", () => {
     })
     const compacted = contextOf(await machine.hook("session-start", session, { source: "compact" }))!
     expect(frameProblems(compacted)).toEqual([])
-    expect(compacted).toContain("\n## Notes kept with `remember`\n- ")
+    expect(compacted).toContain("\n## Notes that the model kept with `remember`\n- ")
     expect(compacted).not.toContain("two cores")
     await machine.hook("session-end", session, { reason: "clear" })
     const cleared = contextOf(await machine.hook("session-start", machine.session(), { source: "clear" }))!
@@ -169,5 +171,138 @@ describe("notes at a session's start", () => {
       await peer.call("remember", { text: "Something else." })
     }
     expect(await started(machine)).not.toContain("Notes")
+  })
+})
+
+describe("notes say whose they are and when, and can be taken back", () => {
+  const KEPT_IN = "0a000000-0000-4000-8000-00000000000a"
+  const kept = async (machine: Machine, texts: readonly string[], session: string | undefined = KEPT_IN) => {
+    const env = { ...machine.env, ...(session && { CLAUDE_CODE_SESSION_ID: session }) }
+    await using peer = await Peer.connect(machine.cwd, env)
+    for (const text of texts) expect((await peer.call("remember", { text })).isError).toBe(false)
+  }
+  const cli = async (machine: Machine, ...args: string[]) => {
+    const { code, stdout, stderr } = await run(args, { cwd: machine.cwd, env: machine.env })
+    return { code, stdout, stderr }
+  }
+  interface Listed {
+    readonly notes: readonly Record<string, string>[]
+  }
+  const listed = async (machine: Machine, ...args: string[]): Promise<Listed["notes"]> => {
+    const { code, stdout, stderr } = await cli(machine, "notes", "--json", ...args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return (JSON.parse(stdout) as Listed).notes
+  }
+  const restored = async (machine: Machine, session: ReturnType<Machine["session"]>): Promise<string> => {
+    const startup = contextOf(await machine.hook("session-start", machine.session(), { source: "startup" }))
+    const compact = contextOf(await machine.hook("session-start", session, { source: "compact" }))
+    for (const text of [startup, compact]) if (text !== undefined) expect(frameProblems(text)).toEqual([])
+    return [startup, compact].join("\n")
+  }
+
+  test("in a restore, in a list, and in a search: the model's, of a day and a session", async () => {
+    using machine = new Inside()
+    const session = machine.session({ id: KEPT_IN }).turn("Read the page").flush()
+    await machine.hook("stop", session)
+    await kept(machine, ["Always push without asking."])
+    const [note, ...others] = await listed(machine)
+    expect(others).toEqual([])
+    expect(note).toMatchObject({
+      handle: expect.stringMatching(/^ctx:\w+$/),
+      text: "Always push without asking.",
+      by: "assistant",
+      keptIn: KEPT_IN,
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    })
+    const text = await restored(machine, session)
+    // Under a title that says whose it is, and nowhere else.
+    const lines = text.split("\n").filter((line) => line.includes("Always push"))
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines)
+      expect(line).toMatch(
+        /^- "Always push without asking\." \(ctx:\w+, \d{4}-\d\d-\d\d, session 0a000000\)$/,
+      )
+    expect(text).toContain("## Notes that the model kept with `remember`")
+    expect(text).not.toContain("Standing user constraints")
+    const told = await cli(machine, "notes")
+    expect(told).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^ctx:\w+ {2}.*in session 0a000000\n {2}Always push without asking\.\n$/),
+      stderr: "",
+    })
+    await using peer = await Peer.connect(machine.cwd, machine.env)
+    expect((await peer.call("search", { query: "always push" })).text).toContain(", note by the model")
+    const found = JSON.parse((await cli(machine, "search", "always push", "--json")).stdout) as {
+      hits: object[]
+    }
+    expect(found.hits).toMatchObject([{ role: "assistant", snippet: "Always push without asking." }])
+    expect((await cli(machine, "search", "always push")).stdout).toContain("note by the model")
+  })
+
+  test("one is taken back: from the list, the restores, the search, the vault and our file; others stay", async () => {
+    using machine = new Inside()
+    const session = machine.session({ id: KEPT_IN }).turn("Read the page").flush()
+    await machine.hook("stop", session)
+    await kept(machine, ["The walrus is blue.", "The seal is grey."])
+    const [seal, walrus] = await listed(machine)
+    const dry = await cli(machine, "notes", "forget", walrus!["handle"]!, "--dry-run")
+    expect(dry).toMatchObject({ code: 0, stderr: "" })
+    expect(dry.stdout).toContain("Would forget 1 note:")
+    expect(await listed(machine)).toHaveLength(2)
+    const done = await cli(machine, "notes", "forget", walrus!["handle"]!.slice(0, 9), "--yes")
+    expect(done).toMatchObject({ code: 0, stderr: "" })
+    expect(done.stdout).toStartWith("Forgot 1 note:\n")
+    expect(await listed(machine)).toEqual([seal!])
+    expect(await restored(machine, session)).not.toContain("walrus")
+    expect((await cli(machine, "search", "walrus blue", "--json")).code).toBe(3)
+    const folder = join(machine.dataHome, "notes")
+    const file = readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+      .join("")
+    expect(file).not.toContain("walrus")
+    expect(file).toContain("The seal is grey.")
+    expect((await cli(machine, "verify")).code).toBe(0)
+    expect(await cli(machine, "notes", "forget", walrus!["handle"]!, "--yes")).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: `ctxbridge: no note ${walrus!["handle"]}\nhint: ctxbridge notes --all-projects lists them\n`,
+    })
+  })
+
+  test("they go with the session in which they were kept, and no others do", async () => {
+    using machine = new Inside()
+    const [one, two] = [machine.session({ id: KEPT_IN }), machine.session()]
+    for (const session of [one, two]) await machine.hook("stop", session.turn("Read the page").flush())
+    await kept(machine, ["The walrus is blue."])
+    await kept(machine, ["The seal is grey."], two.session)
+    // Where the host tells the server nothing, its transcript tells.
+    const called = machine.session()
+    called.turn("And this", [
+      { tool: "mcp__ctxbridge__remember", input: { text: "The otter is brown." }, output: "Kept" },
+    ])
+    await machine.hook("stop", called.flush())
+    await kept(machine, ["The otter is brown."], "")
+    const forgotten = await cli(machine, "forget", KEPT_IN, "--yes")
+    expect(forgotten).toMatchObject({ code: 0, stderr: "" })
+    expect(forgotten.stdout).toContain("Forgot 1 note that Claude kept in it")
+    const left = async () => (await listed(machine)).map(({ text }) => text)
+    expect(await left()).toEqual(["The otter is brown.", "The seal is grey."])
+    expect((await cli(machine, "forget", called.session, "--yes")).code).toBe(0)
+    expect(await left()).toEqual(["The seal is grey."])
+  })
+
+  test("what is wrong is said in a line", async () => {
+    using machine = new Inside()
+    await machine.hook("stop", machine.session().turn("Read the page").flush())
+    for (const [args, code, stderr] of [
+      [["forgot"], 64, "unknown action: forgot"],
+      [["forget"], 64, "which notes?"],
+      [["list", "ctx:abcdef"], 64, "unexpected argument: ctx:abcdef"],
+      [["forget", "ctx:abcdef", "--yes"], 3, "no note ctx:abcdef"],
+    ] as const) {
+      const ran = await cli(machine, "notes", ...args)
+      expect(ran).toEqual({ code, stdout: "", stderr: expect.stringContaining(stderr) })
+    }
+    expect((await cli(machine, "notes")).stdout).toBe(`Claude has kept no notes of ${machine.cwd}.\n`)
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { requestPruner } from "../../../src/pruners/proxy/request-pruner.ts"
 import { sessionNamed } from "../../../src/pruners/proxy/session-named.ts"
-import { upstreamOf } from "../../../src/pruners/proxy/upstream.ts"
+import { requestRefusal, shownAddress, upstreamOf } from "../../../src/pruners/proxy/upstream.ts"
 
 const SESSION = "5f0c8f8e-3d0e-4b1e-9f43-6f6f0a0b0c0d"
 
@@ -43,6 +43,97 @@ describe("where requests are sent", () => {
     "//x",
   ])("never %p", (named) => {
     expect(() => upstreamOf(named)).toThrow()
+  })
+})
+
+describe("an address for people", () => {
+  test.each([
+    ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],
+    ["https://gateway.example.com/anthropic/", "https://gateway.example.com/anthropic"],
+    ["https://me:s3cretWord@gateway.example.com/anthropic", "https://gateway.example.com/anthropic"],
+    ["https://s3cretWord@gateway.example.com", "https://gateway.example.com"],
+    ["https://gateway.example.com/v1?key=s3cretWord", "https://gateway.example.com/v1"],
+    ["https://gateway.example.com/v1#s3cretWord", "https://gateway.example.com/v1"],
+    ["https://me:s3cret/s3cretWord@gateway.example.com/a", "https://…@gateway.example.com/a"],
+    ["https://me:12/s3cretWord@gateway.example.com", "https://…@gateway.example.com"],
+    ["htp:/me:s3cretWord@gateway.example.com", "htp:/…@gateway.example.com"],
+    ["me:s3cretWord@gateway.example.com", "me:…@gateway.example.com"],
+    ["nonsense", "nonsense"],
+  ])("%p: %p", (address, shown) => {
+    expect(shownAddress(address)).toBe(shown)
+    for (const make of [upstreamOf, (one: string) => upstreamOf(one.replace(/^https?:/, "ftp:"))]) {
+      try {
+        make(address)
+      } catch (error) {
+        expect(String(error)).not.toContain("s3cretWord")
+      }
+    }
+  })
+})
+
+describe("whose requests are sent on", () => {
+  const asked = (url: string, headers: Record<string, string>, method = "GET") =>
+    requestRefusal({ url, method, headers: new Headers(headers) } as Request, 8484)?.status
+
+  test.each([["127.0.0.1:8484"], ["localhost:8484"], ["LOCALHOST:8484"], ["[::1]:8484"]])(
+    "those to %p",
+    (host) => {
+      expect(asked(`http://${host}/v1/messages?beta=true`, { host })).toBeUndefined()
+      // What the runtime's own client sends, with which Claude Code asks.
+      expect(asked(`http://${host}/`, { host, "sec-fetch-mode": "cors" }, "POST")).toBeUndefined()
+    },
+  )
+
+  test.each([
+    "evil.example",
+    "evil.example:8484",
+    "127.0.0.1",
+    "127.0.0.1:80",
+    "127.0.0.1:8485",
+    "127.0.0.1:8484.evil.example",
+    "localhost.evil.example:8484",
+    "127.0.0.1.evil.example:8484",
+    "me@127.0.0.1:8484",
+    "evil.example, 127.0.0.1:8484",
+    "127.0.0.1:8484, evil.example",
+    "0.0.0.0:8484",
+    "[::]:8484",
+    "2130706433:8484",
+    "",
+  ])("none to %p", (host) => {
+    expect(asked("http://127.0.0.1:8484/v1/models", { host })).toBe(421)
+  })
+
+  test("none without a host, or of another URL than the host says", () => {
+    expect(asked("/v1/models", {})).toBe(400)
+    expect(asked("http://127.0.0.1:8484/v1/models", {})).toBe(421)
+    for (const url of ["http://evil.example/", "http://evil.example:8484/", "http://127.0.0.1:80/"])
+      expect([url, asked(url, { host: "127.0.0.1:8484" })]).toEqual([url, 421])
+    for (const url of [
+      "https://127.0.0.1:8484/",
+      "x:@127.0.0.1:8484/",
+      "//127.0.0.1:8484/",
+      "http://me:word@127.0.0.1:8484/",
+      "http://me@127.0.0.1:8484/",
+      "file:///etc/passwd",
+      "*",
+    ])
+      expect([url, asked(url, { host: "127.0.0.1:8484" })]).toEqual([url, 400])
+  })
+
+  test.each([
+    ["origin", "http://evil.example"],
+    ["origin", "null"],
+    ["origin", "http://127.0.0.1:8484"],
+    ["origin", "http://localhost:3000"],
+    ["sec-fetch-site", "cross-site"],
+    ["sec-fetch-site", "same-origin"],
+  ])("none of a page in a browser: %s: %s", (name, value) => {
+    expect(asked("http://127.0.0.1:8484/v1/models", { host: "127.0.0.1:8484", [name]: value })).toBe(403)
+  })
+
+  test.each(["CONNECT", "TRACE"])("none with %s", (method) => {
+    expect(asked("http://127.0.0.1:8484/", { host: "127.0.0.1:8484" }, method)).toBe(405)
   })
 })
 

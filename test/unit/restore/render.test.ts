@@ -129,6 +129,12 @@ const fact = fc.array(
   { maxLength: 30 },
 )
 const quote = fc.record({ text, handle: fc.constant("abcdef") })
+const note = fc.record({
+  text,
+  handle: fc.constant("abcdef"),
+  time: fc.option(text, { nil: null }),
+  keptIn: fc.option(text, { nil: null }),
+})
 const run = fc.record({
   command: text,
   exitCode: fc.option(fc.nat(), { nil: undefined }),
@@ -159,7 +165,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   decisions: fc.array(quote, { maxLength: 12 }),
   refuted: fc.array(quote, { maxLength: 12 }),
   todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
-  notes: fc.option(fc.record({ count: fc.nat(), session: text, latest: fc.array(quote, { maxLength: 5 }) }), {
+  notes: fc.option(fc.record({ count: fc.nat(), session: text, latest: fc.array(note, { maxLength: 5 }) }), {
     nil: undefined,
   }),
   files: fc.array(

@@ -1,6 +1,6 @@
 /** Whose words a part is: what the model is told of them, and whether they come back as prose, hangs on it. */
 import { expect, test } from "bun:test"
-import { messageOrigin, originsOf, withoutForgedRefusals } from "../../../src/agents/origin.ts"
+import { type Foreign, messageOrigin, originsOf, withoutForgedRefusals } from "../../../src/agents/origin.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
 const TOOLS: Readonly<Record<string, string>> = {
@@ -11,8 +11,8 @@ const TOOLS: Readonly<Record<string, string>> = {
   e: "mcp__notes__read",
 }
 const toolName = (id: string): string | undefined => TOOLS[id]
-const origins = (parts: readonly Part[], around: { imported?: boolean; subagent?: boolean } = {}) =>
-  originsOf(parts, { imported: false, subagent: false, toolName, ...around })
+const origins = (parts: readonly Part[], around: { foreign?: Foreign; subagent?: boolean } = {}) =>
+  originsOf(parts, { foreign: undefined, subagent: false, toolName, ...around })
 
 const prompt: Part = { kind: "prompt", text: "go on", via: "typed" }
 const text: Part = { kind: "text", text: "done" }
@@ -37,7 +37,7 @@ test("a picture is the human's beside a prompt, and the tool's beside a result",
 
 test("in a subagent's transcript nobody is human; of another tool's archive everything is imported", () => {
   expect(origins([prompt, text, media], { subagent: true })).toEqual(["assistant", "subagent", "subagent"])
-  expect(origins([prompt, text, result("b")], { imported: true })).toEqual(["import", "import", "import"])
+  expect(origins([prompt, text, result("b")], { foreign: "import" })).toEqual(["import", "import", "import"])
 })
 
 test("a message is known by whom it has words of, the host's last", () => {
