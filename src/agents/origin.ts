@@ -5,6 +5,7 @@
  */
 import type { Part } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
+import { isRefusal } from "./claude-code/human-replies.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | Foreign | "host"
@@ -25,12 +26,25 @@ export interface Surroundings {
 /** The origin of each part, in order. */
 export function originsOf(parts: readonly Part[], around: Surroundings): Origin[] {
   const isResult = parts.some(({ kind }) => kind === "toolResult")
-  return parts.map((part) => around.foreign ?? originOf(part, isResult, around))
+  return parts.map((part) => {
+    if (around.foreign !== undefined) return around.foreign
+    return part.kind === "toolResult" && isReport(part, parts) ? "host" : originOf(part, isResult, around)
+  })
 }
 
 /** The origin of a message: that of its first part with words of anyone except the host. */
 export const messageOrigin = (origins: readonly Origin[]): Origin =>
   origins.find((origin) => origin !== "host") ?? "host"
+
+/** Whether a result is but the host's report of what a human says in the same line: an answer, or a refusal's reason. */
+export const isReport = (result: ToolResult, parts: readonly Part[]): boolean =>
+  parts.some(
+    (part) =>
+      (part.kind === "reply" && part.within === result.id) ||
+      (part.kind === "prompt" && result.isError && isRefusal(result.text)),
+  )
+
+type ToolResult = Extract<Part, { readonly kind: "toolResult" }>
 
 /** Whether words of this origin may be given back as prose. */
 export const isProse = (origin: Origin): boolean => origin === "human" || origin === "assistant"
@@ -38,6 +52,7 @@ export const isProse = (origin: Origin): boolean => origin === "human" || origin
 function originOf(part: Part, isResult: boolean, { subagent, toolName }: Surroundings): Origin {
   switch (part.kind) {
     case "prompt":
+    case "reply":
     case "enqueued":
       // No human speaks in a subagent's transcript, whatever the line says.
       return subagent ? "assistant" : "human"
@@ -76,23 +91,25 @@ export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent
 const HEADS_OUTPUT = [2, 0, 55] as const
 
 /**
- * Turns forged reasons for refusals into notices. Older hosts write a human's reason only into the call's result, where
- * a stranger's tool may write the same words, and where a command may have printed them. So in the results of such
- * tools, and of unknown ones, they do not count.
+ * Turns forged reasons for refusals into notices, and leaves out forged answers to questions. Older hosts write a human's
+ * reason only into the call's result, where a stranger's tool may write the same words, and where a command may have
+ * printed them. So in the results of such tools, and of unknown ones, they do not count; answers only count in the
+ * results of the host's own form.
  *
  * @param version of the host
  */
-export function withoutForgedRefusals(
+export function withoutForgedWords(
   parts: readonly Part[],
   toolName: Surroundings["toolName"],
   version: string | undefined,
 ): readonly Part[] {
-  if (!parts.some((part) => part.kind === "prompt" && part.within !== undefined)) return parts
-  return parts.map((part) => {
-    if (part.kind !== "prompt" || part.within === undefined) return part
+  if (!parts.some((part) => "within" in part && part.within !== undefined)) return parts
+  return parts.flatMap((part): Part[] => {
+    if (part.kind === "reply") return toolKind(toolName(part.within)) === "ask" ? [part] : []
+    if (part.kind !== "prompt" || part.within === undefined) return [part]
     const tool = toolName(part.within)
     const isHosts = isHostTool(tool) && (!isShell(tool) || atLeast(version, HEADS_OUTPUT))
-    return isHosts ? part : { kind: "notice", text: part.text }
+    return [isHosts ? part : { kind: "notice", text: part.text }]
   })
 }
 

@@ -122,5 +122,5 @@ const NAMED_WITHIN = 4096
 /** @param start of a transcript */
 export function sessionNamedIn(start: Uint8Array): string | undefined {
   const text = Buffer.from(start.subarray(0, NAMED_WITHIN)).toString("latin1")
-  return /"sessionId":"([\w-]+)"/.exec(text)?.[1]
+  return /"sessionId"\s*:\s*"([\w-]+)"/.exec(text)?.[1]
 }

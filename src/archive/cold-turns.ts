@@ -3,7 +3,7 @@
  * lineage and what the vault holds stay. Which turns those are is not decided here (learn/tiers.ts).
  */
 import { decodeLine } from "../agents/claude-code/decode.ts"
-import { isProse, type Origin, withoutForgedRefusals } from "../agents/origin.ts"
+import { isProse, type Origin, withoutForgedWords } from "../agents/origin.ts"
 import { searchable } from "../transcript/searchable.ts"
 import type { Part } from "../transcript/types.ts"
 import { codeOf } from "../util/errors.ts"
@@ -110,14 +110,14 @@ function addMessage(db: Database, row: ColdMessage, line: string, words: WordWri
   }
   const record = decodeLine(line)
   const spoken = record.parts.filter((part) => part.kind !== "title")
-  const parts = withoutForgedRefusals(spoken, nameOf, record.version)
+  const parts = withoutForgedWords(spoken, nameOf, record.version)
   // A prompt that was taken out of the queue is found where that happened (queued-prompts.ts).
   const isTakenOut = row.isNamed === 0 && parts.some((part) => part.kind === "enqueued")
   if (isTakenOut) {
     words.add(id, "", {})
     return
   }
-  words.add(id, searchable(findable(parts, toolOf), false).text, {
+  words.add(id, searchable(findable(parts, toolOf), role).text, {
     project: project ?? undefined,
     session,
     role,
@@ -131,5 +131,6 @@ function addMessage(db: Database, row: ColdMessage, line: string, words: WordWri
 }
 
 const failed = (db: Database, session: string, call: string): boolean =>
-  db.query("SELECT 1 FROM tool_calls WHERE session = ? AND id = ? AND is_error = 1").get(session, call) !==
-  null
+  db
+    .query("SELECT 1 FROM tool_calls WHERE session = ? AND id = ? AND error IS NOT NULL")
+    .get(session, call) !== null

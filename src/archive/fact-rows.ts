@@ -98,6 +98,7 @@ function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }
   }
   switch (part.kind) {
     case "prompt":
+    case "reply":
     case "text":
       if (!isProse(origin)) return
       addAll("name", factNames(part.text))

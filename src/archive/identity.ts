@@ -7,6 +7,7 @@
  * A subagent that continues from the conversation (one that compacts it, or a fork of it) begins with copies of its
  * lines, and may be read first. So a subagent's lines have keys of their own, and `original` tells what they may copy.
  */
+import { isReport } from "../agents/origin.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 
 export const hash = (...parts: string[]): bigint => BigInt.asIntN(64, Bun.hash.xxHash64(parts.join("\0"), 0n))
@@ -26,6 +27,13 @@ function essence(part: Part): string {
       return `${part.kind} ${part.text}`
   }
 }
+
+/** Without answers to questions: the result that they are in names them. */
+const essenceOf = (parts: readonly Part[]): string =>
+  parts
+    .filter(({ kind }) => kind !== "reply")
+    .map(essence)
+    .join("\n")
 
 export interface Identity {
   /** The same for every copy of the line, in any session. */
@@ -47,12 +55,12 @@ export function identify(
   place: string,
   own: boolean,
 ): Identity {
-  const content = parts.map(essence).join("\n")
+  const content = essenceOf(parts)
   const name = record.uuid ?? `${place} ${record.type}`
   return {
     key: own ? hash("subagent", name, content) : hash(name, content),
     alias: record.sidechain && !own ? undefined : aliasOf(record, parts, content),
-    original: own ? hash(name, parts.map(saidToSession).map(essence).join("\n")) : undefined,
+    original: own ? hash(name, essenceOf(parts.map(saidToSession))) : undefined,
   }
 }
 
@@ -73,11 +81,13 @@ function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: stri
 /** Short id of a session, for tables with many rows per session. */
 export const sessionKey = (session: string): bigint => hash("session", session)
 
-/** Who speaks in a line. */
+const SAID_BY_HUMAN: readonly Part["kind"][] = ["prompt", "reply", "enqueued"]
+
+/** Who speaks in a line: a human also beside a result that only reports what they say. */
 export function role(parts: readonly Part[]): "human" | "assistant" | "tool" | "host" {
   for (const part of parts) {
-    if (part.kind === "prompt" || part.kind === "enqueued") return "human"
-    if (part.kind === "toolResult") return "tool"
+    if (SAID_BY_HUMAN.includes(part.kind)) return "human"
+    if (part.kind === "toolResult" && !isReport(part, parts)) return "tool"
     if (["text", "thinking", "toolUse"].includes(part.kind)) return "assistant"
   }
   return "host"

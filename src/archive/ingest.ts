@@ -3,9 +3,12 @@
  *
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
-import { decodeLine } from "../agents/claude-code/decode.ts"
+import { decodeLine, recordsIn } from "../agents/claude-code/decode.ts"
 import { FILLER } from "../secrets/fill.ts"
+import { isObject } from "../transcript/json.ts"
+import { wholeRecordsIn } from "../transcript/whole-records.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { isSummaryCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { noteSummary } from "./summary-rows.ts"
@@ -20,7 +23,7 @@ export class Ingestion {
   readonly #own: ((line: string, offset: number) => void) | undefined
   /** Offset up to which lines have been applied. */
   #done: number
-  #malformed = 0
+  #damaged = { lines: 0, rescued: 0 }
 
   /**
    * @param from offset at which the first line begins
@@ -46,19 +49,29 @@ export class Ingestion {
     let at = 0
     while (at < text.length && !until(from + at)) {
       const newline = text.indexOf(NEWLINE, at)
-      if (newline < 0 && (!isEnd || !isWholeJson(text.toString("utf8", at)))) break
-      const end = newline < 0 ? text.length : newline
+      if (newline < 0 && !isEnd) break
+      const end = newline < 0 ? at + lengthOfWhole(text.subarray(at)) : newline
+      if (newline < 0 && end === at) break
       if (end > at && this.#own !== undefined) this.#own(text.toString("utf8", at, end), from + at)
-      else if (end > at) {
-        const record = decodeLine(text.toString("utf8", at, end))
-        // A line that was forgotten is filler throughout.
-        if (record.type === "malformed" && text[at] !== FILLER) this.#malformed++
-        this.#writer.apply({ record, offset: from + at, length: end - at })
-      }
+      else if (end > at) this.#line(text.subarray(at, end), from + at)
       at = newline < 0 ? end : end + 1
       this.#done = from + at
     }
     return from + at
+  }
+
+  #line(line: Buffer, offset: number): void {
+    const record = decodeLine(line.toString("utf8"))
+    if (record.type !== "malformed") {
+      this.#writer.apply({ record, offset, length: line.length })
+      return
+    }
+    // A line that was forgotten is filler throughout.
+    if (line[0] !== FILLER) this.#damaged.lines++
+    for (const { record: one, from, to } of recordsIn(line)) {
+      if (one.type !== "malformed") this.#damaged.rescued++
+      this.#writer.apply({ record: one, offset: offset + from, length: to - from })
+    }
   }
 
   /** Leaves out a line up to this offset. */
@@ -69,8 +82,8 @@ export class Ingestion {
 
   /** Call before the transaction ends, even if a line could not be applied. */
   finish(): void {
-    this.#writer.finish(this.#done, this.#malformed)
-    this.#malformed = 0
+    this.#writer.finish(this.#done, this.#damaged)
+    this.#damaged = { lines: 0, rescued: 0 }
   }
 }
 
@@ -89,12 +102,9 @@ export function ingest(
   return done
 }
 
-function isWholeJson(line: string): boolean {
-  if (!line.startsWith("{")) return false
-  try {
-    JSON.parse(line)
-    return true
-  } catch {
-    return false
-  }
+/** Bytes up to the end of the last whole record in a line that nothing has ended yet; 0: there is none. */
+function lengthOfWhole(line: Buffer): number {
+  if (line[0] === FILLER) return 0
+  const isWhole = isObject(parseJson(line.toString("utf8")))
+  return isWhole ? line.length : (wholeRecordsIn(line).at(-1)?.to ?? 0)
 }

@@ -11,6 +11,7 @@ import { type Database, databasePath, openFile, prepareForLongWork } from "./dat
 import { carryProjects, dropUnread } from "./former-projects.ts"
 import { indexCopy, untilDone } from "./indexing.ts"
 import { dropPointers } from "./pointers.ts"
+import { IS_TURN } from "./queries/turn-kinds.ts"
 import { rememberRepair } from "./repairs.ts"
 import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace-database.ts"
 import { carryVectors } from "./vectors.ts"
@@ -136,7 +137,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
 export const counted = (db: Database): { turns: number; messages: number } =>
   db
     .query<{ turns: number; messages: number }, []>(
-      `SELECT (SELECT count(*) FROM turns WHERE via NOT IN ('none', 'brief')) AS turns,
+      `SELECT (SELECT count(*) FROM turns t WHERE ${IS_TURN}) AS turns,
          (SELECT count(*) FROM messages) AS messages`,
     )
     .get()!

@@ -1,5 +1,5 @@
 /** The lines of a copy in the vault, one by one, as they are or decoded. */
-import { decodeLine } from "../agents/claude-code/decode.ts"
+import { recordsIn } from "../agents/claude-code/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { stretchesFrom } from "../vault/reader.ts"
@@ -20,23 +20,30 @@ export interface PlacedLine {
 
 /** @param from offset at which a line begins */
 export function* linesFrom(file: string, from = 0): Generator<PlacedLine> {
+  for (const { bytes, offset } of bytesOfLines(file, from)) yield { line: utf8.decode(bytes), offset }
+}
+
+function* bytesOfLines(file: string, from: number): Generator<{ bytes: Buffer; offset: number }> {
   let rest: Uint8Array = new Uint8Array()
   let offset = from
   for (const stretch of stretchesFrom(file, from)) {
     const content = stretch.content.subarray(Math.max(0, from - stretch.from))
-    const bytes = rest.length === 0 ? content : Buffer.concat([rest, content])
+    const bytes = rest.length === 0 ? asBuffer(content) : Buffer.concat([rest, content])
     let at = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
-      yield { line: utf8.decode(bytes.subarray(at, end)), offset: offset + at }
+      yield { bytes: bytes.subarray(at, end), offset: offset + at }
       at = end + 1
     }
     offset += at
     rest = Uint8Array.from(bytes.subarray(at))
   }
-  if (rest.length > 0) yield { line: utf8.decode(rest), offset }
+  if (rest.length > 0) yield { bytes: asBuffer(rest), offset }
 }
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** @param from offset at which a line begins */
 export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
-  for (const { line, offset } of linesFrom(file, from)) yield { record: decodeLine(line), offset }
+  for (const { bytes, offset } of bytesOfLines(file, from))
+    for (const one of recordsIn(bytes)) yield { record: one.record, offset: offset + one.from }
 }

@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (open-or-repair.ts).
  */
-export const PARSER = 19
+export const PARSER = 20
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -372,5 +372,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER observations_words AFTER DELETE ON observations BEGIN
     DELETE FROM observation_words WHERE rowid = old.id;
   END;
+  `,
+  `
+  -- Whole records that were found in lines that are no JSON object (transcript/whole-records.ts).
+  ALTER TABLE transcripts ADD COLUMN rescued INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE turns ADD COLUMN tip TEXT; -- uuid of its last line, which the next prompt follows (take-back.ts)
   `,
 ]

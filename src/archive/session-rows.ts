@@ -47,8 +47,9 @@ export class SessionRows {
       )
   }
 
+  /** A name that the user gave stands until the user gives another, whatever is generated meanwhile. */
   name(text: string, origin: Origin): void {
-    this.#title = { text, origin }
+    if (origin === "human" || this.#title?.origin !== "human") this.#title = { text, origin }
   }
 
   /** Row id of its project, once known. */
@@ -64,10 +65,12 @@ export class SessionRows {
   flush(): void {
     const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#version, this.#branch]
     if (seen.every((value) => value === undefined)) return
+    const isKept = "title_origin = 'human' AND ?3 IS NOT 'human'"
     this.#db
       .query(
-        `UPDATE sessions SET ended = coalesce(?, ended), title = coalesce(?, title),
-           title_origin = coalesce(?, title_origin), version = coalesce(?, version), branch = coalesce(?, branch) WHERE id = ?`,
+        `UPDATE sessions SET ended = coalesce(?1, ended), title = iif(${isKept}, title, coalesce(?2, title)),
+           title_origin = iif(${isKept}, title_origin, coalesce(?3, title_origin)), version = coalesce(?4, version),
+           branch = coalesce(?5, branch) WHERE id = ?6`,
       )
       .run(...seen.map((value) => value ?? null), this.#session)
   }

@@ -2,12 +2,14 @@
  * Turns that the user took back: after Esc Esc or `/rewind`, the conversation continues from an earlier prompt.
  *
  * The host writes nothing when that happens. But what comes next follows the same line as the prompt whose place it
- * takes. Only then are that prompt's turn and all turns since marked. They stay in the views and can be found, but
- * restores leave them out.
+ * takes. Only then are that prompt's turn and all turns that follow from it marked. They stay in the views and can be
+ * found, but restores leave them out. If one of them goes on nevertheless, there are two windows on the session, and the
+ * mark is taken away.
  */
 import { isCaveat } from "../agents/claude-code/user-text.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
+import { IS_EMPTY } from "./queries/turn-kinds.ts"
 
 /**
  * The line that a prompt follows, so that another can take its place. undefined for the first of a session, which
@@ -53,10 +55,39 @@ export function takeBack(
     takeBackCopied(db, session, parent)
   } else if (hasEffect(db, session, replaced.seq)) {
     db.query(
-      "UPDATE turns SET taken_back = 1 WHERE session = ? AND seq >= ? AND transcript = coalesce(?, transcript)",
+      `WITH RECURSIVE gone (id, tip) AS (
+         SELECT id, tip FROM turns WHERE session = ?1 AND seq = ?2
+         UNION SELECT t.id, t.tip FROM gone g JOIN turns t ON t.session = ?1 AND t.parent = g.tip)
+       UPDATE turns SET taken_back = 1
+       WHERE session = ?1 AND seq >= ?2 AND transcript = coalesce(?3, transcript)
+         AND NOT EXISTS (SELECT 1 FROM turns p WHERE p.session = ?1 AND p.tip = turns.parent
+           AND turns.seq > ?2 AND p.id NOT IN (SELECT id FROM gone))`,
     ).run(session, replaced.seq, mirror ?? null)
     setTodos(db, session, replaced)
   }
+}
+
+/**
+ * For a turn that goes on after it was marked: it was not taken back, nor were those that it follows. The user has two
+ * windows on one session.
+ */
+export function revive(db: Database, session: string, turn: number): void {
+  db.query(
+    `WITH RECURSIVE alive (id, parent) AS (
+       SELECT id, parent FROM turns WHERE id = ?1 AND taken_back = 1
+       UNION SELECT p.id, p.parent FROM alive a JOIN turns p ON p.session = ?2 AND p.tip = a.parent
+         AND p.taken_back = 1)
+     UPDATE turns SET taken_back = 0 WHERE id IN (SELECT id FROM alive)`,
+  ).run(turn, session)
+}
+
+/** Whether a line was written after that turn began, by the host's clock. */
+export function isSince(db: Database, turn: number | undefined, { timestamp }: TranscriptRecord): boolean {
+  if (turn === undefined || timestamp === undefined) return false
+  const row = db
+    .query<{ started: string | null }, [number]>("SELECT started FROM turns WHERE id = ?")
+    .get(turn)
+  return Date.parse(timestamp) > Date.parse(row?.started ?? "")
 }
 
 const setTodos = (db: Database, session: string, { todos }: { todos: string | null }): unknown =>
@@ -80,9 +111,63 @@ function takeBackCopied(db: Database, session: string, parent: string): void {
 function hasEffect(db: Database, session: string, since: number): boolean {
   const row = db
     .query<{ found: number }, [string, number]>(
-      `SELECT 1 AS found FROM turns WHERE session = ? AND seq >= ?
-         AND NOT (via = 'command' AND tools = 0 AND answer = '') LIMIT 1`,
+      `SELECT 1 AS found FROM turns t WHERE session = ? AND seq >= ? AND NOT ${IS_EMPTY} LIMIT 1`,
     )
     .get(session, since)
   return row !== null
+}
+
+/** Lines whose turns are remembered; of older ones, only the last of each turn is known. */
+const REMEMBERED = 20_000
+
+/**
+ * Which turn a line follows. The host writes what comes next behind everything else, but every line names the one it
+ * follows: with two windows on one session, two conversations are written into one file.
+ */
+export class TurnChain {
+  readonly #db: Database
+  readonly #session: string
+  /** Turn of each line, by uuid. */
+  readonly #turns = new Map<string, number>()
+  /** What has changed since the last flush: the last line of each turn. */
+  readonly #tips = new Map<number, string>()
+  #latest: { readonly uuid: string; readonly turn: number } | undefined
+
+  constructor(db: Database, session: string) {
+    this.#db = db
+    this.#session = session
+  }
+
+  /** Whether a line follows the one that was written just before, as nearly all do. */
+  isNext({ parentUuid }: TranscriptRecord): boolean {
+    return this.#latest !== undefined && parentUuid === this.#latest.uuid
+  }
+
+  /** The turn of the line that this one follows; undefined if that is not known. */
+  turnBefore(record: TranscriptRecord): number | undefined {
+    if (this.isNext(record)) return this.#latest!.turn
+    const { parentUuid } = record
+    if (parentUuid === undefined) return undefined
+    const found = this.#turns.get(parentUuid)
+    if (found !== undefined) return found
+    const row = this.#db
+      .query<{ id: number }, [string, string]>("SELECT id FROM turns WHERE session = ? AND tip = ?")
+      .get(this.#session, parentUuid)
+    return row?.id
+  }
+
+  /** @param turn that the line belongs to */
+  add({ uuid }: TranscriptRecord, turn: number): void {
+    if (uuid === undefined) return
+    if (this.#turns.size >= REMEMBERED) this.#turns.clear()
+    this.#turns.set(uuid, turn)
+    this.#tips.set(turn, uuid)
+    this.#latest = { uuid, turn }
+  }
+
+  flush(): void {
+    const query = this.#db.query("UPDATE turns SET tip = ? WHERE id = ?")
+    for (const [turn, uuid] of this.#tips) query.run(uuid, turn)
+    this.#tips.clear()
+  }
 }

@@ -3,6 +3,8 @@
  *
  * Most results follow their calls soon, and turns touch the same files again, so rows are collected and written once.
  */
+
+import { errorsMet } from "../agents/claude-code/host-refusals.ts"
 import {
   createdTaskId,
   exitCode,
@@ -268,21 +270,29 @@ export class ToolRows {
     this.#db.query("DELETE FROM files WHERE turn = ? AND path = ? AND op = ? AND count = 0").run(...values)
   }
 
-  /** @returns whether the call failed, by the host or by what its output says */
-  result(part: Extract<Part, { kind: "toolResult" }>, at: At): boolean {
-    const { turn, message, sidechain, foreign } = at
+  /**
+   * @returns `failed` by the host, or by what the output of a program says that is known to fail so; `tells` if a command
+   * that succeeded names an error in its output: it is found among failures, and does not count as one
+   */
+  result(part: Extract<Part, { kind: "toolResult" }>, at: At): "failed" | "tells" | undefined {
+    const { turn, message, sidechain, foreign, version } = at
     if (foreign === undefined) this.tasks(part)
     if (part.isError) this.#takeBack(part.id)
     const isHidden = !part.isError && this.#saysFailed(part.id, part.text)
     const isError = part.isError || isHidden
+    const [told] = isError ? [] : errorsMet(this.nameOf(part.id), part, version, this.showsText(part.id))
     const call = this.#callOf(part.id, turn, sidechain, foreign ?? "tool")
     call.result = {
       message,
       isError: isError ? 1 : 0,
       exitCode: isHidden ? 0 : (exitCode(part.isError, part.text) ?? null),
-      error: isError ? cut(isHidden ? fromError(part.text) : part.text, ERROR_KEPT) : null,
+      error: isError
+        ? cut(isHidden ? fromError(part.text) : part.text, ERROR_KEPT)
+        : told === undefined
+          ? null
+          : cut(fromError(part.text, told), ERROR_KEPT),
     }
-    return isError
+    return isError ? "failed" : told === undefined ? undefined : "tells"
   }
 }
 

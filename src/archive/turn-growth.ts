@@ -15,6 +15,8 @@ export interface Effect {
   tools: number
   errors: number
   interrupted: number
+  /** Whether a command that succeeded names an error in its output; that is no failure of the turn's. */
+  tellsError?: boolean
 }
 
 /** What the lines since the last flush add to their turn. */

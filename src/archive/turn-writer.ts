@@ -7,9 +7,15 @@ import {
   type Origin,
   originsOf,
   type Surroundings,
-  withoutForgedRefusals,
+  withoutForgedWords,
 } from "../agents/origin.ts"
-import { constraintsIn, decisionsIn, refutedIn } from "../transcript/noted-sentences.ts"
+import {
+  answersInReply,
+  constraintsIn,
+  decisionsIn,
+  refutedIn,
+  rulesInReply,
+} from "../transcript/noted-sentences.ts"
 import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { cut } from "../util/text.ts"
@@ -22,7 +28,7 @@ import { isNotesSession } from "./notes-session.ts"
 import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
 import { noteResult } from "./result-rows.ts"
 import { SessionRows } from "./session-rows.ts"
-import { followedBy, mayReplace, takeBack } from "./take-back.ts"
+import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack } from "./take-back.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 import { type Effect, type Line, TurnGrowth } from "./turn-growth.ts"
@@ -65,6 +71,7 @@ export class TurnWriter {
   readonly #usage: UsageRows
   readonly #growth: TurnGrowth
   #guest: boolean | undefined
+  readonly #chain: TurnChain
 
   constructor(db: Database, transcript: TranscriptRow, words: WordWriter) {
     this.#db = db
@@ -77,6 +84,7 @@ export class TurnWriter {
     this.#facts = new FactRows(db, transcript.session)
     this.#words = words
     this.#growth = new TurnGrowth(db)
+    this.#chain = new TurnChain(db, transcript.session)
   }
 
   apply(line: Line): void {
@@ -88,10 +96,13 @@ export class TurnWriter {
       if (part.kind === "title" && !isGuest) this.#sessions.name(part.text, this.#titleOrigin(record))
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
-    const parts = withoutForgedRefusals(spoken, (id) => this.#tools.nameOf(id), record.version)
+    const parts = withoutForgedWords(spoken, (id) => this.#tools.nameOf(id), record.version)
     // Without words, a fork's copy looks like a new line, so it opens no turn. The message's other lines bring its
     // usage.
-    if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) return
+    if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) {
+      this.#follow(record, this.#turn)
+      return
+    }
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
     const identity = identify(record, parts, place, this.#isSubagent())
     if (this.#isConversations(identity)) return
@@ -100,18 +111,41 @@ export class TurnWriter {
     else this.#copied(known, record, parts)
   }
 
+  /** Notes which turn a line belongs to by what it follows, wherever it was written. */
+  #follow(record: TranscriptRecord, written: number | undefined): void {
+    const turn = this.#chain.turnBefore(record) ?? (record.sidechain ? undefined : written)
+    if (turn !== undefined) this.#chain.add(record, turn)
+  }
+
+  /**
+   * Brings back turns that only seemed to be taken back: what continues one of them is said in another window on the
+   * same session. What the host was still writing when the user went back is older than what came then.
+   */
+  #revive(record: TranscriptRecord, parts: readonly Part[]): void {
+    const before = this.#chain.isNext(record) ? undefined : this.#chain.turnBefore(record)
+    if (before === undefined || before === this.#turn || record.sidechain) return
+    const isSaid = parts.some(({ kind }) => kind === "text" || kind === "toolUse")
+    if (!mayReplace(record, parts) && !(isSaid && isSince(this.#db, this.#turn, record))) return
+    this.#chain.flush()
+    revive(this.#db, this.#session, before)
+  }
+
   /**
    * @param indexed offset up to which lines have been applied
-   * @param malformed how many of them were no JSON objects
+   * @param damaged how many of them were no JSON objects, and how many whole records those had in them
    */
-  finish(indexed: number, malformed: number): void {
+  finish(indexed: number, damaged: { readonly lines: number; readonly rescued: number }): void {
     this.#growth.flush()
+    this.#chain.flush()
     this.#usage.flush()
     this.#facts.flush()
     this.#tools.flush()
     this.#db
-      .query("UPDATE transcripts SET indexed = ?, turn = ?, malformed = malformed + ? WHERE id = ?")
-      .run(indexed, this.#turn ?? null, malformed, this.#transcript.id)
+      .query(
+        `UPDATE transcripts SET indexed = ?, turn = ?, malformed = malformed + ?, rescued = rescued + ?
+         WHERE id = ?`,
+      )
+      .run(indexed, this.#turn ?? null, damaged.lines, damaged.rescued, this.#transcript.id)
     this.#sessions.flush()
   }
 
@@ -119,6 +153,7 @@ export class TurnWriter {
   #copied(known: { turn: number; session: string }, record: TranscriptRecord, parts: readonly Part[]): void {
     if (known.session === this.#session) {
       this.#turn = this.#mayContinue(known.turn) ? known.turn : undefined
+      this.#follow(record, this.#turn)
       return
     }
     if (!(record.sidechain || this.#isSubagent() || this.#foreign(record) !== undefined))
@@ -204,9 +239,11 @@ export class TurnWriter {
     const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
     const origins = originsOf(parts, this.#surroundings(record))
     const foreign = this.#foreign(record)
+    if (foreign !== "other") this.#revive(record, parts)
     if (foreign !== "other" && mayReplace(record, parts)) {
       // Everything the lines before it add to their turn must be written first.
       this.#growth.flush()
+      this.#chain.flush()
       takeBack(this.#db, this.#session, record, parts, this.#mirror())
     }
     if (opening !== undefined) {
@@ -219,11 +256,14 @@ export class TurnWriter {
     } else if (this.#turn === undefined)
       this.#open(line, { via: "none", text: "", origin: foreign ?? "host", parent: undefined }, key)
     const turn = this.#turn!
+    if (opening !== undefined) this.#chain.add(record, turn)
+    else this.#follow(record, turn)
+    const speaker = injected ? "host" : isNotesSession(this.#session) ? "assistant" : role(parts)
     const said = searchable(
       findable(parts, (part) => this.#toolOf(part)),
+      speaker,
       injected,
     )
-    const speaker = injected ? "host" : isNotesSession(this.#session) ? "assistant" : role(parts)
     const message =
       parts.length === 0
         ? 0
@@ -251,7 +291,7 @@ export class TurnWriter {
         session: this.#session,
         role: speaker,
         tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
-        isError: effect.errors > 0,
+        isError: effect.errors > 0 || effect.tellsError === true,
         isSaid: isSaid && isProse(messageOrigin(origins)),
         time: record.timestamp,
       })
@@ -351,12 +391,23 @@ export class TurnWriter {
         this.#note("decision", decisionsIn(part.text), origin, line)
         this.#note("refuted", refutedIn(part.text), origin, line)
         return
+      case "reply":
+        if (!at.main || origin !== "human") return
+        this.#note("constraint", rulesInReply(part), origin, line)
+        this.#note("answer", answersInReply(part), origin, line)
+        return
       case "toolUse":
         effect.tools++
         this.#tools.use(part, at)
         return
       case "toolResult":
-        if (this.#tools.result(part, at)) effect.errors++
+        switch (this.#tools.result(part, at)) {
+          case "failed":
+            effect.errors++
+            return
+          case "tells":
+            effect.tellsError = true
+        }
         return
       case "interrupt":
         effect.interrupted = 1

@@ -2,6 +2,7 @@
 import { codeOf } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { type Database, openFile } from "./database.ts"
+import { IS_TURN } from "./queries/turn-kinds.ts"
 
 /** Vector of a piece of a message's text. */
 export interface MessageVector {
@@ -158,9 +159,9 @@ export interface VectorTotals {
 export function vectorTotals(db: Database, embedder: string): VectorTotals {
   return db
     .query<VectorTotals, [string]>(
-      `SELECT (SELECT count(*) FROM turns WHERE cold = 0) AS turns,
-         (SELECT count(*) FROM vectors v JOIN turns t ON t.id = v.turn AND t.last = v.last WHERE v.embedder = ?)
-           AS embedded`,
+      `SELECT (SELECT count(*) FROM turns t WHERE cold = 0 AND ${IS_TURN}) AS turns,
+         (SELECT count(*) FROM vectors v JOIN turns t ON t.id = v.turn AND t.last = v.last
+           WHERE v.embedder = ? AND ${IS_TURN}) AS embedded`,
     )
     .get(embedder)!
 }

@@ -100,8 +100,10 @@ function sessionData(
   readers: CopyReaders,
   { isConversation = false, onProgress }: PageOptions,
 ): SessionData {
-  const { session, lineage, turns: all } = openSession(db, wanted.session)
+  const { session, lineage, shared, turns: own } = openSession(db, wanted.session)
+  const all = [...shared, ...own]
   const outline = wanted.only === undefined ? all : [wanted.only]
+  const origins = new Set(all.map((turn) => turn.session).filter((one) => one !== session.id))
   const read = (turn: Turn): WholeTurn => {
     const whole = readTurn(db, dataHome, turn, readers)
     return isConversation ? spokenTurn(whole) : whole
@@ -115,7 +117,7 @@ function sessionData(
     lineage,
     notes: wanted.only === undefined && !isConversation ? notesOf(sessionSummary(db, session.id)) : [],
     outline,
-    context: contextIn(db, [session.id, ...lineage.subagents]),
+    context: contextIn(db, [session.id, ...lineage.subagents, ...origins]),
     compactions: compactionsOf(db, dataHome, session.id),
     subagents: isConversation ? [] : subagentsOf(db, lineage.subagents, read),
     isWhole: wanted.only === undefined,

@@ -107,7 +107,7 @@ export function renderSessionHead(
     ),
     period(row.started, row.ended, now),
     dotted(
-      count(row.turns, "turn"),
+      `${count(row.turns, "turn")}${row.shared === 0 ? "" : ` (${row.shared} shared)`}`,
       count(row.messages, "message"),
       calls,
       `${bytes(row.archived)} archived`,
@@ -138,7 +138,8 @@ function lineageLines(row: Session, { parents, children, subagents }: Lineage): 
   return lines
 }
 
-export function renderTurns(turns: readonly Turn[], screen: Screen): string[] {
+/** @param session whose they are; turns of another are those that a fork shares with it */
+export function renderTurns(turns: readonly Turn[], session: string, screen: Screen): string[] {
   return renderTable(
     [
       { title: "turn" },
@@ -154,15 +155,19 @@ export function renderTurns(turns: readonly Turn[], screen: Screen): string[] {
       ago(turn.started, screen.now),
       String(turn.tools),
       String(turn.errors),
-      promptLine(turn),
+      promptLine(turn, turn.session !== session),
     ]),
     screen.columns,
     screen.style,
   )
 }
 
-function promptLine({ via, prompt, answer, interrupted, takenBack }: Turn): string {
-  const fate = [...(takenBack ? ["rewound"] : []), ...(interrupted ? ["interrupted"] : [])]
+function promptLine({ via, prompt, answer, interrupted, takenBack }: Turn, isShared: boolean): string {
+  const fate = [
+    ...(isShared ? ["shared"] : []),
+    ...(takenBack ? ["rewound"] : []),
+    ...(interrupted ? ["interrupted"] : []),
+  ]
   const ended = fate.length > 0 ? `(${fate.join(", ")}) ` : ""
   if (via === "none") return `${ended}(before the first prompt) ${answer}`
   return ended + (via === "bash" ? `! ${prompt}` : prompt)

@@ -101,7 +101,7 @@ function renderPart(
 function titled(title: string, part: Part, style: Style): string {
   const isFailed = (part.kind === "toolResult" && part.isError) || part.kind === "apiError"
   if (isFailed) return style.red(title)
-  return part.kind === "prompt" ? style.bold(title) : style.dim(title)
+  return part.kind === "prompt" || part.kind === "reply" ? style.bold(title) : style.dim(title)
 }
 
 const asItIs = (text: string): string[] => (text === "" ? [] : safe(text).trimEnd().split("\n"))
@@ -120,6 +120,7 @@ function laidOut(part: Part, text: string, turn: WholeTurn, look: TurnLook): str
     case "text":
       return markdownLines(text, { columns, color, links })
     case "prompt":
+    case "reply":
     case "brief":
     case "enqueued":
       return wrapped(safe(text).trimEnd(), columns)

@@ -51,7 +51,7 @@ function writtenBy(patient: Patient): string | undefined {
   try {
     const from = Math.max(0, source.stats.size - TAIL)
     const text = Buffer.from(readExactly(source.fd, from, TAIL)).toString("latin1")
-    return [...text.matchAll(/"version":"(\d+\.\d+\.\d+)"/g)].at(-1)?.[1]
+    return [...text.matchAll(/"version"\s*:\s*"(\d+\.\d+\.\d+)"/g)].at(-1)?.[1]
   } finally {
     closeSync(source.fd)
   }

@@ -96,10 +96,19 @@ function unreadableLines(db: Database): Finding[] {
   const all = malformedLines(db)
   if (all.length === 0) return []
   const sum = all.reduce((n, { lines }) => n + lines, 0)
+  const saved = all.reduce((n, { rescued }) => n + rescued, 0)
   const text = `${count(sum, "line")} of ${count(all.length, "session")} ${sum === 1 ? "is" : "are"} not JSON`
-  const details = all.slice(0, SHOWN).map(({ session, lines }) => `${session}: ${count(lines, "line")}`)
+  const rest = saved === 0 ? "" : `${count(saved, "whole record")} in ${sum === 1 ? "it" : "them"}, and `
+  const details = all
+    .slice(0, SHOWN)
+    .map(
+      ({ session, lines, rescued }) =>
+        `${session}: ${count(lines, "line")}${rescued === 0 ? "" : `, ${count(rescued, "record")} read from ${lines === 1 ? "it" : "them"}`}`,
+    )
   return [
-    finding("lines", "ok", `${text}; the vault has the bytes, and every other line is read`, { details }),
+    finding("lines", "ok", `${text}; the vault has the bytes, and ${rest}every other line is read`, {
+      details,
+    }),
   ]
 }
 

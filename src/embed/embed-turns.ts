@@ -86,7 +86,7 @@ interface MessageText {
 
 /** Which kinds of parts count, by the line's role. Of the host's own lines, only a subagent's task does. */
 const SAID: Readonly<Record<string, readonly Part["kind"][]>> = {
-  human: ["prompt"],
+  human: ["prompt", "reply"],
   assistant: ["text"],
   host: ["brief"],
 }

@@ -18,6 +18,8 @@ export function partText(part: Part, callOf: CallOf): PartText | undefined {
   switch (part.kind) {
     case "prompt":
       return { title: part.via === "typed" ? "prompt" : `prompt (${part.via})`, text: part.text }
+    case "reply":
+      return { title: "reply", text: part.question === "" ? part.text : `${part.question}\n→ ${part.text}` }
     case "enqueued":
       return { title: "prompt put into the queue", text: part.text }
     case "brief":

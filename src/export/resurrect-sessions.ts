@@ -178,7 +178,7 @@ function resumesOf(files: readonly PutFile[], { dataHome, claudeDir }: Resurrect
     })
 }
 
-const CWD = /"cwd":("(?:[^"\\]|\\.)*")/g
+const CWD = /"cwd"\s*:\s*("(?:[^"\\]|\\.)*")/g
 
 /**
  * @param copy absolute path of the copy, which must be sound

@@ -42,8 +42,7 @@ function body(part: Part, text: string): string {
   if (text === "") return ""
   // The model's answers are Markdown; any other text is quoted or fenced.
   if (part.kind === "text") return `\n${closed(text.trim())}\n`
-  if (part.kind === "prompt" || part.kind === "brief" || part.kind === "thinking")
-    return `\n${quoted(text)}\n`
+  if (["prompt", "reply", "brief", "thinking"].includes(part.kind)) return `\n${quoted(text)}\n`
   return `\n${fenced(text, part.kind === "toolUse" && toolKind(part.name) === "run" ? "console" : "")}\n`
 }
 

@@ -2,7 +2,7 @@
 import type { WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 
-const SAID: readonly Part["kind"][] = ["prompt", "text", "media"]
+const SAID: readonly Part["kind"][] = ["prompt", "reply", "text", "media"]
 
 export function spokenTurn(turn: WholeTurn): WholeTurn {
   const messages = turn.messages

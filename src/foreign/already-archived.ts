@@ -1,8 +1,9 @@
 /** What the vault already has of a session that another tool also recorded, so that nothing is stored twice. */
-import { decodeLine } from "../agents/claude-code/decode.ts"
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { recordsFrom } from "../archive/records.ts"
+import type { Part } from "../transcript/types.ts"
 import { isImportedCopy, vaultFile } from "../vault/layout.ts"
-import { stretchesFrom, tailOf } from "../vault/reader.ts"
+import { tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import type { Item } from "./foreign-session.ts"
 
@@ -25,12 +26,10 @@ export function isHeldIn(files: readonly string[]): (item: Item) => boolean {
   const words = new Set<bigint>()
   const calls = new Set<string>()
   for (const file of files) {
-    for (const line of linesOf(file)) {
-      for (const part of decodeLine(line).parts) {
-        if (part.kind === "toolUse") calls.add(`call ${part.id}`)
-        else if (part.kind === "toolResult") calls.add(`result ${part.id}`)
-        if ("text" in part) words.add(essence(part.text))
-      }
+    for (const part of partsOf(file)) {
+      if (part.kind === "toolUse") calls.add(`call ${part.id}`)
+      else if (part.kind === "toolResult") calls.add(`result ${part.id}`)
+      if ("text" in part) words.add(essence(part.text))
     }
   }
   return ({ kind, text, tool }) =>
@@ -47,17 +46,11 @@ const essence = (text: string): bigint =>
     0n,
   )
 
-/** Yields the lines before any damage: storing an item twice is better than losing it. */
-function* linesOf(file: string): Generator<string> {
-  let rest = ""
+/** Yields those before any damage: storing an item twice is better than losing it. */
+function* partsOf(file: string): Generator<Part> {
   try {
-    for (const { content } of stretchesFrom(file, 0)) {
-      const lines = (rest + Buffer.from(content).toString("utf8")).split("\n")
-      rest = lines.pop() ?? ""
-      yield* lines
-    }
+    for (const { record } of recordsFrom(file)) yield* record.parts
   } catch {
     return
   }
-  if (rest !== "") yield rest
 }

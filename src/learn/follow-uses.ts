@@ -148,6 +148,7 @@ class Following {
       case "toolResult":
         this.#result(part)
         return
+      case "reply":
       case "summary":
       case "output":
       case "notice":

@@ -1,5 +1,5 @@
 /** What may be wrong with a result: that it is weak, and that other projects have better ones. Pure. */
-import { correctionNote } from "../search/corrected-query.ts"
+import { correctionNote, partialNote } from "../search/corrected-query.ts"
 import type { NothingFound } from "../search/nothing-found.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
@@ -12,10 +12,18 @@ const WEAK = 0.5
 const BETTER = 0.5
 
 /** What the model should know before it takes a result for the answer. */
-export function doubts({ hits, words: { asked, lacking }, isLoose, corrections }: FoundTurns): string[] {
+export function doubts({
+  hits,
+  words: { asked, lacking },
+  isLoose,
+  corrections,
+  partial = [],
+}: FoundTurns): string[] {
   if (hits.length === 0) return []
   const corrected = correctionNote(corrections)
   if (corrected !== undefined) return [corrected]
+  const whole = partialNote(partial.map((name) => plain(name, 120)))
+  if (whole !== undefined) return [whole]
   if (isLoose) return ["No exact match; these have some of the words."]
   if (asked.length > 0 && hits[0]!.why.length === 0)
     return ["Weak: found by meaning only; the words of the query are not in it."]

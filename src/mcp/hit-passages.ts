@@ -114,7 +114,7 @@ type TurnPart = SearchedMessage & { readonly role: string; readonly place: numbe
 /** The message that was found, and all that human and model said to each other. */
 function partsOf(messages: readonly TurnMessage[], found: number): TurnPart[] {
   const parts = messages.map((message, place): TurnPart => {
-    const { kind, text } = searchable(message.parts, message.role === "host")
+    const { kind, text } = searchable(message.parts, message.role)
     const isProse = kind === "prompt" || kind === "answer"
     return { text, isProse, isFound: true, isLast: false, role: isProse ? message.role : kind, place }
   })

@@ -67,7 +67,7 @@ export function sentPassages(lines: Iterable<string>): Passage[] {
 }
 
 /** Most lines of other types are small, but there are many. */
-const SPEAKS = /"type":"(?:user|assistant|attachment|system)"/
+const SPEAKS = /"type"\s*:\s*"(?:user|assistant|attachment|system)"/
 
 /** What one line says. */
 interface Said extends SentMessage {

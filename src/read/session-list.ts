@@ -11,7 +11,7 @@ import {
   withUse,
 } from "../archive/queries/sessions.ts"
 import { allTokens, useOfSessions } from "../archive/queries/token-use.ts"
-import { type Turn, turnsOfSession } from "./turn.ts"
+import { type Turn, turnsBeforeFork, turnsOfSession } from "./turn.ts"
 
 interface SessionList {
   readonly sessions: readonly CountedSession[]
@@ -55,11 +55,14 @@ function mostUsing(
 interface OpenedSession {
   readonly session: CountedSession
   readonly lineage: Lineage
+  /** Turns of the session that a fork continues; everybody else has none. */
+  readonly shared: readonly Turn[]
   readonly turns: readonly Turn[]
 }
 
 export const openSession = (db: Database, session: Session): OpenedSession => ({
   session: withUse(db, [session])[0]!,
   lineage: lineageOf(db, session.id),
+  shared: session.shared === 0 ? [] : turnsBeforeFork(db, session.id),
   turns: turnsOfSession(db, session.id),
 })

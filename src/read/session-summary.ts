@@ -7,6 +7,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { lastRun, latestRuns } from "../archive/queries/calls.ts"
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
+import { titlesOf } from "../archive/queries/session-titles.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
 import { hasGoneOn, latestSummary, type Observation, observationsOf } from "../archive/queries/summaries.ts"
 import { pathsChanged } from "../archive/queries/touched-files.ts"
@@ -89,10 +90,9 @@ function modelSummary(db: Database, session: string): ModelSummary | undefined {
 export function extractedSummary(db: Database, session: string): ExtractedSummary {
   const scope: Scope = [{ session, upTo: Number.MAX_SAFE_INTEGER, takenBack: 0 }]
   const about = aboutSession(db, session)
-  const first = turnsOf(db, session).find(({ via, prompt }) => via !== "none" && via !== "command" && prompt)
   return {
     kind: "extract",
-    request: about?.title ?? first?.prompt ?? null,
+    request: titlesOf(db, [session]).get(session) ?? null,
     decisions: notesIn(db, scope, "decision", MOST_DECISIONS).map(({ text, handle }) => ({
       text,
       handle: HANDLE_PREFIX + handle,

@@ -1,13 +1,13 @@
 /** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
 import { decodeLine } from "../agents/claude-code/decode.ts"
-import { type Origin, originsOf, withoutForgedRefusals } from "../agents/origin.ts"
+import { type Origin, originsOf, withoutForgedWords } from "../agents/origin.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type ToolCall, toolCallsOf } from "../archive/queries/calls.ts"
 import { type MessageRow, messagesOf } from "../archive/queries/messages.ts"
 import { type TokenUse, usageOf } from "../archive/queries/token-use.ts"
 import { filesOf, type TouchedFile } from "../archive/queries/touched-files.ts"
-import { type TurnRow, turnByHandle, turnId, turnsOf } from "../archive/queries/turns.ts"
+import { sharedTurnsOf, type TurnRow, turnByHandle, turnId, turnsOf } from "../archive/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import type { Part } from "../transcript/types.ts"
@@ -42,6 +42,10 @@ export const turnOf = ({ id: _id, takenBack, interrupted, ...row }: TurnRow): Tu
 
 /** A session's turns, in their order. */
 export const turnsOfSession = (db: Database, session: string): Turn[] => turnsOf(db, session).map(turnOf)
+
+/** What comes before them in a fork: turns of the session that it continues. */
+export const turnsBeforeFork = (db: Database, session: string): Turn[] =>
+  sharedTurnsOf(db, session).map(turnOf)
 
 /** A part together with whose words it is. */
 export type ToldPart = Part & { readonly origin: Origin }
@@ -107,7 +111,7 @@ const utf8 = new TextDecoder()
 function decoded(db: Database, session: string, row: MessageRow, line: Uint8Array): TurnMessage {
   const toolName = (id: string): string | undefined => toolNameOf(db, session, id)
   const record = decodeLine(utf8.decode(line))
-  const spoken = withoutForgedRefusals(record.parts, toolName, record.version)
+  const spoken = withoutForgedWords(record.parts, toolName, record.version)
   const parts = row.role === "host" ? spoken.map(asNotice) : spoken
   const subagent = row.sidechain === 1 || session.includes("/")
   const foreign = foreignIn(row.copy, record.imported)

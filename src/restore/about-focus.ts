@@ -18,6 +18,7 @@ export function focusFirst(material: Material, focus: string): Material {
   return {
     ...material,
     constraints: texts(material.constraints),
+    answers: texts(material.answers),
     decisions: texts(material.decisions),
     refuted: texts(material.refuted),
     files: namedFirst(material.files, clues, ({ path }) => path),

@@ -7,7 +7,7 @@ import { withoutPlan } from "../agents/claude-code/pasted.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { factNames, numbersIn, pathsIn } from "../transcript/facts.ts"
-import { constraintsIn, decisionsIn } from "../transcript/noted-sentences.ts"
+import { constraintsIn, decisionsIn, rulesInReply } from "../transcript/noted-sentences.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
@@ -30,6 +30,11 @@ export class Present {
     switch (part.kind) {
       case "prompt":
         this.#note("constraint", constraintsIn(withoutPlan(part.text)))
+        this.#prose(part.text)
+        return
+      case "reply":
+        if (toolKind(this.#tools.get(part.within)) !== "ask") return
+        this.#note("constraint", rulesInReply(part))
         this.#prose(part.text)
         return
       case "text":

@@ -2,7 +2,7 @@
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
 import { lastTwo } from "./paths.ts"
-import { FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
+import { ANSWERS_TITLE, FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
 
 export interface Section {
   /** `""` for what precedes the first title. */
@@ -26,6 +26,7 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Files in flight", "written or edited last"],
   ["Commands run", "used often and lately"],
   ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
+  [ANSWERS_TITLE, "what the user chose or typed when the model asked, the latest first"],
   ["Decisions", "sentences of the model worded as decisions, the latest first"],
   ["Failed approaches", "sentences of the model about an approach that failed, the latest first"],
   ["Errors seen", "errors seen often and lately"],

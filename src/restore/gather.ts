@@ -74,6 +74,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     pending: stored?.interrupted === 1 ? undefined : asked?.text,
     pendingBegun: stored !== undefined && begun(stored),
     constraints: constraints(db, scope),
+    answers: notes(db, scope, "answer"),
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
     files: filesInFlight(db, scope, brief.cwd),
@@ -147,7 +148,7 @@ function constraints(db: Database, scope: Scope): Quote[] {
 }
 
 /** Newest first, without duplicates. */
-function notes(db: Database, scope: Scope, kind: "constraint" | "decision" | "refuted"): Quote[] {
+function notes(db: Database, scope: Scope, kind: "constraint" | "answer" | "decision" | "refuted"): Quote[] {
   const found = notesIn(db, scope, kind, 2 * MOST_NOTES).sort((a, b) => b.turn - a.turn)
   const once = new Map<string, Quote>()
   for (const { text, handle } of found) if (!once.has(text)) once.set(text, { text, handle })

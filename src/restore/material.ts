@@ -100,6 +100,8 @@ export interface Material extends Brief {
   readonly pending: string | undefined
   readonly pendingBegun: boolean
   readonly constraints: readonly Quote[]
+  /** What the user answered to questions, each with its question. */
+  readonly answers: readonly Quote[]
   readonly decisions: readonly Quote[]
   readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]

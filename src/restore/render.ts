@@ -2,6 +2,7 @@
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { KeptNote } from "../archive/queries/sessions.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
+import { withoutQuestion } from "../transcript/noted-sentences.ts"
 import { count, cut } from "../util/text.ts"
 import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
@@ -85,6 +86,8 @@ const PENDING_TITLE = "The user's prompt at the compaction, not yet answered"
 
 export const NOTES_TITLE = "Notes that the model kept with `remember`"
 
+export const ANSWERS_TITLE = "The user's answers to questions"
+
 export const FOCUSED_TITLE = "Turns about the user's focus for this compaction"
 const MOST_FOCUSED = 5
 
@@ -123,7 +126,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const kept = Math.min(page.left / 2, roomOf(TURNS, newest.map(shortLine)))
   const share = (part: number): number => Math.min(page.left - kept, Math.max(budget * part, SECTION))
   const quotes = (all: readonly Quote[], shown: number): string[] =>
-    all.filter(({ text }) => !held(text)).map((one) => quoteLine(one, shown))
+    all.filter(({ text }) => !held(withoutQuestion(text))).map((one) => quoteLine(one, shown))
   page.section("Standing user constraints", quotes(material.constraints, 240), share(0.1))
   page.section(
     "Open todos",
@@ -152,6 +155,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   )
   page.section(FOCUSED_TITLE, relatedLines(page, material.focused ?? [], MOST_FOCUSED, held), share(0.15))
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
+  page.section(ANSWERS_TITLE, quotes(material.answers, 240), share(0.06))
   page.section("Decisions", quotes(material.decisions, 240), share(0.07))
   const decided = new Set(material.decisions.map(({ text }) => text))
   const refuted = material.refuted.filter(({ text }) => !decided.has(text))

@@ -2,7 +2,8 @@
  * Searches the vault itself, for `search --cold`: line by line, newest first, for what the index lacks or cannot find.
  * Slow (about a second for 500 MB of transcripts), but in bounded memory: one frame at a time.
  */
-import { decodeLine } from "../agents/claude-code/decode.ts"
+import { type RecordInLine, recordsIn } from "../agents/claude-code/decode.ts"
+import { withoutForgedWords } from "../agents/origin.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
@@ -12,7 +13,7 @@ import { turnsTouching } from "../archive/queries/touched-files.ts"
 import { copiesWithCold } from "../archive/queries/turn-ages.ts"
 import { type TurnOfLine, turnOfLine } from "../archive/queries/turns.ts"
 import { takenBackOf } from "../archive/taken-back-mark.ts"
-import { toolsIn } from "../archive/tool-name.ts"
+import { toolNameOf, toolsIn } from "../archive/tool-name.ts"
 import { mark } from "../archive/word-index.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
@@ -27,6 +28,7 @@ import type { Hit } from "./hit.ts"
 import type { Narrowing } from "./narrowing.ts"
 import { parseQuery, partsAsked, type Query, type Term } from "./parse-query.ts"
 import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
+import { wordToldOf } from "./whole-names.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
   readonly cold: true
@@ -124,14 +126,16 @@ class Scan {
     for (let end = bytes.length; end > 0 && !this.isFull; ) {
       // With a negative offset, `lastIndexOf` would start at the end.
       const start = end < 2 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1
-      const line = bytes.toString("utf8", start, bytes[end - 1] === NEWLINE ? end - 1 : end)
-      if (line !== "" && this.#sieve.mayDo(line)) this.#test(copy, from + start, line)
+      const to = bytes[end - 1] === NEWLINE ? end - 1 : end
+      if (to > start && this.#sieve.mayDo(bytes.toString("utf8", start, to)))
+        for (const one of recordsIn(bytes.subarray(start, to))) this.#test(copy, from + start + one.from, one)
       end = start
     }
   }
 
-  #test(copy: ColdCopy, offset: number, line: string): void {
-    const record = decodeLine(line)
+  #test(copy: ColdCopy, offset: number, { record: found, text: line }: RecordInLine): void {
+    const toolName = (id: string): string | undefined => toolNameOf(this.#db, copy.session, id)
+    const record = { ...found, parts: withoutForgedWords(found.parts, toolName, found.version) }
     const tools = toolsIn(this.#db, copy.session, record.parts)
     const speaker = role(record.parts)
     const text = wholeText(line)
@@ -172,7 +176,7 @@ class Scan {
     const own = wordSet(text)
     const { terms = this.#query.terms } = this.#request
     const has = terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix))
-    return [...new Set(has.map(({ typed }) => typed.toLowerCase()))]
+    return [...new Set(has.map((term) => wordToldOf(term, text, (word) => own.has(word)).toLowerCase()))]
   }
 
   #accepts(record: TranscriptRecord, speaker: string, tools: readonly string[]): boolean {

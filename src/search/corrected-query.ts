@@ -24,6 +24,13 @@ export interface CorrectedQuery {
 /** What to tell whoever reads hits that do not have all that was asked for. */
 export const LOOSE_NOTE = "no exact match; these have some of the words"
 
+/** The same of an id, a version or a path of which they only have parts. */
+export function partialNote(partial: readonly string[] | undefined): string | undefined {
+  if (partial === undefined || partial.length === 0) return undefined
+  const names = partial.map((name) => `“${name}”`).join(" or ")
+  return `No message has ${names} as a whole; these have parts of it.`
+}
+
 /** What to tell whoever reads the hits. */
 export function correctionNote(corrections: readonly Correction[] | undefined): string | undefined {
   if (corrections === undefined) return undefined

@@ -26,6 +26,8 @@ export interface FinderResult {
   readonly more: boolean
   /** Whether nothing had the query's phrases and fields, so these hits only contain words of it. */
   readonly isLoose: boolean
+  /** Ids, versions and the like of which messages have only parts. */
+  readonly partial?: readonly string[]
   /** Words that no message has, and what was searched for instead. */
   readonly corrections?: readonly Correction[]
 }

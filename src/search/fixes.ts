@@ -72,13 +72,13 @@ function fixOf(
   const key = once(() => essence(calls.key(failed)))
   const isSame = (one: CallInTurn): boolean =>
     one.name === failed.name && essence(one.target) === target && essence(calls.key(one)) === key()
-  const at = after.findIndex((one) => one.isError === 0 && isSame(one))
+  const at = after.findIndex((one) => one.isError === 0 && one.error === null && isSame(one))
   const solved = at < 0 ? undefined : after[at]!
   const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
   const stepOf = (call: CallInTurn, target: string): FixStep => ({
     tool: call.name,
     target,
-    failed: call.isError === 1,
+    failed: call.isError === 1 || call.error !== null,
   })
   const fix: Fix = {
     handle: HANDLE_PREFIX + failed.handle,

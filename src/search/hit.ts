@@ -11,6 +11,7 @@ import type { MessageTexts } from "./message-text.ts"
 import { passagesOf, type SearchedMessage } from "./passages.ts"
 import type { Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
+import { wordToldOf } from "./whole-names.ts"
 
 export interface Hit extends TakenBack {
   /** With `ctx:`. */
@@ -116,7 +117,7 @@ export function hitsOf(
       role: row.role ?? "human",
       tool: tools[0] ?? null,
     }
-    const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0)
+    const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0, text)
     const rounded = Math.round(score * 1000) / 1000
     const taken = [...Object.values(told), rounded, ...why].join("").length
     const answer = answers.get(turn)
@@ -228,13 +229,14 @@ function placeOf({ message: id, copy, offset, length, role, session }: FoundRow)
 const isKept = ({ kind, offset, first, prompt }: FoundRow): boolean =>
   kind === "prompt" && offset === first && prompt !== "" && !prompt.endsWith("…")
 
-/** The rarest terms in a mask as they were typed, each once. */
-function typedIn(terms: readonly Weighted[], mask: number): string[] {
+/** The rarest terms in a mask as they were typed, each once; of names that are not there as a whole, only the parts. */
+function typedIn(terms: readonly Weighted[], mask: number, text: string): string[] {
   const found = new Set<string>()
+  const has = (word: string): boolean => terms.some((one, n) => one.word === word && ((mask >>> n) & 1) === 1)
   let left = MOST_TYPED
   for (let n = 0; n < terms.length; n++) {
     if (((mask >>> n) & 1) === 0) continue
-    const typed = cut(terms[n]!.typed.toLowerCase(), MOST_TYPED)
+    const typed = cut(wordToldOf(terms[n]!, text, has).toLowerCase(), MOST_TYPED)
     if (found.has(typed)) continue
     if (typed.length > left) break
     left -= typed.length

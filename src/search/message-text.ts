@@ -62,7 +62,7 @@ export class MessageTexts {
     const { parts, uuid } = partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = toolsIn(this.#db, place.session, said)
-    return { text: searchable(said, place.role === "host").text, role: place.role, uuid, tools }
+    return { text: searchable(said, place.role).text, role: place.role, uuid, tools }
   }
 
   /** The reader of a copy, by its path below `vault/`. */

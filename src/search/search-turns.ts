@@ -16,6 +16,7 @@ import { isWordless, type Node, parseQuery, type Query, type Term } from "./pars
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { isFiller } from "./stop-words.ts"
 import { verified } from "./verify-candidates.ts"
+import { type WholeName, wholeNamesIn } from "./whole-names.ts"
 
 export interface SearchRequest extends FinderRequest {
   /**
@@ -64,7 +65,58 @@ export function search(
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief, room, beside })
   const more = ranked.length > shown.length || isMoreLeft()
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
-  return { hits, more, isLoose, ...(corrections && { corrections }), ranked, terms: candidates.terms, words }
+  const partial = hits.length === 0 ? [] : namesNowhere(db, texts, request, candidates, hits)
+  for (const name of partial) lackName(words, name)
+  return {
+    hits,
+    more,
+    isLoose,
+    ...(corrections && { corrections }),
+    ...(partial.length > 0 && { partial }),
+    ranked,
+    terms: candidates.terms,
+    words,
+  }
+}
+
+/** Messages that have all parts of a name, and whose texts are looked at for the whole. */
+const LOOKED_INTO = 40
+
+/** Names of several parts of which no message that was found has the whole. */
+function namesNowhere(
+  db: Database,
+  texts: MessageTexts,
+  request: SearchRequest,
+  { terms, masks, ids }: Candidates,
+  hits: FinderResult["hits"],
+): string[] {
+  const bitOf = (word: string | undefined): number => {
+    const n = terms.findIndex((term) => term.word === word && !term.isPrefix)
+    return n < 0 ? 0 : 2 ** n
+  }
+  const isNowhere = ({ words, joined, isIn }: WholeName): boolean => {
+    if (
+      hits.some((hit) => [hit.snippet, hit.prompt, hit.answer, ...hit.also].some((text) => isIn(text ?? "")))
+    )
+      return false
+    const bits = words.map(bitOf)
+    const all = bits.includes(0) ? 0 : bits.reduce((sum, bit) => sum | bit, 0)
+    const one = bitOf(joined)
+    const mayHave = (mask: number): boolean => (all !== 0 && (mask & all) === all) || (mask & one) !== 0
+    const having = ids.filter((id) => mayHave(masks[id]!)).sort((a, b) => b - a)
+    const filter = filterOf(db, request)
+    const rows = filter === undefined ? [] : rowsOf(db, having.slice(0, LOOKED_INTO), filter)
+    return !rows.some(({ id }) => isIn(texts.of(id)?.text ?? ""))
+  }
+  return wholeNamesIn(request.query)
+    .filter(isNowhere)
+    .map(({ typed }) => typed)
+}
+
+/** A path is several words, which the best turn may have. */
+function lackName({ asked, lacking }: { asked: string[]; lacking: string[] }, name: string): void {
+  const typed = name.toLowerCase()
+  if (asked.includes(typed) && !lacking.includes(typed)) lacking.push(typed)
 }
 
 /** Whether turns that are out of the index may have what was meant. */
@@ -101,7 +153,7 @@ function wordsIn(
   { terms, masks }: Candidates,
   rows: readonly RankRow[],
   best: Ranked | undefined,
-): FoundTurns["words"] {
+): { asked: string[]; lacking: string[] } {
   let mask = 0
   for (const { id, turn } of rows) if (turn === best?.turn) mask |= masks[id]!
   const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ typed }) => typed.toLowerCase()))

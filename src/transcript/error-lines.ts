@@ -108,6 +108,15 @@ const LOGGED =
  * @param failed whether the call failed; if no line names an error, one that gives the reason is returned, if any
  */
 export function errorLinesIn(output: string, failed = false): string[] {
+  if (latest?.output !== output || latest.failed !== failed)
+    latest = { output, failed, lines: linesNaming(output, failed) }
+  return latest.lines
+}
+
+/** Output is looked at for a failure, then for what is to be remembered of it. */
+let latest: { readonly output: string; readonly failed: boolean; readonly lines: string[] } | undefined
+
+function linesNaming(output: string, failed: boolean): string[] {
   if (failed && REFUSED.test(output)) return []
   const found = new Set<string>()
   const lines = withoutColours(output.slice(0, LOOKED_AT).replace(HOST_TAG, "")).split("\n")
@@ -129,9 +138,12 @@ export function errorLinesIn(output: string, failed = false): string[] {
   return [...found]
 }
 
-/** Output of a failed call from the line that names its error on; all of it if none does. */
-export function fromError(output: string): string {
-  const [named] = errorLinesIn(output, true)
+/**
+ * Output of a failed call from the line that names its error on; all of it if none does.
+ *
+ * @param named that line, if it is known
+ */
+export function fromError(output: string, named = errorLinesIn(output, true)[0]): string {
   if (named === undefined) return output
   const lines = output.split("\n")
   const at = lines.findIndex((line) => cleaned(withoutColours(line)).endsWith(named))

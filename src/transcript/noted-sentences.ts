@@ -5,7 +5,9 @@
  * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
  * test/unit/transcript/extract-languages.test.ts tells how well.
  */
+import { cut, oneLine } from "../util/text.ts"
 import { typedText } from "./typed-lines.ts"
+import type { Part } from "./types.ts"
 import { isWorded, Sentence } from "./wording.ts"
 import { constraints } from "./wording-constraints.ts"
 import { decisions } from "./wording-decisions.ts"
@@ -119,6 +121,28 @@ export const constraintsIn = (prompt: string): string[] =>
       isWorded(new Sentence(text.replace(ASSENT, ".").replace(CONDITION, "")), constraints())
     )
   })
+
+/** Characters of an answer, and of its question. */
+const ANSWER_NOTED = 200
+const QUESTION_NOTED = 120
+const ASKED = " (asked: "
+
+/** With the question that it answers: "the second one" says nothing alone. */
+const withQuestion = (text: string, question: string): string =>
+  question === "" ? text : `${text}${ASKED}${cut(oneLine(question), QUESTION_NOTED)})`
+
+/** A note without the question that it answers. */
+export const withoutQuestion = (note: string): string => note.split(ASKED, 1)[0]!
+
+type ReplyPart = Extract<Part, { readonly kind: "reply" }>
+
+/** Constraints in what a human answered to a question of the model's. */
+export const rulesInReply = ({ question, text }: ReplyPart): string[] =>
+  constraintsIn(text).map((rule) => withQuestion(rule, question))
+
+/** The answer itself, unless a constraint says it already. */
+export const answersInReply = ({ question, text }: ReplyPart): string[] =>
+  constraintsIn(text).length > 0 ? [] : [withQuestion(cut(oneLine(text), ANSWER_NOTED), question)]
 
 /** `That is now decided.` only refers to a decision made elsewhere. */
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i

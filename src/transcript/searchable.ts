@@ -19,6 +19,7 @@ const MOST = 200_000
 
 const KINDS: Readonly<Record<Part["kind"], Kind>> = {
   prompt: "prompt",
+  reply: "prompt",
   enqueued: "prompt",
   brief: "prompt",
   text: "answer",
@@ -38,17 +39,31 @@ const KINDS: Readonly<Record<Part["kind"], Kind>> = {
 
 const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking", "host"]
 
-/** @param injected whether the host's or a plugin's words take the place of a human's */
-export function searchable(parts: readonly Part[], injected: boolean): Searchable {
-  const kinds = new Set(parts.map((part) => KINDS[part.kind]))
+/**
+ * @param role who speaks
+ * @param injected whether the host's or a plugin's words take the place of a human's
+ */
+export function searchable(parts: readonly Part[], role: string, injected = role === "host"): Searchable {
+  const said = withoutRepeated(parts, role)
+  const kinds = new Set(said.map((part) => KINDS[part.kind]))
   const kind = injected ? "host" : (ORDER.find((one) => kinds.has(one)) ?? "host")
-  return { kind, text: parts.map(textOf).filter(Boolean).join("\n") }
+  return { kind, text: said.map(textOf).filter(Boolean).join("\n") }
+}
+
+/** Answers to questions are the human's, and stand for the result that repeats them; in what is not a human's, none. */
+function withoutRepeated(parts: readonly Part[], role: string): readonly Part[] {
+  if (!parts.some(({ kind }) => kind === "reply")) return parts
+  if (role !== "human") return parts.filter(({ kind }) => kind !== "reply")
+  const within = new Set(parts.flatMap((part) => (part.kind === "reply" ? [part.within] : [])))
+  return parts.filter((part) => part.kind !== "toolResult" || !within.has(part.id))
 }
 
 function textOf(part: Part): string {
   switch (part.kind) {
     case "toolUse":
       return `${part.name}: ${inputText(part.input)}`
+    case "reply":
+      return cut(part.question === "" ? part.text : `${part.question} → ${part.text}`, MOST, "")
     case "interrupt":
     case "boundary":
     case "media":

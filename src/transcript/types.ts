@@ -56,6 +56,15 @@ export type Part =
       /** tool_use_id of the result whose text contains the words, if nothing else says that they are a human's. */
       readonly within?: string
     }
+  /** What a human answered to a question of the model's. Opens no turn, as the model goes on with what it does. */
+  | {
+      readonly kind: "reply"
+      /** Empty: the text answers a whole form. */
+      readonly question: string
+      readonly text: string
+      /** tool_use_id of the result whose text contains the words. */
+      readonly within: string
+    }
   /** A prompt put into the host's queue. Becomes a `prompt` only if the host takes it out again. */
   | { readonly kind: "enqueued"; readonly text: string }
   /** What a parent agent asked of a subagent, or what the model wanted kept as a note. */

@@ -27,6 +27,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   pending: fc.constant(undefined),
   pendingBegun: fc.constant(false),
   constraints: quotes("rule"),
+  answers: quotes("reply"),
   decisions: quotes("choice"),
   refuted: quotes("vain"),
   todos: texts("todo", (name) => `Do ${name}`).map((all) =>
@@ -63,8 +64,8 @@ const material: fc.Arbitrary<Material> = fc.record({
   ),
 })
 
-const all = ({ constraints, decisions, refuted, todos, facts: lists }: Material): string[] => [
-  ...[...constraints, ...decisions, ...refuted].map(({ text }) => text),
+const all = ({ constraints, answers, decisions, refuted, todos, facts: lists }: Material): string[] => [
+  ...[...constraints, ...answers, ...decisions, ...refuted].map(({ text }) => text),
   ...todos.map(({ content }) => content),
   ...[...lists.paths, ...lists.commands, ...lists.names, ...lists.errors].map(({ text }) => text),
 ]

@@ -9,6 +9,7 @@ const STATE = "[a-z][a-z_]*"
 const TITLES = [
   "The user's prompt at the compaction, not yet answered",
   "Standing user constraints",
+  "The user's answers to questions",
   "Notes that the model kept with `remember`",
   "Open todos",
   "Files in flight",

@@ -3,8 +3,8 @@ import { type JsonObject, objectOf } from "../../transcript/json.ts"
 import { linesWith } from "../../transcript/lines-with.ts"
 import { textsOf } from "./content.ts"
 
-/** Words that its line contains. */
-export const SUMMARY = '"isCompactSummary":true'
+/** A word that its line contains. */
+export const SUMMARY = '"isCompactSummary"'
 
 export const isSummary = (line: JsonObject): boolean => line["isCompactSummary"] === true
 

@@ -1,29 +1,12 @@
 /** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
 import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import type { Part } from "../../transcript/types.ts"
+import { saidInResult } from "./human-replies.ts"
+import { isMedia, mediaIn } from "./media-data.ts"
 import { type Speaker, userTextParts } from "./user-text.ts"
 
 const PERSISTED = "<persisted-output>"
 const SAVED_TO = "saved to: "
-/** Beginning of the result of a call that a human refused, so nothing was run. */
-const REJECTED = "The user doesn't want to proceed with this tool use"
-/** Beginnings of results of calls that were not run: refused by a human, the host's rules or its checks. */
-export const NOT_RUN = [
-  "The user doesn't want to ",
-  "Permission to use ",
-  "Permission for this action ",
-  "Claude requested permissions to ",
-  "This command requires approval",
-  "<tool_use_error>",
-] as const
-/** What the host writes before a human's reason for refusing a tool call. */
-const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
-const LONGEST_LEAD = 400
-/** What the host writes after it. */
-const REASON_TAIL = "\n\nNote: The user's next message may contain"
-/** The host's own words in place of a human's, when its question form was not answered. */
-const NO_REASON = "The user wants to clarify these questions"
-
 /** What decides how the content of a user line is read. */
 interface UserEnvelope {
   readonly speaker: Speaker
@@ -51,12 +34,10 @@ export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
       const made = blockParts(block, results === 1 ? envelope.toolUseResult : undefined)
       parts.push(...made)
       const [result] = made
-      if (envelope.speaker === "human" && result?.kind === "toolResult" && result.isError) {
-        const feedback = stringOf(envelope.userFeedback)
-        const text = rejectionReason(result.text, feedback)
-        const within = feedback === undefined ? { within: result.id } : {}
-        if (text !== undefined) parts.push({ kind: "prompt", via: "typed", text, ...within })
-      }
+      if (envelope.speaker !== "human" || result?.kind !== "toolResult") continue
+      parts.push(
+        ...saidInResult(result, results === 1 ? envelope.toolUseResult : undefined, envelope.userFeedback),
+      )
     }
   }
   return parts
@@ -109,8 +90,10 @@ function blockParts(block: JsonObject, toolUseResult: unknown): Part[] {
     return [{ kind: "toolUse", id: stringOf(block["id"]) ?? "", name, input: block["input"] }]
   }
   if (isResult(block)) return resultParts(block, toolUseResult)
-  if (type === "image" || type === "document") return [mediaPart(block)]
-  return []
+  if (isMedia(block)) return [mediaPart(block)]
+  if (type !== "resource_link" && type !== "resource") return []
+  const text = pieceOf(block)
+  return text === "" ? [] : [{ kind: "context", source: type, text }]
 }
 
 /** Includes results of tools that run at the API, such as `web_search_tool_result`. */
@@ -142,11 +125,15 @@ function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
 function pieceOf(item: unknown): string {
   if (typeof item === "string") return item
   if (!isObject(item) || isMedia(item)) return ""
+  const resource = objectOf(item["resource"])
+  const isLink = item["type"] === "resource_link"
   const fields = [
     item["text"],
-    objectOf(item["resource"])["text"],
+    // What a server names: a file of its own, by its address if its content is not in the result.
+    resource["text"] ?? resource["uri"],
+    ...(isLink ? [item["title"] ?? item["name"], item["uri"], item["description"]] : []),
     item["tool_name"],
-    item["title"],
+    isLink ? undefined : item["title"],
     item["url"],
     item["stdout"],
     item["stderr"],
@@ -168,29 +155,7 @@ function persistedPath(text: string): string | undefined {
   )
 }
 
-function rejectionReason(text: string, feedback: string | undefined): string | undefined {
-  if (!text.startsWith(REJECTED)) return undefined
-  let reason = feedback
-  // The host's own words are one line.
-  const line = text.slice(0, LONGEST_LEAD).split("\n", 1)[0]!
-  for (const lead of REASON_LEADS) {
-    const at = reason === undefined ? line.indexOf(lead) : -1
-    if (at !== -1) reason = text.slice(at + lead.length).split(REASON_TAIL, 1)[0]
-  }
-  reason = reason?.trim()
-  return reason && !reason.startsWith(NO_REASON) ? reason : undefined
-}
-
-function isMedia(block: JsonObject): boolean {
-  return block["type"] === "image" || block["type"] === "document"
-}
-
 function mediaPart(block: JsonObject): Part {
-  const source = objectOf(block["source"])
-  const data = source["data"]
-  return {
-    kind: "media",
-    mediaType: stringOf(source["media_type"]) ?? stringOf(block["type"]) ?? "",
-    base64Length: typeof data === "string" ? data.length : 0,
-  }
+  const { type, data } = mediaIn(block)
+  return { kind: "media", mediaType: type ?? stringOf(block["type"]) ?? "", base64Length: data?.length ?? 0 }
 }

@@ -5,6 +5,7 @@
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "../../transcript/json.ts"
 import type { Part, TranscriptRecord, Usage } from "../../transcript/types.ts"
+import { type RecordSpan, wholeRecordsIn } from "../../transcript/whole-records.ts"
 import { withSlashes } from "../../util/windows-path.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
@@ -18,6 +19,27 @@ const NO_ANSWER_WANTED = "No response requested."
 export function decodeLine(line: string): TranscriptRecord {
   const value = parse(line)
   return isObject(value) ? decodeObject(value) : record("malformed", {}, false, [], undefined)
+}
+
+/** A record and its place in its line, in bytes; the whole line's if that is a record. */
+export interface RecordInLine extends RecordSpan {
+  readonly record: TranscriptRecord
+  readonly text: string
+}
+
+/**
+ * Decodes one line and, if it is not a JSON object, the whole records within it: a crash may have torn a record, and
+ * glued others to it. A line without any is one record of type `malformed`.
+ */
+export function recordsIn(line: Buffer): RecordInLine[] {
+  const text = line.toString("utf8")
+  const record = decodeLine(text)
+  const within = record.type === "malformed" ? wholeRecordsIn(line) : []
+  if (within.length === 0) return [{ record, text, from: 0, to: line.length }]
+  return within.map(({ from, to }) => {
+    const piece = line.toString("utf8", from, to)
+    return { record: decodeLine(piece), text: piece, from, to }
+  })
 }
 
 /** A line's uuid and parts, as from `decodeLine`, but with a few calls instead of tens: for showing just some lines. */

@@ -7,7 +7,7 @@ import { errorLinesIn, exitStatusIn } from "../../transcript/error-lines.ts"
 import { atLeast } from "../../util/version.ts"
 import { isHostTool } from "../origin.ts"
 import { isShell, toolKind } from "../tool-kinds.ts"
-import { NOT_RUN } from "./content.ts"
+import { NOT_RUN } from "./human-replies.ts"
 
 /** Beginnings of tools' demands, with host versions known to write them, from a transcript or from their program. */
 const USAGE: readonly (readonly [begins: string, seen: string])[] = [

@@ -3,6 +3,7 @@ import { isTool } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { IN_SPAN, type StatsSpan, spanValues } from "./span.ts"
+import { IS_TURN } from "./turn-kinds.ts"
 
 type Values = ReturnType<typeof spanValues>
 
@@ -21,7 +22,7 @@ export const turnsDone = (db: Database, span: StatsSpan): Iterable<TurnDone> =>
     .query<TurnDone, Values>(
       `SELECT t.session, p.path AS project, t.started AS time, t.interrupted, t.taken_back AS takenBack
        FROM turns t LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE t.via NOT IN ('none', 'brief') AND ${IN_SPAN}`,
+       WHERE ${IS_TURN} AND ${IN_SPAN}`,
     )
     .iterate(spanValues(span))
 

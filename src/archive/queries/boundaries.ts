@@ -1,5 +1,6 @@
 /** Rows of boundaries: when the host compacted a session, and where in its transcript. */
 import type { Database } from "../database.ts"
+import { IS_TURN } from "./turn-kinds.ts"
 
 interface CompactedSession {
   readonly session: string
@@ -86,7 +87,7 @@ export const promptsAndCompactions = (
 ): { readonly turns: number; readonly compactions: number } =>
   db
     .query<{ turns: number; compactions: number }, [string]>(
-      `SELECT (SELECT count(*) FROM turns WHERE session = ?1 AND via NOT IN ('none', 'brief')) AS turns,
+      `SELECT (SELECT count(*) FROM turns t WHERE session = ?1 AND ${IS_TURN}) AS turns,
          (SELECT count(*) FROM boundaries WHERE session = ?1) AS compactions`,
     )
     .get(session)!

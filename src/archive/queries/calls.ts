@@ -1,5 +1,5 @@
 /** Rows of tool calls: what was run, read or changed, and how it ended. */
-import { NOT_RUN } from "../../agents/claude-code/content.ts"
+import { NOT_RUN } from "../../agents/claude-code/human-replies.ts"
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
@@ -106,7 +106,8 @@ export const runsOfCommands = (
 ): ShellRun[] =>
   db
     .query<ShellRun, [string, string, string | null]>(
-      `SELECT c.target, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.error, m.time, m.length,
+      `SELECT c.target, c.is_error AS isError, ${EXIT_CODE} AS exitCode,
+         iif(c.is_error = 1, c.error, NULL) AS error, m.time, m.length,
          ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
        FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
@@ -135,11 +136,11 @@ const CALL = `
     t.started AS time, t.answer, t.taken_back AS takenBack
   FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN messages m ON m.id = c.use`
 
-/** The call whose failure a message reports. */
+/** The call whose failure a message reports, or which names an error although it succeeded. */
 export const failedCall = (db: Database, message: number): CallInTurn | null =>
   db
     .query<CallInTurn, [number, number]>(
-      `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? AND c.is_error = 1`,
+      `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? AND c.error IS NOT NULL`,
     )
     .get(message, message)
 

@@ -1,5 +1,6 @@
 /** The request of a session that sent most, and where its messages are in the session's transcript. */
 import type { Database } from "../database.ts"
+import { FIRST_PROMPT } from "./turn-kinds.ts"
 
 export interface LargestRequest {
   readonly session: string
@@ -24,8 +25,7 @@ export const largestRequests = (db: Database, order: keyof typeof ORDERS, limit:
          SELECT session, message, turn, max(input + cache_read + cache_creation) AS tokens
          FROM usage WHERE sidechain = 0 GROUP BY session)
        SELECT l.session, l.message AS answer, l.tokens, x.copy,
-         coalesce(nullif(s.title, ''), (SELECT f.prompt FROM turns f WHERE f.session = l.session
-           AND f.via NOT IN ('none', 'command') ORDER BY f.seq LIMIT 1), l.session) AS title,
+         coalesce(nullif(s.title, ''), ${FIRST_PROMPT}, l.session) AS title,
          coalesce((SELECT b.offset FROM boundaries b WHERE b.transcript = t.transcript AND b.offset < t.first
            ORDER BY b.offset DESC LIMIT 1 OFFSET 1), 0) AS "from"
        FROM largest l JOIN sessions s ON s.id = l.session JOIN turns t ON t.id = l.turn

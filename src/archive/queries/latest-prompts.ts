@@ -1,6 +1,7 @@
 /** The latest prompts of all sessions, as something to choose from. */
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import { IS_EMPTY } from "./turn-kinds.ts"
 
 export interface LatestPrompt {
   /** With its prefix. */
@@ -18,8 +19,8 @@ const LATEST_SESSIONS = `SELECT i.id FROM sessions i LEFT JOIN projects q ON q.i
 export const latestPrompts = (db: Database, project: string | undefined, most: number): LatestPrompt[] =>
   db
     .query<LatestPrompt, [string | null, number]>(
-      `SELECT '${HANDLE_PREFIX}' || handle AS handle, session, prompt, started FROM turns
-       WHERE session IN (${LATEST_SESSIONS}) AND via NOT IN ('none', 'command') AND taken_back = 0
+      `SELECT '${HANDLE_PREFIX}' || handle AS handle, session, prompt, started FROM turns t
+       WHERE session IN (${LATEST_SESSIONS}) AND t.via <> 'none' AND NOT ${IS_EMPTY} AND taken_back = 0
        ORDER BY started DESC LIMIT ?2`,
     )
     .all(project ?? null, most)

@@ -1,6 +1,7 @@
 /** Rows of messages: where their lines are in the vault, and what a search ranks. */
 import type { Database } from "../database.ts"
 import type { Condition } from "./condition.ts"
+import { IS_EMPTY } from "./turn-kinds.ts"
 
 /** Where a line is in the vault. */
 export interface LinePlace {
@@ -75,7 +76,7 @@ export const rankRows = (db: Database, ids: readonly number[], isTimed: boolean)
 export type LatestRow = Pick<TimedRow, "id" | "turn" | "session" | "time">
 
 /** `/compact` and the like leave nothing to show. */
-const SAYS_SOMETHING = "NOT (t.via = 'command' AND t.tools = 0 AND t.answer = '')"
+const SAYS_SOMETHING = `NOT ${IS_EMPTY}`
 
 /**
  * The latest message of each turn in these sessions.

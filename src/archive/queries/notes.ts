@@ -13,7 +13,7 @@ interface Note {
 export const notesIn = (
   db: Database,
   scope: Scope,
-  kind: "constraint" | "decision" | "refuted",
+  kind: "constraint" | "answer" | "decision" | "refuted",
   most: number,
 ): Note[] =>
   rowsIn<Note>(

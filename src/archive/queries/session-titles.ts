@@ -1,12 +1,12 @@
 /** What sessions are called. */
 import type { Database } from "../database.ts"
+import { FIRST_PROMPT } from "./turn-kinds.ts"
 
 /** By session: its title, else its first prompt. Sessions that have neither are left out. */
 export function titlesOf(db: Database, sessions: readonly string[]): Map<string, string> {
   const rows = db
     .query<{ id: string; title: string | null }, [string]>(
-      `SELECT s.id, coalesce(s.title, (SELECT t.prompt FROM turns t
-         WHERE t.session = s.id AND t.via NOT IN ('none', 'command') ORDER BY t.seq LIMIT 1)) AS title
+      `SELECT s.id, coalesce(s.title, ${FIRST_PROMPT}) AS title
        FROM sessions s WHERE s.id IN (SELECT value FROM json_each(?1))`,
     )
     .all(JSON.stringify(sessions))

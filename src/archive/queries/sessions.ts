@@ -3,6 +3,7 @@ import type { Database } from "../database.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
 import { isAtHome } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
+import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turn-kinds.ts"
 
 /** A session as it is listed; its own numbers, without its subagents'. */
 export interface Session {
@@ -16,12 +17,16 @@ export interface Session {
   readonly version: string | null
   readonly started: string | null
   readonly ended: string | null
+  /** Of its conversation, those included that it shares with the session it is a fork of. */
   readonly turns: number
+  /** How many of its turns are that other session's; everything else here is its own. */
+  readonly shared: number
   readonly messages: number
   readonly tools: number
   readonly errors: number
   /** Bytes of its transcripts in the vault. */
   readonly archived: number
+  /** With what it began: a prompt, or a command as it was typed. */
   readonly firstPrompt: string | null
 }
 
@@ -37,15 +42,12 @@ export function withUse(db: Database, sessions: readonly Session[]): CountedSess
 }
 
 /** Of session `s`. */
-const TURNS = "(SELECT count(*) FROM turns t WHERE t.session = s.id AND t.via <> 'none')"
 const ERRORS = "(SELECT coalesce(sum(t.errors), 0) FROM turns t WHERE t.session = s.id)"
 const ARCHIVED = "(SELECT coalesce(sum(x.archived), 0) FROM transcripts x WHERE x.session = s.id)"
-const FIRST_PROMPT = `(SELECT t.prompt FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'command')
-  ORDER BY t.seq LIMIT 1)`
 
 const SESSION = `
   SELECT s.id, s.parent, s.agent, s.title, s.cwd, p.path AS project, s.branch, s.version, s.started, s.ended,
-    ${TURNS} AS turns,
+    ${TURN_COUNT} AS turns, ${SHARED_COUNT} AS shared,
     (SELECT count(*) FROM turns t JOIN messages m ON m.turn = t.id WHERE t.session = s.id) AS messages,
     (SELECT coalesce(sum(t.tools), 0) FROM turns t WHERE t.session = s.id) AS tools,
     ${ERRORS} AS errors, ${ARCHIVED} AS archived, ${FIRST_PROMPT} AS firstPrompt
@@ -95,7 +97,7 @@ const matched = (filter: SessionFilter): Matched => [
 const ORDERS = {
   last: "s.ended DESC",
   first: "s.started DESC",
-  turns: `${TURNS} DESC`,
+  turns: `${TURN_COUNT} DESC`,
   errors: `${ERRORS} DESC`,
   size: `${ARCHIVED} DESC`,
   title: `coalesce(s.title, ${FIRST_PROMPT}) COLLATE NOCASE`,
@@ -252,8 +254,8 @@ export interface ProjectNote extends KeptNote {
 }
 
 /** True when a human said something in session `s`; commands that only the host carries out (`/clear`) do not count. */
-const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND t.via NOT IN ('none', 'brief')
-  AND ${isAtHome("t.origin")} AND NOT (t.via = 'command' AND t.tools = 0 AND t.answer = ''))`
+const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND ${IS_TURN}
+  AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY})`
 
 /** Maximum number of empty sessions between a conversation and its continuation, one for each superfluous `/clear`. */
 const MOST_EMPTY = 8

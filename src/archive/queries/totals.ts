@@ -1,5 +1,6 @@
 /** The archive in numbers. */
 import type { Database } from "../database.ts"
+import { IS_TURN } from "./turn-kinds.ts"
 
 export interface Totals {
   readonly sessions: number
@@ -23,7 +24,7 @@ export function totals(db: Database): Totals {
     .query<Totals, []>(
       `SELECT (SELECT count(*) FROM sessions WHERE parent IS NULL) AS sessions,
         (SELECT count(*) FROM sessions WHERE parent IS NOT NULL) AS subagents,
-        (SELECT count(*) FROM turns WHERE via NOT IN ('none', 'brief')) AS turns,
+        (SELECT count(*) FROM turns t WHERE ${IS_TURN}) AS turns,
         (SELECT count(*) FROM messages) AS messages,
         (SELECT count(*) FROM tool_calls) AS toolCalls,
         (SELECT count(*) FROM tool_calls WHERE is_error = 1) AS errors,

@@ -2,6 +2,7 @@
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
+import { IS_EMPTY, IS_TURN, SHARED_TURNS } from "./turn-kinds.ts"
 
 export interface TurnRow {
   readonly id: number
@@ -29,6 +30,14 @@ export function turnsOf(db: Database, session: string, offset = 0, limit = -1): 
     )
     .all(session, offset, limit)
 }
+
+/** Turns of the sessions that this one is a fork of, as far as it has copies of them. */
+export const sharedTurnsOf = (db: Database, session: string): TurnRow[] =>
+  db
+    .query<TurnRow, [string]>(
+      `SELECT ${COLUMNS} FROM turns WHERE id IN (SELECT t.id FROM sessions s, ${SHARED_TURNS} AND s.id = ?) ORDER BY id`,
+    )
+    .all(session)
 
 /** Turns whose handle begins with `handle`; its `ctx:` may be missing. */
 export function findTurns(db: Database, handle: string): TurnRow[] {
@@ -77,7 +86,7 @@ export const turnsBetween = (db: Database, session: string, from: number, to: nu
     .all(session, from, to)
 
 /** Turns that a human started in this session: none of a subagent or from another tool's archive. */
-const OWN = `via NOT IN ('none', 'brief') AND ${isAtHome("origin")}`
+const OWN = `${IS_TURN} AND ${isAtHome("t.origin")}`
 
 export function countTurns(db: Database, scope: Scope): number {
   const counts = rowsIn<{ n: number }>(
@@ -109,7 +118,7 @@ export const latestTurns = (db: Database, scope: Scope, most: number): TurnLine[
     scope,
     `SELECT id, handle, seq, first AS "offset", prompt, answer, tools, errors, interrupted FROM turns t
      WHERE session = ?1 AND id <= ?2 AND ${OWN} AND ${STANDS}
-       AND NOT (via = 'command' AND tools = 0 AND answer = '')
+       AND NOT ${IS_EMPTY}
      ORDER BY seq DESC LIMIT ${most}`,
   )
     .sort((a, b) => b.id - a.id)
@@ -140,7 +149,7 @@ export const spokenTurns = (db: Database, messages: readonly number[]): TurnText
   db
     .query<TurnText, [string]>(
       `SELECT DISTINCT t.id AS turn, t.prompt, t.answer FROM messages m JOIN turns t ON t.id = m.turn
-       WHERE m.id IN (SELECT value FROM json_each(?)) AND t.via NOT IN ('none', 'brief') AND ${isAtHome("t.origin")}
+       WHERE m.id IN (SELECT value FROM json_each(?)) AND ${IS_TURN} AND ${isAtHome("t.origin")}
          AND t.taken_back = 0`,
     )
     .all(JSON.stringify(messages))

@@ -5,7 +5,7 @@ import { titlesOf } from "../../archive/queries/session-titles.ts"
 import { hasObservations, type Observation } from "../../archive/queries/summaries.ts"
 import { hasCold } from "../../archive/queries/turn-ages.ts"
 import type { ColdRequest } from "../../search/cold-search.ts"
-import { type Correction, correctionNote, LOOSE_NOTE } from "../../search/corrected-query.ts"
+import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../search/corrected-query.ts"
 import { localFinder } from "../../search/local-finder.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import type { NothingFound } from "../../search/nothing-found.ts"
@@ -107,10 +107,16 @@ export default {
           })
     const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
     const local = localFinder(db, env.dataHome, readers).find({ ...request, ...bySense })
-    const { isLoose, corrections, ranked } = local
+    const { isLoose, corrections, partial, ranked } = local
     const both = await far?.searchFarToo(context, targets, { ...request, mode }, db, local)
     const { hits, more } = both ?? local
-    const indexed = { hits, more, ...(both && { far: both.far }), ...(corrections && { corrections }) }
+    const indexed = {
+      hits,
+      more,
+      ...(both && { far: both.far }),
+      ...(corrections && { corrections }),
+      ...(partial && { partial }),
+    }
     const { note: own, ...found }: Answer =
       args["cold"] === true
         ? await withCold(context, db, request, indexed, ranked)
@@ -119,7 +125,9 @@ export default {
     // What was found elsewhere has the words as they were typed.
     const isFound = found.hits.some((hit) => "far" in hit)
     const note =
-      sense?.note ?? own ?? (isFound ? undefined : isOnlyLoose ? LOOSE_NOTE : correctionNote(corrections))
+      sense?.note ??
+      own ??
+      (isFound ? undefined : isOnlyLoose ? LOOSE_NOTE : (correctionNote(corrections) ?? partialNote(partial)))
     const observations = hasObservations(db)
       ? (await import("../../search/observations.ts")).observationsFor(db, query, request)
       : []

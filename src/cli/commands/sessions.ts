@@ -31,9 +31,10 @@ export default {
   rows: {
     list: "sessions",
     columns: ["id", "ended", "turns", "errors", "archived", "branch", "project", "title"],
-    others: "parent agent cwd version started messages tools firstPrompt tokens cost requests duration".split(
-      " ",
-    ),
+    others:
+      "parent agent cwd version started shared messages tools firstPrompt tokens cost requests duration".split(
+        " ",
+      ),
   },
   run(context) {
     const { args, env, out } = context

@@ -123,11 +123,11 @@ function showObservation({ out }: Context, found: Observation): void {
 function showSession(context: Context, db: Database, found: Session): void {
   const { out } = context
   const { number, room } = paging(context, PAGE_TURNS)
-  const { session, lineage, turns } = openSession(db, found)
-  const page = pageOf(turns, number, room, () => 1)
+  const { session, lineage, shared, turns } = openSession(db, found)
+  const page = pageOf(out.wantsJson ? turns : [...shared, ...turns], number, room, () => 1)
   const summary = sessionSummary(db, session.id)
   if (out.wantsJson) {
-    out.json({ session, lineage, summary, turns: page.items, page: pageNote(page, session.id) })
+    out.json({ session, lineage, summary, shared, turns: page.items, page: pageNote(page, session.id) })
     return
   }
   const screen = screenOf(out)
@@ -135,7 +135,7 @@ function showSession(context: Context, db: Database, found: Session): void {
     const head = renderSessionHead(session, lineage, screen, pathShower(context))
     out.print([...head, ...renderSummary(summary, screen), ""])
   }
-  out.print(renderTurns(page.items, screen))
+  out.print(renderTurns(page.items, session.id, screen))
   footer(context, page, session.id)
 }
 

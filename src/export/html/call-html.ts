@@ -12,7 +12,7 @@ import { iconOf } from "./icons.ts"
 import { longText } from "./long-text.ts"
 import { markdown } from "./markdown.ts"
 import { type Content, type Html, html } from "./markup.ts"
-import { picture } from "./picture.ts"
+import { mediaHtml } from "./picture.ts"
 import type { CallItem } from "./turn-parts.ts"
 
 /** Lines of a change that are seen without a click. */
@@ -38,7 +38,7 @@ export function callHtml({ use, result, media }: CallItem, world: CallWorld): Ht
   const target = use === undefined ? "" : targetOf(name, use.input, world)
   return html`<details class="item call${isError && " failed"}" data-kind="${kinds}"${isOpen && html` open`}${hunks && html` data-print`}>
 <summary>${iconOf(kind)}<b>${name}</b> <span class="target">${target}</span>${outcome(result, world.call, lines)}${isError && html`<span class="why">${reason(result?.text ?? "")}</span>`}</summary>
-<div class="body">${hunks ? diffHtml(hunks) : input(name, use?.input)}${output(name, result, hunks !== undefined)}${media.map((part) => picture(world.media.get(part)))}</div>
+<div class="body">${hunks ? diffHtml(hunks) : input(name, use?.input)}${output(name, result, hunks !== undefined)}${media.map((part) => mediaHtml(part, world.media.get(part)))}</div>
 </details>
 `
 }

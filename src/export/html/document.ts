@@ -14,6 +14,7 @@ export function* documentHtml(title: string, version: string, body: Iterable<Htm
     "img-src data:",
     `style-src ${policyHash(style)}`,
     `script-src ${policyHash(script)}`,
+    "media-src data:",
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ")

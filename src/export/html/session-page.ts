@@ -95,13 +95,13 @@ function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefi
 }
 
 function aboutSession({ session, lineage, compactions }: SessionData, words: PageWords): Content[] {
-  const { tokens, cost, cwd, branch, version, started, ended, turns, tools, errors } = session
+  const { tokens, cost, cwd, branch, version, started, ended, turns, shared, tools, errors } = session
   const total = allTokens(tokens)
   const facts: Content[] = [
     cwd !== null && html`<code>${cwd}</code>`,
     branch !== null && html`branch <code>${branch}</code>`,
     words.period(started, ended),
-    count(turns, "turn"),
+    shared === 0 ? count(turns, "turn") : `${count(turns, "turn")} (${shared} shared)`,
     count(tools, "tool call"),
     errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
     compactions.length > 0 && count(compactions.length, "compaction"),

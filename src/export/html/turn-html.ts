@@ -10,7 +10,7 @@ import { longText } from "./long-text.ts"
 import { markdown } from "./markdown.ts"
 import { type Content, type Html, html } from "./markup.ts"
 import type { CompactionNote, PageWords, SubagentData } from "./page-data.ts"
-import { picture } from "./picture.ts"
+import { mediaHtml } from "./picture.ts"
 import { stretchesOf, type TurnItem } from "./turn-parts.ts"
 
 /** UTF-16 units of a folded text that are seen in its line. */
@@ -109,6 +109,8 @@ function partHtml(part: Part, media: ReadonlyMap<Part, string>): Html {
   switch (part.kind) {
     case "prompt":
       return html`<div class="item prompt" data-kind="prompt">${part.via !== "typed" && html`<span class="via">${part.via}</span>`}${longText(part.via === "bash" ? `! ${part.text}` : part.text, "said")}</div>\n`
+    case "reply":
+      return html`<div class="item prompt" data-kind="prompt"><span class="via">reply</span>${longText(part.question === "" ? part.text : `${part.question}\n→ ${part.text}`, "said")}</div>\n`
     case "brief":
       return html`<div class="item prompt brief" data-kind="prompt">${longText(part.text, "said")}</div>\n`
     case "text":
@@ -116,7 +118,7 @@ function partHtml(part: Part, media: ReadonlyMap<Part, string>): Html {
     case "thinking":
       return html`<details class="item thinking" data-kind="thinking"><summary>Thinking</summary>${markdown(part.text)}</details>\n`
     case "media":
-      return picture(media.get(part)) ?? mark(`${part.mediaType || "an attachment"}, not shown`)
+      return mediaHtml(part, media.get(part))
     case "apiError":
       return html`<div class="item api-error" data-kind="error">${longText(part.text, "out bad")}</div>\n`
     case "interrupt":

@@ -23,7 +23,7 @@ const HIDES_TODOS = [2, 1, 0] as const
 const LONGEST_PLAN = 100_000
 /** How many bytes at the end of a transcript are searched for the session's other name, which most lines contain. */
 const NAMED_WITHIN = 64 << 10
-const SLUG = /^"slug":"([a-z0-9-]+)"/
+const SLUG = /^"slug"\s*:\s*"([a-z0-9-]+)"/
 const SLUG_LONGEST = 200
 /** The host shows a file of at most this many bytes in full; it only names files of more than 5,000 tokens. */
 const LONGEST_FILE = 10_000
@@ -62,7 +62,7 @@ function planOf(db: Database, session: string, folders: readonly string[], since
   if (row === undefined) return ""
   const from = Math.max(since, row.archived - NAMED_WITHIN)
   const end = readPart(row.path, from, NAMED_WITHIN) ?? Buffer.alloc(0)
-  const at = end.lastIndexOf('"slug":"')
+  const at = end.lastIndexOf('"slug"')
   const name = at < 0 ? undefined : SLUG.exec(end.toString("latin1", at, at + SLUG_LONGEST))?.[1]
   if (name === undefined) return ""
   for (const folder of folders) {

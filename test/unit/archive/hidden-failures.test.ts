@@ -1,7 +1,10 @@
 /** A shell tells how the last command of a pipe ended; what ran before it tells of its failure only in its output. */
 import { expect, test } from "bun:test"
+import { chill, warm } from "../../../src/archive/cold-turns.ts"
 import { readTurn, turnsOfSession } from "../../../src/read/turn.ts"
+import { fixesFor } from "../../../src/search/fixes.ts"
 import { bestMessages } from "../../../src/search/search-turns.ts"
+import { WholeCalls } from "../../../src/search/whole-calls.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -61,4 +64,87 @@ test("the same when the result comes long after the call, and when all is read o
   again.user([{ type: "tool_result", tool_use_id: id, content: FAILED, is_error: false }])
   whole.follow(again.flush())
   expect(callsOf(whole)).toEqual(callsOf(archive))
+})
+
+/** A shell that goes on, a program that is content with itself: the exit status says nothing, and no pipe hides it. */
+const TOLD: readonly (readonly [command: string, output: string, error: string])[] = [
+  [
+    "git rebase main; git status --short",
+    " M a.ts\nerror: cannot rebase: You have unstaged changes.\nerror: Please commit or stash them.",
+    "error: cannot rebase: You have unstaged changes.",
+  ],
+  [
+    "./deploy.sh staging",
+    "Deploying\nError: the kiln is not reachable\nDone",
+    "Error: the kiln is not reachable",
+  ],
+  [
+    "python3 fire.py",
+    'Traceback (most recent call last):\n  File "fire.py", line 3, in <module>\n    fire()\nKilnError: too hot to open',
+    "KilnError: too hot to open",
+  ],
+  [
+    "ls kilns; ls ovens",
+    "oven1\nls: cannot access 'kilns': No such file or directory",
+    "ls: cannot access 'kilns'",
+  ],
+]
+
+test.each(TOLD)(
+  "%s: what a restore tells as an error is found as a failure, and counts as none",
+  (command, output, error) => {
+    using archive = new Archive()
+    const again = bash(command, "all is well")
+    archive.follow(
+      archive
+        .session("s1")
+        .turn("Do it", [bash(command, output), bash("true", ""), again])
+        .flush(),
+    )
+    const { db, dataHome } = archive
+    expect(turnsOfSession(db, "s1")[0]).toMatchObject({ tools: 3, errors: 0 })
+    expect(archive.count("facts WHERE kind = 'error' AND text LIKE ?", `${error}%`)).toBe(1)
+    const word = error.match(/\w{5,}/g)!.at(-1)!
+    const found = bestMessages(db, word, { error: true }, 10)
+    expect(found).toHaveLength(1)
+    using readers = new CopyReaders()
+    const [[fix, whole] = []] = fixesFor(db, found, new WholeCalls(db, dataHome, readers))
+    // The same command, once it says nothing of an error, is what solved it.
+    expect(fix).toMatchObject({
+      target: command,
+      solvedIn: fix!.handle,
+      steps: [{ target: "true", failed: false }],
+    })
+    expect(fix!.error).toStartWith(error)
+    expect(whole!().error).toContain(error)
+  },
+)
+
+test("a command that shows what others wrote tells of no failure of its own", () => {
+  using archive = new Archive()
+  const steps = TOLD.map(([, output]) => bash("cat deploy.log", output))
+  archive.follow(archive.session("s1").turn("Do it", steps).flush())
+  expect(archive.count("tool_calls WHERE error IS NOT NULL")).toBe(0)
+  expect(bestMessages(archive.db, "cannot", { error: true }, 10)).toEqual([])
+})
+
+test("it is found as a failure again when its turn comes back into the index", () => {
+  using archive = new Archive()
+  const [[command, output]] = TOLD as [(typeof TOLD)[0]]
+  archive.follow(
+    archive
+      .session("s1")
+      .turn("Do it", [bash(command, output)])
+      .flush(),
+  )
+  const before = bestMessages(archive.db, "rebase", { error: true }, 10)
+  const turns = archive.db
+    .query<{ id: number }, []>("SELECT id FROM turns")
+    .all()
+    .map(({ id }) => id)
+  chill(archive.db, turns)
+  expect(bestMessages(archive.db, "rebase", { error: true }, 10)).toEqual([])
+  using readers = new CopyReaders()
+  expect(warm(archive.db, archive.dataHome, turns, readers)).toEqual([])
+  expect(bestMessages(archive.db, "rebase", { error: true }, 10)).toEqual(before)
 })

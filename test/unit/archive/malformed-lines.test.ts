@@ -1,6 +1,6 @@
 /** Lines of transcripts that are no JSON objects. */
 import { expect, test } from "bun:test"
-import { appendFileSync } from "node:fs"
+import { appendFileSync, utimesSync } from "node:fs"
 import { malformedLines } from "../../../src/archive/queries/malformed-lines.ts"
 import { Archive } from "../../support/archive.ts"
 import { findings } from "../../support/examined.ts"
@@ -20,7 +20,7 @@ test("are counted once, lose no turn, and are told by doctor, whatever reads the
   await machine.hook("stop", session)
   const quiet = machine.session().turn("whole").flush()
   await machine.hook("stop", quiet)
-  const expected = [{ session: session.session, lines: 5 }]
+  const expected = [{ session: session.session, lines: 5, rescued: 0 }]
   const views = () => {
     using db = machine.views()
     expect(promptsIn(db, session.session)).toEqual(["first", "second", "third"])
@@ -63,4 +63,86 @@ test("null where a content block should be loses nothing of its turn", () => {
     { prompt: "go", answer: "Gone." },
   ])
   expect(malformedLines(archive.db)).toEqual([])
+})
+
+/** A record, and the next one as the file has them after a crash; `%` is where the first was torn. */
+const GLUED: readonly (readonly [
+  name: string,
+  line: (first: string, second: string) => string,
+  whole: number,
+])[] = [
+  ["a torn record and a whole one", (first, second) => first.slice(0, first.length / 2) + second, 1],
+  ["torn within a name", (first, second) => first.slice(0, first.indexOf('sessionId"') + 4) + second, 1],
+  [
+    "torn where a value is expected",
+    (first, second) => first.slice(0, first.indexOf('"message":') + 10) + second,
+    1,
+  ],
+  ["torn behind one byte", (_first, second) => `{${second}`, 1],
+  ["two whole ones", (first, second) => first + second, 2],
+  ["three, the second torn", (first, second) => `${first}${first.slice(0, 90)}${second}`, 2],
+  ["a whole one and a torn one", (first, second) => `${second}${first.slice(0, 90)}`, 1],
+  ["a run of NUL", (_first, second) => `${"\0".repeat(700)}${second}`, 1],
+  ["NUL between two", (first, second) => `${first}\0\0\0\0${second}`, 2],
+  ["a torn record, NUL, and a whole one", (first, second) => `${first.slice(0, 90)}\0\0\0${second}`, 1],
+  ["a carriage return between two", (first, second) => `${first}\r${second}\r`, 2],
+  ["a byte order mark in the file", (first, second) => `${first}\n\ufeff\0${second}`, 1],
+  ["the end of a record whose beginning is gone", (first, second) => `${first.slice(90)}${second}`, 1],
+]
+
+test.each(GLUED)("%s: every whole record is in its turn, and can be shown", async (_name, glue, whole) => {
+  using machine = new Inside()
+  const session = machine.session().turn("the first prompt")
+  const parts = machine
+    .session()
+    .turn("lost or not", [], "")
+    .user("the smithy is open")
+    .take()
+    .trim()
+    .split("\n")
+  session
+    .raw(glue(parts[0]!.replaceAll("-4", "-5"), parts.at(-1)!))
+    .turn("the last prompt")
+    .flush()
+  await machine.hook("stop", session)
+  const isBoth = whole === 2 || _name.startsWith("a byte order")
+  using db = machine.views()
+  expect(promptsIn(db, session.session)).toEqual([
+    "the first prompt",
+    ...(isBoth ? ["lost or not"] : []),
+    "the smithy is open",
+    "the last prompt",
+  ])
+  expect(malformedLines(db)).toEqual([{ session: session.session, lines: 1, rescued: whole }])
+  const found = await run(["search", "smithy", "-a", "--json"], machine)
+  const [hit] = JSON.parse(found.stdout).hits
+  expect(hit).toMatchObject({ role: "human", snippet: "the smithy is open" })
+  const shown = await run(["export", hit.handle, "--raw"], machine)
+  expect(shown).toMatchObject({ code: 0, stderr: "" })
+  expect(shown.stdout.split("\n")[0]).toBe(parts.at(-1)!)
+  const [lines] = await findings(machine, "lines")
+  expect(lines!.text).toContain(`${whole === 1 ? "1 whole record" : "2 whole records"} in it`)
+})
+
+test("a last line without an end gives its whole records once, and what follows is read behind them", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("the first prompt").flush()
+  const [line = "", next = ""] = machine.session().user("glued").user("later").take().split("\n")
+  const left = async (text: string): Promise<void> => {
+    appendFileSync(session.path, text)
+    utimesSync(session.path, 1_700_000_000, 1_700_000_000)
+    expect(await run(["import", "--quiet"], machine)).toMatchObject({ code: 0, stderr: "" })
+  }
+  await left(`{"type":"user","mess${line}`)
+  await left(next.slice(0, 100))
+  const views = () => {
+    using db = machine.views()
+    return promptsIn(db, session.session)
+  }
+  expect(views()).toEqual(["the first prompt", "glued"])
+  appendFileSync(session.path, `${next.slice(100)}\n`)
+  await machine.hook("stop", session)
+  expect(views()).toEqual(["the first prompt", "glued", "later"])
+  expect(await run(["rebuild"], machine)).toMatchObject({ code: 0, stderr: "" })
+  expect(views()).toEqual(["the first prompt", "glued", "later"])
 })

@@ -139,3 +139,84 @@ test("what only looks like it is not marked", () => {
   expect(told(archive).filter((prompt) => prompt.startsWith("["))).toEqual([])
   expect(told(archive)).toContain("three")
 })
+
+/** A second window on a session has what was said before it was opened, and says more from there. */
+const WINDOWS: readonly (readonly [
+  name: string,
+  write: (session: ReturnType<typeof begun>["session"], first: string) => void,
+  turns: readonly string[],
+])[] = [
+  [
+    "a prompt continues what another window's seemed to replace",
+    (session, first) => {
+      const a = session.turn("a1").tip
+      session.backTo(first).turn("b1")
+      session.backTo(a).turn("a2")
+    },
+    ["one", "a1", "b1", "a2"],
+  ],
+  [
+    "several turns of it come back, and the other window's stay",
+    (session, first) => {
+      const a = session.turn("a1").turn("a2").turn("a3").tip
+      const b = session.backTo(first).turn("b1").turn("b2").tip
+      session.backTo(a).turn("a4").backTo(b).turn("b3")
+    },
+    ["one", "a1", "a2", "a3", "b1", "b2", "a4", "b3"],
+  ],
+  [
+    "an answer that is still being written",
+    (session, first) => {
+      const a = session.user("a1").tip
+      session.backTo(first).user("b1")
+      session.backTo(a).message().say("Working on a1.")
+    },
+    ["one", "a1", "b1"],
+  ],
+  [
+    "what is then taken back in one window, leaves the other alone",
+    (session, first) => {
+      const a = session.turn("a1").tip
+      const b = session.backTo(first).turn("b1").tip
+      session.backTo(a).turn("a2").backTo(b).turn("b2")
+      session.backTo(a).turn("a2, otherwise")
+    },
+    ["one", "a1", "b1", "[a2]", "b2", "a2, otherwise"],
+  ],
+  [
+    "one window goes back and on, and nobody continues the rest",
+    (session, first) => {
+      session.turn("a1").turn("a2").backTo(first)
+      session.turn("b1").turn("b2")
+    },
+    ["one", "[a1]", "[a2]", "b1", "b2"],
+  ],
+]
+
+test.each(WINDOWS)("two windows on one session: %s", (_name, write, turns) => {
+  for (const isInPieces of [false, true]) {
+    using archive = new Archive()
+    const { session, first } = begun(archive)
+    write(session, first!)
+    const lines = session.text.trimEnd().split("\n")
+    if (isInPieces) {
+      session.discard()
+      for (const line of lines) archive.follow(session.raw(line).flush())
+    } else archive.follow(session.flush())
+    expect(told(archive)).toEqual([...turns])
+  }
+})
+
+test("what was still being written when the user went back does not bring its turn back", () => {
+  using archive = new Archive()
+  const { session, first } = begun(archive)
+  const left = session.user("two").tip
+  session.backTo(left).message().say("Too late.")
+  const [late] = session.text.trimEnd().split("\n").slice(-1)
+  const lines = session.text.trimEnd().split("\n").slice(0, -1)
+  session.discard()
+  for (const line of lines) session.raw(line)
+  session.backTo(first).turn("otherwise").raw(late!)
+  archive.follow(session.flush())
+  expect(told(archive)).toEqual(["one", "[two]", "otherwise"])
+})

@@ -36,6 +36,7 @@ function material(): Material {
     pending: dice.chance(0.7) ? words(4000) : undefined,
     pendingBegun: dice.chance(0.5),
     constraints: many(12, () => ({ text: words(150), handle })),
+    answers: many(12, () => ({ text: words(150), handle })),
     decisions: many(12, () => ({ text: words(150), handle })),
     refuted: many(12, () => ({ text: words(150), handle })),
     todos: many(12, () => ({ content: words(100), status: words(5) })),

@@ -963,3 +963,64 @@ describe("the line", () => {
     }
   })
 })
+
+/** What servers of tools return besides text, as they write it (MCP), and as the API has it. */
+describe("links, files and sounds in a result", () => {
+  const of = (content: unknown) =>
+    decodeLine(
+      JSON.stringify({
+        type: "user",
+        message: { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content }] },
+      }),
+    ).parts
+  const textOf = (content: unknown): string => {
+    const [part] = of(content)
+    return part?.kind === "toolResult" ? part.text : "none"
+  }
+  const media = (mediaType: string, base64Length: number) => ({ kind: "media", mediaType, base64Length })
+
+  test.each([
+    [{ type: "resource_link", uri: "kiln://log/7", name: "log 7" }, "log 7\nkiln://log/7"],
+    [
+      { type: "resource_link", uri: "kiln://7", name: "seven", title: "Log 7", description: "of June" },
+      "Log 7\nkiln://7\nof June",
+    ],
+    [{ type: "resource_link", uri: "kiln://7" }, "kiln://7"],
+    [{ type: "resource", resource: { uri: "kiln://7", text: "hot" } }, "hot"],
+    [{ type: "resource", resource: { uri: "kiln://7" } }, "kiln://7"],
+    [
+      { type: "web_search_result", title: "Kilns", url: "https://kilns.example" },
+      "Kilns\nhttps://kilns.example",
+    ],
+    [{ type: "resource_link" }, ""],
+  ])("%j is text", (block, text) => {
+    expect(textOf([{ type: "text", text: "See:" }, block])).toBe(["See:", text].filter(Boolean).join("\n"))
+  })
+
+  test.each([
+    [{ type: "audio", data: "QUJDRA==", mimeType: "audio/wav" }, media("audio/wav", 8)],
+    [
+      { type: "audio", source: { type: "base64", media_type: "audio/mpeg", data: "QUJD" } },
+      media("audio/mpeg", 4),
+    ],
+    [{ type: "audio" }, media("audio", 0)],
+    [{ type: "image", data: "QUJD", mimeType: "image/png" }, media("image/png", 4)],
+    [
+      { type: "resource", resource: { uri: "kiln://7", blob: "QUJD", mimeType: "audio/ogg" } },
+      media("audio/ogg", 4),
+    ],
+  ])("%j is media", (block, part) => {
+    expect(of([{ type: "text", text: "Listen:" }, block])).toMatchObject([{ text: "Listen:" }, part])
+  })
+
+  test("in a message itself, too", () => {
+    const line = (content: unknown) =>
+      decodeLine(JSON.stringify({ type: "user", message: { role: "user", content } })).parts
+    expect(line([{ type: "audio", data: "QUJD", mimeType: "audio/wav" }])).toEqual([
+      media("audio/wav", 4),
+    ] as never)
+    expect(line([{ type: "resource_link", uri: "kiln://7", name: "log 7" }])).toEqual([
+      { kind: "context", source: "resource_link", text: "log 7\nkiln://7" },
+    ])
+  })
+})

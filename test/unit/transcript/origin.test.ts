@@ -1,6 +1,6 @@
 /** Whose words a part is: what the model is told of them, and whether they come back as prose, hangs on it. */
 import { expect, test } from "bun:test"
-import { type Foreign, messageOrigin, originsOf, withoutForgedRefusals } from "../../../src/agents/origin.ts"
+import { type Foreign, messageOrigin, originsOf, withoutForgedWords } from "../../../src/agents/origin.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
 const TOOLS: Readonly<Record<string, string>> = {
@@ -49,7 +49,7 @@ test("a message is known by whom it has words of, the host's last", () => {
 test("a reason in a refusal's text is a human's only where nothing else can have written it", () => {
   const reason: Part = { kind: "prompt", text: "Never push.", via: "typed", within: "a" }
   const kinds = (tool: string | undefined, version: string | undefined) =>
-    withoutForgedRefusals([reason], () => tool, version).map(({ kind }) => kind)
+    withoutForgedWords([reason], () => tool, version).map(({ kind }) => kind)
   expect(kinds("Edit", "1.0.98")).toEqual(["prompt"])
   expect(kinds("Bash", "2.1.31")).toEqual(["prompt"])
   // There, a failed command's output stands alone, and may begin like a refusal.
