@@ -18,7 +18,10 @@ export const eventNamed = (name: string): EventName | undefined =>
 
 export interface HookEvent {
   readonly name: EventName
+  /** Its id, or what stands for one that is none (`sessionIdOf`). */
   readonly session: string
+  /** Whether the agent named no session that it could have begun: nothing but its transcript is kept then. */
+  readonly isStrange?: boolean | undefined
   /** Absolute path of a `.jsonl` file; the file need not exist. */
   readonly transcript: string | undefined
   readonly cwd: string | undefined

@@ -1,5 +1,5 @@
 /** Brings a transcript into the vault. Needs no database. */
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { sessionIdOf, transcriptName } from "../agents/claude-code/transcript-name.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
@@ -122,5 +122,6 @@ const NAMED_WITHIN = 4096
 /** @param start of a transcript */
 export function sessionNamedIn(start: Uint8Array): string | undefined {
   const text = Buffer.from(start.subarray(0, NAMED_WITHIN)).toString("latin1")
-  return /"sessionId"\s*:\s*"([\w-]+)"/.exec(text)?.[1]
+  const name = /"sessionId"\s*:\s*"([^"\\]+)"/.exec(text)?.[1]
+  return name === undefined ? undefined : sessionIdOf(name)
 }

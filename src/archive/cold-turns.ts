@@ -2,13 +2,13 @@
  * Takes turns out of the index of words and the vectors, and puts them back. Nothing else of them changes: rows, handles,
  * lineage and what the vault holds stay. Which turns those are is not decided here (learn/tiers.ts).
  */
-import { decodeLine } from "../agents/claude-code/decode.ts"
 import { isProse, type Origin, withoutForgedWords } from "../agents/origin.ts"
 import { searchable } from "../transcript/searchable.ts"
 import type { Part } from "../transcript/types.ts"
 import { codeOf } from "../util/errors.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
+import { callOfMessage, recordAt } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
 import { findable } from "./findable.ts"
 import { toolNameOf } from "./tool-name.ts"
@@ -108,7 +108,11 @@ function addMessage(db: Database, row: ColdMessage, line: string, words: WordWri
     if (part.kind === "toolUse") return part.name
     return part.kind === "toolResult" ? nameOf(part.id) : undefined
   }
-  const record = decodeLine(line)
+  const record = recordAt(
+    row.copy,
+    line,
+    isBesideCopy(row.copy) ? callOfMessage(db, id, row.copy) : undefined,
+  )
   const spoken = record.parts.filter((part) => part.kind !== "title")
   const parts = withoutForgedWords(spoken, nameOf, record.version)
   // A prompt that was taken out of the queue is found where that happened (queued-prompts.ts).

@@ -2,7 +2,7 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { placeBeside, transcriptName } from "../agents/claude-code/transcript-name.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { realpathSync } from "../util/fs.ts"
@@ -24,6 +24,9 @@ export function isExcluded(
   told?: string,
 ): boolean {
   if (paths.exclude === undefined || paths.exclude.length === 0) return false
+  const beside = placeBeside(transcript)
+  if (beside !== undefined)
+    return isExcluded(paths, `${transcript.slice(0, -beside.name.length - 1)}.jsonl`, told)
   const named = namedIn(transcript)
   const parent = parentOf(transcript, named)
   const its = parent === undefined ? undefined : namedIn(parent)
@@ -65,7 +68,7 @@ function parentOf(transcript: string, named: Named | undefined): string | undefi
   const { session, agent } = transcriptName(transcript)
   if (agent === undefined) return undefined
   if (session !== undefined) {
-    return `${transcript.slice(0, transcript.lastIndexOf(`/${session}/subagents/`))}/${session}.jsonl`
+    return `${transcript.slice(0, transcript.indexOf("/subagents/", transcript.lastIndexOf("/projects/") + 1))}.jsonl`
   }
   return named?.session === undefined ? undefined : join(dirname(transcript), `${named.session}.jsonl`)
 }

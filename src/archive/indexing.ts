@@ -2,9 +2,10 @@
 import { NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import { isOwned } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
 import { Ingestion } from "./ingest.ts"
 import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
@@ -66,6 +67,8 @@ export function indexCopy(
 ): TranscriptRow | undefined {
   const row = noteCopy(db, dataHome, copy)
   if (row === undefined) return undefined
+  // Its turn is not there yet: the job looks again.
+  if (isBesideCopy(row.copy) && !isOwned(db, row)) return row
   if (row.indexed === 0 && !indexFormer(db, dataHome, copy, until)) return row
   return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [])
 }

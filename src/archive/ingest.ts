@@ -9,7 +9,8 @@ import { isObject } from "../transcript/json.ts"
 import { wholeRecordsIn } from "../transcript/whole-records.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { parseJson } from "../util/parse-json.ts"
-import { isSummaryCopy } from "../vault/layout.ts"
+import { isBesideCopy, isSummaryCopy } from "../vault/layout.ts"
+import { BesideRows } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
 import { noteSummary } from "./summary-rows.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
@@ -21,6 +22,8 @@ export class Ingestion {
   readonly #writer: TurnWriter
   /** What takes the lines instead if they are not the host's. */
   readonly #own: ((line: string, offset: number) => void) | undefined
+  /** The same for a file beside a transcript. */
+  readonly #beside: BesideRows | undefined
   /** Offset up to which lines have been applied. */
   #done: number
   #damaged = { lines: 0, rescued: 0 }
@@ -32,6 +35,7 @@ export class Ingestion {
   constructor(db: Database, transcript: TranscriptRow, from: number, words: WordWriter) {
     this.#writer = new TurnWriter(db, transcript, words)
     this.#done = from
+    if (isBesideCopy(transcript.copy)) this.#beside = new BesideRows(db, transcript, words)
     if (isSummaryCopy(transcript.copy))
       this.#own = (line, offset) => noteSummary(db, transcript, line, offset)
   }
@@ -50,14 +54,20 @@ export class Ingestion {
     while (at < text.length && !until(from + at)) {
       const newline = text.indexOf(NEWLINE, at)
       if (newline < 0 && !isEnd) break
-      const end = newline < 0 ? at + lengthOfWhole(text.subarray(at)) : newline
+      const end = newline < 0 ? at + this.#lengthOfLast(text.subarray(at)) : newline
       if (newline < 0 && end === at) break
-      if (end > at && this.#own !== undefined) this.#own(text.toString("utf8", at, end), from + at)
+      if (this.#beside !== undefined) this.#beside.add(text.toString("utf8", at, end), from + at, from + end)
+      else if (end > at && this.#own !== undefined) this.#own(text.toString("utf8", at, end), from + at)
       else if (end > at) this.#line(text.subarray(at, end), from + at)
       at = newline < 0 ? end : end + 1
       this.#done = from + at
     }
     return from + at
+  }
+
+  /** Bytes of a line that nothing has ended yet, as far as it can be taken; 0: not at all. */
+  #lengthOfLast(line: Buffer): number {
+    return this.#beside === undefined ? lengthOfWhole(line) : line.length
   }
 
   #line(line: Buffer, offset: number): void {
@@ -82,6 +92,7 @@ export class Ingestion {
 
   /** Call before the transaction ends, even if a line could not be applied. */
   finish(): void {
+    this.#beside?.flush()
     this.#writer.finish(this.#done, this.#damaged)
     this.#damaged = { lines: 0, rescued: 0 }
   }

@@ -8,7 +8,7 @@ import { isMissing } from "../util/errors.ts"
 import { readFileSync, rmSync, statSync } from "../util/fs.ts"
 import { dropFile, fileNamesIn, hashName, takeFile, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
-import { isSuperseded } from "../vault/layout.ts"
+import { isBesideCopy, isSuperseded } from "../vault/layout.ts"
 
 export interface Pending {
   /** Where the host keeps the transcript. */
@@ -97,7 +97,7 @@ export function listPending(dataHome: string): Pending[] {
     found.clear()
     if (readMarkers(dataHome, found)) break
   }
-  const later = (one: Pending): number => (isSuperseded(one.copy) ? 0 : 1)
+  const later = ({ copy }: Pending): number => (isBesideCopy(copy) ? 2 : isSuperseded(copy) ? 0 : 1)
   return [...found.values()].sort(
     (a, b) => later(a) - later(b) || a.since - b.since || (a.copy < b.copy ? -1 : 1),
   )

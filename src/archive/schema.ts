@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (open-or-repair.ts).
  */
-export const PARSER = 20
+export const PARSER = 21
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -377,5 +377,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Whole records that were found in lines that are no JSON object (transcript/whole-records.ts).
   ALTER TABLE transcripts ADD COLUMN rescued INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE turns ADD COLUMN tip TEXT; -- uuid of its last line, which the next prompt follows (take-back.ts)
+  `,
+  `
+  ALTER TABLE tool_calls ADD COLUMN output TEXT; -- name of the file where the host keeps all of its output
   `,
 ]

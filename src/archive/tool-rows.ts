@@ -21,7 +21,9 @@ import { type HiddenRuns, hiddenRuns, saysFailed } from "../transcript/failed-ru
 import { commandPaths } from "../transcript/path-words.ts"
 import { showsText } from "../transcript/showing-commands.ts"
 import type { Part } from "../transcript/types.ts"
+import { basename } from "../util/path.ts"
 import { cut } from "../util/text.ts"
+import { withSlashes } from "../util/windows-path.ts"
 import type { Database } from "./database.ts"
 import { applyTask, numberTask, parseTodos, type Todo } from "./todos.ts"
 import { toolNameOf } from "./tool-name.ts"
@@ -62,6 +64,8 @@ interface Result {
   /** 0: the script succeeded, but its output tells of a failure. */
   readonly exitCode: number | null
   readonly error: string | null
+  /** Name of the file that has all of the output. */
+  readonly output: string | null
 }
 
 /** How often a turn touches a file, since rows were written last. */
@@ -214,8 +218,8 @@ export class ToolRows {
     this.#db
       .query(
         `INSERT INTO tool_calls (session, id, turn, name, target, use, result, is_error, exit_code, error, sidechain,
-           origin)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           origin, output)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET ${use === undefined ? "" : CALLED}${use && result ? ", " : ""}${result === undefined ? "" : ANSWERED}`,
       )
       .run(
@@ -231,6 +235,7 @@ export class ToolRows {
         result?.error ?? null,
         sidechain,
         origin,
+        result?.output ?? null,
       )
   }
 
@@ -291,6 +296,7 @@ export class ToolRows {
         : told === undefined
           ? null
           : cut(fromError(part.text, told), ERROR_KEPT),
+      output: part.persistedTo === undefined ? null : basename(withSlashes(part.persistedTo)),
     }
     return isError ? "failed" : told === undefined ? undefined : "tells"
   }
@@ -299,7 +305,7 @@ export class ToolRows {
 /** What a line with a call changes in its row, and what one with its result does. */
 const CALLED = "name = excluded.name, target = excluded.target, use = excluded.use, origin = excluded.origin"
 const ANSWERED =
-  "result = excluded.result, is_error = excluded.is_error, exit_code = excluded.exit_code, error = excluded.error"
+  "result = excluded.result, is_error = excluded.is_error, exit_code = excluded.exit_code, error = excluded.error, output = excluded.output"
 
 /**
  * Tools of our own server. Their queries and findings are already in the archive; if found again, they would rank above

@@ -1,5 +1,5 @@
 /** The transcripts that the archive knows: where their copies are, and how far the views have followed. */
-import { isFetchedCopy, isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
+import { isBesideCopy, isFetchedCopy, isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import type { Database } from "./database.ts"
 import type { Pending } from "./pending.ts"
@@ -34,10 +34,12 @@ export function transcriptById(db: Database, id: number): TranscriptRow | undefi
   )
 }
 
+/** Without the files beside them. */
 export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
   return db
     .query<TranscriptRow, [string]>(`SELECT ${COLUMNS} FROM transcripts WHERE session = ? ORDER BY id`)
     .all(session)
+    .filter(({ copy }) => !isBesideCopy(copy))
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { dirname } from "../util/path.ts"
-import { originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { isBesideCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { copyNames, sizedCopies, type VaultFile, vaultFiles } from "../vault/vault-files.ts"
 import { sessionNamedIn, sessionOf } from "./capture-transcript.ts"
@@ -14,7 +14,7 @@ export interface Source extends Pending {
 
 /**
  * Oldest copy first: a session before the forks that copy its lines, a rewritten transcript's former content before the
- * current one. Leaves out files that are not ours.
+ * current one. Files beside transcripts come last, since they belong to turns of these. Leaves out what is not ours.
  */
 export const sources = (dataHome: string): Source[] => sourcesIn(dataHome, vaultFiles(dataHome))
 
@@ -62,7 +62,8 @@ function sourcesIn(dataHome: string, files: readonly VaultFile[]): Source[] {
     if (versionOf(former.copy).name === versionOf(one.copy).name)
       one.created = Math.max(one.created, former.created)
   }
-  return found.sort((a, b) => a.created - b.created || byName(a.copy, b.copy))
+  const last = ({ copy }: Source): number => Number(isBesideCopy(copy))
+  return found.sort((a, b) => last(a) - last(b) || a.created - b.created || byName(a.copy, b.copy))
 }
 
 /** `x.~1.jsonl.zst` comes before `x.~2.jsonl.zst`, and both before `x.jsonl.zst`. */

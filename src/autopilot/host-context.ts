@@ -2,6 +2,7 @@
 import { transcriptPath } from "../agents/claude-code/host-hooks.ts"
 import { contextTokens, tokenCount, tokensIn } from "../agents/claude-code/usage.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
+import { isPlainId } from "../util/session-id.ts"
 
 interface HostContext {
   readonly session: string | undefined
@@ -28,7 +29,7 @@ export function readHostContext(document: unknown): HostContext {
   const counted = contextTokens(tokensIn(objectOf(context["current_usage"])))
   const tokens = counted || undefined
   return {
-    session: id !== undefined && /^[\w.-]{1,200}$/.test(id) ? id : undefined,
+    session: id !== undefined && isPlainId(id) ? id : undefined,
     transcript: transcriptPath(fields["transcript_path"]),
     cwd: stringOf(fields["cwd"])?.match(/^\/.*/s)?.[0],
     model: stringOf(objectOf(fields["model"])["id"]),

@@ -18,6 +18,7 @@ import { renderSessions, useText } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
+import { besideWords } from "./transcripts-named.ts"
 import { ago } from "./when.ts"
 
 export interface StatusReport extends ArchiveStatus {
@@ -136,7 +137,10 @@ function archivePairs({ vault, database, disk, totals, behind }: ArchiveStatus, 
   if (totals === null || behind === null) return pairs
   return [
     ...pairs,
-    ["archived", `${bytes(totals.archivedBytes)} of ${count(totals.transcripts, "transcript")}`],
+    [
+      "archived",
+      `${bytes(totals.archivedBytes)} of ${count(totals.transcripts, "transcript")}${besideWords(totals.filesBeside)}`,
+    ],
     ["database", `${bytes(disk.database)}, and ${bytes(disk.wal)} of log`],
     ["other files", bytes(disk.other)],
     ["on disk", ratioText(disk.ratio)],

@@ -1,9 +1,40 @@
-/** The shell command that resumes a session. Pure. */
-import type { Resume } from "../export/resurrect-sessions.ts"
-import { shellWord } from "../util/shell-quote.ts"
+/** How a session is resumed, in words. */
 
+import { readIfPossible } from "../archive/open-for-reading.ts"
+import { folderOf } from "../archive/project.ts"
+import { projectOfSession } from "../archive/queries/projects.ts"
+import type { OtherVersion, Resume } from "../export/resurrect-sessions.ts"
+import { shellWord } from "../util/shell-quote.ts"
+import { bytes, count } from "../util/text.ts"
+
+/** @param session whose id the host has made: `unstartable` says of which sessions that is not known */
 export function resumeLine(session: string, { folder, configDir }: Resume): string {
   const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
   const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `
   return `${start}${variable}claude --resume ${shellWord(session)}`
 }
+
+/** Names the versions of a session that it is not resumed with. */
+export const versionLines = (session: string, others: readonly OtherVersion[]): string[] => [
+  ...others.map(
+    ({ path, bytes: size, records, isFuller }) =>
+      `${isFuller ? "a fuller" : "another"} version is in the vault: ${count(records, "record")}, ${bytes(size)}, from ${path}`,
+  ),
+  ...(others.some(({ isFuller }) => isFuller)
+    ? [
+        `ctxbridge resurrect ${shellWord(session)} --force sets the file aside that is there, and writes the fuller one`,
+      ]
+    : []),
+  ...(others.length > 0
+    ? [`ctxbridge resurrect ${shellWord(session)} --all --to DIR writes all versions`]
+    : []),
+]
+
+/** The folder of a session's repository as the views know it: they need not be there. */
+export const repositoryOf =
+  (dataHome: string) =>
+  (session: string): string | undefined =>
+    readIfPossible(dataHome, (db) => {
+      const found = projectOfSession(db, session)
+      return found === null ? undefined : folderOf(found.path)
+    })

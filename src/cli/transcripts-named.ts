@@ -3,6 +3,10 @@ import { statSync } from "node:fs"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { usageError } from "../util/errors.ts"
 import { resolve } from "../util/path.ts"
+import { count } from "../util/text.ts"
+
+/** " and 3 files beside them"; empty if there are none. */
+export const besideWords = (n: number): string => (n === 0 ? "" : ` and ${count(n, "file")} beside them`)
 
 /**
  * Absolute paths without duplicates. All words are checked before anything is done. An unreadable folder is included:

@@ -65,8 +65,11 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   // The user does not want this session here: keep no prompt and no marker, and give nothing back.
   const found = ownOf(event, taken)
   if (found?.captured.state === "forgotten") return ""
+  // Nobody could go on with it.
+  if (event.isStrange) return ""
   // Without a copy (another process holds its lock, or there is no transcript), nobody can tell how far it has come.
   const own = found?.captured.id === undefined ? undefined : found
+  const left = await takeBeside(event, settings.paths, now, until).catch(failed)
   // A subagent's events change neither what the session is given back nor what it is waiting for.
   if (isSubagents(event)) return ""
   const isStart = event.source === "startup"
@@ -131,7 +134,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   }
   try {
     if (lost) askForRebuild(dataHome)
-    const ended = startJob(event, taken, state, settings, now, due || late)
+    const ended = startJob(event, taken, state, settings, now, due || late || left === true)
     if (ended !== undefined) state = { ...state, jobAt: ended }
   } catch (error) {
     failed(error)
@@ -193,6 +196,12 @@ async function takeAll(
   // Another hook may have recognised something meanwhile.
   return { taken, spooled, known: sizeOf(file) > 0 ? known : undefined }
 }
+
+/** What the host keeps beside the transcript: nothing, in most sessions. Returns whether something is left. */
+const takeBeside = async ({ transcript }: HookEvent, paths: PathsAndPolicy, now: number, until: number) =>
+  transcript !== undefined &&
+  statsOf(transcript.slice(0, -6)) !== undefined &&
+  (await import("../archive/files-beside.ts")).takeNewBeside(paths, transcript, now, until)
 
 const sizeOf = (file: string): number => statsOf(file)?.size ?? 0
 

@@ -1,7 +1,9 @@
 /** Archives transcripts and brings the views up to date with them, slice by slice. */
+import { placeBeside } from "../agents/claude-code/transcript-name.ts"
 import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
+import { besideTranscript } from "../archive/files-beside.ts"
 import { index, untilDone } from "../archive/indexing.ts"
 import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import type { Paths, Policy } from "../config/load.ts"
@@ -17,7 +19,7 @@ interface ArchiveOptions {
 }
 
 /**
- * Archives one whole transcript, slice by slice, into the vault and the views.
+ * Archives one whole transcript and the files beside it, slice by slice, into the vault and the views.
  *
  * @param end when to stop, in ms of performance.now(); what is done by then is committed
  */
@@ -29,6 +31,21 @@ export function archiveAll(
   { lastLine = "whole", onProgress }: ArchiveOptions = {},
 ): void {
   if (isExcluded(paths, path)) return
+  const all = [path, ...besideTranscript(path)]
+  for (const one of all) {
+    const last = placeBeside(one) === undefined ? lastLine : "any"
+    archiveOne(db, paths, one, end, { lastLine: last, onProgress })
+    if (one !== path && performance.now() >= end) return
+  }
+}
+
+function archiveOne(
+  db: Database,
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
+  path: string,
+  end: number,
+  { lastLine = "whole", onProgress }: { readonly [K in keyof ArchiveOptions]: ArchiveOptions[K] | undefined },
+): void {
   for (;;) {
     const taken = takeSlice(paths, path, lastLine, SLICE)
     const { captured } = taken

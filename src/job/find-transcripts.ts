@@ -1,5 +1,6 @@
 /** Finds transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
+import { placeBeside } from "../agents/claude-code/transcript-name.ts"
 import { isMissing } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { join } from "../util/path.ts"
@@ -46,7 +47,8 @@ export function transcriptFilesBelow(
     for (const entry of entries) {
       const path = join(dir, entry.name)
       if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
-      else if (entry.isFile() && entry.name.endsWith(".jsonl")) found.push({ path, ...looked(path) })
+      else if (entry.isFile() && entry.name.endsWith(".jsonl") && placeBeside(path) === undefined)
+        found.push({ path, ...looked(path) })
       else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || statsOf(path)?.isDirectory()))
         onLink?.(path)
     }

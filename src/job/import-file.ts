@@ -1,4 +1,5 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
+import { placeBeside } from "../agents/claude-code/transcript-name.ts"
 import { forgottenTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"
@@ -92,7 +93,7 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
 const MOST_TRIES = 2
 
 function takeAll(place: ImportPlace, path: string, { slice, onTaken }: FileOptions): void {
-  const lastLine = isQuiet(path) ? "any" : "whole"
+  const lastLine = placeBeside(path) !== undefined || isQuiet(path) ? "any" : "whole"
   for (let tries = 1; ; ) {
     const taken = takeSlice(place, path, lastLine, slice)
     onTaken(taken)
@@ -128,7 +129,7 @@ export function wouldTake(place: ImportPlace, path: string): ImportedFile {
       const before = tail?.last?.to ?? 0
       const from = tail !== undefined && !follows(source, { size: sizeOf(path) }, tail) ? 0 : before
       const { size, missing, waiting } = remainderOf(source, from)
-      const half = isQuiet(path) ? waiting : 0
+      const half = placeBeside(path) !== undefined || isQuiet(path) ? waiting : 0
       const taken = missing + half
       const after = { archived: from + taken, taken, waiting: waiting - half }
       return { path, size, before, ...after, ...WANTED, error: undefined }

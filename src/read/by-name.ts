@@ -1,9 +1,11 @@
 /** Finds what a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
+import { sessionIdOf } from "../agents/claude-code/transcript-name.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { findSessions, type Session } from "../archive/queries/sessions.ts"
 import { findTurns } from "../archive/queries/turns.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { isPlainId } from "../util/session-id.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { type Turn, turnOf } from "./turn.ts"
 
@@ -21,6 +23,9 @@ const SHOWN = 5
  * @throws CtxError exit 64 if the word is too short or ambiguous, exit 3 if it names nothing
  */
 export function findByName(db: Database, typed: string): TurnOrSession {
+  // A transcript may have a name that no id can have: then it is archived under another.
+  const [strange] = isPlainId(typed) ? [] : findSessions(db, sessionIdOf(typed))
+  if (strange !== undefined) return { kind: "session", session: strange }
   const word = plain(typed)
   const isHandle = word.startsWith(HANDLE_PREFIX)
   const bare = isHandle ? word.slice(HANDLE_PREFIX.length) : word

@@ -1,6 +1,7 @@
 /** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
 import { decodeLine } from "../agents/claude-code/decode.ts"
 import { type Origin, originsOf, withoutForgedWords } from "../agents/origin.ts"
+import { callOfFile } from "../archive/beside-rows.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type ToolCall, toolCallsOf } from "../archive/queries/calls.ts"
@@ -11,7 +12,8 @@ import { sharedTurnsOf, type TurnRow, turnByHandle, turnId, turnsOf } from "../a
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolNameOf } from "../archive/tool-name.ts"
 import type { Part } from "../transcript/types.ts"
-import { foreignIn, vaultFile } from "../vault/layout.ts"
+import { cut } from "../util/text.ts"
+import { foreignIn, isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 
 /** A turn in short, as the views keep it. */
@@ -75,9 +77,32 @@ export interface WholeTurn extends TurnHead {
 export function readTurn(db: Database, dataHome: string, turn: Turn, readers: CopyReaders): WholeTurn {
   const id = turnId(db, turn.handle)
   const messages: TurnMessage[] = []
-  for (const row of messagesOf(db, id))
-    messages.push(decoded(db, turn.session, row, lineOf(dataHome, row, readers)))
+  const beside = new Map<string, string[]>()
+  for (const row of messagesOf(db, id)) {
+    const line = lineOf(dataHome, row, readers)
+    if (isBesideCopy(row.copy)) beside.set(row.copy, [...(beside.get(row.copy) ?? []), utf8.decode(line)])
+    else messages.push(decoded(db, turn.session, row, line))
+  }
+  for (const [copy, texts] of beside)
+    putBeside(messages, callOfFile(db, id, copy), cut(texts.join("\n"), LONGEST_OUTPUT, REST))
   return { ...headOf(db, id, turn), prompt: promptIn(messages) ?? turn.prompt, messages }
+}
+
+/**
+ * Puts all of an output in place of the beginning that the transcript has of it.
+ *
+ * @param call undefined: nobody knows which call it is of
+ */
+function putBeside(messages: TurnMessage[], call: string | undefined, text: string): void {
+  for (const [n, message] of messages.entries()) {
+    const isIts = (part: Part): boolean => part.kind === "toolResult" && part.id === call
+    if (!message.parts.some(isIts)) continue
+    const parts = message.parts.map((part) => (isIts(part) ? { ...part, text } : part) as ToldPart)
+    messages[n] = { ...message, parts }
+    return
+  }
+  const part: ToldPart = { kind: "toolResult", id: call ?? "", text, isError: false, origin: "tool" }
+  messages.push({ role: "tool", time: null, sidechain: false, parts: [part] })
 }
 
 /** @param handle in full */
@@ -91,14 +116,15 @@ export function openTurn(
   return row === null ? undefined : readTurn(db, dataHome, turnOf(row), readers)
 }
 
-/** A turn's lines, byte for byte, without their newlines. */
+/** A turn's lines, byte for byte, without their newlines and without the files beside them. */
 export function* linesOfTurn(
   db: Database,
   dataHome: string,
   turn: Pick<Turn, "handle">,
   readers: CopyReaders,
 ): Generator<Uint8Array> {
-  for (const row of messagesOf(db, turnId(db, turn.handle))) yield lineOf(dataHome, row, readers)
+  for (const row of messagesOf(db, turnId(db, turn.handle)))
+    if (!isBesideCopy(row.copy)) yield lineOf(dataHome, row, readers)
 }
 
 /** The exact bytes of a message's line, without its newline. */
@@ -107,6 +133,10 @@ export function lineOf(dataHome: string, row: MessageRow, readers: CopyReaders):
 }
 
 const utf8 = new TextDecoder()
+
+/** UTF-16 units of an output that is kept in a file; the rest is for whoever writes that back. */
+const LONGEST_OUTPUT = 1_000_000
+const REST = "\n… (the rest is in the file that `ctxbridge resurrect` writes back)"
 
 function decoded(db: Database, session: string, row: MessageRow, line: Uint8Array): TurnMessage {
   const toolName = (id: string): string | undefined => toolNameOf(db, session, id)

@@ -9,6 +9,8 @@ import { vaultFiles } from "../vault/vault-files.ts"
 import type { Narrowing } from "./narrowing.ts"
 
 export interface ColdCopy {
+  /** Below `vault/`. */
+  readonly copy: string
   /** Absolute. */
   readonly file: string
   /** Bytes on disk. */
@@ -44,6 +46,7 @@ export function coldCopies(
     const forgotten = forgottenOf(dataHome, own, path)
     if (forgotten?.whole) continue
     found.push({
+      copy,
       file: vaultFile(dataHome, copy),
       bytes,
       session: own,

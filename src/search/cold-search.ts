@@ -4,6 +4,7 @@
  */
 import { type RecordInLine, recordsIn } from "../agents/claude-code/decode.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
+import { recordAt } from "../archive/beside-rows.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify, role } from "../archive/identity.ts"
@@ -11,7 +12,7 @@ import { projectOf } from "../archive/project.ts"
 import { pathNamed } from "../archive/queries/condition.ts"
 import { turnsTouching } from "../archive/queries/touched-files.ts"
 import { copiesWithCold } from "../archive/queries/turn-ages.ts"
-import { type TurnOfLine, turnOfLine } from "../archive/queries/turns.ts"
+import { type TurnOfLine, turnOfFile, turnOfLine } from "../archive/queries/turns.ts"
 import { takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolNameOf, toolsIn } from "../archive/tool-name.ts"
 import { mark } from "../archive/word-index.ts"
@@ -20,6 +21,7 @@ import { NEWLINE } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
 import { cut } from "../util/text.ts"
 import { wordSet } from "../util/words.ts"
+import { isBesideCopy } from "../vault/layout.ts"
 import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
 import { type ColdCopy, coldCopies } from "./cold-copies.ts"
 import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
@@ -127,8 +129,13 @@ class Scan {
       // With a negative offset, `lastIndexOf` would start at the end.
       const start = end < 2 ? 0 : bytes.lastIndexOf(NEWLINE, end - 2) + 1
       const to = bytes[end - 1] === NEWLINE ? end - 1 : end
-      if (to > start && this.#sieve.mayDo(bytes.toString("utf8", start, to)))
-        for (const one of recordsIn(bytes.subarray(start, to))) this.#test(copy, from + start + one.from, one)
+      const text = bytes.toString("utf8", start, to)
+      if (to > start && this.#sieve.mayDo(text)) {
+        const records = isBesideCopy(copy.copy)
+          ? [{ record: recordAt(copy.copy, text), text, from: 0, to: to - start }]
+          : recordsIn(bytes.subarray(start, to))
+        for (const one of records) this.#test(copy, from + start + one.from, one)
+      }
       end = start
     }
   }
@@ -140,7 +147,9 @@ class Scan {
     const speaker = role(record.parts)
     const text = wholeText(line)
     if (!this.#accepts(record, speaker, tools) || !this.#sieve.does({ text, role: speaker, tools })) return
-    const row = this.#turnOf(copy, record, offset)
+    const row = isBesideCopy(copy.copy)
+      ? turnOfFile(this.#db, copy.session, copy.copy, offset)
+      : this.#turnOf(copy, record, offset)
     if (this.#request.onlyCold && row?.cold !== 1) return
     const project = row?.project ?? copy.project ?? (record.cwd === undefined ? null : projectOf(record.cwd))
     if (this.#request.project !== undefined && project !== this.#request.project) return

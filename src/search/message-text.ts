@@ -1,11 +1,12 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
 import { partsOfLine } from "../agents/claude-code/decode.ts"
+import { callOfMessage, recordAt } from "../archive/beside-rows.ts"
 import type { Database } from "../archive/database.ts"
 import { type MessagePlace, placesOf } from "../archive/queries/messages.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { tryTo } from "../util/files.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 
 interface MessageText {
@@ -59,7 +60,9 @@ export class MessageTexts {
   #textAt(place: MessagePlace | undefined): MessageText | undefined {
     const line = place && lineInVault(this.#dataHome, this.readers, place)
     if (place === undefined || line === undefined) return undefined
-    const { parts, uuid } = partsOfLine(line)
+    const { parts, uuid } = isBesideCopy(place.copy)
+      ? recordAt(place.copy, line, callOfMessage(this.#db, place.id, place.copy))
+      : partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = toolsIn(this.#db, place.session, said)
     return { text: searchable(said, place.role).text, role: place.role, uuid, tools }

@@ -14,7 +14,7 @@ import { RULES_NUMBER } from "../secrets/rules.ts"
 import { codeOf } from "../util/errors.ts"
 import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-file.ts"
 import { dataFrame, sha256 } from "../vault/frame.ts"
-import { isSummaryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { isBesideCopy, isSummaryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader, openCopy } from "../vault/reader.ts"
 import { provenContent } from "../vault/swap-copy.ts"
 import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
@@ -143,6 +143,8 @@ function sendableCopies(
   for (const { copy, session, path } of sources(place.dataHome)) {
     // Without a name of its session, it could not be forgotten there.
     if (state.isTheirs(copy) || session.startsWith("unknown")) continue
+    // Their beginnings are in the transcripts.
+    if (isBesideCopy(copy)) continue
     if (forgottenOf(place.dataHome, session, path)?.whole === true) continue
     // What was written about a session is where that is.
     const where = isSummaryCopy(copy) ? ownerOf(session, path) : session

@@ -1,4 +1,5 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
+import { placeBelowProjects, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../util/path.ts"
 
@@ -8,7 +9,8 @@ const label = (root: string): string =>
 const PROJECTS = "/projects/"
 
 /**
- * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder.
+ * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder, with the session's id
+ * in place of a name that is none.
  *
  * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; any other goes under a label of its
  * folder
@@ -22,7 +24,19 @@ export function vaultPath(transcript: string, home: string): string {
   const root = nested ? transcript.slice(0, at + PROJECTS.length - 1) : dirname(transcript)
   const below = nested ? rest : basename(transcript)
   const top = root === join(home, ".claude", "projects") ? "home" : label(root)
-  return join(top, `${below}.zst`)
+  return join(top, `${withSessionId(below)}.zst`)
+}
+
+/** @param below a transcript's path below `projects`, or its name */
+export function withSessionId(below: string): string {
+  const parts = below.split("/")
+  const last = parts.length - 1
+  for (const n of new Set([Math.min(1, last), last])) {
+    const part = parts[n]!
+    const stem = part.replace(/\.jsonl$/, "")
+    if (n < last || stem !== part) parts[n] = sessionIdOf(stem) + part.slice(stem.length)
+  }
+  return parts.join("/")
 }
 
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
@@ -76,6 +90,13 @@ const SUMMARIES = "summaries/"
 export const isSummaryCopy = (copy: string): boolean => originalPlace(copy).startsWith(SUMMARIES)
 
 export const summaryPath = (session: string): string => `${SUMMARIES}${session}.jsonl.zst`
+
+/** Whether it is of a file that the host keeps beside a transcript (`placeBeside`). */
+export function isBesideCopy(copy: string): boolean {
+  const place = withoutVersion(originalPlace(copy))
+  if (isImportedCopy(place) || isSummaryCopy(place)) return false
+  return placeBelowProjects(place.slice(place.indexOf("/") + 1, -".zst".length)) !== undefined
+}
 
 /** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
 export const isLooseCopy = (copy: string): boolean => originalPlace(copy).split("/").length === 2

@@ -6,12 +6,14 @@
  * For a text taken out of some lines, the tombstone stores its positions and keyed hashes of those lines. It holds
  * neither the text nor anything from which it could be guessed without the rest of its line.
  */
+import { namesInPath } from "../agents/claude-code/transcript-name.ts"
 import { linesIn } from "../util/byte-lines.ts"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { flush } from "../util/files.ts"
 import { existsSync, readFileSync, rmSync } from "../util/fs.ts"
 import { fileNamesIn, hashName, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
+import { isPlainId } from "../util/session-id.ts"
 import type { Edit } from "./rewrite.ts"
 
 /** First byte, and the one after the last. */
@@ -65,7 +67,11 @@ export const ownerOf = (session: string, path: string): string =>
  */
 export function forgottenOf(dataHome: string, session: string, path: string): Forgotten | undefined {
   const owner = ownerOf(session, path)
-  const tombstone = readTombstone(dataHome, owner)
+  // Earlier versions called a session by its transcript's name, whatever that was.
+  const { session: name } = namesInPath(path)
+  const older = name === undefined || isPlainId(name) ? "" : name
+  const tombstone =
+    readTombstone(dataHome, owner) ?? (older === "" ? undefined : readTombstone(dataHome, older))
   if (tombstone === undefined) return undefined
   const agent = session.includes("/") ? session.slice(session.indexOf("/") + 1) : undefined
   const whole = tombstone.whole || (agent !== undefined && tombstone.agents.includes(agent))

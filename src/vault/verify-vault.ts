@@ -1,9 +1,18 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
+import { placeBeside } from "../agents/claude-code/transcript-name.ts"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
-import { isFetchedCopy, isImportedCopy, isSummaryCopy, isSuperseded, vaultFile, vaultPath } from "./layout.ts"
+import {
+  isBesideCopy,
+  isFetchedCopy,
+  isImportedCopy,
+  isSummaryCopy,
+  isSuperseded,
+  vaultFile,
+  vaultPath,
+} from "./layout.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import { openSource } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
@@ -55,6 +64,8 @@ export interface VerifyReport {
   readonly transcripts: readonly Verified[]
   readonly totals: Readonly<Record<VerifyState | "frames" | "unfiltered" | "olderRules", number>> & {
     readonly transcripts: number
+    /** Kept by the host beside its transcripts. */
+    readonly filesBeside: number
     readonly copies: number
     /** Total of the transcripts on disk. */
     readonly bytes: number
@@ -248,6 +259,9 @@ function withoutTranscript(copy: string): VerifyState {
   return isSuperseded(copy) ? "superseded" : "deleted"
 }
 
+const isOfBeside = ({ path, copy }: Verified): boolean =>
+  copy === undefined ? placeBeside(path) !== undefined : isBesideCopy(copy)
+
 function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
   const sum = (
     field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
@@ -255,9 +269,11 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
   const states = Object.fromEntries(
     STATES.map((state) => [state, results.filter((one) => one.state === state).length]),
   ) as Record<VerifyState, number>
+  const counted = results.filter(({ state }) => state !== "superseded" && state !== "twin")
   return {
     ...states,
-    transcripts: results.filter(({ state }) => state !== "superseded" && state !== "twin").length,
+    transcripts: counted.filter((one) => !isOfBeside(one)).length,
+    filesBeside: counted.filter(isOfBeside).length,
     copies: results.filter(({ copy }) => copy !== undefined).length,
     frames: sum("frames"),
     unfiltered: sum("unfiltered"),

@@ -107,7 +107,7 @@ function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
   const text = blocksOf(content).map(pieceOf).filter(Boolean).join("\n")
   const absent = block["content"] === undefined || block["content"] === null
   const isError = block["is_error"] === true || (absent && text.startsWith("Error"))
-  const persistedTo = persistedPath(text)
+  const persistedTo = persistedPath(text) ?? stringOf(objectOf(toolUseResult)["persistedOutputPath"])
   const result: Part = {
     kind: "toolResult",
     id: stringOf(block["tool_use_id"]) ?? "",
@@ -142,8 +142,12 @@ function pieceOf(item: unknown): string {
   return fields.filter((field) => stringOf(field) !== undefined).join("\n")
 }
 
+/** What the host says of an answer of a server that is too long. */
+const TOO_LONG =
+  /^Error: result \([^)\n]*\) exceeds maximum allowed tokens\.[^\n]*? saved to (\S+?)\.?(?:\s|$)/
+
 function persistedPath(text: string): string | undefined {
-  if (!text.startsWith(PERSISTED)) return undefined
+  if (!text.startsWith(PERSISTED)) return TOO_LONG.exec(text)?.[1]
   const head = text.slice(0, 8192)
   const at = head.indexOf(SAVED_TO)
   if (at === -1) return undefined

@@ -1,7 +1,9 @@
 /** Claude Code's hooks: what its settings call them, what it tells them and what it takes from them. Pure. */
 import { isAbsolute, normalize } from "../../util/path.ts"
+import { isPlainId } from "../../util/session-id.ts"
 import { withSlashes } from "../../util/windows-path.ts"
 import type { EventName, HookEvent } from "../hook-event.ts"
+import { sessionIdOf } from "./transcript-name.ts"
 
 /**
  * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
@@ -50,11 +52,13 @@ export const transcriptPath = (value: unknown): string | undefined =>
 export function decodeEvent(name: EventName, document: unknown): HookEvent | undefined {
   if (typeof document !== "object" || document === null) return undefined
   const fields = document as Record<string, unknown>
-  const session = text(fields["session_id"])
-  if (session === undefined || !/^[\w.-]{1,200}$/.test(session)) return undefined
+  const told = text(fields["session_id"])
+  if (told === undefined) return undefined
+  const session = sessionIdOf(told)
   return {
     name,
     session,
+    isStrange: !isPlainId(told),
     transcript: transcriptPath(fields["transcript_path"]),
     cwd: folderNamed(fields["cwd"]),
     prompt: text(fields["prompt"]),

@@ -194,7 +194,7 @@ export const aboutSession = (db: Database, session: string): SessionAbout | null
 export const archivedOf = (db: Database, session: string): number =>
   db
     .query<{ archived: number | null }, [string]>(
-      "SELECT sum(archived) AS archived FROM transcripts WHERE session = ?",
+      "SELECT sum(archived) AS archived FROM transcripts WHERE session = ? AND path LIKE '%.jsonl'",
     )
     .get(session)?.archived ?? 0
 

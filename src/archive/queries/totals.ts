@@ -11,7 +11,9 @@ export interface Totals {
   readonly errors: number
   readonly files: number
   readonly transcripts: number
-  /** Bytes of transcripts in the vault, uncompressed. */
+  /** Kept by the host beside its transcripts. */
+  readonly filesBeside: number
+  /** Bytes of these and of transcripts in the vault, uncompressed. */
   readonly archivedBytes: number
   readonly indexedBytes: number
   readonly projects: number
@@ -29,11 +31,12 @@ export function totals(db: Database): Totals {
         (SELECT count(*) FROM tool_calls) AS toolCalls,
         (SELECT count(*) FROM tool_calls WHERE is_error = 1) AS errors,
         (SELECT count(DISTINCT path) FROM files) AS files,
-        x.transcripts, x.archivedBytes, x.indexedBytes,
+        x.transcripts, x.filesBeside, x.archivedBytes, x.indexedBytes,
         (SELECT count(*) FROM projects) AS projects,
         (SELECT count(*) FROM restores WHERE text <> '') AS restores,
         (SELECT count(*) FROM boundaries) AS compactions
-       FROM (SELECT count(*) AS transcripts, coalesce(sum(archived), 0) AS archivedBytes,
+       FROM (SELECT count(*) FILTER (WHERE path LIKE '%.jsonl') AS transcripts,
+         count(*) FILTER (WHERE path NOT LIKE '%.jsonl') AS filesBeside, coalesce(sum(archived), 0) AS archivedBytes,
          coalesce(sum(indexed), 0) AS indexedBytes FROM transcripts) x`,
     )
     .get()!

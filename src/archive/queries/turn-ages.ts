@@ -41,12 +41,14 @@ export const archivedSize = (db: Database): number =>
 export const hasCold = (db: Database): boolean =>
   tryTo(() => db.query("SELECT 1 FROM turns WHERE cold = 1 LIMIT 1").get() !== null) ?? false
 
-/** Copies that have cold turns. */
+/** Copies that have cold turns, and the files beside them. */
 export const copiesWithCold = (db: Database): Set<string> =>
   new Set(
     db
       .query<{ copy: string }, []>(
-        "SELECT DISTINCT c.copy FROM turns t JOIN transcripts c ON c.id = t.transcript WHERE t.cold = 1",
+        `SELECT DISTINCT c.copy FROM turns t JOIN transcripts c ON c.id = t.transcript WHERE t.cold = 1
+         UNION SELECT c.copy FROM transcripts c WHERE c.path NOT LIKE '%.jsonl' AND EXISTS (
+           SELECT 1 FROM turns t WHERE t.session = c.session AND t.cold = 1)`,
       )
       .all()
       .map(({ copy }) => copy),

@@ -1,4 +1,5 @@
 /** Where turns lie in transcripts: for whoever reads those from end to end, and wants the turn of each line. */
+import { isBesideCopy } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 
 /** A transcript as far as the views have followed it. */
@@ -11,7 +12,7 @@ export interface FollowedCopy {
   readonly indexed: number
 }
 
-/** A session's transcripts and those of its subagents. */
+/** A session's transcripts and those of its subagents, without the files beside them. */
 export const followedCopies = (db: Database, session: string): FollowedCopy[] =>
   db
     .query<FollowedCopy, { session: string }>(
@@ -19,6 +20,7 @@ export const followedCopies = (db: Database, session: string): FollowedCopy[] =>
        WHERE session = :session OR session > :session || '/' AND session < :session || '0' ORDER BY id`,
     )
     .all({ session })
+    .filter(({ copy }) => !isBesideCopy(copy))
 
 export interface TurnPlace {
   readonly handle: string

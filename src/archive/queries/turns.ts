@@ -238,6 +238,24 @@ export const turnOfLine = (
     )
     .get(key, original ?? null, session, alias ?? null) ?? undefined
 
+/** The turn that a place in a file beside a transcript belongs to. */
+export const turnOfFile = (
+  db: Database,
+  session: string,
+  copy: string,
+  offset: number,
+): TurnOfLine | undefined =>
+  db
+    .query<TurnOfLine, [string, string, number]>(
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, p.path AS project, t.prompt, t.taken_back AS takenBack, t.cold,
+           m.time
+         FROM turns t JOIN messages m ON m.turn = t.id JOIN transcripts x ON x.id = m.transcript
+         LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
+         WHERE (t.session = ?1 OR t.session > ?1 || '/' AND t.session < ?1 || '0')
+           AND x.copy = ?2 AND m.offset <= ?3 ORDER BY m.offset DESC LIMIT 1`,
+    )
+    .get(session, copy, offset) ?? undefined
+
 /** Handles of the sessions' turns and their subagents', without prefix. */
 export const handlesOf = (db: Database, sessions: readonly string[]): string[] =>
   db

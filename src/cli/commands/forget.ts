@@ -1,3 +1,4 @@
+import { sessionIdOf } from "../../agents/claude-code/transcript-name.ts"
 import type { Database } from "../../archive/database.ts"
 import { summaryName } from "../../archive/kept-summaries.ts"
 import { openForReading } from "../../archive/open-for-reading.ts"
@@ -94,15 +95,18 @@ const publicOf = ({ session, whole, agents, transcripts, lines, time }: Tombston
 })
 
 function undo({ env, out, args }: Context, word: string): void {
-  const found = listTombstones(env.dataHome).filter(({ session }) => session.startsWith(word))
-  const [one] = found.filter(({ session }) => session === word).concat(found)
+  const id = sessionIdOf(word)
+  const found = listTombstones(env.dataHome).filter(
+    ({ session }) => session.startsWith(word) || session === id,
+  )
+  const [one] = found.filter(({ session }) => session === id).concat(found)
   if (one === undefined) {
     throw new CtxError("not-found", `no session ${word} has been forgotten`, {
       hint: "ctxbridge forget --list",
       exit: EXIT.notFound,
     })
   }
-  if (found.length > 1 && one.session !== word) {
+  if (found.length > 1 && one.session !== id) {
     throw usageError(`${word} names ${found.length} forgotten sessions`, "type more of it")
   }
   if (unfinished(env.dataHome).includes(one.session)) {
@@ -192,7 +196,9 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
     throw new CtxError("not-found", `session ${id} has no summary by a model`, { exit: EXIT.notFound })
   }
   if (!/^(\.{0,2}\/|\.{1,2}$)/.test(word)) {
-    const forgotten = listTombstones(dataHome).find(({ session, whole }) => whole && session === word)
+    const forgotten = listTombstones(dataHome).find(
+      ({ session, whole }) => whole && session === sessionIdOf(word),
+    )
     return [forgotten?.session ?? findSessionByName(db, word).id]
   }
   const folder = resolve(cwd, word)

@@ -1,7 +1,9 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
+import { placeBeside } from "../../agents/claude-code/transcript-name.ts"
 import { countDiskUse } from "../../archive/disk-use.ts"
+import { besideTranscript } from "../../archive/files-beside.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { archivesInPlace, looksForeign } from "../../foreign/open-archive.ts"
@@ -15,7 +17,7 @@ import { bytes, count } from "../../util/text.ts"
 import { words } from "../args.ts"
 import { type Command, type Environment, flag } from "../command.ts"
 import { safe } from "../style.ts"
-import { transcriptsNamed } from "../transcripts-named.ts"
+import { besideWords, transcriptsNamed } from "../transcripts-named.ts"
 
 const MOST_ERRORS = 20
 /** Minimum ms between two events of progress. */
@@ -51,7 +53,9 @@ export default {
     // Never imported unasked: they are not ours, and nobody vouches for their content.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
     const { transcripts, archives, links } = named
-    const paths = [...transcripts, ...archives]
+    // After all transcripts, since they belong to turns of these.
+    const beside = transcripts.flatMap(besideTranscript)
+    const paths = [...transcripts, ...beside, ...archives]
     // --json prints events, which docs/import.md describes.
     out.event({
       event: "start",
@@ -63,7 +67,7 @@ export default {
     })
     let told = performance.now()
     if (!dryRun) out.resumable("Ctrl-C keeps what is archived; ctxbridge import continues")
-    const report = importTranscripts(env, transcripts, {
+    const report = importTranscripts(env, [...transcripts, ...beside], {
       dryRun,
       check: args["check"] === true,
       archives,
@@ -134,14 +138,16 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
 /** @param noun what its files are called */
 function render(report: ImportReport, noun: string): string[] {
   const { files, takenBytes, turns, dryRun, indexError, ok } = report
+  const besideChanged = files.filter(({ path, taken }) => taken > 0 && placeBeside(path) !== undefined).length
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
   const forgotten = files.filter((file) => file.forgotten).length
-  const lines = [`${count(files.length, noun)} examined`]
+  const beside = files.filter(({ path }) => placeBeside(path) !== undefined)
+  const lines = [`${count(files.length - beside.length, noun)}${besideWords(beside.length)} examined`]
   lines.push(
     takenBytes === 0
       ? `Nothing new${dryRun || !ok ? "" : ": everything was already archived"}`
-      : `${dryRun ? "Would archive" : "Archived"} ${bytes(takenBytes)} from ${count(changed, noun)}`,
+      : `${dryRun ? "Would archive" : "Archived"} ${bytes(takenBytes)} from ${count(changed - besideChanged, noun)}${besideWords(besideChanged)}`,
   )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)

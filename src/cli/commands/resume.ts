@@ -10,8 +10,9 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { words } from "../args.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { notFound } from "../not-found.ts"
+import { writeError } from "../output.ts"
 import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
-import { resumeLine } from "../resume-line.ts"
+import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { safe } from "../style.ts"
 
 const PROGRAM = "claude"
@@ -37,10 +38,16 @@ export default {
       ...env,
       to: undefined,
       all: false,
+      toStart: true,
       force: false,
       dryRun,
+      folderOf: repositoryOf(env.dataHome),
       onProgress: (done, total) => out.progress("writing", done, total, "bytes"),
     })
+    if (found?.unstartable !== undefined)
+      throw new CtxError("not-startable", `session ${session} cannot be resumed: ${found.unstartable}`, {
+        hint: `ctxbridge show ${session} shows it, ctxbridge resurrect ${session} writes its file back`,
+      })
     const failed = found?.files.find(({ state }) => state === "failed" || state === "differs")
     const resume = found?.resume[0]
     if (found === undefined || resume === undefined || failed !== undefined)
@@ -49,7 +56,10 @@ export default {
       })
     refuseGone(resume)
     const command = resumeLine(found.session, resume)
-    out.json({ session: found.session, folder: resume.folder ?? null, command, files: found.files })
+    const { session: id, files, others } = found
+    out.json({ session: id, folder: resume.folder ?? null, command, files, others })
+    // On stderr, because stdout has the command, or is Claude Code's.
+    if (!out.wantsJson) for (const line of versionLines(id, others)) writeError(`${safe(line)}\n`)
     if (dryRun || out.wantsJson) {
       out.print(safe(command))
       return EXIT.ok

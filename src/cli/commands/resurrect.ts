@@ -15,7 +15,7 @@ import { resolve } from "../../util/path.ts"
 import { bytes } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
-import { resumeLine } from "../resume-line.ts"
+import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -30,7 +30,7 @@ export default {
       valueHint: "SESSION…",
     },
     to: option("Write below this folder instead of where they were", "DIR"),
-    all: flag("Include former versions of rewritten transcripts; needs --to"),
+    all: flag("Include all versions of rewritten and moved transcripts; needs --to"),
     force: flag("Set aside a file that differs from the vault's"),
     "dry-run": flag("Show what would be written; write nothing"),
   },
@@ -48,6 +48,7 @@ export default {
       all,
       force: args["force"] === true,
       dryRun,
+      folderOf: repositoryOf(env.dataHome),
       onProgress: (done, total) => out.progress("writing", done, total, "bytes"),
     })
     const ok = sessions.every(({ files }) => files.every(isDone))
@@ -98,6 +99,8 @@ function renderResurrected(sessions: readonly Resurrected[], dryRun: boolean, st
 
 function sessionLines(one: Resurrected, dryRun: boolean, style: Style): string[] {
   const lines = [style.bold(safe(one.session)), ...one.files.map((file) => fileLine(file, dryRun, style))]
+  lines.push(...versionLines(one.session, one.others).map((line) => style.dim(`  ${safe(line)}`)))
+  if (one.unstartable !== undefined) lines.push("", `It cannot be resumed: ${safe(one.unstartable)}.`)
   if (one.resume.length > 0) {
     lines.push("", ...one.resume.flatMap((resume) => resumeLines(one.session, resume)))
   }

@@ -3,6 +3,7 @@ import { claudeCode } from "../../agents/claude-code/claude-code.ts"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
+import { besideTranscript } from "../../archive/files-beside.ts"
 import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
@@ -10,7 +11,7 @@ import { isFine, type Verified, type VerifyReport, verify } from "../../vault/ve
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
-import { transcriptsNamed } from "../transcripts-named.ts"
+import { besideWords, transcriptsNamed } from "../transcripts-named.ts"
 
 export default {
   meta: { name: "verify", description: "Prove that every byte of every transcript is in the vault" },
@@ -24,7 +25,8 @@ export default {
   },
   run({ args, env, out }) {
     const named = words(args)
-    const transcripts = transcriptsNamed(named, env, claudeCode.places.transcripts(env.claudeDir))
+    const found = transcriptsNamed(named, env, claudeCode.places.transcripts(env.claudeDir))
+    const transcripts = [...found, ...found.flatMap(besideTranscript)]
     const report = verify({
       dataHome: env.dataHome,
       home: env.home,
@@ -54,7 +56,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 function renderVerify(report: VerifyReport, views: Backlog["views"] | undefined, style: Style): string[] {
   const { totals } = report
   const lines = [
-    `${count(totals.transcripts, "transcript")}, ${bytes(totals.archivedBytes)} in ${count(totals.frames, "frame")} ` +
+    `${count(totals.transcripts, "transcript")}${besideWords(totals.filesBeside)}, ${bytes(totals.archivedBytes)} in ${count(totals.frames, "frame")} ` +
       `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame checked against its SHA-256`,
     ...stateLines(report),
   ]

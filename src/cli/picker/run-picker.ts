@@ -114,7 +114,7 @@ class Picker {
         return
       case "resume":
         this.#errand = async () => {
-          const command = [this.#env.exePath, "resume", effect.hit.session]
+          const command = [this.#env.exePath, "resume", "--", effect.hit.session]
           const { exitCode } = Bun.spawnSync(command, {
             stdio: ["inherit", "inherit", "inherit"],
             env: childEnvironment(),

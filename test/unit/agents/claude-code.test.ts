@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test"
 import { claudeCode } from "../../../src/agents/claude-code/claude-code.ts"
+import { placeBeside, sessionIdOf } from "../../../src/agents/claude-code/transcript-name.ts"
 import { EVENTS, eventNamed } from "../../../src/agents/hook-event.ts"
+import { isPlainId } from "../../../src/util/session-id.ts"
 
 const SESSION = "11111111-0000-4000-8000-000000000001"
 const PROJECT = "/home/ada/.claude/projects/-home-ada-app"
@@ -37,6 +39,46 @@ test("its layout names sessions, subagents beside and below them, and what a wor
     session: SESSION,
     agent: "workflows/r1/journal",
   })
+})
+
+test("its layout names the session of a file beside a transcript", () => {
+  const nameOf = (below: string) => claudeCode.layout(`${PROJECT}/${below}`)
+  const session = { session: SESSION, agent: undefined }
+  expect(nameOf(`${SESSION}/tool-results/b1.txt`)).toEqual(session)
+  expect(nameOf(`${SESSION}/tool-results/rows.jsonl`)).toEqual(session)
+  expect(nameOf(`${SESSION}/plans/quiet-otter.md`)).toEqual(session)
+  expect(nameOf(`${SESSION}/subagents/agent-a1.meta.json`)).toEqual({ session: SESSION, agent: "a1" })
+  expect(nameOf(`${SESSION}/subagents/workflows/r1/state.json`)).toEqual(session)
+  expect(placeBeside(`${PROJECT}/${SESSION}/tool-results/b1.txt`)).toEqual({
+    session: SESSION,
+    name: "tool-results/b1.txt",
+  })
+  for (const none of [`${SESSION}.jsonl`, "memory.md", `${SESSION}/subagents/agent-a1.jsonl`])
+    expect(placeBeside(`${PROJECT}/${none}`)).toBeUndefined()
+  expect(placeBeside("/backup/b1.txt")).toBeUndefined()
+})
+
+test.each([
+  ["--dangerously-skip-permissions", false],
+  ["-p", false],
+  ["a b", false],
+  ["a/b", false],
+  [".hidden", false],
+  ["_x", false],
+  ["grün", false],
+  ["x\ny", false],
+  ["", false],
+  ["x".repeat(201), false],
+  ["x".repeat(200), true],
+  [SESSION, true],
+  ["my-session", true],
+  ["v1.2_x", true],
+])("%j is an id of a session: %p", (name, isOne) => {
+  const hashed = new Bun.CryptoHasher("sha256").update(name).digest("hex")
+  expect(sessionIdOf(name)).toBe(isOne ? name : hashed)
+  expect(isPlainId(sessionIdOf(name))).toBe(true)
+  const event = claudeCode.hooks.decode("stop", { session_id: name })
+  expect(event).toMatchObject({ session: isOne ? name : hashed, isStrange: !isOne })
 })
 
 test("a line of its transcripts becomes a record in our words", () => {

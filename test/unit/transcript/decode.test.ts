@@ -114,6 +114,22 @@ describe("prompts", () => {
       parts: [{ kind: "media", mediaType: "image", base64Length: 0 }],
     },
     {
+      name: "a recording, as a server sends it",
+      line: user([{ type: "audio", mimeType: "audio/wav", data: "AAAAAAAA" }]),
+      parts: [{ kind: "media", mediaType: "audio/wav", base64Length: 8 }],
+    },
+    {
+      name: "a link to a resource",
+      line: user([
+        text("read it"),
+        { type: "resource_link", uri: "file:///a/notes.md", name: "notes", description: "of the meeting" },
+      ]),
+      parts: [
+        prompt("read it"),
+        { kind: "context", source: "resource_link", text: "notes\nfile:///a/notes.md\nof the meeting" },
+      ],
+    },
+    {
       name: "one beside what the editor shows",
       line: user([text("<ide_opened_file>The user opened a.ts</ide_opened_file>"), text("explain it")]),
       parts: [
@@ -611,6 +627,8 @@ describe("assistant", () => {
 describe("tool results", () => {
   const persisted =
     "<persisted-output>\nOutput too large (99KB). Full output saved to: /h/tool-results/b1.txt\n\nPreview (first 2KB):\nx"
+  const tooLong =
+    "Error: result (90,000 characters) exceeds maximum allowed tokens. Output has been saved to /h/tool-results/mcp-a-b-1.txt.\nFormat: JSON"
   const windows =
     "<persisted-output>\nOutput too large. Full output saved to: C:\\Users\\dev\\b1.txt\n\nPreview"
   table([
@@ -631,6 +649,23 @@ describe("tool results", () => {
         ]),
       ]),
       parts: [toolResult("shot"), { kind: "media", mediaType: "image/png", base64Length: 4 }],
+    },
+    {
+      name: "a link to a resource",
+      line: user([
+        result([text("see"), { type: "resource_link", uri: "s3://b/k", title: "Log", name: "k" }]),
+      ]),
+      parts: [toolResult("see\nLog\ns3://b/k")],
+    },
+    {
+      name: "a broken link to a resource",
+      line: user([result([{ type: "resource_link", uri: 7, name: ["k"] }])]),
+      parts: [toolResult("")],
+    },
+    {
+      name: "a recording",
+      line: user([result([{ type: "audio", mimeType: "audio/mpeg", data: "AAAA" }])]),
+      parts: [toolResult(""), { kind: "media", mediaType: "audio/mpeg", base64Length: 4 }],
     },
     { name: "an empty list", line: user([result([])]), parts: [toolResult("")] },
     { name: "null", line: user([result(null)]), parts: [toolResult("")] },
@@ -659,6 +694,23 @@ describe("tool results", () => {
       name: "output kept in a file",
       line: user([result(persisted)]),
       parts: [{ ...toolResult(persisted), persistedTo: "/h/tool-results/b1.txt" }],
+    },
+    {
+      name: "output kept in a file, told beside the message",
+      line: user([result("cut")], {
+        toolUseResult: { stdout: "cut", persistedOutputPath: "/h/tool-results/b2.txt" },
+      }),
+      parts: [{ ...toolResult("cut"), persistedTo: "/h/tool-results/b2.txt" }],
+    },
+    {
+      name: "a server's answer kept in a file",
+      line: user([result(tooLong, { is_error: true })]),
+      parts: [{ ...toolResult(tooLong, true), persistedTo: "/h/tool-results/mcp-a-b-1.txt" }],
+    },
+    {
+      name: "a file that somebody else has saved",
+      line: user([result("It was saved to /h/tool-results/b3.txt")]),
+      parts: [toolResult("It was saved to /h/tool-results/b3.txt")],
     },
     {
       name: "output kept in a file on Windows",

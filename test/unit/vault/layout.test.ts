@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test"
 import { transcriptName } from "../../../src/agents/claude-code/transcript-name.ts"
-import { isSuperseded, supersededPath, vaultPath, withoutVersion } from "../../../src/vault/layout.ts"
+import {
+  isBesideCopy,
+  isSuperseded,
+  supersededPath,
+  vaultPath,
+  withoutVersion,
+} from "../../../src/vault/layout.ts"
 
 test("a transcript's copy stands where the host has it, below its projects folder", () => {
   expect(vaultPath("/home/me/.claude/projects/-src-app/abc.jsonl", "/home/me")).toBe(
@@ -60,4 +66,34 @@ test("superseded copies keep a name of their own, as many as there are, whatever
       expect([former, isSuperseded(former), withoutVersion(former)]).toEqual([former, true, file])
     }
   }
+})
+
+test("a session's name that is no id is replaced in its copies' names", () => {
+  const hash = new Bun.CryptoHasher("sha256").update("-p q").digest("hex")
+  const projects = "/home/me/.claude/projects/-src"
+  expect(vaultPath(`${projects}/-p q.jsonl`, "/home/me")).toBe(`home/-src/${hash}.jsonl.zst`)
+  expect(vaultPath(`${projects}/-p q/subagents/agent-1.jsonl`, "/home/me")).toBe(
+    `home/-src/${hash}/subagents/agent-1.jsonl.zst`,
+  )
+  expect(vaultPath(`${projects}/-p q/tool-results/b1.txt`, "/home/me")).toBe(
+    `home/-src/${hash}/tool-results/b1.txt.zst`,
+  )
+  expect(vaultPath("/backup/-p q.jsonl", "/home/me")).toEndWith(`/${hash}.jsonl.zst`)
+})
+
+test.each([
+  ["home/-src/abc.jsonl.zst", false],
+  ["home/-src/abc.~1.jsonl.zst", false],
+  ["home/-src/abc/subagents/agent-1.jsonl.zst", false],
+  ["home/-src/abc/subagents/agent-1.meta.json.zst", true],
+  ["home/-src/abc/tool-results/b1.txt.zst", true],
+  ["home/-src/abc/tool-results/b1.txt.~2.zst", true],
+  ["home/-src/abc/tool-results/rows.jsonl.zst", true],
+  ["root-0123abcd/-src/abc/plan.md.zst", true],
+  ["root-0123abcd/abc.jsonl.zst", false],
+  ["fetched/other/0123/home/-src/abc.jsonl.zst", false],
+  ["imported/claude-mem/abc~claude-mem.jsonl.zst", false],
+  ["summaries/abc.jsonl.zst", false],
+])("%s is of a file beside a transcript: %p", (copy, isIts) => {
+  expect(isBesideCopy(copy)).toBe(isIts)
 })
