@@ -50,10 +50,15 @@ export function index(
   claimPending(dataHome, pending.copy)
   // Before the commit, so that nobody finds a pointer older than the views that we make.
   dropPointers(dataHome)
-  const done = indexCopy(db, dataHome, pending, until, fresh)
+  let isStopped = false
+  const stops: Until = (isStuck) => {
+    isStopped ||= until(isStuck)
+    return isStopped
+  }
+  const done = indexCopy(db, dataHome, pending, stops, fresh)
   if (done === undefined) return undefined
-  // Half a line at the end needs no marker, since more bytes will leave one.
-  if (done.indexed < done.archived && until(false)) markPending(dataHome, pending)
+  // Half a line at the end needs no marker, since more bytes will leave one, however long it took to read.
+  if (done.indexed < done.archived && isStopped) markPending(dataHome, pending)
   return done
 }
 

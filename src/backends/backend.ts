@@ -62,11 +62,22 @@ export interface BackendStats {
   readonly forgotten: number
   /** Lines that cannot be read. They are passed over. */
   readonly damaged: number
+  /** Turns that are left out, because their session's name is none; where it is known. */
+  readonly misnamed?: number
+}
+
+/** How a folder is kept. */
+export interface FolderState {
+  readonly encrypted: boolean
+  /** What was made when it was opened: all of it, or its key. */
+  readonly made: "folder" | "key" | null
 }
 
 export interface Backend {
   /** Names what is kept here, wherever it is reached. Another one is there when it was made anew. */
   readonly id: string
+  /** Of a folder. */
+  readonly folder?: FolderState
   /**
    * Even without entries, takes out what others have forgotten of that which this machine keeps there.
    *

@@ -3,6 +3,8 @@
  * archive that it comes from is needed to read it. The names of the metadata are those of the design documents. Pure.
  */
 
+import { isPlainId } from "../util/session-id.ts"
+
 export interface EntryMetadata {
   /** Subagents: `<session>/<agent>`. */
   readonly sessionId: string
@@ -95,6 +97,16 @@ function isVector(value: unknown): boolean {
   const { embedder, values } = (value ?? {}) as Partial<Record<keyof EntryVector, unknown>>
   return typeof embedder === "string" && Array.isArray(values) && values.every(Number.isFinite)
 }
+
+/**
+ * Whether this is the name of a session, or of a subagent: `<session>/<agent>`. One of another tool's archive ends with
+ * the tool's name (`foreign/marked-lines`). An entry or a piece of anything else is left out.
+ */
+export const isPlainSession = (session: string): boolean =>
+  session
+    .replace(/~[a-z-]{1,40}$/, "")
+    .split("/")
+    .every(isPlainId)
 
 /** What decides between two versions of a turn. */
 export interface Version extends Pick<Entry, "id">, Pick<EntryMetadata, "messages" | "takenBack"> {

@@ -4,7 +4,7 @@ import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { type Backend, isOfSession } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
-import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
+import { type Entry, isEntry, isLater, isPlainSession, type Version, versionOf } from "./entry.ts"
 import {
   currentFile,
   entriesFolder,
@@ -12,14 +12,13 @@ import {
   forgottenFile,
   type LineFolder,
   lineFilesIn,
-  openFolder,
-  openFolderThere,
   ownFiles,
   readForgotten,
   removeHalfRewritten,
 } from "./entry-files.ts"
 import { isNamed } from "./entry-filter.ts"
 import { appendLines, type LineSeal, rewriteLines, wholeLines } from "./line-files.ts"
+import { type FolderWishes, openFolder, openFolderThere } from "./open-folder.ts"
 
 /**
  * @param root the folder
@@ -32,9 +31,10 @@ export function openFolderBackend(
   writer: string,
   passphrase?: string,
   isReader = false,
+  wishes: FolderWishes = {},
 ): Backend {
-  const folder = isReader ? openFolderThere(root, passphrase) : openFolder(root, passphrase)
-  const { id, seal } = folder
+  const folder = (isReader ? openFolderThere : openFolder)(root, { ...wishes, passphrase })
+  const { id, seal, made } = folder
   /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
   let own: Map<string, Version> | undefined
   /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
@@ -47,6 +47,7 @@ export function openFolderBackend(
 
   return {
     id,
+    folder: { encrypted: seal !== undefined, made: made ?? null },
     async put(entries) {
       const forgotten = readForgotten(folder)
       const latest = ownLatest()
@@ -92,8 +93,9 @@ export function openFolderBackend(
 
     async stats() {
       const { ids, sessions } = readForgotten(folder)
-      const { count, damaged, sessions: named } = latestEntries(folder)
-      return { entries: count, sessions: named, forgotten: ids.size + sessions.size, damaged }
+      const { count, damaged, misnamed, sessions: named } = latestEntries(folder)
+      const forgotten = ids.size + sessions.size
+      return { entries: count, sessions: named, forgotten, damaged, ...(misnamed > 0 && { misnamed }) }
     },
 
     async close() {
@@ -182,10 +184,12 @@ function latestEntries(folder: LineFolder) {
       }
     }
   }
+  const named = [...latest.values()].map(({ session }) => session).filter(isPlainSession)
   return {
     damaged,
-    count: latest.size,
-    sessions: new Set([...latest.values()].map(({ session }) => session)).size,
+    count: named.length,
+    misnamed: latest.size - named.length,
+    sessions: new Set(named).size,
     /** One at a time: a folder may hold more than fits into memory. */
     *entries(): Generator<Entry> {
       const given = new Set<string>()

@@ -2,6 +2,7 @@
 
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
+import { isPlainId } from "../util/session-id.ts"
 import { isOfSession } from "./backend.ts"
 import {
   currentFile,
@@ -10,7 +11,6 @@ import {
   framesFolder,
   type LineFolder,
   lineFilesIn,
-  openFolder,
   ownFiles,
   readForgotten,
   removeHalfRewritten,
@@ -34,12 +34,20 @@ import {
   rewriteLines,
   wholeLines,
 } from "./line-files.ts"
+import { type FolderWishes, openFolder, openFolderThere } from "./open-folder.ts"
 
 /** The frame is the last part of a line, so that a list need not read it. */
 const FRAME = ',"frame":"'
 
-export function openFolderFrames(root: string, writer: string, passphrase?: string): FrameStore {
-  const all = openFolder(root, passphrase)
+/** @param isReader whether the folder must be there */
+export function openFolderFrames(
+  root: string,
+  writer: string,
+  passphrase?: string,
+  isReader = false,
+  wishes: FolderWishes = {},
+): FrameStore {
+  const all = (isReader ? openFolderThere : openFolder)(root, { ...wishes, passphrase })
   const { seal } = all
   const folder = framesFolder(root)
   /** Where each piece was when it was last listed. */
@@ -81,7 +89,7 @@ export function openFolderFrames(root: string, writer: string, passphrase?: stri
       for (const { line, ...place } of placedLines(file, seal)) {
         const about = aboutIn(line)
         // Nobody writes in another's name.
-        if (about === undefined || !name.startsWith(`${about.writer}.`) || isGone(about.session)) continue
+        if (about === undefined || !isOf(name, about.writer) || isGone(about.session)) continue
         found.set(pieceKey(about), about)
         places.set(pieceKey(about), { file, ...place })
       }
@@ -168,6 +176,9 @@ function knownFills(folder: LineFolder): LineFills[] {
   return [...found.values()]
 }
 
+/** Whether a file is the writer's. What can be nobody's name is listed, too, and counted by whoever fetches. */
+const isOf = (file: string, writer: string): boolean => file.startsWith(`${writer}.`) || !isPlainId(writer)
+
 const lineOf = ({ frame, ...about }: VaultPiece): string =>
   `${JSON.stringify(about).slice(0, -1)}${FRAME}${Buffer.from(frame).toString("base64")}"}`
 
@@ -180,7 +191,11 @@ function aboutIn(line: string): PieceAbout | undefined {
 function pieceIn(line: string): VaultPiece | undefined {
   const about = aboutIn(line)
   const { frame } = (parseJson(line) ?? {}) as { frame?: unknown }
-  return about === undefined || typeof frame !== "string"
-    ? undefined
-    : { ...about, frame: new Uint8Array(Buffer.from(frame, "base64")) }
+  if (about === undefined || typeof frame !== "string") return undefined
+  // What is longer than anything that is compressed is not unpacked, and many are read at once.
+  const isAbsurd = frame.length > longestFrame(about.to - about.from)
+  return { ...about, frame: new Uint8Array(Buffer.from(isAbsurd ? "" : frame, "base64")) }
 }
+
+/** Characters of base64 for a frame of content that does not get smaller, with room to spare. */
+const longestFrame = (size: number): number => Math.ceil(((size + (size >> 7) + 1024) * 4) / 3)

@@ -4,6 +4,10 @@
  * there, whole: what one of them forgets or rewrites leaves no gap in another's.
  */
 
+import { basename } from "../util/path.ts"
+import { isPlainId } from "../util/session-id.ts"
+import { isPlainSession } from "./entry.ts"
+
 /** A range of a transcript, without its bytes. */
 export interface PieceAbout {
   /** Name of the archive that sent it. */
@@ -106,22 +110,12 @@ export const byCopy = (a: PieceAbout, b: PieceAbout): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Those that a folder may have: they become names of files of ours. */
-const NAME = /^[A-Za-z0-9-]{1,80}$/
-const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries)\/[^\0]{1,1000}\.zst$/
-
-/** Whether this can be about a piece. What others have written may be damaged, or made to lead out of the vault. */
+/** Whether this is about a piece. What others have written may be damaged, or made up. */
 export function isPieceAbout(value: unknown): value is PieceAbout {
   const it = (value ?? {}) as Partial<Record<keyof PieceAbout, unknown>>
   const { writer, copy, place, path, session, folder, sha256, tailHash } = it
   return (
-    [writer, copy].every((name) => typeof name === "string" && NAME.test(name)) &&
-    typeof place === "string" &&
-    PLACE.test(place) &&
-    !place.split("/").some((part) => part === "" || part === "." || part === "..") &&
-    typeof path === "string" &&
-    path.startsWith("/") &&
-    typeof session === "string" &&
+    [writer, copy, place, path, session].every((name) => typeof name === "string") &&
     (folder === null || typeof folder === "string") &&
     [it.created, it.from, it.to, it.time].every((n) => Number.isSafeInteger(n) && (n as number) >= 0) &&
     (it.from as number) < (it.to as number) &&
@@ -130,6 +124,32 @@ export function isPieceAbout(value: unknown): value is PieceAbout {
     /^[0-9a-f]{64}$/.test(sha256) &&
     typeof tailHash === "string" &&
     /^[0-9a-f]{1,16}$/.test(tailHash)
+  )
+}
+
+/** Those that a machine and a copy have: they become names of folders of ours. */
+const NAME = /^[A-Za-z0-9-]{1,80}$/
+const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries)\/.{1,1000}\.zst$/
+const PATH = /^\/\P{Cc}{1,4000}$/u
+/** A folder of the host's. What it is called is up to the host. */
+const FOLDER = /^[^\p{C}\\:*?"<>|]{1,255}$/u
+
+/**
+ * Whether the names in it are such as a machine of ours gives them. They become paths below the vault, and the session
+ * that is continued: none may lead out of it, or be an option. Whoever makes anything of what others have sent asks this.
+ */
+export function isPlainlyNamed({ writer, copy, place, path, session }: PieceAbout): boolean {
+  const parts = place.split("/")
+  return (
+    [writer, copy].every((name) => NAME.test(name) && isPlainId(name)) &&
+    isPlainSession(session) &&
+    PLACE.test(place) &&
+    parts.every((part) => FOLDER.test(part) && part !== "." && part !== "..") &&
+    // The folder of a project begins with a hyphen.
+    parts.slice(2, -1).every(isPlainId) &&
+    isPlainSession(parts.at(-1)!.replace(/(?:\.jsonl)?\.zst$/, "")) &&
+    PATH.test(path) &&
+    isPlainSession(basename(path).replace(/\.jsonl$/, ""))
   )
 }
 

@@ -1,12 +1,14 @@
 /** Files of lines that are only appended to: each line is there whole, or not at all. */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, rmSync } from "node:fs"
-import { endOfLines, linesIn } from "../util/byte-lines.ts"
+import { endOfLines, linesIn, NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, isMissing, messageOf } from "../util/errors.ts"
 import { flush, statsOf, tryTo, writePrivate } from "../util/files.ts"
 import { mkdirSync, renameSync, writeSync } from "../util/fs.ts"
 import { basename, dirname, join } from "../util/path.ts"
 
 const BLOCK = 1 << 20
+/** Bytes of a line: the longest frame in base64, with room to spare. Nobody writes a longer one but to fill our memory. */
+export const LONGEST_KEPT_LINE = 128 << 20
 
 /** The system's reason in words that say what to do. */
 export const unwritable = (path: string, cause: unknown): CtxError =>
@@ -49,6 +51,35 @@ export function* wholeLines(file: string, seal?: LineSeal): Generator<string> {
   for (const { line } of placedLines(file, seal)) yield line
 }
 
+/** Characters of a line that tell what it is. */
+const TOLD_BY = 64
+
+/** How the first lines of a file begin, and how what may become a line at its end does. */
+export function* lineStarts(file: string, most: number): Generator<string> {
+  const fd = tryTo(() => openSync(file, "r"))
+  if (fd === undefined) return
+  try {
+    let start = ""
+    let given = 0
+    const block = new Uint8Array(most === 1 ? TOLD_BY : BLOCK)
+    for (;;) {
+      const read = readSync(fd, block)
+      if (read === 0) break
+      for (const [from, to] of linesIn(block.subarray(0, read))) {
+        start += utf8.decode(block.subarray(from, Math.min(to, from + TOLD_BY - start.length)))
+        if (to === read) continue
+        if (start !== "") yield start
+        if (start !== "" && ++given >= most) return
+        start = ""
+      }
+      if (most === 1 && start.length >= TOLD_BY) break
+    }
+    if (start !== "") yield start
+  } finally {
+    closeSync(fd)
+  }
+}
+
 export function* placedLines(
   file: string,
   seal?: LineSeal,
@@ -62,22 +93,38 @@ export function* placedLines(
     throw error
   }
   try {
-    let rest: Uint8Array = new Uint8Array()
+    const block = new Uint8Array(BLOCK)
+    /** What was read of a line that goes on, and its length. */
+    let parts: Uint8Array[] = []
+    let length = 0
     let at = 0
     let number = 0
     for (;;) {
-      const block = new Uint8Array(Math.max(BLOCK, rest.length))
       const read = readSync(fd, block)
       if (read === 0) return
-      const bytes = Buffer.concat([rest, block.subarray(0, read)])
-      const end = endOfLines(bytes)
-      for (const [from, to] of linesIn(bytes.subarray(0, end))) {
-        const line = opened(utf8.decode(bytes.subarray(from, to)), file, number, seal)
-        yield { from: at + from, to: at + to, number, line }
-        number++
+      const view = block.subarray(0, read)
+      const end = endOfLines(view)
+      if (end > 0) {
+        // One that is too long counts, and is empty.
+        const isKept = length <= LONGEST_KEPT_LINE
+        const first = view.indexOf(NEWLINE)
+        const bytes = isKept
+          ? Buffer.concat([...parts, view.subarray(0, end)])
+          : view.subarray(first + 1, end)
+        if (!isKept) yield { from: at, to: at + length + first, number: number++, line: "" }
+        const start = isKept ? at : at + length + first + 1
+        for (const [from, to] of linesIn(bytes)) {
+          const line = opened(utf8.decode(bytes.subarray(from, to)), file, number, seal)
+          yield { from: start + from, to: start + to, number, line }
+          number++
+        }
+        at += length + end
+        parts = []
+        length = 0
       }
-      rest = bytes.subarray(end)
-      at += end
+      length += read - end
+      if (length <= LONGEST_KEPT_LINE) parts.push(view.slice(end))
+      else parts = []
     }
   } finally {
     closeSync(fd)

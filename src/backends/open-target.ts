@@ -6,7 +6,9 @@ import type { Backend } from "./backend.ts"
 import { openFolderBackend } from "./folder-backend.ts"
 import { openFolderFrames } from "./folder-frames.ts"
 import type { FrameStore } from "./frame-store.ts"
+import { examineFolder } from "./open-folder.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
+import { SealedFolders } from "./sealed-folders.ts"
 
 export interface Target {
   readonly kind: "folder" | "postgres" | "sqlite" | "agentdb"
@@ -21,8 +23,14 @@ export interface Target {
    * @param patience ms for one call to a server
    */
   openToRead(patience: number): Promise<Backend>
-  /** The bytes of the vault there; undefined: this kind keeps none. */
-  openFrames?(): Promise<FrameStore>
+  /** Of a folder: throws what is wrong with what it says of itself. Nothing is opened. */
+  examine?(): void
+  /**
+   * The bytes of the vault there; undefined: this kind keeps none.
+   *
+   * @param isReader whether nothing is to be made there
+   */
+  openFrames?(isReader?: boolean): Promise<FrameStore>
 }
 
 export interface TargetWorld {
@@ -36,6 +44,10 @@ export interface TargetWorld {
   readonly writer: () => string
   /** Of an encrypted folder. */
   readonly passphrase?: () => string | undefined
+  /** Of this machine, where it remembers which folders are encrypted. */
+  readonly stateHome: string
+  /** Whether a folder that is not as it was, or not encrypted, is to be taken as it is, or get a new key. */
+  readonly isNewKey?: boolean
 }
 
 /** @throws CtxError exit 64 for what can be no target */
@@ -48,13 +60,24 @@ export function backendNamed(named: string, world: TargetWorld): Target {
   const [, other] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(named) ?? []
   if (other !== undefined)
     throw usageError(`${other}:// is no target`, "name a folder, sqlite:PATH, agentdb:PATH or postgres://…")
-  const shown = placeAt(named, world)
+  return folderTarget(placeAt(named, world), world)
+}
+
+function folderTarget(
+  root: string,
+  { writer, passphrase, stateHome, isNewKey = false }: TargetWorld,
+): Target {
+  const seen = new SealedFolders(stateHome)
   return {
     kind: "folder",
-    shown,
-    open: async () => openFolderBackend(shown, world.writer(), world.passphrase?.()),
-    openToRead: async () => openFolderBackend(shown, "", world.passphrase?.(), true),
-    openFrames: async () => openFolderFrames(shown, world.writer(), world.passphrase?.()),
+    shown: root,
+    async open() {
+      const newKeyFor = isNewKey ? writer() : undefined
+      return openFolderBackend(root, writer(), passphrase?.(), false, { seen, newKeyFor })
+    },
+    examine: () => examineFolder(root, { passphrase: passphrase?.(), seen }),
+    openToRead: async () => openFolderBackend(root, "", passphrase?.(), true, { seen }),
+    openFrames: async (isReader) => openFolderFrames(root, writer(), passphrase?.(), isReader, { seen }),
   }
 }
 

@@ -4,7 +4,8 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto"
 import { tryTo } from "../util/files.ts"
-import type { LineSeal } from "./line-files.ts"
+import { contentSize, frameContent } from "../vault/frame.ts"
+import { type LineSeal, LONGEST_KEPT_LINE } from "./line-files.ts"
 
 /** What the folder says of its key. It does not hold the key. */
 export interface SealAbout {
@@ -21,8 +22,15 @@ export interface SealAbout {
 
 /** OWASP's parameters: 128 MB and half a second for each guess. */
 const COST = { n: 1 << 17, r: 8, p: 1 }
-/** More than this is not ours: it would take all memory. */
-const MOST_COST = 1 << 20
+/** Less than this is no protection, and more would take all memory: neither is ours. N must be a power of two. */
+const LEAST_N = 1 << 10
+const MOST_N = 1 << 20
+const MOST_R = 32
+const MOST_P = 16
+/** N times r: 512 MB. */
+const MOST_MEMORY = 1 << 22
+/** N times r times p: eight times what ours takes. */
+const MOST_WORK = 1 << 23
 const KNOWN = "ctxbridge"
 const CHECKED = "ctxbridge.json"
 const IV = 12
@@ -30,16 +38,26 @@ const TAG = 16
 
 export function isSealAbout(value: unknown): value is SealAbout {
   const { kdf, n, r, p, salt, check } = (value ?? {}) as Partial<Record<keyof SealAbout, unknown>>
-  const isSmall = (one: unknown, most: number): boolean =>
-    Number.isInteger(one) && (one as number) > 0 && (one as number) <= most
+  const isWithin = (one: unknown, least: number, most: number): one is number =>
+    Number.isInteger(one) && (one as number) >= least && (one as number) <= most
   return (
     kdf === "scrypt" &&
-    [n, r, p].every((one) => isSmall(one, MOST_COST)) &&
-    (n as number) * (r as number) * (p as number) <= MOST_COST * 8 &&
-    typeof salt === "string" &&
-    typeof check === "string"
+    isWithin(n, LEAST_N, MOST_N) &&
+    isWithin(r, 1, MOST_R) &&
+    isWithin(p, 1, MOST_P) &&
+    (n & (n - 1)) === 0 &&
+    // RFC 7914, section 2.
+    Math.log2(n) < 16 * r &&
+    n * r <= MOST_MEMORY &&
+    n * r * p <= MOST_WORK &&
+    [salt, check].every((one) => typeof one === "string" && BASE64.test(one)) &&
+    Buffer.from(salt as string, "base64").length >= LEAST_SALT
   )
 }
+
+/** Bytes. */
+const LEAST_SALT = 8
+const BASE64 = /^[A-Za-z0-9+/]{8,1000}={0,2}$/
 
 /** Makes a new key. */
 export function newSeal(passphrase: string): { readonly about: SealAbout; readonly seal: LineSeal } {
@@ -48,7 +66,10 @@ export function newSeal(passphrase: string): { readonly about: SealAbout; readon
   return { about: { kdf: "scrypt", ...COST, salt, check: seal.close(KNOWN, CHECKED) }, seal }
 }
 
-/** @returns undefined if the passphrase is another one */
+/**
+ * @param about checked with `isSealAbout`
+ * @returns undefined if the passphrase is another one
+ */
 export function openSeal(passphrase: string, about: SealAbout): LineSeal | undefined {
   const seal = sealOf(keyOf(passphrase, about))
   return seal.open(about.check, CHECKED) === KNOWN ? seal : undefined
@@ -85,6 +106,8 @@ const sealOf = (key: Uint8Array): LineSeal => ({
       decipher.setAAD(Buffer.from(place))
       decipher.setAuthTag(bytes.subarray(-TAG))
       const plain = Buffer.concat([decipher.update(bytes.subarray(IV, -TAG)), decipher.final()])
-      return Buffer.from(Bun.zstdDecompressSync(plain)).toString("utf8")
+      const size = contentSize(plain)
+      if (size === undefined || size > LONGEST_KEPT_LINE) return undefined
+      return Buffer.from(frameContent(plain, size)).toString("utf8")
     }),
 })

@@ -3,7 +3,15 @@ import type { Database } from "../archive/database.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { shortNameOf } from "../archive/project.ts"
 import type { EntryVector } from "../backends/entry.ts"
-import { type FarRequest, type FarTarget, findFar, refuseUnknown, withFar } from "../search/far-finder.ts"
+import {
+  type FarFound,
+  type FarRequest,
+  type FarTarget,
+  findFar,
+  leftOut,
+  refuseUnknown,
+  withFar,
+} from "../search/far-finder.ts"
 import type { FarHit } from "../search/far-hit.ts"
 import type { Hit } from "../search/hit.ts"
 import type { Narrowing } from "../search/narrowing.ts"
@@ -85,7 +93,7 @@ export async function searchFarAlone(
     db,
   })
   if (found === undefined) throw failures.at(-1)!
-  warn(failures)
+  warn(failures, found)
   const { hits, more, share, target } = found
   const note = hits.length > 0 && share < 1 ? { note: SOME } : {}
   return { hits, more, ...note, far: { target, failures: failures.map(told) } }
@@ -101,7 +109,7 @@ export async function searchFarToo(
 ): Promise<FarAnswer> {
   const request = await requestOf(context, asked, local.terms)
   const { found, failures } = await findFar(targets, request, { place: context.env, db })
-  warn(failures)
+  warn(failures, found)
   const far = { target: found?.target ?? null, failures: failures.map(told) }
   if (found === undefined) return { hits: local.hits, more: local.more, far }
   const hits = withFar<Hit | FarHit>(local.hits, local.words, found)
@@ -130,9 +138,9 @@ async function requestOf(
   }
 }
 
-function warn(failures: readonly CtxError[]): void {
-  if (failures.length === 0) return
-  writeError(`warning: ${oneLine(safe(failures.map(({ message }) => message).join("; ")))}\n`)
+function warn(failures: readonly CtxError[], found: FarFound | undefined): void {
+  const told = [...failures.map(({ message }) => message), found && leftOut(found)].filter((one) => one)
+  if (told.length > 0) writeError(`warning: ${oneLine(safe(told.join("; ")))}\n`)
 }
 
 const told = ({ code, message }: CtxError) => ({ code, message })

@@ -107,7 +107,10 @@ const excludedPairs = (folders: readonly string[]): Pair[] =>
   folders.length === 0 ? [] : [["excluded", safe(folders.join(", "))]]
 
 const syncPairs = (targets: readonly LastSync[], now: number): Pair[] =>
-  targets.map(({ target, time }) => ["synced", `${ago(time, now)} to ${safe(target)}`])
+  targets.map(({ target, time, encrypted }) => {
+    const how = encrypted === undefined ? "" : encrypted ? ", encrypted" : ", unencrypted"
+    return ["synced", `${ago(time, now)} to ${safe(target)}${how}`]
+  })
 
 /** What is asked first, why, and what became of it at the last sync. */
 function backendPairs({ backend, sync }: StatusReport): Pair[] {

@@ -1,19 +1,39 @@
 /** What `ctxbridge sync` tells people. Pure. */
-import type { BackendStats } from "../backends/backend.ts"
+import type { BackendStats, FolderState } from "../backends/backend.ts"
 import type { FetchedFrames } from "../sync/fetch-frames.ts"
 import type { SentFrames } from "../sync/send-frames.ts"
 import type { SyncReport } from "../sync/sync-archive.ts"
 import { bytes, count } from "../util/text.ts"
 import { safe } from "./style.ts"
 
-export function renderSent(report: SyncReport, shown: string, dryRun: boolean): string[] {
+/** What became of the key of a folder. */
+export function renderKey(folder: FolderState | null, shown: string, isNewKey: boolean): string[] {
+  if (folder?.made === "key")
+    return [
+      `New key for ${safe(shown)}: everything is sent again`,
+      "Other machines go on with ctxbridge sync --new-key; what they sent stays as it is until then",
+    ]
+  return isNewKey && folder?.made === null ? [`${safe(shown)} has the key of your passphrase already`] : []
+}
+
+/** The first message about a folder says how it is kept. */
+function howKept(folder: FolderState | null): string {
+  if (folder?.made !== "folder") return ""
+  return folder.encrypted
+    ? " (new folder, encrypted)"
+    : " (new folder, unencrypted: whoever can read it can read the turns)"
+}
+
+export function renderSent(
+  report: SyncReport,
+  shown: string,
+  dryRun: boolean,
+  folder: FolderState | null = null,
+): string[] {
   const { turns, stored, known, refused, excluded, unreadable, forgotten } = report
   const sent = dryRun ? turns : stored
-  const lines = [
-    sent === 0
-      ? `Nothing new for ${safe(shown)}`
-      : `${dryRun ? "Would send" : "Sent"} ${count(sent, "turn")} to ${safe(shown)}`,
-  ]
+  const did = sent === 0 ? "Nothing new for" : `${dryRun ? "Would send" : "Sent"} ${count(sent, "turn")} to`
+  const lines = [`${did} ${safe(shown)}${howKept(folder)}`]
   if (known > 0) lines.push(`${count(known, "turn")} already there`)
   if (forgotten > 0) {
     const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
@@ -50,7 +70,7 @@ export function renderFrames(frames: SentFrames): string[] {
 const MOST = 3
 
 export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
-  const { available, copies, refused, excluded, changed, damaged, forgottenElsewhere } = fetched
+  const { available, copies, refused, excluded, changed, misnamed, damaged, forgottenElsewhere } = fetched
   const lines = [
     copies === 0
       ? available === 0
@@ -62,6 +82,8 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
     lines.push(`${count(changed, "transcript")} changed, because text was removed on another machine`)
   if (refused > 0) lines.push(`${count(refused, "transcript")} not fetched, because they were forgotten here`)
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} not fetched (capture.exclude)`)
+  if (misnamed > 0)
+    lines.push(`${count(misnamed, "transcript")} left out: what is there has no name of a session or machine`)
   if (damaged > 0)
     lines.push(
       `${count(damaged, "transcript")} damaged there: ctxbridge sync --frames --all on their machine`,
@@ -78,8 +100,9 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
   return lines
 }
 
-export function renderThere({ entries, sessions, damaged }: BackendStats): string[] {
+export function renderThere({ entries, sessions, damaged, misnamed = 0 }: BackendStats): string[] {
   const lines = [`There now: ${count(entries, "turn")} of ${count(sessions, "session")}`]
+  if (misnamed > 0) lines.push(`${count(misnamed, "turn")} there left out: they have no name of a session`)
   if (damaged > 0) lines.push(`${count(damaged, "line")} there cannot be read: ctxbridge sync --all`)
   return lines
 }

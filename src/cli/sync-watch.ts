@@ -5,17 +5,19 @@ import type { SyncDone } from "../sync/sync-once.ts"
 import { codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { localTimeOf, twoDigits } from "../util/local-time.ts"
 import type { Context } from "./command.ts"
-import { renderFetched, renderFrames, renderSent } from "./render-sync.ts"
+import { renderFetched, renderFrames, renderKey, renderSent } from "./render-sync.ts"
 import { safe } from "./style.ts"
 
 /**
  * @param sync one sync; calls `goOn` between batches. Until one succeeds, it is the first
  * @param shown the target
+ * @param isNewKey whether `--new-key` is there
  */
 export async function watchAndSync(
   { env, out }: Context,
   sync: (goOn: () => void, isFirst: boolean) => Promise<SyncDone>,
   shown: string,
+  isNewKey: boolean,
 ): Promise<void> {
   let over = false
   let wake: () => void = () => {}
@@ -34,16 +36,17 @@ export async function watchAndSync(
   let isFirst = true
   await syncAgain({
     async sync() {
-      const { report, frames, fetched, there } = await sync(() => {
+      const { report, frames, fetched, there, folder } = await sync(() => {
         if (over) throw stoppedWatching()
       }, isFirst)
       const lines = [
-        ...(report.turns + report.forgotten > 0 || isFirst ? renderSent(report, shown, false) : []),
+        ...renderKey(folder, shown, isNewKey && isFirst),
+        ...(report.turns + report.forgotten > 0 || isFirst ? renderSent(report, shown, false, folder) : []),
         ...(fetched !== null && fetched.copies + fetched.changed > 0 ? renderFetched(fetched, shown) : []),
         ...(frames !== null && frames.copies > 0 ? renderFrames(frames) : []),
       ]
       isFirst = false
-      if (lines.length > 0) say(lines, { event: "sync", ...report, frames, fetched, there })
+      if (lines.length > 0) say(lines, { event: "sync", ...report, frames, fetched, there, folder })
     },
     onFailure(error, pause) {
       const hint = (isCtxError(error) ? error.hint : undefined) ?? null

@@ -8,6 +8,8 @@ import { DAY } from "../host/host-clean-up.ts"
 import { runJob } from "../job/run-job.ts"
 import { readAutoSync } from "../sync/auto-sync.ts"
 import { type BackendName, chooseTargets } from "../sync/choose-target.ts"
+import { configuredTargets } from "../sync/targets.ts"
+import { type CtxError, isCtxError } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { entriesIn, logPath } from "../util/log.ts"
 import { join } from "../util/path.ts"
@@ -66,8 +68,15 @@ function waiting(
   })
 }
 
-/** Whether the background job can sync, if the user lets it. */
-export function syncChecks({ dataHome, resolved }: Patient): Finding {
+/** Whether a folder that is synced with is what it was, and whether the background job can sync, if the user lets it. */
+export function syncChecks(patient: Patient): Finding {
+  const { dataHome, resolved } = patient
+  const fault = folderFault(patient)
+  if (fault !== undefined) {
+    // A drive that is not mounted is no fault.
+    const state = fault.code === "target-incomplete" ? "warn" : "fail"
+    return finding("sync", state, fault.message, fault.hint === undefined ? {} : { hint: fault.hint })
+  }
   if (resolved.config["sync.auto"] === "off") return finding("sync", "skipped", "sync.auto is off")
   const { failure, tried } = readAutoSync(dataHome)
   if (failure !== null) {
@@ -82,6 +91,18 @@ export function syncChecks({ dataHome, resolved }: Patient): Finding {
         hint: "set sync.to, too: ctxbridge config list names the file",
       })
     : finding("sync", "ok", "the background job has not synced yet")
+}
+
+const REPLACED_FOLDER = ["target-changed", "target-plain", "target-damaged", "target-incomplete"]
+
+function folderFault(patient: Patient): CtxError | undefined {
+  try {
+    for (const target of configuredTargets(patient.resolved.config, patient)) target.examine?.()
+  } catch (error) {
+    // Of anything else, the background job tells.
+    if (isCtxError(error) && REPLACED_FOLDER.includes(error.code)) return error
+  }
+  return undefined
 }
 
 export function spoolFinding(spool: SpoolCount): Finding {

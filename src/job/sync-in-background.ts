@@ -16,8 +16,10 @@ import { hasRequests } from "./requests.ts"
 const INTERRUPTED = "interrupted"
 
 /** Where the user has allowed it to go. */
-export const backgroundTargets = ({ home, dataHome }: PathsAndPolicy, config: Config): readonly Target[] =>
-  configuredTargets(config, { cwd: home, home, dataHome })
+export const backgroundTargets = (
+  { home, dataHome, stateHome }: PathsAndPolicy,
+  config: Config,
+): readonly Target[] => configuredTargets(config, { cwd: home, home, dataHome, stateHome })
 
 export const isBackgroundSyncDue = (paths: PathsAndPolicy, config: Config, now: number): boolean =>
   config["sync.auto"] !== "off" &&
@@ -58,7 +60,7 @@ export async function syncInBackground(
     }
     const frames = config["sync.auto"] === "frames"
     const done = await withSyncLock(dataHome, () =>
-      syncOnce(targets, world, { send: true, all: false, frames, pull: false }),
+      syncOnce(targets, world, { send: true, all: false, frames, pull: false, newKey: false }),
     )
     noteAutoSync(dataHome, { tried, failures: 0, failure: null })
     return done

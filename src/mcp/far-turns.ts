@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import type { EntryVector } from "../backends/entry.ts"
 import { blockQuote } from "../restore/quote.ts"
-import { findFar, openFar, refuseUnknown, withFar } from "../search/far-finder.ts"
+import { findFar, leftOut, openFar, refuseUnknown, withFar } from "../search/far-finder.ts"
 import { farHandle } from "../search/far-handle.ts"
 import type { FarEntry, FarHit } from "../search/far-hit.ts"
 import type { Narrowing } from "../search/narrowing.ts"
@@ -62,7 +62,11 @@ export async function withFarTurns(
   const request = { ...narrowing, query: parsed, weights: terms, vector }
   const { found, failures } = await findFar(world.targets, request, { place: world, db })
   const told = failures.map(({ message }) => safeError(message)).join("; ")
-  const notes = failures.length === 0 ? [] : [`Not searched elsewhere: ${told}.`]
+  const out = found && leftOut(found)
+  const notes = [
+    ...(failures.length === 0 ? [] : [`Not searched elsewhere: ${told}.`]),
+    ...(out === undefined ? [] : [`${safeError(out)}.`]),
+  ]
   if (found === undefined) return { hits: opened, more, notes }
   const known = new Map(opened.map((one) => [one.hit.handle, one]))
   const local = opened.map(({ hit }) => hit)

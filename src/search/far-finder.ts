@@ -5,10 +5,11 @@
 import type { Database } from "../archive/database.ts"
 import { handleOfTurn } from "../archive/queries/turns.ts"
 import type { Backend, EntriesWanted, FoundEntry } from "../backends/backend.ts"
-import { type EntryVector, isEntry } from "../backends/entry.ts"
+import { type EntryVector, isEntry, isPlainSession } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText } from "../secrets/filter.ts"
 import { CtxError, isCtxError, messageOf, usageError } from "../util/errors.ts"
+import { count } from "../util/text.ts"
 import { readTombstone } from "../vault/tombstones.ts"
 import type { Weighted } from "./candidates.ts"
 import { farId } from "./far-handle.ts"
@@ -68,6 +69,8 @@ export interface FarFound {
   readonly hits: readonly FarHit[]
   /** Whether there are more than were asked for. */
   readonly more: boolean
+  /** Turns that were left out, because their session's name is none. */
+  readonly misnamed: number
   /** The share of the query's words, by weight, that the best hit has. */
   readonly share: number
 }
@@ -143,7 +146,7 @@ export async function openFar(
       const found = await askedWithin(target, (backend) => backend.get(id))
       if (found === undefined) continue
       const { vector: _vector, ...entry } = found
-      return isForgotten(place, entry)
+      return !isPlainSession(entry.metadata.sessionId) || isForgotten(place, entry)
         ? undefined
         : { entry: withoutSecrets(entry, place), target: target.shown }
     } catch (error) {
@@ -170,6 +173,12 @@ async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Prom
   }
 }
 
+/** What to tell of turns that were left out; undefined if there are none. */
+export const leftOut = ({ misnamed, target }: FarFound): string | undefined =>
+  misnamed === 0
+    ? undefined
+    : `${target}: ${count(misnamed, "turn")} left out, because ${misnamed === 1 ? "its session has" : "their sessions have"} no name of a session`
+
 const silent = ({ shown }: FarTarget, deadline: number): CtxError =>
   new CtxError("target-silent", `${shown}: no answer within ${deadline / 1000} s`, {
     hint: "ctxbridge search without --backend and --everywhere finds what is archived here",
@@ -186,10 +195,15 @@ async function foundAt(
   const { found, share } = byWords ? await byWordsAt(backend, request, wanted) : { found: [], share: 1 }
   const alike = vector === undefined ? [] : await backend.find({ ...wanted, vector })
   const entries: FarEntry[] = []
+  let misnamed = 0
   for (const one of fuseNamed([found, alike], ({ id }) => id)) {
     // Checking takes time, so one more than is wanted is enough.
     if (entries.length > limit) break
-    entries.push(...checked(one, world))
+    const { score: _score, ...entry } = one
+    // Others may have written it.
+    if (!isEntry(entry)) continue
+    if (!isPlainSession(entry.metadata.sessionId)) misnamed++
+    else if (!isForgotten(world.place, entry)) entries.push(withoutSecrets(entry, world.place))
   }
   const hits = farHitsOf(
     entries.slice(0, limit),
@@ -197,7 +211,7 @@ async function foundAt(
     shown,
     (entry) => handleHere(world, entry),
   )
-  return { target: shown, hits, more: entries.length > limit, share }
+  return { target: shown, hits, more: entries.length > limit, misnamed, share }
 }
 
 /** What has all words of the query and, if these are few, what has some of the rarest. */
@@ -239,12 +253,6 @@ function rarestFirst(terms: readonly Weighted[]): string[] {
 
 const weightOf = ({ word }: Term, weights: FarRequest["weights"]): number =>
   weights.find((one) => one.word === word)?.weight ?? Math.max(1, ...weights.map(({ weight }) => weight))
-
-/** Drops what is not what it says it is, and what is forgotten here. */
-function checked(found: FoundEntry, { place }: FarWorld): FarEntry[] {
-  const { score: _score, ...entry } = found
-  return isEntry(entry) && !isForgotten(place, entry) ? [withoutSecrets(entry, place)] : []
-}
 
 /**
  * Whether something of its session is forgotten here. The target may not have been told yet, and what of the session is

@@ -8,7 +8,13 @@ import { markPending } from "../archive/pending.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { sources } from "../archive/view-sources.ts"
 import { isOfSession } from "../backends/backend.ts"
-import type { FrameStore, PieceAbout } from "../backends/frame-store.ts"
+import {
+  type FrameStore,
+  isPlainlyNamed,
+  type PieceAbout,
+  pieceKey,
+  type VaultPiece,
+} from "../backends/frame-store.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterLines } from "../secrets/filter.ts"
 import { codeOf } from "../util/errors.ts"
@@ -36,6 +42,8 @@ export interface FetchedFrames {
   readonly excluded: number
   /** Mirrors in which something was filled, because it was filled on the other machine. */
   readonly changed: number
+  /** Copies left out, because what they or their sessions are called is no name of ours. */
+  readonly misnamed: number
   /** Copies that are damaged there, or other than what was fetched before. */
   readonly damaged: number
   /** Sessions that are here, and were forgotten on another machine. */
@@ -69,15 +77,18 @@ export async function fetchFrames(
   const counts = { copies: 0, pieces: 0, bytes: 0, refused: 0, excluded: 0, changed: 0, damaged: 0 }
   const { dataHome } = place
   const own = ownCopies(dataHome)
-  const list = await store.list()
+  const all = await store.list()
+  const list = all.filter(isPlainlyNamed)
   const fills = await store.fills()
-  const all = theirs(list, store.isOwn).filter(({ about }) => about.writer !== writer || !own.has(about.copy))
-  state.expect([...new Set(all.map(({ about }) => about.writer))])
+  const copies = theirs(list, store.isOwn).filter(
+    ({ about }) => about.writer !== writer || !own.has(about.copy),
+  )
+  state.expect([...new Set(copies.map(({ about }) => about.writer))])
   const filled = new Set<string>()
-  const total = all.reduce((sum, { to }) => sum + to, 0)
+  const total = copies.reduce((sum, { to }) => sum + to, 0)
   let done = 0
   try {
-    for (const one of all) {
+    for (const one of copies) {
       const { about } = one
       goOn?.()
       done += one.to
@@ -102,6 +113,7 @@ export async function fetchFrames(
       onProgress?.("fetching frames", done, total)
     }
   } finally {
+    state.keepRefused(new Set(list.map(pieceKey)))
     state.save()
   }
   if (filled.size > 0) {
@@ -109,9 +121,10 @@ export async function fetchFrames(
     followRemoval(dataHome, removed, { now: Date.now(), wait: PATIENCE })
   }
   return {
-    isEmpty: list.length === 0,
-    available: all.length,
+    isEmpty: all.length === 0,
+    available: copies.length,
     ...counts,
+    misnamed: theirs(all.filter((one) => !isPlainlyNamed(one)), store.isOwn).length,
     forgottenElsewhere: forgottenHere(dataHome, await store.forgotten()),
   }
 }
@@ -165,7 +178,7 @@ async function fetchOne(
   const isSame =
     held === 0 || (known?.to === held && known.digest === digestOf(pieces.filter(({ to }) => to <= held)))
   if (!isSame && !isAsThere(file, pieces)) {
-    const there = await contentUpTo(store, pieces, held)
+    const there = await contentUpTo(store, state, pieces, held)
     const done = withCompactLock(dataHome, 0, () => ({ filled: fillMirror(file, there) }))
     // Somebody is merging frames: the next time.
     if (done === undefined) return { pieces: 0, bytes: 0, filled: false }
@@ -179,17 +192,23 @@ async function fetchOne(
     const clean = fill(filterLines(content, hidden, secrets).content)
     return forgottenOf(dataHome, session, path)?.edit(clean, 0) ?? clean
   }
-  for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {
-    const frames = (await store.get(wanted)).map(frameOf)
-    const options = { path, ...headerOf(about, store.isOwn), edit, isUnwanted, onGrow }
-    const added = appendMirrored(file, frames, options)
-    counts.pieces += added > 0 ? frames.length : 0
-    counts.bytes += added
-    // It was dropped or forgotten there since it was listed.
-    if (frames.length < wanted.length) break
+  try {
+    for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {
+      const there = await store.get(wanted)
+      const bad = there.findIndex((piece) => state.isRefused(piece))
+      const sound = bad < 0 ? there : there.slice(0, bad)
+      const options = { path, ...headerOf(about, store.isOwn), edit, isUnwanted, onGrow }
+      const added = appended(file, sound, options, state)
+      counts.pieces += added > 0 ? sound.length : 0
+      counts.bytes += added
+      if (bad >= 0) throw damaged()
+      // It was dropped or forgotten there since it was listed.
+      if (there.length < wanted.length) break
+    }
+  } finally {
+    const to = archivedIn(file)
+    state.fetched.set(name, { to, digest: digestOf(pieces.filter((piece) => piece.to <= to)) })
   }
-  const to = archivedIn(file)
-  state.fetched.set(name, { to, digest: digestOf(pieces.filter((piece) => piece.to <= to)) })
   return { ...counts, filled }
 }
 
@@ -201,6 +220,26 @@ const headerOf = ({ writer, copy, created }: PieceAbout, isOwn: boolean): { crea
   isOwn
     ? { created, id: mirrorId(writer, copy) }
     : { created: Date.now(), id: mirrorId(`others ${writer}`, copy) }
+
+/** Appends pieces, and remembers the one at which that ended. */
+function appended(
+  file: string,
+  pieces: readonly VaultPiece[],
+  options: Parameters<typeof appendMirrored>[2],
+  state: FrameState,
+): number {
+  if (pieces.length === 0) return 0
+  try {
+    const added = appendMirrored(file, pieces.map(frameOf), options)
+    for (const piece of pieces) state.judge(piece, true)
+    return added
+  } catch (error) {
+    const to = archivedIn(file)
+    const bad = pieces.find((piece) => piece.from <= to && piece.to > to)
+    if (codeOf(error) === "frame-damaged" && bad !== undefined) state.judge(bad, false)
+    throw error
+  }
+}
 
 const damaged = (): Error =>
   Object.assign(new Error("another transcript than was fetched before"), { code: "frame-damaged" })
@@ -222,13 +261,26 @@ function isAsThere(file: string, pieces: readonly PieceAbout[]): boolean {
 /** What is there of the bytes that are held here. */
 async function contentUpTo(
   store: FrameStore,
+  state: FrameState,
   pieces: readonly PieceAbout[],
   held: number,
 ): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   for (const wanted of inBatches(pieces.filter(({ from }) => from < held)))
-    for (const piece of await store.get(wanted)) parts.push(provenFrame(frameOf(piece)))
+    for (const piece of await store.get(wanted)) {
+      if (state.isRefused(piece)) throw damaged()
+      parts.push(proven(piece, state))
+    }
   return Buffer.concat(parts).subarray(0, held)
+}
+
+function proven(piece: VaultPiece, state: FrameState): Uint8Array {
+  try {
+    return provenFrame(frameOf(piece))
+  } catch (error) {
+    if (codeOf(error) === "frame-damaged") state.judge(piece, false)
+    throw error
+  }
 }
 
 const digestOf = (pieces: readonly PieceAbout[]): string =>

@@ -14,13 +14,18 @@ interface FirstTarget {
 
 /**
  * @param targets at least one
+ * @param open of a target
  * @throws CtxError that of the last one, if none answers
  */
-export async function openFirst(targets: readonly Target[], onPassed?: OnPassed): Promise<FirstTarget> {
+export async function openFirst(
+  targets: readonly Target[],
+  open: (target: Target) => Promise<Backend>,
+  onPassed?: OnPassed,
+): Promise<FirstTarget> {
   const passed: { target: string; code: string }[] = []
   for (const [n, target] of targets.entries()) {
     try {
-      return { target, backend: await target.open(), passed }
+      return { target, backend: await open(target), passed }
     } catch (error) {
       const next = targets[n + 1]
       if (next === undefined) throw error

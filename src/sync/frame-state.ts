@@ -3,6 +3,7 @@
  * copies are compared with what is there, byte by byte, once.
  */
 
+import { pieceKey, type VaultPiece } from "../backends/frame-store.ts"
 import { hashName, readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { isFetchedCopy, machineOf } from "../vault/layout.ts"
@@ -14,11 +15,16 @@ export interface Fetched {
   readonly digest: string
 }
 
+const pieceHash = ({ to, sha256, frame }: VaultPiece): string =>
+  `${to} ${sha256.slice(0, 16)} ${Bun.hash.xxHash64(frame).toString(36)}`
+
 export class FrameState {
   /** By the copy's id: the file as it was when it was last compared with what is there. */
   readonly compared = new Map<string, string>()
   /** By `<machine>/<id>`. */
   readonly fetched = new Map<string, Fetched>()
+  /** Pieces that are not what they say, and a hash of each: they are not unpacked again until they are others. */
+  readonly #refused = new Map<string, string>()
   /** Hash of what was taken out of lines by anybody, when the turns were last looked at. */
   fills: string
   /** Machines of which something was fetched. */
@@ -28,8 +34,9 @@ export class FrameState {
   /** @param target the backend's id */
   constructor(dataHome: string, target: string) {
     this.#file = join(syncFolder(dataHome), `${hashName(target)}.frames.json`)
-    const { machines, compared, fetched, fills } = (readJson(this.#file) ?? {}) as {
+    const { machines, compared, fetched, fills, refused } = (readJson(this.#file) ?? {}) as {
       machines?: readonly string[]
+      refused?: Record<string, string>
       fills?: string
       compared?: Record<string, string>
       fetched?: Record<string, Fetched>
@@ -38,6 +45,7 @@ export class FrameState {
     this.fills = fills ?? ""
     for (const [id, stamp] of Object.entries(compared ?? {})) this.compared.set(id, stamp)
     for (const [name, one] of Object.entries(fetched ?? {})) this.fetched.set(name, one)
+    for (const [name, hash] of Object.entries(refused ?? {})) this.#refused.set(name, hash)
   }
 
   /** Notes, before anything is fetched, whose copies may come. */
@@ -52,6 +60,22 @@ export class FrameState {
     return isFetchedCopy(copy) && this.#machines.has(machineOf(copy))
   }
 
+  isRefused(piece: VaultPiece): boolean {
+    const known = this.#refused.get(pieceKey(piece))
+    return known !== undefined && known === pieceHash(piece)
+  }
+
+  /** Notes whether a piece is what it says. */
+  judge(piece: VaultPiece, isSound: boolean): void {
+    if (isSound) this.#refused.delete(pieceKey(piece))
+    else this.#refused.set(pieceKey(piece), pieceHash(piece))
+  }
+
+  /** Drops what is noted of pieces that are no more. */
+  keepRefused(there: ReadonlySet<string>): void {
+    for (const name of this.#refused.keys()) if (!there.has(name)) this.#refused.delete(name)
+  }
+
   save(): void {
     const machines = [...this.#machines]
     const compared = Object.fromEntries(this.compared)
@@ -60,6 +84,7 @@ export class FrameState {
       fills: this.fills,
       compared,
       fetched: Object.fromEntries(this.fetched),
+      refused: Object.fromEntries(this.#refused),
     })
   }
 }

@@ -54,7 +54,10 @@ export const pauseAfterFailure = (failures: number): number =>
   Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(failures, 10))
 
 /** What stays wrong until somebody changes the command, or the target's description. */
-const HOPELESS = ["target-locked", "target-plain", "target-newer", "target-damaged", "passphrase-unreadable"]
+const HOPELESS = [
+  ...["target-locked", "target-plain", "target-changed", "target-newer", "target-damaged"],
+  "passphrase-unreadable",
+]
 
 const isHopeless = (error: unknown): boolean =>
   isCtxError(error)

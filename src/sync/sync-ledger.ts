@@ -130,6 +130,8 @@ export interface LastSync {
   readonly id: string
   /** ISO 8601. */
   readonly time: string
+  /** Of a folder. */
+  readonly encrypted?: boolean
   /** Targets that come first and did not answer then. */
   readonly passed?: readonly { readonly target: string; readonly code: string }[]
 }

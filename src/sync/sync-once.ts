@@ -1,9 +1,10 @@
 /** One sync with one target, from the first call to the last: what was forgotten, turns, and the vault's bytes. */
 import { closeSync, mkdirSync } from "node:fs"
-import type { BackendStats } from "../backends/backend.ts"
+import type { Backend, BackendStats, FolderState } from "../backends/backend.ts"
 import { NO_FRAMES } from "../backends/frame-store.ts"
 import type { Target } from "../backends/open-target.ts"
-import { codeOf, throwBusy, usageError } from "../util/errors.ts"
+import { CtxError, codeOf, EXIT, throwBusy, usageError } from "../util/errors.ts"
+import { statsOf } from "../util/files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
@@ -23,6 +24,8 @@ export interface SyncWanted {
   readonly frames: boolean
   /** What other machines have sent of theirs. */
   readonly pull: boolean
+  /** Takes a folder as it is now, or makes a new key for it. */
+  readonly newKey: boolean
 }
 
 export interface SyncDone {
@@ -32,6 +35,8 @@ export interface SyncDone {
   readonly frames: SentFrames | null
   readonly fetched: FetchedFrames | null
   readonly there: BackendStats
+  /** null: it is no folder. */
+  readonly folder: FolderState | null
 }
 
 /** Brings the views up to date with what was fetched. */
@@ -53,13 +58,16 @@ export async function syncOnce(
   wanted: SyncWanted,
 ): Promise<SyncDone> {
   const { dataHome } = world.place
-  const { target, backend, passed } = await openFirst(targets, world.onPassed)
+  // Whoever only fetches makes nothing: what was sent there may still be on its way.
+  const isReader = ({ kind }: Target): boolean => kind === "folder" && !wanted.send && !wanted.newKey
+  const open = (one: Target): Promise<Backend> => (isReader(one) ? openToFetch(one) : one.open())
+  const { target, backend, passed } = await openFirst(targets, open, world.onPassed)
   try {
     if (target.openFrames === undefined && (wanted.frames || wanted.pull))
       throw usageError(`${target.shown} keeps no frames`, "a folder and a PostgreSQL server do")
     const ledger = new Ledger(dataHome, backend.id)
     const state = new FrameState(dataHome, backend.id)
-    const store = (await target.openFrames?.()) ?? NO_FRAMES
+    const store = (await target.openFrames?.(isReader(target))) ?? NO_FRAMES
     try {
       const fetched = wanted.pull ? await fetchFrames(store, state, world, world.writer) : null
       if (fetched !== null && fetched.pieces > 0) world.follow()
@@ -93,9 +101,11 @@ export async function syncOnce(
         const { kind, shown } = target
         const time = new Date().toISOString()
         const told = passed.length > 0 ? { passed } : {}
-        noteSync(dataHome, { kind, target: shown, id: backend.id, time, ...told })
+        const encrypted = backend.folder?.encrypted
+        const how = encrypted === undefined ? {} : { encrypted }
+        noteSync(dataHome, { kind, target: shown, id: backend.id, time, ...how, ...told })
       }
-      return { target, report, frames, fetched, there }
+      return { target, report, frames, fetched, there, folder: backend.folder ?? null }
     } finally {
       await store.close()
     }
@@ -103,6 +113,25 @@ export async function syncOnce(
     await backend.close()
   }
 }
+
+async function openToFetch(target: Target): Promise<Backend> {
+  try {
+    return await target.openToRead(PATIENCE)
+  } catch (error) {
+    const isEmpty = codeOf(error) === "target-missing" && statsOf(target.shown)?.isDirectory() === true
+    throw isEmpty ? noFrames(target.shown) : error
+  }
+}
+
+/** ms for one call to a server. */
+const PATIENCE = 30_000
+
+/** What to do where no machine has sent the bytes of its vault. */
+export const noFrames = (shown: string): CtxError =>
+  new CtxError("no-frames", `no machine has sent frames to ${shown}`, {
+    hint: "run ctxbridge sync --frames there, on the machine that has them",
+    exit: EXIT.notFound,
+  })
 
 function hasArchive({ look }: SyncWorld): boolean {
   try {

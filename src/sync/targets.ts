@@ -6,18 +6,20 @@ import { type BackendName, type ChosenTarget, chooseTargets } from "./choose-tar
 import { readPassphrase } from "./passphrase.ts"
 import { writerName } from "./writer-name.ts"
 
-type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome">
+type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome" | "stateHome" | "isNewKey">
 
 /** The options that say where entries go, and with which passphrase. */
 export type TargetOptions = Pick<Config, "sync.to" | "sync.backend" | "sync.passphrase-file">
 
 export interface ConfiguredTarget extends Target, Pick<ChosenTarget, "why"> {}
 
-export const targetNamed = (named: string, config: TargetOptions, { cwd, home, dataHome }: Here): Target =>
+export const targetNamed = (
+  named: string,
+  config: TargetOptions,
+  { cwd, home, dataHome, stateHome, isNewKey = false }: Here,
+): Target =>
   backendNamed(named, {
-    cwd,
-    home,
-    dataHome,
+    ...{ cwd, home, dataHome, stateHome, isNewKey },
     variables: serverVariables(),
     agentdb: targetWishes("").agentdb,
     writer: () => writerName(dataHome),

@@ -5,7 +5,11 @@ import { readFileSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { syncFolder } from "./sync-ledger.ts"
 
-export const machineName = (host = hostname()): string => host.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, 40)
+export const machineName = (host = hostname()): string =>
+  host
+    .replaceAll(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-/, "")
+    .slice(0, 40) || "unnamed"
 
 /** This archive's name among those that write to a folder: readable, and another one when the archive is copied. */
 export function writerName(dataHome: string, host?: string): string {

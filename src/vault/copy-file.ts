@@ -178,7 +178,7 @@ export const isAsNoted = (content: Uint8Array, { from, to, sha256: noted }: Rang
   content.length === to - from && Buffer.compare(sha256(content), noted) === 0
 
 export function segmentContent(fd: number, segment: Segment): Uint8Array {
-  return frameContent(readExactly(fd, segment.position, segment.frameLength))
+  return frameContent(readExactly(fd, segment.position, segment.frameLength), segment.to - segment.from)
 }
 
 /** Offset in the transcript up to which it is archived. */

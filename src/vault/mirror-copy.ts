@@ -5,6 +5,7 @@
 import { closeSync, fsyncSync } from "node:fs"
 import { FILLER } from "../secrets/fill.ts"
 import { CtxError } from "../util/errors.ts"
+import { LONGEST_UNCUT } from "./capture.ts"
 import { archivedBytes, openLocked, writeFully } from "./copy-file.ts"
 import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
 import { stretchesFrom } from "./reader.ts"
@@ -96,17 +97,29 @@ function framesOf(
   return both
 }
 
-/** @throws CtxError `frame-damaged` */
+/** Bytes of a transcript in one frame: the longest line that is archived uncut, with room to spare. */
+const LONGEST_FRAME = LONGEST_UNCUT + (16 << 20)
+/** Lines of this length are pictures and logs, none of which gets a thousandth when compressed. */
+const LONG_FRAME = 4 << 20
+const MOST_RATIO = 1000
+
+/**
+ * Others may have made the frame: no more is unpacked than it is said to hold.
+ *
+ * @throws CtxError `frame-damaged`
+ */
 export function provenFrame({ frame, from, to, sha256: noted }: MirroredFrame): Uint8Array {
   const wrong = (cause?: unknown): CtxError =>
     new CtxError("frame-damaged", `bytes ${from} to ${to} are not what was sent`, { cause })
+  const size = to - from
+  if (size > LONGEST_FRAME || (size > LONG_FRAME && size > MOST_RATIO * frame.length)) throw wrong()
   let content: Uint8Array
   try {
-    content = frameContent(frame)
+    content = frameContent(frame, size)
   } catch (cause) {
     throw wrong(cause)
   }
-  if (content.length !== to - from || Buffer.compare(sha256(content), noted) !== 0) throw wrong()
+  if (Buffer.compare(sha256(content), noted) !== 0) throw wrong()
   return content
 }
 

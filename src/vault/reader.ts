@@ -187,7 +187,7 @@ export class CopyReader {
     if (kept?.segment === segment && kept.content.length === segment.to - segment.from) return kept.content
     let content: Uint8Array
     try {
-      content = frameContent(read ?? this.#frame(segment))
+      content = frameContent(read ?? this.#frame(segment), segment.to - segment.from)
     } catch (cause) {
       const where = `bytes ${segment.from} to ${segment.to} in ${this.#file} cannot be read`
       throw new CtxError("vault-damaged", `${where}: ${messageOf(cause)}`, {

@@ -171,7 +171,7 @@ describe("a folder", () => {
       summary: `\u001b[2J swordfish ${token}`,
       content: `swordfish \u001b]0;owned\u0007 \u202e ${token}`,
       metadata: {
-        sessionId: "evil\u001b[31m",
+        sessionId: "evil",
         chunkIndex: 1,
         timestamp: "\u001b[5m",
         ended: null,

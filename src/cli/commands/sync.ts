@@ -6,15 +6,15 @@ import { followFetched } from "../../job/follow-fetched.ts"
 import { readPassphrase } from "../../sync/passphrase.ts"
 import { plannedSync, type SyncWorld } from "../../sync/sync-archive.ts"
 import { Ledger, lastSyncs } from "../../sync/sync-ledger.ts"
-import { type SyncDone, type SyncWanted, syncOnce, withSyncLock } from "../../sync/sync-once.ts"
+import { noFrames, type SyncDone, type SyncWanted, syncOnce, withSyncLock } from "../../sync/sync-once.ts"
 import { configuredTargets, targetNamed } from "../../sync/targets.ts"
 import { writerName } from "../../sync/writer-name.ts"
-import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { messageOf, usageError } from "../../util/errors.ts"
 import { oneLine } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"
-import { renderFetched, renderFrames, renderSent, renderThere } from "../render-sync.ts"
+import { renderFetched, renderFrames, renderKey, renderSent, renderThere } from "../render-sync.ts"
 import { safe } from "../style.ts"
 import { watchAndSync } from "../sync-watch.ts"
 import { finishFormer } from "./forget.ts"
@@ -38,6 +38,9 @@ export default {
     encrypt: flag(
       "Encrypt a new folder, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
     ),
+    "new-key": flag(
+      "Encrypt a folder that was not, lost its key or changed it: takes what the passphrase opens, or makes a new key",
+    ),
     all: flag("Check every turn again: after redact, or when the target has lost something"),
     watch: flag(
       "Keep running until Ctrl-C: sync whenever the archive changes, and retry a target that fails",
@@ -53,18 +56,23 @@ export default {
       return
     }
     const named = stringArg(args, "to")
-    const targets =
-      named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env.config, env)]
-    const [target] = targets
+    const newKey = args["new-key"] === true
+    const targetsOf = (isNewKey: boolean): Target[] => {
+      const here = { ...env, isNewKey }
+      return named === undefined
+        ? configuredTargets(env.config, here)
+        : [targetNamed(named, env.config, here)]
+    }
+    const [target] = targetsOf(newKey)
     if (target === undefined) {
       throw usageError("sync needs a target", "--to DIR or --to postgres://user@host/database (docs/sync.md)")
     }
     const [frames, pull] = [args["frames"] === true, args["pull"] === true]
-    const wanted: SyncWanted = { send: frames || !pull, all: args["all"] === true, frames, pull }
-    if (args["encrypt"] === true) {
+    const wanted: SyncWanted = { send: frames || !pull, all: args["all"] === true, frames, pull, newKey }
+    if (args["encrypt"] === true || newKey) {
       if (target.kind !== "folder")
         throw usageError("only folders are encrypted", "a server's own encryption is its administrator's")
-      refuseNoPassphrase(context)
+      refuseNoPassphrase(context, newKey ? "--new-key" : "--encrypt")
     }
     out.resumable("Ctrl-C keeps what is sent; ctxbridge sync continues")
     const world: SyncWorld = {
@@ -77,6 +85,7 @@ export default {
     }
     if (args["dry-run"] === true) {
       if (args["watch"] === true) throw usageError("--dry-run and --watch cannot be used together")
+      if (newKey) throw usageError("--dry-run and --new-key cannot be used together")
       if (frames || pull)
         throw usageError("--dry-run contacts no server, so it cannot tell which frames are there")
       return plan(context, target, world)
@@ -85,21 +94,21 @@ export default {
     // Before anything is made at the target: whoever has no archive has named the wrong one.
     if (!pull) world.look(() => {})
     const sync = (here: SyncWorld, what: SyncWanted): Promise<SyncDone> =>
-      withSyncLock(env.dataHome, () => once(context, targets, here, what))
+      withSyncLock(env.dataHome, () => once(context, targetsOf(what.newKey), here, what))
     if (args["watch"] === true) {
       const again = (goOn: () => void, isFirst: boolean): Promise<SyncDone> =>
-        sync({ ...world, goOn }, { ...wanted, all: wanted.all && isFirst })
-      return watchAndSync(context, again, target.shown)
+        sync({ ...world, goOn }, { ...wanted, all: wanted.all && isFirst, newKey: newKey && isFirst })
+      return watchAndSync(context, again, target.shown, newKey)
     }
     const done = await sync(world, wanted)
     report(context, done, wanted)
   },
 } satisfies Command
 
-function refuseNoPassphrase({ env }: Context): void {
+function refuseNoPassphrase({ env }: Context, flagged: string): void {
   if (readPassphrase(env.config["sync.passphrase-file"], env.home) !== undefined) return
   throw usageError(
-    "--encrypt needs a passphrase",
+    `${flagged} needs a passphrase`,
     "set CTXBRIDGE_SYNC_PASSPHRASE, or the option sync.passphrase-file to a file that holds it",
   )
 }
@@ -117,24 +126,31 @@ function once(
 }
 
 function report({ out }: Context, done: SyncDone, wanted: SyncWanted): void {
-  const { report, frames, fetched, there } = done
+  const { report, frames, fetched, there, folder } = done
   const { kind, shown } = done.target
-  if (fetched?.isEmpty === true && !wanted.frames) {
-    throw new CtxError("no-frames", `no machine has sent frames to ${shown}`, {
-      hint: "run ctxbridge sync --frames there, on the machine that has them",
-      exit: EXIT.notFound,
-    })
-  }
-  out.json({ target: shown, kind, dryRun: false, ...report, frames, fetched, there })
+  if (fetched?.isEmpty === true && !wanted.frames) throw noFrames(shown)
+  out.json({ target: shown, kind, dryRun: false, ...report, frames, fetched, there, folder })
+  out.print(renderKey(folder, shown, wanted.newKey))
   if (fetched !== null) out.print(renderFetched(fetched, shown))
-  if (wanted.send) out.print(renderSent(report, shown, false))
+  if (wanted.send) out.print(renderSent(report, shown, false, folder))
   if (frames !== null) out.print(renderFrames(frames))
   if (wanted.send) out.print(renderThere(there))
 }
 
-async function plan({ args, env, out }: Context, { kind, shown }: Target, world: SyncWorld): Promise<void> {
+async function plan({ args, env, out }: Context, target: Target, world: SyncWorld): Promise<void> {
+  const { kind, shown } = target
+  target.examine?.()
   const id = lastSyncs(env.dataHome).find(({ target }) => target === shown)?.id ?? ""
   const report = await plannedSync(new Ledger(env.dataHome, id), world, args["all"] === true)
-  out.json({ target: shown, kind, dryRun: true, ...report, frames: null, fetched: null, there: null })
+  out.json({
+    target: shown,
+    kind,
+    dryRun: true,
+    ...report,
+    frames: null,
+    fetched: null,
+    there: null,
+    folder: null,
+  })
   out.print(renderSent(report, shown, true))
 }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { isComplete, markBehind } from "../../../src/archive/completeness.ts"
 import { index, untilDone } from "../../../src/archive/indexing.ts"
-import { listPending } from "../../../src/archive/pending.ts"
+import { listPending, settlePending } from "../../../src/archive/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import {
   emptyTombstone,
@@ -132,4 +132,24 @@ test("a slice whose time is over before the first line is there does one line, s
   let done = 0
   for (let next = slice(); next > done; next = slice()) done = next
   expect(done).toBe(readFileSync(session.path).length)
+})
+
+test("half a line at the end leaves no marker, however long it took to read: nobody would ever be done with it", () => {
+  using archive = new Archive()
+  const session = archive.session("one").turn("first").flush()
+  appendFileSync(session.path, '{"type":"user","uuid":"half')
+  const place = { dataHome: archive.dataHome, home: archive.root }
+  const options = { now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "any" as const }
+  const taken = captureTranscript(place, session.path, options)
+  const slice = (): number => {
+    const work = archive.db.transaction(
+      () => index(archive.db, archive.dataHome, taken, untilDone(0))!.indexed,
+    )
+    const indexed = work.immediate()
+    settlePending(archive.dataHome, taken.copy)
+    return indexed
+  }
+  let done = 0
+  for (let next = slice(); next > done; next = slice()) done = next
+  expect(listPending(archive.dataHome)).toEqual([])
 })

@@ -1,9 +1,11 @@
 /** An encrypted folder: nothing of what is said can be read there, and no line can be changed or moved. */
 import { expect, setDefaultTimeout, test } from "bun:test"
+import { createCipheriv, randomBytes, scryptSync } from "node:crypto"
 import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
 import { openFolderFrames } from "../../../src/backends/folder-frames.ts"
+import { BLOCK, bomb } from "../../support/bomb.ts"
 import { tempFolder } from "../../support/temp.ts"
 import { draft } from "./contract.ts"
 import { piece } from "./frame-contract.ts"
@@ -75,13 +77,42 @@ test("a description that would take all memory, or says nothing of the key, is d
   openFolderBackend(folder.path, "one", PASSPHRASE)
   const marker = join(folder.path, "ctxbridge.json")
   const { encryption, ...rest } = JSON.parse(readFileSync(marker, "utf8"))
+  const cost = (n: unknown, r: unknown = 8, p: unknown = 1) => ({ ...encryption, n, r, p })
   for (const broken of [
-    { ...encryption, n: 1 << 30 },
-    { ...encryption, n: 3.5 },
+    // Too much, too little, no power of two, no number.
+    ...[1 << 30, 1 << 21, 0, 1, 2, -1, 512, (1 << 17) + 1, 3.5, "131072", null, Number.NaN, 2 ** 53].map(
+      (n) => cost(n),
+    ),
+    ...[0, -1, 33, 1 << 20, 1.5, "8", null].map((r) => cost(1 << 17, r)),
+    ...[0, -1, 17, 1 << 30, 1.5, "1", null].map((p) => cost(1 << 17, 8, p)),
+    // Each of them small, and all together not; and what scrypt does not take.
+    ...[cost(1 << 20, 32), cost(1 << 20, 8, 16), cost(1 << 17, 32, 16), cost(1 << 16, 1), cost(1 << 20, 1)],
+    ...["", "!", "AAAA", "x".repeat(5000), 7, null, undefined].flatMap((text) => [
+      { ...encryption, salt: text },
+      { ...encryption, check: text },
+    ]),
     { ...encryption, kdf: "none" },
+    { ...encryption, kdf: "argon2id" },
+    [],
+    7,
+    null,
     {},
   ]) {
     writeFileSync(marker, JSON.stringify({ ...rest, encryption: broken }))
+    for (const isReader of [false, true]) {
+      const code = codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE, isReader))
+      expect({ broken, isReader, code }).toEqual({ broken, isReader, code: "target-damaged" })
+    }
+  }
+  for (const id of ["", "-x", "a b", "../x", 7, null]) {
+    writeFileSync(marker, JSON.stringify({ ...rest, id, encryption }))
+    expect({ id, code: codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE)) }).toEqual({
+      id,
+      code: "target-damaged",
+    })
+  }
+  for (const text of ["", "{", "null", "[]", " ".repeat(1 << 17)]) {
+    writeFileSync(marker, text)
     expect(codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
   }
   // What is encrypted must not become plain by taking the description away.
@@ -135,4 +166,34 @@ test("half a line is dropped and put again; what is forgotten leaves the file, a
   expect(await reader.get(third.id)).toEqual(third)
   expect(await reader.stats()).toMatchObject({ entries: 2, damaged: 0 })
   expect(readFileSync(file, "utf8").trimEnd().split("\n")).toHaveLength(2)
+})
+
+test("a line that somebody with the passphrase has made is not unpacked into all memory", async () => {
+  using folder = tempFolder()
+  const entry = draft({ content: "a" })
+  await openFolderBackend(folder.path, "one", PASSPHRASE).put([entry])
+  const { id, encryption } = JSON.parse(readFileSync(join(folder.path, "ctxbridge.json"), "utf8"))
+  const { n, r, p, salt } = encryption
+  const key = scryptSync(PASSPHRASE, Buffer.from(salt, "base64"), 32, { N: n, r, p, maxmem: 256 * n * r })
+  const sealed = (plain: Uint8Array, number: number): string => {
+    const iv = randomBytes(12)
+    const cipher = createCipheriv("aes-256-gcm", key, iv)
+    cipher.setAAD(Buffer.from(`${id}/entries/two.1.jsonl:${number}`))
+    return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString("base64")
+  }
+  const line = Buffer.from(JSON.stringify(draft({ content: "b" })))
+  const many = 10_000
+  const lines = [
+    Bun.zstdCompressSync(line),
+    bomb(many),
+    bomb(many, many * BLOCK),
+    bomb(many, 100),
+    Buffer.concat([Bun.zstdCompressSync(line), bomb(many)]),
+    line,
+  ].map(sealed)
+  writeFileSync(join(folder.path, "entries", "two.1.jsonl"), `${lines.join("\n")}\n`)
+  const reader = openFolderBackend(folder.path, "reader", PASSPHRASE, true)
+  const before = process.resourceUsage().maxRSS
+  expect(await reader.stats()).toMatchObject({ entries: 2, damaged: 5 })
+  expect((process.resourceUsage().maxRSS - before) >> 10).toBeLessThan(60)
 })

@@ -1,22 +1,15 @@
-/** What others have written about a piece of a vault is checked before it names any file. */
+/** What others have written about a piece of a vault is checked before it names any file, or any session. */
 import { expect, test } from "bun:test"
-import { isPieceAbout } from "../../../src/backends/frame-store.ts"
+import { isPieceAbout, isPlainlyNamed } from "../../../src/backends/frame-store.ts"
 import { piece } from "./frame-contract.ts"
 
-test("what leads out of the vault, or is damaged, is about no piece", () => {
-  const { frame: _, ...good } = piece("x\n")
+const { frame: _, ...good } = piece("x\n")
+
+test("what is damaged is about no piece", () => {
   expect(isPieceAbout(good)).toBe(true)
   for (const bad of [
-    { place: "home/../../etc/x.jsonl.zst" },
-    { place: "/home/x.zst" },
-    { place: "home//x.zst" },
-    { place: "fetched/x/y/home/x.zst" },
-    { place: "home/x.jsonl" },
-    { place: "home/a\0b.zst" },
-    { writer: "../x" },
-    { copy: "a/b" },
-    { copy: "" },
-    { path: "relative.jsonl" },
+    { place: 7 },
+    { session: null },
     { from: 5, to: 5 },
     { from: -1 },
     { to: 1.5 },
@@ -26,4 +19,74 @@ test("what leads out of the vault, or is damaged, is about no piece", () => {
     { folder: 7 },
   ])
     expect({ bad, is: isPieceAbout({ ...good, ...bad }) }).toEqual({ bad, is: false })
+})
+
+const SUBAGENT = "5e551011/subagents/agent-a1.jsonl.zst"
+
+test("names as machines of ours give them", () => {
+  for (const plain of [
+    {},
+    { session: "5e551011/a1", place: `home/-src-app/${SUBAGENT}` },
+    {
+      session: "5e551011/workflows/wf_1/agent-a1",
+      place: "root-0123abcd/-src-app/5e551011/subagents/workflows/wf_1/agent-a1.jsonl.zst",
+    },
+    { place: "home/Größe 2/5e551011.jsonl.zst" },
+    {
+      session: "5e551011~claude-mem",
+      place: "imported/claude-mem/5e551011~claude-mem.jsonl.zst",
+      path: "/home/ada/my files/mem.db~/5e551011~claude-mem.jsonl",
+    },
+    { place: "summaries/5e551011.jsonl.zst" },
+    { writer: "MacBook-Pro-1a2b3c4d" },
+  ])
+    expect({ plain, is: isPlainlyNamed({ ...good, ...plain }) }).toEqual({ plain, is: true })
+})
+
+/** None may be the name of a session, of an agent, a copy or a machine. */
+const ODD = [
+  "",
+  "-x",
+  "--dangerously-skip-permissions",
+  "..",
+  ".x",
+  "a b",
+  "a\nb",
+  "a\u001b[31m",
+  "a\u202eb",
+  "$(id)",
+  "a;b",
+  "a\\b",
+  "C:x",
+  "größe",
+  "x".repeat(201),
+]
+
+test("what leads out of the vault, or is an option or a sentence, names no piece", () => {
+  const bad = [
+    ...ODD.flatMap((name) => [
+      { session: name },
+      { session: `5e551011/${name}` },
+      { session: `${name}/a1` },
+      { writer: name },
+      { copy: name },
+      { place: `home/-src-app/${name}.jsonl.zst` },
+      { place: `home/-src-app/5e551011/${name}/agent-a1.jsonl.zst` },
+      { path: `/home/ada/.claude/projects/-src-app/${name}.jsonl` },
+    ]),
+    { place: "home/../../etc/x.jsonl.zst" },
+    { place: "/home/x.zst" },
+    { place: "home//x.zst" },
+    { place: "home/./x.zst" },
+    { place: "fetched/x/y/home/x.zst" },
+    { place: "home/x.jsonl" },
+    { place: "home/a\0b.zst" },
+    { place: "home/a\u001b[2J/x.zst" },
+    { place: "home/C:\\x/x.zst" },
+    { writer: "../x" },
+    { copy: "a/b" },
+    { path: "relative.jsonl" },
+    { path: "/home/a\u001b[2J/x.jsonl" },
+  ]
+  for (const one of bad) expect({ one, is: isPlainlyNamed({ ...good, ...one }) }).toEqual({ one, is: false })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { zstdDecompressSync } from "node:zlib"
 import {
+  contentSize,
   contentStart,
   dataFrame,
   decodeHeader,
@@ -11,6 +12,7 @@ import {
   NOTE_SIZE,
   type RangeNote,
 } from "../../../src/vault/frame.ts"
+import { BLOCK, bomb } from "../../support/bomb.ts"
 
 const NOTE: RangeNote = {
   from: 2 ** 40,
@@ -143,5 +145,49 @@ describe("notes", () => {
     const bytes = encodeHeader(header)
     expect(decodeHeader(Buffer.concat([bytes, bytes]))).toEqual({ header, length: bytes.length })
     expect(decodeHeader(bytes.subarray(0, bytes.length - 1))).toBeUndefined()
+  })
+})
+
+describe("what others have compressed", () => {
+  const noise = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
+
+  test("our own frames say how long their content is, at every width of that number", () => {
+    for (const length of [1, 255, 256, 257, 65_535, 65_536, 65_791, 65_792, 300_000]) {
+      for (const content of [new Uint8Array(length).fill(0x61), noise(Math.min(length, 60_000))]) {
+        for (const frame of [dataFrame(content), dataFrame(content, 19), Bun.zstdCompressSync(content)]) {
+          expect(contentSize(frame)).toBe(content.length)
+          expect(frameContent(frame, content.length)).toEqual(content)
+          expect(() => frameContent(frame, content.length + 1)).toThrow()
+        }
+      }
+    }
+  })
+
+  test("one that tells no length, another one, or is not alone is not unpacked", () => {
+    const many = 10_000
+    const good = dataFrame(noise(100))
+    const skippable = encodeNote(NOTE)
+    expect(contentSize(bomb(3, 3 * BLOCK))).toBe(3 * BLOCK)
+    expect(frameContent(bomb(3, 3 * BLOCK), 3 * BLOCK)).toHaveLength(3 * BLOCK)
+    for (const frame of [
+      bomb(many),
+      Buffer.concat([good, bomb(many)]),
+      Buffer.concat([good, good]),
+      Buffer.concat([good, skippable]),
+      Buffer.concat([skippable, good]),
+      good.subarray(0, -1),
+      good.subarray(0, 7),
+      new Uint8Array(0),
+      noise(200),
+    ])
+      expect({ length: frame.length, size: contentSize(frame) }).toEqual({
+        length: frame.length,
+        size: undefined,
+      })
+    const before = process.resourceUsage().maxRSS
+    // It says 100 bytes, and holds 1.3 GB.
+    for (const frame of [bomb(many, 100), bomb(many)]) expect(() => frameContent(frame, 100)).toThrow()
+    expect(() => frameContent(bomb(many, many * BLOCK), 100)).toThrow()
+    expect((process.resourceUsage().maxRSS - before) >> 10).toBeLessThan(50)
   })
 })
