@@ -1,13 +1,15 @@
 /** The archive in numbers, counted on request. */
 import { codeOf, EXIT, isCtxError, messageOf, VIEWS_LOST } from "../util/errors.ts"
+import { readList } from "../vault/copy-list.ts"
 import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"
-import { databasePath } from "./database.ts"
+import { type Database, databasePath } from "./database.ts"
 import { type DiskUse, diskUse, fileBytes } from "./disk-use.ts"
 import { openForReading } from "./open-for-reading.ts"
 import { type CountedSession, listSessions, withUse } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
 import { lastRepair, type ViewsRepair } from "./repairs.ts"
+import { goneCopies } from "./transcript-rows.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
 
 const LATEST = 10
@@ -38,6 +40,8 @@ export interface ArchiveStatus {
   /** null if there is nothing that can be read. */
   readonly totals: Totals | null
   readonly behind: Backlog | null
+  /** Copies that the vault has lost, as the last rebuild found; `verify` looks. */
+  readonly missing: number
   /** Index of words; null if there is nothing that can be read. */
   readonly index:
     | (WordTotals & {
@@ -65,11 +69,19 @@ export function readStatus(dataHome: string, now: number): ArchiveStatus {
   return { vault: use.vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...views }
 }
 
-type Views = Pick<ArchiveStatus, "totals" | "behind" | "index" | "sessions"> &
+/** The list is read only if there are any. */
+function lostCopies(db: Database, dataHome: string): number {
+  const gone = goneCopies(db)
+  if (gone.length === 0) return 0
+  const { accepted } = readList(dataHome)
+  return gone.filter((id) => !accepted.has(id)).length
+}
+
+type Views = Pick<ArchiveStatus, "totals" | "behind" | "missing" | "index" | "sessions"> &
   Pick<ArchiveStatus["database"], "problem" | "lost">
 
 function readViews(dataHome: string): Views {
-  const none = { totals: null, behind: null, index: null, sessions: [] }
+  const none = { totals: null, behind: null, missing: 0, index: null, sessions: [] }
   try {
     const db = openForReading(dataHome)
     try {
@@ -80,6 +92,7 @@ function readViews(dataHome: string): Views {
       return {
         totals: totals(db),
         behind,
+        missing: lostCopies(db, dataHome),
         index: { ...words, complete: followed && words.indexed + words.cold === words.messages, outdated },
         sessions: withUse(db, listSessions(db, { spoken: true, limit: LATEST })),
         problem: null,

@@ -57,6 +57,11 @@ const viewsBehind = (db: Database): Backlog["views"] =>
     )
     .get()!
 
-/** Bytes that the vault lacks. What a rewritten transcript was before is complete, and nothing is captured into mirrors. */
+/**
+ * Bytes that the vault lacks. What a rewritten transcript was before is complete, nothing is captured into mirrors, and a
+ * copy that is gone (transcript-rows.ts) does not grow.
+ */
 const grownBy = ({ path, copy, archived }: Row): number =>
-  isSuperseded(copy) || isFetchedCopy(copy) ? 0 : (statsOf(path)?.size ?? 0) - archived
+  isSuperseded(copy) || isFetchedCopy(copy) || !copy.endsWith(".zst")
+    ? 0
+    : (statsOf(path)?.size ?? 0) - archived

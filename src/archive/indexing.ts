@@ -2,8 +2,9 @@
 import { NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
+import { doubtCopies, noteCopies } from "../vault/copy-list.ts"
 import { isBesideCopy, vaultFile } from "../vault/layout.ts"
-import { type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
+import { type Gap, type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { isOwned } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
@@ -29,6 +30,21 @@ export const untilDone =
   (isStuck) =>
     !isStuck && performance.now() >= stop
 
+/** What the views lack of a copy, because it cannot be read. */
+export interface ViewsGap extends Gap {
+  readonly copy: string
+  readonly copyId: string
+}
+
+/** Told of what is passed over; whoever has none is stopped by it, and leaves the copy to the next. */
+export type OnGap = (gap: ViewsGap) => void
+
+/** Has the next `import` look at the copy. */
+export const doubting =
+  (dataHome: string): OnGap =>
+  ({ copy }) =>
+    doubtCopies(dataHome, new Set([copy]))
+
 /** Error code if the host rewrote the transcript while we read its copy, and the copy was set aside. */
 const REPLACED = "copy-replaced"
 
@@ -46,6 +62,7 @@ export function index(
   pending: Indexed,
   until: Until,
   fresh: readonly Stretch[] = [],
+  onGap?: OnGap,
 ): TranscriptRow | undefined {
   claimPending(dataHome, pending.copy)
   // Before the commit, so that nobody finds a pointer older than the views that we make.
@@ -55,7 +72,7 @@ export function index(
     isStopped ||= until(isStuck)
     return isStopped
   }
-  const done = indexCopy(db, dataHome, pending, stops, fresh)
+  const done = indexCopy(db, dataHome, pending, stops, fresh, onGap)
   if (done === undefined) return undefined
   // Half a line at the end needs no marker, since more bytes will leave one, however long it took to read.
   if (done.indexed < done.archived && isStopped) markPending(dataHome, pending)
@@ -69,13 +86,14 @@ export function indexCopy(
   copy: Indexed,
   until: Until,
   fresh: readonly Stretch[] = [],
+  onGap?: OnGap,
 ): TranscriptRow | undefined {
   const row = noteCopy(db, dataHome, copy)
   if (row === undefined) return undefined
   // Its turn is not there yet: the job looks again.
   if (isBesideCopy(row.copy) && !isOwned(db, row)) return row
-  if (row.indexed === 0 && !indexFormer(db, dataHome, copy, until)) return row
-  return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [])
+  if (row.indexed === 0 && !indexFormer(db, dataHome, copy, until, onGap)) return row
+  return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [], onGap)
 }
 
 /**
@@ -84,12 +102,12 @@ export function indexCopy(
  *
  * @returns false if time ran out first
  */
-function indexFormer(db: Database, dataHome: string, copy: Pending, until: Until): boolean {
+function indexFormer(db: Database, dataHome: string, copy: Pending, until: Until, onGap?: OnGap): boolean {
   for (let n = 1; ; n++) {
     const former = noteCopy(db, dataHome, formerOf(copy, n))
     if (former === undefined) return true
     // In a transaction of its own, because one that is damaged must not hold up what came after.
-    const followed = db.transaction(() => indexRow(db, dataHome, former, until, []))
+    const followed = db.transaction(() => indexRow(db, dataHome, former, until, [], onGap))
     const done = readably(new Set(), former, () => followed())
     if (done !== undefined && done.indexed < done.archived && until(false)) return false
   }
@@ -109,11 +127,15 @@ function indexRow(
   row: TranscriptRow,
   until: Until,
   fresh: readonly Stretch[],
+  onGap: OnGap | undefined,
 ): TranscriptRow {
   let current = row
   if (current.indexed >= current.archived) return current
   const held = fresh[0] !== undefined && fresh[0].from <= current.indexed
-  const stretches = held ? fresh : stretchesFrom(vaultFile(dataHome, current.copy), current.indexed)
+  const gaps: Gap[] = []
+  const stretches = held
+    ? fresh
+    : stretchesFrom(vaultFile(dataHome, current.copy), current.indexed, onGap && ((gap) => gaps.push(gap)))
   let rest: Uint8Array = new Uint8Array(0)
   /** Bytes read of a line that is too long to be indexed. */
   let passed = 0
@@ -121,6 +143,18 @@ function indexRow(
   const lines = new Ingestion(db, current, current.indexed, words)
   try {
     for (const { from, content } of stretches) {
+      const expected = current.indexed + passed + rest.length
+      if (from > expected) {
+        // What cannot be read takes the line with it that it cuts; behind it, a line begins.
+        const isKnown = gaps.at(-1)?.to === from
+        const gap = { from: expected, to: from, error: "it is not there" }
+        if (!isKnown && onGap === undefined)
+          throw new CtxError("vault-damaged", `bytes ${expected} to ${from}: ${gap.error}`)
+        if (!isKnown) gaps.push(gap)
+        rest = new Uint8Array(0)
+        passed = 0
+        current = { ...current, indexed: lines.passOver(from) }
+      }
       const read = passed + rest.length
       const skip = Math.max(0, current.indexed + read - from)
       if (skip >= content.length) continue
@@ -141,14 +175,17 @@ function indexRow(
       current = { ...current, indexed }
       if (until(current.indexed === row.indexed)) break
     }
+    const last = gaps.at(-1)
+    if (last !== undefined && last.to >= current.archived) lines.passOver(last.to)
   } finally {
-    // Also after a damaged frame: what came before it is committed.
+    // Also when a line could not be applied: what came before it is committed.
     lines.finish()
     words.flush()
   }
   // By the time we opened it, another copy may have had its name, and then none of this belongs to the row.
   if (!held && tailOf(vaultFile(dataHome, current.copy))?.header.id !== current.copyId)
     throw new CtxError(REPLACED, "the copy was set aside while it was read; the next look finds it")
+  for (const gap of gaps) onGap?.({ copy: current.copy, copyId: current.copyId, ...gap })
   return transcriptById(db, current.id)!
 }
 
@@ -158,7 +195,8 @@ const SLICE = 300
 /**
  * Indexes whatever hooks have left to index.
  *
- * A copy that cannot be read keeps its marker and does not hold up the others; `verify` tells what is wrong with it.
+ * A copy that cannot be read keeps its marker and does not hold up the others; of one that is damaged, the rest is
+ * indexed. `verify` tells what is wrong with it, and `import` looks at it.
  *
  * @param end ms of performance.now() at which to stop
  * @param onSlice called before each transaction; what it throws ends the work
@@ -166,6 +204,32 @@ const SLICE = 300
  */
 export function catchUp(db: Database, dataHome: string, end: number, onSlice: () => void = () => {}): number {
   const unreadable = new Set<string>()
+  const followed = new Map<string, Pending>()
+  const damaged = new Set<string>()
+  try {
+    return followMarked(db, dataHome, end, onSlice, { unreadable, followed, damaged })
+  } finally {
+    // Nobody waits for a hook here: those index by themselves.
+    if (followed.size > 0) noteCopies(dataHome, followed.values())
+    if (damaged.size > 0) doubtCopies(dataHome, damaged)
+  }
+}
+
+/** What has been met in one run. */
+interface Met {
+  readonly unreadable: Set<string>
+  readonly followed: Map<string, Pending>
+  /** Those with a gap. */
+  readonly damaged: Set<string>
+}
+
+function followMarked(
+  db: Database,
+  dataHome: string,
+  end: number,
+  onSlice: () => void,
+  { unreadable, followed, damaged }: Met,
+): number {
   for (;;) {
     const waiting = listPending(dataHome).filter(({ copy }) => !unreadable.has(copy))
     if (waiting.length === 0) return unreadable.size
@@ -174,7 +238,10 @@ export function catchUp(db: Database, dataHome: string, end: number, onSlice: ()
       for (let last = -1; ; ) {
         if (performance.now() >= end) return listPending(dataHome).length
         onSlice()
-        const row = readably(unreadable, one, () => indexSlice(db, dataHome, one, end))
+        followed.set(one.copy, one)
+        const row = readably(unreadable, one, () =>
+          indexSlice(db, dataHome, one, end, ({ copy }) => damaged.add(copy)),
+        )
         // No progress means that only half a line is left.
         if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
         last = row.indexed
@@ -183,9 +250,15 @@ export function catchUp(db: Database, dataHome: string, end: number, onSlice: ()
   }
 }
 
-function indexSlice(db: Database, dataHome: string, one: Pending, end: number): TranscriptRow | undefined {
+function indexSlice(
+  db: Database,
+  dataHome: string,
+  one: Pending,
+  end: number,
+  onGap: OnGap,
+): TranscriptRow | undefined {
   const stop = Math.min(end, performance.now() + SLICE)
-  const row = db.transaction(() => index(db, dataHome, one, untilDone(stop))).immediate()
+  const row = db.transaction(() => index(db, dataHome, one, untilDone(stop), [], onGap)).immediate()
   settlePending(dataHome, one.copy)
   return row
 }

@@ -4,6 +4,7 @@ import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../util/errors.ts
 import { tryTo } from "../util/files.ts"
 import { statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
+import { readList } from "../vault/copy-list.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { type Database, databasePath, openDatabase } from "./database.ts"
 import { catchUp } from "./indexing.ts"
@@ -31,7 +32,9 @@ export function openForReading(
   const ready = openAtOnce(dataHome)
   if (ready !== undefined) return ready
   const exists = statSync(databasePath(dataHome), { throwIfNoEntry: false }) !== undefined
-  if (!exists && listPending(dataHome).length === 0 && vaultFiles(dataHome).length === 0) {
+  const isEmpty = (): boolean => listPending(dataHome).length === 0 && vaultFiles(dataHome).length === 0
+  // A vault that has lost everything still has its list.
+  if (!exists && isEmpty() && readList(dataHome).copies.size === 0) {
     throw new CtxError("no-archive", `nothing is archived in ${dataHome}`, {
       hint: "ctxbridge install registers the hooks; ctxbridge import archives what already exists",
       exit: EXIT.notFound,

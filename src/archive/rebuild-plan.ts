@@ -1,35 +1,50 @@
 /** What `rebuild` would do. Reads the same, and writes nothing. */
 import { messageOf } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
-import { stretchesFrom } from "../vault/reader.ts"
-import { databasePath } from "./database.ts"
-import type { RebuildReport } from "./rebuild-views.ts"
+import { type Gap, stretchesFrom } from "../vault/reader.ts"
+import { databasePath, withDatabase } from "./database.ts"
+import { missingIn, type RebuildReport } from "./rebuild-views.ts"
 import { damageOf, refuseNewer } from "./replace-database.ts"
-import { type Source, sources } from "./view-sources.ts"
+import { sources } from "./view-sources.ts"
 
 /** @throws CtxError `newer-schema`, like `rebuild` */
 export function planRebuild(
   dataHome: string,
   onProgress?: (done: number, total: number) => void,
-): Pick<RebuildReport, "copies" | "unreadable" | "damaged"> {
+): Pick<RebuildReport, "copies" | "unreadable" | "gaps" | "missing" | "damaged"> {
   refuseNewer(databasePath(dataHome))
   const damaged = damageOf(dataHome) === undefined ? null : databasePath(dataHome)
   const all = sources(dataHome)
   const total = all.reduce((sum, { bytes }) => sum + bytes, 0)
   let done = 0
-  const unreadable = all.flatMap((one) => {
-    const error = damageIn(dataHome, one)
-    done += one.bytes
+  const unreadable: { copy: string; error: string }[] = []
+  const gaps: { copy: string; from: number; to: number; error: string }[] = []
+  for (const { copy, bytes } of all) {
+    const error = damageIn(dataHome, copy, (gap) => gaps.push({ copy, ...gap }))
+    if (error !== undefined) unreadable.push({ copy, error: messageOf(error) })
+    done += bytes
     onProgress?.(done, total)
-    return error === undefined ? [] : [{ copy: one.copy, error: messageOf(error) }]
-  })
-  return { copies: all.length, unreadable, damaged }
+  }
+  const missing = damaged === null ? (readIfThere(dataHome) ?? []) : []
+  return { copies: all.length, unreadable, gaps, missing, damaged }
 }
 
+/** The views as they are know what they would keep. */
+const readIfThere = (dataHome: string): RebuildReport["missing"] | undefined =>
+  tryTo(() => withDatabase(dataHome, { wait: 2000, readonly: true }, (db) => missingIn(db, dataHome)))
+
 /** Why a copy cannot be read to its end. */
-function damageIn(dataHome: string, { copy }: Source): unknown {
+function damageIn(dataHome: string, copy: string, onGap: (gap: Gap) => void): unknown {
+  let expected = 0
   try {
-    for (const _ of stretchesFrom(vaultFile(dataHome, copy), 0));
+    for (const { from, content } of stretchesFrom(vaultFile(dataHome, copy), 0, (gap) => {
+      onGap(gap)
+      expected = gap.to
+    })) {
+      if (from > expected) onGap({ from: expected, to: from, error: "it is not there" })
+      expected = from + content.length
+    }
     return undefined
   } catch (error) {
     return error

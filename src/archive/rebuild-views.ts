@@ -3,17 +3,23 @@
  * moment, the old views remain.
  */
 import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
+import { findLosses } from "../vault/lost-copies.ts"
+import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
 import { markBehind, markComplete } from "./completeness.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { carryProjects, dropUnread } from "./former-projects.ts"
-import { indexCopy, untilDone } from "./indexing.ts"
+import { indexCopy, type OnGap, untilDone, type ViewsGap } from "./indexing.ts"
+import { doubtVault, listVault } from "./list-vault.ts"
+import { isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
 import { dropPointers } from "./pointers.ts"
 import { IS_TURN } from "./queries/turn-kinds.ts"
 import { rememberRepair } from "./repairs.ts"
 import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace-database.ts"
+import { knownCopies } from "./transcript-rows.ts"
 import { carryVectors } from "./vectors.ts"
 import { type Source, sources } from "./view-sources.ts"
 
@@ -23,9 +29,19 @@ export interface RebuildReport {
   readonly messages: number
   /** Copies that could not be read to their end; `verify` tells more. */
   readonly unreadable: readonly { readonly copy: string; readonly error: string }[]
+  /** What could not be read within copies; what comes after it was. */
+  readonly gaps: readonly Omit<ViewsGap, "copyId">[]
+  /** Copies of which the vault has nothing or less than it had, and how many turns of their sessions the views keep. */
+  readonly missing: readonly MissingCopy[]
   /** Where the former database was copied because it was damaged. */
   readonly damaged: string | null
   readonly ms: number
+}
+
+export interface MissingCopy {
+  readonly copy: string
+  readonly session: string
+  readonly turns: number
 }
 
 export interface RebuildOptions {
@@ -36,6 +52,10 @@ export interface RebuildOptions {
   /** The reason if nobody asked for it; `status` then reports it. */
   readonly reason?: string
   readonly onProgress?: (done: number, total: number) => void
+  /** Whether nothing of a session may come over from the former views: something of it was removed from the vault. */
+  readonly isRemoved?: (session: string, path: string) => boolean
+  /** Fills what is not to be kept in the texts of copies that are missing. */
+  readonly rewrite?: (text: string) => string
 }
 
 /** ms of indexing between two commits. */
@@ -64,6 +84,14 @@ export function rebuild(dataHome: string, options: RebuildOptions): RebuildRepor
     const file = `${path}.new-${process.pid}`
     try {
       const built = build(dataHome, file, options)
+      // What cannot be read is looked at by the next import.
+      tryTo(() => {
+        listVault(dataHome)
+        doubtVault(
+          dataHome,
+          [...built.unreadable, ...built.gaps].map(({ copy }) => copy),
+        )
+      })
       return { ...built, ms: Math.round(performance.now() - start) }
     } finally {
       remove(file)
@@ -109,10 +137,12 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
     carryProjects(databasePath(dataHome), db, new Set(sources(dataHome).map(({ session }) => session)))
-    const { copies, unreadable } = fill(db, dataHome, options)
+    const { copies, unreadable, gaps } = fill(db, dataHome, options)
+    carryLost(db, dataHome, gaps, options)
     dropUnread(db)
     carryVectors(databasePath(dataHome), db)
     const { turns, messages } = counted(db)
+    const missing = missingIn(db, dataHome)
     markComplete(db)
     return alone(dataHome, options.wait, () => {
       const damage = carryOver(dataHome, db, STRANGERS) ?? before
@@ -127,7 +157,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
       if (reason !== undefined) {
         rememberRepair(dataHome, { time: new Date(options.now).toISOString(), reason, damaged, turns })
       }
-      return { copies, turns, messages, unreadable, damaged }
+      return { copies, turns, messages, unreadable, gaps: gaps.map(publicGap), missing, damaged }
     })
   } finally {
     db.close()
@@ -142,10 +172,60 @@ export const counted = (db: Database): { turns: number; messages: number } =>
     )
     .get()!
 
+/** Brings over what the former views know of copies that cannot be read any more. */
+function carryLost(
+  db: Database,
+  dataHome: string,
+  gaps: readonly ViewsGap[],
+  { rewrite, isRemoved = () => false }: RebuildOptions,
+): void {
+  const path = databasePath(dataHome)
+  if ((statsOf(path)?.size ?? 0) === 0) return
+  let carried: string[] = []
+  try {
+    db.run(`PRAGMA busy_timeout = ${STRANGERS}`)
+    db.run("PRAGMA temp_store = MEMORY")
+    db.query("ATTACH ? AS old").run(path)
+    const isKept = (session: string, of: string): boolean =>
+      !isRemoved(session, of) && isUnforgotten(dataHome, ownerOf(session, of))
+    carried = db
+      .transaction(() => {
+        if (!stashLost(db, dataHome, { from: "old", gaps, isKept })) return []
+        return putLost(db, rewrite)
+      })
+      .immediate()
+  } catch (error) {
+    // Former views that are damaged cannot tell; nothing else gets lost by that.
+    if (!codeOf(error).startsWith("SQLITE_")) throw error
+  } finally {
+    tryTo(() => db.run("DETACH old"))
+  }
+  // What came after the former views were made.
+  const concerned = new Set(carried)
+  if (carried.length > 0)
+    for (const one of sources(dataHome)) if (concerned.has(one.session)) follow(db, dataHome, one, () => {})
+}
+
+const publicGap = ({ copy, from, to, error }: ViewsGap) => ({ copy, from, to, error })
+
+/** Copies that are gone, or have less than they had, and that the host cannot give back either. */
+export function missingIn(db: Database, dataHome: string): MissingCopy[] {
+  const { lost } = findLosses({ dataHome, known: knownCopies(db) })
+  const turns = db.query<{ n: number }, [string, string]>(
+    `SELECT count(*) AS n FROM turns t JOIN transcripts c ON c.id = t.transcript
+     WHERE t.session = ? AND c.copy_id = ?`,
+  )
+  return lost
+    .filter(({ session, path }) => forgottenOf(dataHome, session, path)?.whole !== true)
+    .map(({ id, copy, session }) => ({ copy, session, turns: turns.get(session, id)?.n ?? 0 }))
+}
+
 type Unreadable = RebuildReport["unreadable"][number]
 
 function fill(db: Database, dataHome: string, { onProgress }: RebuildOptions) {
   const unreadable = new Map<string, Unreadable>()
+  const gaps = new Map<string, ViewsGap>()
+  const onGap = (gap: ViewsGap): void => void gaps.set(`${gap.copyId} ${gap.from}`, gap)
   let copies = 0
   for (let round = 0; round < ROUNDS; round++) {
     const all = sources(dataHome)
@@ -154,25 +234,25 @@ function fill(db: Database, dataHome: string, { onProgress }: RebuildOptions) {
     copies = all.length
     for (const one of all) {
       if (!unreadable.has(one.copy)) {
-        const error = follow(db, dataHome, one)
+        const error = follow(db, dataHome, one, onGap)
         if (error !== undefined) unreadable.set(one.copy, { copy: one.copy, error: messageOf(error) })
       }
       done += one.bytes
       if (round === 0) onProgress?.(done, total)
     }
   }
-  return { copies, unreadable: [...unreadable.values()] }
+  return { copies, unreadable: [...unreadable.values()], gaps: [...gaps.values()] }
 }
 
 /** @returns why the copy could not be read to its end; everything before that point is in the views */
-function follow(db: Database, dataHome: string, copy: Source): unknown {
+function follow(db: Database, dataHome: string, copy: Source, onGap: OnGap): unknown {
   let damage: unknown
   for (let last = -1; ; ) {
     const stop = performance.now() + SLICE
     const row = db
       .transaction(() => {
         try {
-          return indexCopy(db, dataHome, copy, untilDone(stop))
+          return indexCopy(db, dataHome, copy, untilDone(stop), [], onGap)
         } catch (error) {
           if (codeOf(error).startsWith("SQLITE_")) throw error
           damage = error

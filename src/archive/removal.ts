@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import { codeOf, messageOf } from "../util/errors.ts"
+import { ownerOf } from "../vault/tombstones.ts"
 import { isComplete, isOutdated } from "./completeness.ts"
 import {
   type Database,
@@ -14,18 +15,25 @@ import {
   schemaVersion,
 } from "./database.ts"
 import { createSessions, dropUnread, lostProjects } from "./former-projects.ts"
-import { sessionKey } from "./identity.ts"
-import { indexCopy } from "./indexing.ts"
+import { indexCopy, type ViewsGap } from "./indexing.ts"
+import { deleteRows, isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
 import { dropPointers } from "./pointers.ts"
-import { alonePreparing, counted, type RebuildOptions, type RebuildReport, rebuild } from "./rebuild-views.ts"
+import {
+  alonePreparing,
+  counted,
+  missingIn,
+  type RebuildOptions,
+  type RebuildReport,
+  rebuild,
+} from "./rebuild-views.ts"
 import { alone, busy } from "./replace-database.ts"
 import { isUnusable, shapeProblem } from "./schema-shape.ts"
 import { heldVectors, putHeldVectors } from "./vectors.ts"
 import { type Source, sources } from "./view-sources.ts"
 import { wipeUnused } from "./wipe-unused.ts"
 
-/** What was removed of a session: all of it, or some of its text. */
-export type Removed = "whole" | "text"
+/** What was removed of a session: all of it, or some of its text. `nothing`: its copies are to be read again. */
+export type Removed = "whole" | "text" | "nothing"
 
 /** Above this share of the vault's bytes, reading everything again is no slower. */
 const MOST_READ = 0.25
@@ -49,17 +57,24 @@ export function followRemoval(dataHome: string, removed: Removal, options: Remov
   try {
     // Nobody may be making views from what the vault held before.
     const done = alonePreparing(dataHome, 0, () =>
-      alone(dataHome, options.wait, () => change(dataHome, removed, options.most ?? MOST_READ)),
+      alone(dataHome, options.wait, () => change(dataHome, removed, options)),
     )
     if (done !== undefined) return { ...done, ms: Math.round(performance.now() - start) }
   } catch (error) {
     if (!isUnusable(dataHome, error)) throw error
   }
-  return rebuild(dataHome, options)
+  const isRemoved = (session: string, path: string): boolean =>
+    ["whole", "text"].includes(removed(session, path) ?? "")
+  return rebuild(dataHome, { ...options, isRemoved })
 }
 
 /** @returns undefined if all views have to be made anew */
-function change(dataHome: string, removed: Removal, most: number): Omit<RebuildReport, "ms"> | undefined {
+function change(
+  dataHome: string,
+  removed: Removal,
+  options: RemovalOptions,
+): Omit<RebuildReport, "ms"> | undefined {
+  const { most = MOST_READ } = options
   const path = databasePath(dataHome)
   if (!existsSync(path)) return undefined
   const db = openFile(path, { wait: STRANGERS, asItIs: true })
@@ -72,8 +87,11 @@ function change(dataHome: string, removed: Removal, most: number): Omit<RebuildR
     const again = all.filter(({ session }) => concerned.again.has(session))
     if (bytesOf(again) > bytesOf(all) * most) return undefined
     prepareForLongWork(db)
-    const unreadable = db.transaction(() => readAgain(db, dataHome, concerned, again)).immediate()
-    report = { copies: all.length, ...counted(db), unreadable, damaged: null }
+    // Before the transaction, which does not allow it.
+    db.run("PRAGMA temp_store = MEMORY")
+    const read = db.transaction(() => readAgain(db, dataHome, concerned, again, options.rewrite)).immediate()
+    const missing = missingIn(db, dataHome)
+    report = { copies: all.length, ...counted(db), ...read, missing, damaged: null }
     const log = db.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()
     if (log?.busy === 1) throw busy()
     roots = rootsOf(db)
@@ -107,6 +125,8 @@ interface Concerned {
   readonly gone: ReadonlySet<string>
   /** Sessions whose copies have to be read again. */
   readonly again: ReadonlySet<string>
+  /** Those of them of which a text was removed: what the views alone know of them cannot be searched for it. */
+  readonly lessened: ReadonlySet<string>
 }
 
 /**
@@ -138,17 +158,22 @@ function concernedIn(db: Database, removed: Removal): Concerned {
     )
     .all(JSON.stringify(changed))
     .map(({ id }) => id)
-  return { gone, again: new Set(again.filter((session) => !gone.has(session))) }
+  const lessened = new Set(changed.filter((session) => found.get(session) === "text"))
+  return { gone, again: new Set(again.filter((session) => !gone.has(session))), lessened }
 }
 
 /** @returns copies that could not be read to their end */
 function readAgain(
   db: Database,
   dataHome: string,
-  { gone, again }: Concerned,
+  { gone, again, lessened }: Concerned,
   copies: readonly Source[],
-): RebuildReport["unreadable"] {
+  rewrite: RebuildOptions["rewrite"],
+): Pick<RebuildReport, "unreadable" | "gaps"> {
   const leaving = [...gone, ...again]
+  const isKept = (session: string, path: string): boolean =>
+    again.has(session) && !lessened.has(session) && isUnforgotten(dataHome, ownerOf(session, path))
+  const isStashed = stashLost(db, dataHome, { from: "main", isKept })
   const projects = lostProjects(db, again)
   const vectors = heldVectors(db, leaving)
   // The numbers of deleted messages are looked up in a table as large as a page, by a hash that clusters when they follow
@@ -157,48 +182,27 @@ function readAgain(
   deleteRows(db, leaving)
   setWordPage(db, WORD_PAGE)
   createSessions(db, projects)
-  const unreadable = copies.flatMap((one) => {
+  const gaps: Omit<ViewsGap, "copyId">[] = []
+  const onGap = ({ copy, from, to, error }: ViewsGap): void => void gaps.push({ copy, from, to, error })
+  const readOnce = (one: Source): RebuildReport["unreadable"] => {
     try {
-      indexCopy(db, dataHome, one, () => false)
+      indexCopy(db, dataHome, one, () => false, [], onGap)
       return []
     } catch (error) {
       if (codeOf(error).startsWith("SQLITE_")) throw error
       return [{ copy: one.copy, error: messageOf(error) }]
     }
-  })
+  }
+  const unreadable = copies.flatMap(readOnce)
+  const kept = new Set(isStashed ? putLost(db, rewrite) : [])
+  for (const one of copies) if (kept.has(one.session)) readOnce(one)
   dropUnread(db)
   putHeldVectors(db, vectors)
   // Deleted messages stay in the lists of words until those are merged.
   db.run("INSERT INTO words (words) VALUES ('optimize')")
   db.run("INSERT INTO observation_words (observation_words) VALUES ('optimize')")
-  return unreadable
+  return { unreadable, gaps }
 }
 
 const setWordPage = (db: Database, bytes: number): unknown =>
   db.query<unknown, [number]>("INSERT INTO words (words, rank) VALUES ('pgsz', ?)").run(bytes)
-
-/** Triggers delete the messages' words and vectors. */
-function deleteRows(db: Database, sessions: readonly string[]): void {
-  const names = JSON.stringify(sessions)
-  const their = "IN (SELECT value FROM json_each(?))"
-  const turns = `turn IN (SELECT id FROM turns WHERE session ${their})`
-  const transcripts = `transcript IN (SELECT id FROM transcripts WHERE session ${their})`
-  for (const where of [
-    `summaries WHERE ${transcripts}`,
-    `observations WHERE ${transcripts}`,
-    `messages WHERE ${turns}`,
-    `files WHERE ${turns}`,
-    ...["tool_calls", "usage", "results", "notes", "boundaries", "turns", "transcripts"].map(
-      (table) => `${table} WHERE session ${their}`,
-    ),
-    `sessions WHERE id ${their}`,
-    // Who followed whom after /clear, only hooks know.
-    `lineage WHERE kind = 'fork' AND child ${their}`,
-  ]) {
-    db.query<unknown, [string]>(`DELETE FROM ${where}`).run(names)
-  }
-  // Made anew by the job: turns that are read again get other ids.
-  for (const table of ["followed", "outcomes", "uses", "learned"]) db.run(`DELETE FROM ${table}`)
-  const facts = db.query<unknown, [bigint]>("DELETE FROM facts WHERE session = ?")
-  for (const session of sessions) facts.run(sessionKey(session))
-}

@@ -1,6 +1,10 @@
 /** The transcripts that the archive knows: where their copies are, and how far the views have followed. */
+import type { Segment } from "../vault/copy-file.ts"
+import { readList } from "../vault/copy-list.ts"
 import { isBesideCopy, isFetchedCopy, isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
+import type { KnownCopy } from "../vault/lost-copies.ts"
 import { tailOf } from "../vault/reader.ts"
+import { tailHash, withSource } from "../vault/source-file.ts"
 import type { Database } from "./database.ts"
 import type { Pending } from "./pending.ts"
 
@@ -74,6 +78,10 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
     }
     return { ...known, archived }
   }
+  if (known !== undefined && tail.last !== undefined && isBegunAgain(dataHome, found, known, tail.last)) {
+    db.query("UPDATE transcripts SET copy_id = ?, archived = ? WHERE id = ?").run(id, archived, known.id)
+    return { ...known, copyId: id, archived }
+  }
   noteFormer(db, dataHome, found)
   const row = db
     .query<{ id: number }, [string, string, string, string, number]>(
@@ -82,6 +90,23 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
     )
     .get(found.path, found.copy, id, found.session, archived)
   return transcriptById(db, row!.id)
+}
+
+/**
+ * Whether a copy that was lost has been begun again by a hook, from the same transcript: then all that the views know of
+ * the former one is where it was.
+ */
+function isBegunAgain(dataHome: string, found: Pending, known: TranscriptRow, last: Segment): boolean {
+  for (let n = 1; ; n++) {
+    const former = tailOf(vaultFile(dataHome, formerOf(found, n).copy))
+    if (former === undefined) break
+    if (former.header.id === known.copyId) return false
+  }
+  const listed = readList(dataHome).copies.get(known.copyId)
+  if (listed === undefined || listed.to < known.indexed || last.to < known.indexed) return false
+  const isOf = (end: number, hash: string): boolean =>
+    withSource(found.path, (fd, size) => size >= end && tailHash(fd, end).toString(16) === hash) ?? false
+  return isOf(listed.to, listed.hash) && isOf(last.to, last.tailHash.toString(16))
 }
 
 /**
@@ -114,3 +139,25 @@ export const allCopies = (db: Database): CopyOfSession[] =>
          LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
     )
     .all()
+
+/** A copy that is gone altogether gets a path that no file has (`noteFormer`). */
+export const goneMark = (id: string): string => `#${id}`
+
+/** Ids of the copies that the views know to be gone. */
+export const goneCopies = (db: Database): string[] =>
+  db
+    .query<{ id: string }, []>("SELECT copy_id AS id FROM transcripts WHERE copy NOT LIKE '%.zst'")
+    .all()
+    .map(({ id }) => id)
+
+const placeOf = ({ id, copy }: KnownCopy): string =>
+  copy.endsWith(goneMark(id)) ? copy.slice(0, -goneMark(id).length) : copy
+
+/** What the views know of copies; those that are gone, too, by their former places. */
+export const knownCopies = (db: Database): KnownCopy[] =>
+  db
+    .query<KnownCopy, []>(
+      'SELECT copy_id AS id, copy, path, session, max(archived, indexed) AS "to" FROM transcripts',
+    )
+    .all()
+    .map((one) => ({ ...one, copy: placeOf(one) }))

@@ -57,6 +57,7 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
   "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
   "others" in hit && "written by others",
   hit.takenBack && "rewound",
+  "isLost" in hit && hit.isLost && "copy missing",
 ]
 
 const placeOf = (hit: AnyHit): string => ("line" in hit ? `line ${hit.line}` : "")

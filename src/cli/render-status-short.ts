@@ -127,6 +127,7 @@ function problemsOf(status: StatusReport, { now, showPath }: StatusLook): string
   const server = mcp.find(({ state }) => ["other", "taken", "removed", "lost", "unknown"].includes(state))
   const problems = [
     vault.problem !== null && `vault: ${vault.problem}: ctxbridge doctor`,
+    status.missing > 0 && `${count(status.missing, "copy", "copies")} lost: ctxbridge verify`,
     database.problem !== null && `database: ${database.problem}: ctxbridge doctor`,
     ...spool.map(
       ({ folder, bytes: size, reason }) =>

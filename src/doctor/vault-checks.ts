@@ -1,15 +1,22 @@
 /** The vault: checks the beginning and end of each copy or, on request, every byte. */
 
 import { closeSync, existsSync, fstatSync } from "node:fs"
+import { forgottenTranscript } from "../archive/capture-transcript.ts"
+import { withDatabase } from "../archive/database.ts"
+import { knownCopies } from "../archive/transcript-rows.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
+import { checkCopy } from "../vault/check-copy.ts"
 import { holdsNothing, readTail } from "../vault/copy-file.ts"
+import { isUntouched, readList } from "../vault/copy-list.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
+import { findLosses } from "../vault/lost-copies.ts"
 import { isBegunOnly, openCopy } from "../vault/reader.ts"
 import { moveAside, removeBegun } from "../vault/set-aside.ts"
+import type { Forgotten } from "../vault/tombstones.ts"
 import type { VaultFile } from "../vault/vault-files.ts"
 import { isFine, verify } from "../vault/verify-vault.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, repairEach, SHOWN } from "./finding.ts"
@@ -18,10 +25,47 @@ import { projectsOf } from "./our-hooks.ts"
 
 export function vaultChecks(patient: Patient): Finding[] {
   const files = inventoryOf(patient).copies()
-  const others = strangers(patient)
+  const others = [...strangers(patient), ...losses(patient)]
   if (files.length === 0 && others.length === 0)
     return [finding("vault", "skipped", "nothing is archived yet")]
   return [patient.deep ? everyByte(patient) : bothEnds(patient, files), ...others, ...begun(patient, files)]
+}
+
+/** What was archived once and is not in the vault: only what the host still has can be brought back. */
+function losses(patient: Patient): Finding[] {
+  const { dataHome } = patient
+  const known = tryTo(() => withDatabase(dataHome, { wait: 1000, readonly: true }, knownCopies)) ?? []
+  const forgotten = (path: string): Forgotten | undefined => forgottenTranscript(dataHome, path)
+  const { lost, restorable, changed, damagedLines } = findLosses({ dataHome, known, forgotten })
+  const found: Finding[] = []
+  // Those that are damaged are told of as such.
+  const gone = restorable.filter(({ copy }) => faultOf(vaultFile(dataHome, copy)) === undefined)
+  if (gone.length > 0) {
+    const faults = gone.map(({ copy, session }) => ({ copy, text: `session ${session}` }))
+    const text = `gone or cut, and Claude Code still has the transcript: ${count(faults.length, "copy", "copies")}`
+    found.push(faulty(patient, faults, text))
+  }
+  if (changed.length > 0) {
+    const faults = changed.map(({ copy }) => ({ copy, text: "its header is not what it was" }))
+    found.push(faulty(patient, faults, `damaged at the beginning: ${count(faults.length, "copy", "copies")}`))
+  }
+  if (lost.length > 0) {
+    const lines = lost.map(({ session, to, left }) => {
+      const what = left === undefined ? "its copy is gone" : `its copy ends at byte ${left.to}`
+      return `session ${session}: ${what}; ${to} bytes were archived`
+    })
+    found.push(
+      finding("vault", "fail", `archived once, and lost: ${count(lost.length, "copy", "copies")}`, {
+        hint: "restore the data folder's vault/ from a backup; ctxbridge verify --accept-loss gives up on them",
+        details: lines.slice(0, SHOWN),
+      }),
+    )
+  }
+  if (damagedLines > 0) {
+    const text = `the list of copies has ${count(damagedLines, "line")} that cannot be read`
+    found.push(finding("vault", "warn", text, { details: ["what they said is unknown"] }))
+  }
+  return found
 }
 
 /** Folders and the like where copies should be: hooks cannot write there. */
@@ -66,8 +110,13 @@ interface Fault {
 
 function bothEnds(patient: Patient, files: readonly VaultFile[]): Finding {
   const opened = newestOf(files)
+  const listed = new Map([...readList(patient.dataHome).copies.values()].map((one) => [one.copy, one]))
   const faults = opened.flatMap(({ copy }): Fault[] => {
-    const fault = faultOf(vaultFile(patient.dataHome, copy))
+    const known = listed.get(copy)
+    const file = vaultFile(patient.dataHome, copy)
+    // Somebody has changed it since it was noted, or found it damaged.
+    const isDoubted = known !== undefined && !isUntouched(patient.dataHome, known)
+    const fault = faultOf(file) ?? (isDoubted ? innerFaultOf(file) : undefined)
     return fault === undefined ? [] : [{ copy, ...fault }]
   })
   const size = files.reduce((sum, file) => sum + file.bytes, 0)
@@ -76,11 +125,7 @@ function bothEnds(patient: Patient, files: readonly VaultFile[]): Finding {
     const text = `${count(files.length, "copy", "copies")}, ${bytes(size)}, ${which} intact at its beginning and end`
     return finding("vault", "ok", text)
   }
-  return faulty(
-    patient,
-    faults,
-    `damaged at the beginning or end: ${faults.length} of ${count(files.length, "copy", "copies")}`,
-  )
+  return faulty(patient, faults, `damaged: ${faults.length} of ${count(files.length, "copy", "copies")}`)
 }
 
 function faultOf(file: string): Omit<Fault, "copy"> | undefined {
@@ -106,6 +151,12 @@ function faultOf(file: string): Omit<Fault, "copy"> | undefined {
   }
 }
 
+/** Reads all of it. */
+function innerFaultOf(file: string): Omit<Fault, "copy"> | undefined {
+  const [text] = tryTo(() => checkCopy(file, undefined)?.damage) ?? []
+  return text === undefined ? undefined : { text }
+}
+
 function everyByte(patient: Patient): Finding {
   const { dataHome, home } = patient
   const report = verify({
@@ -117,7 +168,8 @@ function everyByte(patient: Patient): Finding {
   // Missing and unreadable transcripts are reported by the check of transcripts, what is no file by `strangers`.
   const others = new Set(inventoryOf(patient).noFiles())
   const bad = report.transcripts.filter(
-    (one) => !isFine(one) && !/^(missing|unreadable)$/.test(one.state) && !(one.copy && others.has(one.copy)),
+    (one) =>
+      !isFine(one) && !/^(missing|unreadable|lost)$/.test(one.state) && !(one.copy && others.has(one.copy)),
   )
   if (bad.length === 0) {
     return finding(
@@ -137,13 +189,13 @@ function everyByte(patient: Patient): Finding {
 function faulty(patient: Patient, faults: readonly Fault[], text: string): Finding {
   const state = faults.every(({ slight }) => slight === true) ? "warn" : "fail"
   return finding("vault", state, text, {
-    hint: "ctxbridge verify says more; ctxbridge import --check archives again what Claude Code still has",
+    hint: "ctxbridge verify says more; ctxbridge import --check mends what Claude Code still has",
     details: faults.slice(0, SHOWN).map((fault) => `${fault.copy}: ${fault.text}`),
     repair: archivedAnew(patient, faults),
   })
 }
 
-/** Archives transcripts that still exist again, and keeps the damaged copies under another name. */
+/** Mends the copies of transcripts that still exist; those that differ are kept under another name. */
 function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | undefined {
   const copies = new Set(faults.map(({ copy }) => copy))
   const paths = transcriptsBelow(projectsOf(patient)).filter(
@@ -151,7 +203,7 @@ function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | unde
   )
   if (paths.length === 0) return undefined
   return {
-    what: `archive ${count(paths.length, "transcript")} again, and keep the damaged copies`,
+    what: `mend ${count(paths.length, "copy", "copies")} from Claude Code's transcripts`,
     run: () => {
       const { files } = importTranscripts(patient, paths, {
         dryRun: false,

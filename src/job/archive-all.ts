@@ -4,7 +4,7 @@ import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { besideTranscript } from "../archive/files-beside.ts"
-import { index, untilDone } from "../archive/indexing.ts"
+import { doubting, index, untilDone } from "../archive/indexing.ts"
 import { isPending, type Pending, settlePending } from "../archive/pending.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { takeSlice } from "./take-slice.ts"
@@ -74,7 +74,9 @@ export function indexTaken(
 ): void {
   for (let last = -1; ; ) {
     const stop = Math.min(end, performance.now() + SLICE)
-    const row = db.transaction(() => index(db, dataHome, taken, untilDone(stop), taken.fresh)).immediate()
+    const row = db
+      .transaction(() => index(db, dataHome, taken, untilDone(stop), taken.fresh, doubting(dataHome)))
+      .immediate()
     settlePending(dataHome, taken.copy)
     onSlice()
     // No progress: only an unfinished line is left.

@@ -19,7 +19,8 @@ import { ownCommand } from "./spawn.ts"
 /** The first line to the child. */
 interface Task {
   readonly place: ImportPlace
-  readonly check: boolean
+  /** Whether to wait for other processes as long as it takes. */
+  readonly waits: boolean
 }
 
 /** What the child has committed of the transcript at hand. */
@@ -29,7 +30,7 @@ export interface Slice extends Pending {
   readonly taken: number
 }
 
-type Report = { readonly slice: Slice } | { readonly file: ImportedFile }
+type Report = { readonly slice: Slice } | { readonly file: ImportedFile } | { readonly waits: true }
 
 /** Descriptor of the socket in the child. */
 const SOCKET = 3
@@ -45,12 +46,16 @@ export class CaptureAhead {
   readonly #fd: number
   readonly #channel: LineChannel
   readonly #place: ImportPlace
+  readonly #onBusy: (() => void) | undefined
   readonly #waiting: string[]
   /** Named to the child, and not yet done. */
   readonly #named: { readonly path: string; readonly size: number; readonly old: Tail | undefined }[] = []
 
-  /** @param paths in the order in which they are taken */
-  constructor(place: ImportPlace, paths: readonly string[], check: boolean) {
+  /**
+   * @param paths in the order in which they are taken
+   * @param onBusy called while another process keeps the child waiting; without it, the child waits only briefly
+   */
+  constructor(place: ImportPlace, paths: readonly string[], onBusy: (() => void) | undefined) {
     this.#child = Bun.spawn([...ownCommand(), "__capture"], {
       stdio: ["ignore", "ignore", "ignore", "pipe"],
       cwd: "/",
@@ -59,8 +64,9 @@ export class CaptureAhead {
     this.#fd = this.#child.stdio[SOCKET] as unknown as number
     this.#channel = new LineChannel(this.#fd)
     this.#place = place
+    this.#onBusy = onBusy
     this.#waiting = [...paths]
-    this.#send({ place: taskPlace(place), check } satisfies Task)
+    this.#send({ place: taskPlace(place), waits: onBusy !== undefined } satisfies Task)
   }
 
   /**
@@ -84,7 +90,8 @@ export class CaptureAhead {
         this.#name()
         return report.file
       }
-      onSlice(report.slice)
+      if ("waits" in report) this.#onBusy?.()
+      else onSlice(report.slice)
     }
   }
 
@@ -140,12 +147,12 @@ export function runCapture(): void {
   const channel = new LineChannel(SOCKET)
   const task = channel.next() as Task | undefined
   if (task === undefined) return
-  const { place, check } = task
+  const { place, waits } = task
   for (let path = channel.next(); typeof path === "string"; path = channel.next()) {
     const file = importFile(place, path, {
-      check,
       slice: SLICE,
-      old: tailOf(copyOf(place, path)),
+      onWait: waits ? () => channel.send({ waits: true } satisfies Report) : undefined,
+      old: tryTo(() => tailOf(copyOf(place, path))),
       onTaken: ({ path, copy, session, captured }) => {
         if (captured.id === undefined) return
         const { archived, taken } = captured

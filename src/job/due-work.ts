@@ -19,6 +19,9 @@ export const vectorsDue = (stateHome: string, now: number): boolean => isDue("ve
 /** Whether to look after every transcript that the views know: at most once a day. */
 export const allDue = (stateHome: string, now: number): boolean => isDue("all", DAY, stateHome, now)
 
+/** Whether to note every copy in the vault's list: at most once a day. */
+export const listDue = (stateHome: string, now: number): boolean => isDue("list", DAY, stateHome, now)
+
 function isDue(name: string, every: number, stateHome: string, now: number): boolean {
   const stamp = join(stateHome, "swept", name)
   const last = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0

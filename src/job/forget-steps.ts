@@ -20,6 +20,7 @@ import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
 import { dirname, join } from "../util/path.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
+import { dropFromList, type ToList } from "../vault/copy-list.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
 import { replacementOf } from "../vault/swap-copy.ts"
@@ -185,6 +186,9 @@ function clean(dataHome: string, done: Done): number {
       done.failed.set(copy, messageOf(error))
     }
   }
+  const isGone = ({ session, path }: ToList & { readonly path: string }): boolean =>
+    sessions.has(ownerOf(session, path)) && forgottenOf(dataHome, session, path)?.whole === true
+  if (!dropFromList(dataHome, isGone)) notAll("another process is writing the vault's list")
   return touched
 }
 

@@ -4,16 +4,31 @@ import { forgottenTranscript, type Taken } from "../archive/capture-transcript.t
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/import-archive.ts"
-import { messageOf } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
+import { codeOf, messageOf } from "../util/errors.ts"
+import { statsOf, tryTo } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check-copy.ts"
 import type { Tail } from "../vault/copy-file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
-import { setAsideIfDifferent } from "../vault/set-aside.ts"
 import { follows } from "../vault/source-file.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import { takeSlice } from "./take-slice.ts"
+
+/**
+ * Does what another process keeps from being done, once that is free.
+ *
+ * @param onWait called after each attempt; without it, there is only one
+ */
+export function patiently<T>(onWait: (() => void) | undefined, work: () => T): T {
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (onWait === undefined || !/^(busy$|SQLITE_BUSY)/.test(codeOf(error))) throw error
+      onWait()
+    }
+  }
+}
 
 /** Without the host's places, no pointer is prepared: a session's start renders its own. */
 export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome"> &
@@ -42,14 +57,14 @@ export interface ImportedFile {
 }
 
 interface FileOptions {
-  /** First compare archived bytes with the transcript, and take again whatever differs or is damaged. */
-  readonly check: boolean
   /** Maximum ms of work between two calls of `onTaken`. */
   readonly slice: number
   /** How its copy ended before this import. */
   readonly old: Tail | undefined
   /** Called after each slice. What it throws ends the work on this transcript. */
   readonly onTaken: (taken: Taken) => void
+  /** Called again and again while another process holds the copy; without it, that is waited for only briefly. */
+  readonly onWait?: (() => void) | undefined
 }
 
 /** 0 if the file is missing or may not be looked at; opening it will report why. */
@@ -59,7 +74,7 @@ export const copyOf = ({ dataHome, home }: Pick<Paths, "dataHome" | "home">, pat
   vaultFile(dataHome, vaultPath(path, home))
 
 export function importFile(place: ImportPlace, path: string, options: FileOptions): ImportedFile {
-  const { check, old } = options
+  const { old } = options
   const file = copyOf(place, path)
   const before = old?.last?.to ?? 0
   let error: string | undefined
@@ -67,13 +82,12 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
     const forgotten = forgottenTranscript(place.dataHome, path)
     if (forgotten?.whole) return leftOut(path)
     if (isExcluded(place, path)) return excluded(path)
-    if (check) setAsideIfDifferent(path, file, Date.now())
     takeAll(place, path, options)
   } catch (cause) {
     // One unreadable file, or a full disk, must not hide what was done with the others.
     error = messageOf(cause)
   }
-  const now = tailOf(file)
+  const now = tryTo(() => tailOf(file))
   const archived = now?.last?.to ?? 0
   const taken = now?.header.id === old?.header.id ? archived - before : archived
   const done = { path, before, archived, taken, ...WANTED }
@@ -92,13 +106,16 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
 /** How often to try a copy that another process holds. */
 const MOST_TRIES = 2
 
-function takeAll(place: ImportPlace, path: string, { slice, onTaken }: FileOptions): void {
+function takeAll(place: ImportPlace, path: string, { slice, onTaken, onWait }: FileOptions): void {
   const lastLine = placeBeside(path) !== undefined || isQuiet(path) ? "any" : "whole"
   for (let tries = 1; ; ) {
     const taken = takeSlice(place, path, lastLine, slice)
     onTaken(taken)
     const { state } = taken.captured
-    if (state !== "behind" && (state !== "busy" || tries++ >= MOST_TRIES)) return
+    if (state === "busy") {
+      if (onWait === undefined && tries++ >= MOST_TRIES) return
+      onWait?.()
+    } else if (state !== "behind") return
   }
 }
 

@@ -3,15 +3,18 @@
  */
 import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
+import { listVault } from "../archive/list-vault.ts"
 import { openWhole } from "../archive/open-or-repair.ts"
 import { totals } from "../archive/queries/totals.ts"
 import { OPTIONS } from "../config/options.ts"
 import { takeArchive } from "../foreign/import-archive.ts"
 import { messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { vaultPath } from "../vault/layout.ts"
 import { fillKnown } from "./fill-known.ts"
-import { type ImportedFile, type ImportPlace, sizeOf, wouldTake } from "./import-file.ts"
+import { type ImportedFile, type ImportPlace, patiently, sizeOf, wouldTake } from "./import-file.ts"
 import { Importer } from "./importer.ts"
+import { type MendReport, mendDamaged } from "./mend-damaged.ts"
 import { preparePointers } from "./prepare-pointers.ts"
 
 /** ms to wait for other processes that rewrite copies or have the views open. */
@@ -26,6 +29,8 @@ export interface ImportReport {
   readonly turns: { readonly before: number; readonly after: number } | undefined
   /** Why not everything could be indexed. The vault has the bytes regardless. */
   readonly indexError: string | undefined
+  /** Damaged copies that were made whole again from their transcripts. */
+  readonly mended: MendReport["mended"]
 }
 
 interface ImportOptions {
@@ -37,6 +42,13 @@ interface ImportOptions {
   /** Whether a child may take transcripts into the vault ahead of the views. */
   readonly mayStartChild?: boolean
   readonly onProgress?: (done: number, total: number) => void
+  /**
+   * Called again and again, with the bytes done, while another process keeps the import waiting. Without it, nothing is
+   * waited for for long, and what was not done is told.
+   */
+  readonly onWait?: (done: number, total: number) => void
+  /** Called with the number of copies that were compared with their transcripts. */
+  readonly onCheck?: (done: number, total: number) => void
   /** Called with each file once it is done. */
   readonly onFile?: (file: ImportedFile) => void
 }
@@ -46,7 +58,7 @@ export function importTranscripts(
   paths: readonly string[],
   options: ImportOptions,
 ): ImportReport {
-  const { archives = [], dryRun, check, mayStartChild = false, onProgress, onFile } = options
+  const { archives = [], dryRun, check, mayStartChild = false, onProgress, onCheck, onFile } = options
   const total = [...paths, ...archives].reduce((sum, path) => sum + sizeOf(path), 0)
   const files: ImportedFile[] = []
   let done = 0
@@ -59,24 +71,39 @@ export function importTranscripts(
   if (dryRun) {
     for (const path of paths) note(wouldTake(place, path))
     for (const path of archives) note(importArchive(place, path, options))
-    return { ...summary(files), dryRun: true, turns: undefined, indexError: undefined }
+    return { ...summary(files), dryRun: true, turns: undefined, indexError: undefined, mended: [] }
   }
-  const { db, error } = open(place.dataHome)
-  let indexError = error
+  const onWait = options.onWait && (() => options.onWait?.(done, total))
+  const repaired = mendDamaged(place, paths, {
+    check,
+    wait: PATIENCE,
+    onLook: (n) => onCheck?.(n, paths.length),
+    onWait,
+  })
+  const { db, error } = open(place.dataHome, onWait)
+  let indexError = error ?? repaired.viewsError
   try {
     const before = db && totals(db).turns
-    const importer = new Importer(place, paths, { db, check, mayStartChild, indexError })
+    const importer = new Importer(place, paths, { db, mayStartChild, indexError, onWait })
     try {
-      for (const path of paths) note(importer.next(path, (archived) => onProgress?.(done + archived, total)))
+      for (const path of paths) {
+        const file = importer.next(path, (archived) => onProgress?.(done + archived, total))
+        note(withRepair(file, repaired))
+      }
     } finally {
       importer.close()
     }
     indexError = importer.indexError
+    // The vault has all of it by now.
+    if (db !== undefined && importer.isHeldUp && onWait !== undefined) {
+      patiently(onWait, () => catchUp(db, place.dataHome, Number.POSITIVE_INFINITY))
+      indexError = repaired.viewsError
+    }
     for (const path of archives) {
       note(importArchive(place, path, options))
       try {
         if (db !== undefined && indexError === undefined)
-          catchUp(db, place.dataHome, Number.POSITIVE_INFINITY)
+          patiently(onWait, () => catchUp(db, place.dataHome, Number.POSITIVE_INFINITY))
       } catch (cause) {
         indexError = messageOf(cause)
       }
@@ -88,12 +115,25 @@ export function importTranscripts(
     }
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
     const result = summary(files)
-    return { ...result, ok: result.ok && indexError === undefined, dryRun: false, turns, indexError }
+    const ok = result.ok && indexError === undefined
+    return { ...result, ok, dryRun: false, turns, indexError, mended: repaired.mended }
   } finally {
     db?.close()
     // In all sessions, and only now, as a subagent may come before its session.
     tryTo(() => fillKnown(place, PATIENCE))
+    tryTo(() =>
+      listVault(
+        place.dataHome,
+        paths.map((path) => vaultPath(path, place.home)),
+      ),
+    )
   }
+}
+
+/** A copy that was set aside before the import had held something; one that could not be looked at is told of. */
+function withRepair(file: ImportedFile, { failed, former }: MendReport): ImportedFile {
+  const before = former.get(file.path)?.last?.to ?? file.before
+  return { ...file, before, error: file.error ?? failed.get(file.path) }
 }
 
 /** Takes everything from another tool's archive that the vault lacks, without indexing it. */
@@ -108,9 +148,13 @@ function importArchive(place: ImportPlace, path: string, { dryRun, check }: Impo
   }
 }
 
-function open(dataHome: string): { db: Database | undefined; error: string | undefined } {
+function open(
+  dataHome: string,
+  onWait: (() => void) | undefined,
+): { db: Database | undefined; error: string | undefined } {
   try {
-    const db = openWhole(dataHome, { wait: 5000, most: Number.POSITIVE_INFINITY })
+    const options = { wait: PATIENCE, most: Number.POSITIVE_INFINITY }
+    const db = patiently(onWait, () => openWhole(dataHome, options))
     prepareForLongWork(db)
     return { db, error: undefined }
   } catch (error) {

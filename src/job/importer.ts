@@ -21,9 +21,10 @@ const SLICE = 300
 interface ImporterOptions {
   /** undefined: the views cannot be opened. */
   readonly db: Database | undefined
-  readonly check: boolean
   readonly mayStartChild: boolean
   readonly indexError: string | undefined
+  /** Called while another process keeps the import waiting; without it, nothing is waited for for long. */
+  readonly onWait: (() => void) | undefined
 }
 
 type OnProgress = (archived: number) => void
@@ -31,22 +32,25 @@ type OnProgress = (archived: number) => void
 export class Importer {
   readonly #place: ImportPlace
   readonly #batch: IndexBatch | undefined
-  readonly #check: boolean
   /** Those not begun yet. */
   readonly #paths: string[]
+  readonly #onWait: (() => void) | undefined
   #mayStartChild: boolean
   #ahead: CaptureAhead | undefined
   #taken = 0
   /** Why the views do not follow. Another writer is waited for only once: the vault matters more than the views. */
   indexError: string | undefined
 
+  /** Whether another writer was why: what waits for the views can follow once that is done. */
+  isHeldUp = false
+
   /** @param paths in the order in which they are to be taken */
   constructor(place: ImportPlace, paths: readonly string[], options: ImporterOptions) {
     this.#place = place
     this.#paths = [...paths]
     this.#batch = options.db && new IndexBatch(options.db, place.dataHome)
-    this.#check = options.check
     this.#mayStartChild = options.mayStartChild && navigator.hardwareConcurrency > 1
+    this.#onWait = options.onWait
     this.indexError = options.indexError
   }
 
@@ -56,7 +60,7 @@ export class Importer {
     this.#paths.shift()
     const file =
       this.#ahead === undefined
-        ? this.#alone(path, tailOf(copyOf(this.#place, path)), onProgress)
+        ? this.#alone(path, this.#tailOf(path), onProgress)
         : this.#fromChild(this.#ahead, path, onProgress)
     this.#taken += file.taken
     return file
@@ -68,8 +72,13 @@ export class Importer {
     try {
       this.#batch?.commit()
     } catch (error) {
-      this.indexError ??= messageOf(error)
+      this.#leave(error)
     }
+  }
+
+  #leave(error: unknown): void {
+    this.indexError ??= messageOf(error)
+    this.isHeldUp ||= codeOf(error).startsWith("SQLITE_BUSY")
   }
 
   #endChild(): void {
@@ -78,20 +87,25 @@ export class Importer {
   }
 
   #startChild(path: string): void {
-    const missing = sizeOf(path) - (tailOf(copyOf(this.#place, path))?.last?.to ?? 0)
+    const missing = sizeOf(path) - (this.#tailOf(path)?.last?.to ?? 0)
     if (this.#taken + missing < WORTH_A_CHILD) return
     this.#mayStartChild = false
     // Where no process can be started, this one goes on alone.
     this.#ahead =
       process.platform === "win32"
         ? undefined
-        : tryTo(() => new CaptureAhead(this.#place, this.#paths, this.#check))
+        : tryTo(() => new CaptureAhead(this.#place, this.#paths, this.#onWait))
+  }
+
+  /** Where the copy may not be read, that is an error of this transcript alone, told once its turn has come. */
+  #tailOf(path: string): Tail | undefined {
+    return tryTo(() => tailOf(copyOf(this.#place, path)))
   }
 
   #alone(path: string, old: Tail | undefined, onProgress: OnProgress): ImportedFile {
     return importFile(this.#place, path, {
-      check: this.#check,
       slice: SLICE,
+      onWait: this.#onWait,
       old,
       onTaken: (taken) => {
         if (taken.captured.id === undefined) return
@@ -136,7 +150,7 @@ export class Importer {
       if (this.indexError === undefined) work()
     } catch (error) {
       if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
-      this.indexError ??= messageOf(error)
+      this.#leave(error)
     }
   }
 }

@@ -3,7 +3,7 @@
  * each commit writes the pages of every index anew.
  */
 import type { Database } from "../archive/database.ts"
-import { index, untilDone } from "../archive/indexing.ts"
+import { doubting, index, type OnGap, untilDone } from "../archive/indexing.ts"
 import { settlePending } from "../archive/pending.ts"
 import { type Indexed, indexTaken } from "./archive-all.ts"
 
@@ -13,6 +13,7 @@ const SLICE = 300
 export class IndexBatch {
   readonly #db: Database
   readonly #dataHome: string
+  readonly #onGap: OnGap
   /** Indexed in the open transaction. */
   readonly #open = new Map<string, Indexed>()
   /** When the open transaction began; undefined: there is none. */
@@ -21,6 +22,7 @@ export class IndexBatch {
   constructor(db: Database, dataHome: string) {
     this.#db = db
     this.#dataHome = dataHome
+    this.#onGap = doubting(dataHome)
   }
 
   /**
@@ -32,7 +34,7 @@ export class IndexBatch {
       for (let last = -1; ; ) {
         const stop = this.#begin() + SLICE
         this.#open.set(copy.copy, copy)
-        const row = index(this.#db, this.#dataHome, copy, untilDone(stop), copy.fresh)
+        const row = index(this.#db, this.#dataHome, copy, untilDone(stop), copy.fresh, this.#onGap)
         if (performance.now() >= stop) this.#commit()
         // No progress: only an unfinished line is left.
         if (row === undefined || row.indexed >= row.archived || row.indexed === last) return
@@ -77,6 +79,7 @@ export class IndexBatch {
     this.#begun = undefined
     const copies = [...this.#open.values()]
     this.#open.clear()
-    for (const copy of copies) indexTaken(this.#db, this.#dataHome, copy, Number.POSITIVE_INFINITY, () => {})
+    const forEver = Number.POSITIVE_INFINITY
+    for (const copy of copies) indexTaken(this.#db, this.#dataHome, copy, forEver, () => {})
   }
 }

@@ -7,7 +7,7 @@ import { dropPointers } from "../archive/pointers.ts"
 import { givenTexts, hasRestores, replaceGiven } from "../archive/queries/restores.ts"
 import { dropSlots, slotTexts } from "../archive/queries/slot-rows.ts"
 import { type RebuildOptions, rebuild } from "../archive/rebuild-views.ts"
-import { followRemoval } from "../archive/removal.ts"
+import { followRemoval, type Removed } from "../archive/removal.ts"
 import { changingSessions, sessionFolder } from "../archive/session-files.ts"
 import { keptDatabases, removeKeptDatabases } from "../archive/session-traces.ts"
 import { sources } from "../archive/view-sources.ts"
@@ -106,14 +106,20 @@ export function renewViews(dataHome: string, renew: () => unknown): void {
  * Makes the views of these copies' sessions again.
  *
  * @param copies paths below `vault/`
+ * @param removed what of them has gone from the vault
  */
-export function followCopies(dataHome: string, copies: ReadonlySet<string>, options: RebuildOptions): void {
+export function followCopies(
+  dataHome: string,
+  copies: ReadonlySet<string>,
+  options: RebuildOptions,
+  removed: Removed = "text",
+): void {
   const sessions = new Set(
     sources(dataHome)
       .filter(({ copy }) => copies.has(copy))
       .map(({ session }) => session),
   )
-  followRemoval(dataHome, (session) => (sessions.has(session) ? "text" : undefined), options)
+  followRemoval(dataHome, (session) => (sessions.has(session) ? removed : undefined), options)
   removePages(dataHome)
 }
 
@@ -141,7 +147,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
     renewViews(dataHome, () =>
       // Whoever was interrupted does not tell which copies it had changed.
       interrupted
-        ? rebuild(dataHome, { now: options.now, wait: options.wait })
+        ? rebuild(dataHome, { now: options.now, wait: options.wait, rewrite: filter })
         : followCopies(dataHome, new Set(changed.map(({ copy }) => copy)), {
             now: options.now,
             wait: options.wait,

@@ -1,9 +1,12 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
 import type { Database } from "../archive/database.ts"
+import { listVault } from "../archive/list-vault.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { logError } from "../util/log.ts"
+import { vaultPath } from "../vault/layout.ts"
 import { archiveAll } from "./archive-all.ts"
 import { isQuiet, transcriptsBelow } from "./find-transcripts.ts"
 import { historyOf } from "./history-import.ts"
@@ -64,7 +67,28 @@ function look(
   goOn: () => void,
 ): boolean {
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
-  for (const path of new Set([...request.transcripts, ...swept])) {
+  const wanted = new Set([...request.transcripts, ...swept])
+  try {
+    return archiveEach(db, paths, wanted, request, end, goOn)
+  } finally {
+    tryTo(() =>
+      listVault(
+        paths.dataHome,
+        [...wanted].map((path) => vaultPath(path, paths.home)),
+      ),
+    )
+  }
+}
+
+function archiveEach(
+  db: Database,
+  paths: PathsAndPolicy,
+  wanted: ReadonlySet<string>,
+  request: JobRequest,
+  end: number,
+  goOn: () => void,
+): boolean {
+  for (const path of wanted) {
     if (performance.now() >= end) return false
     goOn()
     try {

@@ -5,6 +5,7 @@ import type { Database } from "../archive/database.ts"
 import { countDiskUse, isCountDue } from "../archive/disk-use.ts"
 import { drainSpool } from "../archive/drain-spool.ts"
 import { catchUp } from "../archive/indexing.ts"
+import { listVault } from "../archive/list-vault.ts"
 import { damageOf } from "../archive/replace-database.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
@@ -14,7 +15,7 @@ import { limitsIn, tend } from "../learn/tiering.ts"
 import { CtxError, codeOf, isDamage, messageOf } from "../util/errors.ts"
 import { logError } from "../util/log.ts"
 import { compactWhenIdle } from "../vault/compact-vault.ts"
-import { allDue, probeDue } from "./due-work.ts"
+import { allDue, listDue, probeDue } from "./due-work.ts"
 import type { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
 import { resumeForgetting } from "./forget-steps.ts"
@@ -159,6 +160,12 @@ export const AFTER: readonly Stage<Round>[] = [
     run: ({ paths }) => {
       countDiskUse(paths.dataHome, Date.now())
     },
+  },
+  {
+    // After merging, and for what hooks have indexed by themselves.
+    name: "list",
+    due: (round) => isIdle(round) && listDue(round.paths.stateHome, Date.now()),
+    run: ({ paths }) => listVault(paths.dataHome),
   },
   {
     // Last, and with the views closed: a network may keep it waiting.

@@ -83,6 +83,7 @@ export function hitLine(hit: AnyHit, isMixed: boolean): string {
 const marksOf = (hit: AnyHit): string[] => [
   ...("others" in hit ? ["written by others"] : []),
   ...(hit.takenBack ? ["rewound"] : []),
+  ...(hit.isLost ? ["its copy is missing"] : []),
   ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
   ...(hit.why.length === 0 && hit.score > 0 && !("far" in hit) ? ["by meaning"] : []),
 ]

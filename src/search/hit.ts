@@ -40,6 +40,8 @@ export interface Hit extends TakenBack {
   readonly answer: string | null
   /** Excerpts of other messages in the turn that contain words of the query, if there is room. */
   readonly also: readonly string[]
+  /** The vault has lost the copy: there is no more of it than this. */
+  readonly isLost?: true
 }
 
 export interface HitOptions {
@@ -129,9 +131,7 @@ export function hitsOf(
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [
-      { parts, told, why, score, rounded, taken, wants, marks: { ...takenBackOf(row), ...othersOf(row) } },
-    ]
+    return [{ parts, told, why, score, rounded, taken, wants, marks: marksOf(row, texts) }]
   })
   const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
   return found.map(({ parts, told, why, rounded, taken, marks }, n) => {
@@ -155,7 +155,11 @@ export function hitsOf(
   })
 }
 
-const othersOf = ({ origin }: FoundRow): { others?: true } => (origin === "other" ? { others: true } : {})
+const marksOf = (row: FoundRow, texts: MessageTexts): Pick<Hit, "takenBack" | "isLost" | "others"> => ({
+  ...takenBackOf(row),
+  ...(row.origin === "other" ? { others: true } : {}),
+  ...(row.copy === null || texts.isThere(row.copy) ? {} : { isLost: true }),
+})
 
 /**
  * The first hits, those with room for more than the message that was found. How much text a hit has is estimated from

@@ -6,6 +6,7 @@ import { type MessagePlace, placesOf } from "../archive/queries/messages.ts"
 import { toolsIn } from "../archive/tool-name.ts"
 import { searchable } from "../transcript/searchable.ts"
 import { tryTo } from "../util/files.ts"
+import { statSync } from "../util/fs.ts"
 import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 
@@ -22,6 +23,7 @@ const utf8 = new TextDecoder()
 /** Texts of messages. Each is read only once: a text that was checked during the search is needed again to show it. */
 export class MessageTexts {
   readonly #known = new Map<number, MessageText | undefined>()
+  readonly #there = new Map<string, boolean>()
   readonly #db: Database
   readonly #dataHome: string
   readonly readers: CopyReaders
@@ -71,6 +73,16 @@ export class MessageTexts {
   /** The reader of a copy, by its path below `vault/`. */
   reader(copy: string): CopyReader {
     return this.readers.of(vaultFile(this.#dataHome, copy))
+  }
+
+  /** Whether the vault has anything of a copy. */
+  isThere(copy: string): boolean {
+    let there = this.#there.get(copy)
+    if (there === undefined) {
+      there = (statSync(vaultFile(this.#dataHome, copy), { throwIfNoEntry: false })?.size ?? 0) > 0
+      this.#there.set(copy, there)
+    }
+    return there
   }
 
   /** Frees a copy's frame to make room for the next one. The texts read from it are kept. */

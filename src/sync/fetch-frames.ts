@@ -124,7 +124,10 @@ export async function fetchFrames(
     isEmpty: all.length === 0,
     available: copies.length,
     ...counts,
-    misnamed: theirs(all.filter((one) => !isPlainlyNamed(one)), store.isOwn).length,
+    misnamed: theirs(
+      all.filter((one) => !isPlainlyNamed(one)),
+      store.isOwn,
+    ).length,
     forgottenElsewhere: forgottenHere(dataHome, await store.forgotten()),
   }
 }

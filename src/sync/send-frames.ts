@@ -16,7 +16,7 @@ import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-f
 import { dataFrame, sha256 } from "../vault/frame.ts"
 import { isBesideCopy, isSummaryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader, openCopy } from "../vault/reader.ts"
-import { provenContent } from "../vault/swap-copy.ts"
+import { damaged, provenContent } from "../vault/swap-copy.ts"
 import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
 import type { FrameState } from "./frame-state.ts"
 import { contiguous, fillerFor, fillsOf, inBatches, isProven } from "./piece-frames.ts"
@@ -248,6 +248,7 @@ class Sending {
     let group: Segment[] = []
     const segments = segmentsFrom(this.#fd, this.#tail, start)
     for (const [n, segment] of segments.entries()) {
+      if (segment.from > (group.at(-1)?.to ?? from)) throw damaged(segment, "what comes before is not there")
       group.push(segment)
       const next = segments[n + 1]
       if (next !== undefined && next.to - from <= CHUNK) continue

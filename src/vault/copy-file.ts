@@ -135,6 +135,14 @@ export function readTail(fd: number): Tail | undefined {
   if (size === headerLength) return { header, headerLength, end: size, last: undefined }
   const last = segmentEnding(fd, size, headerLength)
   if (last !== undefined) return { header, headerLength, end: size, last }
+  const found = lastNoteBefore(fd, size, headerLength)
+  return found === undefined
+    ? { header, headerLength, end: headerLength, last: undefined }
+    : { header, headerLength, end: behind(found), last: found }
+}
+
+/** Searches backwards for a whole note, past whatever is damaged or half written. */
+export function lastNoteBefore(fd: number, size: number, headerLength: number): Segment | undefined {
   const block = 1 << 20
   const prefix = notePrefix()
   for (let top = size; top > headerLength; top -= block) {
@@ -144,19 +152,19 @@ export function readTail(fd: number): Tail | undefined {
     for (let at = bytes.lastIndexOf(prefix); at >= 0; at = at > 0 ? bytes.lastIndexOf(prefix, at - 1) : -1) {
       const end = from + at + NOTE_SIZE
       const found = end <= size ? segmentEnding(fd, end, headerLength) : undefined
-      if (found !== undefined) return { header, headerLength, end, last: found }
+      if (found !== undefined) return found
     }
   }
-  return { header, headerLength, end: headerLength, last: undefined }
+  return undefined
 }
 
 /** The last segment of a copy that ends with a whole note, in one small read. For all others, use `readTail`. */
 export const lastSegment = (fd: number): Segment | undefined => segmentEnding(fd, fstatSync(fd).size, 0)
 
-/** All segments, last first. Stops where the chain of notes is broken. */
+/** All segments, last first. Where the chain of notes is broken, it goes on with the next whole one before. */
 export function* segmentsBackwards(fd: number, tail: Pick<Tail, "end" | "headerLength">): Generator<Segment> {
   for (let end = tail.end; end > tail.headerLength; ) {
-    const segment = segmentEnding(fd, end, tail.headerLength)
+    const segment = segmentEnding(fd, end, tail.headerLength) ?? lastNoteBefore(fd, end, tail.headerLength)
     if (segment === undefined) return
     yield segment
     end = segment.position

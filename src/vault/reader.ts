@@ -4,6 +4,7 @@ import { closeSync } from "../util/fs.ts"
 import {
   behind,
   holdsNothing,
+  lastNoteBefore,
   lastSegment,
   openIfThere,
   readInto,
@@ -32,27 +33,55 @@ export interface Stretch {
   readonly content: Uint8Array
 }
 
+/** What cannot be read of a copy. */
+export interface Gap {
+  readonly from: number
+  readonly to: number
+  readonly error: string
+}
+
 /**
  * A transcript read back from its copy, one frame at a time, starting with the frame that holds `from`: the first
  * stretch may begin before it. Walks back only over the notes after `from`.
+ *
+ * @param onGap told of frames that cannot be read, which are passed over; without it, the first of them is an error
  */
-export const stretchesFrom = (file: string, from: number): Generator<Stretch> =>
-  stretches(file, (fd, tail) => segmentsFrom(fd, tail, from))
+export const stretchesFrom = (file: string, from: number, onGap?: (gap: Gap) => void): Generator<Stretch> =>
+  stretches(file, (fd, tail) => segmentsFrom(fd, tail, from), onGap)
 
 /** The same from the end, newest first. */
 export const stretchesBackwards = (file: string): Generator<Stretch> => stretches(file, segmentsBackwards)
 
-function* stretches(file: string, wanted: (fd: number, tail: Tail) => Iterable<Segment>): Generator<Stretch> {
+function* stretches(
+  file: string,
+  wanted: (fd: number, tail: Tail) => Iterable<Segment>,
+  onGap?: (gap: Gap) => void,
+): Generator<Stretch> {
   const fd = openCopy(file)
   if (fd === undefined) return
   try {
     const tail = readTail(fd)
     if (tail === undefined) return
     for (const segment of wanted(fd, tail)) {
-      yield { from: segment.from, content: segmentContent(fd, segment) }
+      const content = contentOr(fd, segment, onGap)
+      if (content !== undefined) yield { from: segment.from, content }
     }
   } finally {
     closeSync(fd)
+  }
+}
+
+function contentOr(
+  fd: number,
+  segment: Segment,
+  onGap: ((gap: Gap) => void) | undefined,
+): Uint8Array | undefined {
+  if (onGap === undefined) return segmentContent(fd, segment)
+  try {
+    return segmentContent(fd, segment)
+  } catch (error) {
+    onGap({ from: segment.from, to: segment.to, error: messageOf(error) })
+    return undefined
   }
 }
 
@@ -174,7 +203,9 @@ export class CopyReader {
   }
 
   #walkOn(): boolean {
-    const segment = this.#end > this.#start ? segmentEnding(this.#fd, this.#end, this.#start) : undefined
+    if (this.#end <= this.#start) return false
+    const segment =
+      segmentEnding(this.#fd, this.#end, this.#start) ?? lastNoteBefore(this.#fd, this.#end, this.#start)
     if (segment === undefined) return false
     this.#walked.push(segment)
     this.#end = segment.position
@@ -204,8 +235,9 @@ export class CopyReader {
 let room = new Uint8Array(0)
 const LEAST_ROOM = 1 << 18
 
+/** The views mark a copy that is gone by its id (archive/transcript-rows.ts). */
 const missing = (file: string): CtxError =>
-  new CtxError("vault-missing", `the vault has no copy ${file}`, {
+  new CtxError("vault-missing", `the vault has no copy ${file.replace(/(\.zst)#[^/]*$/, "$1")}`, {
     hint: "ctxbridge verify names what is missing",
   })
 

@@ -3,6 +3,7 @@ import { closeSync } from "node:fs"
 import { placeBeside } from "../agents/claude-code/transcript-name.ts"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
+import { tryTo } from "../util/files.ts"
 import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
 import {
   isBesideCopy,
@@ -13,6 +14,7 @@ import {
   vaultFile,
   vaultPath,
 } from "./layout.ts"
+import { findLosses, type KnownCopy, type LostCopy } from "./lost-copies.ts"
 import { archivedIn, tailOf } from "./reader.ts"
 import { openSource } from "./source-file.ts"
 import type { Forgotten } from "./tombstones.ts"
@@ -43,6 +45,7 @@ const STATES = [
   "twin",
   "forgotten",
   "excluded",
+  "lost",
 ] as const
 
 export interface Verified extends Pick<CopyCheck, "archived" | "frames" | "unfiltered" | "olderRules"> {
@@ -56,6 +59,8 @@ export interface Verified extends Pick<CopyCheck, "archived" | "frames" | "unfil
   readonly missing: number
   readonly waiting: number
   readonly problems: readonly string[]
+  /** Of a lost copy. */
+  readonly session?: string
 }
 
 export interface VerifyReport {
@@ -72,7 +77,10 @@ export interface VerifyReport {
     readonly archivedBytes: number
     readonly missingBytes: number
     readonly waitingBytes: number
+    readonly lostBytes: number
   }
+  /** Lines of the list of copies that cannot be read. */
+  readonly listDamaged: number
 }
 
 interface VerifyOptions extends Pick<Paths, "dataHome" | "home"> {
@@ -82,6 +90,8 @@ interface VerifyOptions extends Pick<Paths, "dataHome" | "home"> {
   readonly forgotten?: (path: string) => Forgotten | undefined
   /** Whether its folder is excluded from archiving. */
   readonly excluded?: (path: string) => boolean
+  /** What the views know of copies. */
+  readonly known?: readonly KnownCopy[]
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -117,7 +127,44 @@ export function verify(options: VerifyOptions): VerifyReport {
   for (const copy of copies) results.push(...checkRest(checking, copy))
   for (const copy of noFiles(options.dataHome))
     if (!results.some((one) => one.copy === copy)) results.push(...checkRest(checking, copy))
-  return { ok: results.every(isFine), transcripts: results, totals: totalsOf(results) }
+  // Last, as a copy may be begun or set aside meanwhile.
+  const { lost, changed, damagedLines } = findLosses(options)
+  for (const one of lost) addLost(results, one)
+  for (const { copy } of changed) {
+    const at = results.findIndex((one) => one.copy === copy)
+    const problem = "its header is not what it was when it was noted"
+    const there = results[at]
+    if (there !== undefined)
+      results[at] = { ...there, state: "damaged", problems: [...there.problems, problem] }
+  }
+  return {
+    ok: results.every(isFine),
+    transcripts: results,
+    totals: totalsOf(results),
+    listDamaged: damagedLines,
+  }
+}
+
+/** Adds a loss to the result of what is left of the copy, unless that says already that it is damaged. */
+function addLost(results: Verified[], { copy, path, session, to, left, isOther }: LostCopy): void {
+  const at = results.findIndex((one) => one.copy === (left?.copy ?? copy))
+  const there = results[at]
+  // A copy that cannot be told by its header, in the place of the one that was noted.
+  if (left === undefined && there?.state === "damaged") return
+  const held = left?.to ?? 0
+  const what =
+    left === undefined
+      ? `the copy is gone: ${to} bytes were archived`
+      : isOther
+        ? "the copy ends with other bytes than those that were archived"
+        : `the copy ends at byte ${held}: ${to} bytes were archived`
+  const problems = [`session ${session}: ${what}`]
+  const missing = isOther ? to : to - held
+  if (left === undefined || there === undefined) {
+    const bytes = { size: 0, archived: held, missing, waiting: 0, frames: 0, unfiltered: 0, olderRules: 0 }
+    results.push({ path, copy: undefined, state: "lost", ...bytes, problems, session })
+  } else if (there.state === "damaged") results[at] = { ...there, problems: [...there.problems, ...problems] }
+  else results[at] = { ...there, state: "lost", missing, problems: [...problems, ...there.problems], session }
 }
 
 /** The copies of each transcript, without those set aside when it was rewritten, and those that have none. */
@@ -125,7 +172,8 @@ function copiesOf(dataHome: string, copies: Iterable<string>): Map<string, strin
   const found = new Map<string, string[]>()
   for (const copy of copies) {
     if (isSuperseded(copy) || isImportedCopy(copy) || isSummaryCopy(copy) || isFetchedCopy(copy)) continue
-    const path = tailOf(vaultFile(dataHome, copy))?.header.path
+    // One that may not be read is checked with those that nobody can tell.
+    const path = tryTo(() => tailOf(vaultFile(dataHome, copy)))?.header.path
     if (path === undefined) continue
     found.set(path, [...(found.get(path) ?? []), copy])
   }
@@ -134,7 +182,7 @@ function copiesOf(dataHome: string, copies: Iterable<string>): Map<string, strin
 
 /** Whether nothing needs to be done about it. */
 export const isFine = ({ state }: Verified): boolean =>
-  !["missing", "unreadable", "mismatch", "damaged"].includes(state)
+  !["missing", "unreadable", "mismatch", "damaged", "lost"].includes(state)
 
 /** Another process may be archiving while we compare, so try again. */
 const ATTEMPTS = 3
@@ -169,7 +217,7 @@ function checkCopyOf(checking: Checking, path: string, copy: string): Verified {
   try {
     return compare(checking, path, copy, source?.fd)
   } catch (error) {
-    if (codeOf(error) !== "not-a-copy") throw error
+    if (!isUnreadable(error)) throw error
     return { ...left(path, source?.fd, "damaged"), copy, problems: [messageOf(error)] }
   } finally {
     if (source !== undefined) closeSync(source.fd)
@@ -211,10 +259,14 @@ function checkRest({ dataHome, onFrame }: Checking, copy: string): Verified[] {
     const check = checkCopy(file, undefined, onFrame)
     return check === undefined ? [] : [judge(check.path ?? "", copy, check, undefined)]
   } catch (error) {
-    if (codeOf(error) !== "not-a-copy") throw error
+    if (!isUnreadable(error)) throw error
     return [{ ...left("", undefined, "damaged"), copy, problems: [messageOf(error)] }]
   }
 }
+
+/** It is no file, or may not be read, or the disk cannot give it back. */
+const isUnreadable = (error: unknown): boolean =>
+  ["not-a-copy", "EACCES", "EPERM", "EIO"].includes(codeOf(error))
 
 function judge(
   path: string,
@@ -266,6 +318,7 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
   const sum = (
     field: "size" | "archived" | "missing" | "waiting" | "frames" | "unfiltered" | "olderRules",
   ): number => results.reduce((total, result) => total + result[field], 0)
+  const lostBytes = results.reduce((total, one) => total + (one.state === "lost" ? one.missing : 0), 0)
   const states = Object.fromEntries(
     STATES.map((state) => [state, results.filter((one) => one.state === state).length]),
   ) as Record<VerifyState, number>
@@ -280,7 +333,8 @@ function totalsOf(results: readonly Verified[]): VerifyReport["totals"] {
     olderRules: sum("olderRules"),
     bytes: sum("size"),
     archivedBytes: sum("archived"),
-    missingBytes: sum("missing"),
+    missingBytes: sum("missing") - lostBytes,
+    lostBytes,
     waitingBytes: sum("waiting"),
   }
 }

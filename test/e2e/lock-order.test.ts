@@ -54,6 +54,7 @@ class Traced extends Machine {
   nameOf(file: string): string {
     if (file === this.home) return "the home folder"
     if (file.includes("/spool/")) return "a piece of the spool"
+    if (file.endsWith("/vault/copies.jsonl")) return "copies.jsonl"
     return file.includes("/vault/") ? "a copy in the vault" : basename(file)
   }
 }
@@ -116,6 +117,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
       { id: 3, method: "tools/call", params: { name: "search", arguments: { query: "xylophone" } } },
     ),
   )
+  session.turn("What no hook has archived", [], "Indeed").flush()
   well(await machine.cli("import"))
   well(await machine.cli("import", "--check"))
   well(await machine.cli("search", "xylophone"))
@@ -151,6 +153,8 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
     "archive.lock > a copy in the vault",
     "notes.lock > a copy in the vault",
     "a piece of the spool > a copy in the vault",
+    "archive.lock > copies.jsonl",
+    "compact.lock > copies.jsonl",
   ])
     expect(seen).toContain(pair)
   const wrong = pairs

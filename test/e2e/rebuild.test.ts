@@ -96,7 +96,8 @@ test("--dry-run reads the vault, says what is damaged, and leaves everything as 
     copies: 3,
     turns: null,
     messages: null,
-    unreadable: [{ copy }],
+    unreadable: [],
+    gaps: [{ copy, from: 0 }],
     damaged: database(machine),
   })
   expect(readFileSync(database(machine), "utf8")).toBe("no database")

@@ -53,7 +53,7 @@ describe("an import beside a writer", () => {
     const writer = openDatabase(machine.dataHome, { wait: 5000 })
     writer.run("BEGIN IMMEDIATE")
     try {
-      const { code, stdout, stderr } = await cli("import", "--json")
+      const { code, stdout, stderr } = await cli("import", "--no-wait", "--json")
       expect({ code, stderr }).toEqual({ code: 1, stderr: "" })
       const done = doneIn(stdout)
       expect(done["files"]).toMatchObject([{}, {}])

@@ -172,7 +172,7 @@ test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
       const bytes = readFileSync(file)
       for (const word of words)
         if (!kept.some((content) => content.includes(word))) expect(bytes.includes(word.slice(3))).toBe(false)
-      rebuild(other, { now: 1, wait: 0 })
+      rebuild(other, { now: 1, wait: 0, isRemoved: (one) => removed(one) !== undefined })
       expect(viewsOf(archive.dataHome)).toEqual(viewsOf(other))
     }),
     {

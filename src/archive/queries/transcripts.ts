@@ -24,3 +24,24 @@ export function archivedByPath(db: Database): Map<string, number> {
 export const indexedBytes = (db: Database, copyId: string): number | undefined =>
   db.query<{ indexed: number }, [string]>("SELECT indexed FROM transcripts WHERE copy_id = ?").get(copyId)
     ?.indexed
+
+/**
+ * Whether the views have followed a copy past one of these stretches, and hold nothing of it.
+ *
+ * @param id of the copy
+ */
+export function lacksAny(
+  db: Database,
+  id: string,
+  stretches: readonly (readonly [from: number, to: number])[],
+): boolean {
+  const row = db
+    .query<{ id: number; indexed: number }, [string]>("SELECT id, indexed FROM transcripts WHERE copy_id = ?")
+    .get(id)
+  const held = db.query<{ n: number }, [number, number, number]>(
+    "SELECT count(*) AS n FROM messages WHERE transcript = ? AND offset >= ? AND offset < ?",
+  )
+  return stretches.some(
+    ([from, to]) => row !== null && row.indexed > from && held.get(row.id, from, to)?.n === 0,
+  )
+}

@@ -2,6 +2,7 @@
 import { messageOf } from "../../util/errors.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
 import { Dice } from "../seeded-random.ts"
+import { cutShort, flipped, vanished } from "./case-copy.ts"
 import { crowd, kills } from "./case-crowd.ts"
 import { header, locked, log, missingDatabase, newer, page } from "./case-database.ts"
 import { blocked, flapping, full, limited, refused } from "./case-disk.ts"
@@ -35,6 +36,9 @@ export const CASES: readonly TortureCase[] = [
   truncated,
   replaced,
   deleted,
+  vanished,
+  flipped,
+  cutShort,
   clockGoingBack,
   homeless,
 ]

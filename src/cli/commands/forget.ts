@@ -15,8 +15,10 @@ import { findText, type TextFound } from "../../job/forget-text.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { type LineFinder, patternFinder, textFinder } from "../../transcript/find-text.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 import { resolve } from "../../util/path.ts"
 import { count } from "../../util/text.ts"
+import { readList } from "../../vault/copy-list.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -66,6 +68,9 @@ export default {
       : forgetText(context, what, finderOf(context, text))
   },
 } satisfies Command
+
+/** Letters that name a session. */
+const LEAST_NAME = 4
 
 /** Finishes what a killed `forget` or `purge` left. Must run first: its sessions can no longer be looked up. */
 export function finishFormer({ args, env, out }: Context): void {
@@ -199,7 +204,7 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
     const forgotten = listTombstones(dataHome).find(
       ({ session, whole }) => whole && session === sessionIdOf(word),
     )
-    return [forgotten?.session ?? findSessionByName(db, word).id]
+    return [forgotten?.session ?? listedOnly(db, dataHome, word) ?? findSessionByName(db, word).id]
   }
   const folder = resolve(cwd, word)
   const project = projectAt(folder)
@@ -210,6 +215,14 @@ function sessionsMeant(db: Database, cwd: string, word: string, dataHome: string
     hint: "ctxbridge sessions --all-projects lists the sessions; a session is named by its id, without a slash before it",
     exit: EXIT.notFound,
   })
+}
+
+/** A session of which only the vault's list knows: its copies are lost, and the views were made without them. */
+function listedOnly(db: Database, dataHome: string, word: string): string | undefined {
+  if (tryTo(() => findSessionByName(db, word)) !== undefined || word.length < LEAST_NAME) return undefined
+  const owners = [...readList(dataHome).copies.values()].map(({ session, path }) => ownerOf(session, path))
+  const [session, ...others] = new Set(owners.filter((one) => one.startsWith(word)))
+  return others.length > 0 ? undefined : session
 }
 
 /** Sessions that begin with the same messages and are kept. */

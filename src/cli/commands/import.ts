@@ -43,6 +43,7 @@ export default {
     },
     check: flag("Compare every archived byte first; archive again what differs"),
     quiet: flag("Print errors only, no progress", "q"),
+    "no-wait": flag("Do not wait for other ctxbridge processes: exit with 1 if they are in the way"),
     "dry-run": flag("Show what would be archived; write nothing"),
   },
   run({ args, env, out }) {
@@ -67,13 +68,25 @@ export default {
     })
     let told = performance.now()
     if (!dryRun) out.resumable("Ctrl-C keeps what is archived; ctxbridge import continues")
+    let isWaiting = false
+    const onWait = (done: number, total: number): void => {
+      if (!quiet) out.progress("waiting for another ctxbridge process", done, total, "bytes")
+      // Once for each time it has to wait: attempts follow each other quickly.
+      if (!isWaiting) out.event({ event: "waiting", doneBytes: done, totalBytes: total })
+      isWaiting = true
+    }
     const report = importTranscripts(env, [...transcripts, ...beside], {
       dryRun,
       check: args["check"] === true,
       archives,
       mayStartChild: true,
       onFile: (file) => out.event({ event: "file", ...file }),
+      ...(args["no-wait"] === true ? {} : { onWait }),
+      onCheck: (done, total) => {
+        if (!quiet) out.progress("comparing", done, total)
+      },
       onProgress: (done, total) => {
+        isWaiting = false
         if (!quiet) out.progress("archiving", done, total, "bytes")
         if (performance.now() - told < EVERY) return
         told = performance.now()
@@ -137,7 +150,7 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
 
 /** @param noun what its files are called */
 function render(report: ImportReport, noun: string): string[] {
-  const { files, takenBytes, turns, dryRun, indexError, ok } = report
+  const { files, takenBytes, turns, dryRun, indexError, ok, mended } = report
   const besideChanged = files.filter(({ path, taken }) => taken > 0 && placeBeside(path) !== undefined).length
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
@@ -146,9 +159,14 @@ function render(report: ImportReport, noun: string): string[] {
   const lines = [`${count(files.length - beside.length, noun)}${besideWords(beside.length)} examined`]
   lines.push(
     takenBytes === 0
-      ? `Nothing new${dryRun || !ok ? "" : ": everything was already archived"}`
+      ? `Nothing new${dryRun || mended.length > 0 || !ok ? "" : ": everything was already archived"}`
       : `${dryRun ? "Would archive" : "Archived"} ${bytes(takenBytes)} from ${count(changed - besideChanged, noun)}${besideWords(besideChanged)}`,
   )
+  const again = mended.reduce((sum, one) => sum + one.bytes, 0)
+  if (mended.length > 0)
+    lines.push(
+      `Mended ${count(mended.length, "damaged copy", "damaged copies")}: ${bytes(again)} taken from Claude Code's transcripts again`,
+    )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
   if (waiting > 0)

@@ -1,5 +1,6 @@
 /** `ctxbridge rebuild`: makes all views again from the vault alone. */
 import { existsSync } from "node:fs"
+import { databasePath } from "../../archive/database.ts"
 import { vaultFolder } from "../../archive/open-for-reading.ts"
 import { planRebuild } from "../../archive/rebuild-plan.ts"
 import { type RebuildReport, rebuild } from "../../archive/rebuild-views.ts"
@@ -17,7 +18,7 @@ export default {
     "dry-run": flag("Show what would be read; write nothing"),
   },
   run({ args, env, out }) {
-    if (!existsSync(vaultFolder(env.dataHome))) {
+    if (!existsSync(vaultFolder(env.dataHome)) && !existsSync(databasePath(env.dataHome))) {
       throw new CtxError("no-archive", `there is no vault in ${env.dataHome}`, {
         hint: "ctxbridge import archives what already exists",
         exit: EXIT.notFound,
@@ -36,7 +37,7 @@ export default {
         }
       : rebuild(env.dataHome, { now: Date.now(), wait: PATIENCE, onProgress })
     out.print(render(report))
-    const ok = report.unreadable.length === 0
+    const ok = report.unreadable.length + report.gaps.length + report.missing.length === 0
     out.json({ ok, dryRun, ...report })
     return ok ? EXIT.ok : EXIT.failed
   },
@@ -45,7 +46,7 @@ export default {
 /** The number of turns and messages is unknown until they are made. */
 type Told = Omit<RebuildReport, "turns" | "messages"> & Record<"turns" | "messages", number | null>
 
-function render({ copies, turns, messages, unreadable, damaged, ms }: Told): string[] {
+function render({ copies, turns, messages, unreadable, gaps, missing, damaged, ms }: Told): string[] {
   const from = `${count(copies, "copy", "copies")} in the vault`
   const time = `${(ms / 1000).toFixed(1)} s`
   const lines: string[] = []
@@ -57,5 +58,17 @@ function render({ copies, turns, messages, unreadable, damaged, ms }: Told): str
     if (damaged !== null) lines.push(`The old database was damaged; it is kept as ${safe(damaged)}`)
   }
   for (const { copy, error } of unreadable) lines.push(`not read to the end: ${safe(copy)}: ${safe(error)}`)
+  for (const { copy, from, to, error } of gaps)
+    lines.push(`bytes ${from} to ${to} cannot be read, all others are: ${safe(copy)}: ${safe(error)}`)
+  for (const one of missing) {
+    const kept =
+      one.turns > 0
+        ? `${count(one.turns, "turn")} of session ${safe(one.session)} ${turns === null ? "would be" : one.turns === 1 ? "is" : "are"} kept as the database had ${one.turns === 1 ? "it" : "them"}`
+        : `nothing is left of session ${safe(one.session)}`
+    lines.push(`missing in the vault: ${safe(one.copy)}: ${kept}`)
+  }
+  if (unreadable.length + gaps.length > 0)
+    lines.push("`ctxbridge import` mends what Claude Code still has; `ctxbridge verify` says more")
+  else if (missing.length > 0) lines.push("`ctxbridge verify` says what is lost")
   return lines
 }

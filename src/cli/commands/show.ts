@@ -13,10 +13,10 @@ import { readTurn, type Turn } from "../../read/turn.ts"
 import { openFar } from "../../search/far-finder.ts"
 import { farHandle, farId } from "../../search/far-handle.ts"
 import type { FarEntry } from "../../search/far-hit.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
+import { CtxError, codeOf, EXIT, messageOf } from "../../util/errors.ts"
 import { type ListPage, pageOf, shortLines } from "../../util/pages.ts"
 import { shellWord } from "../../util/shell-quote.ts"
-import { oneLine } from "../../util/text.ts"
+import { count, oneLine } from "../../util/text.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { positive } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -59,8 +59,13 @@ export default {
     using db = openToRead(env.dataHome)
     if (isObservationName(word)) return showObservation(context, findObservation(db, word))
     const found = findByName(db, word)
-    if (found.kind === "turn") showTurn(context, db, found.turn)
-    else showSession(context, db, found.session)
+    if (found.kind === "session") return showSession(context, db, found.session)
+    try {
+      return showTurn(context, db, found.turn)
+    } catch (error) {
+      if (!["vault-missing", "vault-damaged"].includes(codeOf(error))) throw error
+      return showKept(context, found.turn, error)
+    }
   },
 } satisfies Command
 
@@ -94,6 +99,28 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   const page = pageOf(lines, number, room, (line) => line.length + 1)
   out.print(page.items)
   footer(context, page, turn.handle)
+}
+
+/** What the views keep of a turn that the vault can no longer give back in full. */
+function showKept({ out }: Context, turn: Turn, error: unknown): number {
+  const { style, now } = screenOf(out)
+  out.json({
+    ...turn,
+    tools: [],
+    files: [],
+    usage: [],
+    messages: [],
+    error: { code: codeOf(error), message: messageOf(error) },
+  })
+  out.print([
+    `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,
+    dotted(period(turn.started, turn.ended, now), turn.via, count(turn.tools, "tool call")),
+    style.red(safe(`Only this is left in the database: ${messageOf(error)} (ctxbridge verify)`)),
+    "",
+    ...safe(turn.prompt).split("\n"),
+    ...(turn.answer === "" ? [] : ["", "assistant:", ...safe(turn.answer).split("\n")]),
+  ])
+  return EXIT.failed
 }
 
 async function showFar(context: Context, id: string): Promise<void> {

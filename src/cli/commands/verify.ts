@@ -4,12 +4,17 @@ import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { besideTranscript } from "../../archive/files-beside.ts"
+import { doubtVault } from "../../archive/list-vault.ts"
 import { readIfPossible } from "../../archive/open-for-reading.ts"
+import { knownCopies } from "../../archive/transcript-rows.ts"
 import { EXIT } from "../../util/errors.ts"
 import { bytes, count } from "../../util/text.ts"
+import { acceptLosses } from "../../vault/copy-list.ts"
+import { findLosses } from "../../vault/lost-copies.ts"
+import type { Forgotten } from "../../vault/tombstones.ts"
 import { isFine, type Verified, type VerifyReport, verify } from "../../vault/verify-vault.ts"
 import { words } from "../args.ts"
-import type { Command } from "../command.ts"
+import { type Command, flag } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 import { besideWords, transcriptsNamed } from "../transcripts-named.ts"
 
@@ -22,23 +27,44 @@ export default {
       description: "Transcripts or folders to compare with the vault; by default all of Claude Code's",
       valueHint: "PATH…",
     },
+    "accept-loss": flag("Stop reporting what is lost for good; what is left of it stays"),
   },
   run({ args, env, out }) {
     const named = words(args)
     const found = transcriptsNamed(named, env, claudeCode.places.transcripts(env.claudeDir))
     const transcripts = [...found, ...found.flatMap(besideTranscript)]
+    // The vault is sound without them, but they may know of copies that are gone.
+    const views = readIfPossible(env.dataHome, (db) => ({
+      behind: backlog(db).views,
+      known: knownCopies(db),
+    }))
+    const forgotten = (path: string): Forgotten | undefined => forgottenTranscript(env.dataHome, path)
+    const known = views?.known ?? []
+    if (args["accept-loss"] === true) {
+      const { lost } = findLosses({ dataHome: env.dataHome, known, forgotten })
+      if (lost.length > 0)
+        acceptLosses(
+          env.dataHome,
+          lost.map(({ id }) => id),
+        )
+      out.print(`${count(lost.length, "lost copy", "lost copies")} will not be reported again`)
+    }
     const report = verify({
       dataHome: env.dataHome,
       home: env.home,
       transcripts,
-      forgotten: (path) => forgottenTranscript(env.dataHome, path),
+      forgotten,
       excluded: (path) => isExcluded(env, path),
+      known,
       onProgress: (done, total) => out.progress("verifying", done, total, "bytes"),
     })
-    // The vault is sound without them.
-    const views = readIfPossible(env.dataHome, (db) => backlog(db).views)
-    out.print(renderVerify(report, views, createStyle(out.color)))
-    out.json({ ok: report.ok, transcripts: report.transcripts, totals: report.totals, views: views ?? null })
+    const damaged = report.transcripts.filter(({ state }) => state === "damaged")
+    doubtVault(
+      env.dataHome,
+      damaged.flatMap(({ copy }) => copy ?? []),
+    )
+    out.print(renderVerify(report, views?.behind, createStyle(out.color)))
+    out.json({ ...report, views: views?.behind ?? null })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
@@ -46,11 +72,12 @@ export default {
 const MOST = 20
 
 const ADVICE: Readonly<Record<string, string>> = {
+  lost: "restore the data folder's vault/ from a backup; `ctxbridge verify --accept-loss` gives up on them",
   missing: "`ctxbridge import` archives what is missing",
   unreadable: "these may or may not be archived; check their owner and mode",
   mismatch: "these were rewritten; `ctxbridge import --check` archives them again and keeps the old copies",
   damaged:
-    "`ctxbridge import --check` archives again what still exists; then move the damaged copies out of the vault",
+    "`ctxbridge import` mends what Claude Code still has; restore the others from a backup, or move them out of the vault",
 }
 
 function renderVerify(report: VerifyReport, views: Backlog["views"] | undefined, style: Style): string[] {
@@ -60,12 +87,18 @@ function renderVerify(report: VerifyReport, views: Backlog["views"] | undefined,
       `of ${totals.copies} ${totals.copies === 1 ? "copy" : "copies"}, each frame checked against its SHA-256`,
     ...stateLines(report),
   ]
-  for (const state of ["damaged", "mismatch", "missing", "unreadable"] as const) {
+  for (const state of ["lost", "damaged", "mismatch", "missing", "unreadable"] as const) {
     const bad = report.transcripts.filter((one) => one.state === state)
     if (bad.length === 0) continue
     lines.push("", style.red(`${state}:`), ...bad.slice(0, MOST).flatMap(problemLines))
     if (bad.length > MOST) lines.push(`  and ${bad.length - MOST} more; --json lists all`)
     lines.push(`  ${ADVICE[state]}`)
+  }
+  if (report.listDamaged > 0) {
+    lines.push(
+      "",
+      `${count(report.listDamaged, "line")} of the vault's list of copies cannot be read; what they said is unknown.`,
+    )
   }
   const { unfiltered, olderRules } = totals
   if (unfiltered + olderRules > 0) {
@@ -103,13 +136,15 @@ function stateLines({ totals }: VerifyReport): string[] {
     [totals.unreadable, "that cannot be read"],
     [totals.mismatch, "rewritten by Claude Code since"],
     [totals.damaged, "damaged in the vault"],
+    [totals.lost, `archived once, and lost (${bytes(totals.lostBytes)})`],
   ]
   return lines.filter(([n]) => n > 0).map(([n, text]) => `${String(n).padStart(7)} ${text}`)
 }
 
 function problemLines(one: Verified): string[] {
   const name = safe(one.path === "" ? (one.copy ?? "") : one.path)
-  const missing = one.missing > 0 ? [`${bytes(one.missing)} of ${bytes(one.size)} not archived`] : []
+  const isMissing = one.missing > 0 && one.state !== "lost"
+  const missing = isMissing ? [`${bytes(one.missing)} of ${bytes(one.size)} not archived`] : []
   return [`  ${name}`, ...[...one.problems, ...missing].map((text) => `    ${safe(text)}`)]
 }
 

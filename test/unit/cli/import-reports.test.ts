@@ -46,7 +46,7 @@ test("what the vault took is told, although the views are locked", async () => {
   using machine = new Inside()
   expect((await there(machine, "import", flow(machine, "a"))).code).toBe(0)
   const file = flow(machine, "a", "bc")
-  const { code, stdout } = await locked(machine, () => there(machine, "import", file, "--json"))
+  const { code, stdout } = await locked(machine, () => there(machine, "import", "--no-wait", file, "--json"))
   const done = doneIn(stdout)
   expect({ code, ok: done.ok, indexError: done.indexError }).toEqual({
     code: 1,
@@ -86,7 +86,7 @@ test("locked views and no pointer: the report is there", async () => {
   expect((await there(machine, "import")).code).toBe(0)
   rmSync(join(machine.dataHome, "pointers"), { recursive: true })
   machine.session().turn("Two.").flush()
-  const { code, stdout } = await locked(machine, () => there(machine, "import"))
+  const { code, stdout } = await locked(machine, () => there(machine, "import", "--no-wait"))
   expect(code).toBe(1)
   expect(stdout).toMatch(/^2 transcripts examined\nArchived \d+ B from 1 transcript\n/)
   expect(stdout).toContain("Archived, but not indexed yet: database is locked")

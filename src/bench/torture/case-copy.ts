@@ -1,0 +1,125 @@
+/**
+ * Copies in the vault that somebody empties, cuts, changes or removes, and a transcript that is cut short while nobody
+ * reads it. What the host still has must come back; of what it has not, everybody must say that it is lost.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { dirname } from "../../util/path.ts"
+import { vaultFile, vaultPath } from "../../vault/layout.ts"
+import type { Dice } from "../seeded-random.ts"
+import type { GrowingSession } from "./growing-session.ts"
+import type { TortureCase } from "./torture-report.ts"
+import type { World } from "./torture-world.ts"
+
+const copyOf = (world: World, { path }: GrowingSession): string =>
+  vaultFile(world.dataHome, vaultPath(path, world.home))
+
+/** Two sessions that are archived, in several frames, and in the views. */
+async function archived(world: World, dice: Dice): Promise<readonly [GrowingSession, GrowingSession]> {
+  const sessions = [world.session(), world.session()] as const
+  for (let n = 0; n < 3; n++)
+    for (const session of sessions) await world.hook("stop", session.grow(dice.between(1, 20)))
+  await world.recover()
+  await world.command(["import"])
+  return sessions
+}
+
+/** Checks that the damage is told, has it mended in one of the ways that there are, and checks that too. */
+async function mended(world: World, dice: Dice, session: GrowingSession): Promise<void> {
+  const { ok } = await world.asked<{ ok?: boolean }>(["verify"], [0, 1])
+  if (ok !== false) world.isFalse("verify said that all is well")
+  const ways = [["import"], ["doctor", "--fix"], ["import", "--check"]] as const
+  const way = dice.pick(ways)
+  // What else it finds on this machine is not about the vault.
+  await world.command(way, way[0] === "doctor" ? [0, 1] : [0])
+  const after = await world.asked<{ ok?: boolean }>(["verify"], [0, 1])
+  if (after.ok !== true) world.isFalse(`${way.join(" ")} did not mend the copy of ${session.id}`)
+}
+
+const WAYS_TO_VANISH: readonly ((file: string) => void)[] = [
+  (file) => unlinkSync(file),
+  (file) => truncateSync(file, 0),
+  (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
+  (file) => rmSync(dirname(file), { recursive: true }),
+]
+
+export const vanished: TortureCase = {
+  name: "vanished copy",
+  async run(world, dice, { rounds }) {
+    const [there, gone] = await archived(world, dice)
+    for (let n = 0; n < rounds; n++) {
+      dice.pick(WAYS_TO_VANISH)(copyOf(world, there))
+      await mended(world, dice, there)
+      await world.hook("stop", there.grow(1))
+    }
+    await lost(world, dice, gone)
+  },
+}
+
+interface Verify {
+  readonly transcripts?: readonly { readonly state: string; readonly problems: readonly string[] }[]
+}
+
+/** Neither the host nor the vault has it, until its copy comes back from a backup. */
+async function lost(world: World, dice: Dice, session: GrowingSession): Promise<void> {
+  const file = copyOf(world, session)
+  const backup = readFileSync(file)
+  const transcript = readFileSync(session.path)
+  rmSync(session.path)
+  dice.pick(WAYS_TO_VANISH.slice(0, 2))(file)
+  for (const step of ["at once", "after a rebuild"]) {
+    const { transcripts = [] } = await world.asked<Verify>(["verify"], [1])
+    const said = transcripts.filter(({ state }) => state === "lost").flatMap(({ problems }) => problems)
+    if (!said.some((problem) => problem.includes(session.id)))
+      world.isFalse(`verify did not name ${session.id}, ${step}`)
+    await world.command(["rebuild"], [1])
+    await world.command(["show", session.id])
+  }
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, backup)
+  await world.command(["verify"])
+  writeFileSync(session.path, transcript)
+}
+
+export const flipped: TortureCase = {
+  name: "flipped bit",
+  async run(world, dice, { rounds }) {
+    const sessions = await archived(world, dice)
+    for (let n = 0; n < rounds; n++) {
+      const session = dice.pick(sessions)
+      const file = copyOf(world, session)
+      const bytes = readFileSync(file)
+      bytes[dice.between(0, bytes.length - 1)]! ^= 1 << dice.between(0, 7)
+      writeFileSync(file, bytes)
+      await mended(world, dice, session)
+      // No event for which a job is started: that might have mended the next damage before anybody has looked.
+      await world.hook("stop", session.grow(1))
+    }
+  },
+}
+
+export const cutShort: TortureCase = {
+  name: "truncated transcript",
+  async run(world, dice, { rounds }) {
+    const sessions = await archived(world, dice)
+    for (let n = 0; n < rounds; n++) {
+      const session = dice.pick(sessions)
+      session.generation++
+      truncateSync(session.path, dice.between(0, statSync(session.path).size))
+      // Half a line, which the host goes on behind.
+      if (dice.chance(0.5)) session.grow(1)
+      await world.hook(world.anyEvent(dice), session)
+      if (dice.chance(0.5)) await world.command(["import"])
+      await world.hook("stop", session.grow(1))
+      if (!existsSync(copyOf(world, session))) world.isFalse(`there is no copy of ${session.id}`)
+    }
+  },
+}
