@@ -43,8 +43,10 @@ export const sessionsInNames = (dataHome: string, isCounted: (copy: string) => b
   new Set(copyNames(dataHome).flatMap((copy) => (isCounted(copy) ? (sessionInName(copy) ?? []) : [])))
 
 /** undefined for a subagent whose session only its lines name. */
-const sessionInName = (copy: string): string | undefined =>
-  transcriptName(`/projects/${withoutVersion(originalPlace(copy)).replace(/\.zst$/, "")}`).session
+function sessionInName(copy: string): string | undefined {
+  const place = withoutVersion(originalPlace(copy)).replace(/\.zst$/, "")
+  return transcriptName(`/projects/${place.slice(place.indexOf("/") + 1)}`).session
+}
 
 function sourcesIn(dataHome: string, files: readonly VaultFile[]): Source[] {
   const found: (Source & { created: number })[] = []
