@@ -4,7 +4,7 @@
  * there, whole: what one of them forgets or rewrites leaves no gap in another's.
  */
 
-import { basename } from "../util/path.ts"
+import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { isPlainId } from "../util/session-id.ts"
 import { isPlainSession } from "./entry.ts"
 
@@ -131,8 +131,8 @@ export function isPieceAbout(value: unknown): value is PieceAbout {
 const NAME = /^[A-Za-z0-9-]{1,80}$/
 const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries)\/.{1,1000}\.zst$/
 const PATH = /^\/\P{Cc}{1,4000}$/u
-/** A folder of the host's. What it is called is up to the host. */
-const FOLDER = /^[^\p{C}\\:*?"<>|]{1,255}$/u
+/** A folder or a file of the host's. What it is called is up to the host. */
+const HOSTS = /^[^\p{C}\\:*?"<>|]{1,255}$/u
 
 /**
  * Whether the names in it are such as a machine of ours gives them. They become paths below the vault, and the session
@@ -140,17 +140,26 @@ const FOLDER = /^[^\p{C}\\:*?"<>|]{1,255}$/u
  */
 export function isPlainlyNamed({ writer, copy, place, path, session }: PieceAbout): boolean {
   const parts = place.split("/")
+  // Of a subagent, and of what is beside a transcript: the session's folder.
+  const owner = parts.length > 3 ? parts[2]! : parts.at(-1)!.replace(/(?:\.jsonl)?\.zst$/, "")
   return (
     [writer, copy].every((name) => NAME.test(name) && isPlainId(name)) &&
     isPlainSession(session) &&
+    isPlainSession(owner) &&
     PLACE.test(place) &&
-    parts.every((part) => FOLDER.test(part) && part !== "." && part !== "..") &&
+    parts.every((part) => HOSTS.test(part) && part !== "." && part !== "..") &&
     // The folder of a project begins with a hyphen.
-    parts.slice(2, -1).every(isPlainId) &&
-    isPlainSession(parts.at(-1)!.replace(/(?:\.jsonl)?\.zst$/, "")) &&
+    parts.slice(2).every((part) => !/^[-.]/.test(part)) &&
     PATH.test(path) &&
-    isPlainSession(basename(path).replace(/\.jsonl$/, ""))
+    isSessionAt(path, session)
   )
+}
+
+/** Whether it is the session that the views find at this path. Hosts up to 2.0 did not say there whose a subagent is. */
+function isSessionAt(path: string, session: string): boolean {
+  const { session: owner, agent } = transcriptName(path)
+  if (agent === undefined) return session === owner
+  return owner === undefined ? session.endsWith(`/${agent}`) : session === `${owner}/${agent}`
 }
 
 /** Whether these can be applied; see `isPieceAbout`. */

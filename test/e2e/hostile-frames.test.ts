@@ -1,7 +1,7 @@
 /** What somebody puts into a shared place to harm whoever fetches it: frames that fill the memory, and names that are orders. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { entryOf } from "../../src/backends/entry.ts"
 import { openFolderBackend } from "../../src/backends/folder-backend.ts"
 import { openFolderFrames } from "../../src/backends/folder-frames.ts"
@@ -194,7 +194,8 @@ for (const [kind, open] of stores) {
         stderr: "",
       })
       expect(vaultFiles(machine.dataHome).map(({ copy }) => copy)).toEqual([
-        `fetched/evil-1/c100/home/-x/${numbered(100)}.jsonl.zst`,
+        // Whoever can write to a plain folder may have written it.
+        `fetched/${kind === "a folder" ? "~" : ""}evil-1/c100/home/-x/${numbered(100)}.jsonl.zst`,
       ])
       expect(readdirSync(machine.root).sort()).toEqual(["archive", "home", "project"])
       for (const args of [
@@ -211,6 +212,42 @@ for (const [kind, open] of stores) {
     })
   })
 }
+
+test("of what a machine of ours sends, nothing is left out: strange names, subagents, files beside a transcript", async () => {
+  using folder = tempFolder()
+  using machine = new Machine()
+  using laptop = new Machine()
+  const id = numbered(1)
+  const line = (text: string, about: object = {}): string =>
+    `${JSON.stringify({ type: "user", uuid: crypto.randomUUID(), sessionId: id, message: { role: "user", content: text }, timestamp: "2026-01-02T03:04:05.000Z", cwd: machine.cwd, version: "2.1.112", ...about })}\n`
+  const files = {
+    [`${id}.jsonl`]: line("okapi one"),
+    "my notes (2).jsonl": line("okapi two", { sessionId: "my notes (2)" }),
+    "--continue.jsonl": line("okapi three", { sessionId: "--continue" }),
+    "agent-a0.jsonl": line("okapi four", { isSidechain: true, agentId: "a0" }),
+    [`${id}/subagents/agent-a1.jsonl`]: line("okapi five", { isSidechain: true, agentId: "a1" }),
+    [`${id}/tool-results/what it (said).txt`]: "okapi six\n",
+  }
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(machine.path(name)), { recursive: true })
+    writeFileSync(machine.path(name), text)
+  }
+  const done = await run(["import"], { env: machine.env, cwd: machine.cwd })
+  expect({ code: done.code, stderr: done.stderr }).toEqual({ code: 0, stderr: "" })
+  const sent = await run(["sync", "--to", folder.path, "--frames", "--json"], {
+    env: machine.env,
+    cwd: machine.cwd,
+  })
+  const { copies } = JSON.parse(sent.stdout).frames
+  expect(copies).toBeGreaterThanOrEqual(5)
+  expect((await pulled(laptop, folder.path)).fetched).toMatchObject({
+    available: copies,
+    copies,
+    damaged: 0,
+    misnamed: 0,
+  })
+  expect(await run(["verify"], { env: laptop.env, cwd: laptop.cwd })).toMatchObject({ code: 0, stderr: "" })
+})
 
 describe("entries", () => {
   const entry = (sessionId: string) =>

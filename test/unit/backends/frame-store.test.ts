@@ -1,6 +1,8 @@
 /** What others have written about a piece of a vault is checked before it names any file, or any session. */
 import { expect, test } from "bun:test"
+import { sessionIdOf } from "../../../src/agents/claude-code/transcript-name.ts"
 import { isPieceAbout, isPlainlyNamed } from "../../../src/backends/frame-store.ts"
+import { vaultPath } from "../../../src/vault/layout.ts"
 import { piece } from "./frame-contract.ts"
 
 const { frame: _, ...good } = piece("x\n")
@@ -21,17 +23,27 @@ test("what is damaged is about no piece", () => {
     expect({ bad, is: isPieceAbout({ ...good, ...bad }) }).toEqual({ bad, is: false })
 })
 
-const SUBAGENT = "5e551011/subagents/agent-a1.jsonl.zst"
+const PROJECTS = "/home/ada/.claude/projects"
+
+/** As a machine sends what is at a path. */
+const at = (path: string, session: string) => ({ path, session, place: vaultPath(path, "/home/ada") })
 
 test("names as machines of ours give them", () => {
+  const run = "5e551011/subagents/workflows/wf_1"
   for (const plain of [
     {},
-    { session: "5e551011/a1", place: `home/-src-app/${SUBAGENT}` },
-    {
-      session: "5e551011/workflows/wf_1/agent-a1",
-      place: "root-0123abcd/-src-app/5e551011/subagents/workflows/wf_1/agent-a1.jsonl.zst",
-    },
-    { place: "home/Größe 2/5e551011.jsonl.zst" },
+    at(`${PROJECTS}/-src-app/5e551011.jsonl`, "5e551011"),
+    at(`${PROJECTS}/-src-app/5e551011/subagents/agent-a1.jsonl`, "5e551011/a1"),
+    at(`${PROJECTS}/-src-app/agent-a1.jsonl`, "5e551011/a1"),
+    at(`${PROJECTS}/-src-app/${run}/agent-a1.jsonl`, "5e551011/a1"),
+    at(`${PROJECTS}/-src-app/${run}/journal.jsonl`, "5e551011/workflows/wf_1/journal"),
+    at(`${PROJECTS}/-src-app/5e551011/tool-results/what it (said).txt`, "5e551011"),
+    at(`/mnt/other/projects/-src-app/5e551011.jsonl`, "5e551011"),
+    at(`/tmp/5e551011.jsonl`, "5e551011"),
+    // A transcript of another name goes by the hash of it.
+    at(`${PROJECTS}/-src-app/my notes.jsonl`, sessionIdOf("my notes")),
+    at(`${PROJECTS}/-src-app/--continue.jsonl`, sessionIdOf("--continue")),
+    at(`${PROJECTS}/Größe 2/5e551011.jsonl`, "5e551011"),
     {
       session: "5e551011~claude-mem",
       place: "imported/claude-mem/5e551011~claude-mem.jsonl.zst",
@@ -71,10 +83,16 @@ test("what leads out of the vault, or is an option or a sentence, names no piece
       { writer: name },
       { copy: name },
       { place: `home/-src-app/${name}.jsonl.zst` },
-      { place: `home/-src-app/5e551011/${name}/agent-a1.jsonl.zst` },
-      { path: `/home/ada/.claude/projects/-src-app/${name}.jsonl` },
+      { place: `home/-src-app/${name}/subagents/agent-a1.jsonl.zst` },
+      { path: `${PROJECTS}/-src-app/${name}.jsonl` },
+      { path: `${PROJECTS}/-src-app/${name}.jsonl`, session: name },
+      { path: `${PROJECTS}/-src-app/5e551011/subagents/agent-${name}.jsonl`, session: `5e551011/${name}` },
     ]),
+    { session: "another" },
+    { session: "5e551011/a1" },
     { place: "home/../../etc/x.jsonl.zst" },
+    { place: "home/-x/5e551011/../x.jsonl.zst" },
+    { place: "home/-x/5e551011/-x/y.jsonl.zst" },
     { place: "/home/x.zst" },
     { place: "home//x.zst" },
     { place: "home/./x.zst" },
@@ -86,7 +104,7 @@ test("what leads out of the vault, or is an option or a sentence, names no piece
     { writer: "../x" },
     { copy: "a/b" },
     { path: "relative.jsonl" },
-    { path: "/home/a\u001b[2J/x.jsonl" },
+    { path: "/home/a\u001b[2J/5e551011.jsonl" },
   ]
   for (const one of bad) expect({ one, is: isPlainlyNamed({ ...good, ...one }) }).toEqual({ one, is: false })
 })
