@@ -1,6 +1,6 @@
 /** How far the vault is behind the host's transcripts, and the views behind the vault. */
 import { statsOf } from "../util/files.ts"
-import { isFetchedCopy, isSuperseded } from "../vault/layout.ts"
+import { isFetchedCopy, isHistoryCopy, isSuperseded } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 
 export interface Backlog {
@@ -26,7 +26,8 @@ const NEWEST = 2000
 export function backlog(db: Database): Backlog {
   const vault = { transcripts: 0, bytes: 0 }
   for (const row of newest(db)) {
-    const bytes = grownBy(row)
+    // The list of all prompts grows with each; what is new in it is nearly always in a transcript.
+    const bytes = isHistoryCopy(row.copy) ? 0 : grownBy(row)
     if (bytes <= 0) continue
     vault.transcripts++
     vault.bytes += bytes

@@ -36,6 +36,8 @@ export interface TakeOptions {
   readonly known?: KnownFactory | "ask" | undefined
   /** Session of a subagent's transcript, for hosts whose paths do not tell (up to 2.0). */
   readonly parent?: string | undefined
+  /** Says what must not be archived, if its session's tombstone does not. */
+  readonly forgotten?: (() => Forgotten | undefined) | undefined
   /** zstd level; undefined: as fast as a hook needs. */
   readonly level?: number | undefined
 }
@@ -80,7 +82,7 @@ export function captureTranscript(
     hurried: options.hurried,
     lastLine: options.lastLine,
     level: options.level,
-    forgotten: () => forgottenOf(paths.dataHome, session, path),
+    forgotten: options.forgotten ?? (() => forgottenOf(paths.dataHome, session, path)),
     secrets: paths.secrets,
     known: typeof options.known === "function" ? options.known(paths, session, path) : options.known,
     // The views may not have followed the old copy to its end.

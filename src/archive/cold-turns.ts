@@ -70,7 +70,7 @@ interface ColdMessage {
 const coldMessages = (db: Database, turn: number): ColdMessage[] =>
   db
     .query<ColdMessage, [number]>(
-      `SELECT m.id, m.session, s.project, t.copy, m.offset, m.length, m.role, m.origin, m.kind, m.sidechain, m.time,
+      `SELECT m.id, m.session, coalesce(s.own, s.project) AS project, t.copy, m.offset, m.length, m.role, m.origin, m.kind, m.sidechain, m.time,
          m.alias IS NOT NULL AS isNamed
        FROM messages m JOIN transcripts t ON t.id = m.transcript LEFT JOIN sessions s ON s.id = m.session
        WHERE m.turn = ? AND m.id NOT IN (SELECT id FROM words_docsize) ORDER BY m.id`,

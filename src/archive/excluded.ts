@@ -2,6 +2,7 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
+import { isPromptHistory } from "../agents/claude-code/prompt-history.ts"
 import { placeBeside, transcriptName } from "../agents/claude-code/transcript-name.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { endOfLines } from "../util/byte-lines.ts"
@@ -24,6 +25,8 @@ export function isExcluded(
   told?: string,
 ): boolean {
   if (paths.exclude === undefined || paths.exclude.length === 0) return false
+  // It is of all projects, and what is not wanted is taken out of it (capture-transcript.ts).
+  if (isPromptHistory(transcript)) return false
   const beside = placeBeside(transcript)
   if (beside !== undefined)
     return isExcluded(paths, `${transcript.slice(0, -beside.name.length - 1)}.jsonl`, told)

@@ -43,19 +43,25 @@ export function carryProjects(
 export const lostProjects = (db: Database, sessions: ReadonlySet<string>): readonly Row[] =>
   db
     .query<Row, []>(
-      `SELECT s.id, s.parent, s.agent, s.cwd, p.path AS project FROM sessions s JOIN projects p ON p.id = s.project
+      `SELECT s.id, s.parent, s.agent, s.cwd, p.path AS project FROM sessions s JOIN projects p ON p.id = ${ownIn(db)}
        WHERE s.cwd IS NOT NULL ORDER BY s.id`,
     )
     .all()
     .filter((row) => sessions.has(row.id) && isLost(row))
+
+/** The project of the session's own folder. An earlier version's views join none. */
+const ownIn = (db: Database): string =>
+  db.query("SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'own'").get() === null
+    ? "s.project"
+    : "coalesce(s.own, s.project)"
 
 /** Call inside a transaction, before their lines are read. */
 export function createSessions(to: Database, lost: readonly Row[]): void {
   for (const { id, parent, agent, cwd, project } of lost) {
     to.query("INSERT INTO projects (path) VALUES (?) ON CONFLICT DO NOTHING").run(project)
     to.query(
-      `INSERT INTO sessions (id, project, parent, agent, cwd)
-       VALUES (?, (SELECT id FROM projects WHERE path = ?), ?, ?, ?)`,
+      `INSERT INTO sessions (id, project, own, parent, agent, cwd)
+       SELECT ?1, coalesce(joined, id), iif(joined IS NULL, NULL, id), ?3, ?4, ?5 FROM projects WHERE path = ?2`,
     ).run(id, project, parent, agent, cwd)
   }
 }
@@ -71,7 +77,10 @@ export function dropUnread(db: Database): void {
   db.run(
     "DELETE FROM sessions WHERE id NOT IN (SELECT session FROM transcripts) AND id NOT IN (SELECT session FROM turns)",
   )
-  db.run("DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL)")
+  db.run(
+    `DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL
+      UNION ALL SELECT own FROM sessions WHERE own IS NOT NULL)`,
+  )
 }
 
 function formerly(path: string, sessions: ReadonlySet<string>, wait: number): readonly Row[] {

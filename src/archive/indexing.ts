@@ -3,7 +3,7 @@ import { NEWLINE } from "../util/byte-lines.ts"
 import { CtxError, codeOf } from "../util/errors.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
 import { doubtCopies, noteCopies } from "../vault/copy-list.ts"
-import { isBesideCopy, vaultFile } from "../vault/layout.ts"
+import { isBesideCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { type Gap, type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import { isOwned } from "./beside-rows.ts"
@@ -116,10 +116,11 @@ function indexFormer(db: Database, dataHome: string, copy: Pending, until: Until
 /** Whether the copy holds what was captured: a hook may have begun it anew since, or text in it been forgotten. */
 const isStill = (
   dataHome: string,
-  { captured, session, path }: Indexed,
+  { captured, session, path, copy }: Indexed,
   { copyId }: TranscriptRow,
 ): boolean =>
-  captured === undefined || (captured.id === copyId && forgottenOf(dataHome, session, path) === undefined)
+  captured === undefined ||
+  (captured.id === copyId && !isHistoryCopy(copy) && forgottenOf(dataHome, session, path) === undefined)
 
 function indexRow(
   db: Database,

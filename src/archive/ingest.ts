@@ -9,9 +9,10 @@ import { isObject } from "../transcript/json.ts"
 import { wholeRecordsIn } from "../transcript/whole-records.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { parseJson } from "../util/parse-json.ts"
-import { isBesideCopy, isSummaryCopy } from "../vault/layout.ts"
+import { isBesideCopy, isHistoryCopy, isSummaryCopy } from "../vault/layout.ts"
 import { BesideRows } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
+import { HistoryPrompts } from "./history-prompts.ts"
 import { noteSummary } from "./summary-rows.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 import { TurnWriter } from "./turn-writer.ts"
@@ -24,6 +25,7 @@ export class Ingestion {
   readonly #own: ((line: string, offset: number) => void) | undefined
   /** The same for a file beside a transcript. */
   readonly #beside: BesideRows | undefined
+  readonly #prompts: HistoryPrompts | undefined
   /** Offset up to which lines have been applied. */
   #done: number
   #damaged = { lines: 0, rescued: 0 }
@@ -38,6 +40,11 @@ export class Ingestion {
     if (isBesideCopy(transcript.copy)) this.#beside = new BesideRows(db, transcript, words)
     if (isSummaryCopy(transcript.copy))
       this.#own = (line, offset) => noteSummary(db, transcript, line, offset)
+    if (isHistoryCopy(transcript.copy)) {
+      const prompts = new HistoryPrompts(db, transcript, words)
+      this.#prompts = prompts
+      this.#own = (line, offset) => prompts.note(line, offset)
+    }
   }
 
   /**
@@ -93,6 +100,7 @@ export class Ingestion {
   /** Call before the transaction ends, even if a line could not be applied. */
   finish(): void {
     this.#beside?.flush()
+    this.#prompts?.finish(this.#done)
     this.#writer.finish(this.#done, this.#damaged)
     this.#damaged = { lines: 0, rescued: 0 }
   }

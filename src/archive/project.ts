@@ -24,6 +24,10 @@ export function projectOf(cwd: string): string {
 export const folderOf = (project: string): string =>
   basename(project) === ".git" ? dirname(project) : project
 
+/** Whether a folder is that of the project, or below it. */
+export const isInFolder = (folder: string, project: string): boolean =>
+  `${folder}/`.startsWith(`${folderOf(project)}/`)
+
 /** The last part of that folder's path, which may be a Windows path; undefined: it has none. */
 export const shortNameOf = (project: string): string | undefined =>
   folderOf(project).split(/[/\\]/).findLast(Boolean)

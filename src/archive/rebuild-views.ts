@@ -13,6 +13,7 @@ import { markBehind, markComplete } from "./completeness.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
 import { carryProjects, dropUnread } from "./former-projects.ts"
 import { indexCopy, type OnGap, untilDone, type ViewsGap } from "./indexing.ts"
+import { joinProjects, readJoined } from "./joined-projects.ts"
 import { doubtVault, listVault } from "./list-vault.ts"
 import { isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
 import { dropPointers } from "./pointers.ts"
@@ -136,6 +137,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
     // If we are killed the file is discarded, so it need not be on disk before the end.
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
+    db.transaction(() => joinProjects(db, readJoined(dataHome).joins, true)).immediate()
     carryProjects(databasePath(dataHome), db, new Set(sources(dataHome).map(({ session }) => session)))
     const { copies, unreadable, gaps } = fill(db, dataHome, options)
     carryLost(db, dataHome, gaps, options)
@@ -168,7 +170,7 @@ export const counted = (db: Database): { turns: number; messages: number } =>
   db
     .query<{ turns: number; messages: number }, []>(
       `SELECT (SELECT count(*) FROM turns t WHERE ${IS_TURN}) AS turns,
-         (SELECT count(*) FROM messages) AS messages`,
+         (SELECT count(*) FROM messages) - (SELECT count(*) FROM turns WHERE via = 'history') AS messages`,
     )
     .get()!
 

@@ -3,6 +3,7 @@
  * the sessions concerned again. Afterwards no byte of the database file holds what was removed.
  */
 import { existsSync } from "node:fs"
+import { HISTORY } from "../agents/claude-code/prompt-history.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { ownerOf } from "../vault/tombstones.ts"
 import { isComplete, isOutdated } from "./completeness.ts"
@@ -18,6 +19,7 @@ import { createSessions, dropUnread, lostProjects } from "./former-projects.ts"
 import { indexCopy, type ViewsGap } from "./indexing.ts"
 import { deleteRows, isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
 import { dropPointers } from "./pointers.ts"
+import { promptsOnlySessions } from "./queries/sessions.ts"
 import {
   alonePreparing,
   counted,
@@ -159,6 +161,9 @@ function concernedIn(db: Database, removed: Removal): Concerned {
     .all(JSON.stringify(changed))
     .map(({ id }) => id)
   const lessened = new Set(changed.filter((session) => found.get(session) === "text"))
+  // What is known of these is in one copy, which has to be read again for all of them.
+  const ofHistory = [HISTORY, ...promptsOnlySessions(db)]
+  if (again.some((session) => !gone.has(session) && ofHistory.includes(session))) again.push(...ofHistory)
   return { gone, again: new Set(again.filter((session) => !gone.has(session))), lessened }
 }
 

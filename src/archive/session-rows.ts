@@ -2,7 +2,8 @@
 import type { Origin } from "../agents/origin.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
-import { projectOf } from "./project.ts"
+import { isInFolder, projectOf } from "./project.ts"
+import { joinedProjects } from "./queries/projects.ts"
 
 export class SessionRows {
   readonly #db: Database
@@ -26,18 +27,21 @@ export class SessionRows {
     if (this.#isKnown || (record.cwd === undefined && record.parts.length === 0)) return
     this.#isKnown = record.cwd !== undefined
     // Once a session has a project, it stays there, wherever it continues.
-    const project =
-      this.project() ?? (record.cwd === undefined ? null : projectId(this.#db, projectOf(record.cwd)))
+    const place =
+      this.project() !== undefined || record.cwd === undefined ? undefined : placeOf(this.#db, record.cwd)
     const [parent, agent] = splitSession(this.#session)
     this.#db
       .query(
-        `INSERT INTO sessions (id, project, parent, agent, cwd, branch, version, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project), cwd = coalesce(cwd, excluded.cwd),
+        `INSERT INTO sessions (id, project, own, parent, agent, cwd, branch, version, started)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project),
+           own = iif(project IS NULL, excluded.own, own), cwd = coalesce(cwd, excluded.cwd),
            started = coalesce(started, excluded.started)`,
       )
       .run(
         this.#session,
-        project,
+        place?.project ?? null,
+        place?.own ?? null,
         parent ?? null,
         agent ?? null,
         record.cwd ?? null,
@@ -52,11 +56,13 @@ export class SessionRows {
     if (origin === "human" || this.#title?.origin !== "human") this.#title = { text, origin }
   }
 
-  /** Row id of its project, once known. */
+  /** Row id of the project of its folder, once known, whatever that is joined with. */
   project(): number | undefined {
     this.#projectId ??=
       this.#db
-        .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
+        .query<{ project: number | null }, [string]>(
+          "SELECT coalesce(own, project) AS project FROM sessions WHERE id = ?",
+        )
         .get(this.#session)?.project ?? undefined
     return this.#projectId
   }
@@ -81,11 +87,30 @@ function splitSession(session: string): [parent: string | undefined, agent: stri
   return slash < 0 ? [undefined, undefined] : [session.slice(0, slash), session.slice(slash + 1)]
 }
 
-function projectId(db: Database, path: string): number {
-  const row = db
-    .query<{ id: number }, [string]>(
-      "INSERT INTO projects (path) VALUES (?) ON CONFLICT DO UPDATE SET path = path RETURNING id",
+/** The project of a folder, and its own if that is joined with another. */
+function placeOf(db: Database, cwd: string): { readonly project: number; readonly own: number | null } {
+  const { id, joined } = projectRow(db, nameOf(db, cwd))
+  return joined === null ? { project: id, own: null } : { project: joined, own: id }
+}
+
+/** Of a folder that is gone, only a joined project tells that it was in a repository. */
+function nameOf(db: Database, cwd: string): string {
+  const path = projectOf(cwd)
+  if (path !== cwd) return path
+  return joinedProjects(db).find((one) => isInFolder(cwd, one)) ?? path
+}
+
+const projectRow = (db: Database, path: string): { id: number; joined: number | null } =>
+  db
+    .query<{ id: number; joined: number | null }, [string]>(
+      "INSERT INTO projects (path) VALUES (?) ON CONFLICT DO UPDATE SET path = path RETURNING id, joined",
     )
-    .get(path)
-  return row!.id
+    .get(path)!
+
+/** Takes out what was known of a session only from the list of all prompts (history-prompts.ts). Call when its transcript has come. */
+export function dropPromptsOnly(db: Database, session: string): void {
+  if (db.query("SELECT 1 FROM sessions WHERE id = ? AND prompts_only = 1").get(session) === null) return
+  db.query("DELETE FROM messages WHERE turn IN (SELECT id FROM turns WHERE session = ?)").run(session)
+  for (const table of ["notes", "turns"]) db.query(`DELETE FROM ${table} WHERE session = ?`).run(session)
+  db.query("DELETE FROM sessions WHERE id = ?").run(session)
 }

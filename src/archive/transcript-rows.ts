@@ -1,12 +1,20 @@
 /** The transcripts that the archive knows: where their copies are, and how far the views have followed. */
 import type { Segment } from "../vault/copy-file.ts"
 import { readList } from "../vault/copy-list.ts"
-import { isBesideCopy, isFetchedCopy, isSuperseded, supersededPath, vaultFile } from "../vault/layout.ts"
+import {
+  isBesideCopy,
+  isFetchedCopy,
+  isHistoryCopy,
+  isSuperseded,
+  supersededPath,
+  vaultFile,
+} from "../vault/layout.ts"
 import type { KnownCopy } from "../vault/lost-copies.ts"
 import { tailOf } from "../vault/reader.ts"
 import { tailHash, withSource } from "../vault/source-file.ts"
 import type { Database } from "./database.ts"
 import type { Pending } from "./pending.ts"
+import { dropPromptsOnly } from "./session-rows.ts"
 
 export interface TranscriptRow {
   readonly id: number
@@ -83,6 +91,7 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
     return { ...known, copyId: id, archived }
   }
   noteFormer(db, dataHome, found)
+  if (!isHistoryCopy(found.copy)) dropPromptsOnly(db, found.session)
   const row = db
     .query<{ id: number }, [string, string, string, string, number]>(
       `INSERT INTO transcripts (path, copy, copy_id, session, archived) VALUES (?, ?, ?, ?, ?)

@@ -1,7 +1,7 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { dirname } from "../util/path.ts"
-import { isBesideCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { isBesideCopy, isHistoryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { copyNames, sizedCopies, type VaultFile, vaultFiles } from "../vault/vault-files.ts"
 import { sessionNamedIn, sessionOf } from "./capture-transcript.ts"
@@ -64,8 +64,9 @@ function sourcesIn(dataHome: string, files: readonly VaultFile[]): Source[] {
     if (versionOf(former.copy).name === versionOf(one.copy).name)
       one.created = Math.max(one.created, former.created)
   }
-  const last = ({ copy }: Source): number => Number(isBesideCopy(copy))
-  return found.sort((a, b) => last(a) - last(b) || a.created - b.created || byName(a.copy, b.copy))
+  // Files beside transcripts belong to turns of these; what is known only from the list of all prompts shows last.
+  const rank = ({ copy }: Source): number => (isHistoryCopy(copy) ? 2 : isBesideCopy(copy) ? 1 : 0)
+  return found.sort((a, b) => rank(a) - rank(b) || a.created - b.created || byName(a.copy, b.copy))
 }
 
 /** `x.~1.jsonl.zst` comes before `x.~2.jsonl.zst`, and both before `x.jsonl.zst`. */

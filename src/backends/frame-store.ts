@@ -129,7 +129,7 @@ export function isPieceAbout(value: unknown): value is PieceAbout {
 
 /** Those that a machine and a copy have: they become names of folders of ours. */
 const NAME = /^[A-Za-z0-9-]{1,80}$/
-const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries)\/.{1,1000}\.zst$/
+const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries|history)\/.{1,1000}\.zst$/
 const PATH = /^\/\P{Cc}{1,4000}$/u
 /** A folder or a file of the host's. What it is called is up to the host. */
 const HOSTS = /^[^\p{C}\\:*?"<>|]{1,255}$/u

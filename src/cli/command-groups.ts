@@ -27,6 +27,7 @@ export const GROUPS: readonly Group[] = [
       "rebuild",
       "resurrect",
       "compact",
+      "project",
       "sync",
       "redact",
       "notes",

@@ -33,6 +33,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     compact: () => import("./commands/compact.ts"),
     redact: () => import("./commands/redact.ts"),
     import: () => import("./commands/import.ts"),
+    project: () => import("./commands/project.ts"),
     sync: () => import("./commands/sync.ts"),
     optimize: () => import("./commands/optimize.ts"),
     model: () => import("./commands/model.ts"),

@@ -4,7 +4,9 @@ import { folderOf } from "../archive/project.ts"
 import { projectPaths } from "../archive/queries/projects.ts"
 import { parseQuery } from "../search/parse-query.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
+import { existsSync } from "../util/fs.ts"
 import { basename } from "../util/path.ts"
+import { shellWord } from "../util/shell-quote.ts"
 import { cut } from "../util/text.ts"
 
 /** UTF-16 units of what was looked for that are repeated: it may be a pasted log. */
@@ -51,6 +53,8 @@ export function whereElse(
   const above = known.filter((one) => folder.startsWith(`${one}/`)).sort((a, b) => b.length - a.length)[0]
   if (above !== undefined) return `--project ${above} is the project above it`
   const namesake = known.find((one) => basename(one) === basename(folder))
+  if (namesake !== undefined && !existsSync(namesake))
+    return `if ${namesake} was moved here: ctxbridge project move ${shellWord(namesake)} ${shellWord(folder)}`
   return namesake === undefined ? otherwise : `--project ${namesake} has the same name; ${otherwise}`
 }
 

@@ -36,8 +36,9 @@ export function renderLeaving(
     "copy",
     "copies",
   )
+  const prompts = sum((one) => one.prompts)
   const lines = [
-    `${dryRun ? "Would forget" : "Forgot"} ${count(list.length, "session")}: ${copies}, ${bytes(sum((one) => one.bytes))} of the vault`,
+    `${dryRun ? "Would forget" : "Forgot"} ${count(list.length, "session")}: ${copies}, ${bytes(sum((one) => one.bytes))} of the vault${prompts > 0 ? `, ${count(prompts, "line")} of the list of prompts` : ""}`,
     ...some(
       list.map(
         (one) => `  ${safe(one.session)}  ${count(one.copies.length, "copy", "copies")}, ${bytes(one.bytes)}`,

@@ -52,12 +52,16 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
   ]
 }
 
+/** Said of sessions of which nothing else is known. */
+export const PROMPTS_ONLY = "prompts only"
+
 const fate = (hit: AnyHit): (string | false | undefined)[] => [
   "cold" in hit && "cold",
   "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
   "others" in hit && "written by others",
   hit.takenBack && "rewound",
   "isLost" in hit && hit.isLost && "copy missing",
+  "promptsOnly" in hit && PROMPTS_ONLY,
 ]
 
 const placeOf = (hit: AnyHit): string => ("line" in hit ? `line ${hit.line}` : "")

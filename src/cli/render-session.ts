@@ -7,6 +7,7 @@ import { allTokens, type SessionUse } from "../archive/queries/token-use.ts"
 import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
+import { PROMPTS_ONLY } from "./render-hits.ts"
 import type { Screen } from "./screen.ts"
 import type { ShowPath } from "./shown-path.ts"
 import { dotted, fit, safe } from "./style.ts"
@@ -32,7 +33,8 @@ export function shortIds(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-const titleOf = ({ title, firstPrompt }: Session): string => title ?? firstPrompt ?? "(no prompt)"
+const titleOf = ({ title, firstPrompt, promptsOnly }: Session): string =>
+  `${promptsOnly ? `(${PROMPTS_ONLY}) ` : ""}${title ?? firstPrompt ?? "(no prompt)"}`
 
 /** Maximum columns of a project's name. */
 const PROJECT = 16

@@ -5,6 +5,8 @@
 import { existsSync } from "node:fs"
 import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { namesInPath, placeBeside, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
+import { folderNow } from "../archive/joined-projects.ts"
+import { recordsFrom } from "../archive/records.ts"
 import { type Source, sessionsInNames, sources, sourcesOf } from "../archive/view-sources.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
@@ -14,6 +16,7 @@ import { isPlainId } from "../util/session-id.ts"
 import {
   isBesideCopy,
   isFetchedCopy,
+  isHistoryCopy,
   isImportedCopy,
   isLooseCopy,
   isSummaryCopy,
@@ -24,6 +27,7 @@ import {
 } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import { sameButForFiller } from "../vault/source-file.ts"
+import { copyNames } from "../vault/vault-files.ts"
 import { type PutBack, type PutOptions, putBack } from "./put-back-transcript.ts"
 
 export interface PutFile extends PutBack {
@@ -97,6 +101,7 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     const found = [...known].filter((id) => id.startsWith(word))
     if (found.length === 1) return found[0]!
     if (found.length > 1) throw usageError(`${word} names ${found.length} sessions`, "type more of it")
+    refusePromptsOnly(dataHome, word)
     throw new CtxError("not-found", `no session ${word} in the vault`, {
       hint: "ctxbridge sessions --all-projects lists them; a handle (ctx:…) names a turn, and so its session",
       exit: EXIT.notFound,
@@ -104,6 +109,26 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
   })
   return [...new Set(named)]
 }
+
+/** @throws CtxError exit 3 if the word names a session whose transcript was deleted before it was archived */
+function refusePromptsOnly(dataHome: string, word: string): void {
+  for (const copy of copyNames(dataHome)) {
+    if (!isHistoryCopy(copy)) continue
+    for (const { record } of recordsFrom(vaultFile(dataHome, copy)))
+      if (record.sessionId?.startsWith(word)) throw promptsOnly(record.sessionId)
+  }
+}
+
+/** Why a session cannot be resumed. */
+export const promptsOnly = (session: string): CtxError =>
+  new CtxError(
+    "prompts-only",
+    `only the prompts of session ${session} are archived: its transcript was deleted before`,
+    {
+      hint: `ctxbridge show ${session} prints them`,
+      exit: EXIT.notFound,
+    },
+  )
 
 /** By the copies' names; where these do not tell, by what is in them, which takes a hundred times as long. */
 function knownSessions(dataHome: string, words: readonly string[]): ReadonlySet<string> {
@@ -121,7 +146,8 @@ const hostsCopies = (dataHome: string, ids?: ReadonlySet<string>): Source[] =>
     isHosts(copy),
   )
 
-const isHosts = (copy: string): boolean => !isImportedCopy(copy) && !isSummaryCopy(copy)
+const isHosts = (copy: string): boolean =>
+  !isImportedCopy(copy) && !isSummaryCopy(copy) && !isHistoryCopy(copy)
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
   const known = hostsCopies(options.dataHome, new Set(ids))
@@ -324,6 +350,8 @@ function spotOf(id: string, transcripts: readonly Version[][], options: Resurrec
   const there = spots.find(({ folder }) => folder !== undefined && existsSync(folder))
   if (fullest === undefined || there !== undefined) return there
   const origins = [
+    // Its project was moved.
+    ...[...folders.keys()].flatMap((folder) => folderNow(options.dataHome, folder) ?? []),
     ...[...folders].flatMap(([folder, key]) => (key === "originalCwd" ? [folder] : [])),
     ...[...folders.keys()].flatMap((folder) => /^(.+)\/\.claude\/worktrees\//.exec(folder)?.[1] ?? []),
     options.folderOf?.(id),

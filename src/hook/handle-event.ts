@@ -387,6 +387,7 @@ function startJob(
   const sweep = begins && folder !== undefined && sweepDue(folder, settings.paths.stateHome, now)
   const drain = begins && mayBeSpooled(settings.paths)
   if (!behind && !large && !sweep && !drain) return undefined
-  spawnJob(settings.paths.dataHome, { transcripts, sweep: sweep ? [folder] : [], settle: false })
+  const where = sweep && event.cwd !== undefined ? { folder: event.cwd } : {}
+  spawnJob(settings.paths.dataHome, { transcripts, sweep: sweep ? [folder] : [], settle: false, ...where })
   return archived
 }

@@ -1,8 +1,9 @@
 /** Sessions to forget as a whole: what the vault holds of them, and their tombstones. */
 import { isNotesSession } from "../archive/notes-session.ts"
+import { recordsFrom } from "../archive/records.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
 import { statsOf } from "../util/files.ts"
-import { isSummaryCopy, vaultFile } from "../vault/layout.ts"
+import { isHistoryCopy, isSummaryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
 
@@ -15,6 +16,8 @@ export interface Leaving {
   readonly bytes: number
   /** Where the host keeps or kept its transcripts. */
   readonly transcripts: readonly string[]
+  /** Its lines in the list of all prompts. */
+  readonly prompts: number
   /** How many of these still exist; 0 for the notes kept by `remember`, which are deleted as well. */
   readonly onDisk: number
 }
@@ -22,6 +25,7 @@ export interface Leaving {
 /** What the vault holds of these sessions. */
 export function leaving(dataHome: string, sessions: readonly string[]): Leaving[] {
   const all = sources(dataHome)
+  const prompts = promptsBySession(dataHome, all)
   return sessions.map((session) => {
     const own = all.filter((one) => belongs(one, session))
     const transcripts = [...new Set(own.map(({ path }) => path))]
@@ -30,9 +34,22 @@ export function leaving(dataHome: string, sessions: readonly string[]): Leaving[
       copies: own.map(({ copy }) => copy),
       bytes: own.reduce((sum, one) => sum + one.bytes, 0),
       transcripts,
+      prompts: prompts.get(session) ?? 0,
       onDisk: isNotesSession(session) ? 0 : transcripts.filter(isThere).length,
     }
   })
+}
+
+function promptsBySession(dataHome: string, all: readonly Source[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>()
+  for (const { copy } of all) {
+    if (!isHistoryCopy(copy)) continue
+    for (const { record } of recordsFrom(vaultFile(dataHome, copy))) {
+      const { sessionId } = record
+      if (sessionId !== undefined) found.set(sessionId, (found.get(sessionId) ?? 0) + 1)
+    }
+  }
+  return found
 }
 
 const isThere = (path: string): boolean => statsOf(path) !== undefined
@@ -65,12 +82,20 @@ export function tombstonesOf(dataHome: string, list: readonly Leaving[], now: nu
  *
  * @param cutoff ms since the epoch
  * @param ended the time of each session's last record according to the views, in ms since the epoch
+ * @param promptsOnly sessions of which nothing else is archived
  */
-export function silentSince(dataHome: string, cutoff: number, ended: ReadonlyMap<string, number>): string[] {
-  const last = new Map<string, number>()
+export function silentSince(
+  dataHome: string,
+  cutoff: number,
+  ended: ReadonlyMap<string, number>,
+  promptsOnly: readonly string[],
+): string[] {
+  const last = new Map(
+    promptsOnly.flatMap((session) => [[session, ended.get(session) ?? Date.now()] as const]),
+  )
   for (const { session, path, copy } of sources(dataHome)) {
-    // A session is no younger for having been summarised.
-    if (isSummaryCopy(copy)) continue
+    // A session is no younger for having been summarised, and prompts are their sessions'.
+    if (isSummaryCopy(copy) || isHistoryCopy(copy)) continue
     const owner = ownerOf(session, path)
     // If no record has a time, use the time of archiving.
     const time = ended.get(session) ?? tailOf(vaultFile(dataHome, copy))?.last?.time ?? Date.now()

@@ -7,6 +7,7 @@
 
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
+import { forgetProjects, projectsFile } from "../archive/joined-projects.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import type { RebuildReport } from "../archive/rebuild-views.ts"
 import { followRemoval, type Removed } from "../archive/removal.ts"
@@ -15,17 +16,19 @@ import { eraseTraces, type Traces, toldOf } from "../archive/session-traces.ts"
 import { sources } from "../archive/view-sources.ts"
 import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
-import { mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
+import { existsSync, mkdirSync, rmdirSync, rmSync } from "../util/fs.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { withLockFile } from "../util/lock.ts"
 import { dirname, join } from "../util/path.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { dropFromList, type ToList } from "../vault/copy-list.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
+import { isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
 import { replacementOf } from "../vault/swap-copy.ts"
 import { forgottenOf, ownerOf, readTombstone, type Tombstone, writeTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
+import { forgetMoves } from "./import-done.ts"
 import { dropFromRequests } from "./requests.ts"
 
 interface ForgetOptions {
@@ -122,6 +125,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
     for (const one of late) writeTombstone(dataHome, one)
   }
   followVault(dataHome)
+  if (traces.whole.size > 0) forgetMoved(dataHome, wait)
   rmSync(noteOf(dataHome), { force: true })
   return {
     deleted: [...done.deleted],
@@ -129,6 +133,13 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
     failed: [...done.failed].map(([copy, error]) => ({ copy, error })),
     views: views ?? null,
   }
+}
+
+/** Of a project of which nothing is left, nobody is to know where it was. */
+function forgetMoved(dataHome: string, wait: number): void {
+  if (!existsSync(projectsFile(dataHome))) return
+  withDatabase(dataHome, { wait }, (db) => forgetProjects(db, dataHome))
+  forgetMoves(dataHome)
 }
 
 /** Whatever was removed in an earlier attempt counts, too, since that may have been killed before the views followed. */
@@ -167,8 +178,8 @@ function clean(dataHome: string, done: Done): number {
     // Without a readable header, only the copy's name tells which session it belongs to.
     const session = source?.session ?? sessionNamed(copy, sessions)
     const path = source?.path ?? copy
-    if (session === undefined || !sessions.has(ownerOf(session, path))) continue
-    const forgotten = forgottenOf(dataHome, session, path)
+    if (session === undefined || !(isHistoryCopy(copy) || sessions.has(ownerOf(session, path)))) continue
+    const forgotten = isHistoryCopy(copy) ? forgottenPrompts(dataHome) : forgottenOf(dataHome, session, path)
     if (forgotten === undefined) continue
     const file = vaultFile(dataHome, copy)
     if (forgotten.whole) {

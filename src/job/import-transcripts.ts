@@ -5,6 +5,7 @@ import { type Database, prepareForLongWork } from "../archive/database.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { listVault } from "../archive/list-vault.ts"
 import { openWhole } from "../archive/open-or-repair.ts"
+import { promptsOnlySessions } from "../archive/queries/sessions.ts"
 import { totals } from "../archive/queries/totals.ts"
 import { OPTIONS } from "../config/options.ts"
 import { takeArchive } from "../foreign/import-archive.ts"
@@ -12,6 +13,7 @@ import { messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { fillKnown } from "./fill-known.ts"
+import { type FoundMoves, findMoves } from "./find-moves.ts"
 import { type ImportedFile, type ImportPlace, patiently, sizeOf, wouldTake } from "./import-file.ts"
 import { Importer } from "./importer.ts"
 import { type MendReport, mendDamaged } from "./mend-damaged.ts"
@@ -27,10 +29,14 @@ export interface ImportReport {
   readonly takenBytes: number
   /** undefined for a dry run, or if the database could not be opened. */
   readonly turns: { readonly before: number; readonly after: number } | undefined
+  /** How many sessions are known only from the list of all prompts; undefined like `turns`. */
+  readonly promptsOnly: number | undefined
   /** Why not everything could be indexed. The vault has the bytes regardless. */
   readonly indexError: string | undefined
   /** Damaged copies that were made whole again from their transcripts. */
   readonly mended: MendReport["mended"]
+  /** Repositories that were moved, and are joined with their new place, or are not joined any more. */
+  readonly moves: FoundMoves
 }
 
 interface ImportOptions {
@@ -39,6 +45,8 @@ interface ImportOptions {
   readonly check: boolean
   /** Archives of other tools, imported after the transcripts so that nothing in those is stored twice. */
   readonly archives?: readonly string[]
+  /** The folder in which somebody works: a repository may have been moved there. */
+  readonly folder?: string
   /** Whether a child may take transcripts into the vault ahead of the views. */
   readonly mayStartChild?: boolean
   readonly onProgress?: (done: number, total: number) => void
@@ -52,6 +60,8 @@ interface ImportOptions {
   /** Called with each file once it is done. */
   readonly onFile?: (file: ImportedFile) => void
 }
+
+const NO_MOVES: FoundMoves = { joined: [], parted: [] }
 
 export function importTranscripts(
   place: ImportPlace,
@@ -71,7 +81,15 @@ export function importTranscripts(
   if (dryRun) {
     for (const path of paths) note(wouldTake(place, path))
     for (const path of archives) note(importArchive(place, path, options))
-    return { ...summary(files), dryRun: true, turns: undefined, indexError: undefined, mended: [] }
+    return {
+      ...summary(files),
+      dryRun: true,
+      turns: undefined,
+      promptsOnly: undefined,
+      indexError: undefined,
+      moves: NO_MOVES,
+      mended: [],
+    }
   }
   const onWait = options.onWait && (() => options.onWait?.(done, total))
   const repaired = mendDamaged(place, paths, {
@@ -108,15 +126,35 @@ export function importTranscripts(
         indexError = messageOf(cause)
       }
     }
+    let moves: FoundMoves = NO_MOVES
+    try {
+      if (db !== undefined && indexError === undefined)
+        moves = findMoves(db, place.dataHome, {
+          folders: options.folder === undefined ? [] : [options.folder],
+          now: Date.now(),
+          anew: true,
+        })
+    } catch (cause) {
+      indexError = messageOf(cause)
+    }
     const { claudeDir, hostConfig } = place
     if (db !== undefined && indexError === undefined && claudeDir !== undefined && hostConfig !== undefined) {
       const places = { ...place, claudeDir, hostConfig }
       tryTo(() => preparePointers(db, places, OPTIONS["restore.related"].default))
     }
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
+    const promptsOnly = db && promptsOnlySessions(db).length
     const result = summary(files)
-    const ok = result.ok && indexError === undefined
-    return { ...result, ok, dryRun: false, turns, indexError, mended: repaired.mended }
+    return {
+      ...result,
+      ok: result.ok && indexError === undefined,
+      dryRun: false,
+      turns,
+      promptsOnly,
+      indexError,
+      moves,
+      mended: repaired.mended,
+    }
   } finally {
     db?.close()
     // In all sessions, and only now, as a subagent may come before its session.

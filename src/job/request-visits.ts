@@ -1,10 +1,12 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
+import { promptHistory } from "../agents/claude-code/prompt-history.ts"
 import type { Database } from "../archive/database.ts"
 import { listVault } from "../archive/list-vault.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
+import { existsSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
 import { archiveAll } from "./archive-all.ts"
@@ -67,6 +69,9 @@ function look(
   goOn: () => void,
 ): boolean {
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
+  // Last, since of sessions whose transcripts are there it shows nothing.
+  const prompts = promptHistory(paths.claudeDir)
+  if (request.history && existsSync(prompts)) swept.push(prompts)
   const wanted = new Set([...request.transcripts, ...swept])
   try {
     return archiveEach(db, paths, wanted, request, end, goOn)

@@ -21,6 +21,8 @@ export interface JobRequest {
   readonly rebuild?: boolean
   /** The sweep imports the whole history, including an unfinished last line if the file is no longer being written. */
   readonly history?: boolean
+  /** Where a session has begun: a repository may have been moved there. */
+  readonly folder?: string
 }
 
 /** A request being worked on. Its file is deleted when it is done. */
@@ -104,12 +106,13 @@ const names = (dataHome: string): string[] => fileNamesIn(folder(dataHome)).sort
 function read(file: string): JobRequest | undefined {
   const document = readJson(file)
   if (document === undefined || document === null) return undefined
-  const { transcripts, sweep, settle, rebuild, history } = document as JobRequest
+  const { transcripts, sweep, settle, rebuild, history, folder } = document as JobRequest
   return {
     transcripts: listedStrings(transcripts),
     sweep: listedStrings(sweep),
     settle: settle === true,
     rebuild: rebuild === true,
     history: history === true,
+    ...(typeof folder === "string" && { folder }),
   }
 }

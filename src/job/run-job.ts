@@ -93,7 +93,14 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
   await runStages(BEFORE, start)
   const ended = new Set<string>()
   const embedding = config["embed.enabled"] ? new Embedding(paths, () => ground.isOver) : undefined
-  const first = { now: performance.now(), accepted: [], isPointed: false, isTended: false }
+  const first = {
+    now: performance.now(),
+    accepted: [],
+    isPointed: false,
+    isMovesFound: false,
+    isTended: false,
+    folders: new Set<string>(),
+  }
   const round: Round = {
     ...{ ...start, ...first, config, embedding, ended, db: opened(paths) },
     goOn: () => ground.goOn(),
@@ -145,9 +152,13 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
 function accept(round: Round, ended: Set<string>): void {
   round.now = performance.now()
   round.accepted = takeRequests(round.paths.dataHome)
-  if (round.accepted.length > 0) round.isPointed = false
+  if (round.accepted.length > 0) {
+    round.isPointed = false
+    round.isMovesFound = false
+  }
   for (const one of round.accepted) {
     round.visits.push(visitOf(one, round.now))
+    if (one.request.folder !== undefined) round.folders.add(one.request.folder)
     if (!one.request.settle) continue
     for (const path of one.request.transcripts) ended.add(vaultPath(path, round.paths.home))
   }

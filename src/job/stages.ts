@@ -18,7 +18,9 @@ import { compactWhenIdle } from "../vault/compact-vault.ts"
 import { allDue, listDue, probeDue } from "./due-work.ts"
 import type { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
+import { findMoves } from "./find-moves.ts"
 import { resumeForgetting } from "./forget-steps.ts"
+import { noteMoves } from "./import-done.ts"
 import { learn } from "./learn-secrets.ts"
 import { preparePointers } from "./prepare-pointers.ts"
 import { resumeRedaction } from "./redact-archive.ts"
@@ -56,6 +58,10 @@ export interface Round extends Start {
   accepted: readonly Accepted[]
   /** Whether the pointers are those of the views as they are. */
   isPointed: boolean
+  /** Whether it was looked which repositories were moved. */
+  isMovesFound: boolean
+  /** Where sessions have begun, as far as it was told. */
+  readonly folders: Set<string>
   /** Whether it was seen to which turns are cold. */
   isTended: boolean
   /** Closes the database meanwhile. */
@@ -126,6 +132,12 @@ export const ROUND: readonly Stage<Round>[] = [
     run: ({ db, paths, end, goOn }) => {
       noteUses(db, paths.dataHome, { end, goOn })
     },
+  },
+  {
+    // Before pointers, which are a project's.
+    name: "moves",
+    due: (round) => isIdle(round) && !round.isMovesFound,
+    run: lookForMoves,
   },
   { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },
   {
@@ -236,6 +248,21 @@ async function summarize(round: Round): Promise<undefined> {
   await withoutViews(() => summarizeEnded(paths, config, due, until))
   catchUp(round.db, paths.dataHome, end, goOn)
   round.isPointed = false
+}
+
+/** Git may take seconds for a large repository, once. */
+function lookForMoves(round: Round): void {
+  const { db, paths, goOn, folders } = round
+  round.isMovesFound = true
+  try {
+    const moves = findMoves(db, paths.dataHome, { folders: [...folders], now: Date.now(), goOn })
+    if (moves.joined.length + moves.parted.length === 0) return
+    round.isPointed = false
+    noteMoves(paths.dataHome, moves)
+  } catch (error) {
+    if (codeOf(error) === STOPPED || isUnusable(paths.dataHome, error, db)) throw error
+    logError(paths.stateHome, { event: "moves", error })
+  }
 }
 
 function tendTiers(round: Round): void {

@@ -1,7 +1,11 @@
 /** Takes a transcript into the vault for work that nobody waits for. */
+import { type HistoryPrompt, isPromptHistory } from "../agents/claude-code/prompt-history.ts"
 import { captureTranscript, type Taken, type TakeOptions, UNHURRIED } from "../archive/capture-transcript.ts"
+import { isExcludedFolder } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"
+import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
 import { knownOf } from "../vault/known-values.ts"
+import type { Forgotten } from "../vault/tombstones.ts"
 
 /** @param slice ms after which to stop; what is left is taken by the next call */
 export const takeSlice = (
@@ -16,4 +20,17 @@ export const takeSlice = (
     lastLine,
     level: UNHURRIED,
     known: knownOf,
+    forgotten: isPromptHistory(path) ? () => unwantedPrompts(paths) : undefined,
   })
+
+/** Of the prompts of all projects, also those of excluded folders. */
+function unwantedPrompts(paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>): Forgotten | undefined {
+  const forgotten = forgottenPrompts(paths.dataHome)
+  if (paths.exclude === undefined || paths.exclude.length === 0) return forgotten
+  const isExcluded = ({ project }: HistoryPrompt): boolean =>
+    project === undefined || isExcludedFolder(paths, project)
+  return {
+    whole: forgotten?.whole === true,
+    edit: (content, from) => withoutPrompts(forgotten?.edit(content, from) ?? content, isExcluded),
+  }
+}

@@ -84,6 +84,7 @@ const marksOf = (hit: AnyHit): string[] => [
   ...("others" in hit ? ["written by others"] : []),
   ...(hit.takenBack ? ["rewound"] : []),
   ...(hit.isLost ? ["its copy is missing"] : []),
+  ...("promptsOnly" in hit ? ["prompts only"] : []),
   ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
   ...(hit.why.length === 0 && hit.score > 0 && !("far" in hit) ? ["by meaning"] : []),
 ]

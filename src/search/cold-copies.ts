@@ -2,7 +2,8 @@
 import type { Database } from "../archive/database.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
 import { sessionOfCopy } from "../archive/view-sources.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
+import { isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
@@ -16,6 +17,8 @@ export interface ColdCopy {
   /** Bytes on disk. */
   readonly bytes: number
   readonly session: string
+  /** Whether it holds prompts of many sessions: what the views know of them is all that is to be shown. */
+  readonly isHistory: boolean
   /** Undefined when the views do not know the session. */
   readonly project: string | undefined
   /** Blanks out what was forgotten but is still in the copy. */
@@ -41,15 +44,17 @@ export function coldCopies(
     const path = tailOf(vaultFile(dataHome, copy))?.header.path
     if (path === undefined) continue
     const own = row?.session ?? sessionOfCopy(dataHome, copy, path)
-    if (session !== undefined && own !== session && !own.startsWith(`${session}/`)) continue
+    if (session !== undefined && !isHistoryCopy(copy) && own !== session && !own.startsWith(`${session}/`))
+      continue
     if (project !== undefined && row?.project != null && row.project !== project) continue
-    const forgotten = forgottenOf(dataHome, own, path)
+    const forgotten = isHistoryCopy(copy) ? forgottenPrompts(dataHome) : forgottenOf(dataHome, own, path)
     if (forgotten?.whole) continue
     found.push({
       copy,
       file: vaultFile(dataHome, copy),
       bytes,
       session: own,
+      isHistory: isHistoryCopy(copy),
       project: row?.project ?? undefined,
       edit: forgotten?.edit,
       // A session that the views do not know yet is new.

@@ -147,9 +147,11 @@ class Scan {
     const speaker = role(record.parts)
     const text = wholeText(line)
     if (!this.#accepts(record, speaker, tools) || !this.#sieve.does({ text, role: speaker, tools })) return
+    const session = copy.isHistory ? (record.sessionId ?? copy.session) : copy.session
     const row = isBesideCopy(copy.copy)
       ? turnOfFile(this.#db, copy.session, copy.copy, offset)
-      : this.#turnOf(copy, record, offset)
+      : this.#turnOf(session, record, offset)
+    if (copy.isHistory && (row === undefined || !this.#isOf(session))) return
     if (this.#request.onlyCold && row?.cold !== 1) return
     const project = row?.project ?? copy.project ?? (record.cwd === undefined ? null : projectOf(record.cwd))
     if (this.#request.project !== undefined && project !== this.#request.project) return
@@ -177,6 +179,7 @@ class Scan {
       answer: null,
       also: [],
       ...(row === undefined ? {} : takenBackOf(row)),
+      ...(copy.isHistory && { promptsOnly: true as const }),
     })
   }
 
@@ -202,12 +205,16 @@ class Scan {
   }
 
   /** Looked up by the message's identity, so a line copied by a fork counts as the original. */
-  #turnOf(copy: ColdCopy, record: TranscriptRecord, offset: number): TurnOfLine | undefined {
+  #turnOf(session: string, record: TranscriptRecord, offset: number): TurnOfLine | undefined {
     const parts = record.parts.filter((part) => part.kind !== "title")
     if (parts.length === 0) return undefined
-    const place = `${copy.session} ${record.timestamp ?? offset}`
-    const names = identify(record, parts, place, copy.session.includes("/"))
-    return turnOfLine(this.#db, copy.session, names)
+    const place = `${session} ${record.timestamp ?? offset}`
+    const names = identify(record, parts, place, session.includes("/"))
+    return turnOfLine(this.#db, session, names)
+  }
+
+  #isOf(session: string): boolean {
+    return this.#request.session === undefined || session === this.#request.session
   }
 }
 

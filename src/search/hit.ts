@@ -42,6 +42,8 @@ export interface Hit extends TakenBack {
   readonly also: readonly string[]
   /** The vault has lost the copy: there is no more of it than this. */
   readonly isLost?: true
+  /** Set if nothing but the prompts of its session is known. */
+  readonly promptsOnly?: true
 }
 
 export interface HitOptions {
@@ -155,9 +157,13 @@ export function hitsOf(
   })
 }
 
-const marksOf = (row: FoundRow, texts: MessageTexts): Pick<Hit, "takenBack" | "isLost" | "others"> => ({
+const marksOf = (
+  row: FoundRow,
+  texts: MessageTexts,
+): Pick<Hit, "takenBack" | "isLost" | "others" | "promptsOnly"> => ({
   ...takenBackOf(row),
   ...(row.origin === "other" ? { others: true } : {}),
+  ...(row.promptsOnly === 1 ? { promptsOnly: true } : {}),
   ...(row.copy === null || texts.isThere(row.copy) ? {} : { isLost: true }),
 })
 

@@ -1,7 +1,7 @@
 /** What a search is restricted to. The index decides what its marks cover, and a check of each row the rest. */
 import type { Database } from "../archive/database.ts"
 import { type Condition, messagesWhere, pathNamed } from "../archive/queries/condition.ts"
-import { projectId } from "../archive/queries/projects.ts"
+import { idsOfProject, projectId } from "../archive/queries/projects.ts"
 import { spanOfSessions } from "../archive/queries/sessions.ts"
 import { turnsTouching } from "../archive/queries/touched-files.ts"
 import { mark } from "../archive/word-index.ts"
@@ -47,7 +47,7 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   if (wanted.project !== undefined) {
     const id = projectId(db, wanted.project)
     if (id === undefined) return undefined
-    parts.push(quoted(mark.project(id)))
+    parts.push(anyOf(idsOfProject(db, id).map((one) => quoted(mark.project(one)))))
   }
   if (wanted.session !== undefined) parts.push(quoted(mark.session(wanted.session)))
   if (wanted.role !== undefined) parts.push(quoted(mark.role(wanted.role)))

@@ -5,6 +5,7 @@
  * The thresholds were measured on prompts that have nothing to do with any other session (docs/measurements/restore.md).
  */
 import type { Database } from "../archive/database.ts"
+import { idsOfProject } from "../archive/queries/projects.ts"
 import { spokenTurns, type TurnText } from "../archive/queries/turns.ts"
 import { matches } from "../archive/queries/word-matches.ts"
 import { mark } from "../archive/word-index.ts"
@@ -64,7 +65,9 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
   const total = weightOf(clues)
   const needed = Math.max(gate.least, gate.share * total)
   if (total < gate.least) return []
-  const said = quoted(mark.said(request.project))
+  const ids = idsOfProject(db, request.project)
+  const marks = ids.map((id) => quoted(mark.said(id))).join(" OR ")
+  const said = ids.length > 1 ? `(${marks})` : marks
   const except = request.except.map((session) => quoted(mark.session(session))).join(" OR ")
   const inside = request.within === undefined ? said : `(${said} AND ${quoted(mark.session(request.within))})`
   const filter = except === "" ? inside : `(${inside} NOT (${except}))`

@@ -19,7 +19,8 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import { filterLines } from "../secrets/filter.ts"
 import { codeOf } from "../util/errors.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
-import { fetchedPath, isFetchedCopy, vaultFile } from "../vault/layout.ts"
+import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
+import { fetchedPath, isFetchedCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { appendMirrored, fillMirror, mirrorId, provenFrame } from "../vault/mirror-copy.ts"
 import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
@@ -193,7 +194,8 @@ async function fetchOne(
   const isUnwanted = (): boolean => forgottenOf(dataHome, session, path)?.whole === true
   const edit = (content: Uint8Array, hidden: number): Uint8Array => {
     const clean = fill(filterLines(content, hidden, secrets).content)
-    return forgottenOf(dataHome, session, path)?.edit(clean, 0) ?? clean
+    const forgotten = isHistoryCopy(copy) ? forgottenPrompts(dataHome) : forgottenOf(dataHome, session, path)
+    return forgotten?.edit(clean, 0) ?? clean
   }
   try {
     for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {

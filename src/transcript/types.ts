@@ -14,6 +14,8 @@ export type PromptVia =
   | "bash"
   /** `#` mode: a note to the host's memory file. */
   | "memory"
+  /** Known only from the list of all prompts: its session's transcript is not archived. */
+  | "history"
 
 /** The four counts that the API reports. */
 export interface Tokens {

@@ -1,4 +1,5 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
+import { isPromptHistory } from "../agents/claude-code/prompt-history.ts"
 import { placeBelowProjects, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../util/path.ts"
@@ -18,6 +19,7 @@ const PROJECTS = "/projects/"
  * label of it, so that the files of two hosts never share a copy
  */
 export function vaultPath(transcript: string, home: string): string {
+  if (isPromptHistory(transcript)) return historyPath(dirname(transcript), home)
   const at = `${transcript}/`.lastIndexOf(PROJECTS)
   const rest = at < 0 ? "" : transcript.slice(at + PROJECTS.length)
   const nested = rest.includes("/")
@@ -38,6 +40,16 @@ export function withSessionId(below: string): string {
   }
   return parts.join("/")
 }
+
+const HISTORIES = "history/"
+
+function historyPath(folder: string, home: string): string {
+  const name = folder === join(home, ".claude") ? "home" : label(folder)
+  return join(HISTORIES, `${name}.jsonl.zst`)
+}
+
+/** Whether it holds prompts of many sessions (agents/claude-code/prompt-history.ts). */
+export const isHistoryCopy = (copy: string): boolean => originalPlace(copy).startsWith(HISTORIES)
 
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
 

@@ -8,6 +8,7 @@ import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf }
 import {
   isBesideCopy,
   isFetchedCopy,
+  isHistoryCopy,
   isImportedCopy,
   isSummaryCopy,
   isSuperseded,
@@ -241,6 +242,9 @@ function compare(
     const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
     if (grown && attempt < ATTEMPTS) continue
     const found = judge(path, copy, check, rest)
+    // The list of all prompts grows with each, and is not archived by hooks.
+    if (isHistoryCopy(copy) && found.state === "missing" && isCopied)
+      return { ...found, state: "waiting", missing: 0, waiting: found.missing + found.waiting }
     // What was archived before stays and is checked; what has come since is not wanted.
     return isExcluded && found.state === "missing" ? { ...found, state: "excluded", missing: 0 } : found
   }

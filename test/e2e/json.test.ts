@@ -144,6 +144,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ],
   ["`model verify`", () => ["model", "verify", "--runtime", "wasm"]],
   ["`model remove`", () => ["model", "remove"]],
+  ["`project move`", () => ["project", "move", machine.cwd, machine.home, "--dry-run"]],
   ["`learn`", () => ["learn"]],
   ["`learn report`", () => ["learn", "report"]],
   ["`learn reset`", () => ["learn", "reset"]],

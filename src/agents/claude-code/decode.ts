@@ -10,6 +10,7 @@ import { withSlashes } from "../../util/windows-path.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./host-lines.ts"
 import { resultIn } from "./host-result.ts"
+import { promptIn } from "./prompt-history.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
 import type { Speaker } from "./user-text.ts"
 
@@ -87,8 +88,25 @@ function decodeObject(line: JsonObject): TranscriptRecord {
         ...record(subtyped(type, line["subtype"]), line, sidechain, [], undefined),
         result: resultIn(type, line),
       }
+    case "unknown":
+      return decodeHistory(line) ?? record(type, line, sidechain, [], undefined)
     default:
       return record(subtyped(type, line["subtype"]), line, sidechain, [], undefined)
+  }
+}
+
+/** A line of the prompts' history. Nothing else tells what became of the prompt, so it counts as imported. */
+function decodeHistory(line: JsonObject): TranscriptRecord | undefined {
+  const prompt = promptIn(line)
+  if (prompt === undefined) return undefined
+  const { session, time, project, text } = prompt
+  const parts: Part[] = text === "" ? [] : [{ kind: "prompt", via: "history", text }]
+  return {
+    ...record("user", line, false, parts, undefined),
+    timestamp: time,
+    sessionId: session,
+    cwd: project,
+    imported: true,
   }
 }
 

@@ -28,7 +28,13 @@ export interface Session {
   readonly archived: number
   /** With what it began: a prompt, or a command as it was typed. */
   readonly firstPrompt: string | null
+  /** Whether nothing but its prompts is known, from the list of all prompts. */
+  readonly promptsOnly: boolean
 }
+
+type SessionRow = Omit<Session, "promptsOnly"> & { readonly promptsOnly: number }
+
+const asSession = (row: SessionRow): Session => ({ ...row, promptsOnly: row.promptsOnly === 1 })
 
 /** With what it has cost, its subagents included. */
 export interface CountedSession extends Session, SessionUse {}
@@ -50,13 +56,14 @@ const SESSION = `
     ${TURN_COUNT} AS turns, ${SHARED_COUNT} AS shared,
     (SELECT count(*) FROM turns t JOIN messages m ON m.turn = t.id WHERE t.session = s.id) AS messages,
     (SELECT coalesce(sum(t.tools), 0) FROM turns t WHERE t.session = s.id) AS tools,
-    ${ERRORS} AS errors, ${ARCHIVED} AS archived, ${FIRST_PROMPT} AS firstPrompt
+    ${ERRORS} AS errors, ${ARCHIVED} AS archived, ${FIRST_PROMPT} AS firstPrompt,
+    s.prompts_only AS promptsOnly
   FROM sessions s LEFT JOIN projects p ON p.id = s.project`
 
 export interface SessionFilter {
   readonly project?: string | undefined
   readonly agents?: boolean
-  /** Leaves out the sessions that hold only what the model wanted kept. */
+  /** Leaves out the sessions that hold only what the model wanted kept, and those of which only prompts are known. */
   readonly spoken?: boolean
   /** ISO 8601: those that were active at or after the one, and before the other. */
   readonly since?: string | undefined
@@ -67,7 +74,7 @@ export interface SessionFilter {
 }
 
 const MATCHING = `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.project
-  WHERE (?1 IS NULL OR p.path = ?1) AND (?2 OR s.parent IS NULL) AND (?3 = 0 OR s.id NOT GLOB ?4)
+  WHERE (?1 IS NULL OR p.path = ?1) AND (?2 OR s.parent IS NULL) AND (?3 = 0 OR (s.id NOT GLOB ?4 AND s.prompts_only = 0))
     AND (?5 IS NULL OR s.ended >= ?5) AND (?6 IS NULL OR s.started < ?6) AND (?7 IS NULL OR s.branch = ?7)
     AND NOT EXISTS (SELECT 1 FROM json_each(?8) w
       WHERE instr(lower(coalesce(s.title, '') || char(10) || coalesce(${FIRST_PROMPT}, '')), lower(w.value)) = 0)`
@@ -116,11 +123,12 @@ export function listSessions(
 ): Session[] {
   const by = `ORDER BY ${ORDERS[order]}, s.ended DESC, s.id`
   return db
-    .query<Session, [...Matched, number]>(
+    .query<SessionRow, [...Matched, number]>(
       // Selected first and counted later, because sorting would otherwise count every session of the archive.
       `${SESSION} WHERE s.id IN (${MATCHING} ${by} LIMIT ?9) ${by}`,
     )
     .all(...matched(filter), limit)
+    .map(asSession)
 }
 
 /** Ids of all of them, newest first. */
@@ -133,16 +141,18 @@ export const matchingSessions = (db: Database, filter: SessionFilter): string[] 
 /** In this order. */
 export const sessionsNamed = (db: Database, ids: readonly string[]): Session[] =>
   db
-    .query<Session, [string]>(`${SESSION} JOIN json_each(?1) w ON w.value = s.id ORDER BY w.key`)
+    .query<SessionRow, [string]>(`${SESSION} JOIN json_each(?1) w ON w.value = s.id ORDER BY w.key`)
     .all(JSON.stringify(ids))
+    .map(asSession)
 
 /** Sessions whose id begins with `prefix`. */
 export function findSessions(db: Database, prefix: string): Session[] {
   return db
-    .query<Session, [string]>(
+    .query<SessionRow, [string]>(
       `${SESSION} WHERE substr(s.id, 1, length(?1)) = ?1 ORDER BY s.id = ?1 DESC, s.id`,
     )
     .all(prefix)
+    .map(asSession)
 }
 
 /** Ids of the project's sessions, without subagents. The project may be known by either name. */
@@ -159,6 +169,13 @@ export interface EndedSession {
   readonly id: string
   readonly ended: string | null
 }
+
+/** Ids of those of which only the prompts are known. */
+export const promptsOnlySessions = (db: Database): string[] =>
+  db
+    .query<{ id: string }, []>("SELECT id FROM sessions WHERE prompts_only = 1")
+    .all()
+    .map(({ id }) => id)
 
 /** All sessions, last ended first. */
 export const sessionsByEnd = (db: Database): EndedSession[] =>
@@ -200,27 +217,31 @@ export const archivedOf = (db: Database, session: string): number =>
 
 /**
  * What was kept with `remember` for the session's project. Selects sessions by name first: there is one notes session
- * per project.
+ * per project, and per project that is joined with it.
  */
 export function keptNotes(db: Database, session: string, most: number): KeptNotes | undefined {
   const found = db
     .query<{ count: number; session: string }, [string, string]>(
       `SELECT count(*) AS count, n.id AS session FROM sessions n JOIN turns t ON t.session = n.id
-       WHERE n.id GLOB ? AND ${isAtHome("t.origin")} AND n.project = (SELECT project FROM sessions WHERE id = ?) GROUP BY n.id`,
+       WHERE n.id GLOB ? AND ${isAtHome("t.origin")} AND n.project = (SELECT project FROM sessions WHERE id = ?)
+       GROUP BY n.id ORDER BY n.ended DESC`,
     )
-    .get(NOTES_SESSIONS, session)
-  if (found === null) return undefined
+    .all(NOTES_SESSIONS, session)
+  const [newest] = found
+  if (newest === undefined) return undefined
   const latest = db
     .query<KeptNote, [string, number]>(
-      `SELECT prompt AS text, handle, started AS time, parent AS keptIn FROM turns WHERE session = ? AND ${isAtHome("origin")} ORDER BY seq DESC LIMIT ?`,
+      `SELECT prompt AS text, handle, started AS time, parent AS keptIn FROM turns
+       WHERE session IN (SELECT value FROM json_each(?)) AND ${isAtHome("origin")}
+       ORDER BY started DESC, seq DESC LIMIT ?`,
     )
-    .all(found.session, most)
-  return { ...found, latest }
+    .all(JSON.stringify(found.map((one) => one.session)), most)
+  return { count: found.reduce((sum, one) => sum + one.count, 0), session: newest.session, latest }
 }
 
 export interface KeptNotes {
   readonly count: number
-  /** The session that holds them. */
+  /** The session that holds the newest. */
   readonly session: string
   /** Newest first. */
   readonly latest: readonly KeptNote[]
@@ -278,8 +299,8 @@ export function spokenIn(db: Database, session: string): string {
 export function latestSession(db: Database, project: string, besides = ""): string | undefined {
   const row = db
     .query<{ id: string }, [string, string]>(
-      `SELECT s.id FROM sessions s JOIN projects p ON p.id = s.project
-       WHERE p.path = ? AND s.id <> ? AND s.parent IS NULL
+      `SELECT s.id FROM sessions s
+       WHERE s.project = (SELECT coalesce(joined, id) FROM projects WHERE path = ?) AND s.id <> ? AND s.parent IS NULL
          AND ${IS_SPOKEN_IN}
        ORDER BY s.ended DESC LIMIT 1`,
     )
@@ -294,4 +315,8 @@ export interface SessionFolder {
 
 /** Sessions without subagents and the folders they were started in, newest first. */
 export const sessionFolders = (db: Database): SessionFolder[] =>
-  db.query<SessionFolder, []>("SELECT id, cwd FROM sessions WHERE parent IS NULL ORDER BY started DESC").all()
+  db
+    .query<SessionFolder, []>(
+      "SELECT id, cwd FROM sessions WHERE parent IS NULL AND prompts_only = 0 ORDER BY started DESC",
+    )
+    .all()

@@ -184,7 +184,7 @@ export const sessionsByLatest = (
   db
     .query<{ id: string }, [string | null, string | null, string]>(
       `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.project
-       WHERE s.parent IS NULL AND (?1 IS NULL OR p.path = ?1) AND (?2 IS NULL OR s.ended >= ?2) AND s.id NOT GLOB ?3
+       WHERE s.parent IS NULL AND s.prompts_only = 0 AND (?1 IS NULL OR p.path = ?1) AND (?2 IS NULL OR s.ended >= ?2) AND s.id NOT GLOB ?3
        ORDER BY s.ended DESC, s.id`,
     )
     .all(project ?? null, since ?? null, NOTES_SESSIONS)

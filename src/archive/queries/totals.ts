@@ -2,6 +2,7 @@
 import type { Database } from "../database.ts"
 import { IS_TURN } from "./turn-kinds.ts"
 
+/** Without sessions of which only the prompts are known. */
 export interface Totals {
   readonly sessions: number
   readonly subagents: number
@@ -24,18 +25,18 @@ export interface Totals {
 export function totals(db: Database): Totals {
   return db
     .query<Totals, []>(
-      `SELECT (SELECT count(*) FROM sessions WHERE parent IS NULL) AS sessions,
+      `SELECT (SELECT count(*) FROM sessions WHERE parent IS NULL AND prompts_only = 0) AS sessions,
         (SELECT count(*) FROM sessions WHERE parent IS NOT NULL) AS subagents,
         (SELECT count(*) FROM turns t WHERE ${IS_TURN}) AS turns,
-        (SELECT count(*) FROM messages) AS messages,
+        (SELECT count(*) FROM messages) - (SELECT count(*) FROM turns WHERE via = 'history') AS messages,
         (SELECT count(*) FROM tool_calls) AS toolCalls,
         (SELECT count(*) FROM tool_calls WHERE is_error = 1) AS errors,
         (SELECT count(DISTINCT path) FROM files) AS files,
         x.transcripts, x.filesBeside, x.archivedBytes, x.indexedBytes,
-        (SELECT count(*) FROM projects) AS projects,
+        (SELECT count(DISTINCT project) FROM sessions WHERE prompts_only = 0) AS projects,
         (SELECT count(*) FROM restores WHERE text <> '') AS restores,
         (SELECT count(*) FROM boundaries) AS compactions
-       FROM (SELECT count(*) FILTER (WHERE path LIKE '%.jsonl') AS transcripts,
+       FROM (SELECT count(*) FILTER (WHERE path LIKE '%.jsonl' AND copy NOT GLOB 'history/*') AS transcripts,
          count(*) FILTER (WHERE path NOT LIKE '%.jsonl') AS filesBeside, coalesce(sum(archived), 0) AS archivedBytes,
          coalesce(sum(indexed), 0) AS indexedBytes FROM transcripts) x`,
     )

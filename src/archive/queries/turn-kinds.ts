@@ -2,9 +2,9 @@
 
 /**
  * A human's prompt and all that follows. Neither what came before the first prompt, nor the task of a subagent, nor a
- * note that the model wanted kept.
+ * note that the model wanted kept, nor a prompt of which nothing else is known (history-prompts.ts).
  */
-export const IS_TURN = "t.via NOT IN ('none', 'brief')"
+export const IS_TURN = "t.via NOT IN ('none', 'brief', 'history')"
 
 /** The same in a session's own list, where a subagent's tasks are its turns, and so are kept notes. */
 const IS_LISTED = "t.via <> 'none'"

@@ -183,6 +183,7 @@ export interface FoundRow {
   readonly prompt: string
   readonly answer: string
   readonly takenBack: number
+  readonly promptsOnly: number
   readonly first: number
   /** The message's id; null when the turn was found as a whole. */
   readonly message: number | null
@@ -204,7 +205,7 @@ export function foundRows(
   const rows = db
     .query<FoundRow, [string]>(
       `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
-         m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy,
+         t.via = 'history' AS promptsOnly, m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy,
          coalesce(m.origin, t.origin) AS origin
        FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'
        LEFT JOIN transcripts x ON x.id = m.transcript LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,

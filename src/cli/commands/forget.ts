@@ -1,3 +1,4 @@
+import { historyPrompt } from "../../agents/claude-code/prompt-history.ts"
 import { sessionIdOf } from "../../agents/claude-code/transcript-name.ts"
 import type { Database } from "../../archive/database.ts"
 import { summaryName } from "../../archive/kept-summaries.ts"
@@ -19,6 +20,7 @@ import { tryTo } from "../../util/files.ts"
 import { resolve } from "../../util/path.ts"
 import { count } from "../../util/text.ts"
 import { readList } from "../../vault/copy-list.ts"
+import { isHistoryCopy } from "../../vault/layout.ts"
 import { listTombstones, ownerOf, removeTombstone, type Tombstone } from "../../vault/tombstones.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -235,6 +237,12 @@ function heirsOf(db: Database, sessions: readonly string[]): string[] {
   return [...new Set(children)].filter((child) => !sessions.includes(child))
 }
 
+/** In the list of all prompts, only the lines of these sessions. */
+const ofSessions =
+  (sessions: ReadonlySet<string>, finder: LineFinder): LineFinder =>
+  (line) =>
+    sessions.has(historyPrompt(Buffer.from(line).toString("utf8"))?.session ?? "") ? finder(line) : []
+
 function finderOf({ args }: Context, text: string): LineFinder {
   if (args["regex"] !== true) return textFinder(text)
   let pattern: RegExp
@@ -263,10 +271,11 @@ function forgetText(context: Context, what: string | undefined, finder: LineFind
           (db) => new Set(sessionsMeant(db, env.cwd, what, dataHome).map((id) => id.split("/", 1)[0]!)),
         )
   const look = (): TextFound =>
-    findText(dataHome, () => finder, {
+    findText(dataHome, ({ copy }) => (within && isHistoryCopy(copy) ? ofSessions(within, finder) : finder), {
       now: Date.now(),
       onProgress: (done, total) => out.progress("looking", done, total),
-      wanted: ({ session, path }) => within?.has(ownerOf(session, path)) ?? true,
+      wanted: ({ session, path, copy }) =>
+        isHistoryCopy(copy) || (within?.has(ownerOf(session, path)) ?? true),
     })
   const tombstonesNow = (): TextFound["tombstones"] => look().tombstones
   const found = look()

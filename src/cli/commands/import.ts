@@ -1,12 +1,14 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
+import { isPromptHistory, promptHistory } from "../../agents/claude-code/prompt-history.ts"
 import { placeBeside } from "../../agents/claude-code/transcript-name.ts"
 import { countDiskUse } from "../../archive/disk-use.ts"
 import { besideTranscript } from "../../archive/files-beside.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { archivesInPlace, looksForeign } from "../../foreign/open-archive.ts"
+import { movesToTell, moveTold } from "../../job/import-done.ts"
 import { type ImportedFile, sizeOf } from "../../job/import-file.ts"
 import { type ImportReport, importTranscripts } from "../../job/import-transcripts.ts"
 import { spawnJob } from "../../job/spawn.ts"
@@ -79,6 +81,7 @@ export default {
       dryRun,
       check: args["check"] === true,
       archives,
+      folder: env.cwd,
       mayStartChild: true,
       onFile: (file) => out.event({ event: "file", ...file }),
       ...(args["no-wait"] === true ? {} : { onWait }),
@@ -94,8 +97,10 @@ export default {
       },
     })
     const noun = archives.length === 0 ? "transcript" : "file"
-    const said = [...render(report, noun), ...leftLinks(links), ...mention(found)]
-    out.print(quiet ? failures(report) : said)
+    const moves = movesToTell(report.moves).map((one) => safe(moveTold(one)))
+    const said = [...render(report, noun), ...moves, ...leftLinks(links), ...mention(found)]
+    // Said once, so also to whoever wants to hear little.
+    out.print(quiet ? [...failures(report), ...moves] : said)
     out.event({ event: "done", ...report, found, links })
     if (!dryRun && report.takenBytes > 0) {
       tryTo(() => embedSoon(env))
@@ -130,8 +135,12 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
   const folder = claudeCode.places.transcripts(env.claudeDir)
   const links: string[] = []
   const onLink = (path: string): void => void links.push(path)
-  const transcripts =
-    paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folder, onLink)
+  const named = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folder, onLink)
+  const prompts = promptHistory(env.claudeDir)
+  const isThere = paths.length === 0 && statSync(prompts, { throwIfNoEntry: false })?.isFile() === true
+  // Last, since of sessions whose transcripts are there it shows nothing.
+  const lists = [...named.filter(isPromptHistory), ...(isThere ? [prompts] : [])]
+  const transcripts = [...named.filter((path) => !isPromptHistory(path)), ...lists]
   links.sort()
   if (transcripts.length + archives.length > 0) return { transcripts, archives, links }
   const where = paths.length === 0 ? folder : paths.join(", ")
@@ -150,7 +159,7 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
 
 /** @param noun what its files are called */
 function render(report: ImportReport, noun: string): string[] {
-  const { files, takenBytes, turns, dryRun, indexError, ok, mended } = report
+  const { files, takenBytes, turns, promptsOnly, dryRun, indexError, ok, mended } = report
   const besideChanged = files.filter(({ path, taken }) => taken > 0 && placeBeside(path) !== undefined).length
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
@@ -169,6 +178,8 @@ function render(report: ImportReport, noun: string): string[] {
     )
   for (const file of files) lines.push(...renderArchive(file))
   if (turns !== undefined) lines.push(`Turns in the archive: ${turns.before} before, ${turns.after} now`)
+  if (promptsOnly !== undefined && promptsOnly > 0 && takenBytes > 0)
+    lines.push(`Prompts only, as their transcripts are gone: ${count(promptsOnly, "session")}`)
   if (waiting > 0)
     lines.push(`${count(waiting, "unfinished last line")} skipped: Claude Code is still writing`)
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} skipped: forgotten at your request`)

@@ -1,6 +1,6 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
 import type { Database } from "../../archive/database.ts"
-import { sessionsByEnd } from "../../archive/queries/sessions.ts"
+import { promptsOnlySessions, sessionsByEnd } from "../../archive/queries/sessions.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
@@ -25,7 +25,11 @@ export default {
       throw usageError(`--older-than needs an age${given}`, "such as 90d: a number and one of h, d, w, y")
     }
     finishFormer(context)
-    const old = silentSince(env.dataHome, Date.now() - age, withViews(env.dataHome, endsOf))
+    const { ended, promptsOnly } = withViews(env.dataHome, (db) => ({
+      ended: endsOf(db),
+      promptsOnly: promptsOnlySessions(db),
+    }))
+    const old = silentSince(env.dataHome, Date.now() - age, ended, promptsOnly)
     return leave(context, leaving(env.dataHome, old), [])
   },
 } satisfies Command

@@ -1,7 +1,7 @@
 /** `ctxbridge resume`: goes on with a session in its folder, written back first if Claude Code has deleted it. */
 import type { Database } from "../../archive/database.ts"
 import { withConfigFolder } from "../../config/load.ts"
-import { type Resume, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
+import { promptsOnly, type Resume, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { localFinder } from "../../search/local-finder.ts"
@@ -16,6 +16,8 @@ import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { safe } from "../style.ts"
 
 const PROGRAM = "claude"
+/** Hits among which there may be a session that can be resumed. */
+const MOST_HITS = 20
 
 export default {
   meta: { name: "resume", description: "Resume a session, even a deleted one" },
@@ -105,9 +107,10 @@ function sessionWith(context: Context, db: Database, query: string): string {
   using readers = new CopyReaders()
   const project = knownProject(db, context, projectWanted(context))
   const finder = localFinder(db, context.env.dataHome, readers)
-  const { hits } = finder.find({ query, limit: 1, project, session: undefined, isExact: false })
-  const [best] = hits
-  if (best === undefined) throw notFound(db, query, project)
+  const { hits } = finder.find({ query, limit: MOST_HITS, project, session: undefined, isExact: false })
+  const best = hits.find((hit) => hit.promptsOnly !== true)
+  if (best === undefined)
+    throw hits[0] === undefined ? notFound(db, query, project) : promptsOnly(hits[0].session)
   return best.session
 }
 

@@ -71,6 +71,7 @@ export default {
       "answer",
       "also",
       "takenBack",
+      "promptsOnly",
       "cold",
       "line",
       "far",

@@ -32,7 +32,7 @@ export default {
     list: "sessions",
     columns: ["id", "ended", "turns", "errors", "archived", "branch", "project", "title"],
     others:
-      "parent agent cwd version started shared messages tools firstPrompt tokens cost requests duration".split(
+      "parent agent cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration".split(
         " ",
       ),
   },

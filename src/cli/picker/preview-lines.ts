@@ -94,10 +94,9 @@ function* head(hit: Hit): Generator<Styled> {
   const project = hit.project === null ? "" : (shortNameOf(hit.project) ?? "")
   const where = [dated(hit.time, 0), project, `turn ${hit.seq} of ${hit.session.slice(0, 8)}`]
   yield styled(
-    harmless(`  ${[...where, ...(hit.takenBack ? ["rewound"] : [])].filter(Boolean).join("  ")}`).replace(
-      /\n/g,
-      " ",
-    ),
+    harmless(
+      `  ${[...where, ...(hit.takenBack ? ["rewound"] : []), ...(hit.promptsOnly ? ["prompts only"] : [])].filter(Boolean).join("  ")}`,
+    ).replace(/\n/g, " "),
     "dim",
   )
 }
