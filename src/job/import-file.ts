@@ -4,10 +4,12 @@ import { forgottenTranscript, type Taken } from "../archive/capture-transcript.t
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/import-archive.ts"
+import { wholeRecordsIn } from "../transcript/whole-records.ts"
+import { endOfLines, NEWLINE } from "../util/byte-lines.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { statsOf, tryTo } from "../util/files.ts"
 import { remainderOf, withTranscript } from "../vault/check-copy.ts"
-import type { Tail } from "../vault/copy-file.ts"
+import { readExactly, type Tail } from "../vault/copy-file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { follows } from "../vault/source-file.ts"
@@ -107,7 +109,8 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
 const MOST_TRIES = 2
 
 function takeAll(place: ImportPlace, path: string, { slice, onTaken, onWait }: FileOptions): void {
-  const lastLine = placeBeside(path) !== undefined || isQuiet(path) ? "any" : "whole"
+  const isWhole = placeBeside(path) !== undefined || isQuiet(path) || endsWithRecord(path)
+  const lastLine = isWhole ? "any" : "whole"
   for (let tries = 1; ; ) {
     const taken = takeSlice(place, path, lastLine, slice)
     onTaken(taken)
@@ -118,6 +121,23 @@ function takeAll(place: ImportPlace, path: string, { slice, onTaken, onWait }: F
     } else if (state !== "behind") return
   }
 }
+
+/** Bytes at the end of a transcript in which its last line is looked for. */
+const LAST = 1 << 20
+
+/** Whether nothing ends the last line but a whole record, as after a crash: then nobody is writing it any more. */
+const endsWithRecord = (path: string): boolean =>
+  withTranscript(path, (source) => {
+    if (source === undefined) return false
+    const size = sizeOf(path)
+    // Nearly all end so.
+    if (size === 0 || readExactly(source, size - 1, 1)[0] === NEWLINE) return false
+    const from = Math.max(0, size - LAST)
+    const bytes = readExactly(source, from, size - from)
+    const line = bytes.subarray(endOfLines(bytes))
+    if (line.length === bytes.length && from > 0) return false
+    return wholeRecordsIn(line).at(-1)?.to === line.length
+  })
 
 const WANTED = { forgotten: false, excluded: false } as const
 

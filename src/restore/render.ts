@@ -155,7 +155,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   )
   page.section(FOCUSED_TITLE, relatedLines(page, material.focused ?? [], MOST_FOCUSED, held), share(0.15))
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
-  page.section(ANSWERS_TITLE, quotes(material.answers, 240), share(0.06))
+  page.section(ANSWERS_TITLE, quotes(material.answers, 240), share(0.08))
   page.section("Decisions", quotes(material.decisions, 240), share(0.07))
   const decided = new Set(material.decisions.map(({ text }) => text))
   const refuted = material.refuted.filter(({ text }) => !decided.has(text))

@@ -194,7 +194,7 @@ function partsOf(row: FoundRow, text: string, answer: string | undefined): Searc
   // The views keep a shortened answer; its beginning identifies it.
   const opening = withoutMark(row.answer.slice(0, 200))
   const isAnswer = opening !== "" && text.startsWith(opening)
-  const isPrompt = row.kind === "prompt" || row.kind === null
+  const isPrompt = row.kind === null || isOpening(row)
   return [
     { text, isProse: isProse(row.kind), isFound: true, isLast: isAnswer },
     { text: isPrompt ? "" : row.prompt, isProse: true, isFound: false, isLast: false },
@@ -222,6 +222,9 @@ function piecesOf(
 
 const isProse = (kind: string | null): boolean => kind === null || kind === "prompt" || kind === "answer"
 
+/** Whether what was found is the turn's own prompt, and not an answer that the human gave later in it. */
+export const isOpening = ({ kind, offset, first }: FoundRow): boolean => kind === "prompt" && offset === first
+
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
 
 function foundIn(row: FoundRow, texts: MessageTexts) {
@@ -236,8 +239,7 @@ function placeOf({ message: id, copy, offset, length, role, session }: FoundRow)
 }
 
 /** Whether the views hold the whole text: they do for a prompt, unless it is very long. */
-const isKept = ({ kind, offset, first, prompt }: FoundRow): boolean =>
-  kind === "prompt" && offset === first && prompt !== "" && !prompt.endsWith("…")
+const isKept = (row: FoundRow): boolean => isOpening(row) && row.prompt !== "" && !row.prompt.endsWith("…")
 
 /** The rarest terms in a mask as they were typed, each once; of names that are not there as a whole, only the parts. */
 function typedIn(terms: readonly Weighted[], mask: number, text: string): string[] {

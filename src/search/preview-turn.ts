@@ -4,7 +4,7 @@ import { lastAnswers } from "../archive/queries/messages.ts"
 import { foundRows, turnId } from "../archive/queries/turns.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Weighted } from "./candidates.ts"
-import type { Hit } from "./hit.ts"
+import { type Hit, isOpening } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import type { Ranked } from "./rank.ts"
 import { beginning, ending, placesIn, type Snippet, type Sought, soughtBy } from "./snippet.ts"
@@ -47,7 +47,7 @@ export function previewTurn(
     id === undefined ? undefined : texts.of(id)?.text
   const answer = (row.answer.endsWith("…") ? textOf(last) : undefined) ?? row.answer
   const isShort = (row.length ?? 0) <= LONGEST_LINE
-  const isOther = message !== undefined && message !== last && row.kind !== "prompt"
+  const isOther = message !== undefined && message !== last && !isOpening(row)
   return {
     started: row.started,
     prompt: stretchOf(row.prompt, sought),

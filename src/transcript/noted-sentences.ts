@@ -124,7 +124,7 @@ export const constraintsIn = (prompt: string): string[] =>
 
 /** Characters of an answer, and of its question. */
 const ANSWER_NOTED = 200
-const QUESTION_NOTED = 120
+const QUESTION_NOTED = 90
 const ASKED = " (asked: "
 
 /** With the question that it answers: "the second one" says nothing alone. */

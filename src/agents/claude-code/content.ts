@@ -103,7 +103,8 @@ function isResult(block: JsonObject): boolean {
 }
 
 function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
-  const content = block["content"] ?? (typeof toolUseResult === "string" ? toolUseResult : undefined)
+  const isContent = typeof toolUseResult === "string" || Array.isArray(toolUseResult)
+  const content = block["content"] ?? (isContent ? toolUseResult : undefined)
   const text = blocksOf(content).map(pieceOf).filter(Boolean).join("\n")
   const absent = block["content"] === undefined || block["content"] === null
   const isError = block["is_error"] === true || (absent && text.startsWith("Error"))

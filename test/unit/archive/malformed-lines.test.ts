@@ -146,3 +146,19 @@ test("a last line without an end gives its whole records once, and what follows 
   expect(await run(["rebuild"], machine)).toMatchObject({ code: 0, stderr: "" })
   expect(views()).toEqual(["the first prompt", "glued", "later"])
 })
+
+test("a last line that a crash has glued and left without an end is imported at once, half a line is not", async () => {
+  using machine = new Inside()
+  const [line = ""] = machine.session().user("the smithy is open").take().split("\n")
+  for (const [left, prompts] of [
+    [`{"type":"user","mess${line}`, ["the first prompt", "the smithy is open"]],
+    [`\0\0\0\0${line}`, ["the first prompt", "the smithy is open"]],
+    [line.slice(0, -3), ["the first prompt"]],
+  ] as const) {
+    const session = machine.session().turn("the first prompt").flush()
+    appendFileSync(session.path, left.replaceAll("000000000001", session.session.slice(-12)))
+    expect(await run(["import", "--quiet"], machine)).toMatchObject({ code: 0, stderr: "" })
+    using db = machine.views()
+    expect(promptsIn(db, session.session)).toEqual([...prompts])
+  }
+})

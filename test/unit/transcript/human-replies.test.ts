@@ -218,7 +218,12 @@ test("a rule and a choice come back after a compaction, with the question, and a
   })
   for (const query of ["lead glaze", "postgres"]) {
     expect(await found(machine, query, "--role", "human")).toMatchObject([
-      { role: "human", tool: "AskUserQuestion" },
+      {
+        role: "human",
+        tool: "AskUserQuestion",
+        prompt: "set up the order page",
+        answer: "The page is set up.",
+      },
     ])
     expect(await found(machine, query, "--role", "tool")).toEqual([])
   }
