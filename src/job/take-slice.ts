@@ -1,5 +1,7 @@
 /** Takes a transcript into the vault for work that nobody waits for. */
-import { type HistoryPrompt, isPromptHistory } from "../agents/claude-code/prompt-history.ts"
+
+import type { HistoryPrompt } from "../agents/claude-code/prompt-history.ts"
+import { isPromptHistory } from "../agents/claude-code/transcript-name.ts"
 import { captureTranscript, type Taken, type TakeOptions, UNHURRIED } from "../archive/capture-transcript.ts"
 import { isExcludedFolder } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"

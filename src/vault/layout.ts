@@ -1,6 +1,5 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
-import { isPromptHistory } from "../agents/claude-code/prompt-history.ts"
-import { placeBelowProjects, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
+import { isPromptHistory, placeBelowProjects, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../util/path.ts"
 

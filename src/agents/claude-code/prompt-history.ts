@@ -7,16 +7,13 @@ import { parseJson } from "../../util/parse-json.ts"
 import { isAbsolute } from "../../util/path.ts"
 import { withSlashes } from "../../util/windows-path.ts"
 import { isBuiltInCommand } from "./built-in-commands.ts"
-
-const NAME = "history.jsonl"
+import { PROMPT_HISTORY } from "./transcript-name.ts"
 
 /** What it is called as a session: it is archived like a transcript. */
 export const HISTORY = "history"
 
-export const isPromptHistory = (path: string): boolean => path.endsWith(`/${NAME}`) || path === NAME
-
 /** @param configFolder of Claude Code */
-export const promptHistory = (configFolder: string): string => `${configFolder}/${NAME}`
+export const promptHistory = (configFolder: string): string => `${configFolder}/${PROMPT_HISTORY}`
 
 export interface HistoryPrompt {
   /** As named in the line; versions up to 2.0.55 name none, and then it is of its project's day. */

@@ -8,6 +8,12 @@ const SUBAGENTS = "/subagents/"
 /** Whatever is in this folder is no transcript. */
 const OUTPUTS = "tool-results"
 
+/** The list of all prompts, which is no transcript (prompt-history.ts). */
+export const PROMPT_HISTORY = "history.jsonl"
+
+export const isPromptHistory = (path: string): boolean =>
+  path.endsWith(`/${PROMPT_HISTORY}`) || path === PROMPT_HISTORY
+
 /** Sessions from another tool's archive (foreign/marked-lines.ts), which no agent is ever started with. */
 const IMPORTED = /^[A-Za-z0-9][\w-]{0,127}~[a-z][a-z-]{0,30}$/
 

@@ -1,8 +1,8 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
 import { claudeCode } from "../../agents/claude-code/claude-code.ts"
-import { isPromptHistory, promptHistory } from "../../agents/claude-code/prompt-history.ts"
-import { placeBeside } from "../../agents/claude-code/transcript-name.ts"
+import { promptHistory } from "../../agents/claude-code/prompt-history.ts"
+import { isPromptHistory, placeBeside } from "../../agents/claude-code/transcript-name.ts"
 import { countDiskUse } from "../../archive/disk-use.ts"
 import { besideTranscript } from "../../archive/files-beside.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
