@@ -176,8 +176,9 @@ export const AFTER: readonly Stage<Round>[] = [
   {
     // After merging, and for what hooks have indexed by themselves.
     name: "list",
-    due: (round) => isIdle(round) && listDue(round.paths.stateHome, Date.now()),
-    run: ({ paths }) => listVault(paths.dataHome),
+    due: isIdle,
+    run: ({ paths, ended }) =>
+      listVault(paths.dataHome, listDue(paths.stateHome, Date.now()) ? undefined : ended),
   },
   {
     // Last, and with the views closed: a network may keep it waiting.

@@ -490,7 +490,7 @@ describe("verify", () => {
     const handle = JSON.parse((await there(own, "show", transcript.session, "--json")).stdout).turns[0].handle
     const show = await there(own, "show", handle)
     expect(show.code).toBe(1)
-    expect(show.stderr).toContain("verify")
+    expect(show).toMatchObject({ stderr: "", stdout: expect.stringContaining("(ctxbridge verify)") })
     // Half a frame at the end is what a crash leaves: the bytes are missing, and can be taken again.
     writeFileSync(copy, sound)
     truncateSync(copy, sound.length - 10)
@@ -499,9 +499,9 @@ describe("verify", () => {
     expect(await verified(own)).toMatchObject({ ok: true })
     writeFileSync(copy, middle)
     expect((await there(own, "import", "--check")).code).toBe(0)
-    expect(await verified(own)).toMatchObject({ ok: false, totals: { complete: 1, damaged: 1 } })
+    expect(await verified(own)).toMatchObject({ ok: true, totals: { complete: 1, superseded: 0 } })
     writeFileSync(copy, "not ours")
-    expect(await verified(own)).toMatchObject({ ok: false, totals: { damaged: 2 } })
+    expect(await verified(own)).toMatchObject({ ok: false, totals: { damaged: 1 } })
   })
 
   test("needs no database", async () => {
