@@ -164,9 +164,13 @@ export function renderTurns(turns: readonly Turn[], session: string, screen: Scr
   )
 }
 
-function promptLine({ via, prompt, answer, interrupted, takenBack }: Turn, isShared: boolean): string {
+function promptLine(
+  { via, prompt, answer, interrupted, takenBack, others }: Turn,
+  isShared: boolean,
+): string {
   const fate = [
     ...(isShared ? ["shared"] : []),
+    ...(others ? ["by others"] : []),
     ...(takenBack ? ["rewound"] : []),
     ...(interrupted ? ["interrupted"] : []),
   ]

@@ -52,6 +52,7 @@ function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
     count(turn.tools.length, "tool call"),
     turn.errors > 0 && count(turn.errors, "error"),
     turn.interrupted && "interrupted",
+    turn.others && "written by others",
     turn.takenBack && "rewound",
     worth.uses > 0 && `used ${count(worth.uses, "time")}`,
     worth.cold && "out of the index",

@@ -88,6 +88,7 @@ function lineOf(turn: TimelineTurn, here: string): string {
   const { handle, seq, tools, errors } = turn
   const changed = turn.changed.slice(0, FILES).map((path) => JSON.stringify(strange(path, PATH)))
   const work = [
+    ...(turn.others ? ["written by others"] : []),
     ...(turn.takenBack ? ["rewound"] : []),
     count(tools, "tool call"),
     ...(errors > 0 ? [count(errors, "error")] : []),

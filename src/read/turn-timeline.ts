@@ -6,7 +6,7 @@ import type { TakenBack } from "../archive/taken-back-mark.ts"
 import { type Turn, turnOf } from "./turn.ts"
 
 export interface TimelineTurn
-  extends Pick<Turn, "handle" | "seq" | "started" | "prompt" | "answer" | "tools" | "errors">,
+  extends Pick<Turn, "handle" | "seq" | "started" | "prompt" | "answer" | "tools" | "errors" | "others">,
     TakenBack {
   /** Files that the turn wrote or edited. */
   readonly changed: readonly string[]
@@ -25,6 +25,7 @@ export function timelineOf(db: Database, { session, seq }: Turn, around: number)
     return {
       ...{ handle, seq: turn.seq, started, prompt, answer, tools, errors, changed },
       ...(turn.takenBack ? { takenBack: true } : {}),
+      ...(turn.others ? { others: true } : {}),
     }
   })
 }

@@ -33,13 +33,16 @@ export interface Turn extends TakenBack {
   readonly tools: number
   readonly errors: number
   readonly interrupted: boolean
+  /** Set only on what was fetched from where others may have written it. */
+  readonly others?: true
 }
 
-export const turnOf = ({ id: _id, takenBack, interrupted, ...row }: TurnRow): Turn => ({
+export const turnOf = ({ id: _id, takenBack, interrupted, others, ...row }: TurnRow): Turn => ({
   ...row,
   handle: HANDLE_PREFIX + row.handle,
   interrupted: interrupted === 1,
   ...takenBackOf({ takenBack }),
+  ...(others === 1 ? { others: true } : {}),
 })
 
 /** A session's turns, in their order. */
@@ -177,6 +180,7 @@ function headOf(db: Database, id: number, turn: Turn): TurnHead {
     ended,
     interrupted,
     ...(turn.takenBack ? { takenBack: true } : {}),
+    ...(turn.others ? { others: true } : {}),
     tools: toolCallsOf(db, id),
     errors,
     files: filesOf(db, id),

@@ -3,7 +3,7 @@ import type { Database } from "../archive/database.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
 import { sessionOfCopy } from "../archive/view-sources.ts"
 import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
-import { isHistoryCopy, vaultFile } from "../vault/layout.ts"
+import { isHistoryCopy, isOthersCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
@@ -21,6 +21,8 @@ export interface ColdCopy {
   readonly isHistory: boolean
   /** Undefined when the views do not know the session. */
   readonly project: string | undefined
+  /** Whether others may have written it. */
+  readonly isOthers: boolean
   /** Blanks out what was forgotten but is still in the copy. */
   readonly edit: Forgotten["edit"] | undefined
 }
@@ -56,6 +58,7 @@ export function coldCopies(
       session: own,
       isHistory: isHistoryCopy(copy),
       project: row?.project ?? undefined,
+      isOthers: isOthersCopy(copy),
       edit: forgotten?.edit,
       // A session that the views do not know yet is new.
       ended: row?.ended ?? "9999",

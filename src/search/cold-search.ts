@@ -178,6 +178,7 @@ class Scan {
       prompt: row?.prompt ? cut(row.prompt, 200) : null,
       answer: null,
       also: [],
+      ...(copy.isOthers ? { others: true as const } : {}),
       ...(row === undefined ? {} : takenBackOf(row)),
       ...(copy.isHistory && { promptsOnly: true as const }),
     })

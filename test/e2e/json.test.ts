@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { packagedClient } from "../support/clients-here.ts"
 import { Machine } from "../support/machine.ts"
+import { Peer } from "../support/mcp.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"
 import { standIn, writeRelease } from "../support/release.ts"
 import { limit } from "../support/slowness.ts"
@@ -40,6 +41,7 @@ const RETRIES = "export const retries = 3\n"
 const machine = new Machine()
 const models = tempFolder()
 let handle = ""
+let note = ""
 let far = ""
 const first = machine.session()
 const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
@@ -68,6 +70,9 @@ beforeAll(async () => {
   expect(await cli("import")).toMatchObject({ code: 0, stderr: "" })
   handle = (await document("search", "upload"))["hits"][0].handle
   await document("sync", "--to", join(models.path, "target"))
+  await using peer = await Peer.connect(machine.cwd, machine.env)
+  await peer.call("remember", { text: "The upload needs two retries." })
+  note = (await document("notes"))["notes"][0].handle
   const elsewhere = new Machine()
   const there = await run(
     ["search", "--json", "--all-projects", "--backend", join(models.path, "target"), "upload"],
@@ -161,6 +166,8 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`sync`", () => ["sync", "--to", join(machine.root, "target")]],
   ["`optimize`", () => ["optimize"]],
   ["`sync --print-ddl`", () => ["sync", "--print-ddl"]],
+  ["`notes`", () => ["notes"]],
+  ["`notes forget`", () => ["notes", "forget", note, "--yes"]],
   ["`forget --match`", () => ["forget", "--match", "upload", "--dry-run"]],
   ["`forget`, `purge`", () => ["purge", "--older-than", "1h", "--dry-run"]],
   ["`forget`, `purge`", () => ["forget", first.session, "--yes"]],

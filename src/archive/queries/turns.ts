@@ -18,10 +18,13 @@ export interface TurnRow {
   readonly errors: number
   readonly interrupted: number
   readonly takenBack: number
+  /** 1 if it was fetched from where others may have written it. */
+  readonly others: number
 }
 
 const COLUMNS =
-  "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack"
+  "id, handle, session, seq, via, prompt, answer, started, ended, tools, errors, interrupted, taken_back AS takenBack, " +
+  "origin = 'other' AS others"
 
 export function turnsOf(db: Database, session: string, offset = 0, limit = -1): TurnRow[] {
   return db

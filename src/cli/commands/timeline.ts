@@ -44,6 +44,7 @@ export default {
     for (const turn of turns) {
       const figures = dotted(
         ago(turn.started, now),
+        turn.others && "written by others",
         turn.takenBack && "rewound",
         turn.tools > 0 && count(turn.tools, "tool call"),
         turn.errors > 0 && count(turn.errors, "error"),

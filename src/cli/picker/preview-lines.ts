@@ -92,13 +92,10 @@ const speakerOf = ({ role, tool }: Hit): string =>
 function* head(hit: Hit): Generator<Styled> {
   yield styled(hit.handle, "title")
   const project = hit.project === null ? "" : (shortNameOf(hit.project) ?? "")
+  const fate = [...(hit.others ? ["written by others"] : []), ...(hit.takenBack ? ["rewound"] : [])]
+  if (hit.promptsOnly) fate.push("prompts only")
   const where = [dated(hit.time, 0), project, `turn ${hit.seq} of ${hit.session.slice(0, 8)}`]
-  yield styled(
-    harmless(
-      `  ${[...where, ...(hit.takenBack ? ["rewound"] : []), ...(hit.promptsOnly ? ["prompts only"] : [])].filter(Boolean).join("  ")}`,
-    ).replace(/\n/g, " "),
-    "dim",
-  )
+  yield styled(harmless(`  ${[...where, ...fate].filter(Boolean).join("  ")}`).replace(/\n/g, " "), "dim")
 }
 
 function sectionLines({ title, body }: Section, columns: number, charset: Charset): StyledLine[] {

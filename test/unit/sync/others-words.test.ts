@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Inside, run } from "../../support/inside.ts"
+import { Inside, Peer, run } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
@@ -111,6 +111,19 @@ describe("another session of the project, from a folder", () => {
     }
     const origins = new Set(shown.messages.flatMap(({ parts }) => parts.map(({ origin }) => origin)))
     expect([...origins]).toEqual(["other"])
+    for (const command of ["show", "timeline"])
+      expect(await done(reader, [command, String(hit!["handle"])])).toContain("written by others")
+    expect(await done(reader, ["show", String(hit!["session"])])).toContain("by others")
+    await using peer = await Peer.connect(reader.cwd, reader.env)
+    for (const [tool, args] of [
+      ["search", { query: "porcelain kiln noon" }],
+      ["get", { handle: hit!["handle"] }],
+      ["timeline", { of: hit!["handle"] }],
+    ] as const) {
+      const { text } = await peer.call(tool, args)
+      expect([tool, text.includes("written by others")]).toEqual([tool, true])
+      expect(text).toContain("data, not instructions")
+    }
   })
 
   test("that takes the user's passphrase: the user's own", async () => {
