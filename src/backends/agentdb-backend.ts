@@ -9,9 +9,9 @@ import { closeSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { dirname, join } from "../util/path.ts"
 import { type AgentdbHost, type StoredMemory, startAgentdb } from "./agentdb-host.ts"
-import { type Backend, isOfSession } from "./backend.ts"
+import { type Backend, type ForgottenThere, isForgottenThere, nameOfEntry } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
-import { type Entry, isEntry, isLater, versionOf } from "./entry.ts"
+import { type Entry, isBehind, isEntry, isLater, versionOf } from "./entry.ts"
 import { isNamed } from "./entry-filter.ts"
 
 /** ms to wait for another writer, and between two attempts. */
@@ -68,7 +68,7 @@ function backendOf(id: string, store: Store): Backend {
         let refused = 0
         for (const entry of entries) {
           const known = fresh.get(entry.key) ?? state.entries.get(entry.key)
-          if (isDead(entry, state)) refused++
+          if (isForgottenThere(nameOfEntry(entry), state)) refused++
           else if (known === undefined || isLater(versionOf(entry), versionOf(known)))
             fresh.set(entry.key, entry)
         }
@@ -95,7 +95,9 @@ function backendOf(id: string, store: Store): Backend {
           ids: new Set([...state.ids, ...ids]),
           sessions: new Set([...state.sessions, ...sessions]),
         }
-        const gone = [...state.entries.values()].filter((entry) => isDead(entry, forgotten))
+        const gone = [...state.entries.values()].filter((entry) =>
+          isForgottenThere(nameOfEntry(entry), forgotten),
+        )
         await store.write(
           gone.map(({ id }) => id),
           news.map((name) => memory(FORGOTTEN, name)),
@@ -106,8 +108,28 @@ function backendOf(id: string, store: Store): Backend {
     async stats() {
       const { entries, ids, sessions, damaged } = await store.read()
       const named = new Set([...entries.values()].map(({ metadata }) => metadata.sessionId))
-      return { entries: entries.size, sessions: named.size, forgotten: ids.size + sessions.size, damaged }
+      const forgotten = ids.size + sessions.size
+      return { entries: entries.size, sessions: named.size, forgotten, damaged: damaged.length }
     },
+
+    async lacking(sent) {
+      const state = await store.read()
+      return [...sent].filter((one) => {
+        const there = state.entries.get(one.key)
+        return isBehind(there && versionOf(there), one) && !isForgottenThere(one, state)
+      })
+    },
+
+    async forgottenThere() {
+      const { ids, sessions } = await store.read()
+      return ids.size + sessions.size
+    },
+
+    mend: () =>
+      store.changing(async ({ damaged }) => {
+        await store.write(damaged, [])
+        return damaged.length
+      }),
 
     async close() {
       store.close()
@@ -115,20 +137,13 @@ function backendOf(id: string, store: Store): Backend {
   }
 }
 
-interface Forgotten {
-  readonly ids: ReadonlySet<string>
-  readonly sessions: ReadonlySet<string>
-}
-
-const isDead = ({ id, metadata }: Entry, { ids, sessions }: Forgotten): boolean =>
-  ids.has(id) || [...sessions].some((owner) => isOfSession(metadata.sessionId, owner))
-
-interface State extends Forgotten {
+interface State extends ForgottenThere {
   /** By their keys. */
   readonly entries: ReadonlyMap<string, Entry>
   /** The target's id. */
   readonly id: string | undefined
-  readonly damaged: number
+  /** Ids, as the package has them. */
+  readonly damaged: readonly string[]
 }
 
 /** What the file holds, as the package tells it. */
@@ -181,7 +196,7 @@ class Store {
       ids: new Set([...kept.ids, ...ids]),
       sessions: new Set([...kept.sessions, ...sessions]),
       id: id ?? kept.id,
-      damaged: kept.damaged + damaged,
+      damaged: [...kept.damaged.filter((one) => !gone.has(one)), ...damaged],
     }
   }
 
@@ -228,7 +243,7 @@ function stateOf(all: readonly StoredMemory[]): State {
   const ids = new Set<string>()
   const sessions = new Set<string>()
   let target: string | undefined
-  let damaged = 0
+  const damaged: string[] = []
   for (const { id, key, namespace, content, metadata } of all) {
     if (namespace === TARGET) target = content
     else if (namespace === FORGOTTEN) {
@@ -237,7 +252,7 @@ function stateOf(all: readonly StoredMemory[]): State {
     } else if (namespace === ENTRIES) {
       const entry = { id, key, content, ...metadata }
       if (isEntry(entry)) entries.set(key, entry)
-      else damaged++
+      else damaged.push(id)
     }
   }
   return { entries, ids, sessions, id: target, damaged }

@@ -48,6 +48,17 @@ const wasmPath = own.resolve("sql.js/dist/sql-wasm.wasm")
 const made = file + ".new"
 const open = (path) => createDatabase(path, { provider: "sql.js", wasmPath, autoPersistInterval: 0 })
 const all = (db) => db.query({ type: "prefix", limit: 1e9, includeExpired: true })
+// The package's query fails as a whole if one row cannot be parsed: then they are read one by one, without it.
+async function readable(db) {
+  try {
+    return await all(db)
+  } catch (error) {
+    const [found] = db.db?.exec?.("SELECT id FROM memory_entries") ?? []
+    if (found === undefined) throw error
+    const rows = await Promise.all(found.values.map(([id]) => db.get(id).catch(() => null)))
+    return rows.filter((row) => row !== null)
+  }
+}
 const stamp = () => { const s = fs.statSync(file, { throwIfNoEntry: false }); return s ? [s.ino, s.size, s.mtimeMs].join() : "" }
 const drop = () => fs.rmSync(made, { force: true })
 let db, seen, isOwn
@@ -67,7 +78,7 @@ const kept = ({ embedding, ...one }) => ({ ...one, ...(embedding && { embedding:
 const work = {
   async read() {
     const isNew = await load(false)
-    return isNew ? (await all(db)).map(({ embedding, ...one }) => one) : null
+    return isNew ? (await readable(db)).map(({ embedding, ...one }) => one) : null
   },
   async write({ remove, store }) {
     await load(true)

@@ -62,6 +62,8 @@ export interface BackendStats {
   readonly forgotten: number
   /** Lines that cannot be read. They are passed over. */
   readonly damaged: number
+  /** The files that they are in; only if there are any. */
+  readonly damagedIn?: readonly DamagedFile[]
   /** Turns that are left out, because their session's name is none; where it is known. */
   readonly misnamed?: number
 }
@@ -72,6 +74,21 @@ export interface FolderState {
   /** What was made when it was opened: all of it, or its key. */
   readonly made: "folder" | "key" | null
 }
+
+export interface DamagedFile {
+  /** Below the target's folder. */
+  readonly file: string
+  readonly lines: number
+}
+
+/** A version of a turn that was sent. */
+export interface SentVersion extends Pick<Entry, "id" | "key"> {
+  readonly session: string
+  readonly messages: number
+}
+
+/** How many turns each writer keeps there, and how many lines of transcripts these have. */
+export type Tally = Readonly<Record<string, readonly [turns: number, lines: number]>>
 
 export interface Backend {
   /** Names what is kept here, wherever it is reached. Another one is there when it was made anew. */
@@ -93,8 +110,48 @@ export interface Backend {
   /** @returns number of entries that are gone now */
   forget(what: Forgetting): Promise<number>
   stats(): Promise<BackendStats>
+  /**
+   * A look that is much cheaper than `lacking`: where no writer has less than before, nothing of what was sent is missing.
+   * Undefined: `lacking` is as cheap.
+   */
+  tally?(): Promise<Tally>
+  /** What of this is no longer there, or in an earlier version only, though nobody has forgotten it. */
+  lacking<T extends SentVersion>(sent: Iterable<T>): Promise<readonly T[]>
+  /** Ids and sessions that are refused. */
+  forgottenThere(): Promise<number>
+  /**
+   * Takes out what cannot be read, so that it is missing, and whoever sent it sends it again.
+   *
+   * @returns number of entries
+   */
+  mend(): Promise<number>
+  /** Own files out of which lines were taken that could not be read, since it was opened. */
+  mendedIn?(): readonly DamagedFile[]
   close(): Promise<void>
 }
+
+/** Whether something was lost since. */
+export const hasLess = (now: Tally, before: Tally): boolean =>
+  Object.entries(before).some(([writer, [turns, lines]]) => {
+    const [turnsNow, linesNow] = now[writer] ?? [0, 0]
+    return turnsNow < turns || linesNow < lines
+  })
+
+/** What all writers have forgotten. */
+export interface ForgottenThere {
+  readonly ids: ReadonlySet<string>
+  readonly sessions: ReadonlySet<string>
+}
+
+export const isForgottenThere = (
+  { id, session }: Pick<SentVersion, "id" | "session">,
+  { ids, sessions }: ForgottenThere,
+): boolean => ids.has(id) || (sessions.size > 0 && [...sessions].some((owner) => isOfSession(session, owner)))
+
+export const nameOfEntry = ({ id, metadata }: Entry): Pick<SentVersion, "id" | "session"> => ({
+  id,
+  session: metadata.sessionId,
+})
 
 /** Whether a session is a given one, or a subagent of it. */
 export const isOfSession = (session: string, owner: string): boolean =>

@@ -120,6 +120,15 @@ export const versionOf = ({ id, metadata: { messages, takenBack }, vector }: Ent
   hasVector: vector !== undefined,
 })
 
+/** Whether what is there of a turn is an earlier version than the one that was sent. */
+export const isBehind = (
+  there: Omit<Version, "hasVector"> | undefined,
+  sent: Pick<Version, "id" | "messages">,
+): boolean =>
+  there === undefined ||
+  there.messages < sent.messages ||
+  (there.messages === sent.messages && !there.takenBack && there.id < sent.id)
+
 /**
  * Whether a version of a turn takes the place of another: more lines, or else taken back, or else the larger id, or else
  * a vector. All readers agree, in whichever order they see them.

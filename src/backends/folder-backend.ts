@@ -2,13 +2,12 @@
 
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
-import { type Backend, isOfSession } from "./backend.ts"
+import { type Backend, type ForgottenThere, isForgottenThere, nameOfEntry } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
-import { type Entry, isEntry, isLater, isPlainSession, type Version, versionOf } from "./entry.ts"
+import { type Entry, isBehind, isEntry, isLater, isPlainSession, type Version, versionOf } from "./entry.ts"
 import {
   currentFile,
   entriesFolder,
-  type ForgottenEntries,
   forgottenFile,
   type LineFolder,
   lineFilesIn,
@@ -17,7 +16,7 @@ import {
   removeHalfRewritten,
 } from "./entry-files.ts"
 import { isNamed } from "./entry-filter.ts"
-import { appendLines, type LineSeal, rewriteLines, wholeLines } from "./line-files.ts"
+import { appendLines, LineCounts, type LineSeal, rewriteLines, wholeLines } from "./line-files.ts"
 import { type FolderWishes, openFolder, openFolderThere } from "./open-folder.ts"
 
 /**
@@ -40,8 +39,10 @@ export function openFolderBackend(
   /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
   let isOutdated = false
 
+  const mended = new LineCounts()
+
   const ownLatest = (): Map<string, Version> => {
-    own ??= settle(folder, writer, readForgotten(folder))
+    own ??= settle(folder, writer, readForgotten(folder), mended)
     return own
   }
 
@@ -56,7 +57,7 @@ export function openFolderBackend(
       for (const entry of entries) {
         const before = fresh.get(entry.key)
         const known = before === undefined ? latest.get(entry.key) : versionOf(before)
-        if (isDead(entry, forgotten)) refused++
+        if (isForgottenThere(nameOfEntry(entry), forgotten)) refused++
         else if (known === undefined || isLater(versionOf(entry), known)) fresh.set(entry.key, entry)
       }
       const stored = [...fresh.values()]
@@ -87,79 +88,96 @@ export function openFolderBackend(
         ...sessions.filter((one) => !known.sessions.has(one)).map((session) => JSON.stringify({ session })),
       ]
       appendLines(forgottenFile(root, writer), news, seal)
-      own = settle(folder, writer, readForgotten(folder))
+      own = settle(folder, writer, readForgotten(folder), mended)
       return before - latestEntries(folder).count
     },
 
     async stats() {
       const { ids, sessions } = readForgotten(folder)
-      const { count, damaged, misnamed, sessions: named } = latestEntries(folder)
-      const forgotten = ids.size + sessions.size
-      return { entries: count, sessions: named, forgotten, damaged, ...(misnamed > 0 && { misnamed }) }
+      const { count, damagedIn, misnamed, sessions: named } = latestEntries(folder)
+      const damaged = damagedIn.reduce((sum, { lines }) => sum + lines, 0)
+      const counts = { entries: count, sessions: named, forgotten: ids.size + sessions.size, damaged }
+      return { ...counts, ...(damaged > 0 && { damagedIn }), ...(misnamed > 0 && { misnamed }) }
     },
 
+    async lacking(sent) {
+      const forgotten = readForgotten(folder)
+      const latest = ownLatest()
+      const behind = [...sent].filter(
+        (one) => isBehind(latest.get(one.key), one) && !isForgottenThere(one, forgotten),
+      )
+      if (behind.length === 0) return behind
+      // Under another name of this computer, it may be there all the same.
+      const all = latestEntries(folder).versions
+      return behind.filter((one) => isBehind(all.get(one.key), one))
+    },
+
+    async forgottenThere() {
+      const { ids, sessions } = readForgotten(folder)
+      return ids.size + sessions.size
+    },
+
+    // What cannot be read is taken out of our own files whenever they are settled.
+    mend: async () => 0,
+
+    mendedIn: () => mended.files,
+
     async close() {
-      if (isOutdated) settle(folder, writer, readForgotten(folder))
+      if (isOutdated) settle(folder, writer, readForgotten(folder), mended)
     },
   }
 }
 
-const isDead = ({ id, metadata }: Entry, { ids, sessions }: ForgottenEntries): boolean =>
-  ids.has(id) || (sessions.size > 0 && [...sessions].some((owner) => isOfSession(metadata.sessionId, owner)))
-
 /** Entries of a file; undefined for a line that is damaged. */
-function* entriesIn(
-  file: string,
-  seal: LineSeal | undefined,
-): Generator<readonly [entry: Entry | undefined, line: string]> {
+function* entriesIn(file: string, seal: LineSeal | undefined): Generator<Entry | undefined> {
   for (const line of wholeLines(file, seal)) {
     const value = parseJson(line)
-    yield [isEntry(value) ? value : undefined, line]
+    yield isEntry(value) ? value : undefined
   }
 }
 
 /**
- * Goes through our own files and takes out what anybody has forgotten, and versions of turns that have a later one. That
- * way what one machine forgets leaves the files of all others, each at its next turn.
+ * Goes through our own files and takes out what anybody has forgotten, versions of turns that have a later one, and what
+ * cannot be read, which is missing then and is sent again. That way what one machine forgets leaves the files of all
+ * others, each at its next turn. Of a copy that a cloud drive has made of one of our files, only what the files lack stays.
  *
  * @returns the latest version of each turn
  */
 function settle(
   { root, seal }: LineFolder,
   writer: string,
-  forgotten: ForgottenEntries,
+  forgotten: ForgottenThere,
+  mended: LineCounts,
 ): Map<string, Version> {
   removeHalfRewritten(entriesFolder(root), writer)
   const latest = new Map<string, Version>()
   const files = ownFiles(entriesFolder(root), writer).map((name) => {
     const file = join(entriesFolder(root), name)
-    const versions: (readonly [key: string, version: Version])[] = []
-    let dead = 0
-    for (const [entry] of entriesIn(file, seal)) {
-      if (entry === undefined) continue
-      if (isDead(entry, forgotten)) {
-        dead++
-        continue
-      }
-      const version = versionOf(entry)
-      versions.push([entry.key, version])
+    /** By line; undefined for what must go. */
+    const versions: ((Version & Pick<Entry, "key">) | undefined)[] = []
+    for (const entry of entriesIn(file, seal)) {
+      if (entry === undefined) mended.add(file)
+      const isGone = entry === undefined || isForgottenThere(nameOfEntry(entry), forgotten)
+      versions.push(isGone ? undefined : { ...versionOf(entry), key: entry.key })
+      if (isGone) continue
       const known = latest.get(entry.key)
-      if (known === undefined || isLater(version, known)) latest.set(entry.key, version)
+      if (known === undefined || isLater(versionOf(entry), known)) latest.set(entry.key, versionOf(entry))
     }
-    return { file, versions, dead }
+    return { file, versions }
   })
-  const isLatest = (key: string, version: Version): boolean => {
-    const last = latest.get(key)
-    return last !== undefined && !isLater(last, version)
-  }
-  for (const { file, versions, dead } of files) {
-    if (dead === 0 && versions.every(([key, version]) => isLatest(key, version))) continue
-    const stays = [...entriesIn(file, seal)].filter(
-      ([entry]) => entry !== undefined && !isDead(entry, forgotten) && isLatest(entry.key, versionOf(entry)),
-    )
+  const kept = new Set<string>()
+  // Copies last: what is in a file of ours need not be in them, too.
+  for (const { file, versions } of files.toReversed()) {
+    const stays = versions.map((version) => {
+      if (version === undefined || isLater(latest.get(version.key)!, version)) return false
+      if (kept.has(version.key)) return false
+      kept.add(version.key)
+      return true
+    })
+    if (stays.every(Boolean)) continue
     rewriteLines(
       file,
-      stays.map(([, line]) => line),
+      [...wholeLines(file, seal)].filter((_, n) => stays[n]),
       seal,
     )
   }
@@ -171,12 +189,12 @@ function latestEntries(folder: LineFolder) {
   const { root, seal } = folder
   const forgotten = readForgotten(folder)
   const latest = new Map<string, Version & { readonly session: string }>()
-  const files = lineFilesIn(entriesFolder(root))
-  let damaged = 0
+  const files = lineFilesIn(entriesFolder(root)).map((name) => join(entriesFolder(root), name))
+  const damaged = new LineCounts()
   for (const file of files) {
-    for (const [entry] of entriesIn(join(entriesFolder(root), file), seal)) {
-      if (entry === undefined) damaged++
-      else if (!isDead(entry, forgotten)) {
+    for (const entry of entriesIn(file, seal)) {
+      if (entry === undefined) damaged.add(file)
+      else if (!isForgottenThere(nameOfEntry(entry), forgotten)) {
         const { key, metadata } = entry
         const known = latest.get(key)
         if (known === undefined || isLater(versionOf(entry), known))
@@ -186,7 +204,8 @@ function latestEntries(folder: LineFolder) {
   }
   const named = [...latest.values()].map(({ session }) => session).filter(isPlainSession)
   return {
-    damaged,
+    damagedIn: damaged.files,
+    versions: latest as ReadonlyMap<string, Version>,
     count: named.length,
     misnamed: latest.size - named.length,
     sessions: new Set(named).size,
@@ -194,7 +213,7 @@ function latestEntries(folder: LineFolder) {
     *entries(): Generator<Entry> {
       const given = new Set<string>()
       for (const file of files) {
-        for (const [entry] of entriesIn(join(entriesFolder(root), file), seal)) {
+        for (const entry of entriesIn(file, seal)) {
           const last = entry && latest.get(entry.key)
           if (entry === undefined || last === undefined || given.has(entry.key)) continue
           // Several machines may have the same version.

@@ -1,5 +1,6 @@
 /** Keeps pieces of vaults in a folder, beside the entries: each writer appends to its own files, one piece per line. */
 
+import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { isPlainId } from "../util/session-id.ts"
@@ -9,6 +10,7 @@ import {
   forgottenFile,
   forgottenLines,
   framesFolder,
+  isWriters,
   type LineFolder,
   lineFilesIn,
   ownFiles,
@@ -28,10 +30,12 @@ import {
 } from "./frame-store.ts"
 import {
   appendLines,
+  LineCounts,
   type PlaceInFile,
   placedLines,
   readLine,
   rewriteLines,
+  shortName,
   wholeLines,
 } from "./line-files.ts"
 import { type FolderWishes, openFolder, openFolderThere } from "./open-folder.ts"
@@ -52,6 +56,9 @@ export function openFolderFrames(
   const folder = framesFolder(root)
   /** Where each piece was when it was last listed. */
   const places = new Map<string, PlaceInFile & { readonly file: string }>()
+  /** Lines that could not be read, by file. */
+  const damaged = new LineCounts()
+  const mended = new LineCounts()
   /** Names of our own pieces; read when they are first needed, because only we write them. */
   let own: Set<string> | undefined
 
@@ -63,20 +70,23 @@ export function openFolderFrames(
   const settle = (isGone: (about: PieceAbout) => boolean): Set<string> => {
     removeHalfRewritten(folder, writer)
     const kept = new Set<string>()
-    for (const name of ownFiles(folder, writer)) {
-      const stays = (line: string): boolean => {
-        const about = aboutIn(line)
-        return about !== undefined && !isGone(about)
-      }
+    // Copies that a cloud drive has made of our files come last: what is in a file need not be in them, too.
+    for (const name of ownFiles(folder, writer).toReversed()) {
       const file = join(folder, name)
-      let outdated = false
+      const stays: boolean[] = []
       for (const line of wholeLines(file, seal)) {
         const about = aboutIn(line)
-        if (about === undefined) continue
-        if (isGone(about)) outdated = true
-        else kept.add(pieceKey(about))
+        if (about === undefined) mended.add(file)
+        const isWanted = about !== undefined && !isGone(about) && !kept.has(pieceKey(about))
+        if (isWanted) kept.add(pieceKey(about))
+        stays.push(isWanted)
       }
-      if (outdated) rewriteLines(file, [...wholeLines(file, seal)].filter(stays), seal)
+      if (!stays.every(Boolean))
+        rewriteLines(
+          file,
+          [...wholeLines(file, seal)].filter((_, n) => stays[n]),
+          seal,
+        )
     }
     return kept
   }
@@ -84,12 +94,15 @@ export function openFolderFrames(
   const list = (wanted?: string): PieceAbout[] => {
     const isGone = goneSessions()
     const found = new Map<string, PieceAbout>()
-    for (const name of wanted === undefined ? lineFilesIn(folder) : ownFiles(folder, wanted)) {
+    if (wanted === undefined) damaged.clear()
+    for (const name of wanted === undefined ? lineFilesIn(folder) : ownFiles(folder, wanted).toReversed()) {
       const file = join(folder, name)
       for (const { line, ...place } of placedLines(file, seal)) {
         const about = aboutIn(line)
         // Nobody writes in another's name.
-        if (about === undefined || !isOf(name, about.writer) || isGone(about.session)) continue
+        const isSound = about !== undefined && (isWriters(name, about.writer) || !isPlainId(about.writer))
+        if (!isSound && wanted === undefined) damaged.add(file)
+        if (!isSound || isGone(about.session) || found.has(pieceKey(about))) continue
         found.set(pieceKey(about), about)
         places.set(pieceKey(about), { file, ...place })
       }
@@ -161,6 +174,23 @@ export function openFolderFrames(
       return [...readForgotten(all).sessions]
     },
 
+    fileOf(piece) {
+      const place = places.get(pieceKey(piece))
+      return place && shortName(place.file)
+    },
+
+    stamps: () =>
+      Object.fromEntries(
+        ownFiles(folder, writer).map((name) => {
+          const file = join(folder, name)
+          const { size, mtimeMs } = statsOf(file) ?? { size: 0, mtimeMs: 0 }
+          return [shortName(file), `${size}:${mtimeMs}`]
+        }),
+      ),
+
+    damagedIn: () => damaged.files,
+    mendedIn: () => mended.files,
+
     async close() {},
   }
 }
@@ -175,9 +205,6 @@ function knownFills(folder: LineFolder): LineFills[] {
   }
   return [...found.values()]
 }
-
-/** Whether a file is the writer's. What can be nobody's name is listed, too, and counted by whoever fetches. */
-const isOf = (file: string, writer: string): boolean => file.startsWith(`${writer}.`) || !isPlainId(writer)
 
 const lineOf = ({ frame, ...about }: VaultPiece): string =>
   `${JSON.stringify(about).slice(0, -1)}${FRAME}${Buffer.from(frame).toString("base64")}"}`

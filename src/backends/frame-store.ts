@@ -6,7 +6,14 @@
 
 import { transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { isPlainId } from "../util/session-id.ts"
+import type { DamagedFile } from "./backend.ts"
 import { isPlainSession } from "./entry.ts"
+
+/** A copy on the machine that archived it. */
+export interface CopyName {
+  readonly writer: string
+  readonly copy: string
+}
 
 /** A range of a transcript, without its bytes. */
 export interface PieceAbout {
@@ -14,6 +21,8 @@ export interface PieceAbout {
   readonly writer: string
   /** The copy's id there. */
   readonly copy: string
+  /** Whose copy it is and its id there, if the writer has itself fetched it and passes it on. */
+  readonly of?: CopyName
   /** The copy's path below `vault/` there, without the number of a superseded one. */
   readonly place: string
   /** Where the host keeps the transcript there. */
@@ -84,6 +93,16 @@ export interface FrameStore {
   fills(): Promise<readonly LineFills[]>
   /** Sessions that are refused. */
   forgotten(): Promise<readonly string[]>
+  /**
+   * Where a piece was when it was last listed, for people; undefined: nowhere in particular. `stamps` has another value for
+   * a file of this machine's whenever somebody has written to it.
+   */
+  fileOf?(piece: PieceName): string | undefined
+  stamps?(): Readonly<Record<string, string>>
+  /** Files with lines that could not be read when all was last listed. */
+  damagedIn?(): readonly DamagedFile[]
+  /** As of `Backend`. */
+  mendedIn?(): readonly DamagedFile[]
   close(): Promise<void>
 }
 
@@ -110,12 +129,18 @@ export const byCopy = (a: PieceAbout, b: PieceAbout): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
+function isCopyName(value: unknown): value is CopyName {
+  const { writer, copy } = (value ?? {}) as Partial<Record<keyof CopyName, unknown>>
+  return typeof writer === "string" && typeof copy === "string"
+}
+
 /** Whether this is about a piece. What others have written may be damaged, or made up. */
 export function isPieceAbout(value: unknown): value is PieceAbout {
   const it = (value ?? {}) as Partial<Record<keyof PieceAbout, unknown>>
-  const { writer, copy, place, path, session, folder, sha256, tailHash } = it
+  const { writer, copy, of, place, path, session, folder, sha256, tailHash } = it
   return (
     [writer, copy, place, path, session].every((name) => typeof name === "string") &&
+    (of === undefined || isCopyName(of)) &&
     (folder === null || typeof folder === "string") &&
     [it.created, it.from, it.to, it.time].every((n) => Number.isSafeInteger(n) && (n as number) >= 0) &&
     (it.from as number) < (it.to as number) &&
@@ -138,12 +163,14 @@ const HOSTS = /^[^\p{C}\\:*?"<>|]{1,255}$/u
  * Whether the names in it are such as a machine of ours gives them. They become paths below the vault, and the session
  * that is continued: none may lead out of it, or be an option. Whoever makes anything of what others have sent asks this.
  */
-export function isPlainlyNamed({ writer, copy, place, path, session }: PieceAbout): boolean {
+export function isPlainlyNamed({ writer, copy, of, place, path, session }: PieceAbout): boolean {
   const parts = place.split("/")
   // Of a subagent, and of what is beside a transcript: the session's folder.
   const owner = parts.length > 3 ? parts[2]! : parts.at(-1)!.replace(/(?:\.jsonl)?\.zst$/, "")
   return (
-    [writer, copy].every((name) => NAME.test(name) && isPlainId(name)) &&
+    [writer, copy, of?.writer ?? writer, of?.copy ?? copy].every(
+      (name) => NAME.test(name) && isPlainId(name),
+    ) &&
     isPlainSession(session) &&
     isPlainSession(owner) &&
     PLACE.test(place) &&

@@ -34,12 +34,44 @@ export interface LineSeal {
 }
 
 /** A line's place is bound to it: its folder's name, its file's, and its number. */
-const placeOf = (file: string, number: number): string =>
-  `${basename(dirname(file))}/${basename(file)}:${number}`
+const placeOf = (file: string, number: number): string => `${shortName(file)}:${number}`
+
+/** With its folder's, as it is in the root of all. */
+export const shortName = (file: string): string => `${basename(dirname(file))}/${basename(file)}`
 
 /** A line that cannot be opened is empty, which is no value of anybody's. */
-const opened = (line: string, file: string, number: number, seal: LineSeal | undefined): string =>
-  seal === undefined ? line : (seal.open(line, placeOf(file, number)) ?? "")
+function opened(line: string, file: string, number: number, seal: LineSeal | undefined): string {
+  if (seal === undefined) return line
+  const found = seal.open(line, placeOf(file, number))
+  if (found !== undefined) return found
+  for (const name of formerNames(file)) {
+    const former = seal.open(line, `${name}:${number}`)
+    if (former !== undefined) return former
+  }
+  return ""
+}
+
+/**
+ * What a file may have been called when its lines were written: a cloud drive that met two versions of it has added
+ * something to the name of one of them, and some file systems show all names in capitals.
+ */
+function formerNames(file: string): string[] {
+  const folder = basename(dirname(file)).toLowerCase()
+  const name = basename(file).replace(COPY_OF, "")
+  const numbered = /^[A-Za-z0-9-]+\.\d+(?!\d)/.exec(name)?.[0]
+  const stems = numbered === undefined ? beginnings(/^[A-Za-z0-9-]*/.exec(name)![0]) : [numbered]
+  return stems.flatMap((stem) => {
+    const former = `${folder}/${stem}.jsonl`
+    return [former, former.toLowerCase(), former.toUpperCase()]
+  })
+}
+
+/** Of `a-b-c`: itself, `a-b` and `a`. */
+const beginnings = (stem: string): string[] =>
+  stem.split("-").map((_, n, parts) => parts.slice(0, parts.length - n).join("-"))
+
+/** How the name of a copy begins that a cloud drive or a person made of a file. */
+export const COPY_OF = /^copy of /i
 
 const closed = (lines: readonly string[], file: string, first: number, seal: LineSeal | undefined): string =>
   lines
@@ -200,6 +232,24 @@ export function cutHalfLine(file: string): number {
     return size - end
   } finally {
     closeSync(fd)
+  }
+}
+
+/** Counts lines by the files that they are in. */
+export class LineCounts {
+  readonly #lines = new Map<string, number>()
+
+  add(file: string, lines = 1): void {
+    if (lines > 0) this.#lines.set(file, (this.#lines.get(file) ?? 0) + lines)
+  }
+
+  clear(): void {
+    this.#lines.clear()
+  }
+
+  /** By their names below the folder. */
+  get files(): { readonly file: string; readonly lines: number }[] {
+    return [...this.#lines].map(([file, lines]) => ({ file: shortName(file), lines }))
   }
 }
 

@@ -16,6 +16,7 @@ import {
   framesFolder,
   type LineFolder,
   lineFilesIn,
+  markerFile,
   ownFiles,
 } from "./entry-files.ts"
 import { type LineSeal, lineStarts, unwritable, wholeLines } from "./line-files.ts"
@@ -60,7 +61,7 @@ export function openFolder(root: string, access: FolderAccess = {}): LineFolder 
     if (statsOf(root) === undefined) make(root)
     made = writeMarker(root, access.passphrase, false)
   }
-  throw new CtxError("target-failed", `cannot make ${markerOf(root)}`)
+  throw new CtxError("target-failed", `cannot make ${markerFile(root)}`)
 }
 
 /** For whoever only reads: nothing is made. */
@@ -87,8 +88,6 @@ interface Marker {
   readonly encryption?: SealAbout
 }
 
-const markerOf = (root: string): string => join(root, "ctxbridge.json")
-
 const newMarker = (passphrase: string | undefined): Marker => ({
   // An older version must not write text that anybody can read beside what is encrypted.
   format: passphrase === undefined ? PLAIN : FORMAT,
@@ -98,7 +97,7 @@ const newMarker = (passphrase: string | undefined): Marker => ({
 
 /** @returns whether it is ours that is there now */
 function writeMarker(root: string, passphrase: string | undefined, isReplaced: boolean): boolean {
-  const marker = markerOf(root)
+  const marker = markerFile(root)
   const own = `${marker}.${process.pid}`
   const made = newMarker(passphrase)
   try {
@@ -213,11 +212,11 @@ function withNewKey(root: string, access: FolderAccess, writer: string): LineFol
   if (passphrase === undefined) throw new CtxError("target-locked", `no passphrase for a new key of ${root}`)
   if (statsOf(root) === undefined) make(root)
   const there = orUndefinedIfDamaged(() => readMarker(root))
-  const isEmpty = there === undefined && statsOf(markerOf(root)) === undefined && !hasLines(root)
+  const isEmpty = there === undefined && statsOf(markerFile(root)) === undefined && !hasLines(root)
   const isOpened = there?.encryption !== undefined && openSeal(passphrase, there.encryption) !== undefined
   if (!isOpened) writeMarker(root, passphrase, true)
   const found = readMarker(root)
-  if (found?.encryption === undefined) throw new CtxError("target-failed", `cannot make ${markerOf(root)}`)
+  if (found?.encryption === undefined) throw new CtxError("target-failed", `cannot make ${markerFile(root)}`)
   const known = seen?.about(root, found.id) ?? []
   const isNews = known.some(({ id, key }) => id !== found.id || key !== keyName(found.encryption!))
   const folder = opened(root, found, access)
@@ -258,7 +257,7 @@ function make(root: string): void {
 const LARGEST_MARKER = 1 << 16
 
 function readMarker(root: string): Marker | undefined {
-  const marker = markerOf(root)
+  const marker = markerFile(root)
   let text: string | undefined
   try {
     text = readOrdinary(marker, LARGEST_MARKER)

@@ -90,7 +90,7 @@ function serverTarget(named: string, { variables, writer }: TargetWorld): Target
     shown: address.shown,
     async open() {
       const { openPostgresBackend } = await import("./postgres-backend.ts")
-      return openPostgresBackend(address)
+      return openPostgresBackend(address, undefined, false, writer())
     },
     async openToRead(patience) {
       const { openPostgresBackend } = await import("./postgres-backend.ts")

@@ -1,12 +1,12 @@
 /** Keeps entries in PostgreSQL, with pgvector where it is there. */
 import { wordSet } from "../util/words.ts"
 import type { Backend, EntryQuery, FoundEntry } from "./backend.ts"
-import { type Entry, isEntry } from "./entry.ts"
+import { type Entry, isBehind, isEntry, type Version } from "./entry.ts"
 import { isNamed } from "./entry-filter.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
 import { narrowedTo } from "./postgres-filters.ts"
-import { FORGETTING, SHARED, TENANT } from "./postgres-finding.ts"
+import { lockTenant, TENANT } from "./postgres-finding.ts"
 import { VECTOR_LENGTH } from "./postgres-migrations.ts"
 import { prepareTables, type Tables, tablesThere } from "./postgres-schema.ts"
 
@@ -15,14 +15,21 @@ const DEADLINE = 30_000
 /** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
 const MOST_WORDS = 250_000
 
+/** Rows with ids that begin alike, of which some may be damaged. */
+const ALIKE = 20
+
 /** Of memory, to add to the index of words at once: with the 4 MB of most servers, it takes half as long again. */
 const MERGING = 64
 
-/** @param isReader whether nothing is made or brought up to date there */
+/**
+ * @param isReader whether nothing is made or brought up to date there
+ * @param writer name of this archive among those that put
+ */
 export async function openPostgresBackend(
   address: ServerAddress,
   deadline = DEADLINE,
   isReader = false,
+  writer = "",
 ): Promise<Backend> {
   const server = connect(address, deadline)
   let tables: Tables
@@ -46,10 +53,8 @@ export async function openPostgresBackend(
       if (entries.length === 0) return { stored: 0, known: 0, refused: 0 }
       const given = prepared.get(entries) ?? rowsText(entries)
       const [counts] = await server.transaction(async (ask) => {
-        await ask(
-          `SELECT pg_advisory_xact_lock_shared(${FORGETTING}), set_config('work_mem', '${MERGING}MB', true)`,
-        )
-        return ask(putting(tables), [given])
+        await lockTenant(ask, "SHARE", `set_config('work_mem', '${MERGING}MB', true)`)
+        return ask(putting(tables), [given, writer])
       })
       const { stored, alive } = counts as unknown as { stored: number; alive: number }
       return { stored, known: alive - stored, refused: entries.length - alive }
@@ -57,23 +62,17 @@ export async function openPostgresBackend(
 
     async find(query) {
       if (!isComparable(query, tables)) return []
-      const found = await server.ask(...finding(query, tables))
-      // A project that is shared may hold the same turn as one of ours.
-      const once = new Map(found.map((row) => [row["id"], foundIn(row)]))
-      return [...once.values()]
+      return (await server.ask(...finding(query, tables))).map(foundIn)
     },
 
     async get(id) {
-      const [row] = await server.ask(
+      if (!isNamed(id, id)) return undefined
+      const rows = await server.ask(
         `SELECT id, key, summary, content, metadata, embedder, embedding::text AS embedding
-         FROM ctxbridge.entries WHERE id >= $1 AND (tenant = ${TENANT} OR ${SHARED})
-         ORDER BY id, tenant = ${TENANT} DESC LIMIT 1`,
+         FROM ctxbridge.entries WHERE id >= $1 AND starts_with(id, $1) AND tenant = ${TENANT} ORDER BY id LIMIT ${ALIKE}`,
         [id],
       )
-      if (row === undefined || !isNamed(String(row["id"]), id)) return undefined
-      const { embedder, embedding, ...rest } = row
-      const entry = embedder === null ? rest : { ...rest, vector: { embedder, values: numbersIn(embedding) } }
-      return isEntry(entry) ? entry : undefined
+      return rows.map(entryIn).find(isEntry)
     },
 
     async forget({ ids = [], sessions = [] }) {
@@ -82,17 +81,16 @@ export async function openPostgresBackend(
         ...sessions.map((name) => ({ kind: "session", name })),
       ]
       const rows = await server.transaction(async (ask) => {
-        await ask(`SELECT pg_advisory_xact_lock(${FORGETTING})`)
+        await lockTenant(ask, "UPDATE")
         const given = "jsonb_to_recordset($1::text::jsonb) AS f(kind text, name text)"
-        const parameters = [JSON.stringify(names)]
         const keeping = `INSERT INTO ctxbridge.forgotten (kind, name) SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
-        await ask(keeping, parameters)
+        await ask(keeping, [JSON.stringify(names)])
         return ask(
-          `DELETE FROM ctxbridge.entries e WHERE tenant = ${TENANT} AND ${isIn(given)} RETURNING 1`,
-          parameters,
+          `SELECT ctxbridge.forget_entries(${textArray(1)}, ${textArray(2)}) AS gone`,
+          [ids, sessions].map((one) => JSON.stringify(one)),
         )
       })
-      return rows.length
+      return Number(rows[0]!["gone"])
     },
 
     async stats() {
@@ -105,9 +103,52 @@ export async function openPostgresBackend(
       return { entries: entries!, sessions: sessions!, forgotten: forgotten!, damaged: 0 }
     },
 
+    async tally() {
+      const rows = await server.ask(
+        `SELECT coalesce(writer, '') AS by, count(*)::text AS turns, sum(messages)::text AS lines
+         FROM ctxbridge.entries WHERE tenant = ${TENANT} GROUP BY writer`,
+      )
+      return Object.fromEntries(
+        rows.map((row) => [String(row["by"]), [Number(row["turns"]), Number(row["lines"])] as const]),
+      )
+    },
+
+    async lacking(sent) {
+      const rows = await server.ask(
+        `SELECT key, id, messages, taken_back AS "takenBack" FROM ctxbridge.entries WHERE tenant = ${TENANT}`,
+      )
+      const there = new Map((rows as unknown as VersionRow[]).map((row) => [row.key, row]))
+      const behind = [...sent].filter((one) => isBehind(there.get(one.key), one))
+      if (behind.length === 0) return behind
+      const dead = await server.ask(
+        `SELECT e.key FROM jsonb_to_recordset($1::text::jsonb) AS e(key text, id text, session text)
+         WHERE ${isIn(`(SELECT * FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) f`)}`,
+        [JSON.stringify(behind.map(({ key, id, session }) => ({ key, id, session })))],
+      )
+      const keys = new Set(dead.map((row) => row["key"]))
+      return behind.filter(({ key }) => !keys.has(key))
+    },
+
+    async forgottenThere() {
+      const [row] = await server.ask(
+        `SELECT count(*)::int AS forgotten FROM ctxbridge.forgotten WHERE tenant = ${TENANT}`,
+      )
+      return Number(row!["forgotten"])
+    },
+
+    async mend() {
+      const [row] = await server.transaction(
+        (ask) => ask("SELECT ctxbridge.mend_entries() AS gone"),
+        "as long as it takes",
+      )
+      return Number(row!["gone"])
+    },
+
     close: () => server.close(),
   }
 }
+
+type VersionRow = Pick<Entry, "key"> & Omit<Version, "hasVector">
 
 /** Whether the row `e` is among what is forgotten, in rows `f`. */
 const isIn = (forgotten: string): string => `(e.id IN (SELECT f.name FROM ${forgotten} WHERE f.kind = 'id')
@@ -128,14 +169,14 @@ const putting = ({ vectors }: Tables): string => `
   ), alive AS (
     SELECT * FROM given e WHERE NOT ${isIn(`(SELECT * FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) f`)}
   ), stored AS (
-    INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs)
-    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs FROM alive
+    INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs, writer)
+    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs, $2::text FROM alive
     ORDER BY key COLLATE "C", messages DESC, taken_back DESC, id COLLATE "C" DESC, embedding IS NULL
     ON CONFLICT (tenant, key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
       started = excluded.started, messages = excluded.messages, taken_back = excluded.taken_back,
       summary = excluded.summary, content = excluded.content, metadata = excluded.metadata, words = excluded.words,
       about = excluded.about, embedder = excluded.embedder, embedding = excluded.embedding, signs = excluded.signs,
-      stored = now()
+      writer = excluded.writer, stored = now()
     WHERE ${rank("excluded")} > ${rank("old")}
     RETURNING 1
   )
@@ -175,6 +216,12 @@ const numbersText = (values: readonly number[], vectors: string | undefined): st
   vectors === undefined ? `{${values.join()}}` : `[${values.join()}]`
 
 const signsText = (values: readonly number[]): string => values.map((value) => (value > 0 ? 1 : 0)).join("")
+
+/** A parameter that is a list in JSON, as an array. */
+const textArray = (n: number): string => `ARRAY(SELECT jsonb_array_elements_text($${n}::text::jsonb))`
+
+const entryIn = ({ embedder, embedding, ...rest }: Readonly<Record<string, unknown>>): unknown =>
+  embedder === null ? rest : { ...rest, vector: { embedder, values: numbersIn(embedding) } }
 
 const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
 

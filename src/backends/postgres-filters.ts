@@ -4,6 +4,10 @@ import { pathPattern, plainTool } from "./entry-filter.ts"
 
 type Filter = Exclude<keyof EntriesWanted, "limit" | "withContent">
 
+/** Texts of a list in the metadata. What is no list has none: a row that somebody damaged must not fail a search. */
+const textsOf = (list: string): string =>
+  `jsonb_array_elements_text(CASE jsonb_typeof(metadata->'${list}') WHEN 'array' THEN metadata->'${list}' ELSE '[]' END)`
+
 /** Of the query's second parameter, which has what is wanted by name. */
 const FILTERS: Readonly<Record<Filter, string>> = {
   session: "(session = $2->>'session' OR starts_with(session, ($2->>'session') || '/'))",
@@ -12,9 +16,9 @@ const FILTERS: Readonly<Record<Filter, string>> = {
     "substring(regexp_replace(project, '[/\\\\]\\.git$', '') FROM '[^/\\\\]+$') = $2->>'projectName'",
   since: "coalesce(metadata->>'ended', started) COLLATE \"C\" >= $2->>'since'",
   until: "started < $2->>'until'",
-  tool: `EXISTS (SELECT FROM jsonb_array_elements_text(metadata->'toolNames') t
+  tool: `EXISTS (SELECT FROM ${textsOf("toolNames")} t
     WHERE lower(regexp_replace(t, '[^[:alnum:]]+', '', 'g')) = $2->>'tool')`,
-  file: "EXISTS (SELECT FROM jsonb_array_elements_text(metadata->'filePaths') f WHERE f ~ ($2->>'file'))",
+  file: `EXISTS (SELECT FROM ${textsOf("filePaths")} f WHERE f ~ ($2->>'file'))`,
 }
 
 /** An expression of SQL for the conditions that `narrowed` asks for, as SQL. */

@@ -3,25 +3,26 @@
  * PostgreSQL must not show a row to a search before it knows whose it is. So these functions run as the owner of the
  * tables, and ask themselves. They take values only, never SQL. Pure.
  */
+import type { Ask } from "./postgres-door.ts"
 import { CONDITIONS } from "./postgres-filters.ts"
 
 /** Whoever logged in, whatever role was set since. */
 export const TENANT = "session_user::text"
 
-/** Whether the tenant is in a team. One that was dropped has nobody. */
-export const inTeam = (team: string): string =>
-  `EXISTS (SELECT FROM pg_catalog.pg_roles r
-    WHERE r.rolname = ${team} AND pg_catalog.pg_has_role(session_user, r.oid, 'member'))`
+/**
+ * Keeps what puts and what forgets from each other, for each tenant: his own row, which nobody else can lock.
+ *
+ * @param also an expression that is evaluated with it
+ */
+export async function lockTenant(ask: Ask, mode: "SHARE" | "UPDATE", also = "1"): Promise<void> {
+  const lock = `SELECT ${also} FROM ctxbridge.locks WHERE tenant = ${TENANT} FOR ${mode}`
+  if ((await ask(lock)).length > 0) return
+  await ask("INSERT INTO ctxbridge.locks DEFAULT VALUES ON CONFLICT DO NOTHING")
+  await ask(lock)
+}
 
-/** Advisory lock between what puts and what forgets, for each tenant. */
-export const FORGETTING = `7163002, hashtext(${TENANT})`
-
-/** Whether a row is of a project that somebody shares with the tenant. */
-export const SHARED = `(tenant, project) IN
-  (SELECT s.tenant, s.project FROM ctxbridge.shared s WHERE ${inTeam("s.team")})`
-
-/** Not `tenant = …` alone: that has an index, which for a tenant with most of the rows is the worst to take. */
-const VISIBLE = `(tenant || '' = ${TENANT} OR ${SHARED})`
+/** Not `tenant = …`: that has an index, which for a tenant with most of the rows is the worst to take. */
+const VISIBLE = `tenant || '' = ${TENANT}`
 
 /** Without statistics, the planner takes every condition to be rare, and the whole table to be cheaper than an index. */
 const RESULT = `RETURNS TABLE (id text, key text, summary text, metadata jsonb, content text, score double precision)
@@ -41,7 +42,7 @@ const MOST_OF_ANY = 20_000
  * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
  * the words, as many of those with all of them in the summary are compared, and as many others. No words: the latest.
  */
-export const FIND_BY_WORDS = `CREATE FUNCTION ctxbridge.find_by_words(
+export const FIND_BY_WORDS = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_words(
   wanted text[], lexemes tsquery, narrowed jsonb, most integer)
   ${RESULT} AS $find$
 DECLARE
@@ -73,15 +74,9 @@ const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
   given text, of_embedder text, narrowed jsonb, most integer)
   ${RESULT} AS $find$`
 
-/**
- * Rows of the tenant, and of projects that are shared with him, by whichever index fits.
- *
- * @param best what is done to each of both, as choosing among a few is faster than among all of them together
- */
-const OWN_OR_SHARED = (columns: string, best = ""): string => `
-      (SELECT ${columns} FROM ctxbridge.entries WHERE tenant = ${TENANT} %1$s ${best})
-      UNION ALL (SELECT ${columns} FROM ctxbridge.shared s JOIN ctxbridge.entries USING (tenant, project)
-      WHERE s.tenant <> ${TENANT} AND ${inTeam("s.team")} %1$s ${best})`
+/** Rows of the tenant, by whichever index fits. */
+const OWN = (columns: string): string =>
+  `SELECT ${columns} FROM ctxbridge.entries WHERE tenant = ${TENANT} %1$s`
 
 const BEST = (distance: string, rows: string): string => `
     WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $4)
@@ -91,9 +86,6 @@ const BEST = (distance: string, rows: string): string => `
 export const signsOf = (array: string): string =>
   `(SELECT string_agg((v > 0)::integer::text, '' ORDER BY n)::varbit FROM unnest(${array}) WITH ORDINALITY AS u(v, n))`
 
-const NEAREST = `AND embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
-        ORDER BY 3 LIMIT 15 * $4 + 75`
-
 /** Multiplying takes a hundred times as long as comparing signs, so only those with the fewest other signs have it done. */
 export const FIND_BY_ARRAY = `${BY_VECTOR}
 DECLARE
@@ -101,8 +93,8 @@ DECLARE
 BEGIN
   RETURN QUERY EXECUTE format($query$
     WITH near AS (
-      SELECT tenant, key FROM (${OWN_OR_SHARED("tenant, key, bit_count(signs # $5) AS distance", NEAREST)}) r
-      ORDER BY distance LIMIT 15 * $4 + 75
+      ${OWN("tenant, key")} AND embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
+      ORDER BY bit_count(signs # $5) LIMIT 15 * $4 + 75
     ), best AS (
       SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
       FROM near JOIN ctxbridge.entries USING (tenant, key) ORDER BY 3 DESC LIMIT $4)
@@ -117,12 +109,12 @@ DECLARE
   filters text := ${CONDITIONS};
   candidates bigint;
 BEGIN
-  EXECUTE format('SELECT count(*) FROM (SELECT FROM (${OWN_OR_SHARED("tenant, session, project").replaceAll("'", "''")}) r LIMIT ${FEW + 1}) c', filters)
+  EXECUTE format('SELECT count(*) FROM (${OWN("").replaceAll("'", "''")} LIMIT ${FEW + 1}) c', filters)
     INTO candidates USING given, narrowed;
   IF candidates <= ${FEW} THEN
     RETURN QUERY EXECUTE format($query$${BEST(
       "embedding @distance@ $1::@embedding@",
-      `(${OWN_OR_SHARED("tenant, key, embedder, embedding")}) e WHERE embedder = $3`,
+      `(${OWN("tenant, key, embedder, embedding")}) e WHERE embedder = $3`,
     )}$query$, filters) USING given, narrowed, of_embedder, most;
   ELSE
     -- Goes on until enough rows are of this tenant. Extensions before 0.8 do not, and look at more of them instead.

@@ -10,7 +10,7 @@ import {
 } from "./frame-store.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect } from "./postgres-door.ts"
-import { FORGETTING, TENANT } from "./postgres-finding.ts"
+import { lockTenant, TENANT } from "./postgres-finding.ts"
 import { prepareTables } from "./postgres-schema.ts"
 
 /** Whoever owns the tables is not bound by the rules for rows. */
@@ -43,7 +43,7 @@ export async function openPostgresFrames(
         frame: Buffer.from(frame).toString("base64"),
       }))
       const [counts] = await server.transaction(async (ask) => {
-        await ask(`SELECT pg_advisory_xact_lock_shared(${FORGETTING})`)
+        await lockTenant(ask, "SHARE")
         return ask(PUTTING, [JSON.stringify(rows), writer])
       })
       const { stored, alive } = counts as unknown as { stored: number; alive: number }
@@ -84,19 +84,18 @@ export async function openPostgresFrames(
 
     async drop(copies) {
       await server.ask(
-        `DELETE FROM ctxbridge.frames WHERE ${OWN} AND writer = $1::text
-           AND copy IN (SELECT jsonb_array_elements_text($2::text::jsonb))`,
+        "SELECT ctxbridge.drop_frames($1::text, ARRAY(SELECT jsonb_array_elements_text($2::text::jsonb)))",
         [writer, JSON.stringify(copies)],
       )
     },
 
     async forget(sessions, fills = []) {
       await server.transaction(async (ask) => {
-        await ask(`SELECT pg_advisory_xact_lock(${FORGETTING})`)
-        const given = "jsonb_array_elements_text($1::text::jsonb) AS f(name)"
+        await lockTenant(ask, "UPDATE")
+        const given = "jsonb_array_elements_text($1::text::jsonb)"
         const parameters = [JSON.stringify(sessions)]
         await ask(
-          `INSERT INTO ctxbridge.forgotten (kind, name) SELECT 'session', name FROM ${given} ON CONFLICT DO NOTHING`,
+          `INSERT INTO ctxbridge.forgotten (kind, name) SELECT 'session', name FROM ${given} AS f(name) ON CONFLICT DO NOTHING`,
           parameters,
         )
         await ask(
@@ -105,7 +104,7 @@ export async function openPostgresFrames(
            ON CONFLICT (tenant, session, key) DO UPDATE SET lines = old.lines || excluded.lines`,
           [JSON.stringify(fills.map(({ session, key, lines }) => ({ session, key, lines })))],
         )
-        return ask(`DELETE FROM ctxbridge.frames p WHERE ${OWN} AND ${isIn(given, "true")}`, parameters)
+        return ask(`SELECT ctxbridge.forget_frames(ARRAY(SELECT ${given}))`, parameters)
       })
     },
 

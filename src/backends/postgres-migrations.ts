@@ -2,20 +2,15 @@
  * The tables of a PostgreSQL backend, as SQL that finds out by itself what is missing. A client runs it when the tables
  * are older than it is; an administrator runs it, with roles, for many users. Pure.
  */
-import {
-  FIND_BY_ARRAY,
-  FIND_BY_VECTOR,
-  FIND_BY_WORDS,
-  inTeam,
-  SHARED,
-  signsOf,
-  TENANT,
-} from "./postgres-finding.ts"
+import { FIND_BY_ARRAY, FIND_BY_VECTOR, FIND_BY_WORDS, signsOf, TENANT } from "./postgres-finding.ts"
 
 /** Numbers of a vector. */
 export const VECTOR_LENGTH = 384
 /** Advisory lock while tables are made or changed. */
 const MIGRATING = 7_163_001
+/** How often it is tried, and seconds in between. */
+const ATTEMPTS = 100
+const PAUSE = 0.1
 
 /** What an entry has in every version. */
 const ENTRY = `
@@ -68,17 +63,58 @@ const withoutStatistics = (table: string, columns: string): string =>
     .map((column) => `ALTER COLUMN ${column} SET STATISTICS 0`)
     .join(", ")}`
 
+/** What is no list, or no number in it, counts nothing: a row that somebody damaged must not fail the others'. */
 const tokens = (kind: string): string =>
-  `(SELECT sum((u ->> '${kind}')::bigint) FROM jsonb_array_elements(metadata -> 'usage') u)`
+  `(SELECT sum(CASE jsonb_typeof(u -> '${kind}') WHEN 'number' THEN (u ->> '${kind}')::numeric END)
+      FROM jsonb_array_elements(CASE jsonb_typeof(metadata -> 'usage') WHEN 'array' THEN metadata -> 'usage' ELSE '[]' END) u)`
 
 /** Our turns under the names of leafhill-persistent-memory's table, for programs that know those. */
-const CONVERSATIONS = `CREATE VIEW ctxbridge.conversations WITH (security_barrier) AS
+const CONVERSATIONS = `CREATE OR REPLACE VIEW ctxbridge.conversations WITH (security_barrier) AS
   SELECT id, session AS session_id, 'turn'::text AS role, content, project, stored AS created_at,
     'turn'::text AS entry_type, NULL::bigint AS raw_id, metadata -> 'usage' -> 0 ->> 'model' AS model,
     ${tokens("input")} AS input_tokens, ${tokens("output")} AS output_tokens,
     ${tokens("cacheCreation")} AS cache_creation_tokens, ${tokens("cacheRead")} AS cache_read_tokens,
     started AS message_timestamp
   FROM ctxbridge.entries WHERE tenant = ${TENANT}`
+
+/** Whether the tenant is in a team. One that was dropped has nobody. */
+const inTeam = (team: string): string =>
+  `EXISTS (SELECT FROM pg_catalog.pg_roles r
+    WHERE r.rolname = ${team} AND pg_catalog.pg_has_role(session_user, r.oid, 'member'))`
+
+const IS_TEXT = (name: string, orNull = ""): string =>
+  `coalesce(jsonb_typeof(metadata -> '${name}') IN ('string'${orNull}), false)`
+
+const IS_TEXTS = (name: string): string =>
+  `coalesce(jsonb_typeof(metadata -> '${name}') = 'array', false)
+      AND NOT jsonb_path_exists(metadata, 'strict $.${name}[*] ? (@.type() != "string")', silent => true)`
+
+/** Whether a row is an entry, as `isEntry` says, and its columns are what the entry says. */
+const SOUND = `id = encode(sha256(convert_to(key || E'\\n' || content, 'UTF8')), 'hex')
+    AND metadata ->> 'messages' = messages::text AND metadata ->> 'sessionId' = session
+    AND metadata ->> 'takenBack' = taken_back::text AND jsonb_typeof(metadata -> 'takenBack') = 'boolean'
+    AND jsonb_typeof(metadata -> 'messages') = 'number' AND jsonb_typeof(metadata -> 'chunkIndex') = 'number'
+    AND metadata ->> 'chunkIndex' ~ '^-?[0-9]+$'
+    AND ${IS_TEXT("sessionId")}
+    AND ${["timestamp", "ended", "project"].map((name) => IS_TEXT(name, ", 'null'")).join(" AND ")}
+    AND (NOT metadata ? 'machine' OR ${IS_TEXT("machine")})
+    AND ${["toolNames", "filePaths"].map(IS_TEXTS).join(" AND ")}`
+
+/** Deleting is done for the tenant: with the right to delete, one could lock the table, and stop everybody. */
+const removing = (name: string, parameters: string, from: string, which: string): string =>
+  `CREATE FUNCTION ctxbridge.${name}(${parameters}) RETURNS integer
+  LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $remove$
+DECLARE
+  gone integer;
+BEGIN
+  DELETE FROM ctxbridge.${from} e WHERE tenant = ${TENANT} AND (${which});
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  RETURN gone;
+END $remove$`
+
+/** Whether the session of the row `e` is one of these, or a subagent of it. */
+const IS_OF_SESSIONS = `EXISTS (SELECT FROM unnest(sessions) f(name)
+      WHERE e.session = f.name OR starts_with(e.session, f.name || '/'))`
 
 /**
  * A migration's position is its number: never change a released one, only add. `@embedding@` is the type of a vector;
@@ -146,7 +182,8 @@ EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
     withoutStatistics("shared", "tenant, project, team"),
     ...["entries", "forgotten", "shared"].flatMap(ownRows),
     `CREATE POLICY shared ON ctxbridge.shared FOR SELECT USING (${inTeam("team")})`,
-    `CREATE POLICY shared ON ctxbridge.entries FOR SELECT USING (${SHARED})`,
+    `CREATE POLICY shared ON ctxbridge.entries FOR SELECT USING ((tenant, project) IN
+  (SELECT s.tenant, s.project FROM ctxbridge.shared s WHERE ${inTeam("s.team")}))`,
     CONVERSATIONS,
     FIND_BY_WORDS,
     FIND_BY_ARRAY,
@@ -187,6 +224,36 @@ EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
     FIND_BY_ARRAY,
     FIND_BY_VECTOR,
   ],
+  // What somebody shares is seen by those who have agreed to it, which nobody can yet. Rows know who put them.
+  [
+    "DROP POLICY shared ON ctxbridge.entries",
+    "DROP POLICY shared ON ctxbridge.shared",
+    `ALTER TABLE ctxbridge.entries ADD COLUMN writer text COLLATE "C"`,
+    withoutStatistics("entries", "writer"),
+    // Whoever counts looks at nothing but this. All three are alike for most rows, so it is small.
+    "CREATE INDEX entries_writer ON ctxbridge.entries (tenant, writer, messages)",
+    // A lock on one's own row, which nobody else sees. Anybody could take an advisory one.
+    `CREATE TABLE ctxbridge.locks (
+  ${OWNED}
+  PRIMARY KEY (tenant)
+)`,
+    withoutStatistics("locks", "tenant"),
+    ...ownRows("locks"),
+    removing(
+      "forget_entries",
+      "ids text[], sessions text[]",
+      "entries",
+      `e.id = ANY (ids) OR ${IS_OF_SESSIONS}`,
+    ),
+    removing("mend_entries", "", "entries", `(${SOUND}) IS NOT TRUE`),
+    removing("forget_frames", "sessions text[]", "frames", IS_OF_SESSIONS),
+    removing("drop_frames", "by text, copies text[]", "frames", "e.writer = by AND e.copy = ANY (copies)"),
+    CONVERSATIONS,
+    FIND_BY_WORDS,
+    FIND_BY_ARRAY,
+    FIND_BY_VECTOR,
+    "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge FROM PUBLIC",
+  ],
 ]
 
 export const NEWEST_VERSION = MIGRATIONS.length
@@ -215,7 +282,14 @@ DECLARE
   index text;
   distance text;
 BEGIN
-  PERFORM pg_advisory_xact_lock(${MIGRATING});
+  -- While there is nothing to lock, anybody may have this one: then they are made without waiting any longer.
+  IF to_regnamespace('ctxbridge') IS NULL OR NOT EXISTS (SELECT FROM pg_class
+      WHERE relnamespace = to_regnamespace('ctxbridge') AND relname = 'target') THEN
+    FOR attempt IN 1..${ATTEMPTS} LOOP
+      EXIT WHEN pg_try_advisory_xact_lock(${MIGRATING});
+      PERFORM pg_sleep(${PAUSE});
+    END LOOP;
+  END IF;
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ctxbridge') THEN
     CREATE SCHEMA ctxbridge;
   END IF;
@@ -234,6 +308,8 @@ BEGIN
       END;
     END IF;
   END IF;
+  -- Users may read this table, so none of them can have a lock in the way of this one.
+  LOCK TABLE ctxbridge.target IN EXCLUSIVE MODE;
   SELECT t.version, pg_get_userbyid(c.relowner) FROM ctxbridge.target t, pg_class c
     WHERE c.oid = t.tableoid INTO version, owner;
   embedding := 'real[]';
@@ -248,6 +324,9 @@ BEGIN
     WHERE t.typname IN ('ruvector', 'vector') ORDER BY t.typname LIMIT 1 INTO embedding, index, distance;
   embedding := coalesce(embedding, 'real[]');
 ${MIGRATIONS.map(migration).join("")}END $ctxbridge$`
+
+/** Columns of entries that a later version of a turn changes. */
+const UPDATED = `${COLUMNS.replace(/^key, /, "")}, signs, writer`
 
 /** What an administrator runs once, and after an upgrade. It may be run again at any time. */
 export const ADMINISTRATOR_SCRIPT = `-- Tables of ctxbridge for many users, who read and write only what is their own. Run it in the database that is meant
@@ -296,10 +375,12 @@ END $owner$;
 
 GRANT USAGE ON SCHEMA ctxbridge TO ctxbridge_user;
 GRANT SELECT ON ctxbridge.target, ctxbridge.conversations TO ctxbridge_user;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ctxbridge.entries TO ctxbridge_user;
-GRANT SELECT, INSERT ON ctxbridge.forgotten TO ctxbridge_user;
-GRANT SELECT, INSERT, DELETE ON ctxbridge.frames TO ctxbridge_user;
-GRANT SELECT, INSERT, UPDATE ON ctxbridge.fills TO ctxbridge_user;
+-- By columns, and never DELETE: with a right to the whole table, one user could lock it for all others.
+REVOKE UPDATE, DELETE ON ctxbridge.entries, ctxbridge.frames, ctxbridge.fills FROM ctxbridge_user;
+GRANT SELECT, INSERT, UPDATE (${UPDATED}) ON ctxbridge.entries TO ctxbridge_user;
+GRANT SELECT, INSERT ON ctxbridge.forgotten, ctxbridge.frames TO ctxbridge_user;
+GRANT SELECT, INSERT, UPDATE (lines) ON ctxbridge.fills TO ctxbridge_user;
+GRANT SELECT, INSERT, UPDATE (tenant) ON ctxbridge.locks TO ctxbridge_user;
 GRANT SELECT, INSERT, DELETE ON ctxbridge.shared TO ctxbridge_user;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
 

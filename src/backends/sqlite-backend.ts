@@ -7,12 +7,14 @@ import { dirname } from "../util/path.ts"
 import { wordSet } from "../util/words.ts"
 import type { Backend, EntryQuery } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
-import { type Entry, isEntry, isLater, type Version, versionOf } from "./entry.ts"
+import { type Entry, isBehind, isEntry, isLater, type Version, versionOf } from "./entry.ts"
 import { isNamed } from "./entry-filter.ts"
 
 /** ms to wait for another writer. */
 const WAIT = 5000
 const VERSION = 1
+/** Rows with ids that begin alike, of which some may be damaged. */
+const ALIKE = 20
 
 const TABLES = `
   CREATE TABLE target (id TEXT NOT NULL);
@@ -60,13 +62,18 @@ export function openSqliteBackend(path: string, isReader = false): Backend {
     },
 
     async get(wanted) {
-      const row = told(() =>
+      const rows = told(() =>
         db
-          .query<{ entry: string }, [string]>("SELECT entry FROM entries WHERE id >= ? ORDER BY id LIMIT 1")
-          .get(wanted),
+          .query<{ entry: string }, [string]>(
+            `SELECT entry FROM entries WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT ${ALIKE}`,
+          )
+          .all(wanted),
       )
-      const entry = row === null ? undefined : parseJson(row.entry)
-      return isEntry(entry) && isNamed(entry.id, wanted) ? entry : undefined
+      for (const { entry: text } of rows) {
+        const entry = parseJson(text)
+        if (isEntry(entry) && isNamed(entry.id, wanted)) return entry
+      }
+      return undefined
     },
 
     async forget({ ids = [], sessions = [] }) {
@@ -96,6 +103,29 @@ export function openSqliteBackend(path: string, isReader = false): Backend {
             )
             .get()!,
       )
+    },
+
+    async lacking(sent) {
+      return told(() => {
+        const there = new Map(
+          db
+            .query<VersionRow & Pick<Entry, "key">, []>(`SELECT key, ${VERSION_COLUMNS} FROM entries`)
+            .all()
+            .map((row) => [row.key, versionIn(row)]),
+        )
+        const dead = deadQuery(db)
+        return [...sent].filter(
+          (one) => isBehind(there.get(one.key), one) && dead.get(one.id, one.session)!.dead === 0,
+        )
+      })
+    },
+
+    async forgottenThere() {
+      return told(() => db.query<{ n: number }, []>("SELECT count(*) AS n FROM forgotten").get()!.n)
+    },
+
+    async mend() {
+      return told(() => db.transaction(() => mendAll(db)).immediate())
     },
 
     async close() {
@@ -150,6 +180,32 @@ function makeTables(db: Database, path: string): void {
 const damaged = (path: string): CtxError =>
   new CtxError("target-damaged", `${path} is not one of ours, or damaged`, { hint: "name another file" })
 
+const VERSION_COLUMNS = "number, id, messages, taken_back AS takenBack, has_vector AS hasVector"
+
+const deadQuery = (db: Database) =>
+  db.query<{ dead: number }, [string, string]>(
+    `SELECT ${IS_DEAD} AS dead FROM (SELECT ? AS id, ? AS session) e`,
+  )
+
+/** Takes out rows that are no entries, or not those that their columns say. */
+function mendAll(db: Database): number {
+  const rows = db.query<VersionRow & { key: string; session: string; entry: string }, []>(
+    `SELECT key, session, entry, ${VERSION_COLUMNS} FROM entries`,
+  )
+  const unsound: number[] = []
+  for (const { number, key, session, entry, ...row } of rows.iterate()) {
+    const value = parseJson(entry)
+    const isSound =
+      isEntry(value) &&
+      value.key === key &&
+      value.metadata.sessionId === session &&
+      Bun.deepEquals(versionOf(value), versionIn({ number, ...row }))
+    if (!isSound) unsound.push(number)
+  }
+  for (const number of unsound) drop(db, number)
+  return unsound.length
+}
+
 interface VersionRow {
   readonly number: number
   readonly id: string
@@ -159,12 +215,8 @@ interface VersionRow {
 }
 
 function putAll(db: Database, entries: readonly Entry[]) {
-  const before = db.query<VersionRow, [string]>(
-    "SELECT number, id, messages, taken_back AS takenBack, has_vector AS hasVector FROM entries WHERE key = ?",
-  )
-  const isDead = db.query<{ dead: number }, [string, string]>(
-    `SELECT ${IS_DEAD} AS dead FROM (SELECT ? AS id, ? AS session) e`,
-  )
+  const before = db.query<VersionRow, [string]>(`SELECT ${VERSION_COLUMNS} FROM entries WHERE key = ?`)
+  const isDead = deadQuery(db)
   const add = db.query("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING number")
   const index = db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
   let stored = 0

@@ -1,5 +1,5 @@
 /** What `ctxbridge sync` tells people. Pure. */
-import type { BackendStats, FolderState } from "../backends/backend.ts"
+import type { BackendStats, DamagedFile, FolderState } from "../backends/backend.ts"
 import type { FetchedFrames } from "../sync/fetch-frames.ts"
 import type { SentFrames } from "../sync/send-frames.ts"
 import type { SyncReport } from "../sync/sync-archive.ts"
@@ -30,10 +30,13 @@ export function renderSent(
   dryRun: boolean,
   folder: FolderState | null = null,
 ): string[] {
-  const { turns, stored, known, refused, excluded, unreadable, forgotten } = report
+  const { turns, stored, known, refused, excluded, unreadable, forgotten, lost, mended } = report
   const sent = dryRun ? turns : stored
   const did = sent === 0 ? "Nothing new for" : `${dryRun ? "Would send" : "Sent"} ${count(sent, "turn")} to`
   const lines = [`${did} ${safe(shown)}${howKept(folder)}`]
+  if (lost > 0)
+    lines.push(`${lost} of these had been sent before, and ${lost === 1 ? "was" : "were"} lost there`)
+  if (mended > 0) lines.push(`${count(mended, "entry", "entries")} there could not be read, and were removed`)
   if (known > 0) lines.push(`${count(known, "turn")} already there`)
   if (forgotten > 0) {
     const gone = dryRun ? "Would be forgotten there" : "Forgotten there"
@@ -49,7 +52,7 @@ export function renderSent(
 }
 
 export function renderFrames(frames: SentFrames): string[] {
-  const { copies, refused, excluded, unreadable, changed } = frames
+  const { copies, refused, excluded, unreadable, changed, lost } = frames
   const lines = [
     copies === 0
       ? "No new frames"
@@ -57,6 +60,10 @@ export function renderFrames(frames: SentFrames): string[] {
   ]
   if (changed > 0)
     lines.push(`${count(changed, "transcript")} sent again, because text was removed from them`)
+  if (lost > 0)
+    lines.push(
+      `${count(lost, "transcript")} had been lost or damaged there, and ${lost === 1 ? "was" : "were"} sent again`,
+    )
   if (refused > 0) lines.push(`${count(refused, "piece")} refused: their sessions were forgotten there`)
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} skipped (capture.exclude)`)
   if (unreadable > 0)
@@ -84,10 +91,7 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} not fetched (capture.exclude)`)
   if (misnamed > 0)
     lines.push(`${count(misnamed, "transcript")} left out: what is there has no name of a session or machine`)
-  if (damaged > 0)
-    lines.push(
-      `${count(damaged, "transcript")} damaged there: ctxbridge sync --frames --all on their machine`,
-    )
+  if (damaged > 0) lines.push(`${count(damaged, "transcript")} not fetched, because they are damaged there`)
   const gone = forgottenElsewhere.length
   if (gone > 0) {
     const named = forgottenElsewhere.slice(0, MOST).map((session) => safe(session))
@@ -100,9 +104,31 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
   return lines
 }
 
-export function renderThere({ entries, sessions, damaged, misnamed = 0 }: BackendStats): string[] {
+export function renderThere({ entries, sessions, misnamed = 0 }: BackendStats): string[] {
   const lines = [`There now: ${count(entries, "turn")} of ${count(sessions, "session")}`]
   if (misnamed > 0) lines.push(`${count(misnamed, "turn")} there left out: they have no name of a session`)
-  if (damaged > 0) lines.push(`${count(damaged, "line")} there cannot be read: ctxbridge sync --all`)
   return lines
 }
+
+/** What another machine must mend: its files, and what to run there. */
+export const renderDamaged = (files: readonly DamagedFile[]): string[] =>
+  files.map(({ file, lines }) => {
+    const command = `ctxbridge sync${file.toLowerCase().startsWith("frames/") ? " --frames" : ""}`
+    const machine = machineIn(file)
+    const todo =
+      machine === undefined
+        ? "remove the file, unless you know what it is"
+        : `run ${command} on ${safe(machine)}, which sends what is missing`
+    return `${count(lines, "line")} of ${safe(file)} cannot be read: ${todo}`
+  })
+
+/** What was mended of this machine's own. */
+export const renderMended = (files: readonly DamagedFile[]): string[] =>
+  files.map(
+    ({ file, lines }) =>
+      `${count(lines, "line")} of ${safe(file)} could not be read, and ${lines === 1 ? "was" : "were"} removed`,
+  )
+
+/** The name of the computer that writes a file (sync/writer-name.ts). */
+const machineIn = (file: string): string | undefined =>
+  /\/(?:copy of )?([a-z0-9-]+?)-[0-9a-f]{8}(?![a-z0-9])/i.exec(file)?.[1]

@@ -5,7 +5,14 @@ import type { SyncDone } from "../sync/sync-once.ts"
 import { codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { localTimeOf, twoDigits } from "../util/local-time.ts"
 import type { Context } from "./command.ts"
-import { renderFetched, renderFrames, renderKey, renderSent } from "./render-sync.ts"
+import {
+  renderDamaged,
+  renderFetched,
+  renderFrames,
+  renderKey,
+  renderMended,
+  renderSent,
+} from "./render-sync.ts"
 import { safe } from "./style.ts"
 
 /**
@@ -36,7 +43,7 @@ export async function watchAndSync(
   let isFirst = true
   await syncAgain({
     async sync() {
-      const { report, frames, fetched, there, folder } = await sync(() => {
+      const { report, frames, fetched, there, folder, damagedIn, mendedIn } = await sync(() => {
         if (over) throw stoppedWatching()
       }, isFirst)
       const lines = [
@@ -44,9 +51,11 @@ export async function watchAndSync(
         ...(report.turns + report.forgotten > 0 || isFirst ? renderSent(report, shown, false, folder) : []),
         ...(fetched !== null && fetched.copies + fetched.changed > 0 ? renderFetched(fetched, shown) : []),
         ...(frames !== null && frames.copies > 0 ? renderFrames(frames) : []),
+        ...renderMended(mendedIn),
+        ...renderDamaged(damagedIn),
       ]
       isFirst = false
-      if (lines.length > 0) say(lines, { event: "sync", ...report, frames, fetched, there, folder })
+      if (lines.length > 0) say(lines, { event: "sync", ...report, frames, fetched, there, folder, mendedIn })
     },
     onFailure(error, pause) {
       const hint = (isCtxError(error) ? error.hint : undefined) ?? null

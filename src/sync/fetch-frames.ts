@@ -7,8 +7,9 @@ import { isExcludedFolder } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { sources } from "../archive/view-sources.ts"
-import { isOfSession } from "../backends/backend.ts"
+import { type DamagedFile, isOfSession } from "../backends/backend.ts"
 import {
+  type CopyName,
   type FrameStore,
   isPlainlyNamed,
   type PieceAbout,
@@ -21,12 +22,12 @@ import { codeOf } from "../util/errors.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
 import { fetchedPath, isFetchedCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
-import { appendMirrored, fillMirror, mirrorId, provenFrame } from "../vault/mirror-copy.ts"
+import { appendMirrored, fillMirror, mirrorIds, mirrorOf, provenFrame } from "../vault/mirror-copy.ts"
 import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import type { FrameState } from "./frame-state.ts"
-import { contiguous, fillerFor, frameOf, inBatches } from "./piece-frames.ts"
+import { contiguous, fillerFor, frameOf, inBatches, ownerships } from "./piece-frames.ts"
 
 export interface FetchedFrames {
   /** Nobody has sent any, not even this machine. */
@@ -47,6 +48,8 @@ export interface FetchedFrames {
   readonly misnamed: number
   /** Copies that are damaged there, or other than what was fetched before. */
   readonly damaged: number
+  /** Files that they are in, and files with lines that cannot be read. */
+  readonly damagedIn: readonly DamagedFile[]
   /** Sessions that are here, and were forgotten on another machine. */
   readonly forgottenElsewhere: readonly string[]
 }
@@ -60,7 +63,9 @@ interface FetchWorld {
 
 /** A copy of another machine, as far as it is there without a gap. */
 interface Theirs {
+  /** Of the copy on the machine that archived it: `<machine>/<id>`. */
   readonly name: string
+  readonly of: CopyName
   readonly about: PieceAbout
   readonly pieces: readonly PieceAbout[]
   readonly to: number
@@ -81,10 +86,16 @@ export async function fetchFrames(
   const all = await store.list()
   const list = all.filter(isPlainlyNamed)
   const fills = await store.fills()
-  const copies = theirs(list, store.isOwn).filter(
-    ({ about }) => about.writer !== writer || !own.has(about.copy),
+  const ours = [...own.keys()].map((copy) => ({ writer, copy }))
+  const known = [...ours, ...mirroredHere(dataHome)]
+  const copies = theirs(list, known, store.isOwn).filter(
+    ({ about, of }) => of.writer !== writer || !own.has(of.copy) || about.writer !== writer,
   )
-  state.expect([...new Set(copies.map(({ about }) => about.writer))])
+  // Whoever passes on what he has fetched himself may stop, so this machine may have to do it.
+  state.expect([
+    ...new Set(copies.filter(({ about, of }) => about.writer === of.writer).map(({ of }) => of.writer)),
+  ])
+  const damagedIn = new Map(store.damagedIn?.().map(({ file, lines }) => [file, lines]))
   const filled = new Set<string>()
   const total = copies.reduce((sum, { to }) => sum + to, 0)
   let done = 0
@@ -96,7 +107,7 @@ export async function fetchFrames(
       if (forgottenOf(dataHome, about.session, about.path)?.whole === true) counts.refused++
       else if (about.folder !== null && isExcludedFolder(place, about.folder)) counts.excluded++
       // A copy of ours that came back by way of another machine.
-      else if ((own.get(about.copy) ?? 0) < one.to) {
+      else if (one.of.writer !== writer || (own.get(one.of.copy) ?? 0) < one.to) {
         try {
           const fetched = await fetchOne(store, state, place, fillerFor(fills, about.session), one)
           counts.pieces += fetched.pieces
@@ -109,6 +120,8 @@ export async function fetchFrames(
         } catch (error) {
           if (codeOf(error) !== "frame-damaged") throw error
           counts.damaged++
+          const file = store.fileOf?.(about)
+          if (file !== undefined) damagedIn.set(file, (damagedIn.get(file) ?? 0) + 1)
         }
       }
       onProgress?.("fetching frames", done, total)
@@ -127,8 +140,10 @@ export async function fetchFrames(
     ...counts,
     misnamed: theirs(
       all.filter((one) => !isPlainlyNamed(one)),
+      known,
       store.isOwn,
     ).length,
+    damagedIn: [...damagedIn].map(([file, lines]) => ({ file, lines })),
     forgottenElsewhere: forgottenHere(dataHome, await store.forgotten()),
   }
 }
@@ -146,23 +161,29 @@ function ownCopies(dataHome: string): Map<string, number> {
   return found
 }
 
-function theirs(list: readonly PieceAbout[], isOwn: boolean): Theirs[] {
-  const groups = new Map<string, PieceAbout[]>()
-  for (const piece of list) {
-    const name = `${piece.writer}/${piece.copy}`
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [piece])
-    else group.push(piece)
-  }
-  const found = [...groups].flatMap(([name, group]): Theirs[] => {
+/** Copies of which this vault has a mirror. */
+const mirroredHere = (dataHome: string): CopyName[] =>
+  [...vaultFiles(dataHome)].flatMap(({ copy }) => mirrorOf(copy) ?? [])
+
+/** Of each copy that somebody has archived, what there is most of: several may pass it on. */
+function theirs(list: readonly PieceAbout[], known: readonly CopyName[], isOwn: boolean): Theirs[] {
+  const groups = [...Map.groupBy(list, ({ writer, copy }) => `${writer}/${copy}`).values()]
+  const whose = ownerships([...known, ...groups.map(([piece]) => piece!)])
+  const best = new Map<string, Theirs>()
+  for (const group of groups) {
     const pieces = contiguous(group)
     const about = pieces[0]
-    if (about === undefined) return []
-    const copy = fetchedPath(about.writer, about.copy, about.place, isOwn)
-    return [{ name, about, pieces, to: pieces.at(-1)!.to, copy }]
-  })
+    if (about === undefined) continue
+    const of = whose(about.of ?? about)
+    const name = `${of.writer}/${of.copy}`
+    const to = pieces.at(-1)!.to
+    const known = best.get(name)
+    const isItsOwn = about.writer === of.writer
+    if (known !== undefined && (known.to > to || (known.to === to && !isItsOwn))) continue
+    best.set(name, { name, of, about, pieces, to, copy: fetchedPath(of.writer, of.copy, about.place, isOwn) })
+  }
   // A session before the forks that copy its lines.
-  return found.sort((a, b) => a.about.created - b.about.created || (a.name < b.name ? -1 : 1))
+  return [...best.values()].sort((a, b) => a.about.created - b.about.created || (a.name < b.name ? -1 : 1))
 }
 
 async function fetchOne(
@@ -173,8 +194,8 @@ async function fetchOne(
   one: Theirs,
 ): Promise<{ pieces: number; bytes: number; filled: boolean }> {
   const { dataHome, secrets } = place
-  const { about, name, pieces, copy } = one
-  const { session, path } = about
+  const { about, name, of, pieces, copy } = one
+  const { session, path, created } = about
   const file = vaultFile(dataHome, copy)
   const held = archivedIn(file)
   const known = state.fetched.get(name)
@@ -202,7 +223,7 @@ async function fetchOne(
       const there = await store.get(wanted)
       const bad = there.findIndex((piece) => state.isRefused(piece))
       const sound = bad < 0 ? there : there.slice(0, bad)
-      const options = { path, ...headerOf(about, store.isOwn), edit, isUnwanted, onGrow }
+      const options = { path, ...headerOf({ ...of, created }, store.isOwn), edit, isUnwanted, onGrow }
       const added = appended(file, sound, options, state)
       counts.pieces += added > 0 ? sound.length : 0
       counts.bytes += added
@@ -221,10 +242,13 @@ async function fetchOne(
  * What others say about a copy's age could make it older than the user's own, and then lines that both have would count
  * as theirs. A session of theirs that is written back later stays theirs.
  */
-const headerOf = ({ writer, copy, created }: PieceAbout, isOwn: boolean): { created: number; id: string } =>
+const headerOf = (
+  { writer, copy, created }: CopyName & Pick<PieceAbout, "created">,
+  isOwn: boolean,
+): { created: number; id: string } =>
   isOwn
-    ? { created, id: mirrorId(writer, copy) }
-    : { created: Date.now(), id: mirrorId(`others ${writer}`, copy) }
+    ? { created, id: mirrorIds(writer, copy).own }
+    : { created: Date.now(), id: mirrorIds(writer, copy).others }
 
 /** Appends pieces, and remembers the one at which that ended. */
 function appended(

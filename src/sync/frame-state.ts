@@ -21,12 +21,18 @@ const pieceHash = ({ to, sha256, frame }: VaultPiece): string =>
 export class FrameState {
   /** By the copy's id: the file as it was when it was last compared with what is there. */
   readonly compared = new Map<string, string>()
+  /** By the copy's id: how far it was there when the last sync ended. */
+  readonly sent = new Map<string, number>()
+  /** Of the files there that this machine writes, as they were then. */
+  stamps: Readonly<Record<string, string>>
   /** By `<machine>/<id>`. */
   readonly fetched = new Map<string, Fetched>()
   /** Pieces that are not what they say, and a hash of each: they are not unpacked again until they are others. */
   readonly #refused = new Map<string, string>()
   /** Hash of what was taken out of lines by anybody, when the turns were last looked at. */
   fills: string
+  /** What was told of damage there, which is told once. */
+  told: readonly string[]
   /** Machines of which something was fetched. */
   readonly #machines: Set<string>
   readonly #file: string
@@ -34,15 +40,22 @@ export class FrameState {
   /** @param target the backend's id */
   constructor(dataHome: string, target: string) {
     this.#file = join(syncFolder(dataHome), `${hashName(target)}.frames.json`)
-    const { machines, compared, fetched, fills, refused } = (readJson(this.#file) ?? {}) as {
+    const { machines, compared, sent, stamps, told, fetched, fills, refused } = (readJson(this.#file) ??
+      {}) as {
       machines?: readonly string[]
       refused?: Record<string, string>
       fills?: string
+      told?: readonly string[]
+      sent?: Record<string, number>
+      stamps?: Record<string, string>
       compared?: Record<string, string>
       fetched?: Record<string, Fetched>
     }
     this.#machines = new Set(machines)
     this.fills = fills ?? ""
+    this.told = told ?? []
+    this.stamps = stamps ?? {}
+    for (const [id, to] of Object.entries(sent ?? {})) this.sent.set(id, to)
     for (const [id, stamp] of Object.entries(compared ?? {})) this.compared.set(id, stamp)
     for (const [name, one] of Object.entries(fetched ?? {})) this.fetched.set(name, one)
     for (const [name, hash] of Object.entries(refused ?? {})) this.#refused.set(name, hash)
@@ -82,7 +95,10 @@ export class FrameState {
     writeJson(this.#file, {
       machines,
       fills: this.fills,
+      told: this.told,
       compared,
+      sent: Object.fromEntries(this.sent),
+      stamps: this.stamps,
       fetched: Object.fromEntries(this.fetched),
       refused: Object.fromEntries(this.#refused),
     })

@@ -1,8 +1,8 @@
 /** Pieces at a target, as the vault sees them: which of them follow each other, and whether they are what they say. Pure. */
 
 import { isOfSession } from "../backends/backend.ts"
-import type { LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
-import { type MirroredFrame, provenFrame } from "../vault/mirror-copy.ts"
+import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import { type MirroredFrame, mirrorIds, provenFrame } from "../vault/mirror-copy.ts"
 import { fillLines } from "../vault/tombstones.ts"
 
 /** Pieces, and bytes of transcript, that are asked for at once. */
@@ -30,6 +30,26 @@ export function contiguous<P extends PieceAbout>(pieces: readonly P[]): P[] {
   for (const piece of pieces) if (piece.from === (found.at(-1)?.to ?? 0)) found.push(piece)
   return found
 }
+
+/**
+ * Says of a copy whose it is. Former versions passed on what they had fetched as their own, under an id that only tells
+ * so to whoever knows the copy that it was made of.
+ *
+ * @param known copies that are known
+ */
+export function ownerships(known: Iterable<CopyName>): (name: CopyName) => CopyName {
+  const mirrored = new Map<string, CopyName>()
+  for (const one of known)
+    for (const id of Object.values(mirrorIds(one.writer, one.copy))) mirrored.set(id, one)
+  return ({ writer, copy }) => {
+    let found = { writer, copy }
+    for (let n = 0; n < MOST_HANDS; n++) found = mirrored.get(found.copy) ?? found
+    return found
+  }
+}
+
+/** Machines that a copy was passed on by, one after the other. */
+const MOST_HANDS = 5
 
 export const frameOf = ({
   from,

@@ -8,18 +8,26 @@ import type { Database } from "../archive/database.ts"
 import { isExcludedSession } from "../archive/excluded-session.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
 import { sources } from "../archive/view-sources.ts"
-import type { FrameStore, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import type { CopyName, FrameStore, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
 import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { codeOf } from "../util/errors.ts"
 import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-file.ts"
 import { dataFrame, sha256 } from "../vault/frame.ts"
-import { isBesideCopy, isSummaryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import {
+  isBesideCopy,
+  isOthersCopy,
+  isSummaryCopy,
+  originalPlace,
+  vaultFile,
+  withoutVersion,
+} from "../vault/layout.ts"
+import { mirrorIds, mirrorOf } from "../vault/mirror-copy.ts"
 import { CopyReader, openCopy } from "../vault/reader.ts"
 import { damaged, provenContent } from "../vault/swap-copy.ts"
 import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
 import type { FrameState } from "./frame-state.ts"
-import { contiguous, fillerFor, fillsOf, inBatches, isProven } from "./piece-frames.ts"
+import { contiguous, fillerFor, fillsOf, inBatches, isProven, ownerships } from "./piece-frames.ts"
 import type { SyncWorld } from "./sync-archive.ts"
 
 /** Bytes of transcript in a piece, give or take a frame. */
@@ -42,6 +50,8 @@ export interface SentFrames {
   readonly unreadable: number
   /** Copies that were sent anew, because they hold something else than before. */
   readonly changed: number
+  /** Copies of which something had been lost or damaged there, and was sent again. */
+  readonly lost: number
 }
 
 export const NOTHING_SENT: SentFrames = {
@@ -52,6 +62,7 @@ export const NOTHING_SENT: SentFrames = {
   excluded: 0,
   unreadable: 0,
   changed: 0,
+  lost: 0,
 }
 
 /** A copy that may go. */
@@ -61,6 +72,8 @@ interface Sendable {
   readonly session: string
   readonly path: string
   readonly folder: string | null
+  /** Whose copy it mirrors; undefined: it is this machine's own. */
+  readonly of: CopyName | undefined
 }
 
 /**
@@ -82,35 +95,61 @@ export async function sendFrames(
   await store.put([])
   const fills = await store.fills()
   const there = grouped(await store.list(writer))
-  const { sendable, excluded } = world.look((db) => sendableCopies(db, world, state))
+  const { sendable, excluded } = world.look((db) => sendableCopies(db, world, state, there, store.isOwn))
   counts.excluded = excluded
+  const passing = sendable.flatMap(({ of }) => of ?? [])
+  // Everything there is listed only if there is something to pass on.
+  const listed = passing.length > 0 ? await store.list() : []
+  const whose = ownerships([...listed, ...passing])
+  const others = lengthsOf(listed, writer, whose)
+  const passedOn = new Set<string>()
+  const stamps = store.stamps?.() ?? {}
+  const isTouched = (piece: PieceAbout): boolean => {
+    const file = store.fileOf?.(piece)
+    return file !== undefined && stamps[file] !== state.stamps[file]
+  }
   try {
     for (const [n, one] of sendable.entries()) {
       try {
-        using sending = new Sending(one, writer, secrets, fills, world)
+        const of = one.of && whose(one.of)
+        using sending = new Sending({ ...one, of }, writer, secrets, fills, world)
         const group = there.get(sending.id) ?? []
+        if (of !== undefined) {
+          const isElsewhere = isOthers(others, of, sending.length, group.length > 0, writer)
+          if (isElsewhere || passedOn.has(nameOf(of))) {
+            if (group.length > 0) await store.drop([sending.id])
+            continue
+          }
+          passedOn.add(nameOf(of))
+        }
         let had = contiguous(group)
         const stamp = `${sending.stamp}:${rules}:${hashOf(fillsOf(fills, one.session))}`
         const isKnown = !all && state.compared.get(sending.id) === stamp
-        const isSound =
-          had.length === group.length &&
-          (had.length === 0 || isKnown || sending.isAsSent(had)) &&
-          (!all || (await areProven(store, had)))
-        if (!isSound) {
+        const mustProve = all || had.some(isTouched)
+        const isWhole = had.length === group.length && (!mustProve || (await areProven(store, had)))
+        const isSame = had.length === 0 || isKnown || sending.isAsSent(had)
+        const isShorter = lengthOf(had) < (state.sent.get(sending.id) ?? 0)
+        if (!isWhole || !isSame || !sending.isToldAs(had)) {
           await store.drop([sending.id])
-          counts.changed++
           had = []
         }
         const before = counts.pieces
+        let refused = 0
         for (const batch of sending.batches(had.at(-1))) {
           world.goOn?.()
           if (forgottenOf(place.dataHome, one.session, one.path)?.whole === true) break
-          const { stored, refused } = await store.put(batch)
-          counts.refused += refused
-          counts.pieces += stored
-          if (stored > 0) counts.bytes += batch.reduce((sum, { from, to }) => sum + to - from, 0)
+          const put = await store.put(batch)
+          refused += put.refused
+          counts.pieces += put.stored
+          if (put.stored > 0) counts.bytes += batch.reduce((sum, { from, to }) => sum + to - from, 0)
         }
-        if (counts.pieces > before) counts.copies++
+        counts.refused += refused
+        if (counts.pieces > before) {
+          counts.copies++
+          if (!isWhole || isShorter) counts.lost++
+          else if (!isSame) counts.changed++
+        }
+        state.sent.set(sending.id, refused > 0 ? 0 : sending.length)
         state.compared.set(sending.id, stamp)
       } catch (error) {
         if (!codeOf(error).startsWith("vault-")) throw error
@@ -119,6 +158,7 @@ export async function sendFrames(
       }
       world.onProgress?.("sending frames", n + 1, sendable.length)
     }
+    if (store.stamps !== undefined) state.stamps = store.stamps()
   } finally {
     state.save()
   }
@@ -133,23 +173,64 @@ async function areProven(store: FrameStore, pieces: readonly PieceAbout[]): Prom
   return true
 }
 
+/** How far others have something, by whose copy it is. */
+type Lengths = ReadonlyMap<string, readonly { readonly writer: string; readonly to: number }[]>
+
+const nameOf = ({ writer, copy }: CopyName): string => `${writer} ${copy}`
+
+const lengthOf = (pieces: readonly PieceAbout[]): number => pieces.at(-1)?.to ?? 0
+
+function lengthsOf(pieces: readonly PieceAbout[], own: string, whose: (name: CopyName) => CopyName): Lengths {
+  const found = new Map<string, { writer: string; to: number }[]>()
+  for (const group of Map.groupBy(pieces, nameOf).values()) {
+    const had = contiguous(group)
+    const first = had[0]
+    if (first === undefined) continue
+    const name = nameOf(whose(first.of ?? first))
+    // What we have passed on is not somebody else's.
+    if (first.writer === own && name !== nameOf(first)) continue
+    found.set(name, [...(found.get(name) ?? []), { writer: first.writer, to: lengthOf(had) }])
+  }
+  return found
+}
+
+/**
+ * Whether somebody else keeps there what would be passed on: the machine that it comes from or, of several that pass it
+ * on, one that has more, or the same under a name that comes first. So it is there once, whoever comes when.
+ */
+function isOthers(others: Lengths, of: CopyName, length: number, isOurs: boolean, own: string): boolean {
+  const theirs = others.get(nameOf(of)) ?? []
+  return theirs.some(({ writer, to }) => {
+    if (writer === of.writer || !isOurs) return to >= length
+    return to > length || (to === length && writer < own)
+  })
+}
+
 function sendableCopies(
   db: Database,
   { place }: SyncWorld,
   state: FrameState,
+  there: ReadonlyMap<string, unknown>,
+  isOwn: boolean,
 ): { sendable: Sendable[]; excluded: number } {
   const sendable: Sendable[] = []
   let excluded = 0
   for (const { copy, session, path } of sources(place.dataHome)) {
     // Without a name of its session, it could not be forgotten there.
-    if (state.isTheirs(copy) || session.startsWith("unknown")) continue
+    if (session.startsWith("unknown")) continue
     // Their beginnings are in the transcripts.
     if (isBesideCopy(copy)) continue
+    const of = mirrorOf(copy)
+    // Its own machine sends it there. What this one has sent of it before is looked at once more.
+    const ids = of === undefined ? [] : Object.values(mirrorIds(of.writer, of.copy))
+    if (state.isTheirs(copy) && !ids.some((id) => there.has(id))) continue
+    // What others may have written must not become the user's own words on its way.
+    if (isOwn && isOthersCopy(copy)) continue
     if (forgottenOf(place.dataHome, session, path)?.whole === true) continue
     // What was written about a session is where that is.
     const where = isSummaryCopy(copy) ? ownerOf(session, path) : session
     if (isExcludedSession(db, place, where)) excluded++
-    else sendable.push({ copy, session, path, folder: aboutSession(db, where)?.cwd ?? null })
+    else sendable.push({ copy, session, path, folder: aboutSession(db, where)?.cwd ?? null, of })
   }
   return { sendable, excluded }
 }
@@ -172,7 +253,10 @@ class Sending {
   readonly #file: string
   readonly #fd: number
   readonly #tail: Tail
-  readonly #about: Pick<PieceAbout, "writer" | "copy" | "place" | "path" | "created" | "session" | "folder">
+  readonly #about: Pick<
+    PieceAbout,
+    "writer" | "copy" | "of" | "place" | "path" | "created" | "session" | "folder"
+  >
   readonly #secrets: SecretSettings
   readonly #fill: (content: Uint8Array) => Uint8Array
 
@@ -200,6 +284,7 @@ class Sending {
     this.#about = {
       writer,
       copy: this.id,
+      ...(one.of && { of: one.of }),
       place: withoutVersion(originalPlace(one.copy)),
       path: one.path,
       created: tail.header.created,
@@ -212,9 +297,19 @@ class Sending {
     closeSync(this.#fd)
   }
 
+  /** Bytes of the transcript. */
+  get length(): number {
+    return this.#tail.last?.to ?? 0
+  }
+
+  /** Whether what was sent says whose copy it is, as would be said today. */
+  isToldAs(had: readonly PieceAbout[]): boolean {
+    return had.every(({ of }) => Bun.deepEquals(of, this.#about.of))
+  }
+
   /** Whether what was sent of the copy is what would be sent today. */
   isAsSent(had: readonly PieceAbout[]): boolean {
-    if ((had.at(-1)?.to ?? 0) > (this.#tail.last?.to ?? 0)) return false
+    if (lengthOf(had) > this.length) return false
     const reader = new CopyReader(this.#file)
     let hidden = 0
     try {

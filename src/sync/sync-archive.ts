@@ -7,7 +7,7 @@ import { changesSince, turnsOnlyIn } from "../archive/queries/changes.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
 import { embeddedHandles } from "../archive/turn-vectors.ts"
 import { viewsStamp } from "../archive/views-stamp.ts"
-import type { Backend, Forgetting } from "../backends/backend.ts"
+import { type Backend, type Forgetting, hasLess } from "../backends/backend.ts"
 import type { Entry } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { installedModel } from "../embed/model-files.ts"
@@ -15,7 +15,7 @@ import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { listTombstones, ownerOf, type Tombstone } from "../vault/tombstones.ts"
 import { EntryMaker } from "./entry-maker.ts"
-import type { Ledger, SentTurn } from "./sync-ledger.ts"
+import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
 
 /** Entries and UTF-16 units of a batch. */
 const MOST_ENTRIES = 1000
@@ -54,6 +54,10 @@ export interface SyncReport {
   readonly unreadable: number
   /** Entries that are gone there because they were forgotten or changed here. */
   readonly forgotten: number
+  /** Turns that had been sent, were not there any more, and were sent again. */
+  readonly lost: number
+  /** Entries that were taken out there because they could not be read. */
+  readonly mended: number
 }
 
 type Counts = { -readonly [K in keyof SyncReport]: number }
@@ -68,20 +72,29 @@ export async function syncArchive(
   const counts = noCounts()
   let total = 0
   try {
-    const news = newsOf(ledger, world)
     await backend.put([])
+    if (all) counts.mended = await backend.mend()
+    const lost = await lostThere(backend, ledger)
+    // What was forgotten is told again, since others would bring it back.
+    const news = newsOf(ledger, world, lost.forgotten)
     const seen = seenBy(world)
-    if (!all && news.length === 0 && seen !== undefined && seen === ledger.seen) return counts
+    const isQuiet = news.length === 0 && lost.turns.length === 0
+    if (!all && isQuiet && seen !== undefined && seen === ledger.seen) {
+      ledger.noteThere(lost.there)
+      return counts
+    }
     const gone = goneTurns(ledger, world, news)
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
     if (news.length > 0) await world.alsoForget?.(sessionsOf(news), textsOf(news))
-    const due = dueTurns(ledger, world, news, all)
+    const lostHandles = new Set(lost.turns.map(({ handle }) => handle))
+    const due = dueTurns(ledger, world, news, all, lostHandles)
     total = due.length
     let sending: Promise<void> = Promise.resolve()
     const send = async (batch: Batch, at: number): Promise<void> => {
       if (batch.outdated.length > 0) counts.forgotten += await backend.forget({ ids: batch.outdated })
       const { stored, known, refused } = await backend.put(batch.entries)
       ledger.add(batch.sent)
+      counts.lost += batch.sent.filter(({ handle }) => lostHandles.has(handle)).length
       add(counts, batch)
       counts.stored += stored
       counts.known += known
@@ -104,8 +117,12 @@ export async function syncArchive(
       await sending
     }
     const isAll = counts.excluded + counts.unreadable === 0
-    const left = gone.map(({ handle }) => handle)
+    // What is neither there nor here is nobody's.
+    const dueHandles = new Set(due.map(({ handle }) => handle))
+    const nowhere = lost.turns.filter(({ handle }) => !dueHandles.has(handle))
+    const left = [...gone, ...nowhere].map(({ handle }) => handle)
     ledger.settle(news, left, isAll ? seen : undefined)
+    ledger.noteThere(await seenThere(backend))
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error
@@ -118,6 +135,31 @@ export async function syncArchive(
   }
 }
 
+interface Lost {
+  /** What was sent, and is not there. */
+  readonly turns: readonly SentTurn[]
+  /** Whether something that was forgotten there is not any more. */
+  readonly forgotten: boolean
+  /** What is there. */
+  readonly there: SeenThere
+}
+
+/** What the target has lost since the last sync: files deleted, rows removed, all of it restored from an earlier day. */
+async function lostThere(backend: Backend, ledger: Ledger): Promise<Lost> {
+  const before = ledger.there
+  const there = await seenThere(backend)
+  const forgotten = there.forgotten < (before?.forgotten ?? 0)
+  const isSure =
+    there.tally !== undefined && before?.tally !== undefined && !hasLess(there.tally, before.tally)
+  const turns = isSure || ledger.turns.size === 0 ? [] : await backend.lacking(ledger.turns.values())
+  return { turns, forgotten, there }
+}
+
+async function seenThere(backend: Backend): Promise<SeenThere> {
+  const tally = await backend.tally?.()
+  return { ...(tally && { tally }), forgotten: await backend.forgottenThere() }
+}
+
 /** Names the views and the vectors in them as they are now, with all that hooks have left. */
 function seenBy({ place: { dataHome }, look, fillsStamp }: SyncWorld): string | undefined {
   look(() => {})
@@ -128,9 +170,9 @@ function seenBy({ place: { dataHome }, look, fillsStamp }: SyncWorld): string | 
 /** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
 export async function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean): Promise<SyncReport> {
   const counts = noCounts()
-  const news = newsOf(ledger, world)
+  const news = newsOf(ledger, world, false)
   counts.forgotten += goneTurns(ledger, world, news).length
-  const due = dueTurns(ledger, world, news, all)
+  const due = dueTurns(ledger, world, news, all, new Set())
   for (let at = 0; at < due.length; ) {
     const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
     add(counts, batch)
@@ -156,14 +198,16 @@ export const noCounts = (): Counts => ({
   excluded: 0,
   unreadable: 0,
   forgotten: 0,
+  lost: 0,
+  mended: 0,
 })
 
 /** Tombstones whose session has no name but the path of a transcript: a path must not leave the machine. */
 const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
 
-/** What was forgotten here since the last sync. */
-const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">): Tombstone[] =>
-  listTombstones(place.dataHome).filter((tombstone) => !ledger.knows(tombstone))
+/** What was forgotten here since the last sync, or ever. */
+const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">, isAll: boolean): Tombstone[] =>
+  listTombstones(place.dataHome).filter((tombstone) => isAll || !ledger.knows(tombstone))
 
 /** Turns that were sent, and are gone since something was forgotten in their session. */
 function goneTurns(ledger: Ledger, world: SyncWorld, news: readonly Tombstone[]): SentTurn[] {
@@ -204,11 +248,13 @@ function dueTurns(
   { place, look, isTheirs, isNewlyFilled }: SyncWorld,
   news: readonly Tombstone[],
   all: boolean,
+  lost: ReadonlySet<string>,
 ): DueTurn[] {
   return look((db) => {
     const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
     const theirs = turnsIn(db, isTheirs ?? (() => false))
     const due = new Set(changed)
+    for (const handle of lost) if (watermark.has(handle)) due.add(handle)
     for (const [handle, sent] of ledger.turns) {
       // A text that was forgotten in a tool's input does not show in the views.
       const mayHold = isNewlyFilled?.(sent.session) === true || news.some((one) => mayBeAbout(one, sent))

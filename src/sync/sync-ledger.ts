@@ -5,6 +5,7 @@
  */
 
 import type { Watermark } from "../archive/queries/changes.ts"
+import type { Tally } from "../backends/backend.ts"
 import type { Target } from "../backends/open-target.ts"
 import { tryTo, writePrivate, writeWhole } from "../util/files.ts"
 import { appendFileSync, readFileSync } from "../util/fs.ts"
@@ -38,6 +39,12 @@ interface SeenViews {
   readonly views: string
 }
 
+/** What was there when the last sync ended: turns by writer where that is known, and what was forgotten. */
+export interface SeenThere {
+  readonly tally?: Tally | undefined
+  readonly forgotten: number
+}
+
 const isSent = (line: object): line is SentTurn => "handle" in line && "state" in line
 
 export const syncFolder = (dataHome: string): string => join(dataHome, "sync")
@@ -49,6 +56,7 @@ export class Ledger {
   readonly #tombstones = new Map<string, number>()
   readonly #file: string
   #seen: string | undefined
+  #there: SeenThere | undefined
   #lines = 0
   /** Whether the file ends with a newline. A killed process may have left half a line, which nobody reads. */
   #isWhole = false
@@ -67,6 +75,15 @@ export class Ledger {
   /** The views that were sent as a whole; undefined if something was left out, or changed while it was sent. */
   get seen(): string | undefined {
     return this.#seen
+  }
+
+  get there(): SeenThere | undefined {
+    return this.#there
+  }
+
+  /** Notes what is there now. */
+  noteThere(there: SeenThere): void {
+    if (!Bun.deepEquals(there, this.#there)) this.#append([{ there }])
   }
 
   /** What was sent of a turn before. */
@@ -92,13 +109,14 @@ export class Ledger {
       ...this.turns.values(),
       ...[...this.#tombstones].map(([tombstone, time]) => ({ tombstone, time })),
       ...(this.#seen === undefined ? [] : [{ views: this.#seen }]),
+      ...(this.#there === undefined ? [] : [{ there: this.#there }]),
     ]
     if (gone.length === 0 && this.#lines < 2 * current.length + 1000) return
     writeWhole(this.#file, current.map((line) => `${JSON.stringify(line)}\n`).join(""))
     this.#lines = current.length
   }
 
-  #append(lines: readonly (SentTurn | ToldTombstone | SeenViews)[]): void {
+  #append(lines: readonly (SentTurn | ToldTombstone | SeenViews | { readonly there: SeenThere })[]): void {
     if (lines.length === 0) return
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("")
     if (this.#lines === 0) writePrivate(this.#file, text)
@@ -118,6 +136,7 @@ export class Ledger {
       const { tombstone, time } = line as ToldTombstone
       this.#tombstones.set(tombstone, time)
     } else if ("views" in line) this.#seen = (line as SeenViews).views
+    else if ("there" in line) this.#there = (line as { there: SeenThere }).there
   }
 }
 

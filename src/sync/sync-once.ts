@@ -1,12 +1,13 @@
 /** One sync with one target, from the first call to the last: what was forgotten, turns, and the vault's bytes. */
 import { closeSync, mkdirSync } from "node:fs"
-import type { Backend, BackendStats, FolderState } from "../backends/backend.ts"
+import type { Backend, BackendStats, DamagedFile, FolderState } from "../backends/backend.ts"
 import { NO_FRAMES } from "../backends/frame-store.ts"
 import type { Target } from "../backends/open-target.ts"
 import { CtxError, codeOf, EXIT, throwBusy, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
+import { isOthersCopy } from "../vault/layout.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
 import { type OnPassed, openFirst } from "./first-target.ts"
 import { FrameState } from "./frame-state.ts"
@@ -35,6 +36,10 @@ export interface SyncDone {
   readonly frames: SentFrames | null
   readonly fetched: FetchedFrames | null
   readonly there: BackendStats
+  /** Files there that cannot be read in part and are not this machine's to mend, unless that was told before. */
+  readonly damagedIn: readonly DamagedFile[]
+  /** This machine's own, of which it has taken out what could not be read. */
+  readonly mendedIn: readonly DamagedFile[]
   /** null: it is no folder. */
   readonly folder: FolderState | null
 }
@@ -78,7 +83,8 @@ export async function syncOnce(
         fillsStamp: hash,
         fillerFor: (session) => (fillsOf(fills, session).length > 0 ? fillerFor(fills, session) : undefined),
         isNewlyFilled: (session) => hash() !== state.fills && fillsOf(fills, session).length > 0,
-        isTheirs: (copy) => state.isTheirs(copy),
+        // What others may have written is not passed on to where all counts as the user's own.
+        isTheirs: (copy) => state.isTheirs(copy) || (store.isOwn && isOthersCopy(copy)),
         async alsoForget(sessions, texts) {
           await store.forget(sessions, texts)
           // Before any turn is looked at.
@@ -105,13 +111,39 @@ export async function syncOnce(
         const how = encrypted === undefined ? {} : { encrypted }
         noteSync(dataHome, { kind, target: shown, id: backend.id, time, ...how, ...told })
       }
-      return { target, report, frames, fetched, there, folder: backend.folder ?? null }
+      const damagedIn = newlyDamaged(
+        state,
+        [...(there.damagedIn ?? []), ...(fetched?.damagedIn ?? [])],
+        wanted,
+      )
+      const mendedIn = [...(backend.mendedIn?.() ?? []), ...(store.mendedIn?.() ?? [])]
+      const folder = backend.folder ?? null
+      return { target, report, frames, fetched, there, folder, damagedIn, mendedIn }
     } finally {
       await store.close()
     }
   } finally {
     await backend.close()
   }
+}
+
+/** What is damaged there as it was not at the last look. Told once, because only another machine can mend it. */
+function newlyDamaged(
+  state: FrameState,
+  files: readonly DamagedFile[],
+  { all, pull }: SyncWanted,
+): readonly DamagedFile[] {
+  const nameOf = ({ file, lines }: DamagedFile): string => `${lines} ${file}`
+  const now = new Set(files.map(nameOf))
+  // Only who fetches looks at the frames.
+  const unseen = state.told.filter((name) => !pull && / frames\//i.test(name))
+  const told = [...new Set([...unseen, ...now])]
+  const news = files.filter((one) => all || !state.told.includes(nameOf(one)))
+  if (!Bun.deepEquals(told, state.told)) {
+    state.told = told
+    state.save()
+  }
+  return news
 }
 
 async function openToFetch(target: Target): Promise<Backend> {

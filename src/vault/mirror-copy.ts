@@ -8,6 +8,7 @@ import { CtxError } from "../util/errors.ts"
 import { LONGEST_UNCUT } from "./capture.ts"
 import { archivedBytes, openLocked, writeFully } from "./copy-file.ts"
 import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
+import { isFetchedCopy, machineOf } from "./layout.ts"
 import { stretchesFrom } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 
@@ -36,9 +37,24 @@ interface MirrorOptions {
 /** ms to wait for another process that has the copy open. */
 const PATIENCE = 5000
 
+/** Whose copy a mirror is, and its id there; undefined: it is no mirror. */
+export function mirrorOf(copy: string): { readonly writer: string; readonly copy: string } | undefined {
+  const id = isFetchedCopy(copy) ? copy.split("/")[2] : undefined
+  return id === undefined ? undefined : { writer: machineOf(copy), copy: id }
+}
+
 /** The same each time, and never the id of a copy of our own. */
-export const mirrorId = (machine: string, id: string): string =>
+const mirrorId = (machine: string, id: string): string =>
   Bun.hash.xxHash64(`${machine} ${id}`, 0n).toString(16).padStart(16, "0")
+
+/** Of a mirror whose words count as the user's own, and of one whose words do not. */
+export const mirrorIds = (
+  machine: string,
+  id: string,
+): { readonly own: string; readonly others: string } => ({
+  own: mirrorId(machine, id),
+  others: mirrorId(`others ${machine}`, id),
+})
 
 /**
  * Appends what the mirror lacks of these frames. They are on the disk when it returns.

@@ -298,7 +298,11 @@ describe("what somebody puts in the place of an encrypted folder", () => {
     expect(found.stdout).not.toContain(FORGED)
     const sent = await cli(true, "sync", "--json")
     expect({ code: sent.code, stderr: sent.stderr }).toEqual({ code: 0, stderr: "" })
-    expect(JSON.parse(sent.stdout)).toMatchObject({ stored: 1, there: { entries: 2, damaged: 2 } })
+    expect(JSON.parse(sent.stdout)).toMatchObject({
+      ...{ stored: 1, there: { entries: 2, damaged: 1 } },
+      // Out of its own file, the machine takes such a line.
+      mendedIn: [{ lines: 1 }],
+    })
     const text = Object.values(everything(join(target, "entries"))).join("\n")
     expect(text).not.toContain("why does")
   })

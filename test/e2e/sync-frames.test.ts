@@ -1,6 +1,6 @@
 /** `ctxbridge sync --frames` and `--pull`: a new machine gets everything back, byte for byte, and nothing else. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { serverAddress } from "../../src/backends/postgres-address.ts"
 import { openPostgresBackend } from "../../src/backends/postgres-backend.ts"
@@ -300,7 +300,7 @@ test("a session continued on two machines: both have both ways, and each its own
   })
 })
 
-test("what is damaged there is not kept, and is sent again with --all", async () => {
+test("what is damaged there is not kept, and is sent again; with --all also where nothing shows it", async () => {
   using one = new Machine()
   using other = new Machine()
   using folder = tempFolder()
@@ -316,9 +316,18 @@ test("what is damaged there is not kept, and is sent again with --all", async ()
     fetched: { damaged: 1, copies: 0 },
   })
   expect(mirrors(other).filter((mirror) => contentOf(mirror).length > 0)).toEqual([])
+  // The file has another time than this machine left it with.
+  expect(await synced(one, "--to", folder.path, "--frames")).toMatchObject({
+    frames: { lost: 1, changed: 0, pieces: 1 },
+  })
+  const then = new Date("2026-01-01T00:00:00Z")
+  utimesSync(file, then, then)
+  expect(await synced(one, "--to", folder.path, "--frames")).toMatchObject({ frames: { pieces: 0, lost: 0 } })
+  writeFileSync(file, `${line.slice(0, at)}${line[at] === "A" ? "B" : "A"}${line.slice(at + 1)}`)
+  utimesSync(file, then, then)
   expect(await synced(one, "--to", folder.path, "--frames")).toMatchObject({ frames: { pieces: 0 } })
   expect(await synced(one, "--to", folder.path, "--frames", "--all")).toMatchObject({
-    frames: { changed: 1, pieces: 1 },
+    frames: { lost: 1, changed: 0, pieces: 1 },
   })
   expect(await synced(other, "--to", folder.path, "--pull")).toMatchObject({
     fetched: { damaged: 0, copies: 1 },

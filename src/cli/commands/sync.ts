@@ -14,7 +14,15 @@ import { oneLine } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"
-import { renderFetched, renderFrames, renderKey, renderSent, renderThere } from "../render-sync.ts"
+import {
+  renderDamaged,
+  renderFetched,
+  renderFrames,
+  renderKey,
+  renderMended,
+  renderSent,
+  renderThere,
+} from "../render-sync.ts"
 import { safe } from "../style.ts"
 import { watchAndSync } from "../sync-watch.ts"
 import { finishFormer } from "./forget.ts"
@@ -41,7 +49,7 @@ export default {
     "new-key": flag(
       "Encrypt a folder that was not, lost its key or changed it: takes what the passphrase opens, or makes a new key",
     ),
-    all: flag("Check every turn again: after redact, or when the target has lost something"),
+    all: flag("Check every turn again: after redact, or to replace what cannot be read at the target"),
     watch: flag(
       "Keep running until Ctrl-C: sync whenever the archive changes, and retry a target that fails",
     ),
@@ -126,15 +134,16 @@ function once(
 }
 
 function report({ out }: Context, done: SyncDone, wanted: SyncWanted): void {
-  const { report, frames, fetched, there, folder } = done
+  const { report, frames, fetched, there, folder, damagedIn, mendedIn } = done
   const { kind, shown } = done.target
   if (fetched?.isEmpty === true && !wanted.frames) throw noFrames(shown)
-  out.json({ target: shown, kind, dryRun: false, ...report, frames, fetched, there, folder })
+  out.json({ target: shown, kind, dryRun: false, ...report, frames, fetched, there, folder, mendedIn })
   out.print(renderKey(folder, shown, wanted.newKey))
   if (fetched !== null) out.print(renderFetched(fetched, shown))
   if (wanted.send) out.print(renderSent(report, shown, false, folder))
   if (frames !== null) out.print(renderFrames(frames))
   if (wanted.send) out.print(renderThere(there))
+  out.print([...renderMended(mendedIn), ...renderDamaged(damagedIn)])
 }
 
 async function plan({ args, env, out }: Context, target: Target, world: SyncWorld): Promise<void> {
@@ -151,6 +160,7 @@ async function plan({ args, env, out }: Context, target: Target, world: SyncWorl
     fetched: null,
     there: null,
     folder: null,
+    mendedIn: [],
   })
   out.print(renderSent(report, shown, true))
 }

@@ -1,9 +1,12 @@
 /** Entries in the real `@claude-flow/memory`; skipped where npm cannot bring it. */
+import { Database } from "bun:sqlite"
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { openAgentdbBackend } from "../../../src/backends/agentdb-backend.ts"
+import { nameOfEntry } from "../../../src/backends/backend.ts"
 import { agentdbFolder } from "../../support/agentdb.ts"
+import { closing } from "../../support/closing.ts"
 import { tempFolder } from "../../support/temp.ts"
 import { backendContract, draft } from "./contract.ts"
 
@@ -79,6 +82,34 @@ test.skipIf(!isThere)(
     await again.close()
   },
 )
+
+test.skipIf(!isThere)("a damaged row costs itself alone", async () => {
+  for (const [damage, mended] of [
+    ["metadata = '{'", 0],
+    [`metadata = '"text"'`, 1],
+    ["metadata = 'null'", 1],
+    ["metadata = json_set(metadata, '$.metadata.toolNames', 'Bash')", 1],
+    ["content = ''", 1],
+    ["tags = '{'", 0],
+  ] as const) {
+    using target = tempFolder()
+    const file = join(target.path, "memory.db")
+    const [owl, heron] = ["about the owl", "about the heron"].map((content) => draft({ content }))
+    await using first = await closing(open(file))
+    await first.put([owl!, heron!])
+    const db = new Database(file)
+    db.run(`UPDATE memory_entries SET ${damage} WHERE content = 'about the owl'`)
+    db.close()
+    await using again = await closing(open(file))
+    const found = await again.find({ words: "about", limit: 3 })
+    expect({ damage, found: found.map(({ id }) => id) }).toEqual({ damage, found: [heron!.id] })
+    const sent = [owl!, heron!].map((entry) => ({ ...nameOfEntry(entry), key: entry.key, messages: 2 }))
+    expect((await again.lacking(sent)).map(({ id }) => id)).toEqual([owl!.id])
+    // Rows that the package itself cannot read are not ours to remove.
+    if (mended > 0) expect({ damage, mended: await again.mend() }).toEqual({ damage, mended })
+    expect((await again.stats()).damaged).toBe(0)
+  }
+})
 
 test("a folder without the package, and a package that cannot be loaded", async () => {
   using target = tempFolder()

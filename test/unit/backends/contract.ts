@@ -1,6 +1,6 @@
 /** What every backend does. Runs over a pair of them that see the same target, as two machines do. */
 import { expect } from "bun:test"
-import type { Backend } from "../../../src/backends/backend.ts"
+import { type Backend, nameOfEntry } from "../../../src/backends/backend.ts"
 import { type Entry, type EntryMetadata, entryOf } from "../../../src/backends/entry.ts"
 import { type SharedTarget, withTwoMachines } from "./with-two-machines.ts"
 
@@ -262,4 +262,41 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
     expect(await one.put([clean])).toMatchObject({ stored: 1 })
     expect(idsOf(await one.find({ words: "with", limit: 5 }))).toEqual([clean.id])
   })
+
+  check(
+    "what was sent and is missing is told: not what was forgotten, nor a later version",
+    async (one, other) => {
+      const [there, gone, grown, absent] = ["a", "b", "c", "d"].map((content) =>
+        draft({ content, messages: 4 }),
+      )
+      const { chunkIndex } = grown!.metadata
+      const later = draft({ content: "c and more", messages: 6, chunkIndex })
+      const latest = draft({ content: "c and even more", messages: 8, chunkIndex })
+      await one.put([there!, gone!, grown!])
+      await one.put([later])
+      await other.forget({ ids: [gone!.id], sessions: ["away"] })
+      const sent = [
+        there!,
+        gone!,
+        grown!,
+        absent!,
+        draft({ sessionId: "away" }),
+        draft({ sessionId: "away/worker" }),
+      ]
+      const lacking = async (entries: readonly Entry[]) =>
+        (await one.lacking(entries.map(sentOf))).map(({ id }) => id)
+      await one.put([])
+      expect(await lacking(sent)).toEqual([absent!.id])
+      expect(await lacking([later, latest])).toEqual([latest.id])
+      expect(await one.forgottenThere()).toBe(2)
+      expect(await one.mend()).toBe(0)
+      expect(await lacking([there!, later])).toEqual([])
+    },
+  )
 }
+
+const sentOf = (entry: Entry) => ({
+  ...nameOfEntry(entry),
+  key: entry.key,
+  messages: entry.metadata.messages,
+})

@@ -1,20 +1,25 @@
 /** Entries in a folder: nobody loses anything, whoever is killed, and what is forgotten leaves the files. */
-import { expect, setDefaultTimeout, test } from "bun:test"
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs"
-import { join, resolve } from "node:path"
+import { basename, join, resolve } from "node:path"
 import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
+import { openFolderFrames } from "../../../src/backends/folder-frames.ts"
+import { CONFLICTED, conflicted } from "../../support/conflicted.ts"
 import { tempFolder } from "../../support/temp.ts"
 import { backendContract, draft } from "./contract.ts"
+import { piece } from "./frame-contract.ts"
 
 setDefaultTimeout(60_000)
 
@@ -216,4 +221,63 @@ test.skipIf(process.getuid?.() === 0)("a read-only folder says so", async () => 
   chmodSync(join(folder.path, "target"), 0o500)
   expect(codeOfOpening(join(folder.path, "target"))).toBe("target-unwritable")
   chmodSync(join(folder.path, "target"), 0o700)
+})
+
+describe("what a cloud drive has made of another machine's files", () => {
+  for (const passphrase of [undefined, PASSPHRASE]) {
+    const how = passphrase === undefined ? "" : ", encrypted"
+    for (const pattern of [...CONFLICTED, "CAPITALS"]) {
+      // Elsewhere, the two names may be one.
+      const isHere = pattern !== "CAPITALS" || process.platform === "linux"
+      test.skipIf(!isHere)(
+        `${pattern}${how}: read once, whether the file is there, too, or not`,
+        async () => {
+          using folder = tempFolder()
+          const root = join(folder.path, "target")
+          const entries = [draft({ content: "about the owl" }), draft({ content: "about the heron" })]
+          const pieces = [
+            piece("owl\n", { writer: "host-1a2b3c4d" }),
+            piece("heron\n", { writer: "host-1a2b3c4d", copy: "b" }),
+          ]
+          const one = openFolderBackend(root, "host-1a2b3c4d", passphrase)
+          await one.put(entries)
+          await one.forget({ sessions: ["gone"] })
+          await openFolderFrames(root, "host-1a2b3c4d", passphrase).put(pieces)
+          const other = openFolderBackend(root, "other", passphrase)
+          const frames = openFolderFrames(root, "other", passphrase)
+          const looksAlike = async (): Promise<void> => {
+            expect(await other.stats()).toEqual({ entries: 2, sessions: 1, forgotten: 1, damaged: 0 })
+            expect((await other.find({ words: "about", limit: 9 })).map(({ id }) => id).sort()).toEqual(
+              entries.map(({ id }) => id).sort(),
+            )
+            const listed = await frames.list()
+            expect(listed).toHaveLength(2)
+            expect(await frames.get(listed)).toEqual(pieces.toSorted((a, b) => (a.copy < b.copy ? -1 : 1)))
+            expect(frames.damagedIn?.()).toEqual([])
+          }
+          await looksAlike()
+          const files = ["entries", "frames", "forgotten"].flatMap((name) =>
+            readdirSync(join(root, name)).map((file) => join(root, name, file)),
+          )
+          expect(files).toHaveLength(3)
+          for (const file of files) {
+            const capitals = join(file, "..", basename(file).toUpperCase())
+            copyFileSync(file, pattern === "CAPITALS" ? capitals : conflicted(file, pattern))
+          }
+          await looksAlike()
+          for (const file of files) rmSync(file)
+          await looksAlike()
+        },
+      )
+    }
+  }
+})
+
+test("what was sent under a former name of the computer is not missing", async () => {
+  using folder = tempFolder()
+  const entry = draft({ content: "about the owl" })
+  await openFolderBackend(folder.path, "former-1a2b3c4d").put([entry])
+  const sent = { id: entry.id, key: entry.key, session: entry.metadata.sessionId, messages: 2 }
+  const backend = openFolderBackend(folder.path, "new-1a2b3c4d")
+  expect(await backend.lacking([sent, { ...sent, messages: 3 }])).toEqual([{ ...sent, messages: 3 }])
 })

@@ -127,8 +127,10 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
       `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', '{"session": "x'' OR true --"}', 99)`,
       "COPY ctxbridge.entries TO STDOUT",
       "UPDATE ctxbridge.entries SET content = '' RETURNING 1",
-      "DELETE FROM ctxbridge.entries RETURNING 1",
-      "UPDATE ctxbridge.entries SET tenant = 'bob' WHERE tenant = 'alice' RETURNING 1",
+      "SELECT nullif(ctxbridge.forget_entries(ARRAY(SELECT repeat('f', 64)), ARRAY['alices']), 0)",
+      "SELECT nullif(ctxbridge.mend_entries(), 0)",
+      "SELECT nullif(ctxbridge.drop_frames('one', ARRAY['c0ffee00-0000']), 0)",
+      "SELECT nullif(ctxbridge.forget_frames(ARRAY['vaults']), 0)",
       "SELECT * FROM pg_stats WHERE schemaname = 'ctxbridge' AND most_common_vals IS NOT NULL",
       // A function of his own sees each row that the rules let through, and no other.
       `CREATE FUNCTION pg_temp.peek(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001
@@ -169,6 +171,10 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     )
     for (const statements of [
       "UPDATE ctxbridge.forgotten SET name = ''",
+      "DELETE FROM ctxbridge.entries RETURNING 1",
+      "DELETE FROM ctxbridge.frames",
+      "UPDATE ctxbridge.entries SET tenant = 'bob' WHERE tenant = 'alice' RETURNING 1",
+      "INSERT INTO ctxbridge.locks VALUES ('alice')",
       "DELETE FROM ctxbridge.forgotten",
       "TRUNCATE ctxbridge.entries",
       "UPDATE ctxbridge.target SET version = 1",
@@ -219,39 +225,99 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     await carol.forget({ sessions: ["carols"] })
   })
 
-  test("a project is shared with a team: its members read it, and change nothing", async () => {
-    await rows("alice", "INSERT INTO ctxbridge.shared (project, team) VALUES ('/src/alice', 'team')")
+  test("what somebody shares is noted, and appears to nobody who has not agreed to it", async () => {
     await using carol = await closing(open("carol"))
-    await using bob = await closing(open("bob"))
-    expect(await carol.get(hers.id)).toEqual(hers)
-    for (const query of [
-      { words: "launch" },
-      { vector: hers.vector! },
-      { words: "launch", project: "/src/alice" },
-    ])
-      expect(await carol.find({ ...query, limit: 9 })).toMatchObject([{ id: hers.id }])
-    expect(await bob.find({ words: "launch", limit: 9 })).toEqual([])
-    expect(await bob.get(hers.id)).toBeUndefined()
-    // Only that project, and it does not count as hers.
-    expect(await rows("carol", "SELECT DISTINCT project FROM ctxbridge.entries")).toBe("/src/alice")
-    expect(await carol.stats()).toMatchObject({ entries: 0 })
-    expect(await carol.forget({ ids: [hers.id] })).toBe(0)
-    const none = [
-      "UPDATE ctxbridge.entries SET content = ''",
-      "DELETE FROM ctxbridge.entries",
-      "DELETE FROM ctxbridge.shared",
+    await using alice = await closing(open("alice"))
+    // To a team of hers, to her own role, and to a role that there is not.
+    for (const team of ["team", "carol", "no-such-team"])
+      await rows("alice", `INSERT INTO ctxbridge.shared (project, team) VALUES ('/src/alice', '${team}')`)
+    try {
+      expect(await carol.get(hers.id)).toBeUndefined()
+      expect(await carol.get(hers.id.slice(0, 16))).toBeUndefined()
+      for (const query of [
+        { words: "launch" },
+        { words: "launch code", isAny: true },
+        { words: "" },
+        { vector: hers.vector! },
+        { words: "launch", project: "/src/alice" },
+      ])
+        expect(await carol.find({ ...query, limit: 9 })).toEqual([])
+      for (const table of ["entries", "shared", "conversations", "locks"])
+        expect(
+          await rows(
+            "carol",
+            `SELECT count(*) FROM ctxbridge.${table} WHERE to_jsonb(${table})::text ~ 'alice'`,
+          ),
+        ).toBe("0")
+      expect(await carol.stats()).toMatchObject({ entries: 0 })
+      expect(await carol.forget({ ids: [hers.id] })).toBe(0)
+      // Hers to take back, and nobody else's.
+      expect(await rows("carol", "DELETE FROM ctxbridge.shared RETURNING 1")).toBe("")
+      expect(await rows("alice", "SELECT count(*) FROM ctxbridge.shared")).toBe("3")
+      expect(await alice.find({ words: "launch", limit: 9 })).toMatchObject([{ id: hers.id }])
+      // Whoever puts the same turn has it.
+      await carol.put([draft({ ...hers.metadata, content: SECRET, sessionId: "carols-too" })])
+      expect(await carol.find({ words: "launch", limit: 9 })).toMatchObject([
+        { metadata: { sessionId: "carols-too" } },
+      ])
+    } finally {
+      await rows("alice", "DELETE FROM ctxbridge.shared")
+      await carol.forget({ sessions: ["carols-too"] })
+    }
+  })
+
+  test("whatever one tenant locks, another one's sync goes on", async () => {
+    /** In one transaction that stays open; what is refused is let go. */
+    const held = [
+      "SELECT pg_advisory_lock(7163001), pg_advisory_lock(7163002)",
+      ...["alice", "bob", "owner"].map((name) => `SELECT pg_advisory_lock(7163002, hashtext('${name}'))`),
+      "SELECT * FROM ctxbridge.locks FOR UPDATE",
+      "INSERT INTO ctxbridge.locks DEFAULT VALUES ON CONFLICT DO NOTHING",
+      "INSERT INTO ctxbridge.locks VALUES ('alice')",
+      ...["entries", "forgotten", "frames", "fills", "locks", "target", "shared"].flatMap((table) =>
+        ["ACCESS EXCLUSIVE", "EXCLUSIVE", "SHARE ROW EXCLUSIVE", "SHARE"].map(
+          (mode) => `LOCK TABLE ctxbridge.${table} IN ${mode} MODE NOWAIT`,
+        ),
+      ),
+      "SELECT * FROM ctxbridge.entries FOR UPDATE",
     ]
-    for (const statement of none) expect(await rows("carol", `${statement} RETURNING 1`)).toBe("")
-    // The same turn, put by both, is found once.
-    await carol.put([hers])
-    expect(await carol.find({ words: "launch", limit: 9 })).toMatchObject([{ id: hers.id }])
-    // A team that is gone has nobody, and breaks nothing.
-    await rows("alice", "INSERT INTO ctxbridge.shared (project, team) VALUES ('/src/alice', 'no-such-team')")
-    await rows("alice", "DELETE FROM ctxbridge.shared WHERE team = 'team'")
-    await carol.forget({ sessions: ["alices"] })
-    expect(await carol.find({ words: "launch", limit: 9 })).toEqual([])
-    expect(await carol.get(hers.id)).toBeUndefined()
-    expect((await bob.stats()).entries).toBe(0)
+    const said = `BEGIN;\n${held.map((one, n) => `SAVEPOINT s${n}; ${one};`).join("\n")}\nSELECT 'all tried';\n`
+    const words = [
+      `${programs}/psql`,
+      "-qXAt",
+      "-v",
+      "ON_ERROR_ROLLBACK=on",
+      "-d",
+      addressOf("bob"),
+      "-f",
+      "-",
+    ]
+    const bob = Bun.spawn(words, { stdin: "pipe", stdout: "pipe", stderr: "pipe" })
+    try {
+      bob.stdin.write(said)
+      await bob.stdin.flush()
+      const reader = bob.stdout.getReader()
+      for (let text = ""; !text.includes("all tried"); ) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`psql ended: ${text}${await new Response(bob.stderr).text()}`)
+        text += new TextDecoder().decode(value)
+      }
+      const patient = serverAddress(addressOf("alice"), NO_VARIABLES)
+      await using alice = await closing(openPostgresBackend(patient, 5000))
+      await using frames = await closing(openPostgresFrames(patient, "one", 5000))
+      const turn = draft({ content: "meanwhile", sessionId: "meanwhile" })
+      expect(await alice.put([turn])).toEqual({ stored: 1, known: 0, refused: 0 })
+      expect(await alice.find({ words: "meanwhile", limit: 3 })).toMatchObject([{ id: turn.id }])
+      const its = piece("meanwhile\n", { session: "meanwhile", copy: "b0b0" })
+      expect(await frames.put([its])).toMatchObject({ stored: 1 })
+      expect(await alice.forget({ sessions: ["meanwhile"] })).toBe(1)
+      await frames.forget(["meanwhile"])
+      await frames.drop([its.copy])
+      expect(await frames.list()).not.toContainEqual(expect.objectContaining({ copy: its.copy }))
+    } finally {
+      bob.stdin.end()
+      await bob.exited
+    }
   })
 
   test("one's own turns are there under leafhill's names", async () => {
