@@ -6,6 +6,7 @@ import { type Key, OPTIONS } from "../config/options.ts"
 import { encode, readText, replaceFile, targetOf } from "../host/edited-file.ts"
 import { CtxError, usageError } from "../util/errors.ts"
 import { dirname } from "../util/path.ts"
+import { addressShown, withoutPasswords } from "../util/shown-address.ts"
 import type { Context } from "./command.ts"
 import { isTerminal } from "./output.ts"
 import { safe } from "./style.ts"
@@ -18,7 +19,10 @@ const FIRST_LINE =
 export function setOption({ env, out }: Context, key: Key, typed: string): void {
   const value = OPTIONS[key].parse(typed)
   if (value === undefined)
-    throw usageError(`${key} cannot be ${JSON.stringify(typed)}`, `allowed: ${OPTIONS[key].allowed}`)
+    throw usageError(
+      `${key} cannot be ${JSON.stringify(addressShown(typed))}`,
+      `allowed: ${OPTIONS[key].allowed}`,
+    )
   const file = targetOf(env.configFile)
   const before = readText(file)
   const after = withOption(before ?? FIRST_LINE, key, literalOf(value, typed))
@@ -26,10 +30,13 @@ export function setOption({ env, out }: Context, key: Key, typed: string): void 
   write(file, after, before)
   const { config, origin } = env.resolved
   const isHidden = origin[key] !== "user" && origin[key] !== "default"
-  out.json({ file: env.configFile, key, value, ...(isHidden && { hiddenBy: origin[key] }) })
-  out.print(`${key} = ${safe(String(value))} in ${safe(env.configFile)}`)
+  const shown = typeof value === "string" ? addressShown(value) : value
+  out.json({ file: env.configFile, key, value: shown, ...(isHidden && { hiddenBy: origin[key] }) })
+  out.print(`${key} = ${safe(String(shown))} in ${safe(env.configFile)}`)
   if (isHidden)
-    out.print(`It has no effect here: ${safe(String(config[key]))} comes from the ${origin[key]}.`)
+    out.print(
+      `It has no effect here: ${safe(addressShown(String(config[key])))} comes from the ${origin[key]}.`,
+    )
 }
 
 /** Numbers and sizes as they were typed, where TOML has them. */
@@ -55,7 +62,7 @@ export function editConfig({ env, out }: Context): number {
     stdio: ["inherit", "inherit", "inherit"],
   })
   const { broken, resolved } = loadSettings(env.cwd)
-  for (const text of broken) out.print(`Cannot read: ${safe(text)}`)
+  for (const text of broken) out.print(`Cannot read: ${safe(withoutPasswords(text))}`)
   for (const { key, message } of resolved.problems) out.print(`Ignored: ${safe(`${key}: ${message}`)}`)
   out.json({ file: env.configFile, broken, problems: resolved.problems })
   return exitCode

@@ -24,6 +24,7 @@ import {
 import { once } from "../util/once.ts"
 import { ownProgram } from "../util/own-program.ts"
 import { currentFolder } from "../util/path.ts"
+import { withoutPasswords } from "../util/shown-address.ts"
 import { oneLine } from "../util/text.ts"
 import { STDIN } from "../util/write-output.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
@@ -251,6 +252,6 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
     writeError(`ctxbridge: ${oneLine(safe(message))}\n`)
     if (hint !== undefined) writeError(`hint: ${oneLine(safe(hint))}\n`)
   }
-  if (debug && error instanceof Error) writeError(`${safe(error.stack ?? "")}\n`)
+  if (debug && error instanceof Error) writeError(`${safe(withoutPasswords(error.stack ?? ""))}\n`)
   return known ? error.exit : EXIT.failed
 }

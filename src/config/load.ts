@@ -1,6 +1,7 @@
 /** The only file that reads the process environment and configuration files. */
 import { configFolder, stateFile } from "../agents/claude-code/host-places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
+import { messageOf } from "../util/errors.ts"
 import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
 import { speaksUtf8 } from "../util/locale.ts"
@@ -112,7 +113,7 @@ function readToml(path: string, broken: string[]): Layer {
     if (text === undefined) throw new Error(`not a file of at most ${LARGEST} bytes`)
     return flatten(Bun.TOML.parse(text) as Record<string, unknown>)
   } catch (error) {
-    broken.push(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+    broken.push(`${path}: ${messageOf(error)}`)
     return {}
   }
 }

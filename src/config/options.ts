@@ -2,6 +2,7 @@
  * Defines every option once. The type, environment names, validation, `config list` and docs/configuration.md come from
  * this table; what options are for is said in options-doc.ts, which hooks do not load.
  */
+import { addresses } from "../util/errors.ts"
 import { cut } from "../util/text.ts"
 
 type Raw = string | number | boolean | readonly string[]
@@ -108,7 +109,7 @@ const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly
 
 /** Without a password, which `config list` would show. */
 const isTarget = (one: string): boolean =>
-  /^postgres(?:ql)?:/.test(one) ? !/:\/\/[^/@]*:[^/]*@/.test(one) : isPath(one)
+  /^postgres(?:ql)?:/.test(one) ? addresses().addressShown(one) === one : isPath(one)
 
 /** Whether an address of http is one of our own machine, `embed/download.ts` decides. */
 const isModelSource = (one: string): boolean => /^(?:https?:\/\/|\/)[^\0\s]/.test(one)
@@ -313,7 +314,8 @@ export function resolveOptions(layers: Layers): Resolved {
       }
       const value = isRaw(raw) ? row.parse(raw) : undefined
       if (value === undefined) {
-        const message = `${cut(JSON.stringify(raw), VALUE_SHOWN)} is not allowed (${row.allowed})`
+        const shown = typeof raw === "string" ? addresses().addressShown(raw) : raw
+        const message = `${cut(JSON.stringify(shown), VALUE_SHOWN)} is not allowed (${row.allowed})`
         const place = variable === undefined ? {} : { variable }
         problems.push({ key, origin: from, ...place, isValue: true, message })
         const rest = row.salvage?.(

@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { CtxError, messageOf } from "../util/errors.ts"
+import { addressShown } from "../util/shown-address.ts"
 
 /** ms without a byte after which the server is considered dead. */
 const SILENCE = 30_000
@@ -17,7 +18,7 @@ export function addressOf(text: string): URL | undefined {
   const url = URL.parse(text)
   const isLocal = url?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname)
   if (url !== null && (url.protocol === "https:" || isLocal)) return url
-  throw new CtxError("bad-address", `not an address to install from: ${text}`, {
+  throw new CtxError("bad-address", `not an address to install from: ${addressShown(text)}`, {
     hint: "https://… or a folder",
   })
 }

@@ -15,6 +15,7 @@ import { renameSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { basename, dirname, join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
+import { addressShown } from "../util/shown-address.ts"
 import { addressOf, download } from "./download.ts"
 import { checkFile, folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
 import { type Manifest, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
@@ -142,7 +143,7 @@ function checkSource(from: string, manifest: Manifest): void {
 
 function compare(path: string, file: PinnedFile, from: string): void {
   if (checkFile(path, file) === "ok") return
-  throw new CtxError("not-the-model", `${file.path} from ${from} is not the expected file`, {
+  throw new CtxError("not-the-model", `${file.path} from ${addressShown(from)} is not the expected file`, {
     hint: `its SHA-256 is ${sha256Of(path)}, not ${file.sha256}; nothing was installed`,
   })
 }

@@ -66,7 +66,8 @@ async function answer(name: string | undefined): Promise<string | undefined> {
     if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return text
     return (await import("./tell-import.ts")).withImportTold(text, dataHome)
   } catch (error) {
-    logError(settings.paths.stateHome, { event: `${name}`.slice(0, 40), error })
+    // Whatever else the caller named stays out of the log.
+    logError(settings.paths.stateHome, { event: eventNamed(`${name}`) ?? "hook", error })
     return ""
   }
 }

@@ -33,6 +33,23 @@ export const pastSchema = matcher(
   `:(?:${BREAKS}(?:type|description|format|title):${REST}){1,4}${BREAKS}(?:example|default):[ ]{1,4}`,
 )
 
+const MARK = "\\\\{0,7}[\"']"
+/** What a patch, a diff or a listing puts before a line. */
+const LISTED = `(?:(?:${BREAKS}|",")[-+]?(?:[ ]{0,6}\\d{1,6}(?:\\xe2\\x86\\x92|\\t|:))?[ ]{0,40}|"[-+ ][ ]{0,40}|${BLANKS})`
+
+/** To the next field, whatever a listing puts before its line. */
+export const pastListed = matcher(LISTED)
+
+/** `{"type": "string", "value": …`: the value among the fields of an object. */
+export const pastFields = matcher(
+  `\\{(?:${LISTED}${MARK}[\\w.-]{1,40}${MARK}:[ ]?(?:${MARK}[^"'\\\\\\n]{0,160}${MARK}|[\\w.-]{1,24}),){0,6}${LISTED}${MARK}(?:_?value|default|plain_?[tT]ext|string|data|raw|S)${MARK}:[ ]{0,4}(?=${MARK})`,
+)
+
+/** `type: string`, `value: …`: the value among a field's fields in YAML. */
+export const pastNested = matcher(
+  `:(?:${LISTED}(?:type|description|sensitive|required|format|name):[^\\n\\\\"]{0,160}){0,4}${LISTED}value:[ ]{1,4}(?=[^\\s{[])`,
+)
+
 /** `{"git.example.com": …`: what belongs to each host. */
 export const pastHost = matcher(
   `\\{(?:${BREAKS}|${BLANKS})\\\\{0,7}"[\\w-]{1,60}(?:\\.[\\w-]{1,60}){1,4}(?::\\d{1,5})?\\\\{0,7}":[ ]?`,
@@ -105,9 +122,25 @@ const BRACKETS: readonly (readonly [open: string, close: string])[] = [
   ["qq{", "}"],
   ["%q(", ")"],
 ]
+/** Quotation marks of a text's own, which words stand in, too. */
+const CURLY: readonly (readonly [open: string, close: string])[] = [
+  ["\xe2\x80\x9c", "\xe2\x80\x9d"],
+  ["\xe2\x80\x9e", "\xe2\x80\x9c"],
+  ["\xe2\x80\x98", "\xe2\x80\x99"],
+]
 
-/** A string in brackets, of Lua, Perl and Ruby. */
+/** A string in brackets, of Lua, Perl and Ruby, or in curly quotation marks. */
 export function bracketedAt(text: string, at: number): Value | undefined {
+  if (text[at] === "\xe2") {
+    const pair = CURLY.find(([open]) => text.startsWith(open, at))
+    const length =
+      pair === undefined
+        ? -1
+        : text.slice(at + 3, at + 3 + LONGEST).search(/\xe2\x80[\x99\x9c\x9d]|[\r\n"\\]/)
+    return length > 0 && text.startsWith(pair![1], at + 3 + length)
+      ? { start: at + 3, end: at + 3 + length }
+      : undefined
+  }
   if (!"[q%".includes(text[at] ?? " ")) return undefined
   for (const [open, close] of BRACKETS) {
     if (!text.startsWith(open, at)) continue
@@ -116,6 +149,18 @@ export function bracketedAt(text: string, at: number): Value | undefined {
     if (length > 0 && text.startsWith(close, start + length)) return { start, end: start + length }
   }
   return undefined
+}
+
+const first = (): RegExp =>
+  /\\{0,7}["']value(\\{0,7}["']):[ ]?(\\{0,7}["'])([^"'\\\s]{4,512})\2,(?:[ \t\r\n]|\\{1,7}[nrt]|","|[-+]|\d{1,6}(?:\xe2\x86\x92|:)){0,48}\\{0,7}["'](?:name|key)\1:[ ]?\\{0,7}["']$/
+
+/** `{"value": "…", "name": "NAME"}` @param start where the name begins */
+export function valueFirst(text: string, start: number): Value | undefined {
+  const from = Math.max(0, start - 640)
+  const match = isQuote(text[start - 1]) ? first().exec(text.slice(from, start)) : null
+  if (match === null) return undefined
+  const at = from + match.index + match[0].indexOf(`${match[2]!}${match[3]!}${match[2]!}`) + match[2]!.length
+  return { start: at, end: at + match[3]!.length }
 }
 
 /** `… is the name`: the value before its name in a sentence; `start` is where the name begins. */

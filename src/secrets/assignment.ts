@@ -1,29 +1,40 @@
 /** How a name and its value are joined: in settings, in languages, in tables and on command lines. Pure. */
-import { bracketedAt, secondArgument, valueBefore } from "./apart.ts"
-import { phraseAt } from "./chosen.ts"
+import { bracketedAt, secondArgument, valueBefore, valueFirst } from "./apart.ts"
+import { phraseAt, seedsAt } from "./chosen.ts"
 import { type How, isOperator, type Joint, jointAt } from "./joint.ts"
 import { type Name, nameAt, nameEnd } from "./names.ts"
 import { isSetting, isTaken } from "./settings.ts"
 import { isMixed, isPhrase, isPlaceholder, isRandom, wordiness } from "./value.ts"
-import { type Bare, bareAt, quotedAt, type Value } from "./value-end.ts"
-import { isHeader, isSecret } from "./verdict.ts"
+import { type Bare, bareAt, isQuote, quotedAt, type Value } from "./value-end.ts"
+import { isHeader, isPhraseName, isSecret } from "./verdict.ts"
 
 /** A value on the line below its name, as in `key: >-`. */
 const below = (): RegExp =>
   /(?:[|>][-+]?)?[ \t]{0,4}(?:(?:\r?\n|\\{1,7}(?:r\\{1,7})?n)(?:[ \t]|\\{1,7}t){0,16}){1,3}/y
 
 /**
- * The value that a word found by the gate introduces; undefined when there is none or it is no secret.
+ * The values that a word found by the gate introduces; none if they are no secrets. Several only of a seed phrase, whose
+ * words may stand in a list.
  *
  * @param at index of the word
  */
-export function valueAt(text: string, at: number): Value | undefined {
+export function valuesAt(text: string, at: number): readonly Value[] {
   const end = nameEnd(text, at)
-  return behind(text, at, end) ?? before(text, at, end)
+  if ("sS".includes(text[at]!) && /^seed(?:\\{0,7}["']? ?[:=]| words)/i.test(text.slice(at, at + 16))) {
+    const words = seedsAt(text, end)
+    if (words.length > 0) return words
+  }
+  const value = behind(text, at, end) ?? before(text, at, end)
+  return value === undefined ? [] : [value]
 }
 
 /** The value before its name, as in `… is the password`. */
 function before(text: string, at: number, end: number): Value | undefined {
+  if (isQuote(text[end]) || text[end] === "\\") {
+    const name = text.slice(Math.max(0, at - 640), at).includes("value") ? nameAt(text, at, end) : undefined
+    const found = name === undefined ? undefined : valueFirst(text, name.start)
+    if (found !== undefined && isSecret(text, name!, "named", found, true)) return found
+  }
   if (!' .\n\\,;)"'.includes(text[end] ?? " ") || !text.slice(Math.max(0, at - 96), at).includes(" is "))
     return undefined
   const name = nameAt(text, at, end)
@@ -63,7 +74,7 @@ function behind(text: string, at: number, end: number): Value | undefined {
     const name = nameAt(text, at, end)
     if (name === undefined || (name.kind === "key" && !isHeader(name))) return undefined
     if (isPhrase(text.slice(phrase.start, phrase.end))) return phrase
-    return name.kind === "password" && isOperator(how) ? phrase : undefined
+    return name.kind === "password" && (isOperator(how) || isPhraseName(name)) ? phrase : undefined
   }
   const gap = how === "assigned" && text[start - 1] !== "=" ? belowAt(text, start) : 0
   if (

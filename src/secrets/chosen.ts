@@ -48,6 +48,20 @@ export function isWords(value: string): boolean {
   )
 }
 
+/** What is said of passwords and keys, and of the fields that take them. */
+const said = (): RegExp =>
+  /\b(?:pass\w*|pwd|secrets?|credentials?|tokens?|enter|your|please|must|should|cannot|can't|isn't|doesn't|don't|not|too|required?|optional|invalid|wrong|incorrect|mismatch|match(?:es)?|choose|provided?|specif\w+|encrypt\w*|decrypt\w*|protect\w*|unlock\w*|used?|using|string|default|environment|variable|option\w*|argument|characters?|leave|empty|example|repeat|confirm|forgot\w*|log ?in|sign ?in|authenticat\w+|private|certificate|stored?|sav(?:e|ed)|change\w*|reset|set|valid\w*|error|fail\w*|missing|unable|when|whether|which|returns?|function|user\w*|account|contains?|at least)\b/i
+
+/**
+ * Whether it may be a sentence that somebody thought of to be a passphrase, and is none about passphrases: quoted, since
+ * nothing else tells its end.
+ */
+export const isSentence = (value: string): boolean =>
+  value.length > 11 &&
+  value.length < 160 &&
+  /^[A-Za-z\d][\w'-]*(?:,? [\w'-]+){2,23}[.!]?$/.test(value) &&
+  !said().test(value)
+
 const isMingledCase = (value: string): boolean =>
   (value.match(/[a-z][A-Z]|[A-Z][a-z]/g) ?? []).length > value.length / 5
 
@@ -117,3 +131,70 @@ export function phraseAt(text: string, start: number): Value | undefined {
 
 const hasLetters = (text: string, at: number): boolean =>
   text.charCodeAt(at) > 96 && text.charCodeAt(at + 1) > 96 && text.charCodeAt(at + 2) > 96
+
+/** How far behind their introduction the words begin. */
+const FARTHEST_SEED = 160
+/** The words of a phrase that restores a wallet: so many, of so many letters. */
+const FEWEST_WORDS = 12
+const MOST_WORDS = 24
+const DIFFERENT_WORDS = 8
+
+const seedWord = (): RegExp => /[A-Za-z]{3,8}(?!\w|'\w)/y
+/** Between two of them: blanks, line breaks, commas, numbers, and what an array, a table or a patch adds. */
+const betweenWords = (): RegExp =>
+  /(?:[ \t\r\n,"'`|[\]*+-]|\\{1,7}[nrt"'`]|\xe2[\x80-\xbf]{2}|\d{1,4}(?:[.:)]|\\{1,7}t|\t|\xe2\x86\x92| ){1,2}){1,48}/y
+/** Words of sentences, none of which a wallet's list has. */
+const sentences = (): RegExp =>
+  /^(?:the|and|are|was|were|for|not|has|had|but|our|your|its|his|her|from|which|would|been|does|into|than|them|these|those|here|how|why|who|did)$/i
+
+/** The words of a seed phrase behind what introduces one, each by itself unless only a blank is between them. */
+export function seedsAt(text: string, at: number): readonly Value[] {
+  // `mnemonics` are an assembler's.
+  if (/[A-Za-z0-9]/.test(text[at] ?? " ")) return []
+  const one = seedWord()
+  const gap = betweenWords()
+  let words: Value[] = []
+  for (let from = at; from < at + FARTHEST_SEED || words.length > 0; ) {
+    one.lastIndex = from
+    const isWord = !/\w/.test(text[from - 1] ?? " ") || /\\[nrt]$/.test(text.slice(from - 2, from))
+    if (isWord && one.test(text) && !sentences().test(text.slice(from, one.lastIndex))) {
+      words.push({ start: from, end: one.lastIndex })
+      gap.lastIndex = one.lastIndex
+      if (words.length < MOST_WORDS && gap.test(text)) {
+        from = gap.lastIndex
+        continue
+      }
+    }
+    if (words.length >= FEWEST_WORDS) break
+    // Goes on behind what is no word of a phrase.
+    words = []
+    while (/\w/.test(text[from] ?? " ") && from < at + FARTHEST_SEED) from++
+    from = pastMarksOf(text, from, at + FARTHEST_SEED)
+  }
+  const different = new Set(words.map(({ start, end }) => text.slice(start, end).toLowerCase()))
+  if (different.size < DIFFERENT_WORDS) return []
+  return joinedByBlanks(text, words)
+}
+
+/** Where the next letter stands that belongs to no escape. */
+function pastMarksOf(text: string, from: number, most: number): number {
+  let at = from
+  while (at < most && !/[A-Za-z]/.test(text[at] ?? " ")) {
+    if (text[at] !== "\\") at++
+    else {
+      while (text[at] === "\\") at++
+      if ("nrt".includes(text[at] ?? " ")) at++
+    }
+  }
+  return at
+}
+
+function joinedByBlanks(text: string, words: readonly Value[]): Value[] {
+  const found: { start: number; end: number }[] = []
+  for (const { start, end } of words) {
+    const last = found.at(-1)
+    if (last !== undefined && start === last.end + 1 && text[last.end] === " ") last.end = end
+    else found.push({ start, end })
+  }
+  return found
+}

@@ -149,7 +149,8 @@ function hiddenLine(text: string, hidden: number): Searched {
 }
 
 /** Matches what every secret has: a long word, an operator, or a word for secrets. Most short prompts do not. */
-const ANY = /[\w.~+/-]{16}|[=:<>%@]|-[ap]|pass|pw|key|token|secret|kenn|auth|salt|seed|_pin|[\x80-\uffff]/i
+const ANY =
+  /[\w.~+/-]{16}|[=:<>%@]|-[apkK]|pass|pw|key|token|secret|kenn|auth|salt|seed|phrase|mnemonic|_pin|[\x80-\uffff]/i
 
 /** ms of CPU time for a text, which is short. */
 const FOR_TEXT = 250

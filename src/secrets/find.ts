@@ -7,7 +7,7 @@
 import { findEncoded } from "./base64.ts"
 import { look, tick } from "./clock.ts"
 import { ECHOED, INTRODUCTIONS, type Introduction, SPOKEN } from "./introductions.ts"
-import { assignments, options, privateKeys, urls } from "./rules.ts"
+import { assignments, manifests, options, privateKeys, urls } from "./rules.ts"
 import { type AddSpan, eachIn, type Seek, type SequencePlaces } from "./seek.ts"
 import { findTokens } from "./tokens.ts"
 import type { Value } from "./value-end.ts"
@@ -79,6 +79,8 @@ function findInPiece(bytes: Buffer, text: string, isLines: boolean, seek: Seek, 
   }
   if (sought.places("PRIVATE").some((at) => isMark(text, at)) || sought.places("Private-").length > 0)
     privateKeys().findKeys(text, isLines, add)
+  const secrets = sought.places("Secret")
+  if (secrets.length > 0 && text.includes("kind")) manifests().findManifests(text, secrets, found)
   if (sought.places("kty").length > 0) privateKeys().findWebKeys(bytes, text, add)
 }
 
@@ -96,26 +98,32 @@ function isExample(value: string): boolean {
 function findValues(text: string, sought: SequencePlaces, add: AddSpan): void {
   sought.eachWord((start, end) => {
     tick()
-    const value = mayBeNamed(text, start, end) ? assignments().valueAt(text, start) : undefined
-    if (value !== undefined) add(value.start, value.end)
+    const values = mayBeNamed(text, start, end) ? assignments().valuesAt(text, start) : []
+    for (const value of values) add(value.start, value.end)
     // What follows may be a name itself: `"name": "PASSWORD", "value": …`.
-    return Math.max(start + 3, value?.end ?? 0)
+    return Math.max(start + 3, values.at(-1)?.end ?? 0)
   })
-  const near = (list: string, valueNear: (at: number, sequence: string) => Value | undefined): void =>
+  const near = (list: string, examine: (at: number, sequence: string) => void): void =>
     eachIn(list, (sequence) => {
       let past = 0
       for (const at of sought.places(sequence)) {
         if (at < past) continue
         past = at + sequence.length
         tick()
-        const value = valueNear(past, sequence)
-        if (value !== undefined) add(value.start, value.end)
+        examine(past, sequence)
       }
     })
-  near(INTRODUCTIONS, (at, one) => options().introducedAt(text, one as Introduction, at))
-  near(ECHOED, (at, one) => options().echoedBefore(text, at - one.length))
-  near(SPOKEN.passwords, (at) => options().spokenAt(text, at, false))
-  near(SPOKEN.keys, (at) => options().spokenAt(text, at, true))
+  const take = (value: Value | undefined): void => {
+    if (value !== undefined) add(value.start, value.end)
+  }
+  near(INTRODUCTIONS, (at, one) =>
+    options()
+      .introducedAt(text, one as Introduction, at)
+      .forEach(take),
+  )
+  near(ECHOED, (at, one) => take(options().echoedBefore(text, at - one.length)))
+  near(SPOKEN.passwords, (at) => take(options().spokenAt(text, at, false)))
+  near(SPOKEN.keys, (at) => take(options().spokenAt(text, at, true)))
 }
 
 /** How far behind its name a value begins, at most, and how many words and line breaks may stand between them. */
@@ -176,8 +184,8 @@ function mayBeNamed(text: string, start: number, end: number): boolean {
     }
     if (run > 1 && ++words === MOST_WORDS) return false
     if ((code === 0x0a || (code === 0x5c && text[at + 1] === "n")) && ++lines > MOST_LINES) return false
-    // The end of a string of JSON, with the next field behind it.
-    if (code === 0x22 && text.startsWith(',"', at + 1)) return false
+    // The end of a string of JSON, with the next field behind it; in a patch, with the next line.
+    if (code === 0x22 && text.startsWith(',"', at + 1) && !"+- ".includes(text[at + 3]!)) return false
     run = 0
     turns = 0
     isMarked = false

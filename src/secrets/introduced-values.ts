@@ -2,9 +2,12 @@
  * Finds secrets after commands, headers and statements that take them without a name, and after the words for them in
  * languages whose words are not found in code. Pure.
  */
+
 import { joinedAt } from "./assignment.ts"
-import { isChosen, isOpaque, isWords, phraseAt } from "./chosen.ts"
+import { isChosen, isOpaque, isSentence, isWords, phraseAt, seedsAt } from "./chosen.ts"
+import { argumentsOf, literalAt } from "./command-arguments.ts"
 import type { Introduction } from "./introductions.ts"
+import { jointAt } from "./joint.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 import { bareAt, quotedAt, type Value } from "./value-end.ts"
 
@@ -22,7 +25,7 @@ const login = (): RegExp =>
   /\\{0,7}["'\]]{0,2}(?:[ \t]{0,8}(?::=|\?=|=>?|[:|>,]| is)|[ ])[ \t]{0,8}\\{0,7}["'`]{0,2}(?=[\w+/=-]{32})/y
 
 /** What stands between an introduction and its value. */
-const VALUES: Readonly<Record<Introduction, () => RegExp>> = {
+const VALUES: Readonly<Partial<Record<Introduction, () => RegExp>>> = {
   "earer ": header,
   "asic ": header,
   "-u ": user,
@@ -50,11 +53,49 @@ const VALUES: Readonly<Record<Introduction, () => RegExp>> = {
 }
 
 /**
- * The value after one of the introductions.
+ * The values after one of the introductions.
  *
  * @param at index after the introduction
  */
-export function introducedAt(text: string, introduction: Introduction, at: number): Value | undefined {
+export function introducedAt(text: string, introduction: Introduction, at: number): readonly Value[] {
+  switch (introduction) {
+    case "WIFI:":
+    case "ifi:":
+      return listOf(networkAt(text, at))
+    case "mnemonic":
+    case "Mnemonic":
+    case "MNEMONIC":
+    case "BIP39":
+      return seedsAt(text, at)
+    case "hrase":
+    case "HRASE":
+      return phrasesAt(text, at)
+    case "--from-literal":
+      return listOf(literalAt(text, at))
+    case "nssl":
+      return argumentsOf(text, "openssl", at)
+    case '-u"':
+    case "-u\\":
+    case "-u'":
+    case '--user"':
+    case "--user\\":
+    case "--user'":
+    case "--user=": {
+      // What precedes the option is not read again for each of many.
+      const from = Math.max(0, at - 240)
+      const command = text.slice(from, at).lastIndexOf("curl")
+      return command < 0 ? [] : argumentsOf(text, "curl", from + command + 4)
+    }
+    default: {
+      const value = valueBehind(text, introduction, at)
+      return value === undefined ? argumentsOf(text, introduction, at) : [value]
+    }
+  }
+}
+
+const listOf = (value: Value | undefined): Value[] => (value === undefined ? [] : [value])
+
+function valueBehind(text: string, introduction: Introduction, at: number): Value | undefined {
   if (introduction === "OGIN") return joinedAt(text, at, isHex)
   if (introduction === "eporter" || introduction === "EPORTER")
     return /^[ ._-]?id/i.test(text.slice(at, at + 3))
@@ -62,7 +103,8 @@ export function introducedAt(text: string, introduction: Introduction, at: numbe
       : undefined
   if (introduction === "ogin")
     return loginAt(text, at) ?? joinedAt(text, at, isHex) ?? behind(text, at, introduction, passwordOption)
-  return behind(text, at, introduction, VALUES[introduction])
+  const kind = VALUES[introduction]
+  return kind === undefined ? undefined : behind(text, at, introduction, kind)
 }
 
 /** No name of a user, and no number of a record, is so long. */
@@ -179,7 +221,9 @@ export function echoedBefore(text: string, at: number): Value | undefined {
   const start = from + match.index + match[0].length
   const quoted = quotedAt(text, start)
   const found = quoted ?? bareAt(text, start, "word")
-  return found === undefined || found.end > at ? undefined : passwordIn(text, found, quoted !== undefined)
+  if (found === undefined || found.end > at) return undefined
+  const isPhrase = quoted !== undefined && isSentence(text.slice(quoted.start, quoted.end))
+  return isPhrase ? quoted : passwordIn(text, found, quoted !== undefined)
 }
 
 /** Up to three words, then what joins a value: a colon, a dash, a blank, or a word for "is". */
@@ -197,4 +241,38 @@ export function spokenAt(text: string, at: number, isKey: boolean): Value | unde
   const value = text.slice(found.start, found.end)
   if (isPlaceholder(value)) return undefined
   return (isKey ? isRandom(value) : isMixed(value)) ? found : undefined
+}
+
+/** The fields of a network's address up to its password; a backslash stands before a semicolon that ends no field. */
+const network = (): RegExp =>
+  /(?:[TSHREAI]{1,3}:(?:[^;\\\r\n]|\\{1,15}[;:,"'\\]){0,160};){0,6}P:\\{0,7}["']?(?=[^;\\"'\s])/y
+const networkPassword = (): RegExp => /(?:[^;\\"\r\n]|\\{1,15}[;:,])+/y
+
+/** `WIFI:T:WPA;S:name;P:password;;`, as a QR code has it. */
+function networkAt(text: string, at: number): Value | undefined {
+  const fields = network()
+  fields.lastIndex = at
+  if (!fields.test(text)) return undefined
+  const start = fields.lastIndex
+  const password = networkPassword()
+  password.lastIndex = start
+  if (!password.test(text) || password.lastIndex - start > 256) return undefined
+  return isPlaceholder(text.slice(start, password.lastIndex)) ? undefined : { start, end: password.lastIndex }
+}
+
+/** What stands before `phrase` when a wallet's words follow, and when a password does. */
+const ofSeed = (): RegExp => /(?:seed|recovery|backup|mnemonic|wallet|bip-?39|\d\d[ -]words?)[ _-]?p$/i
+const ofPass = (): RegExp => /\bpass[ _-]p$/i
+
+function phrasesAt(text: string, at: number): readonly Value[] {
+  const before = text.slice(Math.max(0, at - 21), at - 5)
+  if (ofSeed().test(before)) return seedsAt(text, at)
+  if (!ofPass().test(before)) return []
+  const quoted = joinedQuoted(text, at)
+  return quoted !== undefined && isSentence(text.slice(quoted.start, quoted.end)) ? [quoted] : []
+}
+
+function joinedQuoted(text: string, at: number): Value | undefined {
+  const joint = jointAt(text, at)
+  return joint === undefined ? undefined : quotedAt(text, joint.at)
 }

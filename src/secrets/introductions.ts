@@ -6,25 +6,25 @@
 
 /** Finds words for secrets at the end of a name, before what may join them to a value, which joint.ts examines. */
 export const wordGate = (): RegExp =>
-  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,"']|\\{1,7}["']|--[bv])| encoding)|[_.-]?(?:prod|dev|stag|live)|(?<=(?:require|store|key|_|-)pass)(?=[ \\\n]))|(?:p(?:in|sk)|s(?:alt|eed))(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,<"']|--[bv])|[\s\\n"',]{1,16}value| \\{0,7}["']?(?=\S{0,32}\d))|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization|z|tok|.?code)?|ap(?:i.?hash|p.?(?:id|certificate))|c(?:red(?:ential)?s?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20}|\.(?:base|private)(?![\w.]))?[\\"'`[\]}*]{0,9}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
+  /(?:pass(?:w(?:or)?[dt]|phrase|code|e|(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,"']|\\{1,7}["']|--[bv])| encoding)|[_.-]?(?:prod|dev|stag|live)|(?<=(?:require|store|key|_|-)pass)(?=[ \\\n]))|(?:p(?:in|sk)|s(?:alt|eed))(?=[\\"'`\]]{0,8} {0,24}(?:[:=>,<"']|--[bv]|words)|[\s\\n"',]{1,16}value| \\{0,7}["']?(?=\S{0,32}\d))|pwd?(?![^\w/]{1,20}\/)|secret|token|key(?:base|string|private)?|auth(?:orization|z|tok|.?code)?|ap(?:i.?hash|p.?(?:id|certificate))|c(?:red(?:ential)?s?|ookie)|kennwort|jwt|pat|(?:session(?:id)?|sid|sig(?:nature)?)(?==))(?![a-z])(?:[_-][\w-]{0,20}|\.(?:base|private)(?![\w.]))?[\\"'`[\]}*]{0,14}(?:[\s:=>,|?(<{!\xe2-\xefnt]|\) ?[?|o,.]|\.[\n\\]|$)/gi
 
 // Lists of sequences are strings with `|` between them: eachIn in seek.ts says why.
 
-/** Parts of words, rare elsewhere, of commands, headers and statements that take a secret without a name. */
+/** Parts of words, rare elsewhere and with a rare pair of letters, of commands, headers and statements that take a secret without a name. */
 export const INTRODUCTIONS =
-  "earer |asic |-u |--user |--pass|sshpass|mysql|mongosh|mongodump|ogin|OGIN|eporter|EPORTER|lave|enha|redis-cli|htpasswd|net use |SecureString|DENTIFIED BY |dentified by |:5432:|*:*:"
+  "earer |asic |-u |--user |--pass|sshpass|mysql|mongosh|mongodump|ogin|OGIN|eporter|EPORTER|lave|enha|redis-cli|htpasswd|net use |SecureString|DENTIFIED BY |dentified by |:5432:|*:*:|mariadb|ssh-keygen|nssl|--from-literal|-u\"|-u\\|-u'|--user\"|--user\\|--user'|--user=|WIFI:|ifi:|mnemonic|Mnemonic|MNEMONIC|hrase|HRASE|BIP39"
 
 type OneOf<List extends string> = List extends `${infer First}|${infer Rest}` ? First | OneOf<Rest> : List
 export type Introduction = OneOf<typeof INTRODUCTIONS>
 
 /** What takes the password that an `echo` before it prints. */
-export const ECHOED = "--password-stdin|sudo -S"
+export const ECHOED = "--password-stdin|sudo -S|--passphrase-fd"
 
 /** What a third of anchors.ts's middles begin with. */
 export const PLUS = "+A"
 
-/** What introduces a secret in an address, and keys in blocks. */
-export const OTHERS = ["://", "PRIVATE", "Private-", "kty"] as const
+/** What introduces a secret in an address, keys in blocks, and the manifest of a secret. */
+export const OTHERS = ["://", "PRIVATE", "Private-", "kty", "Secret"] as const
 
 /**
  * Words for passwords and for keys in languages that have none of the gate's. Stems, since the languages inflect, with

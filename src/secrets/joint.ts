@@ -6,9 +6,12 @@ import {
   pastDump,
   pastElement,
   pastExpected,
+  pastFields,
   pastForeign,
   pastHost,
   pastLine,
+  pastListed,
+  pastNested,
   pastOption,
   pastParticiple,
   pastSchema,
@@ -77,6 +80,8 @@ export function jointAt(text: string, end: number): Joint | undefined {
       if (text[at + 1] === ".") return joined("quoted", pastExpected(text, at))
       return at === close ? fallback(text, pastBlanks(text, at + 1, 4)) : undefined
     case "(":
+      // The target of a link in Markdown.
+      if (text[at - 1] === "]") return undefined
       return at === end ? quoted(text, at + 1) : { how: "said", at: at + 1 }
     case "[":
       return at === close && text[at + 1] === "]" ? typed(text, at) : undefined
@@ -121,7 +126,9 @@ function afterColon(text: string, at: number): Joint | undefined {
   if (next === "=") return assigned(text, at + 2)
   // The default of a variable in a shell.
   if (next === "-") return { how: "word", at: at + 2 }
-  if (isBreak(text, at + 1) > 0) {
+  if (isBreak(text, at + 1) > 0 || text.startsWith('","', at + 1)) {
+    const nested = joined("named", pastNested(text, at))
+    if (nested !== undefined) return nested
     const example = joined("apart", pastSchema(text, at))
     if (example !== undefined) return example
   }
@@ -142,6 +149,8 @@ function assigned(text: string, start: number): Joint | undefined {
   // A count or a flag, and code.
   const code = text.charCodeAt(at)
   if (code > 0x2f && code < 0x3a && isCount(text, at)) return undefined
+  const fields = text[at] === "{" ? pastFields(text, at) : -1
+  if (fields > 0) return { how: "named", at: fields }
   const host = text[at] === "{" ? pastHost(text, at) : -1
   return { how: "assigned", at: host > 0 ? host : pastScheme(text, pastWrap(text, at)) }
 }
@@ -205,7 +214,8 @@ const value = (): RegExp =>
 
 /** `"value": "…"` or `default = "…"`, perhaps on the next line */
 function named(text: string, start: number): Joint | undefined {
-  const at = pastGap(text, start)
+  const gap = pastGap(text, start)
+  const at = '-+"0123456789'.includes(text[gap] ?? " ") ? Math.max(gap, pastListed(text, start)) : gap
   if (!/value|default/i.test(text.slice(at, at + 24))) return undefined
   const regex = value()
   regex.lastIndex = at
@@ -253,7 +263,7 @@ function afterBlank(text: string, close: number, at: number): Joint | undefined 
   const rest = text.slice(at, at + 10)
   const word = rest.slice(0, (rest.indexOf(" ") + 10) % 10 || 10)
   if (word === "or") return quoted(text, at + 2)
-  if (VERBS.includes(` ${word} `)) {
+  if (VERBS.includes(` ${word.endsWith(":") ? word.slice(0, -1) : word} `)) {
     const regex = verb()
     regex.lastIndex = at
     return regex.test(text) ? { how: "said", at: regex.lastIndex } : undefined

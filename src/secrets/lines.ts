@@ -9,6 +9,8 @@ export interface JsonString {
   readonly end: number
   /** Whether it is a field's name. */
   readonly isKey: boolean
+  /** Whether it names something that people name: a tool, a model, a branch. Of no record of its own. */
+  readonly isName?: boolean
 }
 
 /** The strings in the line from `start` to `end`, in order. An unclosed string at the end counts. */
@@ -58,8 +60,14 @@ export function clipped(text: string, span: Span, string: JsonString): Span | un
 export const structure = (): RegExp =>
   /^(?:type|role|id|uuid|parentUuid|logicalParentUuid|sessionId|timestamp|version|cwd|gitBranch|model|tool_use_id|name|requestId|subtype|level|userType|media_type|stop_reason|agentId|slug|service_tier)$/
 
-/** The strings in the line from `start` to `end` that may hold what was said; the whole line if it is not JSON. */
-export function* saidIn(text: string, start: number, end: number): Generator<JsonString> {
+const names = (): RegExp => /^(?:name|model|gitBranch)$/
+
+/**
+ * The strings in the line from `start` to `end` that may hold what was said; the whole line if it is not JSON.
+ *
+ * @param withNames whether those that name something are wanted, too
+ */
+export function* saidIn(text: string, start: number, end: number, withNames = false): Generator<JsonString> {
   if (!isJsonLine(text, start)) {
     yield { start, end, isKey: false }
     return
@@ -69,5 +77,6 @@ export function* saidIn(text: string, start: number, end: number): Generator<Jso
   for (const one of stringsOf(text, start, end)) {
     if (one.isKey) key = one.end - one.start < 40 ? text.slice(one.start, one.end) : ""
     else if (!isStructure.test(key)) yield one
+    else if (withNames && names().test(key)) yield { ...one, isName: true }
   }
 }

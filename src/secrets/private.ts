@@ -3,8 +3,9 @@
  *
  * A tag that is not closed in its record hides the rest of that record and the following records up to the closing tag,
  * but at most `RECORDS` of them: someone who forgets the closing tag must not lose the rest of the session. A tag that
- * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record. Shaders declare
- * variables as `var<private> name : type`, which is no tag.
+ * is only mentioned, in backticks or quotes or in a tool's output, does not reach beyond its record, and one in the name
+ * of a tool, a model or a branch not beyond that name. Shaders declare variables as `var<private> name : type`, which is
+ * no tag.
  */
 import type { JsonString } from "./lines.ts"
 import { saidIn } from "./lines.ts"
@@ -71,7 +72,12 @@ function following(
 function inLine(text: string, start: number, end: number, open: number, tags: Tags, add: AddSpan): number {
   let hidden = open > 0
   let closed = false
-  for (const one of saidIn(text, start, end)) {
+  for (const one of saidIn(text, start, end, true)) {
+    if (one.isName) {
+      // A name is no part of what is said before and after it.
+      inString(text, one, false, tags, add)
+      continue
+    }
     hidden = inString(text, one, hidden, tags, add)
     if (!hidden) closed = true
   }

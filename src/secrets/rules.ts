@@ -4,7 +4,7 @@
  */
 
 /** Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. */
-export const RULES_NUMBER = 6
+export const RULES_NUMBER = 7
 
 /** What is done with what was found. */
 export const filling = (): typeof import("./fill.ts") => require("./fill.ts")
@@ -17,6 +17,9 @@ export const assignments = (): typeof import("./assignment.ts") => require("./as
 
 /** Values after commands, headers and statements, and in sentences. */
 export const options = (): typeof import("./introduced-values.ts") => require("./introduced-values.ts")
+
+/** Values in manifests of secrets. */
+export const manifests = (): typeof import("./manifest.ts") => require("./manifest.ts")
 
 /** Secrets in addresses. */
 export const urls = (): typeof import("./urls.ts") => require("./urls.ts")

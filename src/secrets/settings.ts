@@ -34,6 +34,7 @@ export function isPlainlySet(
 ): boolean {
   if (how === "element" || how === "named") return true
   // `define("NAME", "…")`
+  if (how === "quoted" && name.text.startsWith("-")) return isAmongArguments(text, name)
   if (how === "quoted")
     return isVariableName(name) && setter().test(text.slice(Math.max(0, name.start - 24), name.start))
   if (how === "spaced") return isOption(text, name, end, isQuoted)
@@ -56,6 +57,10 @@ export function isPlainlySet(
     return endsWord(text, end)
   return isLast(text, end) && isSetting(text, name)
 }
+
+/** Whether strings precede the option in a list: the first one of a call is declared there. */
+const isAmongArguments = (text: string, name: Name): boolean =>
+  /["'],(?:\s|\\{1,7}[nrt]){0,24}\\{0,7}["']$/.test(text.slice(Math.max(0, name.start - 40), name.start))
 
 /** Functions that set or read a variable of the environment. */
 const setter = (): RegExp =>

@@ -123,7 +123,7 @@ function findPlain(text: string, gate: RegExp, add: AddSpan): void {
     if (++candidates === MANY) heads ??= setOf(HEADS)
     const start = gate.lastIndex - 3
     const anchor = headAt(text, start)
-    if (anchor === "" || /[+/]/.test(text[start - 1] ?? "") || !isBeginning(text, start)) continue
+    if (anchor === "" || !isBeginning(text, start) || formats().isWithinBase64(text, start)) continue
     const span = formats().spanAt(text, anchor, start)
     if (span === undefined) continue
     add(span.start, span.end)

@@ -12,6 +12,10 @@ const hooks = (): RegExp =>
 
 const example = (): RegExp => /^(?:pass(?:word|wd)?|pwd|pw|secret|token|user|.{0,2})$/i
 
+/** What servers are set up with, as the user and the password of every example. */
+const standard = (): RegExp =>
+  /^(?:postgres|mysql|mariadb|root|admin|guest|rabbitmq|minio(?:admin)?|redis|mongo|test)$/i
+
 /**
  * The password in a URL, or the secret path of a web hook.
  *
@@ -37,6 +41,7 @@ export function urlSecretAt(text: string, at: number): Value | undefined {
   // `https://TOKEN:x-oauth-basic@…`
   const user = host.slice(0, colon)
   if (isWeb && isRandom(user, 20)) return { start, end: start + colon }
+  if (user === host.slice(colon + 1, sign) && standard().test(user)) return undefined
   return isReal(text, { start: start + colon + 1, end: start + sign })
 }
 

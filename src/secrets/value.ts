@@ -36,6 +36,20 @@ const typeOrNothing = (): RegExp =>
   /^(?:true|false|null|none|nil|undefined|string|str|number|boolean|optional|required|text|password|passwd|secret|token|key|apikey|changeme|change_?it|redacted|hidden|masked)(?:\b|[!?*;,)\]}>|]|\[\])*$/i
 const standIn = (): RegExp =>
   /^(?:your?|my|the|some|insert|replace|change|enter|example|sample|dummy|fake|test|placeholder|redacted|hidden|masked|foo|bar)(?:[-_ ]|me\b|$)|x{4}|\.{3}|_here\b|-here\b|\bexample\b|placeholder|EXAMPLE|changeme|redacted/i
+/** Words of which examples make a password. */
+const exampleWords = (): RegExp =>
+  /^(?:(?i:super|very|really|so|such|ultra|top|a|an|is|not|this|my|your|our|some|the|secret|secure|insecure|safe|unsafe|strong|weak|long|random|plain|example|sample|test|dummy|fake|real|good|bad|new|old|user|db|pass(?:word|wd|phrase|wort)?|word|pwd|key|token)(?:[-_ .]|(?=[A-Z])|$)){2,}[!.?]?$/
+
+/** `super-secure-pa$$word`: words for a password, perhaps with marks and digits for letters. */
+function isExampleWords(value: string): boolean {
+  if (value.length < 8 || value.length > 48 || /\d{2}/.test(value)) return false
+  const plain = value.replace(
+    /[$@0135]/g,
+    (one) => ({ $: "s", "@": "a", 0: "o", 1: "i", 3: "e", 5: "s" })[one] ?? one,
+  )
+  return /pass|pwd|secret|secure|token|key/i.test(plain) && exampleWords().test(plain)
+}
+
 /** An alphabet, or the digits in order. */
 const sequence = (): RegExp => /abcdefghij|0123456789/i
 const expression = (): RegExp =>
@@ -47,6 +61,7 @@ export function isPlaceholder(value: string): boolean {
     reference().test(start) ||
     typeOrNothing().test(start) ||
     sequence().test(start) ||
+    isExampleWords(start) ||
     (standIn().test(start) &&
       wordiness(start) > 0.15 - 0.05 * Number(/\d{3}/.test(start)) &&
       !/\d{4}/.test(start)) ||

@@ -1,5 +1,5 @@
 /** Whether what stands behind a name is a secret, by the kind of name and how the two are joined. Pure. */
-import { isChosen, isIrregular, isOpaque, isWords } from "./chosen.ts"
+import { isChosen, isIrregular, isOpaque, isSentence, isWords } from "./chosen.ts"
 import { type How, isOperator } from "./joint.ts"
 import type { Name } from "./names.ts"
 import { hasTaker, isBesideUser, isPassOption, isPlainlySet, isSetting } from "./settings.ts"
@@ -39,11 +39,28 @@ export function isSecret(
       return false
   }
   const value = text.slice(start, end)
-  if (isPlaceholder(value)) return false
+  if (isPlaceholder(value)) {
+    // "The old mill …"
+    const mayBegin = isQuoted && name.kind === "password" && /^(?:the|my|some) /i.test(value)
+    if (!mayBegin || !maySaySentence(text, name, value)) return false
+  }
   return name.kind === "password"
     ? isPasswordOf(text, name, how, value, end, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
     : isKeyOf(text, name, how, value, isQuoted) || isPlainly(text, name, how, value, end, isQuoted)
 }
+
+export const isPhraseName = (name: Name): boolean => /phrase[\W_]*$/i.test(name.text)
+
+/**
+ * Whether a sentence may be a password there: behind a name that is made for one, a variable, or an option. Elsewhere
+ * it is a message, which begins with a capital.
+ */
+const maySaySentence = (text: string, name: Name, value: string): boolean =>
+  isSentence(value) &&
+  (isPhraseName(name) ||
+    name.text.startsWith("-") ||
+    (/^[A-Z\d_]+$/.test(name.text) && text[name.end] === "=") ||
+    (/^[a-z]/.test(value) && value.split(" ").length > 3))
 
 const isDigits = (value: string, kind: "pin" | "hex"): boolean =>
   kind === "pin"
@@ -65,7 +82,7 @@ function isPlainly(
     name.kind === "password"
       ? (!/\s/.test(value) && isMixed(value)) ||
         isChosen(value, isQuoted) ||
-        (isQuoted && value.includes(" ") && isWords(value))
+        (isQuoted && value.includes(" ") && (isWords(value) || maySaySentence(text, name, value)))
       : isOpaque(value) ||
         (isQuoted && isPhrase(value)) ||
         (isQuoted && how !== "quoted" && !/\s/.test(value) && isMarked(value)) ||
@@ -117,7 +134,8 @@ function isPasswordOf(
   if (how === "apart") return isApart(value)
   if (isQuoted) {
     if (structure().test(value)) return false
-    if (how === "spaced" || how === "said") return isMixed(value)
+    if (how === "spaced" || how === "said")
+      return isMixed(value) || (how === "said" && value.includes(" ") && maySaySentence(text, name, value))
     if (/^pass$/i.test(name.text) && /\s/.test(value)) return false
     return isQuotedPassword(value) || (isWord(value) && isOfSettings(text, name))
   }

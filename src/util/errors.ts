@@ -1,4 +1,10 @@
-/** Errors a person can act on. Branch on `code`, never on the message. */
+/** Errors a person can act on. Branch on `code`, never on the message. What they say holds no address's password. */
+
+/** Loaded late, since hooks hardly ever need it. */
+export const addresses = (): typeof import("./shown-address.ts") => require("./shown-address.ts")
+
+const withoutPasswords = (text: string): string =>
+  text.includes("@") || text.includes("?") ? addresses().withoutPasswords(text) : text
 
 export class CtxError extends Error {
   // A literal, because the minifier renames classes.
@@ -13,9 +19,9 @@ export class CtxError extends Error {
     message: string,
     options: { hint?: string; exit?: number; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(withoutPasswords(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    this.hint = options.hint
+    this.hint = options.hint === undefined ? undefined : withoutPasswords(options.hint)
     this.exit = options.exit ?? EXIT.failed
   }
 }
@@ -40,7 +46,7 @@ export function codeOf(error: unknown): string {
 export const isMissing = (error: unknown): boolean => ["ENOENT", "ENOTDIR"].includes(codeOf(error))
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return withoutPasswords(error instanceof Error ? error.message : String(error))
 }
 
 /** Whether SQLite reports that the file itself is broken. Its codes may be extended, as in SQLITE_CORRUPT_INDEX. */

@@ -5,6 +5,7 @@ import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
 import { nearNames } from "../../util/edit-distance.ts"
 import { usageError } from "../../util/errors.ts"
+import { addressShown } from "../../util/shown-address.ts"
 import { unknownWord, words } from "../args.ts"
 import type { Command, Environment } from "../command.ts"
 import { editConfig, setOption } from "../edit-config.ts"
@@ -114,9 +115,10 @@ type Described = ReturnType<typeof describe>
 function describe({ config, resolved }: Environment, key: Key) {
   const { allowed, env, scope } = OPTIONS[key]
   const fallback = OPTIONS[key].default
+  const value = config[key]
   return {
     key,
-    value: config[key],
+    value: typeof value === "string" ? addressShown(value) : value,
     origin: resolved.origin[key],
     default: fallback,
     allowed,

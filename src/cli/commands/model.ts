@@ -24,6 +24,7 @@ import { type Compared, compareGolden, SENTENCES } from "../../embed/published-c
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
 import { resolve } from "../../util/path.ts"
+import { addressShown } from "../../util/shown-address.ts"
 import { bytes, count } from "../../util/text.ts"
 import { oneOf, stringArg, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -147,10 +148,12 @@ function usualSource({ args, env, out }: Context, manifest: Manifest): string | 
     return source
   const what = `${manifest.id} (${bytes(sizeOfModel(manifest))})`
   const isWanted =
-    source === "" || out.wantsJson ? undefined : ask(`Download ${safe(`${what} from ${source}`)}?`)
+    source === "" || out.wantsJson
+      ? undefined
+      : ask(`Download ${safe(`${what} from ${addressShown(source)}`)}?`)
   if (isWanted === undefined) {
     throw new CtxError("no-source", `${what} is not installed`, {
-      hint: `ctxbridge model install --from DIR${source === "" ? "" : `, or --yes downloads it from ${source}`}`,
+      hint: `ctxbridge model install --from DIR${source === "" ? "" : `, or --yes downloads it from ${addressShown(source)}`}`,
       exit: EXIT.usage,
     })
   }

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { addressOf } from "../../embed/download.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { join, resolve } from "../../util/path.ts"
+import { addressShown } from "../../util/shown-address.ts"
 import { fetchFile, fetchText } from "./fetch-release.ts"
 import { parseSums, type ReleaseSums } from "./release-sums.ts"
 
@@ -55,10 +56,10 @@ function folderSource(folder: string): ReleaseSource {
 const NEWEST = /\/releases\/latest\/download$/
 
 function addressSource(base: URL): ReleaseSource {
-  const shown = base.href.replace(/\/+$/, "")
-  const at = (name: string): URL => new URL(`${shown}/${name}`)
+  const address = base.href.replace(/\/+$/, "")
+  const at = (name: string): URL => new URL(`${address}/${name}`)
   return {
-    shown,
+    shown: addressShown(address),
     sums: async () => {
       const text = await fetchText(at(SUMS))
       return text === undefined ? undefined : parseSums(text)
@@ -70,9 +71,9 @@ function addressSource(base: URL): ReleaseSource {
     ofVersion: (version) =>
       addressSource(
         new URL(
-          NEWEST.test(shown)
-            ? shown.replace(NEWEST, `/releases/download/v${version}`)
-            : `${shown}/v${version}`,
+          NEWEST.test(address)
+            ? address.replace(NEWEST, `/releases/download/v${version}`)
+            : `${address}/v${version}`,
         ),
       ),
   }

@@ -47,6 +47,9 @@ function rowsOf(anchor: string): number[] {
     .map(Number)
 }
 
+/** What is looked at of a run before a token. */
+const RUN_BEFORE = 36
+
 const NOTHING = { least: 0, greatest: 0 }
 
 function ruleOf(row: number): Rule {
@@ -101,4 +104,16 @@ function looksRandom(run: string): boolean {
 const kindOf = (run: string, n: number): number => {
   const code = run.charCodeAt(n)
   return code < 0x3a ? 0 : code < 0x5b ? 1 : 2
+}
+
+/**
+ * Whether `+` or `/` before `start` belongs to base64, and not to a path, an address, a branch or a query: there, words
+ * or numbers stand before it.
+ */
+export function isWithinBase64(text: string, start: number): boolean {
+  if (text[start - 1] !== "+" && text[start - 1] !== "/") return false
+  const [run] = /[\w+/-]*$/.exec(text.slice(Math.max(0, start - RUN_BEFORE), start))!
+  return !/^(?:(?:[a-z\d]{0,12}|[0-9a-f]{7,40}|[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]{2,12})(?:[+/_-]|$))*$/.test(
+    run,
+  )
 }

@@ -137,6 +137,22 @@ const REPEATED = [
   "key: string | ",
   "key=a&b=",
   "earer ",
+  "kind: Secret\n",
+  "kind: Secret\ndata:\n  a: b\n",
+  '{"kind":"Secret","data":{',
+  '"kind":"Secret"}',
+  '["mysql","-u",',
+  "mysql a ",
+  "curl -u a:b ",
+  "openssl -k a -pass ",
+  "--from-literal secret=",
+  "WIFI:T:a;S:b;",
+  "mnemonic able ",
+  "seed phrase: ",
+  'password":{"a":"b",',
+  '"value":"abcd","name":"password",',
+  "password:\n  type: a\n",
+  "A/AKIA",
 ]
 
 test("takes time in proportion to the text, whatever is repeated in it", () => {

@@ -285,6 +285,31 @@ describe("<private>", () => {
     expect(filterText("a <private>b\nc</private> d", FILTERED)).toBe("a <private>***</private> d")
   })
 
+  test.each([
+    ["a tool", (name: string) => ({ message: { content: [{ type: "tool_use", name, input: {} }] } })],
+    ["a tool's result", (name: string) => ({ toolUseResult: { tool: { name } } })],
+    ["a model", (name: string) => ({ message: { model: name, role: "assistant", content: "b" } })],
+    ["a branch", (name: string) => ({ gitBranch: name, sessionId: "s", message: { content: "b" } })],
+    ["a title", (name: string) => ({ type: "custom-title", customTitle: name })],
+  ])("in the name of %s", (_, record) => {
+    const write = (name: string): string => `${JSON.stringify({ uuid: "u", ...record(name) })}\n`
+    expect(filtered(write("a-<private>harbour</private>-c") + line("next"))).toEqual({
+      text: write("a-<private>*******</private>-c") + line("next"),
+      hidden: 0,
+    })
+    expect(filtered(write("a-<PRIVATE>harbour</PRIVATE>")).text).toBe(write("a-<PRIVATE>*******</PRIVATE>"))
+  })
+
+  test("one that a name leaves open ends with it, and one from before leaves names alone", () => {
+    const branch = (name: string): string =>
+      `${JSON.stringify({ gitBranch: name, message: { content: "b" } })}\n`
+    expect(filtered(branch("fix/<private>harbour"))).toEqual({
+      text: branch("fix/<private>*******"),
+      hidden: 0,
+    })
+    expect(filtered(branch("main"), 2).text).toBe(branch("main").replace('"b"', '"*"'))
+  })
+
   test("in half a line at the end of a file", () => {
     const half = line("a <private>b</private> c <private>d").slice(0, -4)
     const expected = line("a <private>*</private> c <private>*").slice(0, -4)
