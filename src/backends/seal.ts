@@ -4,7 +4,8 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto"
 import { tryTo } from "../util/files.ts"
-import { contentSize, frameContent } from "../vault/frame.ts"
+import { frameContent } from "../vault/frame.ts"
+import { contentSize } from "../vault/frame-size.ts"
 import { type LineSeal, LONGEST_KEPT_LINE } from "./line-files.ts"
 
 /** What the folder says of its key. It does not hold the key. */

@@ -3,7 +3,7 @@
 import { type HostValue, hostEnvironment } from "../pruners/host-environment.ts"
 import { type ProxyCounts, type PruningProxy, startProxy } from "../pruners/proxy/proxy-server.ts"
 import { requestPruner } from "../pruners/proxy/request-pruner.ts"
-import { shownAddress, upstreamOf } from "../pruners/proxy/upstream.ts"
+import { upstreamOf, upstreamShown } from "../pruners/proxy/upstream.ts"
 import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/prune-options.ts"
 import { vaultAnswers } from "../pruners/vault-answers.ts"
 import { CtxError, usageError } from "../util/errors.ts"
@@ -22,13 +22,13 @@ export function proxyFor({ args, env }: Context): RunningProxy {
   const upstream = upstreamOf(first?.value)
   const options = pruneOptions(env.config)
   const pruner = requestPruner(options, (session) => vaultAnswers(env.dataHome, session))
-  return { ...startProxy({ upstream, port: portIn(args), pruner }), upstream: shownAddress(upstream) }
+  return { ...startProxy({ upstream, port: portIn(args), pruner }), upstream: upstreamShown(upstream) }
 }
 
 const overruled = ({ value, from }: HostValue): CtxError =>
   new CtxError(
     "base-url-set",
-    `Claude Code's ${from} settings send requests to ${shownAddress(value)}, bypassing any proxy`,
+    `Claude Code's ${from} settings send requests to ${upstreamShown(value)}, bypassing any proxy`,
     {
       hint: "remove ANTHROPIC_BASE_URL from env there, and set it in your shell instead",
     },

@@ -4,7 +4,7 @@
  */
 import { CtxError, codeOf, messageOf } from "../../util/errors.ts"
 import type { RequestPruner } from "./request-pruner.ts"
-import { type Refusal, requestRefusal, shownAddress } from "./upstream.ts"
+import { type Refusal, requestRefusal, upstreamShown } from "./upstream.ts"
 
 const HOST = "127.0.0.1"
 
@@ -250,7 +250,7 @@ function withoutConnection(headers: Headers, ...also: string[]): Headers {
 
 /** As the API words its errors, so that Claude Code tells the user and tries again. */
 function unreachable(upstream: string, error: unknown): Response {
-  const message = `${shownAddress(upstream)} cannot be reached: ${messageOf(error)}`
+  const message = `${upstreamShown(upstream)} cannot be reached: ${messageOf(error)}`
   return errorOf("api_error", message, 502)
 }
 

@@ -15,7 +15,7 @@ export function upstreamOf(named: string | undefined): string {
   const url = URL.parse(named)
   if (url === null || !/^https?:$/.test(url.protocol))
     throw usageError(
-      `not a URL to send requests to: ${shownAddress(named)}`,
+      `not a URL to send requests to: ${upstreamShown(named)}`,
       "ANTHROPIC_BASE_URL, such as https://api.anthropic.com",
     )
   if (url.protocol === "http:" && !isLoopback(url))
@@ -27,7 +27,7 @@ export function upstreamOf(named: string | undefined): string {
 }
 
 /** An address for people and logs: without user and password, and without what may be a key behind its path. */
-export function shownAddress(address: string): string {
+export function upstreamShown(address: string): string {
   const url = URL.parse(address)
   if (url !== null && /^https?:$/.test(url.protocol) && !url.pathname.includes("@"))
     return url.origin + url.pathname.replace(/\/+$/, "")

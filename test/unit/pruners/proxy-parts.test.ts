@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { requestPruner } from "../../../src/pruners/proxy/request-pruner.ts"
 import { sessionNamed } from "../../../src/pruners/proxy/session-named.ts"
-import { requestRefusal, shownAddress, upstreamOf } from "../../../src/pruners/proxy/upstream.ts"
+import { requestRefusal, upstreamOf, upstreamShown } from "../../../src/pruners/proxy/upstream.ts"
 
 const SESSION = "5f0c8f8e-3d0e-4b1e-9f43-6f6f0a0b0c0d"
 
@@ -60,7 +60,7 @@ describe("an address for people", () => {
     ["me:s3cretWord@gateway.example.com", "me:…@gateway.example.com"],
     ["nonsense", "nonsense"],
   ])("%p: %p", (address, shown) => {
-    expect(shownAddress(address)).toBe(shown)
+    expect(upstreamShown(address)).toBe(shown)
     for (const make of [upstreamOf, (one: string) => upstreamOf(one.replace(/^https?:/, "ftp:"))]) {
       try {
         make(address)

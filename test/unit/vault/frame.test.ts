@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { zstdDecompressSync } from "node:zlib"
 import {
-  contentSize,
   contentStart,
   dataFrame,
   decodeHeader,
@@ -12,6 +11,7 @@ import {
   NOTE_SIZE,
   type RangeNote,
 } from "../../../src/vault/frame.ts"
+import { contentSize } from "../../../src/vault/frame-size.ts"
 import { BLOCK, bomb } from "../../support/bomb.ts"
 
 const NOTE: RangeNote = {
