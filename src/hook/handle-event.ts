@@ -107,7 +107,6 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   if (delivery?.state !== undefined) state = delivery.state
   let text = refused ?? ""
   let lost = false
-  let late = false
   const isByPlugin = event.source === "compact" && now - (state.compactedByPlugin ?? 0) < PLUGIN_LASTS
   if (isByPlugin) state = answered(event, before, { ...state, restoreTime: answeredAt(state, now) }, own)
   const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
@@ -125,7 +124,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     text = answer.text
     state = isAnswered ? answered(event, before, answer.state, own) : answer.state
     lost = answer.lost === true
-    late = answer.late === true
+    due ||= answer.late === true
   }
   if (text === "" && watched?.advice !== undefined) {
     const { zone, warning, notice } = watched.advice
@@ -134,7 +133,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   }
   try {
     if (lost) askForRebuild(dataHome)
-    const ended = startJob(event, taken, state, settings, now, due || late || left === true)
+    const ended = startJob(event, taken, state, settings, now, due || left === true)
     if (ended !== undefined) state = { ...state, jobAt: ended }
   } catch (error) {
     failed(error)

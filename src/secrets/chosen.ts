@@ -56,7 +56,7 @@ const said = (): RegExp =>
  * Whether it may be a sentence that somebody thought of to be a passphrase, and is none about passphrases: quoted, since
  * nothing else tells its end.
  */
-export const isSentence = (value: string): boolean =>
+export const isSpokenPhrase = (value: string): boolean =>
   value.length > 11 &&
   value.length < 160 &&
   /^[A-Za-z\d][\w'-]*(?:,? [\w'-]+){2,23}[.!]?$/.test(value) &&

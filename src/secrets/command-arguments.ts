@@ -2,7 +2,7 @@
  * Finds secrets among the arguments of commands that take them without a name, as a shell has them, in a list of strings
  * (`["mysql", "-p…"]`), or one below the other in YAML. Pure.
  */
-import { isChosen, isOpaque, isSentence, isWords } from "./chosen.ts"
+import { isChosen, isOpaque, isSpokenPhrase, isWords } from "./chosen.ts"
 import { isMixed, isPlaceholder, isQuotedPassword } from "./value.ts"
 import { bareAt, pastMarks, quotedAt, type Value } from "./value-end.ts"
 
@@ -110,7 +110,7 @@ const isArgument = (value: string, isQuoted: boolean): boolean =>
     isMixed(value) ||
     isWords(value) ||
     /^[\dA-F]{32,64}$/i.test(value) ||
-    (isQuoted && (isQuotedPassword(value) || isSentence(value))))
+    (isQuoted && (isQuotedPassword(value) || isSpokenPhrase(value))))
 
 interface Argument extends Value {
   readonly isQuoted: boolean

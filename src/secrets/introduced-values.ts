@@ -4,7 +4,7 @@
  */
 
 import { joinedAt } from "./assignment.ts"
-import { isChosen, isOpaque, isSentence, isWords, phraseAt, seedsAt } from "./chosen.ts"
+import { isChosen, isOpaque, isSpokenPhrase, isWords, phraseAt, seedsAt } from "./chosen.ts"
 import { argumentsOf, literalAt } from "./command-arguments.ts"
 import type { Introduction } from "./introductions.ts"
 import { jointAt } from "./joint.ts"
@@ -222,7 +222,7 @@ export function echoedBefore(text: string, at: number): Value | undefined {
   const quoted = quotedAt(text, start)
   const found = quoted ?? bareAt(text, start, "word")
   if (found === undefined || found.end > at) return undefined
-  const isPhrase = quoted !== undefined && isSentence(text.slice(quoted.start, quoted.end))
+  const isPhrase = quoted !== undefined && isSpokenPhrase(text.slice(quoted.start, quoted.end))
   return isPhrase ? quoted : passwordIn(text, found, quoted !== undefined)
 }
 
@@ -269,7 +269,7 @@ function phrasesAt(text: string, at: number): readonly Value[] {
   if (ofSeed().test(before)) return seedsAt(text, at)
   if (!ofPass().test(before)) return []
   const quoted = joinedQuoted(text, at)
-  return quoted !== undefined && isSentence(text.slice(quoted.start, quoted.end)) ? [quoted] : []
+  return quoted !== undefined && isSpokenPhrase(text.slice(quoted.start, quoted.end)) ? [quoted] : []
 }
 
 function joinedQuoted(text: string, at: number): Value | undefined {

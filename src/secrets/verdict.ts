@@ -1,5 +1,5 @@
 /** Whether what stands behind a name is a secret, by the kind of name and how the two are joined. Pure. */
-import { isChosen, isIrregular, isOpaque, isSentence, isWords } from "./chosen.ts"
+import { isChosen, isIrregular, isOpaque, isSpokenPhrase, isWords } from "./chosen.ts"
 import { type How, isOperator } from "./joint.ts"
 import type { Name } from "./names.ts"
 import { hasTaker, isBesideUser, isPassOption, isPlainlySet, isSetting } from "./settings.ts"
@@ -56,7 +56,7 @@ export const isPhraseName = (name: Name): boolean => /phrase[\W_]*$/i.test(name.
  * it is a message, which begins with a capital.
  */
 const maySaySentence = (text: string, name: Name, value: string): boolean =>
-  isSentence(value) &&
+  isSpokenPhrase(value) &&
   (isPhraseName(name) ||
     name.text.startsWith("-") ||
     (/^[A-Z\d_]+$/.test(name.text) && text[name.end] === "=") ||

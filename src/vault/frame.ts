@@ -102,8 +102,7 @@ const sizes = (): typeof import("./frame-size.ts") => require("./frame-size.ts")
  * @throws if it is damaged
  */
 export function frameContent(frame: Uint8Array, size?: number): Uint8Array {
-  if (size !== undefined && sizes().contentSize(frame) !== size)
-    throw new Error(`the frame does not hold ${size} bytes`)
+  if (size !== undefined && sizes().contentSize(frame) !== size) throw new Error("another size")
   return Bun.zstdDecompressSync(frame)
 }
 
