@@ -11,7 +11,7 @@ export function renderKey(folder: FolderState | null, shown: string, isNewKey: b
   if (folder?.made === "key")
     return [
       `New key for ${safe(shown)}: everything is sent again`,
-      "Other machines go on with ctxbridge sync --new-key; what they sent stays as it is until then",
+      "Run ctxbridge sync --new-key on your other machines, too; until then, what they sent stays as it is",
     ]
   return isNewKey && folder?.made === null ? [`${safe(shown)} has the key of your passphrase already`] : []
 }
@@ -90,7 +90,9 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
   if (refused > 0) lines.push(`${count(refused, "transcript")} not fetched, because they were forgotten here`)
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} not fetched (capture.exclude)`)
   if (misnamed > 0)
-    lines.push(`${count(misnamed, "transcript")} left out: what is there has no name of a session or machine`)
+    lines.push(
+      `${count(misnamed, "transcript")} left out: ${misnamed === 1 ? "its session id or machine name is" : "their session ids or machine names are"} not valid`,
+    )
   if (damaged > 0) lines.push(`${count(damaged, "transcript")} not fetched, because they are damaged there`)
   const gone = forgottenElsewhere.length
   if (gone > 0) {
@@ -106,7 +108,10 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
 
 export function renderThere({ entries, sessions, misnamed = 0 }: BackendStats): string[] {
   const lines = [`There now: ${count(entries, "turn")} of ${count(sessions, "session")}`]
-  if (misnamed > 0) lines.push(`${count(misnamed, "turn")} there left out: they have no name of a session`)
+  if (misnamed > 0)
+    lines.push(
+      `${count(misnamed, "turn")} there left out: ${misnamed === 1 ? "its session id is" : "their session ids are"} not valid`,
+    )
   return lines
 }
 

@@ -22,7 +22,7 @@ export const versionLines = (session: string, others: readonly OtherVersion[]): 
   ),
   ...(others.some(({ isFuller }) => isFuller)
     ? [
-        `ctxbridge resurrect ${shellWord(session)} --force sets the file aside that is there, and writes the fuller one`,
+        `ctxbridge resurrect ${shellWord(session)} --force sets the existing file aside and writes the fuller one`,
       ]
     : []),
   ...(others.length > 0

@@ -77,5 +77,5 @@ export function betterElsewhere(
   if (hits.length > 0 && found.words.lacking.length > words.lacking.length * BETTER) return []
   const others = found.hits.filter(({ project }) => project !== own).length
   const turns = `${found.more ? "at least " : ""}${count(others, "turn")}`
-  return [`Other projects have better: ${turns}; all_projects searches there.`]
+  return [`Other projects have better matches: ${turns}; all_projects searches there.`]
 }

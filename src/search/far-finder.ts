@@ -177,7 +177,7 @@ async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Prom
 export const leftOut = ({ misnamed, target }: FarFound): string | undefined =>
   misnamed === 0
     ? undefined
-    : `${target}: ${count(misnamed, "turn")} left out, because ${misnamed === 1 ? "its session has" : "their sessions have"} no name of a session`
+    : `${target}: ${count(misnamed, "turn")} left out, because ${misnamed === 1 ? "its session id is" : "their session ids are"} not valid`
 
 const silent = ({ shown }: FarTarget, deadline: number): CtxError =>
   new CtxError("target-silent", `${shown}: no answer within ${deadline / 1000} s`, {

@@ -190,7 +190,7 @@ for (const [kind, open] of stores) {
       const told = await run(["sync", "--to", target, "--pull"], { env: machine.env, cwd: machine.cwd })
       expect(told).toMatchObject({
         code: 0,
-        stdout: `Nothing new from ${target.replace(/:[^:@/]*@/, "@")}\n${bad.length} transcripts left out: what is there has no name of a session or machine\n`,
+        stdout: `Nothing new from ${target.replace(/:[^:@/]*@/, "@")}\n${bad.length} transcripts left out: their session ids or machine names are not valid\n`,
         stderr: "",
       })
       expect(vaultFiles(machine.dataHome).map(({ copy }) => copy)).toEqual([
@@ -268,7 +268,7 @@ describe("entries", () => {
     await openFolderBackend(folder.path, "evil-1").put([...bad, ...good])
     await machine.hook("stop", machine.session().turn("The okapi here").flush())
     const env = { ...machine.env, CTXBRIDGE_SYNC_TO: folder.path }
-    const warning = `${folder.path}: 6 turns left out, because their sessions have no name of a session`
+    const warning = `${folder.path}: 6 turns left out, because their session ids are not valid`
     for (const [where, here] of [
       ["--everywhere", 1],
       ["--backend", 0],
@@ -290,7 +290,7 @@ describe("entries", () => {
       })
     await using peer = await Peer.connect(machine.cwd, env)
     const { text } = await peer.call("search", { query: "okapi", everywhere: true })
-    expect(text).toContain("6 turns left out, because their sessions have no name of a session")
+    expect(text).toContain("6 turns left out, because their session ids are not valid")
     expect(text).not.toContain("dangerously")
     const { code, stdout, stderr } = await run(["sync"], { env, cwd: machine.cwd })
     expect({ code, stderr, lines: stdout.split("\n") }).toMatchObject({
@@ -298,7 +298,7 @@ describe("entries", () => {
       lines: [
         `Sent 1 turn to ${folder.path}`,
         "There now: 4 turns of 4 sessions",
-        "6 turns there left out: they have no name of a session",
+        "6 turns there left out: their session ids are not valid",
         "",
       ],
     })

@@ -377,13 +377,13 @@ test("by hand: joined, undone, and not joined by itself again; each dry run writ
   })
   expect(await move("--undo", "old", "--dry-run")).toMatchObject({
     code: 0,
-    stdout: `1 session would be of ${old}, and no longer of ${now}\n`,
+    stdout: `1 session would be found in ${old} again, and no longer in ${now}\n`,
     stderr: "",
   })
   expect(await place.found(now, "theodolite")).toEqual(ALL)
   expect(await move("--undo", "old")).toMatchObject({
     code: 0,
-    stdout: `1 session is of ${old}, and no longer of ${now}\n`,
+    stdout: `1 session is found in ${old} again, and no longer in ${now}\n`,
     stderr: "",
   })
   expect(await place.found(now, "theodolite")).toEqual(NONE)

@@ -65,7 +65,7 @@ function list(context: Context): void {
   out.json({ more: notes.length > limit, notes: shown.map(publicOf) })
   if (shown.length === 0) {
     const where = project === undefined ? "any project" : folderOf(project)
-    out.print(`Claude has kept no notes of ${where}.`)
+    out.print(`Claude has kept no notes for ${where}.`)
     return
   }
   const { style, now } = screenOf(out)

@@ -50,7 +50,7 @@ export default {
     if (action !== "move") throw unknownWord("action", `${action}`, ["move"])
     if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, USAGE)
     if (args["undo"] === true) {
-      if (old === undefined) throw usageError("which move is to be undone?", joinsIn(env))
+      if (old === undefined) throw usageError("which move do you want to undo?", joinsIn(env))
     } else if (old === undefined || now === undefined) {
       throw usageError(`${old === undefined ? "OLD and NEW are" : "NEW is"} missing`, USAGE)
     }
@@ -115,9 +115,9 @@ function undo({ args, env, out }: Context, db: Database, old: string, now: strin
   if (!dryRun) changeJoined(db, env.dataHome, (file) => withoutJoin(file, join, true))
   if (!dryRun) learnAgain(db, [join])
   out.json({ from: folderOf(join.from), to: folderOf(join.to), sessions, joined: false, dryRun })
-  const places = `${folderOf(join.from)}, and no longer of ${folderOf(endOfJoins(joins, join.from))}`
+  const places = `${folderOf(join.from)} again, and no longer in ${folderOf(endOfJoins(joins, join.from))}`
   out.print(
-    `${count(sessions, "session")} ${dryRun ? "would be" : sessions === 1 ? "is" : "are"} of ${safe(places)}`,
+    `${count(sessions, "session")} ${dryRun ? "would be" : sessions === 1 ? "is" : "are"} found in ${safe(places)}`,
   )
   return EXIT.ok
 }

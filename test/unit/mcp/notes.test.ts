@@ -303,6 +303,6 @@ describe("notes say whose they are and when, and can be taken back", () => {
       const ran = await cli(machine, "notes", ...args)
       expect(ran).toEqual({ code, stdout: "", stderr: expect.stringContaining(stderr) })
     }
-    expect((await cli(machine, "notes")).stdout).toBe(`Claude has kept no notes of ${machine.cwd}.\n`)
+    expect((await cli(machine, "notes")).stdout).toBe(`Claude has kept no notes for ${machine.cwd}.\n`)
   })
 })

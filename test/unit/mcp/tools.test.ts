@@ -203,7 +203,7 @@ test("status counts; an archive of another project has nothing for this one", as
   const call = callsOf(other)
   const here = (await call("search", { query: "walrus" })).text
   expect(here).toStartWith("0 hits in this project")
-  expect(here).toContain("\nOther projects have better: 1 turn; all_projects searches there.")
+  expect(here).toContain("\nOther projects have better matches: 1 turn; all_projects searches there.")
   for (const secret of ["Hello", "elsewhere", "ctx:", '"walrus']) expect(here).not.toContain(secret)
   expect(hitsIn((await call("search", { query: "walrus", all_projects: true })).text)).toHaveLength(1)
   expect((await call("timeline")).text).toStartWith("Error: nothing of this project is archived yet")
@@ -232,7 +232,7 @@ describe("what is told of a doubtful result", () => {
     other.turn("Rotation of the certificate of another deployment.").flush()
     archive.follow(other)
     const told = await textOf(archive, "walrus deployment certificate rotation")
-    expect(told).toContain("\nOther projects have better: 2 turns; all_projects searches there.\n")
+    expect(told).toContain("\nOther projects have better matches: 2 turns; all_projects searches there.\n")
     // How many there are, and nothing of what they say or are called.
     for (const secret of ["Set up", "of another", "elsewhere"]) expect(told).not.toContain(secret)
     expect(await textOf(archive, "walrus tusk deployment")).not.toContain("Other projects")
