@@ -60,7 +60,8 @@ describe.skipIf(folding === undefined)(`names in other letters (skipped where ${
   })
 
   test("a transcript under two names is archived and indexed once", async () => {
-    expect(readdirSync(join(machine.dataHome, "vault"), { recursive: true })).toHaveLength(3)
+    const kept = readdirSync(join(machine.dataHome, "vault"), { recursive: true })
+    expect(kept.filter((name) => `${name}`.endsWith(".zst"))).toHaveLength(1)
     expect(contentOf(machine.copy(session.path)).equals(readFileSync(session.path))).toBe(true)
     const imported = await cli(["import"])
     expect(imported).toMatchObject({ code: 0, stderr: "" })
@@ -92,10 +93,14 @@ describe.skipIf(folding === undefined)(`names in other letters (skipped where ${
   test("a transcript that is gone is written back, whole, under either name", async () => {
     const whole = readFileSync(session.path)
     rmSync(session.path)
-    const ran = await cli(["resurrect", session.session], typed.project)
+    const ran = await cli(["resurrect", session.session, "--json"], typed.project)
     expect(ran).toMatchObject({ code: 0, stderr: "" })
-    expect(readFileSync(session.path).equals(whole)).toBe(true)
-    expect(readFileSync(typed.transcript).equals(whole)).toBe(true)
+    const { files, resume } = JSON.parse(ran.stdout).sessions[0]
+    expect(resume).toMatchObject([{ folder: project, gone: false }])
+    const [{ path }] = files
+    expect(basename(dirname(path))).toBe(project.replace(/[^A-Za-z0-9]/g, "-"))
+    expect(readFileSync(path).equals(whole)).toBe(true)
+    expect(readFileSync(inOtherLetters(path)).equals(whole)).toBe(true)
   })
 
   test("the demo passes", async () => {

@@ -62,7 +62,7 @@ function viewsOf(world: World): Map<string, Map<string, number>> {
     using db = openDatabase(world.dataHome, { wait: 5000, readonly: true })
     const rows = db
       .query<{ session: string; prompt: string }, []>(
-        "SELECT session, prompt FROM turns WHERE via NOT IN ('none', 'brief')",
+        "SELECT session, prompt FROM turns WHERE via NOT IN ('none', 'brief', 'history')",
       )
       .all()
     for (const { session, prompt } of rows) {

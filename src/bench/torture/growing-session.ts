@@ -57,12 +57,24 @@ export class GrowingSession {
 export const linesOf = (content: Uint8Array): string[] =>
   Buffer.from(content.buffer, content.byteOffset, content.length).toString("utf8").split("\n").slice(0, -1)
 
-/** The prompts in these lines. A line that was cut and then continued contains none. */
+/** The prompts in these lines. A line that was cut and then continued may end with a whole record. */
 export function promptsAmong(lines: Iterable<string>): string[] {
   const prompts: string[] = []
   for (const line of lines) {
-    const found = /"content":"(prompt \d+ of [\w-]+ 語)"/.exec(line)?.[1]
-    if (found !== undefined && tryTo(() => JSON.parse(line)) !== undefined) prompts.push(found)
+    // Without our decoder, which is what is examined.
+    for (const piece of line.split(/(?<=\})(?=\{)/)) {
+      const found = /"content":"(prompt \d+ of [\w-]+ 語)"/.exec(lastRecordIn(piece))?.[1]
+      if (found !== undefined) prompts.push(found)
+    }
   }
   return prompts
+}
+
+/** `""` if nothing that begins in the text is a whole record at its end. */
+function lastRecordIn(text: string): string {
+  for (let at = text.indexOf('{"'); at >= 0; at = text.indexOf('{"', at + 1)) {
+    const rest = text.slice(at)
+    if (tryTo(() => JSON.parse(rest)) !== undefined) return rest
+  }
+  return ""
 }
