@@ -43,7 +43,7 @@ interface Owner {
 /**
  * The call that says so or gave the file its name, of the session or one of its subagents.
  *
- * @returns undefined as long as no turn of the session is known
+ * @returns undefined as long as no turn of the session is known from a transcript
  */
 function ownerOf(db: Database, { session, path }: TranscriptRow): Owner | undefined {
   const name = basename(placeBeside(path)?.name ?? path)
@@ -59,7 +59,7 @@ function ownerOf(db: Database, { session, path }: TranscriptRow): Owner | undefi
   if (call !== null) return call
   const turn = db.query<Owner, [string]>(
     `SELECT session, id AS turn, '' AS tool, 'tool' AS origin, 0 AS sidechain, 0 AS isError, ended AS time
-     FROM turns WHERE session = ? ORDER BY seq DESC LIMIT 1`,
+     FROM turns WHERE session = ? AND via <> 'history' ORDER BY seq DESC LIMIT 1`,
   )
   return turn.get(session) ?? turn.get(main) ?? undefined
 }
@@ -133,7 +133,9 @@ export class BesideRows {
         isError === 1 ? "failure" : "result",
       )
     const project = this.#db
-      .query<{ project: number | null }, [string]>("SELECT project FROM sessions WHERE id = ?")
+      .query<{ project: number | null }, [string]>(
+        "SELECT coalesce(own, project) AS project FROM sessions WHERE id = ?",
+      )
       .get(session)?.project
     this.#words.add(Number(lastInsertRowid), searchable([outputOf(text)], "tool").text, {
       project: project ?? undefined,

@@ -8,6 +8,7 @@ import { existsSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { type Database, openFile } from "./database.ts"
 import { projectOf } from "./project.ts"
+import { promptsOnlySessions } from "./queries/sessions.ts"
 import { busy } from "./replace-database.ts"
 
 interface Row {
@@ -35,7 +36,7 @@ export function carryProjects(
   sessions: ReadonlySet<string>,
   wait = PATIENCE,
 ): void {
-  const lost = formerly(path, sessions, wait)
+  const lost = formerly(path, wait, (old) => lostProjects(old, sessions))
   to.transaction(() => createSessions(to, lost)).immediate()
 }
 
@@ -50,10 +51,10 @@ export const lostProjects = (db: Database, sessions: ReadonlySet<string>): reado
     .filter((row) => sessions.has(row.id) && isLost(row))
 
 /** The project of the session's own folder. An earlier version's views join none. */
-const ownIn = (db: Database): string =>
-  db.query("SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'own'").get() === null
-    ? "s.project"
-    : "coalesce(s.own, s.project)"
+const ownIn = (db: Database): string => (hasColumn(db, "own") ? "coalesce(s.own, s.project)" : "s.project")
+
+const hasColumn = (db: Database, column: string): boolean =>
+  db.query("SELECT 1 FROM pragma_table_info('sessions') WHERE name = ?").get(column) !== null
 
 /** Call inside a transaction, before their lines are read. */
 export function createSessions(to: Database, lost: readonly Row[]): void {
@@ -83,12 +84,21 @@ export function dropUnread(db: Database): void {
   )
 }
 
-function formerly(path: string, sessions: ReadonlySet<string>, wait: number): readonly Row[] {
+/**
+ * Sessions of which the former views know the prompts only: the vault has no copy of theirs.
+ *
+ * @throws CtxError `busy`
+ */
+export const formerPromptsOnly = (path: string, wait = PATIENCE): string[] =>
+  formerly(path, wait, (old) => (hasColumn(old, "prompts_only") ? promptsOnlySessions(old) : []))
+
+/** @param path of the former database */
+function formerly<T>(path: string, wait: number, look: (old: Database) => readonly T[]): T[] {
   if (!existsSync(path)) return []
   let old: Database | undefined
   try {
     old = openFile(path, { wait, readonly: true })
-    return lostProjects(old, sessions)
+    return [...look(old)]
   } catch (error) {
     if (codeOf(error).startsWith("SQLITE_BUSY")) throw busy()
     // It is damaged; folders that are gone then become projects of their own.

@@ -7,7 +7,7 @@ import { decodeLine } from "../agents/claude-code/decode.ts"
 import { isDayOfPrompts } from "../agents/claude-code/prompt-history.ts"
 import type { Database } from "./database.ts"
 import { IS_TURN } from "./queries/turn-kinds.ts"
-import type { TranscriptRow } from "./transcript-rows.ts"
+import { hasPrompts, type TranscriptRow } from "./transcript-rows.ts"
 import { TurnWriter } from "./turn-writer.ts"
 import type { WordWriter } from "./word-index.ts"
 
@@ -35,7 +35,13 @@ export class HistoryPrompts {
     const writer = this.#writerOf(session)
     if (writer === undefined) return
     writer.apply({ record, offset, length: Buffer.byteLength(text) })
-    this.#db.query("UPDATE sessions SET prompts_only = 1 WHERE id = ?").run(session)
+    // What others have written about it has no say in what the user's own session is called.
+    this.#db
+      .query(
+        `UPDATE sessions SET prompts_only = 1, title = iif(title_origin = 'other', NULL, title)
+         WHERE id = ? AND prompts_only = 0`,
+      )
+      .run(session)
   }
 
   /** Call before the history's own row says how far it was followed. */
@@ -46,7 +52,10 @@ export class HistoryPrompts {
 
   #writerOf(session: string): TurnWriter | undefined {
     if (!this.#writers.has(session)) {
-      const isArchived = this.#db.query("SELECT 1 FROM transcripts WHERE session = ?").get(session) !== null
+      const isArchived = this.#db
+        .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ?")
+        .all(session)
+        .some(({ copy }) => hasPrompts(copy))
       const row = { ...this.#history, session, turn: null }
       this.#writers.set(session, isArchived ? undefined : new TurnWriter(this.#db, row, this.#words))
     }

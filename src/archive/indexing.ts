@@ -9,7 +9,14 @@ import { forgottenOf } from "../vault/tombstones.ts"
 import { isOwned } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
 import { Ingestion } from "./ingest.ts"
-import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
+import {
+  claimPending,
+  listPending,
+  markPending,
+  type Pending,
+  pendingInOrder,
+  settlePending,
+} from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
 import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
 import { WordWriter } from "./word-index.ts"
@@ -232,7 +239,7 @@ function followMarked(
   { unreadable, followed, damaged }: Met,
 ): number {
   for (;;) {
-    const waiting = listPending(dataHome).filter(({ copy }) => !unreadable.has(copy))
+    const waiting = pendingInOrder(dataHome).filter(({ copy }) => !unreadable.has(copy))
     if (waiting.length === 0) return unreadable.size
     for (const one of waiting) {
       // Each copy to its end, because lines shared by several copies belong to whichever is indexed first.

@@ -8,7 +8,7 @@ import { isMissing } from "../util/errors.ts"
 import { readFileSync, rmSync, statSync } from "../util/fs.ts"
 import { dropFile, fileNamesIn, hashName, takeFile, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
-import { isBesideCopy, isSuperseded } from "../vault/layout.ts"
+import { isBesideCopy, isHistoryCopy, isSuperseded } from "../vault/layout.ts"
 
 export interface Pending {
   /** Where the host keeps the transcript. */
@@ -90,15 +90,22 @@ function readMarkers(dataHome: string, found: Map<string, Pending & { readonly s
 /** How often the folder is read again because a marker disappeared, each time to another process. */
 const MOST_LOOKS = 100
 
-/** Oldest first: a transcript's former content before its current one, a session before forks that copy its lines. */
+/** Oldest first. */
 export function listPending(dataHome: string): Pending[] {
   const found = new Map<string, Pending & { readonly since: number }>()
   for (let look = 0; look < MOST_LOOKS; look++) {
     found.clear()
     if (readMarkers(dataHome, found)) break
   }
-  const later = ({ copy }: Pending): number => (isBesideCopy(copy) ? 2 : isSuperseded(copy) ? 0 : 1)
-  return [...found.values()].sort(
-    (a, b) => later(a) - later(b) || a.since - b.since || (a.copy < b.copy ? -1 : 1),
-  )
+  return [...found.values()].sort((a, b) => a.since - b.since || (a.copy < b.copy ? -1 : 1))
+}
+
+/**
+ * In the order in which views follow: a transcript's former content before its current one, a session before forks that
+ * copy its lines. Files beside transcripts come after these, and the list of all prompts last (view-sources.ts).
+ */
+export function pendingInOrder(dataHome: string): Pending[] {
+  const later = ({ copy }: Pending): number =>
+    (isHistoryCopy(copy) ? 4 : isBesideCopy(copy) ? 2 : 0) + (isSuperseded(copy) ? 0 : 1)
+  return listPending(dataHome).sort((a, b) => later(a) - later(b))
 }

@@ -8,10 +8,10 @@ import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 import { findLosses } from "../vault/lost-copies.ts"
-import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
+import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { markBehind, markComplete } from "./completeness.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
-import { carryProjects, dropUnread } from "./former-projects.ts"
+import { carryProjects, dropUnread, formerPromptsOnly } from "./former-projects.ts"
 import { indexCopy, type OnGap, untilDone, type ViewsGap } from "./indexing.ts"
 import { joinProjects, readJoined } from "./joined-projects.ts"
 import { doubtVault, listVault } from "./list-vault.ts"
@@ -138,7 +138,10 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
     db.run("PRAGMA journal_mode = MEMORY")
     db.run("PRAGMA synchronous = OFF")
     db.transaction(() => joinProjects(db, readJoined(dataHome).joins, true)).immediate()
-    carryProjects(databasePath(dataHome), db, new Set(sources(dataHome).map(({ session }) => session)))
+    const promptsOnly = formerPromptsOnly(databasePath(dataHome))
+    const kept = promptsOnly.filter((session) => readTombstone(dataHome, session)?.whole !== true)
+    const inVault = sources(dataHome).map(({ session }) => session)
+    carryProjects(databasePath(dataHome), db, new Set([...inVault, ...kept]))
     const { copies, unreadable, gaps } = fill(db, dataHome, options)
     carryLost(db, dataHome, gaps, options)
     dropUnread(db)

@@ -110,7 +110,13 @@ const projectRow = (db: Database, path: string): { id: number; joined: number | 
 /** Takes out what was known of a session only from the list of all prompts (history-prompts.ts). Call when its transcript has come. */
 export function dropPromptsOnly(db: Database, session: string): void {
   if (db.query("SELECT 1 FROM sessions WHERE id = ? AND prompts_only = 1").get(session) === null) return
-  db.query("DELETE FROM messages WHERE turn IN (SELECT id FROM turns WHERE session = ?)").run(session)
-  for (const table of ["notes", "turns"]) db.query(`DELETE FROM ${table} WHERE session = ?`).run(session)
-  db.query("DELETE FROM sessions WHERE id = ?").run(session)
+  const turns = "SELECT id FROM turns WHERE session = ?1 AND via = 'history'"
+  for (const rows of [`notes WHERE turn IN (${turns})`, `messages WHERE turn IN (${turns})`])
+    db.query(`DELETE FROM ${rows}`).run(session)
+  db.query("DELETE FROM turns WHERE session = ? AND via = 'history'").run(session)
+  // What others have written in a session of that name stays.
+  db.query("UPDATE sessions SET prompts_only = 0 WHERE id = ?").run(session)
+  db.query("DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session = ?1)").run(
+    session,
+  )
 }

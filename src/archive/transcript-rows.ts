@@ -5,6 +5,7 @@ import {
   isBesideCopy,
   isFetchedCopy,
   isHistoryCopy,
+  isOthersCopy,
   isSuperseded,
   supersededPath,
   vaultFile,
@@ -69,6 +70,13 @@ export function currentTranscript(db: Database, session: string, path?: string):
 }
 
 /**
+ * Whether the copy has its session's prompts as the user's own, so that those in the list of all prompts are passed over:
+ * neither a file beside a transcript has them, nor a mirror that others may have written.
+ */
+export const hasPrompts = (copy: string): boolean =>
+  !(isHistoryCopy(copy) || isOthersCopy(copy) || isBesideCopy(copy))
+
+/**
  * Records how far a copy has come. A copy with another id than the known one is a new transcript to the views: the host
  * rewrote the file, and the old row follows the old copy to its new place.
  *
@@ -91,7 +99,7 @@ export function noteCopy(db: Database, dataHome: string, found: Pending): Transc
     return { ...known, copyId: id, archived }
   }
   noteFormer(db, dataHome, found)
-  if (!isHistoryCopy(found.copy)) dropPromptsOnly(db, found.session)
+  if (hasPrompts(found.copy)) dropPromptsOnly(db, found.session)
   const row = db
     .query<{ id: number }, [string, string, string, string, number]>(
       `INSERT INTO transcripts (path, copy, copy_id, session, archived) VALUES (?, ?, ?, ?, ?)

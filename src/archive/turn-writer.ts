@@ -199,10 +199,12 @@ export class TurnWriter {
   #isGuest(): boolean {
     this.#guest ??=
       isOthersCopy(this.#transcript.copy) &&
-      this.#db
-        .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ?")
-        .all(this.#session)
-        .some(({ copy }) => !isOthersCopy(copy))
+      (this.#db.query("SELECT 1 FROM sessions WHERE id = ? AND prompts_only = 1").get(this.#session) !==
+        null ||
+        this.#db
+          .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ?")
+          .all(this.#session)
+          .some(({ copy }) => !isOthersCopy(copy)))
     return this.#guest
   }
 

@@ -3,6 +3,7 @@ import { isNotesSession } from "../archive/notes-session.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { type Source, sources } from "../archive/view-sources.ts"
 import { statsOf } from "../util/files.ts"
+import { readList } from "../vault/copy-list.ts"
 import { isHistoryCopy, isSummaryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
@@ -83,23 +84,37 @@ export function tombstonesOf(dataHome: string, list: readonly Leaving[], now: nu
  * @param cutoff ms since the epoch
  * @param ended the time of each session's last record according to the views, in ms since the epoch
  * @param promptsOnly sessions of which nothing else is archived
+ * @param known what the views know of copies, also of those that are gone
  */
 export function silentSince(
   dataHome: string,
   cutoff: number,
   ended: ReadonlyMap<string, number>,
   promptsOnly: readonly string[],
+  known: readonly Pick<Source, "session" | "path" | "copy">[],
 ): string[] {
   const last = new Map(
     promptsOnly.flatMap((session) => [[session, ended.get(session) ?? Date.now()] as const]),
   )
-  for (const { session, path, copy } of sources(dataHome)) {
+  const note = (
+    { session, path, copy }: (typeof known)[number],
+    archived: () => number | undefined,
+  ): void => {
     // A session is no younger for having been summarised, and prompts are their sessions'.
-    if (isSummaryCopy(copy) || isHistoryCopy(copy)) continue
+    if (isSummaryCopy(copy) || isHistoryCopy(copy)) return
     const owner = ownerOf(session, path)
     // If no record has a time, use the time of archiving.
-    const time = ended.get(session) ?? tailOf(vaultFile(dataHome, copy))?.last?.time ?? Date.now()
+    const time = ended.get(session) ?? archived() ?? Date.now()
     last.set(owner, Math.max(last.get(owner) ?? 0, time))
   }
+  const there = sources(dataHome)
+  for (const one of there) note(one, () => tailOf(vaultFile(dataHome, one.copy))?.last?.time)
+  // Copies that are lost: the views may still have what was said in them, and the list where they were.
+  const copies = new Set(there.map(({ copy }) => copy))
+  const isLost = ({ session, copy }: (typeof known)[number]): boolean =>
+    !copies.has(copy) && !session.startsWith("unknown")
+  for (const one of known.filter(isLost)) note(one, () => undefined)
+  for (const one of [...readList(dataHome).copies.values()].filter(isLost))
+    note(one, () => (one.time > 0 ? one.time : undefined))
   return [...last].filter(([, time]) => time < cutoff).map(([session]) => session)
 }

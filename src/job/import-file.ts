@@ -1,6 +1,6 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { placeBeside } from "../agents/claude-code/transcript-name.ts"
-import { forgottenTranscript, type Taken } from "../archive/capture-transcript.ts"
+import type { Taken } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { TakenArchive } from "../foreign/import-archive.ts"
@@ -14,7 +14,7 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { follows } from "../vault/source-file.ts"
 import { isQuiet } from "./find-transcripts.ts"
-import { takeSlice } from "./take-slice.ts"
+import { takeSlice, unwantedIn } from "./take-slice.ts"
 
 /**
  * Does what another process keeps from being done, once that is free.
@@ -81,7 +81,7 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
   const before = old?.last?.to ?? 0
   let error: string | undefined
   try {
-    const forgotten = forgottenTranscript(place.dataHome, path)
+    const forgotten = unwantedIn(place, path)
     if (forgotten?.whole) return leftOut(path)
     if (isExcluded(place, path)) return excluded(path)
     takeAll(place, path, options)
@@ -158,7 +158,7 @@ const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten:
 /** What `importFile` would do. Writes nothing. */
 export function wouldTake(place: ImportPlace, path: string): ImportedFile {
   try {
-    if (forgottenTranscript(place.dataHome, path)?.whole) return leftOut(path)
+    if (unwantedIn(place, path)?.whole) return leftOut(path)
     if (isExcluded(place, path)) return excluded(path)
     return withTranscript(path, (source) => {
       if (source === undefined) throw new Error("it is gone, or not a file")

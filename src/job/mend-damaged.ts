@@ -1,5 +1,5 @@
 /** Finds copies that were changed by somebody else or are known to be damaged, and mends them from their transcripts. */
-import { forgottenTranscript, sessionOf } from "../archive/capture-transcript.ts"
+import { sessionOf } from "../archive/capture-transcript.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
@@ -17,6 +17,7 @@ import { tailOf } from "../vault/reader.ts"
 import { setAsideIfDifferent } from "../vault/set-aside.ts"
 import { type ImportPlace, patiently } from "./import-file.ts"
 import { followCopies } from "./redact-archive.ts"
+import { unwantedIn } from "./take-slice.ts"
 
 interface MendedTranscript {
   readonly path: string
@@ -66,13 +67,13 @@ export function mendDamaged(
     try {
       onLook?.(n)
       if (!existsSync(path) || (known === undefined && !existsSync(file))) continue
-      if (forgottenTranscript(dataHome, path)?.whole === true || isExcluded(place, path)) continue
+      if (unwantedIn(place, path)?.whole === true || isExcluded(place, path)) continue
       const session = sessionOf(path)
       const options = {
         listed: known,
         secrets: place.secrets,
         known: knownOf(place, session, path),
-        forgotten: () => forgottenTranscript(dataHome, path),
+        forgotten: () => unwantedIn(place, path),
         now: Date.now(),
       }
       const work = (): [Mended | undefined] => [mendCopy(file, path, options)]

@@ -2,7 +2,13 @@
 
 import type { HistoryPrompt } from "../agents/claude-code/prompt-history.ts"
 import { isPromptHistory } from "../agents/claude-code/transcript-name.ts"
-import { captureTranscript, type Taken, type TakeOptions, UNHURRIED } from "../archive/capture-transcript.ts"
+import {
+  captureTranscript,
+  forgottenTranscript,
+  type Taken,
+  type TakeOptions,
+  UNHURRIED,
+} from "../archive/capture-transcript.ts"
 import { isExcludedFolder } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
@@ -24,6 +30,13 @@ export const takeSlice = (
     known: knownOf,
     forgotten: isPromptHistory(path) ? () => unwantedPrompts(paths) : undefined,
   })
+
+/** What must not be archived of a transcript, or of the list of all prompts; undefined: all of it is wanted. */
+export const unwantedIn = (
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
+  path: string,
+): Forgotten | undefined =>
+  isPromptHistory(path) ? unwantedPrompts(paths) : forgottenTranscript(paths.dataHome, path)
 
 /** Of the prompts of all projects, also those of excluded folders. */
 function unwantedPrompts(paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>): Forgotten | undefined {

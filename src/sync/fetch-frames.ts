@@ -20,7 +20,6 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import { filterLines } from "../secrets/filter.ts"
 import { codeOf } from "../util/errors.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
-import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
 import { fetchedPath, isFetchedCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { appendMirrored, fillMirror, mirrorIds, mirrorOf, provenFrame } from "../vault/mirror-copy.ts"
 import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
@@ -89,7 +88,9 @@ export async function fetchFrames(
   const ours = [...own.keys()].map((copy) => ({ writer, copy }))
   const known = [...ours, ...mirroredHere(dataHome)]
   const copies = theirs(list, known, store.isOwn).filter(
-    ({ about, of }) => of.writer !== writer || !own.has(of.copy) || about.writer !== writer,
+    ({ about, of, copy }) =>
+      // Nobody sends lists of prompts: they could not be forgotten or excluded session by session.
+      !isHistoryCopy(copy) && (of.writer !== writer || !own.has(of.copy) || about.writer !== writer),
   )
   // Whoever passes on what he has fetched himself may stop, so this machine may have to do it.
   state.expect([
@@ -215,8 +216,7 @@ async function fetchOne(
   const isUnwanted = (): boolean => forgottenOf(dataHome, session, path)?.whole === true
   const edit = (content: Uint8Array, hidden: number): Uint8Array => {
     const clean = fill(filterLines(content, hidden, secrets).content)
-    const forgotten = isHistoryCopy(copy) ? forgottenPrompts(dataHome) : forgottenOf(dataHome, session, path)
-    return forgotten?.edit(clean, 0) ?? clean
+    return forgottenOf(dataHome, session, path)?.edit(clean, 0) ?? clean
   }
   try {
     for (const wanted of inBatches(pieces.filter(({ to }) => to > held))) {

@@ -16,6 +16,7 @@ import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-f
 import { dataFrame, sha256 } from "../vault/frame.ts"
 import {
   isBesideCopy,
+  isHistoryCopy,
   isOthersCopy,
   isSummaryCopy,
   originalPlace,
@@ -220,6 +221,8 @@ function sendableCopies(
     if (session.startsWith("unknown")) continue
     // Their beginnings are in the transcripts.
     if (isBesideCopy(copy)) continue
+    // A list of many sessions cannot be forgotten or excluded there session by session (docs/adr/0048).
+    if (isHistoryCopy(copy)) continue
     const of = mirrorOf(copy)
     // Its own machine sends it there. What this one has sent of it before is looked at once more.
     const ids = of === undefined ? [] : Object.values(mirrorIds(of.writer, of.copy))

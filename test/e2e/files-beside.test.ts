@@ -160,6 +160,11 @@ describe.each(WAYS)("archived by %s", (_way, archive) => {
       `2 transcripts and ${machine.files.size} files beside them`,
     )
     expect((await machine.cli("status", "--verbose")).stdout).toContain(" files beside them")
+    const status = JSON.parse((await machine.cli("status", "--json")).stdout)
+    const { transcripts: counted, filesBeside } = status.totals
+    // An empty file has no copy.
+    const filled = [...machine.files.values()].filter(({ length }) => length > 0)
+    expect({ counted, filesBeside }).toEqual({ counted: 2, filesBeside: filled.length })
   })
 
   test.each(FILES.map(([name, word]) => [name, word] as const))(

@@ -1,7 +1,16 @@
 /** What the user wants forgotten is in no file any more, and stays away; killed at any moment, it is finished later. */
 import { Database } from "bun:sqlite"
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { Dice } from "../../src/bench/seeded-random.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
@@ -416,6 +425,28 @@ describe("purge", () => {
         stdout: "",
       })
     }
+  })
+
+  test.each(["the views", "the list of the vault"])("also those that only %s know any more", async (who) => {
+    using machine = new Machine()
+    const old = machine.session().turn(WORD).flush()
+    const then = Date.now() / 1000 - 60 * 86_400
+    well(await cli(machine, "import"))
+    utimesSync(machine.copy(old.path), then, then)
+    well(await cli(machine, "rebuild"))
+    for (const file of [old.path, machine.copy(old.path)]) rmSync(file)
+    rmSync(join(machine.dataHome, who === "the views" ? "vault/copies.jsonl" : "archive.db"))
+    await cli(machine, "rebuild")
+    const planned = await json(machine, "purge", "--older-than", "30d", "--dry-run")
+    expect(planned).toMatchObject({ sessions: [{ session: old.session, copies: [] }] })
+    const older = await json(machine, "purge", "--older-than", "90w", "--dry-run")
+    expect(older).toMatchObject({ sessions: [] })
+    const { stdout } = well(await cli(machine, "purge", "--older-than", "30d", "--yes"))
+    expect(stdout).toContain("Forgot 1 session")
+    expect(traces(machine)).toEqual([])
+    expect(well(await cli(machine, "verify")).stdout).not.toContain("lost")
+    const again = well(await cli(machine, "purge", "--older-than", "30d", "--yes"))
+    expect(again.stdout).toBe("Nothing to forget\n")
   })
 })
 

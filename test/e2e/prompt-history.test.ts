@@ -1,6 +1,15 @@
 /** Prompts of sessions that were deleted before anything was archived: Claude Code's list has them. */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { contentOf, contextOf, Machine } from "../support/machine.ts"
@@ -37,6 +46,12 @@ class Home extends Machine {
 
   async json(...args: string[]) {
     return JSON.parse(await this.done(...args, "--json"))
+  }
+
+  exclude(...patterns: string[]): void {
+    const config = join(this.home, ".config", "ctxbridge", "config.toml")
+    mkdirSync(dirname(config), { recursive: true })
+    writeFileSync(config, `[capture]\nexclude = ${JSON.stringify(patterns)}\n`)
   }
 
   async found(word: string): Promise<string[]> {
@@ -217,9 +232,7 @@ test("secrets are filled in it, and found later by redact", async () => {
 
 test("prompts of excluded folders stay out, also those of no folder", async () => {
   using home = new Home()
-  const config = join(home.home, ".config", "ctxbridge", "config.toml")
-  mkdirSync(dirname(config), { recursive: true })
-  writeFileSync(config, '[capture]\nexclude = ["/private/**", "/private"]\n')
+  home.exclude("/private/**", "/private")
   home.typed("sew the topgallant", GONE)
   home.typed("reef the spinnaker", OTHER, { project: "/private/yard" })
   home.typed("furl the jib", OTHER, { project: undefined })
@@ -241,4 +254,128 @@ test("a list that is named, as from a backup; damaged lines cost only themselves
   expect(await home.found("topgallant")).toEqual([GONE])
   expect(existsSync(home.listCopy)).toBe(false)
   expect(await home.done("verify")).toContain("All good")
+})
+
+test.each<[how: string, damage: (copy: string) => void]>([
+  ["gone", (copy) => rmSync(copy)],
+  [
+    "damaged",
+    (copy) => {
+      const bytes = readFileSync(copy)
+      bytes[statSync(copy).size - 200]! ^= 0x04
+      writeFileSync(copy, bytes)
+    },
+  ],
+])("a copy that is %s is mended without what is forgotten or excluded", async (_how, damage) => {
+  using home = new Home()
+  home.exclude("/private")
+  home.typed("sew the topgallant", GONE)
+  home.typed("reef the spinnaker", OTHER, { project: "/private/yard" })
+  home.typed("furl the jib ".repeat(40), OTHER)
+  await home.done("import")
+  await home.done("forget", GONE, "--yes")
+  const before = contentOf(home.listCopy)
+  damage(home.listCopy)
+  expect(await home.done("import")).toContain("Mended 1 damaged copy")
+  expect(contentOf(home.listCopy)).toEqual(before)
+  expect(before.toString()).not.toMatch(/topgallant|spinnaker/)
+  expect(await home.found("jib")).toEqual([OTHER])
+  expect(await home.done("verify")).toContain("All good")
+})
+
+/** The transcripts that were sent to a target, and where their copies were. */
+function framesAt(target: string): string {
+  const files = (readdirSync(target, { recursive: true, withFileTypes: true }) ?? []).filter((one) =>
+    one.isFile(),
+  )
+  const texts = files.map((one) => readFileSync(join(one.parentPath, one.name), "utf8"))
+  const frames = texts.flatMap((text) => [...text.matchAll(/"frame":"([^"]+)"/g)].map(([, frame]) => frame!))
+  const unpack = (frame: string): string =>
+    Buffer.from(Bun.zstdDecompressSync(Buffer.from(frame, "base64"))).toString("utf8")
+  const places = texts.flatMap((text) => text.match(/"place":"[^"]+"/g) ?? [])
+  return [...places, ...frames.map(unpack)].join("\n")
+}
+
+test("the list is neither sent to a target nor fetched from one", async () => {
+  using home = new Home()
+  using laptop = new Home()
+  const target = join(home.root, "target")
+  const session = home.session().turn("Splice the mainbrace", [], "Done.").flush()
+  home.typed("sew the topgallant", GONE)
+  await home.done("import")
+  expect(await home.json("sync", "--to", target, "--frames")).toMatchObject({ frames: { copies: 1 } })
+  expect(framesAt(target)).toContain("mainbrace")
+  expect(framesAt(target)).not.toMatch(/topgallant|history/)
+  // As if somebody had sent it nevertheless.
+  for (const name of readdirSync(target, { recursive: true }) as string[]) {
+    const file = join(target, name)
+    if (!statSync(file).isFile()) continue
+    const text = readFileSync(file, "utf8")
+    if (text.includes('"frame":'))
+      writeFileSync(file, text.replace(/"place":"[^"]+"/, '"place":"history/home.jsonl.zst"'))
+  }
+  expect(framesAt(target)).toContain('"place":"history/home.jsonl.zst"')
+  expect(await laptop.json("sync", "--to", target, "--pull")).toMatchObject({
+    fetched: { available: 0, copies: 0, pieces: 0 },
+  })
+  expect(await laptop.found("mainbrace")).toEqual([])
+  expect(session.session).not.toBe(GONE)
+})
+
+test("what others have sent of such a session takes nothing of the user's own prompts away", async () => {
+  using home = new Home()
+  using stranger = new Home()
+  const target = join(home.root, "target")
+  const theirs = stranger.session({ id: GONE, cwd: home.cwd, start: START })
+  theirs.line({ type: "ai-title", aiTitle: "A stranger's title", sessionId: GONE })
+  theirs.turn("Paint the figurehead", [], "It is painted.").flush()
+  await stranger.done("import")
+  await stranger.done("sync", "--to", target, "--frames")
+  home.typed("sew the topgallant", GONE)
+  await home.done("import")
+  await home.done("sync", "--to", target, "--pull")
+  for (const again of [["status"], ["rebuild"]]) {
+    await home.done(...again)
+    const { hits } = await home.json("search", "topgallant")
+    expect(hits).toMatchObject([{ session: GONE, promptsOnly: true }])
+    expect(hits[0]).not.toHaveProperty("others")
+    const [painted] = (await home.json("search", "figurehead")).hits
+    expect(painted).toMatchObject({ session: GONE, others: true })
+    expect(painted).not.toHaveProperty("promptsOnly")
+    const { sessions } = await home.json("sessions")
+    expect(sessions).toMatchObject([{ id: GONE, title: null, promptsOnly: true }])
+  }
+  // Its own transcript takes the place of the prompts, and of nothing else.
+  const own = home
+    .session({ id: GONE, start: START })
+    .turn("sew the topgallant", [], "Sewn with the awl.")
+    .flush()
+  await home.hook("stop", own)
+  for (const again of [["status"], ["rebuild"]]) {
+    await home.done(...again)
+    const { hits } = await home.json("search", "topgallant")
+    expect(hits).toHaveLength(1)
+    expect(hits[0]).not.toHaveProperty("promptsOnly")
+    expect(hits[0]).not.toHaveProperty("others")
+    expect((await home.json("search", "figurehead")).hits).toMatchObject([{ session: GONE, others: true }])
+    expect((await home.json("sessions")).sessions).toMatchObject([{ id: GONE, promptsOnly: false }])
+  }
+})
+
+test("a rebuild keeps the project of prompts whose folder is gone", async () => {
+  using home = new Home()
+  const repository = join(home.root, "yard")
+  mkdirSync(join(repository, ".git"), { recursive: true })
+  home.typed("sew the topgallant", GONE, { project: join(repository, "sails") })
+  await home.done("import")
+  const projects = async () =>
+    (await home.json("sessions", "--all-projects")).sessions.map((one: { project: string }) => one.project)
+  expect(await projects()).toEqual([join(repository, ".git")])
+  rmSync(repository, { recursive: true })
+  await home.done("rebuild")
+  expect(await projects()).toEqual([join(repository, ".git")])
+  await home.done("forget", GONE, "--yes")
+  await home.done("rebuild")
+  expect(await home.ctx("sessions", "--all-projects")).toMatchObject({ code: 3 })
+  expect(readFileSync(join(home.dataHome, "archive.db"), "latin1")).not.toContain(repository)
 })

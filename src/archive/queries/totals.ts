@@ -1,5 +1,7 @@
 /** The archive in numbers. */
+import { isBesideCopy, isHistoryCopy } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
+import { knownCopies } from "../transcript-rows.ts"
 import { IS_TURN } from "./turn-kinds.ts"
 
 /** Without sessions of which only the prompts are known. */
@@ -23,8 +25,8 @@ export interface Totals {
 }
 
 export function totals(db: Database): Totals {
-  return db
-    .query<Totals, []>(
+  const counted = db
+    .query<Omit<Totals, "transcripts" | "filesBeside">, []>(
       `SELECT (SELECT count(*) FROM sessions WHERE parent IS NULL AND prompts_only = 0) AS sessions,
         (SELECT count(*) FROM sessions WHERE parent IS NOT NULL) AS subagents,
         (SELECT count(*) FROM turns t WHERE ${IS_TURN}) AS turns,
@@ -32,13 +34,16 @@ export function totals(db: Database): Totals {
         (SELECT count(*) FROM tool_calls) AS toolCalls,
         (SELECT count(*) FROM tool_calls WHERE is_error = 1) AS errors,
         (SELECT count(DISTINCT path) FROM files) AS files,
-        x.transcripts, x.filesBeside, x.archivedBytes, x.indexedBytes,
+        x.archivedBytes, x.indexedBytes,
         (SELECT count(DISTINCT project) FROM sessions WHERE prompts_only = 0) AS projects,
         (SELECT count(*) FROM restores WHERE text <> '') AS restores,
         (SELECT count(*) FROM boundaries) AS compactions
-       FROM (SELECT count(*) FILTER (WHERE path LIKE '%.jsonl' AND copy NOT GLOB 'history/*') AS transcripts,
-         count(*) FILTER (WHERE path NOT LIKE '%.jsonl') AS filesBeside, coalesce(sum(archived), 0) AS archivedBytes,
-         coalesce(sum(indexed), 0) AS indexedBytes FROM transcripts) x`,
+       FROM (SELECT coalesce(sum(archived), 0) AS archivedBytes, coalesce(sum(indexed), 0) AS indexedBytes
+         FROM transcripts) x`,
     )
     .get()!
+  const copies = knownCopies(db)
+  const filesBeside = copies.filter(({ copy }) => isBesideCopy(copy)).length
+  const lists = copies.filter(({ copy }) => isHistoryCopy(copy)).length
+  return { ...counted, transcripts: copies.length - filesBeside - lists, filesBeside }
 }

@@ -1,6 +1,7 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
 import type { Database } from "../../archive/database.ts"
 import { promptsOnlySessions, sessionsByEnd } from "../../archive/queries/sessions.ts"
+import { knownCopies } from "../../archive/transcript-rows.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
 import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
@@ -25,11 +26,12 @@ export default {
       throw usageError(`--older-than needs an age${given}`, "such as 90d: a number and one of h, d, w, y")
     }
     finishFormer(context)
-    const { ended, promptsOnly } = withViews(env.dataHome, (db) => ({
+    const { ended, promptsOnly, known } = withViews(env.dataHome, (db) => ({
       ended: endsOf(db),
       promptsOnly: promptsOnlySessions(db),
+      known: knownCopies(db),
     }))
-    const old = silentSince(env.dataHome, Date.now() - age, ended, promptsOnly)
+    const old = silentSince(env.dataHome, Date.now() - age, ended, promptsOnly, known)
     return leave(context, leaving(env.dataHome, old), [])
   },
 } satisfies Command

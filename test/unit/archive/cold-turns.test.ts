@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { chill, warm } from "../../../src/archive/cold-turns.ts"
 import { emptyDatabase } from "../../../src/archive/database.ts"
+import { changeJoined, withJoin } from "../../../src/archive/joined-projects.ts"
 import { hasCold } from "../../../src/archive/queries/turn-ages.ts"
 import { dueTurns, packVectors, putVectors, vectorTotals } from "../../../src/archive/vectors.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
@@ -15,6 +18,20 @@ test("turns that come back are found by exactly the words that they had", () => 
   one.flush()
   archive.follow(one)
   expectSameWordsAgain(archive.db, archive.dataHome)
+})
+
+test("a file beside a transcript is found in the project of its folder, whatever that is joined with", () => {
+  using archive = new Archive()
+  const { db, root } = archive
+  const one = archive.session("11111111-2222-3333-4444-555555555558", { cwd: "/old" })
+  archive.follow(one.turn("Look at the otter", [], "Done.").flush())
+  changeJoined(db, root, (file) => withJoin(file, { from: "/old", to: "/new", by: "hand" }))
+  const path = join(one.path.replace(/\.jsonl$/, ""), "tool-results", "b1.txt")
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, "the falcon is fine\n")
+  archive.follow({ path } as typeof one)
+  expect(archive.count("messages WHERE role = 'tool'")).toBe(1)
+  expectSameWordsAgain(db, archive.dataHome)
 })
 
 test("a prompt that waited in the queue is still found only where it was taken out", () => {

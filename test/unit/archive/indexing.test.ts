@@ -153,3 +153,33 @@ test("half a line at the end leaves no marker, however long it took to read: nob
   for (let next = slice(); next > done; next = slice()) done = next
   expect(listPending(archive.dataHome)).toEqual([])
 })
+
+const GONE = "60000000-0000-4000-8000-000000000001"
+
+test.each([
+  ["first", ["beside", "list"]],
+  ["last", ["list", "beside"]],
+] as const)("a file beside a transcript that is gone comes %s: the prompts stay", (_when, order) => {
+  using archive = new Archive()
+  const { db, root } = archive
+  const session = archive.session(GONE).turn("sew the topgallant", [], "Sewn with the awl.")
+  const list = join(root, ".claude", "history.jsonl")
+  const beside = join(session.path.replace(/\.jsonl$/, ""), "tool-results", "b1.txt")
+  mkdirSync(dirname(beside), { recursive: true })
+  writeFileSync(beside, "the capstan is stuck\n")
+  const prompt = { display: "sew the topgallant", pastedContents: {}, timestamp: 1.76e12, project: "/w" }
+  writeFileSync(list, `${JSON.stringify({ ...prompt, sessionId: GONE })}\n`)
+  const follow = (path: string) => archive.follow({ path } as typeof session)
+  const prompts = (): unknown =>
+    db.query("SELECT s.prompts_only, t.via FROM sessions s JOIN turns t ON t.session = s.id").values()
+  const files = (): number => archive.count("messages WHERE role = 'tool'")
+  for (const what of order) follow(what === "list" ? list : beside)
+  expect(prompts()).toEqual([[1, "history"]])
+  follow(beside)
+  // It would go with the prompts when the transcript comes.
+  expect(files()).toBe(0)
+  follow(session.flush().path)
+  follow(beside)
+  expect(prompts()).toEqual([[0, "typed"]])
+  expect(files()).toBe(1)
+})

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { listPending, markPending } from "../../../src/archive/pending.ts"
+import { listPending, markPending, pendingInOrder } from "../../../src/archive/pending.ts"
 
 setDefaultTimeout(60_000)
 
@@ -39,6 +39,23 @@ test("a copy that waits is listed, also while another process claims its marker"
       other.kill()
       await other.exited
     }
+  } finally {
+    rmSync(dataHome, { recursive: true })
+  }
+})
+
+test("the list of all prompts comes after files beside transcripts, and what was rewritten before all", () => {
+  const dataHome = mkdtempSync(join(tmpdir(), "ctxbridge-pending-"))
+  const copies = [
+    "home/p/s.~1.jsonl.zst",
+    "home/p/s.jsonl.zst",
+    "home/p/s/tool-results/b.txt.zst",
+    "history/home.~1.jsonl.zst",
+    "history/home.jsonl.zst",
+  ]
+  try {
+    for (const copy of copies.toReversed()) markPending(dataHome, { path: "/p", copy, session: "s" })
+    expect(pendingInOrder(dataHome).map(({ copy }) => copy)).toEqual(copies)
   } finally {
     rmSync(dataHome, { recursive: true })
   }
