@@ -3,7 +3,7 @@
  * concerned come over from the former ones, as they were. A copy that is gone altogether is marked in its row.
  */
 import { FILTERED, filterText } from "../secrets/filter.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
@@ -53,8 +53,10 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
 interface Row {
   readonly id: number
   readonly copyId: string
+  readonly copy: string
   readonly session: string
   readonly path: string
+  readonly indexed: number
 }
 
 /**
@@ -69,40 +71,49 @@ export function stashLost(
   { from, gaps = [], isKept }: StashOptions,
 ): boolean {
   const held = heldCopies(dataHome)
-  const rows = db
-    .query<Row, []>(`SELECT id, copy_id AS copyId, session, path FROM ${from}.transcripts`)
+  const all = db
+    .query<Row, []>(`SELECT id, copy_id AS copyId, copy, session, path, indexed FROM ${from}.transcripts`)
     .all()
-    .filter(({ session, path }) => isKept(session, path))
-  const lost = rows.flatMap(({ id, copyId, session }) => {
-    const there = held.get(copyId)
-    const unread = gaps.filter((gap) => gap.copyId === copyId).map((gap) => [gap.from, gap.to])
-    const all = [[there?.to ?? 0, Number.MAX_SAFE_INTEGER], ...unread]
-    return all.map(([start, end]) => ({ transcript: id, session, start: start!, end: end! }))
+  const left = new Set(
+    all.filter(({ session, path }) => !isKept(session, path)).map(({ session }) => session),
+  )
+  const rows = all.filter(({ session, path }) => isKept(session, path))
+  const lost = rows.flatMap((row) => {
+    const there = held.get(row.copyId)
+    const unread = gaps.filter((gap) => gap.copyId === row.copyId).map((gap) => [gap.from, gap.to])
+    const stretches = [[there?.to ?? 0, Number.MAX_SAFE_INTEGER], ...unread]
+    return stretches
+      .filter(([start]) => start! < row.indexed)
+      .map(([start, end]) => ({ ...row, start: start!, end: end! }))
   })
   dropStash(db)
-  db.run("CREATE TEMP TABLE lost (transcript INTEGER, session TEXT, start INTEGER, end INTEGER)")
+  db.run("CREATE TEMP TABLE lost (transcript INTEGER, part TEXT, start INTEGER, end INTEGER)")
   db.run("CREATE TEMP TABLE places (copy_id TEXT PRIMARY KEY, copy TEXT)")
   const isHeld = db.query<unknown, [string, number, number, number]>(
-    `SELECT 1 FROM ${from}.turns t JOIN ${from}.messages m ON m.turn = t.id
-     WHERE t.session = ? AND m.transcript = ? AND m.offset >= ? AND m.offset < ? LIMIT 1`,
+    `SELECT 1 FROM ${from}.turns t CROSS JOIN ${from}.messages m ON m.turn = t.id
+     WHERE t.session IN (SELECT value FROM json_each(?)) AND m.transcript = ? AND m.offset >= ? AND m.offset < ?
+     LIMIT 1`,
   )
   const isSummarised = db.query<unknown, [number, number, number]>(
     `SELECT 1 FROM ${sourceOf(db, from, "summaries")} WHERE transcript = ? AND offset >= ? AND offset < ? LIMIT 1`,
   )
-  const sessions = new Set<string>()
-  for (const { transcript, session, start, end } of lost) {
+  const partOf = parts(db, from, (session) => !left.has(session) && isKept(session, session))
+  const stashed = new Map<string, string>()
+  for (const { id, session, copy, start, end } of lost) {
+    const part = partOf(session, copy)
     if (
-      isHeld.get(session, transcript, start, end) === null &&
-      isSummarised.get(transcript, start, end) === null
+      isHeld.get(JSON.stringify(part.sessions), id, start, end) === null &&
+      isSummarised.get(id, start, end) === null
     )
       continue
-    sessions.add(session)
-    db.query("INSERT INTO temp.lost VALUES (?, ?, ?, ?)").run(transcript, session, start, end)
+    for (const one of part.sessions) stashed.set(one, part.name)
+    db.query("INSERT INTO temp.lost VALUES (?, ?, ?, ?)").run(id, part.name, start, end)
   }
-  if (sessions.size === 0) return false
+  if (stashed.size === 0) return false
   for (const [id, { copy }] of held) db.query("INSERT INTO temp.places VALUES (?, ?)").run(id, copy)
-  db.run("CREATE TEMP TABLE stashed (id TEXT PRIMARY KEY, key INTEGER)")
-  for (const id of sessions) db.query("INSERT INTO temp.stashed VALUES (?, ?)").run(id, sessionKey(id))
+  db.run("CREATE TEMP TABLE stashed (id TEXT PRIMARY KEY, key INTEGER, part TEXT)")
+  for (const [id, part] of stashed)
+    db.query("INSERT INTO temp.stashed VALUES (?, ?, ?)").run(id, sessionKey(id), part)
   for (const [table, where] of Object.entries(THEIRS))
     db.run(`CREATE TEMP TABLE held_${table} AS SELECT * FROM ${sourceOf(db, from, table)} WHERE ${where}`)
   db.run(`CREATE TEMP TABLE held_projects AS SELECT * FROM ${from}.projects`)
@@ -112,6 +123,49 @@ export function stashLost(
   ] as const)
     stashWords(db, from, words, of)
   return true
+}
+
+/** Sessions of which messages are in copies of each other: they come over together, or not at all. */
+interface Part {
+  readonly name: string
+  readonly sessions: readonly string[]
+}
+
+/**
+ * Tells who shares copies with a session. The long outputs of subagents are beside their session's transcript, and all
+ * that is known only from the list of prompts is in that.
+ */
+function parts(
+  db: Database,
+  from: string,
+  isKept: (session: string) => boolean,
+): (session: string, copy: string) => Part {
+  const prompted = db.query<{ id: string }, []>(
+    `SELECT DISTINCT session AS id FROM ${from}.turns
+     WHERE via = 'history' AND session NOT IN (SELECT session FROM main.transcripts)`,
+  )
+  const sharing = db.query<{ id: string; other: string }, { main: string }>(
+    `SELECT DISTINCT t.session AS id, c.session AS other
+     FROM ${from}.turns t CROSS JOIN ${from}.messages m ON m.turn = t.id
+       CROSS JOIN ${from}.transcripts c ON c.id = m.transcript
+     WHERE (t.session = :main OR t.session > :main || '/' AND t.session < :main || '0') AND c.session <> t.session`,
+  )
+  const known = new Map<string, readonly string[]>()
+  const shared = (name: string, isHistory: boolean): readonly string[] => {
+    const found = isHistory
+      ? [name, ...prompted.all().map(({ id }) => id)]
+      : sharing.all({ main: name }).flatMap(({ id, other }) => [id, other])
+    return [...new Set(found)]
+  }
+  return (session, copy) => {
+    const isHistory = isHistoryCopy(copy)
+    const name = isHistory || session.startsWith("unknown/") ? session : session.split("/", 1)[0]!
+    const all = known.get(name) ?? shared(name, isHistory)
+    known.set(name, all)
+    return all.includes(session)
+      ? { name, sessions: all.filter((one) => one === session || isKept(one)) }
+      : { name: session, sessions: [session] }
+  }
 }
 
 /** Views of an earlier version may lack a table: then there is nothing in it, as there may be here. */
@@ -165,20 +219,23 @@ export const isUnforgotten = (dataHome: string, owner: string): boolean =>
  * @returns the sessions
  */
 export function putLost(db: Database, rewrite?: (text: string) => string): string[] {
+  db.run(
+    `DELETE FROM temp.stashed WHERE part NOT IN (SELECT l.part FROM temp.lost l WHERE
+       EXISTS (SELECT 1 FROM temp.held_messages m WHERE m.transcript = l.transcript AND m.offset >= l.start
+         AND m.offset < l.end AND m.key NOT IN (SELECT key FROM main.messages))
+       OR EXISTS (SELECT 1 FROM temp.held_summaries s WHERE s.transcript = l.transcript AND s.offset >= l.start
+         AND s.offset < l.end))`,
+  )
+  // Also those of which only these views know messages in the same copies: they are read again.
   const sessions = db
     .query<{ session: string }, []>(
-      `SELECT DISTINCT l.session FROM temp.lost l WHERE
-         EXISTS (SELECT 1 FROM temp.held_messages m WHERE m.transcript = l.transcript AND m.offset >= l.start
-           AND m.offset < l.end AND m.key NOT IN (SELECT key FROM main.messages))
-         OR EXISTS (SELECT 1 FROM temp.held_summaries s WHERE s.transcript = l.transcript AND s.offset >= l.start
-           AND s.offset < l.end)`,
+      `SELECT id AS session FROM temp.stashed
+       UNION SELECT t.session FROM main.messages m JOIN main.turns t ON t.id = m.turn WHERE m.transcript IN (
+         SELECT id FROM main.transcripts WHERE session IN (SELECT id FROM temp.stashed))`,
     )
     .all()
     .map(({ session }) => session)
   if (sessions.length > 0) {
-    db.query("DELETE FROM temp.stashed WHERE id NOT IN (SELECT value FROM json_each(?))").run(
-      JSON.stringify(sessions),
-    )
     deleteRows(db, sessions)
     trim(db)
     fillTexts(db, (text) => filterText(rewrite?.(text) ?? text, FILTERED))
@@ -283,12 +340,18 @@ function insert(db: Database, withWords: boolean): void {
   const transcript = { transcript: `h.transcript + ${transcripts}` }
   const turn = { turn: `h.turn + ${turns}` }
   const ofTurn = "h.turn IN (SELECT id FROM temp.held_turns)"
+  // An earlier version's views join no projects.
+  if (!columnsOf(db, "held_sessions", "temp").includes("own"))
+    db.run("ALTER TABLE temp.held_sessions ADD COLUMN own INTEGER")
   db.run(
-    "INSERT OR IGNORE INTO main.projects (path) SELECT path FROM temp.held_projects WHERE id IN (SELECT project FROM temp.held_sessions)",
+    `INSERT OR IGNORE INTO main.projects (path) SELECT o.path FROM temp.held_projects o
+     JOIN temp.held_sessions h ON o.id = h.project OR o.id = h.own`,
   )
+  const place =
+    "FROM main.projects p JOIN temp.held_projects o ON o.path = p.path WHERE o.id = coalesce(h.own, h.project)"
   copy(db, "sessions", {
-    project:
-      "(SELECT p.id FROM main.projects p JOIN temp.held_projects o ON o.path = p.path WHERE o.id = h.project)",
+    project: `(SELECT coalesce(p.joined, p.id) ${place})`,
+    own: `(SELECT iif(p.joined IS NULL, NULL, p.id) ${place})`,
   })
   copy(db, "transcripts", {
     id: `h.id + ${transcripts}`,

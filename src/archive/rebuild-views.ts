@@ -7,6 +7,7 @@ import { statsOf, tryTo } from "../util/files.ts"
 import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
+import { isBesideCopy, isHistoryCopy } from "../vault/layout.ts"
 import { findLosses } from "../vault/lost-copies.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { markBehind, markComplete } from "./completeness.ts"
@@ -216,13 +217,20 @@ const publicGap = ({ copy, from, to, error }: ViewsGap) => ({ copy, from, to, er
 /** Copies that are gone, or have less than they had, and that the host cannot give back either. */
 export function missingIn(db: Database, dataHome: string): MissingCopy[] {
   const { lost } = findLosses({ dataHome, known: knownCopies(db) })
-  const turns = db.query<{ n: number }, [string, string]>(
+  const own = db.query<{ n: number }, [string, string]>(
     `SELECT count(*) AS n FROM turns t JOIN transcripts c ON c.id = t.transcript
-     WHERE t.session = ? AND c.copy_id = ?`,
+     WHERE c.copy_id = ? AND t.session = ?`,
   )
+  // Those of other sessions, too: of subagents, and of all that only the list of prompts knows.
+  const any = db.query<{ n: number }, [string]>(
+    `SELECT count(DISTINCT m.turn) AS n FROM messages m
+     WHERE m.transcript = (SELECT id FROM transcripts WHERE copy_id = ?)`,
+  )
+  const turnsOf = ({ id, copy, session }: (typeof lost)[number]): number =>
+    (isHistoryCopy(copy) || isBesideCopy(copy) ? any.get(id) : own.get(id, session))?.n ?? 0
   return lost
     .filter(({ session, path }) => forgottenOf(dataHome, session, path)?.whole !== true)
-    .map(({ id, copy, session }) => ({ copy, session, turns: turns.get(session, id)?.n ?? 0 }))
+    .map((one) => ({ copy: one.copy, session: one.session, turns: turnsOf(one) }))
 }
 
 type Unreadable = RebuildReport["unreadable"][number]

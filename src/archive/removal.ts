@@ -142,23 +142,30 @@ function concernedIn(db: Database, removed: Removal): Concerned {
        SELECT id, id FROM sessions WHERE id NOT IN (SELECT session FROM transcripts)`,
     )
     .all()
-  const found = new Map(rows.map(({ session, path }) => [session, removed(session, path)]))
-  const changed = [...found].filter(([, what]) => what !== undefined).map(([session]) => session)
+  // Of several copies of a session, what was removed of one may be less.
+  const found = new Map<string, Removed>()
+  for (const what of ["nothing", "text", "whole"] as const)
+    for (const { session, path } of rows) if (removed(session, path) === what) found.set(session, what)
+  const changed = [...found.keys()]
   const gone = new Set(changed.filter((session) => found.get(session) === "whole"))
   const again = db
-    .query<{ id: string }, [string]>(
+    .query<{ id: string }, [string, string]>(
       `WITH RECURSIVE concerned (id) AS (
          SELECT value FROM json_each(?1)
+         -- The lines of one whose session is unknown may be of any.
+         UNION SELECT id FROM sessions WHERE parent NOT IN (SELECT session FROM transcripts)
+         -- A handle is longer than others while another turn has its first letters.
+         UNION SELECT session FROM turns WHERE length(handle) > 6 AND substr(handle, 1, 6) IN (
+           SELECT substr(handle, 1, 6) FROM turns WHERE session IN (SELECT value FROM json_each(?1)))
          UNION SELECT l.child FROM lineage l JOIN concerned c ON l.parent = c.id WHERE l.kind = 'fork'
-         UNION SELECT s.id FROM sessions s JOIN concerned c ON s.parent = c.id)
-       SELECT id FROM concerned
-       -- The lines of one whose session is unknown may be of any.
-       UNION SELECT id FROM sessions WHERE parent NOT IN (SELECT session FROM transcripts)
-       -- A handle is longer than others while another turn has its first letters.
-       UNION SELECT session FROM turns WHERE length(handle) > 6 AND substr(handle, 1, 6) IN (
-         SELECT substr(handle, 1, 6) FROM turns WHERE session IN (SELECT value FROM json_each(?1)))`,
+         UNION SELECT s.id FROM sessions s JOIN concerned c ON s.parent = c.id
+         -- The outputs of a subagent are in copies beside its session's transcript.
+         UNION SELECT x.session FROM concerned c CROSS JOIN turns t ON t.session = c.id
+           CROSS JOIN messages m ON m.turn = t.id CROSS JOIN transcripts x ON x.id = m.transcript
+           WHERE x.session NOT IN (c.id, ?2))
+       SELECT id FROM concerned`,
     )
-    .all(JSON.stringify(changed))
+    .all(JSON.stringify(changed), HISTORY)
     .map(({ id }) => id)
   const lessened = new Set(changed.filter((session) => found.get(session) === "text"))
   // What is known of these is in one copy, which has to be read again for all of them.

@@ -1,8 +1,10 @@
 /** The vault: checks the beginning and end of each copy or, on request, every byte. */
 
 import { closeSync, existsSync, fstatSync } from "node:fs"
+import { promptHistory } from "../agents/claude-code/prompt-history.ts"
 import { forgottenTranscript } from "../archive/capture-transcript.ts"
 import { withDatabase } from "../archive/database.ts"
+import { besideTranscript } from "../archive/files-beside.ts"
 import { knownCopies } from "../archive/transcript-rows.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
@@ -198,12 +200,12 @@ function faulty(patient: Patient, faults: readonly Fault[], text: string): Findi
 /** Mends the copies of transcripts that still exist; those that differ are kept under another name. */
 function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | undefined {
   const copies = new Set(faults.map(({ copy }) => copy))
-  const paths = transcriptsBelow(projectsOf(patient)).filter(
-    (path) => copies.has(vaultPath(path, patient.home)) && existsSync(path),
-  )
+  const transcripts = transcriptsBelow(projectsOf(patient))
+  const all = [...transcripts, ...transcripts.flatMap(besideTranscript), promptHistory(patient.claudeDir)]
+  const paths = all.filter((path) => copies.has(vaultPath(path, patient.home)) && existsSync(path))
   if (paths.length === 0) return undefined
   return {
-    what: `mend ${count(paths.length, "copy", "copies")} from Claude Code's transcripts`,
+    what: `mend ${count(paths.length, "copy", "copies")} from Claude Code's files`,
     run: () => {
       const { files } = importTranscripts(patient, paths, {
         dryRun: false,

@@ -43,9 +43,10 @@ export function* exportRaw(db: Database, dataHome: string, selection: Selection)
 /** The current transcript, this machine's own; if there are several (a session resumed in another folder), the longest. */
 function transcriptOf(db: Database, session: string): TranscriptRow {
   const all = transcriptsOf(db, session)
-  const current = all.filter(({ copy }) => !isSuperseded(copy))
+  const there = all.filter(({ copy }) => copy.endsWith(".zst"))
+  const current = there.filter(({ copy }) => !isSuperseded(copy))
   const own = current.filter(({ copy }) => !isFetchedCopy(copy))
-  const candidates = own.length > 0 ? own : current.length > 0 ? current : all
+  const candidates = own.length > 0 ? own : current.length > 0 ? current : there.length > 0 ? there : all
   const [longest] = candidates.toSorted((a, b) => b.archived - a.archived)
   if (longest !== undefined) return longest
   throw new CtxError("not-found", `no transcript of session ${session} in the archive`, {

@@ -23,12 +23,21 @@ export interface Leaving {
   readonly onDisk: number
 }
 
-/** What the vault holds of these sessions. */
-export function leaving(dataHome: string, sessions: readonly string[]): Leaving[] {
+/**
+ * What the vault holds of these sessions.
+ *
+ * @param outputs paths of subagents' long outputs, which are beside their session's transcript, by subagent
+ */
+export function leaving(
+  dataHome: string,
+  sessions: readonly string[],
+  outputs: ReadonlyMap<string, readonly string[]> = new Map(),
+): Leaving[] {
   const all = sources(dataHome)
   const prompts = promptsBySession(dataHome, all)
   return sessions.map((session) => {
-    const own = all.filter((one) => belongs(one, session))
+    const beside = outputs.get(session) ?? []
+    const own = all.filter((one) => belongs(one, session) || beside.includes(one.path))
     const transcripts = [...new Set(own.map(({ path }) => path))]
     return {
       session,

@@ -5,7 +5,7 @@
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
 
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { placeBeside, transcriptName } from "../agents/claude-code/transcript-name.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { forgetProjects, projectsFile } from "../archive/joined-projects.ts"
 import { followVault } from "../archive/kept-notes.ts"
@@ -151,7 +151,9 @@ function removedOf(
 ): Removed | undefined {
   const owner = ownerOf(session, path)
   if (!sessions.has(owner)) return undefined
-  if (forgottenOf(dataHome, session, path)?.whole === true) return "whole"
+  const isWhole = (of: string): boolean => forgottenOf(dataHome, session, of)?.whole === true
+  // Of the session of a forgotten subagent, only a file beside its transcript may be forgotten.
+  if (isWhole(path)) return placeBeside(path) === undefined || isWhole(session) ? "whole" : "text"
   return Object.keys(readTombstone(dataHome, owner)?.lines ?? {}).length > 0 ? "text" : undefined
 }
 

@@ -78,7 +78,7 @@ export const machineOf = (copy: string): string => copy.split("/")[1]!.replace(/
  * @param isOwn whether nobody but the user can have written it
  */
 export const fetchedPath = (machine: string, id: string, place: string, isOwn: boolean): string =>
-  join(isOwn ? FETCHED + machine : OTHERS + machine, id, place)
+  join((isOwn ? FETCHED : OTHERS) + machine, id, place)
 
 /** The copy's path on the machine that archived it. */
 export const originalPlace = (copy: string): string =>
@@ -105,8 +105,8 @@ export const summaryPath = (session: string): string => `${SUMMARIES}${session}.
 /** Whether it is of a file that the host keeps beside a transcript (`placeBeside`). */
 export function isBesideCopy(copy: string): boolean {
   const place = withoutVersion(originalPlace(copy))
-  if (isImportedCopy(place) || isSummaryCopy(place)) return false
-  return placeBelowProjects(place.slice(place.indexOf("/") + 1, -".zst".length)) !== undefined
+  const isBelow = placeBelowProjects(place.slice(place.indexOf("/") + 1, -".zst".length)) !== undefined
+  return isBelow && !isImportedCopy(place) && !isSummaryCopy(place)
 }
 
 /** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
@@ -114,10 +114,10 @@ export const isLooseCopy = (copy: string): boolean => originalPlace(copy).split(
 
 /** Path of the `n`th superseded copy of a transcript that the host has rewritten. */
 export const supersededPath = (vaultFile: string, n: number): string =>
-  vaultFile.replace(/(\.jsonl)?\.zst$/, (suffix) => `.~${n}${suffix}`)
+  vaultFile.replace(/(\.jsonl)?\.zst$/, `.~${n}$&`)
 
-/** The copy's path before it was superseded. */
+/** The copy's path before it was superseded, and before it was gone (`goneMark` in archive/transcript-rows.ts). */
 export const withoutVersion = (vaultFile: string): string =>
-  vaultFile.replace(/\.~\d+((\.jsonl)?\.zst)$/, "$1")
+  vaultFile.replace(/(\.~\d+)?((\.jsonl)?\.zst)[^.]*$/, "$2")
 
-export const isSuperseded = (vaultFile: string): boolean => /\.~\d+(\.jsonl)?\.zst$/.test(vaultFile)
+export const isSuperseded = (vaultFile: string): boolean => /\.~\d+(\.jsonl)?\.zst[^.]*$/.test(vaultFile)

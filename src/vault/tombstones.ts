@@ -26,7 +26,7 @@ export interface Tombstone {
   readonly whole: boolean
   /** Its subagents that are forgotten on their own. */
   readonly agents: readonly string[]
-  /** Paths of the host's transcripts that are forgotten whole. */
+  /** Paths of the host's transcripts, and files beside them, that are forgotten whole. */
   readonly transcripts: readonly string[]
   /** Hashes of lines, and the spans to fill in them. */
   readonly lines: Readonly<Record<string, readonly FilledSpan[]>>
@@ -73,8 +73,8 @@ export function forgottenOf(dataHome: string, session: string, path: string): Fo
   const tombstone =
     readTombstone(dataHome, owner) ?? (older === "" ? undefined : readTombstone(dataHome, older))
   if (tombstone === undefined) return undefined
-  const agent = session.includes("/") ? session.slice(session.indexOf("/") + 1) : undefined
-  const whole = tombstone.whole || (agent !== undefined && tombstone.agents.includes(agent))
+  const [, agent = ""] = /\/(.*)/s.exec(session) ?? []
+  const whole = tombstone.whole || tombstone.agents.includes(agent) || tombstone.transcripts.includes(path)
   return { whole, edit: (content) => fillLines(content, tombstone) }
 }
 

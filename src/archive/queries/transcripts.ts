@@ -1,4 +1,5 @@
 /** Rows of transcripts: how far the views have followed a copy. More in transcript-rows.ts. */
+import { placeBeside } from "../../agents/claude-code/transcript-name.ts"
 import { isFetchedCopy, isSuperseded } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 
@@ -6,7 +7,10 @@ import type { Database } from "../database.ts"
 export const isCopyIndexed = (db: Database, copy: string): boolean =>
   db.query("SELECT 1 FROM transcripts WHERE copy = ? AND indexed > 0").get(copy) !== null
 
-/** Bytes in the vault of each transcript as it is now, by its path: not of what it was before it was rewritten. */
+/**
+ * Bytes in the vault of each transcript as it is now, by its path: not of what it was before it was rewritten, and not of
+ * copies that are gone.
+ */
 export function archivedByPath(db: Database): Map<string, number> {
   const rows = db
     .query<{ path: string; copy: string; archived: number }, []>(
@@ -15,9 +19,28 @@ export function archivedByPath(db: Database): Map<string, number> {
     .iterate()
   const found = new Map<string, number>()
   for (const { path, copy, archived } of rows) {
-    if (!isSuperseded(copy) && !isFetchedCopy(copy)) found.set(path, archived)
+    if (copy.endsWith(".zst") && !isSuperseded(copy) && !isFetchedCopy(copy)) found.set(path, archived)
   }
   return found
+}
+
+/** Paths of the files beside their session's transcript that hold outputs of these subagents. */
+export function outputsOfSubagents(db: Database, sessions: readonly string[]): Map<string, string[]> {
+  const found = db.query<{ path: string }, [string]>(
+    `SELECT DISTINCT c.path FROM turns t CROSS JOIN messages m ON m.turn = t.id
+       CROSS JOIN transcripts c ON c.id = m.transcript
+     WHERE t.session = ? AND c.session <> t.session`,
+  )
+  const subagents = sessions.filter((session) => session.includes("/"))
+  return new Map(
+    subagents.map((session) => [
+      session,
+      found
+        .all(session)
+        .map(({ path }) => path)
+        .filter((path) => placeBeside(path) !== undefined),
+    ]),
+  )
 }
 
 /** @param copyId the `id` in the copy's header */

@@ -7,6 +7,7 @@ import { folderOf } from "../../archive/project.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { sessionsOfProject } from "../../archive/queries/sessions.ts"
 import { latestSummary } from "../../archive/queries/summaries.ts"
+import { outputsOfSubagents } from "../../archive/queries/transcripts.ts"
 import { spoolStatus } from "../../archive/spool.ts"
 import { CarriedSearch, namesOf } from "../../job/carried-text.ts"
 import { findNotes, keptInOneOf } from "../../job/forget-notes.ts"
@@ -133,9 +134,9 @@ function forgetSessions(context: Context, word: string): number | undefined {
   const { cwd, dataHome } = context.env
   const wanted = withViews(dataHome, (db) => {
     const sessions = sessionsMeant(db, cwd, word, dataHome)
-    return { sessions, heirs: heirsOf(db, sessions) }
+    return { sessions, heirs: heirsOf(db, sessions), outputs: outputsOfSubagents(db, sessions) }
   })
-  const list = leaving(dataHome, wanted.sessions)
+  const list = leaving(dataHome, wanted.sessions, wanted.outputs)
   return leave(context, list, wanted.heirs)
 }
 

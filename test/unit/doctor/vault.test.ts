@@ -9,12 +9,15 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { tailOf } from "../../../src/vault/reader.ts"
 import { findings, states } from "../../support/examined.ts"
 import { Inside, run } from "../../support/inside.ts"
+import { contentOf } from "../../support/machine.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
 const HOUR = 3600
+const GONE = "60000000-0000-4000-8000-000000000001"
 
 const age = (path: string): void => utimesSync(path, Date.now() / 1000 - HOUR, Date.now() / 1000 - HOUR)
 
@@ -62,7 +65,7 @@ test("a copy that is damaged inside is found by a deep look, and mended", async 
   utimesSync(copy, time, time)
   expect(await states(machine, "vault")).toEqual(["ok"])
   expect(await findings(machine, "vault", "--deep")).toMatchObject([
-    { state: "fail", repair: { what: "mend 1 copy from Claude Code's transcripts" } },
+    { state: "fail", repair: { what: "mend 1 copy from Claude Code's files" } },
   ])
   const fixed = await states(machine, "vault", "--deep", "--fix")
   expect((await run(["export", session.session, "--raw"], machine)).stdout).toBe(
@@ -70,6 +73,30 @@ test("a copy that is damaged inside is found by a deep look, and mended", async 
   )
   expect(fixed).toEqual(["ok"])
   expect(existsSync(copy.replace(".jsonl.zst", ".~1.jsonl.zst"))).toBe(false)
+})
+
+test("copies of files beside transcripts and of the list of prompts are mended, too", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Kept.").flush()
+  const output = machine.path(join(session.session, "tool-results", "b1.txt"))
+  mkdirSync(dirname(output), { recursive: true })
+  writeFileSync(output, "kept beside\n".repeat(100))
+  const list = join(machine.home, ".claude", "history.jsonl")
+  const prompt = { display: "Kept as a prompt", timestamp: 1.7e12, project: machine.cwd, sessionId: GONE }
+  writeFileSync(list, `${JSON.stringify(prompt)}\n`)
+  expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+  for (const path of [output, list]) {
+    const copy = machine.copy(path)
+    const bytes = readFileSync(copy)
+    bytes[tailOf(copy)!.headerLength + 30]! ^= 0xff
+    writeFileSync(copy, bytes)
+  }
+  expect(await findings(machine, "vault", "--deep")).toMatchObject([
+    { state: "fail", repair: { what: "mend 2 copies from Claude Code's files" } },
+  ])
+  expect(await states(machine, "vault", "--fix", "--deep")).toEqual(["ok"])
+  for (const path of [output, list])
+    expect([path, contentOf(machine.copy(path)).toString()]).toEqual([path, readFileSync(path, "utf8")])
 })
 
 test("copies that were only begun, and folders in their places, are mended", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test"
 import { transcriptName } from "../../../src/agents/claude-code/transcript-name.ts"
+import { goneMark } from "../../../src/archive/transcript-rows.ts"
 import {
   isBesideCopy,
   isSuperseded,
@@ -66,6 +67,27 @@ test("superseded copies keep a name of their own, as many as there are, whatever
       expect([former, isSuperseded(former), withoutVersion(former)]).toEqual([former, true, file])
     }
   }
+})
+
+test("the mark of a copy that is gone changes nothing of what its name says", () => {
+  const ids = ["0123abcd-4f5e", "0123456789ab"]
+  for (const [copy, isBeside, former] of [
+    ["home/-x/S1.jsonl.zst", false, false],
+    ["home/-x/S1.~2.jsonl.zst", false, true],
+    ["home/-x/S1/subagents/agent-a.jsonl.zst", false, false],
+    ["home/-x/S1/subagents/agent-a.~1.jsonl.zst", false, true],
+    ["home/-x/S1/tool-results/b1.txt.zst", true, false],
+    ["home/-x/S1/tool-results/b1.txt.~1.zst", true, true],
+    ["home/-x/S1/tool-results/rows.jsonl.zst", true, false],
+    ["home/-x#1/S1/tool-results/b1.zst#2.txt.zst", true, false],
+    ["fetched/other/0123abcd-4f5e/home/-x/S1/subagents/agent-a.jsonl.zst", false, false],
+    ["imported/tool/S1.jsonl.zst", false, false],
+    ["history/home.jsonl.zst", false, false],
+  ] as const)
+    for (const name of [copy, ...ids.map((id) => copy + goneMark(id))]) {
+      const said = { isBeside: isBesideCopy(name), former: isSuperseded(name), place: withoutVersion(name) }
+      expect([name, said]).toEqual([name, { isBeside, former, place: copy.replace(/\.~\d/, "") }])
+    }
 })
 
 test("a session's name that is no id is replaced in its copies' names", () => {
