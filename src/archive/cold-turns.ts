@@ -108,11 +108,8 @@ function addMessage(db: Database, row: ColdMessage, line: string, words: WordWri
     if (part.kind === "toolUse") return part.name
     return part.kind === "toolResult" ? nameOf(part.id) : undefined
   }
-  const record = recordAt(
-    row.copy,
-    line,
-    isBesideCopy(row.copy) ? callOfMessage(db, id, row.copy) : undefined,
-  )
+  const isBeside = isBesideCopy(row.copy)
+  const record = recordAt(row.copy, line, isBeside ? callOfMessage(db, id, row.copy) : undefined)
   const spoken = record.parts.filter((part) => part.kind !== "title")
   const parts = withoutForgedWords(spoken, nameOf, record.version)
   // A prompt that was taken out of the queue is found where that happened (queued-prompts.ts).
@@ -127,14 +124,18 @@ function addMessage(db: Database, row: ColdMessage, line: string, words: WordWri
     role,
     tools: parts.flatMap((part) => toolOf(part) ?? []),
     isError: parts.some(
-      (part) => part.kind === "apiError" || (part.kind === "toolResult" && failed(db, session, part.id)),
+      (part) =>
+        part.kind === "apiError" || (part.kind === "toolResult" && failed(db, session, part.id, isBeside)),
     ),
     isSaid: sidechain === 0 && (kind === "prompt" || kind === "answer") && isProse(origin),
     time: time ?? undefined,
   })
 }
 
-const failed = (db: Database, session: string, call: string): boolean =>
+/** What is kept in a file beside the transcript counts as failed only if its call did (beside-rows.ts). */
+const failed = (db: Database, session: string, call: string, isBeside: boolean): boolean =>
   db
-    .query("SELECT 1 FROM tool_calls WHERE session = ? AND id = ? AND error IS NOT NULL")
+    .query(
+      `SELECT 1 FROM tool_calls WHERE session = ? AND id = ? AND ${isBeside ? "is_error = 1" : "error IS NOT NULL"}`,
+    )
     .get(session, call) !== null

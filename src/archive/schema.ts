@@ -377,6 +377,7 @@ export const MIGRATIONS: readonly string[] = [
   -- Whole records that were found in lines that are no JSON object (transcript/whole-records.ts).
   ALTER TABLE transcripts ADD COLUMN rescued INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE turns ADD COLUMN tip TEXT; -- uuid of its last line, which the next prompt follows (take-back.ts)
+  CREATE INDEX turns_tip ON turns (session, tip) WHERE tip IS NOT NULL;
   `,
   `
   ALTER TABLE tool_calls ADD COLUMN output TEXT; -- name of the file where the host keeps all of its output

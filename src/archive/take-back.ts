@@ -54,10 +54,11 @@ export function takeBack(
   if (replaced === null) {
     takeBackCopied(db, session, parent)
   } else if (hasEffect(db, session, replaced.seq)) {
+    // CROSS keeps the order: otherwise SQLite goes through all turns of the session for each.
     db.query(
       `WITH RECURSIVE gone (id, tip) AS (
          SELECT id, tip FROM turns WHERE session = ?1 AND seq = ?2
-         UNION SELECT t.id, t.tip FROM gone g JOIN turns t ON t.session = ?1 AND t.parent = g.tip)
+         UNION SELECT t.id, t.tip FROM gone g CROSS JOIN turns t ON t.session = ?1 AND t.parent = g.tip)
        UPDATE turns SET taken_back = 1
        WHERE session = ?1 AND seq >= ?2 AND transcript = coalesce(?3, transcript)
          AND NOT EXISTS (SELECT 1 FROM turns p WHERE p.session = ?1 AND p.tip = turns.parent
@@ -75,7 +76,7 @@ export function revive(db: Database, session: string, turn: number): void {
   db.query(
     `WITH RECURSIVE alive (id, parent) AS (
        SELECT id, parent FROM turns WHERE id = ?1 AND taken_back = 1
-       UNION SELECT p.id, p.parent FROM alive a JOIN turns p ON p.session = ?2 AND p.tip = a.parent
+       UNION SELECT p.id, p.parent FROM alive a CROSS JOIN turns p ON p.session = ?2 AND p.tip = a.parent
          AND p.taken_back = 1)
      UPDATE turns SET taken_back = 0 WHERE id IN (SELECT id FROM alive)`,
   ).run(turn, session)

@@ -51,6 +51,8 @@ interface Opening {
   readonly parent: string | undefined
 }
 
+const openingIn = (parts: readonly Part[]) => parts.find(opensTurn)
+
 interface Speaker {
   readonly role: string
   readonly origin: Origin
@@ -111,8 +113,14 @@ export class TurnWriter {
     else this.#copied(known, record, parts)
   }
 
+  /** Notes the turn that a line opens. What others' copies have is no line that the user's own turns end in. */
+  #begin(record: TranscriptRecord, turn: number): void {
+    if (!isOthersCopy(this.#transcript.copy)) this.#chain.add(record, turn)
+  }
+
   /** Notes which turn a line belongs to by what it follows, wherever it was written. */
   #follow(record: TranscriptRecord, written: number | undefined): void {
+    if (isOthersCopy(this.#transcript.copy)) return
     const turn = this.#chain.turnBefore(record) ?? (record.sidechain ? undefined : written)
     if (turn !== undefined) this.#chain.add(record, turn)
   }
@@ -153,7 +161,10 @@ export class TurnWriter {
   #copied(known: { turn: number; session: string }, record: TranscriptRecord, parts: readonly Part[]): void {
     if (known.session === this.#session) {
       this.#turn = this.#mayContinue(known.turn) ? known.turn : undefined
-      this.#follow(record, this.#turn)
+      // A prompt follows another turn's line, and began its own.
+      if (this.#turn !== undefined && this.#opening(record, parts) !== undefined)
+        this.#begin(record, this.#turn)
+      else this.#follow(record, this.#turn)
       return
     }
     if (!(record.sidechain || this.#isSubagent() || this.#foreign(record) !== undefined))
@@ -185,6 +196,10 @@ export class TurnWriter {
   #toolOf(part: Part): string | undefined {
     if (part.kind === "toolUse") return part.name
     return part.kind === "toolResult" ? this.#tools.nameOf(part.id) : undefined
+  }
+
+  #opening(record: TranscriptRecord, parts: readonly Part[]): ReturnType<typeof openingIn> {
+    return record.sidechain && !this.#isSubagent() ? undefined : openingIn(parts)
   }
 
   #isSubagent(): boolean {
@@ -238,7 +253,7 @@ export class TurnWriter {
   #store(line: Line, parts: readonly Part[], { key, alias }: Identity): void {
     const { record } = line
     const injected = this.#isInjected(record, parts)
-    const opening = (record.sidechain && !this.#isSubagent()) || injected ? undefined : parts.find(opensTurn)
+    const opening = injected ? undefined : this.#opening(record, parts)
     const origins = originsOf(parts, this.#surroundings(record))
     const foreign = this.#foreign(record)
     if (foreign !== "other") this.#revive(record, parts)
@@ -258,7 +273,7 @@ export class TurnWriter {
     } else if (this.#turn === undefined)
       this.#open(line, { via: "none", text: "", origin: foreign ?? "host", parent: undefined }, key)
     const turn = this.#turn!
-    if (opening !== undefined) this.#chain.add(record, turn)
+    if (opening !== undefined) this.#begin(record, turn)
     else this.#follow(record, turn)
     const speaker = injected ? "host" : isNotesSession(this.#session) ? "assistant" : role(parts)
     const said = searchable(

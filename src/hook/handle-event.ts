@@ -45,8 +45,8 @@ const INDEX_AT = 1 << 20
 const PLUGIN_LASTS = 30_000
 
 /**
- * Deadlines after which a reply is not begun: many hooks at once, and no core for this one. The job indexes for all, and
- * the next prompt is given what a compaction dropped. After /clear nothing else would give it.
+ * Deadlines after which a reply is not begun if the next prompt makes up for it: many hooks at once, and no core for this
+ * one. The job indexes for all.
  */
 const GIVES_WAY = 2
 
@@ -109,7 +109,7 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
   let lost = false
   const isByPlugin = event.source === "compact" && now - (state.compactedByPlugin ?? 0) < PLUGIN_LASTS
   if (isByPlugin) state = answered(event, before, { ...state, restoreTime: answeredAt(state, now) }, own)
-  const earlier = delivery?.lost === true ? undefined : await askedForEarlier(event, before, state, settings)
+  const earlier = delivery?.lost ? undefined : await askedForEarlier(event, before, state, settings)
   if (
     isFirst &&
     text === "" &&
@@ -117,14 +117,14 @@ export async function handle(called: HookEvent, settings: Settings, deadline: nu
     (earlier !== undefined || needsReply(event, state, settings, delivery?.lost))
   ) {
     const answer = await replyTo(
-      { event, settings, state, lastPromptOpen: before.promptOpen === true, taken, now, deadline, earlier },
+      { event, settings, state, before, taken, own, now, deadline, earlier },
       failed,
     )
     const isAnswered = event.source === "compact" && answer.state.restoreTime !== state.restoreTime
     text = answer.text
     state = isAnswered ? answered(event, before, answer.state, own) : answer.state
     lost = answer.lost === true
-    due ||= answer.late === true
+    if (answer.late) due = true
   }
   if (text === "" && watched?.advice !== undefined) {
     const { zone, warning, notice } = watched.advice
@@ -221,7 +221,10 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
   try {
     const prepared = preparedReply(request)
     if (prepared !== undefined) return prepared
-    if (givesWay(request)) return { ...nothing, late: true }
+    if (performance.now() > request.deadline * GIVES_WAY) {
+      const late = (await import("./give-way.ts")).gaveWay(request)
+      if (late) return late
+    }
     return await (await import("./reply.ts")).reply(request)
   } catch (error) {
     failed(error)
@@ -235,9 +238,6 @@ async function replyTo(request: ReplyRequest, failed: (error: unknown) => void):
     return { ...nothing, lost: lost || isDamage(error) }
   }
 }
-
-const givesWay = ({ event, deadline }: ReplyRequest): boolean =>
-  event.source !== "clear" && performance.now() > deadline * GIVES_WAY
 
 /** If tables are missing, the rest of the views may still answer. */
 async function needsNewViews({ settings }: ReplyRequest, error: unknown): Promise<boolean> {
@@ -331,7 +331,7 @@ async function askedForEarlier(
   state: SessionState,
   { resolved }: Settings,
 ): Promise<AskedForEarlier | undefined> {
-  if (before.recallDue !== true || state.recallDue === true || prompt === undefined) return undefined
+  if (!before.recallDue || state.recallDue || prompt === undefined) return undefined
   if (!resolved.config["restore.enabled"]) return undefined
   return (await import("./asks-for-earlier.ts")).asksForEarlier(prompt)
 }

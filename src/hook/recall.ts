@@ -57,7 +57,7 @@ export function recalled(db: Database, reply: ReplyRequest, asked: AskedForEarli
   const isAnswer = (hit: Hit): boolean =>
     asked.inWords ? isOn(hit, question) : lacking.some((one) => names(hit, one))
   using readers = new CopyReaders()
-  const request = { query, session: event.session, limit: FOUND, isBrief: true }
+  const request = { query, session: event.session, limit: FOUND, isBrief: true, tellsPartial: false }
   // Whoever asks for a command may want to know what it was for; everything else says so itself.
   const passages =
     answers.length > 0 && (question.isEveryday || asked.kind !== "command")

@@ -31,9 +31,11 @@ export interface ReplyRequest {
   readonly event: HookEvent
   readonly settings: Settings
   readonly state: SessionState
-  /** Whether the prompt before this event was still without a complete answer. */
-  readonly lastPromptOpen: boolean
+  /** As the last hook left it. */
+  readonly before: SessionState
   readonly taken: readonly Taken[]
+  /** What was taken of the session's own transcript, if it has a copy. */
+  readonly own: Taken | undefined
   /** What the prompt asks for of what came before the compaction. */
   readonly earlier?: AskedForEarlier | undefined
   /** ms since the epoch. */
@@ -151,12 +153,13 @@ function deliveryOf({ event, taken, now }: ReplyRequest, { text }: Given): Pick<
 }
 
 /** Repeats the last restore, which the host has dropped. Never a second time. */
-function again(db: Database, { event, state, lastPromptOpen, now }: ReplyRequest): string {
+function again(db: Database, { event, state, before, now }: ReplyRequest): string {
   const last = lastGiven(db, event.session)
   if (last === null) return ""
   // Hosts up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then lost nothing.
   if (last.source === "compact" && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
-  const text = lastPromptOpen ? last.text : withoutPending(last.text)
+  // Its prompt was still without a complete answer.
+  const text = before.promptOpen ? last.text : withoutPending(last.text)
   return addGivenAgain(db, event.session, { ...last, time: now, text }) ? text : ""
 }
 

@@ -26,6 +26,8 @@ export interface SearchRequest extends FinderRequest {
   readonly similar?: readonly Similar[] | undefined
   /** Whether words count besides meaning. Default: true. */
   readonly byWords?: boolean | undefined
+  /** Whether `partial` is wanted, for which further texts are read. Default: true. */
+  readonly tellsPartial?: boolean | undefined
 }
 
 export interface FoundTurns extends FinderResult {
@@ -61,11 +63,11 @@ export function search(
   const { turns: ranked, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
   const shown = ranked.slice(0, request.limit)
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
-  const { room, isBrief = false } = request
+  const { room, isBrief = false, tellsPartial = true } = request
   const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief, room, beside })
   const more = ranked.length > shown.length || isMoreLeft()
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
-  const partial = hits.length === 0 ? [] : namesNowhere(db, texts, request, candidates, hits)
+  const partial = hits.length === 0 || !tellsPartial ? [] : namesNowhere(db, texts, request, candidates, hits)
   for (const name of partial) lackName(words, name)
   return {
     hits,

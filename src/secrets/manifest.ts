@@ -3,6 +3,7 @@
  * secret. In YAML and in JSON, before the kind or behind it, and with what a diff, a patch or line numbers put before
  * each line. Pure.
  */
+import { look, tick } from "./clock.ts"
 import type { AddSpan } from "./seek.ts"
 import { isPlaceholder } from "./value.ts"
 import type { Value } from "./value-end.ts"
@@ -33,6 +34,7 @@ export function findManifests(text: string, secrets: readonly number[], add: Add
 }
 
 function kindAt(text: string, at: number): Kind | undefined {
+  tick()
   if (/^\w/.test(text.slice(at + 6, at + 7))) return undefined
   const from = Math.max(0, at - 40)
   const match = kind().exec(text.slice(from, at))
@@ -43,9 +45,14 @@ function kindAt(text: string, at: number): Kind | undefined {
 
 /** Ends a line: a break, also escaped, or the end of a string in an array of lines. */
 const breaks = (): RegExp => /\r?\n|\\{1,7}(?:r\\{1,7})?n|(?:\\{1,7}r)?"(?:,"|\])/g
-/** A field with its indentation, behind whatever a listing puts before it. */
-const field = (): RegExp => /([ ]*)(- +)?(\\{0,7}["']?)([\w./-]{1,253})\3:(?:[ \t]+|$)/g
+/** A field with its indentation, behind whatever a listing puts before it. Not tried again at every blank of many. */
+const field = (): RegExp => /(?:(?<! )|(?! ))([ ]*)(- +)?(\\{0,7}["']?)([\w./-]{1,253})\3:(?:[ \t]+|$)/g
 const TOP = " apiVersion kind metadata type immutable data stringData spec status "
+
+/** Characters of a line that take about as long as a candidate. */
+const SHORT = 256
+
+const tickFor = (length: number): void => (length > SHORT ? look() : tick())
 
 interface Line {
   readonly start: number
@@ -60,6 +67,7 @@ function linesIn(text: string, from: number, to: number): Line[] {
   const lines: Line[] = []
   const add = (start: number, end: number): void => {
     const written = text.slice(start, end)
+    tickFor(written.length)
     const found = written.length > 16_384 ? null : firstField(written)
     if (found === null) lines.push({ start, end, name: "", indent: indentOf(written), value: end })
     else {
@@ -119,6 +127,7 @@ function inFields(text: string, lines: readonly Line[], data: number, last: numb
   let inside = -1
   for (let n = data + 1; n <= last; n++) {
     const { start, end, name, indent, value } = lines[n]!
+    tickFor(end - start)
     const isNearTop = indent <= top + 1
     if (inside >= 0 && (indent > inside || isBlank(text, start, end))) {
       addLine(text, start, end, add)
@@ -152,8 +161,16 @@ function addValue(text: string, start: number, end: number, isCoded: boolean, ad
   const written = text.slice(start, end)
   const [, mark = "", inner = ""] = /^(\\{0,7}["'])((?:(?!\1).)*)\1/.exec(written) ?? []
   // The end of a string of JSON is no part of it, and neither is a comment.
-  const value = inner === "" ? written.replace(/(?:[ \t]+#|\\{0,7}").*$|[\s'\\]+$/, "") : inner
+  const value = inner === "" ? bareValue(written) : inner
   if (isSecretValue(value, isCoded)) add(start + mark.length, start + mark.length + value.length)
+}
+
+function bareValue(written: string): string {
+  const past = written.search(/(?<![ \t])[ \t]+#|\\{0,7}"/)
+  if (past >= 0) return written.slice(0, past)
+  let end = written.length
+  while (end > 0 && /[\s'\\]/.test(written[end - 1]!)) end--
+  return written.slice(0, end)
 }
 
 /** Whether a manifest holds it and no template would fill it in. */
@@ -205,6 +222,7 @@ function inObject(text: string, at: number, mark: string, from: number, to: numb
   let name = ""
   let inside: "data" | "stringData" | undefined
   for (const { start, end, brace } of partsOf(text, begin, to, mark)) {
+    tickFor(end - start)
     if (brace !== undefined) {
       depth += brace === "{" ? 1 : -1
       if (depth < 0) return

@@ -2,6 +2,12 @@
 
 const mark = (which: string): string => `-----${which} RSA PRIVATE ${"KEY"}-----`
 
+/** A manifest with lines of what may stand before a field, within a value or behind it. */
+const manifest = (of: string): string => {
+  const much = of.repeat(Math.floor(15_900 / of.length))
+  return `kind: Secret\ndata:\n${much}\n${much}\n  a: b${much}c\n`
+}
+
 export const HARD: readonly (readonly [name: string, piece: string])[] = [
   ["an introduction", "sig="],
   ["another introduction", "_auth="],
@@ -29,4 +35,14 @@ export const HARD: readonly (readonly [name: string, piece: string])[] = [
   ["bytes that continue nothing", "\u0080"],
   ["lines", "\n"],
   ["separators", "_"],
+  ["blanks in a manifest", manifest(" ")],
+  ["tabs in a manifest", manifest("\t")],
+  ["apostrophes in a manifest", manifest("'")],
+  ["dashes in a manifest", manifest("- ")],
+  ["backslashes in a manifest", manifest("\\")],
+  ["comments in a manifest", manifest(" #\r")],
+  ["words in a manifest", manifest("a")],
+  ["manifests", "kind: Secret\n"],
+  ["manifests with data", "kind: Secret\ndata:\n"],
+  ["data of one manifest", `kind: Secret\n${"data:\n".repeat(8000)}`],
 ]

@@ -1,5 +1,7 @@
 /** A shell tells how the last command of a pipe ended; what ran before it tells of its failure only in its output. */
 import { expect, test } from "bun:test"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { chill, warm } from "../../../src/archive/cold-turns.ts"
 import { readTurn, turnsOfSession } from "../../../src/read/turn.ts"
 import { fixesFor } from "../../../src/search/fixes.ts"
@@ -7,6 +9,7 @@ import { bestMessages } from "../../../src/search/search-turns.ts"
 import { WholeCalls } from "../../../src/search/whole-calls.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
+import { expectSameWordsAgain } from "../../support/cold.ts"
 
 const PASSED = "ok  \texample.com/shop/basket\t0.2s"
 const FAILED = `${"=== RUN   TestPasses\n--- PASS: TestPasses (0.00s)\n".repeat(40)}--- FAIL: TestWalrus (0.00s)\nFAIL\texample.com/shop/basket\t0.2s\nFAIL`
@@ -147,4 +150,24 @@ test("it is found as a failure again when its turn comes back into the index", (
   using readers = new CopyReaders()
   expect(warm(archive.db, archive.dataHome, turns, readers)).toEqual([])
   expect(bestMessages(archive.db, "rebase", { error: true }, 10)).toEqual(before)
+})
+
+test("a whole output kept beside the transcript is found as a failure only if its call failed, also after it was cold", () => {
+  for (const isError of [false, true]) {
+    using archive = new Archive()
+    const session = archive.session("s1")
+    const path = join(session.path.replace(/\.jsonl$/, ""), "tool-results", "b1.txt")
+    const told =
+      'Traceback (most recent call last):\n  File "/app/run.py", line 3, in <module>\nValueError: no walrus'
+    const output = `<persisted-output>\nOutput too large (61.2KB). Full output saved to: ${path}\n\nPreview (first 2KB):\n${told}\n...\n</persisted-output>`
+    archive.follow(session.turn("Run it", [bash("python run.py; date", output, isError)]).flush())
+    expect(archive.count(`tool_calls WHERE is_error = ${Number(isError)} AND error IS NOT NULL`)).toBe(1)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `${told}\nthe falcon is fine\n`)
+    archive.follow({ path } as typeof session)
+    const failures = () => bestMessages(archive.db, "falcon", { error: true }, 10).length
+    expect(failures()).toBe(Number(isError))
+    expectSameWordsAgain(archive.db, archive.dataHome)
+    expect(failures()).toBe(Number(isError))
+  }
 })

@@ -1,5 +1,11 @@
 /** Which turns count as taken back by the user (`/rewind`). */
 import { expect, test } from "bun:test"
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { index } from "../../../src/archive/indexing.ts"
+import { revive, TurnChain, takeBack } from "../../../src/archive/take-back.ts"
+import type { TranscriptRecord } from "../../../src/transcript/types.ts"
+import { fetchedPath, vaultFile } from "../../../src/vault/layout.ts"
 import { Archive } from "../../support/archive.ts"
 import { begun, PLAN, SESSION, told } from "../../support/taken-back.ts"
 
@@ -8,6 +14,8 @@ const CAVEAT =
 
 const command = (name: string): string =>
   `<command-name>/${name}</command-name>\n<command-message>${name}</command-message>\n<command-args></command-args>`
+
+const tips = (archive: Archive): unknown[] => archive.db.query("SELECT id, tip FROM turns ORDER BY id").all()
 
 /** What the user took back (`/rewind`) was given back after the next compaction as if it had happened. */
 test("turns are marked when the prompt comes that takes their place", () => {
@@ -61,6 +69,76 @@ test("the same turns are marked in one go, a line at a time, and read again", ()
   archive.db.run("UPDATE transcripts SET indexed = 0, turn = NULL")
   archive.follow(session.turn("five").flush())
   expect(told(archive)).toEqual([...expected, "five"])
+})
+
+test("what was read again can be taken back as before", () => {
+  using archive = new Archive()
+  const { session } = begun(archive)
+  const third = session.turn("two").turn("three").tip!
+  archive.follow(session.turn("four").flush())
+  archive.db.run("UPDATE transcripts SET indexed = 0, turn = NULL")
+  archive.follow(session.turn("five").turn("six").flush())
+  const before = tips(archive)
+  archive.db.run("UPDATE transcripts SET indexed = 0, turn = NULL")
+  archive.follow(session.backTo(third).turn("four, otherwise").flush())
+  expect(tips(archive).slice(0, before.length)).toEqual(before)
+  expect(told(archive)).toEqual(["one", "two", "three", "[four]", "[five]", "[six]", "four, otherwise"])
+})
+
+test.each([true, false])("what somebody else's copy adds is not where turns end (whole: %p)", (isWhole) => {
+  using archive = new Archive()
+  const { session, first } = begun(archive)
+  const a = session.turn("a1").tip!
+  archive.follow(session.backTo(first).turn("b1").flush())
+  expect(told(archive)).toEqual(["one", "[a1]", "b1"])
+  const before = tips(archive)
+  using others = new Archive()
+  const theirs = others.session(SESSION)
+  if (isWhole) for (const line of readFileSync(session.path, "utf8").trimEnd().split("\n")) theirs.raw(line)
+  theirs.line({ type: "system", subtype: "informational", content: "Noted", uuid: "theirs", parentUuid: a })
+  const taken = others.take(theirs.backTo("theirs").message().say("Theirs.").flush())
+  const copy = fetchedPath("guest", "1", taken.copy, false)
+  mkdirSync(dirname(vaultFile(archive.dataHome, copy)), { recursive: true })
+  copyFileSync(others.file(taken), vaultFile(archive.dataHome, copy))
+  archive.db
+    .transaction(() => index(archive.db, archive.dataHome, { ...taken, copy }, () => false))
+    .immediate()
+  expect(told(archive)).toEqual(["one", "[a1]", "b1", ""])
+  expect(tips(archive).slice(0, before.length)).toEqual(before)
+  archive.follow(session.backTo(a).turn("a2").flush())
+  expect(told(archive)).toEqual(["one", "a1", "b1", "", "a2"])
+})
+
+test("turns that follow each other are looked up, not searched for among all", () => {
+  using archive = new Archive()
+  const { session, first } = begun(archive)
+  archive.follow(session.turn("two").turn("three").flush())
+  const asked = new Set<string>()
+  const listening = new Proxy(archive.db, {
+    get: (db, name) =>
+      name === "query" ? (sql: string) => db.query(asked.add(sql) && sql) : Reflect.get(db, name, db),
+  })
+  const record = {
+    type: "user",
+    parentUuid: first,
+    sidechain: false,
+    parts: [],
+  } as unknown as TranscriptRecord
+  expect(new TurnChain(listening, SESSION).turnBefore(record)).toBe(1)
+  takeBack(listening, SESSION, record, [], undefined)
+  revive(listening, SESSION, 3)
+  expect(told(archive)).toEqual(["one", "two", "three"])
+  const plans = [...asked].map((sql) =>
+    archive.db
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail),
+  )
+  const steps = plans.flat().filter((step) => /turns_(?:tip|parent)/.test(step))
+  const exact = steps.filter((step) => /\(session=\? AND (?:tip|parent)=\?\)/.test(step))
+  expect(exact).toEqual(steps)
+  expect(steps.filter((step) => step.includes("turns_tip"))).toHaveLength(3)
+  expect(steps.filter((step) => step.includes("turns_parent"))).toHaveLength(2)
 })
 
 test("a command of the host, or a compaction, may come before that prompt", () => {

@@ -41,6 +41,31 @@ describe("clears in a row", () => {
   })
 })
 
+test.each(["clear", "startup"])(
+  "no core for the hook: after /clear, reported as %s, it is given all the same",
+  async (source) => {
+    using machine = new Inside()
+    const former = machine.session().turn("Never touch the grammar file.").flush()
+    await machine.hook("stop", former)
+    await machine.hook("session-end", former, { reason: "clear" })
+    machine.isStarved = true
+    const given = contextOf(await machine.hook("session-start", machine.session(), { source }))
+    expect(given).toContain("Never touch the grammar file.")
+  },
+)
+
+test("no core for the hook: a new session goes without its pointer", async () => {
+  using machine = new Inside()
+  const env = { CTXBRIDGE_RESTORE_STARTUP: "true" }
+  await machine.hook("stop", machine.session().turn("Paint the door.").flush())
+  machine.isStarved = true
+  const silent = await machine.hook("session-start", machine.session(), { source: "startup" }, { env })
+  expect(silent).toMatchObject({ code: 0, stdout: "", stderr: "" })
+  machine.isStarved = false
+  const given = await machine.hook("session-start", machine.session(), { source: "startup" }, { env })
+  expect(contextOf(given)).toContain("Paint the door.")
+})
+
 test("a constraint survives a compaction in the cleared session, and a second clear", async () => {
   using machine = new Inside()
   const rule = "Never touch the generated files."

@@ -199,6 +199,19 @@ test("nothing is given again to a host that does not tell, or with restores swit
   expect(contextOf(await off.prompt("go on"))).toBe(text)
 })
 
+test("no core for the hook: a host that forgets it on resume is given it again all the same", async () => {
+  using machine = new Inside()
+  const old = new Play(machine, "2.0.76")
+  const text = await old.compact()
+  turn(old.session, "go on").flush()
+  await old.hook("stop")
+  const imported = await run(["import"], { cwd: machine.cwd, env: machine.env })
+  expect(imported).toMatchObject({ code: 0, stderr: "" })
+  machine.isStarved = true
+  const again = contextOf(await old.hook("session-start", { source: "resume" }))
+  expect(again).toBe(text)
+})
+
 test("a prompt that the restore told of as waiting is not waiting any more", async () => {
   using machine = new Inside()
   const play = new Play(machine)

@@ -54,6 +54,20 @@ async function prompted(machine: Machine, session: Transcript, prompt: string): 
   return text
 }
 
+test("no core for the hook: what the first prompt asks for is given when the next one asks again", async () => {
+  using machine = new Inside()
+  const session = await compacted(machine)
+  const asked = "what did we decide about the parser?"
+  machine.isStarved = true
+  expect(await prompted(machine, session, asked)).toBeUndefined()
+  machine.isStarved = false
+  session.turn(asked, [], "I do not know.").flush()
+  expect(await machine.hook("stop", session)).toMatchObject({ code: 0, stdout: "", stderr: "" })
+  expect(await prompted(machine, session, asked)).toContain(PARSER)
+  session.turn(asked, [], "A recursive one.").flush()
+  expect(await prompted(machine, session, "why did you reject the cache?")).toBeUndefined()
+})
+
 describe("a question in everyday words", () => {
   test.each([
     ["what did we decide about the parser?", PARSER],

@@ -2,6 +2,12 @@
 import { describe, expect, test } from "bun:test"
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
+import type { HookEvent } from "../../../src/agents/hook-event.ts"
+import type { Settings } from "../../../src/config/load.ts"
+import { gaveWay } from "../../../src/hook/give-way.ts"
+import type { SessionState } from "../../../src/hook/state.ts"
+import { withCompactions } from "../../../src/hook/unanswered-compactions.ts"
+import { Archive } from "../../support/archive.ts"
 import type { RunOptions } from "../../support/binary.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
@@ -243,4 +249,43 @@ describe("turns since a compaction that was missed", () => {
       expect(given).toContain(told)
     expect(given).not.toContain("fourth")
   })
+})
+
+/** What the transcript already holds, and what was known of it, when a hook at a compaction's start gives way. */
+const LEFT: readonly (readonly [
+  what: string,
+  boundaries: number,
+  known: SessionState,
+  unanswered: number | undefined,
+])[] = [
+  ["the compaction", 1, {}, 1],
+  ["nothing yet", 0, {}, undefined],
+  ["one that was answered", 1, { boundaryDue: true }, undefined],
+  ["one that was answered, and this one", 2, { boundaryDue: true }, 2],
+  ["an announced one", 1, { compactTime: 5, compactAt: 3 }, undefined],
+]
+
+test.each(LEFT)("a hook gives way and the transcript holds %s", (_what, boundaries, known, unanswered) => {
+  using archive = new Archive()
+  const session = archive.session("s1").turn("one").flush()
+  const before = { ...known, seenAt: archive.take(session).captured.archived }
+  const offsets: number[] = []
+  for (let n = 0; n < boundaries; n++) {
+    offsets.push(readFileSync(session.path).length)
+    session.boundary().summary("They spoke").flush()
+  }
+  const own = archive.take(session.say("And so on.").flush())
+  const event = { name: "session-start", source: "compact", session: "s1" } as HookEvent
+  const state = withCompactions(event, before, before, own, 10)
+  const settings = {} as Settings
+  const reply = gaveWay({ event, settings, before, state, own, taken: [own], now: 10, deadline: 0 })
+  expect(reply).toMatchObject({ text: "", late: true })
+  const { compactTime, compactAt, unannounced } = reply!.state
+  expect({ compactTime, compactAt, unannounced }).toEqual(
+    unanswered === undefined
+      ? { compactTime: known.compactTime, compactAt: known.compactAt, unannounced: undefined }
+      : { compactTime: 10, compactAt: offsets[unanswered - 1], unannounced: true },
+  )
+  if (boundaries > 0) expect(reply!.state.seenAt).toBe(own.captured.archived)
+  expect(reply!.state.boundaryDue).toBeUndefined()
 })

@@ -1,6 +1,9 @@
 /** Ids, versions, codes and paths: what has a part of one is found, and never said to have it all. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { openDatabase } from "../../../src/archive/database.ts"
+import { search } from "../../../src/search/search-turns.ts"
 import { wholeNamesIn } from "../../../src/search/whole-names.ts"
+import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Inside, Peer, run } from "../../support/inside.ts"
 
 /** A name as it is typed; texts that have it, and texts that only have its parts. */
@@ -108,6 +111,20 @@ test.each(NOTES)(
     else expect(text).toContain(note)
   },
 )
+
+test("nothing of it is told to whoever does not want to know", () => {
+  const db = openDatabase(machine.dataHome, { wait: 0 })
+  using readers = new CopyReaders()
+  const request = { query: "ERR_KILN_500", limit: 1, isBrief: true }
+  const [told, untold] = [true, false].map((tellsPartial) =>
+    search(db, machine.dataHome, { ...request, tellsPartial }, readers),
+  )
+  db.close()
+  expect(told).toMatchObject({ partial: ["ERR_KILN_500"] })
+  expect(untold!.partial).toBeUndefined()
+  expect(untold!.hits).toEqual(told!.hits)
+  expect(untold!.hits).toHaveLength(1)
+})
 
 test("an id of which nothing has any part is not found, and named", async () => {
   const { code, stdout, stderr } = await run(["search", "GHSA-77aa-99zz", "-a"], machine)
