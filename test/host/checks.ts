@@ -102,14 +102,18 @@ function unpack(file: string): Buffer | undefined {
   return exitCode === 0 ? stdout : undefined
 }
 
-/** Transcripts of which the vault does not hold every byte. */
+/** Transcripts, and files beside them, of which the vault does not hold every byte. */
 function missingFromVault(world: World): string[] {
   const vault = join(world.store, "vault")
-  return transcripts(world).flatMap((name) => {
+  const projects = join(world.home, ".claude", "projects")
+  const beside = existsSync(projects)
+    ? [...new Bun.Glob("*/*/**/*").scanSync({ cwd: projects, dot: true })]
+    : []
+  return [...new Set([...transcripts(world), ...beside])].flatMap((name) => {
     const archived = existsSync(vault)
       ? [...new Bun.Glob(`**/${name}.zst`).scanSync({ cwd: vault, dot: true })]
       : []
-    const want = readFileSync(join(world.home, ".claude", "projects", name))
+    const want = readFileSync(join(projects, name))
     const got = archived[0] === undefined ? undefined : unpack(join(vault, archived[0]))
     // 2.0 leaves empty files of sessions that never spoke: nothing to hold, nothing missing.
     return want.length === 0 || got?.equals(want)
