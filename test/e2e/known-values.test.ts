@@ -329,7 +329,7 @@ describe("the lines of a private key", () => {
       type: "user",
       message: { role: "user", content: "go on" },
       toolUseResult: {
-        filePath: "/work/shop/site.conf",
+        filePath: "/src/shop/site.conf",
         structuredPatch: [
           { oldStart: 9, oldLines: 4, newStart: 9, newLines: 4, lines: part.map((one) => ` ${one}`) },
         ],

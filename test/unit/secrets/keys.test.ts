@@ -109,7 +109,7 @@ const PLACES: readonly (readonly [name: string, record: (text: string) => unknow
     (text) => ({
       type: "user",
       toolUseResult: {
-        filePath: "/work/shop/site.conf",
+        filePath: "/src/shop/site.conf",
         structuredPatch: [
           { oldStart: 4, newStart: 4, lines: text.split("\n").map((one, n) => "+- "[n % 3] + one) },
         ],
