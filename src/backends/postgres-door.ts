@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs"
 import postgres from "postgres"
-import { CtxError, messageOf } from "../util/errors.ts"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { serverError } from "./postgres-errors.ts"
 
@@ -82,13 +82,28 @@ export function connect(address: ServerAddress, deadline: number): Server {
     ask: (...call) => answered(() => asking(sql)(...call)),
     transaction: (work, patience) =>
       answered(
-        async () => (await sql.begin((inner) => work(asking(inner)))) as Awaited<ReturnType<typeof work>>,
+        async () =>
+          (await sql.begin((inner) => work(asking(inner)).catch(unlessClosed))) as Awaited<
+            ReturnType<typeof work>
+          >,
         patience !== undefined,
       ),
     close: async () => {
       await sql.end({ timeout: 1 }).catch(() => {})
     },
   }
+}
+
+/**
+ * A transaction that failed is rolled back by the package, also where the server has just gone: it then writes to a socket
+ * that is no more, where nobody can catch the error. Without an answer here, it waits for the connection's end instead,
+ * which it tells by itself.
+ */
+function unlessClosed(error: unknown): Promise<never> {
+  const { severity } = (error ?? {}) as { severity?: unknown }
+  if (/^CONNECTION_/.test(codeOf(error)) || severity === "FATAL" || severity === "PANIC")
+    return new Promise(() => {})
+  throw error
 }
 
 const silent = ({ shown }: ServerAddress, ms: number): CtxError =>

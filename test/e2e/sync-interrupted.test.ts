@@ -37,7 +37,7 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
   })
   afterAll(async () => server[Symbol.asyncDispose]())
 
-  const addressOf = (database: string): string => server.address.replace(/[a-z]+$/, database)
+  const addressOf = (database: string): string => server.address.replace(/[a-z_0-9]+$/, database)
   const sync = (machine: Machine, database: string) =>
     run(["sync", "--json", "--to", addressOf(database)], { env: machine.env, cwd: machine.cwd })
   const starting = (machine: Machine, database: string) =>
@@ -77,6 +77,25 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
     const report = JSON.parse(again.stdout)
     expect(report).toMatchObject({ turns: TURNS - committed, refused: 0, there: ALL })
     expect(await rows("crashing")).toBe("600|600")
+  })
+
+  test("the server crashes at any moment: one clear line, and nothing of the package's", async () => {
+    using machine = new Machine()
+    await archive(machine)
+    const dice = new Dice(7)
+    for (let round = 0; round < 16; round++) {
+      await server.run(`CREATE DATABASE crashing_${round}`)
+      const { ended } = starting(machine, `crashing_${round}`)
+      await Bun.sleep(dice.between(80, 500))
+      server.crash()
+      const { code, stderr } = await ended
+      server.start()
+      if (code === 0) continue
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^ctxbridge: [^\n]*\nhint: [^\n]*\n$/),
+      })
+    }
   })
 
   test("killed twenty times at any moment, it ends with every turn there once", async () => {
