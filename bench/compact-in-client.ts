@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
-import { HostTranscript } from "../src/fake-host/transcript.ts"
+import { HostTranscript } from "../src/claude/fake/transcript.ts"
 import { clearStages, openStage } from "../test/host/checks.ts"
 import { clientFor } from "../test/host/clients.ts"
 import { runPrint } from "../test/host/drive.ts"

@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { HostTranscript } from "../src/fake-host/transcript.ts"
+import { HostTranscript } from "../src/claude/fake/transcript.ts"
 
 const { values } = parseArgs({ options: { minutes: { type: "string" }, rounds: { type: "string" } } })
 const ROUNDS = Number(values.rounds ?? 30)

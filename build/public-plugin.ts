@@ -2,9 +2,9 @@
  * The files of the plugin in `plugin/` that say what Claude Code is to load, made from the same table as an install.
  * `npm run docs` writes them; its scripts, commands and skill lie there as they are.
  */
-import { hookEntry } from "../src/agents/claude-code/host-hooks.ts"
-import { SERVER_NAME, SERVERS } from "../src/agents/claude-code/our-server.ts"
-import { HOST_EVENTS, hookName } from "../src/host/hooks-table.ts"
+import { hookEntry } from "../src/claude/hooks.ts"
+import { HOST_EVENTS, hookName } from "../src/claude/install/hooks-table.ts"
+import { SERVER_NAME, SERVERS } from "../src/claude/our-server.ts"
 
 const NAME = "ctxbridge"
 const DESCRIPTION = "A memory that compaction, /clear and the 30-day clean-up cannot destroy"

@@ -5,24 +5,27 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { basename, dirname, join, normalize } from "node:path"
-import { CLAUDE_CODE_TOOLS } from "../src/agents/claude-code/tool-table.ts"
+import { CLAUDE_CODE_TOOLS } from "../src/claude/tool-table.ts"
 import { hookChunk, readMeta } from "./support/built.ts"
 
 const SRC = join(import.meta.dir, "../src")
 
-/** Lowest first. A folder may import itself and the lines above its own. */
+/** Lowest first. A folder may import itself and the lines above its own; one below another may have a line of its own. */
 const LAYERS: readonly (readonly string[])[] = [
   ["secrets"],
   ["util"],
   ["transcript"],
+  ["claude"],
   ["agents"],
   ["config", "prune"],
   ["vault"],
+  ["claude/settings"],
   ["archive"],
   ["backends"],
   ["read"],
   ["embed"],
   ["search"],
+  ["claude/context"],
   ["restore", "foreign", "autopilot"],
   ["stats"],
   ["export"],
@@ -30,9 +33,9 @@ const LAYERS: readonly (readonly string[])[] = [
   ["summarize"],
   ["sync"],
   ["job"],
-  ["hook", "host", "mcp"],
+  ["hook", "claude/install", "mcp"],
   ["pruners"],
-  ["fake-host"],
+  ["claude/fake"],
   ["bench"],
   ["demo", "doctor"],
   ["cli"],
@@ -46,8 +49,8 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     reason: "it is loaded for help alone, so that commands start fast; write a Command (cli/command.ts)",
   },
   "jsonc-parser": {
-    door: "host/json-text.ts",
-    reason: "its `modify` rewrites other people's hooks; use host/json-style.ts",
+    door: "util/json-text.ts",
+    reason: "its `modify` rewrites other people's hooks; use util/json-style.ts",
   },
   "@modelcontextprotocol/server": {
     door: "mcp/sdk.ts",
@@ -154,7 +157,8 @@ const PURE: readonly RegExp[] = [
   /^vault\/(frame|layout)\.ts$/,
   /^agents\//,
   /^config\/(options|options-doc)\.ts$/,
-  /^host\/(settings-edit|server-edit|status-line|json-text|json-style|line-diff|hooks-table)\.ts$/,
+  /^claude\/install\/(settings-edit|server-edit|status-line|hooks-table)\.ts$/,
+  /^util\/(json-text|json-style|line-diff)\.ts$/,
   /^archive\/(schema|todos|handle-prefix)\.ts$/,
   /^util\/(errors|text)\.ts$/,
 ]
@@ -236,8 +240,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: new RegExp(`["'](?:${Object.keys(CLAUDE_CODE_TOOLS).join("|")})["']`),
     // Migrations stay as they were; benches and the demo write what Claude Code would. A title of the help is a verb.
-    allowed:
-      /^(agents\/claude-code\/|archive\/schema\.ts$|bench\/|cli\/command-groups\.ts$|demo\/|secrets\/)/,
+    allowed: /^(claude\/|archive\/schema\.ts$|bench\/|cli\/command-groups\.ts$|demo\/|secrets\/)/,
     reason: "agents differ in the names of their tools; ask for the kind (agents/tool-kinds.ts)",
   },
   {
@@ -304,10 +307,13 @@ const byPath = new Map(files.map((file) => [file.path, file]))
 const violations = (check: (file: SourceFile) => Iterable<string>): string[] =>
   files.flatMap((file) => [...check(file)])
 
-const layerOf = (path: string): number => {
-  const top = path.split("/")[0]!
-  return LAYERS.findIndex((layer) => layer.includes(top))
+/** A folder's own line, or that of the one that it is in. */
+function folderWithLayer(path: string): string {
+  const [top, below] = path.split("/")
+  return LAYERS.flat().includes(`${top}/${below}`) ? `${top}/${below}` : top!
 }
+
+const layerOf = (path: string): number => LAYERS.findIndex((layer) => layer.includes(folderWithLayer(path)))
 
 const isPure = ({ path, source }: SourceFile): boolean =>
   PURE.some((pattern) => pattern.test(path)) || /\bPure\b/.test(/^\/\*\*[\s\S]*?\*\//.exec(source)?.[0] ?? "")
@@ -344,7 +350,7 @@ describe("imports", () => {
       if (own < 0) yield `${path} has no layer: give its folder a line in LAYERS and in docs/architecture.md`
       for (const { target } of imports) {
         if (target === undefined || !byPath.has(target)) continue
-        const sameFolder = path.split("/")[0] === target.split("/")[0]
+        const sameFolder = folderWithLayer(path) === folderWithLayer(target)
         if (sameFolder || layerOf(target) < own) continue
         yield `${path} imports ${target}, which is not below it: move what both need down, or pass it as an argument`
       }
@@ -523,7 +529,7 @@ describe("files", () => {
 describe("a search", () => {
   test("loads neither what indexes nor what most searches have no need of", () => {
     const closure = staticClosure("cli/run-search.ts")
-    const wanted = ["archive/open-at-once.ts", "search/search-turns.ts", "agents/claude-code/decode.ts"]
+    const wanted = ["archive/open-at-once.ts", "search/search-turns.ts", "claude/decode-line.ts"]
     const unwanted = [
       "archive/open-for-reading.ts",
       "archive/turn-writer.ts",

@@ -2,8 +2,9 @@
  * What a search must beat: BM25 over turns as anyone would set it up (FTS5, porter, any of the words), and the
  * embedding of the design documents, which hashes all characters of a text into each dimension.
  */
-import { decodeLine } from "../../src/agents/claude-code/decode.ts"
-import { toolTarget } from "../../src/agents/claude-code/tool-input.ts"
+
+import { decodeLine } from "../../src/agents/decode.ts"
+import { toolTarget } from "../../src/agents/tool-input.ts"
 import type { Database } from "../../src/archive/database.ts"
 import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
 import { isStopWord } from "../../src/search/stop-words.ts"

@@ -1,7 +1,7 @@
 /** Writes transcripts that contain only prompts and answers. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import { HostTranscript } from "../../src/fake-host/transcript.ts"
+import { HostTranscript } from "../../src/claude/fake/transcript.ts"
 import type { Said } from "./sessions.ts"
 
 const DAY = 86_400_000

@@ -3,9 +3,10 @@
  *
  * Only words of a human or of the session's own model are given back as prose. Anybody may have written the rest.
  */
+
+import { isRefusal } from "../claude/human-replies.ts"
 import type { Part } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
-import { isRefusal } from "./claude-code/human-replies.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | Foreign | "host"

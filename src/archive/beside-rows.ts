@@ -1,7 +1,7 @@
 /** The text of files beside a transcript → messages of the turns that they belong to. */
 
-import { decodeLine } from "../agents/claude-code/decode.ts"
-import { placeBeside } from "../agents/claude-code/transcript-name.ts"
+import { decodeLine } from "../agents/decode.ts"
+import { placeBeside } from "../agents/layouts.ts"
 import { searchable } from "../transcript/searchable.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { basename } from "../util/path.ts"

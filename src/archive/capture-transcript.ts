@@ -1,8 +1,9 @@
 /** Brings a transcript into the vault. Needs no database. */
-import { sessionIdOf, transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { transcriptName } from "../agents/layouts.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { closeSync, openSync } from "../util/fs.ts"
 import { relative } from "../util/path.ts"
+import { sessionIdOf } from "../util/session-id.ts"
 import { type Captured, type Chunk, capture, type KnownValues } from "../vault/capture.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"

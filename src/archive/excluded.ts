@@ -2,7 +2,7 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
-import { isPromptHistory, placeBeside, transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { isPromptHistory, placeBeside, transcriptName } from "../agents/layouts.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { realpathSync } from "../util/fs.ts"

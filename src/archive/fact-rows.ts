@@ -4,9 +4,9 @@
  * Only words of the human and the model are searched for names, paths and commands, and only the output of commands and
  * of failed calls of the host's own tools for error lines (docs/architecture/trust.md). Subagents are skipped.
  */
-import { errorsMet } from "../agents/claude-code/host-refusals.ts"
-import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
+import { errorsMet } from "../agents/errors-met.ts"
 import { isProse, type Origin } from "../agents/origin.ts"
+import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { exitStatusIn } from "../transcript/error-lines.ts"
 import { type FactKind, factNames, pathsIn } from "../transcript/facts.ts"

@@ -2,7 +2,7 @@
  * Files that the host keeps beside a session's transcript, in the session's folder: outputs too long for the transcript,
  * plans, what subagents were started as. Each has a copy like a transcript; its text belongs to the result it is of.
  */
-import { placeBeside } from "../agents/claude-code/transcript-name.ts"
+import { placeBeside } from "../agents/layouts.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { statsOf } from "../util/files.ts"
 import { existsSync, readdirSync } from "../util/fs.ts"

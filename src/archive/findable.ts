@@ -1,5 +1,6 @@
 /** Which parts of a message it can be found by: neither what our own tools found, nor what was given back. */
-import { isGivenBack } from "../agents/claude-code/context-arrived.ts"
+
+import { isGivenBack } from "../transcript/our-marks.ts"
 import type { Part } from "../transcript/types.ts"
 import { isOwnTool } from "./tool-rows.ts"
 

@@ -3,8 +3,8 @@
  * from there is marked (`sessions.prompts_only`), and its rows go when its transcript comes.
  */
 
-import { decodeLine } from "../agents/claude-code/decode.ts"
-import { isDayOfPrompts } from "../agents/claude-code/prompt-history.ts"
+import { decodeLine } from "../agents/decode.ts"
+import { isDayOfPrompts } from "../util/session-id.ts"
 import type { Database } from "./database.ts"
 import { IS_TURN } from "./queries/turn-kinds.ts"
 import { hasPrompts, type TranscriptRow } from "./transcript-rows.ts"

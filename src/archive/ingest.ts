@@ -3,7 +3,7 @@
  *
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
-import { decodeLine, recordsIn } from "../agents/claude-code/decode.ts"
+import { decodeLine, recordsIn } from "../agents/decode.ts"
 import { FILLER } from "../secrets/fill.ts"
 import { isObject } from "../transcript/json.ts"
 import { wholeRecordsIn } from "../transcript/whole-records.ts"

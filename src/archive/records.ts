@@ -1,5 +1,5 @@
 /** The lines of a copy in the vault, one by one, as they are or decoded. */
-import { recordsIn } from "../agents/claude-code/decode.ts"
+import { recordsIn } from "../agents/decode.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { stretchesFrom } from "../vault/reader.ts"

@@ -3,8 +3,8 @@
  * the sessions concerned again. Afterwards no byte of the database file holds what was removed.
  */
 import { existsSync } from "node:fs"
-import { HISTORY } from "../agents/claude-code/prompt-history.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
+import { HISTORY } from "../util/session-id.ts"
 import { ownerOf } from "../vault/tombstones.ts"
 import { isComplete, isOutdated } from "./completeness.ts"
 import {

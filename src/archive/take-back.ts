@@ -6,7 +6,7 @@
  * found, but restores leave them out. If one of them goes on nevertheless, there are two windows on the session, and the
  * mark is taken away.
  */
-import { isCaveat } from "../agents/claude-code/user-text.ts"
+import { isCaveat } from "../claude/user-text.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
 import { IS_EMPTY } from "./queries/turn-kinds.ts"

@@ -1,5 +1,5 @@
 /** The session's open tasks, stored as JSON in its row. Pure. */
-import type { TaskChange, TodoItem as Told } from "../agents/claude-code/tool-input.ts"
+import type { TaskChange, TodoItem as Told } from "../transcript/agent.ts"
 
 export interface Todo extends Told {
   readonly id?: string

@@ -4,7 +4,8 @@
  * Most results follow their calls soon, and turns touch the same files again, so rows are collected and written once.
  */
 
-import { errorsMet } from "../agents/claude-code/host-refusals.ts"
+import { errorsMet } from "../agents/errors-met.ts"
+import { type Foreign, toolOrigin } from "../agents/origin.ts"
 import {
   createdTaskId,
   exitCode,
@@ -13,8 +14,7 @@ import {
   todosOf,
   toolFiles,
   toolTarget,
-} from "../agents/claude-code/tool-input.ts"
-import { type Foreign, toolOrigin } from "../agents/origin.ts"
+} from "../agents/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { fromError } from "../transcript/error-lines.ts"
 import { type HiddenRuns, hiddenRuns, saysFailed } from "../transcript/failed-runs.ts"

@@ -1,5 +1,5 @@
 /** Decoded lines of one transcript → turns, messages and what depends on them. */
-import { withoutPlan } from "../agents/claude-code/pasted.ts"
+
 import {
   type Foreign,
   isProse,
@@ -9,6 +9,7 @@ import {
   type Surroundings,
   withoutForgedWords,
 } from "../agents/origin.ts"
+import { withoutPlan } from "../claude/pasted.ts"
 import {
   answersInReply,
   constraintsIn,

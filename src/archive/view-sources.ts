@@ -1,5 +1,5 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { transcriptName } from "../agents/layouts.ts"
 import { dirname } from "../util/path.ts"
 import { isBesideCopy, isHistoryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"

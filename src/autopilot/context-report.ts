@@ -1,10 +1,11 @@
 /** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
-import { contextTokens, promptTokens } from "../agents/claude-code/usage.ts"
+
 import type { Database } from "../archive/database.ts"
 import { automaticPoints, lastBoundary, promptsAndCompactions } from "../archive/queries/boundaries.ts"
 import { modelsIn } from "../archive/queries/token-use.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
+import { contextTokens, promptTokens } from "../transcript/token-counts.ts"
 import type { TranscriptRecord, Usage } from "../transcript/types.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { learntPoints, toldWindow } from "./autopilot-files.ts"

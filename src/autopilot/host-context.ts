@@ -1,7 +1,7 @@
 /** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
-import { transcriptPath } from "../agents/claude-code/host-hooks.ts"
-import { contextTokens, tokenCount, tokensIn } from "../agents/claude-code/usage.ts"
+import { transcriptPath } from "../claude/hooks.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
+import { contextTokens, tokenCount, tokensIn } from "../transcript/token-counts.ts"
 import { isPlainId } from "../util/session-id.ts"
 
 interface HostContext {

@@ -1,6 +1,7 @@
 /** Tracks a session's context and judges how full it is. Pure. */
-import type { Glance } from "../agents/claude-code/glance.ts"
-import { contextTokens } from "../agents/claude-code/usage.ts"
+
+import type { Glance } from "../claude/glance.ts"
+import { contextTokens } from "../transcript/token-counts.ts"
 import type { ContextState } from "./context-state.ts"
 import { charsOf, tokensOfText } from "./token-figures.ts"
 import {

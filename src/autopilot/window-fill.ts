@@ -1,5 +1,5 @@
 /** What fills the window, by kind or tool and by file. Shares of what the host counts, which add up to 100 %. Pure. */
-import { toolFiles } from "../agents/claude-code/tool-input.ts"
+import { toolFiles } from "../agents/tool-input.ts"
 import type { Part } from "../transcript/types.ts"
 import { tokensOfText } from "./token-figures.ts"
 

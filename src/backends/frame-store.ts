@@ -4,7 +4,7 @@
  * there, whole: what one of them forgets or rewrites leaves no gap in another's.
  */
 
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { transcriptName } from "../agents/layouts.ts"
 import { isPlainId } from "../util/session-id.ts"
 import type { DamagedFile } from "./backend.ts"
 import { isPlainSession } from "./entry.ts"

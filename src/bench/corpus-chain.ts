@@ -1,5 +1,5 @@
 /** The lines of a generated session, each with the fields that the host adds and its place in the chain. */
-import { chained } from "../fake-host/transcript.ts"
+import { chained } from "../claude/fake/transcript.ts"
 import type { Dice } from "./seeded-random.ts"
 
 export interface CorpusOptions {

@@ -1,7 +1,7 @@
 /** One run of the hooks' benchmark: what is measured, in which order, and the resulting report. */
 import { copyFileSync, cpSync, rmSync, statSync } from "node:fs"
 import { cpus, release, totalmem } from "node:os"
-import { hookPayload } from "../fake-host/payload.ts"
+import { hookPayload } from "../claude/fake/payload.ts"
 import { dirname, join } from "../util/path.ts"
 import { turnsIn } from "./archive-state.ts"
 import { appendTranscript, writeTranscript } from "./corpus.ts"

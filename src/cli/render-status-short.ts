@@ -1,6 +1,6 @@
 /** Renders `status` in eight lines: what most want to know, and the last one says what is wrong. Pure. */
 import { formatTokens } from "../autopilot/token-figures.ts"
-import type { HookStatus } from "../host/hook-status.ts"
+import type { HookStatus } from "../claude/install/hook-status.ts"
 import { bytes, count, oneLine, percent } from "../util/text.ts"
 import {
   errorText,

@@ -1,6 +1,6 @@
 /** Starts the proxy for `prune proxy` and for `proxy`, and says in the end what it did. */
 
-import { type HostValue, hostEnvironment } from "../pruners/host-environment.ts"
+import { type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
 import { type ProxyCounts, type PruningProxy, startProxy } from "../pruners/proxy/proxy-server.ts"
 import { requestPruner } from "../pruners/proxy/request-pruner.ts"
 import { upstreamOf, upstreamShown } from "../pruners/proxy/upstream.ts"

@@ -19,7 +19,7 @@ export const besideWords = (n: number): string => (n === 0 ? "" : ` and ${count(
 export function transcriptsNamed(
   words: readonly string[],
   env: { cwd: string },
-  otherwise: string,
+  otherwise: readonly string[],
   onLink?: (path: string) => void,
 ): string[] {
   const found = new Set<string>()
@@ -27,7 +27,7 @@ export function transcriptsNamed(
     const transcripts = transcriptsBelow(folder, { onLink, onUnreadable: (path) => found.add(path) })
     for (const transcript of transcripts) found.add(transcript)
   }
-  if (words.length === 0) below(otherwise)
+  if (words.length === 0) for (const folder of otherwise) below(folder)
   // Probably an unset variable: taken for the current folder, it would make the command do more than intended.
   if (words.includes("")) throw usageError("one of the paths is empty")
   for (const word of words) {

@@ -1,5 +1,5 @@
 /** The only file that reads the process environment and configuration files. */
-import { configFolder, stateFile } from "../agents/claude-code/host-places.ts"
+import { configFolder, stateFile } from "../claude/places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
 import { messageOf } from "../util/errors.ts"
 import { readOrdinary } from "../util/files.ts"

@@ -2,7 +2,7 @@
  * A small synthetic session in the host's format: a constraint, a decision, todos, edits, a failing and a successful
  * command, and an automatic compaction that swallows a prompt. Pure: the same start gives the same bytes.
  */
-import { HostTranscript } from "../fake-host/transcript.ts"
+import { HostTranscript } from "../claude/fake/transcript.ts"
 
 interface DemoTurn {
   readonly prompt: string

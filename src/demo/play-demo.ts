@@ -1,10 +1,10 @@
 /** Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 import { appendFileSync, mkdirSync } from "node:fs"
-import { transcriptsFolder } from "../agents/claude-code/host-places.ts"
 import { openForReading } from "../archive/open-for-reading.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
+import { contextIn, type HookName, hookPayload } from "../claude/fake/payload.ts"
+import { transcriptsFolder } from "../claude/places.ts"
 import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../config/load.ts"
-import { contextIn, type HookName, hookPayload } from "../fake-host/payload.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { ownCommand } from "../job/spawn.ts"
 import { dirname, join } from "../util/path.ts"

@@ -3,8 +3,8 @@
  * spool), and what hooks and the job could not do, according to their log.
  */
 import { readdirSync, statSync } from "node:fs"
+import { DAY } from "../claude/settings/clean-up.ts"
 import { targetWishes } from "../config/load.ts"
-import { DAY } from "../host/host-clean-up.ts"
 import { runJob } from "../job/run-job.ts"
 import { readAutoSync } from "../sync/auto-sync.ts"
 import { type BackendName, chooseTargets } from "../sync/choose-target.ts"

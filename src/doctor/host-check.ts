@@ -1,8 +1,14 @@
 /** The installed version of Claude Code, and what it can do for us. */
 
 import { closeSync } from "node:fs"
-import { claudeCode } from "../agents/claude-code/claude-code.ts"
-import { abilitiesOf, calledByName, isTried, lackingIn, OLDEST_TRIED, versionIn } from "../host/clients.ts"
+import {
+  abilitiesOf,
+  calledByName,
+  isTried,
+  lackingIn,
+  OLDEST_TRIED,
+  versionIn,
+} from "../claude/install/clients.ts"
 import type { TranscriptFile } from "../job/find-transcripts.ts"
 import { tryTo } from "../util/files.ts"
 import { output } from "../util/run-child.ts"
@@ -15,7 +21,7 @@ import { inventoryOf } from "./inventory.ts"
 const TAIL = 1 << 16
 
 export async function hostCheck(patient: Patient): Promise<Finding> {
-  const command = calledByName(claudeCode)
+  const command = calledByName()
   const said = command === undefined ? undefined : await output([command, "--version"])
   const installed = versionIn(said)
   const version = installed ?? writtenBy(patient)

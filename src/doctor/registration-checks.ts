@@ -1,18 +1,23 @@
 /** Whether our hooks are in the host's settings, intact and only once, and whether any hook there may hang for long. */
 import { existsSync } from "node:fs"
-import { type HookStatus, hookStatus } from "../host/hook-status.ts"
-import { CLEARED, isOurHook } from "../host/hooks-table.ts"
-import { oneAtATime } from "../host/install-lock.ts"
-import { ourPlugins } from "../host/our-plugins.ts"
-import { install, type SettingsScope } from "../host/registration.ts"
-import { readSettings } from "../host/settings-read.ts"
+import { type HookStatus, hookStatus } from "../claude/install/hook-status.ts"
+import { CLEARED, isOurHook } from "../claude/install/hooks-table.ts"
+import { oneAtATime } from "../claude/install/install-lock.ts"
+import { ourPlugins } from "../claude/install/our-plugins.ts"
+import { install } from "../claude/install/registration.ts"
+import {
+  hooksOf,
+  readSettings,
+  type SettingsFile,
+  type SettingsScope,
+} from "../claude/settings/read-settings.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { type InstalledHook, ourHooks, realFile } from "./our-hooks.ts"
 
-/** Registers our hooks with this binary. Leaves out a project's shared file, because others use it too. */
-export function reinstall(patient: Patient, scope: SettingsScope): Repair | undefined {
-  if (scope === "project") return undefined
+/** Registers our hooks with this binary. Leaves out what others use too: a project's shared file, and an organisation's. */
+export function reinstall(patient: Patient, scope: SettingsFile["scope"]): Repair | undefined {
+  if (scope === "project" || scope === "managed") return undefined
   return {
     what: `register the hooks in the ${scope} settings`,
     run: () =>
@@ -44,8 +49,8 @@ const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }
 
 /** The narrowest file that says so decides. Not repaired: somebody wanted it. */
 function disabled(patient: Patient): Finding[] {
-  const found = readSettings(patient).findLast(({ disableAllHooks }) => disableAllHooks !== undefined)
-  if (found?.disableAllHooks !== true) return []
+  const found = readSettings(patient).findLast(({ fields }) => typeof fields["disableAllHooks"] === "boolean")
+  if (found?.fields["disableAllHooks"] !== true) return []
   return [
     finding("hooks", "fail", `${found.scope} settings: "disableAllHooks" is true`, {
       hint: `Claude Code calls no hook and shows no status line; take it out of ${found.file}`,
@@ -129,11 +134,12 @@ function doubles(patient: Patient): Finding[] {
   }
   const doubled = [...commands].filter(([, different]) => different.size > 1).map(([event]) => event)
   const scopes = [...new Set(hooks.map(({ scope }) => scope))]
+  const own = scopes.filter((scope) => scope !== "managed")
   const found: Finding[] = []
   if (doubled.length > 0) {
     found.push(
       finding("double", "warn", `${doubled.join(", ")}: several different ctxbridge hooks`, {
-        hint: `keep one: ctxbridge uninstall --scope ${scopes.at(-1)}, or ctxbridge install`,
+        hint: `keep one: ctxbridge uninstall --scope ${own.at(-1) ?? "user"}, or ctxbridge install`,
         details: [...new Set(hooks.map(({ scope, binary }) => `${scope}: ${binary}`))],
       }),
     )
@@ -156,8 +162,10 @@ const LONGEST = 600
 
 /** Of all hooks, not only ours: a timeout that was probably meant in milliseconds. */
 export function timeoutCheck(patient: Patient): Finding {
-  const long = readSettings(patient).flatMap(({ scope, hooks }) =>
-    hooks.filter(({ timeout = 0 }) => timeout > LONGEST).map((hook) => ({ scope, ...hook })),
+  const long = readSettings(patient).flatMap((file) =>
+    hooksOf(file)
+      .filter(({ timeout = 0 }) => timeout > LONGEST)
+      .map((hook) => ({ scope: file.scope, ...hook })),
   )
   if (long.length === 0) return finding("timeouts", "ok", "no hook waits longer than 10 minutes")
   return finding("timeouts", "warn", `${count(long.length, "hook")} may hang for more than 10 minutes`, {

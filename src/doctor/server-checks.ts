@@ -1,8 +1,8 @@
 /** Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
-import { oneAtATime } from "../host/install-lock.ts"
-import { ourPlugins } from "../host/our-plugins.ts"
-import { installServer } from "../host/registration.ts"
-import { type ServerStatus, serverStatus } from "../host/server-status.ts"
+import { oneAtATime } from "../claude/install/install-lock.ts"
+import { ourPlugins } from "../claude/install/our-plugins.ts"
+import { installServer } from "../claude/install/registration.ts"
+import { type ServerStatus, serverStatus } from "../claude/install/server-status.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
 import { isExecutable, realFile } from "./our-hooks.ts"
 

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
 import { readIfPossible } from "../archive/open-for-reading.ts"
 import { type SessionFolder, sessionFolders } from "../archive/queries/sessions.ts"
+import { CLEARED } from "../claude/install/hooks-table.ts"
+import { readSettings, variablesOf } from "../claude/settings/read-settings.ts"
 import { type Key, OPTIONS } from "../config/options.ts"
 import { unusedVariables } from "../config/unused-variables.ts"
-import { CLEARED } from "../host/hooks-table.ts"
-import { readSettings } from "../host/settings-read.ts"
 import { literalStart } from "../util/globs.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, SHOWN } from "./finding.ts"
@@ -31,11 +31,11 @@ export function environmentChecks(patient: Patient): Finding[] {
 
 /** With these, hooks may fill another archive than the one that commands read, or none. */
 function onlyForHooks(patient: Patient): Finding[] {
-  return readSettings(patient).flatMap(({ scope, variables }) =>
-    variables
+  return readSettings(patient).flatMap((file) =>
+    Object.keys(variablesOf(file))
       .filter((name) => DECISIVE.test(name) && !patient.variables.includes(name))
       .map((name) =>
-        finding("variables", "warn", `${name} is set in the ${scope} settings, and so for hooks only`, {
+        finding("variables", "warn", `${name} is set in the ${file.scope} settings, and so for hooks only`, {
           hint: "commands that you type do not see it; set it in your shell as well, or in neither",
         }),
       ),
@@ -43,8 +43,8 @@ function onlyForHooks(patient: Patient): Finding[] {
 }
 
 function bunVariables(patient: Patient): Finding[] {
-  const fromHost = readSettings(patient).flatMap(({ scope, variables }) =>
-    variables.map((name) => ({ name, where: `the ${scope} settings` })),
+  const fromHost = readSettings(patient).flatMap((file) =>
+    Object.keys(variablesOf(file)).map((name) => ({ name, where: `the ${file.scope} settings` })),
   )
   const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromHost]
   const leaks = all.filter(({ name }) => name.startsWith("BUN_") && !INNOCENT.test(name))
@@ -60,7 +60,10 @@ function bunVariables(patient: Patient): Finding[] {
 
 /** Of the design documents: whoever sets one expects something of it. */
 function unused(patient: Patient): Finding[] {
-  const set = [...patient.variables, ...readSettings(patient).flatMap(({ variables }) => variables)]
+  const set = [
+    ...patient.variables,
+    ...readSettings(patient).flatMap((file) => Object.keys(variablesOf(file))),
+  ]
   return unusedVariables([...new Set(set)]).map(({ name, asks, instead }) =>
     finding("variables", "warn", `${name} has no effect: this version does not use it`, {
       hint: `it asks for ${asks}: ${instead}`,

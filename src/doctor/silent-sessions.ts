@@ -1,7 +1,7 @@
 /** Sessions whose hooks ran but whose transcript never appeared. */
 
 import { readdirSync, readFileSync, statSync } from "node:fs"
-import { DAY } from "../host/host-clean-up.ts"
+import { DAY } from "../claude/settings/clean-up.ts"
 import { tryTo } from "../util/files.ts"
 import { basename, join } from "../util/path.ts"
 import { count } from "../util/text.ts"

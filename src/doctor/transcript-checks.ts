@@ -1,8 +1,8 @@
 /** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
 
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
-import { cleanUpPeriod, DAY, dueUntil } from "../host/host-clean-up.ts"
-import { readSettings } from "../host/settings-read.ts"
+import { transcriptName } from "../agents/layouts.ts"
+import { cleanUpPeriod, DAY, dueUntil } from "../claude/settings/clean-up.ts"
+import { readSettings } from "../claude/settings/read-settings.ts"
 import type { TranscriptFile } from "../job/find-transcripts.ts"
 import type { ImportedFile } from "../job/import-file.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"

@@ -1,11 +1,11 @@
 /** The vault: checks the beginning and end of each copy or, on request, every byte. */
 
 import { closeSync, existsSync, fstatSync } from "node:fs"
-import { promptHistory } from "../agents/claude-code/prompt-history.ts"
 import { forgottenTranscript } from "../archive/capture-transcript.ts"
 import { withDatabase } from "../archive/database.ts"
 import { besideTranscript } from "../archive/files-beside.ts"
 import { knownCopies } from "../archive/transcript-rows.ts"
+import { promptHistory } from "../claude/prompt-history.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
 import { CtxError, messageOf } from "../util/errors.ts"

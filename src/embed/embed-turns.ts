@@ -1,5 +1,6 @@
 /** The background job's part of embedding: a few turns at a time, so requests that arrive meanwhile need not wait. */
-import { decodeLine } from "../agents/claude-code/decode.ts"
+
+import { decodeLine } from "../agents/decode.ts"
 import type { Database } from "../archive/database.ts"
 import { messagesOf } from "../archive/queries/messages.ts"
 import {

@@ -3,16 +3,16 @@
  * so it works without a database.
  */
 import { existsSync } from "node:fs"
-import { configFolder, projectSlug, transcriptsFolder } from "../agents/claude-code/host-places.ts"
-import { namesInPath, placeBeside, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
+import { namesInPath, placeBeside } from "../agents/layouts.ts"
 import { folderNow } from "../archive/joined-projects.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { type Source, sessionsInNames, sources, sourcesOf } from "../archive/view-sources.ts"
+import { configFolder, projectSlug, transcriptsFolder } from "../claude/places.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { dirname, isAbsolute, join, normalize } from "../util/path.ts"
-import { isPlainId } from "../util/session-id.ts"
+import { isPlainId, sessionIdOf } from "../util/session-id.ts"
 import {
   isBesideCopy,
   isFetchedCopy,

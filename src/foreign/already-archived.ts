@@ -1,5 +1,6 @@
 /** What the vault already has of a session that another tool also recorded, so that nothing is stored twice. */
-import { transcriptName } from "../agents/claude-code/transcript-name.ts"
+
+import { transcriptName } from "../agents/layouts.ts"
 import { recordsFrom } from "../archive/records.ts"
 import type { Part } from "../transcript/types.ts"
 import { isImportedCopy, vaultFile } from "../vault/layout.ts"

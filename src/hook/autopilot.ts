@@ -2,8 +2,7 @@
  * A close look at how full the window is: O(new bytes), from what was just archived, without opening the database
  * (docs/adr/0003). Called only when the glance in watch-context.ts is not enough.
  */
-import { glance } from "../agents/claude-code/glance.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Taken } from "../archive/capture-transcript.ts"
 import { type Advice, adviceOn, stateDocument } from "../autopilot/advice.ts"
 import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/autopilot-files.ts"
@@ -11,7 +10,9 @@ import type { ContextState } from "../autopilot/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
 import { wishesIn } from "../autopilot/window.ts"
 import { isNews } from "../autopilot/zone.ts"
+import { glance } from "../claude/glance.ts"
 import type { HostLimits, Settings } from "../config/load.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { followFile } from "./follow-file.ts"
 
 export interface CloseLook {

@@ -1,11 +1,12 @@
 /** Decides which hook answers an event, and records what it gives in `restores`, within the reply's transaction. */
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Database } from "../archive/database.ts"
 import { claimGiven, isGivenBetween, keepGiven } from "../archive/queries/restores.ts"
 import { slotItems } from "../archive/queries/slot-rows.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import type { Slot } from "../restore/slots.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { SAME_EVENT, type SessionState } from "./state.ts"
 
 interface Call {

@@ -1,6 +1,7 @@
 /** Finds out whether a restore has reached the conversation. Loaded only while that is unknown. */
-import { type Outcome, outcomeIn } from "../agents/claude-code/context-arrived.ts"
+
 import type { Taken } from "../archive/capture-transcript.ts"
+import { type Outcome, outcomeIn } from "../claude/context-arrived.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 import type { Delivery } from "./state.ts"

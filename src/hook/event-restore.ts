@@ -2,7 +2,7 @@
  * What a session is given at an event: a restore, with what its notes say about the compaction, and the instructions
  * before one.
  */
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Database } from "../archive/database.ts"
 import type { FoundCompaction } from "../archive/queries/boundaries.ts"
 import type { Settings } from "../config/load.ts"
@@ -11,6 +11,7 @@ import { gather } from "../restore/gather.ts"
 import { renderInstructions } from "../restore/instructions.ts"
 import type { RestoreSource } from "../restore/render.ts"
 import { learningIn, type Restore, restoreOf } from "../restore/restore.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { lastTurnBefore, summaryAtStart, summaryBehind } from "./missed-compactions.ts"
 import { compactionUnanswered, type SessionState } from "./state.ts"
 import { waitingPrompt } from "./waiting-prompt.ts"

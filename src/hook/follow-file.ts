@@ -1,7 +1,8 @@
 /** Follows a session's context by the transcript itself: when another process archived the new part, or nobody yet. */
-import { glance } from "../agents/claude-code/glance.ts"
+
 import type { ContextState } from "../autopilot/context-state.ts"
 import { follow } from "../autopilot/track-context.ts"
+import { glance } from "../claude/glance.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"

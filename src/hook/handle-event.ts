@@ -4,13 +4,14 @@
  * Only events that give the model something open the database. The others leave a marker for whoever next reads the
  * views.
  */
-import { additionalContext, isSubagents } from "../agents/claude-code/host-hooks.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { projectOf } from "../archive/project.ts"
+import { additionalContext, isSubagents } from "../claude/hooks.ts"
 import type { PathsAndPolicy, Settings } from "../config/load.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { askForRebuild, spawnJob } from "../job/spawn.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { codeOf, isDamage } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { logError } from "../util/log.ts"

@@ -1,13 +1,14 @@
 /** Finds compactions that hooks were not told of, or not in full, in what the host has written. Asks the views. */
-import { summaryIn } from "../agents/claude-code/compact-summary.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Database } from "../archive/database.ts"
 import { compactionBefore, type FoundCompaction, lastCompaction } from "../archive/queries/boundaries.ts"
 import { givenMarks } from "../archive/queries/restores.ts"
 import { firstTurnBehind } from "../archive/queries/turns.ts"
-import { readPart } from "../restore/read-part.ts"
+import { summaryIn } from "../claude/compact-summary.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import type { JsonObject } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
+import { readPart } from "../vault/read-part.ts"
 import type { SessionState } from "./state.ts"
 
 /** A compaction's summary lies within this many bytes after it. */

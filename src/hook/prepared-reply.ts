@@ -1,11 +1,12 @@
 /** Gives a new session the pointer that was rendered beforehand. Opens no database. */
-import { additionalContext } from "../agents/claude-code/host-hooks.ts"
-import { toolName } from "../agents/claude-code/our-server.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import { listPending } from "../archive/pending.ts"
 import { readPointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
-import { namesOurServer } from "../restore/host/host-state.ts"
+import { additionalContext } from "../claude/hooks.ts"
+import { toolName } from "../claude/our-server.ts"
+import { namesOurServer } from "../claude/settings/state-file.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { dirname } from "../util/path.ts"
 import { isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
 import type { Reply, ReplyRequest } from "./reply.ts"

@@ -2,10 +2,11 @@
  * The reply when the database cannot be written: locked throughout, on a full or read-only disk, or of a later schema.
  * Uses what can be read. Indexes and records nothing, so the hooks of several settings files may each answer.
  */
-import { additionalContext } from "../agents/claude-code/host-hooks.ts"
+
 import { type Database, openDatabase } from "../archive/database.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
+import { additionalContext } from "../claude/hooks.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { clearedSession, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
 import { instructionsFor, restored } from "./event-restore.ts"

@@ -3,7 +3,7 @@
  * it, or else a few passages of what was compacted.
  * Loaded only for such a prompt.
  */
-import { RECALL } from "../agents/claude-code/context-arrived.ts"
+
 import type { Database } from "../archive/database.ts"
 import { lastCompaction } from "../archive/queries/boundaries.ts"
 import { commandsIn } from "../archive/queries/calls.ts"
@@ -18,6 +18,7 @@ import { containsWhole, heldIn } from "../restore/whole-words.ts"
 import type { Hit } from "../search/hit.ts"
 import { placeOf } from "../search/related-turns.ts"
 import { search } from "../search/search-turns.ts"
+import { RECALL } from "../transcript/our-marks.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { AskedForEarlier, AskedKind } from "./asks-for-earlier.ts"
 import { rememberGiven } from "./claim-answer.ts"

@@ -3,8 +3,9 @@
  * vault yet. Once a session, so that nobody is ever stuck; automatic compactions never are, as without one a full
  * window lets the user say nothing more (docs/adr/0025).
  */
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Taken } from "../archive/capture-transcript.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { objectOf, stringOf } from "../transcript/json.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { bytes } from "../util/text.ts"

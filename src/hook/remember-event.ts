@@ -1,7 +1,7 @@
 /** What a session's events leave for later ones: the prompt, a compaction and its summary. Pure. */
-import { isHumanPrompt } from "../agents/claude-code/host-hooks.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+import { isHumanPrompt } from "../claude/hooks.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
 
 /** Characters of a prompt that are kept. A longer one is a pasted file, and its beginning identifies it. */

@@ -1,6 +1,5 @@
 /** The reply for events that give the model something: one connection, one transaction. */
-import { additionalContext } from "../agents/claude-code/host-hooks.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
@@ -11,10 +10,12 @@ import { type FoundCompaction, lastCompaction } from "../archive/queries/boundar
 import { addClear, isAfterClear } from "../archive/queries/lineage.ts"
 import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
+import { additionalContext } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { compileLate } from "../util/compiling.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"

@@ -8,7 +8,7 @@ import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../autopilot/status-line-text.ts"
 import { judge } from "../autopilot/track-context.ts"
 import { wishesIn } from "../autopilot/window.ts"
-import { inHostShell } from "../config/host-shell.ts"
+import { inHostShell } from "../claude/settings/hook-shell.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
 import { killGroup, ownGroup } from "../util/kill-group.ts"
 import { parseJson } from "../util/parse-json.ts"
@@ -70,7 +70,7 @@ async function factsOf(document: unknown, { paths, resolved }: Settings): Promis
   let judgement = judge(reading, circumstances)
   if (judgement !== undefined && judgement.zone !== "ok") {
     // The host's files may say that it does not compact by itself, which they are asked only where it matters.
-    const { autoCompactIn } = await import("../restore/host/auto-compact.ts")
+    const { autoCompactIn } = await import("../claude/settings/read-settings.ts")
     const autoCompact = autoCompactIn({ ...paths, cwd: host.cwd })
     judgement = judge(reading, { ...circumstances, limits: { ...circumstances.limits, autoCompact } })
   }

@@ -5,10 +5,10 @@
  * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
  * database, one transaction.
  */
-import { decodeEvent } from "../agents/claude-code/host-hooks.ts"
-import { eventNamed } from "../agents/hook-event.ts"
+import { decodeEvent } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
+import { eventNamed } from "../transcript/hook-event.ts"
 import { compileLate } from "../util/compiling.ts"
 import { EXIT } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"

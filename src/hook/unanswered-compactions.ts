@@ -3,9 +3,10 @@
  * the host writes the compaction down. If none was called (hooks were off or too slow, or the host ended), only the
  * transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
-import { compactionOffsets } from "../agents/claude-code/glance.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Taken } from "../archive/capture-transcript.ts"
+import { compactionOffsets } from "../claude/glance.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"

@@ -1,5 +1,5 @@
 /** The prompt that waits for an answer, as a restore takes it. Pure. */
-import { userTextParts } from "../agents/claude-code/user-text.ts"
+import { userTextParts } from "../claude/user-text.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
 import type { SessionState } from "./state.ts"
 

@@ -1,7 +1,8 @@
 /** What may be archived of an event where the user has excluded folders. Loaded only then. */
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import { isExcluded, isExcludedFolder } from "../archive/excluded.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 
 /** @returns undefined if the user wants nothing of it here, not even a line in the log */
 export function wanted(event: HookEvent, paths: PathsAndPolicy): HookEvent | undefined {

@@ -2,17 +2,18 @@
  * The autopilot's part of a hook call. For most calls a glance is enough; the close look (autopilot.ts) is taken when
  * something noteworthy has happened.
  */
-import { glance } from "../agents/claude-code/glance.ts"
-import { isHumanPrompt } from "../agents/claude-code/host-hooks.ts"
-import { contextTokens } from "../agents/claude-code/usage.ts"
-import type { HookEvent } from "../agents/hook-event.ts"
+
 import type { Taken } from "../archive/capture-transcript.ts"
 import type { Advice } from "../autopilot/advice.ts"
 import { type ContextState, NEW_CONTEXT } from "../autopilot/context-state.ts"
 import { wishesIn } from "../autopilot/window.ts"
 import { isNews, zoneOf } from "../autopilot/zone.ts"
+import { glance } from "../claude/glance.ts"
+import { isHumanPrompt } from "../claude/hooks.ts"
 import { type HostLimits, hostLimits, type Settings } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
+import { contextTokens } from "../transcript/token-counts.ts"
 import { publish, watch } from "./autopilot.ts"
 import type { SessionState } from "./state.ts"
 

@@ -2,8 +2,9 @@
  * How full the window is by all that is known. The host's files may switch off its own compactions; they are read only
  * when something is to be told.
  */
+
+import { autoCompactIn } from "../claude/settings/read-settings.ts"
 import { hostLimits } from "../config/load.ts"
-import { autoCompactIn } from "../restore/host/auto-compact.ts"
 import { type Watched, type WatchedCall, watchContext } from "./watch-context.ts"
 
 export function watchInFull(call: WatchedCall): Watched | undefined {

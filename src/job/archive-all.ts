@@ -1,5 +1,6 @@
 /** Archives transcripts and brings the views up to date with them, slice by slice. */
-import { placeBeside } from "../agents/claude-code/transcript-name.ts"
+
+import { placeBeside } from "../agents/layouts.ts"
 import type { Taken } from "../archive/capture-transcript.ts"
 import type { Database } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"

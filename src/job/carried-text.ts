@@ -3,8 +3,8 @@
  * restores, pointers at startup, answers of our tools and output of our commands. All of these name the turns that they
  * quote, or the session. What a human or the model said about it later is theirs, and stays.
  */
-import { MARK } from "../agents/claude-code/context-arrived.ts"
-import { shellCommand } from "../agents/claude-code/tool-input.ts"
+
+import { shellCommand } from "../agents/tool-input.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { sessionsThatAsked } from "../archive/queries/calls.ts"
@@ -17,6 +17,7 @@ import type { Source } from "../archive/view-sources.ts"
 import { CLOSE } from "../restore/render.ts"
 import { type ByteSpan, type LineFinder, spanFinder } from "../transcript/find-text.ts"
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
+import { MARK } from "../transcript/our-marks.ts"
 import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/parse-json.ts"
 import type { Tombstone } from "../vault/tombstones.ts"

@@ -1,6 +1,6 @@
 /** Finds transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
-import { placeBeside } from "../agents/claude-code/transcript-name.ts"
+import { placeBeside } from "../agents/layouts.ts"
 import { isMissing } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { join } from "../util/path.ts"

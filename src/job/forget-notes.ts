@@ -1,5 +1,5 @@
 /** What the model kept with `remember`, as far as it is to be taken back: single notes, and those of forgotten sessions. */
-import { toolTarget } from "../agents/claude-code/tool-input.ts"
+import { toolTarget } from "../agents/tool-input.ts"
 import type { Database } from "../archive/database.ts"
 import { isNotesSession } from "../archive/notes-session.ts"
 import { rememberCalls } from "../archive/queries/calls.ts"

@@ -5,7 +5,7 @@
  * note what is to be done, then write the tombstones, which keep anything from coming back, then delete.
  */
 
-import { placeBeside, transcriptName } from "../agents/claude-code/transcript-name.ts"
+import { placeBeside, transcriptName } from "../agents/layouts.ts"
 import { databasePath, withDatabase } from "../archive/database.ts"
 import { forgetProjects, projectsFile } from "../archive/joined-projects.ts"
 import { followVault } from "../archive/kept-notes.ts"

@@ -1,8 +1,9 @@
-/** How much of the host's history is missing from the vault, and its import in the background. */
-import { claudeCode } from "../agents/claude-code/claude-code.ts"
+/** How much of the agents' history is missing from the vault, and its import in the background. */
+
+import { transcriptFolders } from "../agents/agents.ts"
 import { forgottenTranscript } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
-import type { Paths, PathsAndPolicy } from "../config/load.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
 import { statsOf } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
@@ -13,20 +14,17 @@ import { spawnJob } from "./spawn.ts"
 type Place = Pick<PathsAndPolicy, "dataHome" | "home" | "claudeDir" | "exclude">
 
 export interface History {
-  /** All of the host's transcripts but excluded and forgotten ones, and how many have bytes that the vault lacks. */
+  /** All transcripts but excluded and forgotten ones, and how many have bytes that the vault lacks. */
   readonly transcripts: number
   readonly left: number
   readonly bytes: number
   readonly bytesLeft: number
 }
 
-const historyFolder = ({ claudeDir }: Pick<Paths, "claudeDir">): string =>
-  claudeCode.places.transcripts(claudeDir)
-
 /** Costs three small reads per transcript, and a fourth if folders are excluded. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
-  for (const path of transcriptsBelow(historyFolder(place))) {
+  for (const path of transcriptFolders(place).flatMap((folder) => transcriptsBelow(folder))) {
     if (!isWanted(place, path)) continue
     const size = statsOf(path)?.size ?? 0
     const missing = size - Math.min(size, archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))))
@@ -49,7 +47,7 @@ function isWanted(place: Place, path: string): boolean {
 
 /** Leaves the whole import to the background job and returns at once. */
 export const importInBackground = (place: Place): void =>
-  spawnJob(place.dataHome, { transcripts: [], sweep: [historyFolder(place)], settle: false, history: true })
+  spawnJob(place.dataHome, { transcripts: [], sweep: transcriptFolders(place), settle: false, history: true })
 
 /** How far a background import is; undefined if none is running or waiting. */
 export function importUnderWay(place: Place): History | undefined {

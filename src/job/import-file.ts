@@ -1,5 +1,6 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
-import { placeBeside } from "../agents/claude-code/transcript-name.ts"
+
+import { placeBeside } from "../agents/layouts.ts"
 import type { Taken } from "../archive/capture-transcript.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import type { Paths, Policy } from "../config/load.ts"

@@ -1,8 +1,9 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
-import { promptHistory } from "../agents/claude-code/prompt-history.ts"
+
 import type { Database } from "../archive/database.ts"
 import { listVault } from "../archive/list-vault.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
+import { promptHistory } from "../claude/prompt-history.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"

@@ -5,10 +5,10 @@
  */
 import type { Database } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
+import { claudeProgram } from "../claude/settings/run-claude.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { dueSessions } from "../summarize/due-sessions.ts"
-import { claudeProgram } from "../summarize/run-claude.ts"
 import type { SessionMaterial } from "../summarize/session-material.ts"
 import { summarizeSession, summarizingAlone } from "../summarize/summarize-session.ts"
 import { codeOf } from "../util/errors.ts"

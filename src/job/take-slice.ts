@@ -1,7 +1,6 @@
 /** Takes a transcript into the vault for work that nobody waits for. */
 
-import type { HistoryPrompt } from "../agents/claude-code/prompt-history.ts"
-import { isPromptHistory } from "../agents/claude-code/transcript-name.ts"
+import { isPromptHistory } from "../agents/layouts.ts"
 import {
   captureTranscript,
   forgottenTranscript,
@@ -10,6 +9,7 @@ import {
   UNHURRIED,
 } from "../archive/capture-transcript.ts"
 import { isExcludedFolder } from "../archive/excluded.ts"
+import type { HistoryPrompt } from "../claude/prompt-history.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
 import { knownOf } from "../vault/known-values.ts"

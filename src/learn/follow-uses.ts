@@ -6,14 +6,15 @@
  * nothing else in the context had said it before: neither the summary, nor a file that was read, nor a prompt, nor the
  * model itself. And only for a while, since later it would have been met anyway.
  */
-import { MARK, RECALL } from "../agents/claude-code/context-arrived.ts"
-import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
+
+import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { lastTwo } from "../restore/paths.ts"
 import { preservedText } from "../restore/receipt.ts"
 import { SLOT_KINDS, type SlotKind } from "../restore/slots.ts"
 import { containsWhole } from "../restore/whole-words.ts"
 import { factNames } from "../transcript/facts.ts"
+import { MARK, RECALL } from "../transcript/our-marks.ts"
 import { commandPaths } from "../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"

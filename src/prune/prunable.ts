@@ -2,7 +2,7 @@
  * What of one message of the Messages API can be pruned, and what stands there afterwards. A block whose shape is not
  * known, or whose author is in doubt, can not. Pure.
  */
-import { userTextParts } from "../agents/claude-code/user-text.ts"
+import { userTextParts } from "../claude/user-text.ts"
 import { isObject, type JsonObject } from "../transcript/json.ts"
 import { cut } from "../util/text.ts"
 

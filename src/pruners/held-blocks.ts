@@ -3,7 +3,8 @@
  * again. Read from the transcripts themselves, since the views cut texts. A fork's transcript begins with lines of its
  * origin, so these are held as well.
  */
-import { decodeLine } from "../agents/claude-code/decode.ts"
+
+import { decodeLine } from "../agents/decode.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify } from "../archive/identity.ts"

@@ -1,14 +1,14 @@
 /** Which programs are installed, how each can be pruned, what is at work and what each way would save. */
 import { existsSync } from "node:fs"
 import { readIfPossible } from "../archive/open-for-reading.ts"
-import { hookStatus } from "../host/hook-status.ts"
-import type { HostFolders } from "../host/registration.ts"
-import { readSettings } from "../host/settings-read.ts"
+import { hookStatus } from "../claude/install/hook-status.ts"
+import { type Installed, installedClients } from "../claude/install/installed-clients.ts"
+import { ourPlugins } from "../claude/install/our-plugins.ts"
+import type { HostFolders } from "../claude/install/registration.ts"
+import { hostEnvironment } from "../claude/settings/read-settings.ts"
 import type { PruneOptions } from "../prune/prune-messages.ts"
-import { hostEnvironment } from "./host-environment.ts"
-import { installedClients } from "./installed-clients.ts"
 import { recentSavings, type Savings } from "./savings.ts"
-import type { Installed, WayName, WayState } from "./way.ts"
+import type { WayName, WayState } from "./way.ts"
 import { waysOf } from "./ways.ts"
 
 /** How many of the latest sessions are asked what would be saved. */
@@ -52,7 +52,7 @@ export async function pruneReport(places: ReportPlaces, options: PruneOptions): 
 /** Whether any of our hooks is registered, in the settings or by a plugin. */
 export const isArchiving = (places: HostFolders & { readonly exePath: string }): boolean =>
   hookStatus(places, places.exePath).some(({ installed, stale }) => installed.length + stale.length > 0) ||
-  readSettings(places).some(({ plugins }) => plugins.some((name) => /^ctxbridge(@|$)/.test(name)))
+  ourPlugins(places).length > 0
 
 /** Of all these sessions' tokens, those that a way would have saved; undefined if it cannot be told. */
 export function shareSaved(sessions: readonly Savings[], way: WayName): number | undefined {

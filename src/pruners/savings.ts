@@ -1,9 +1,10 @@
 /** What each way would have taken out of the window in the user's sessions, when it was fullest. */
-import { promptTokens } from "../agents/claude-code/usage.ts"
+
 import type { Database } from "../archive/database.ts"
 import { type LargestRequest, largestRequests } from "../archive/queries/largest-requests.ts"
 import { linesFrom } from "../archive/records.ts"
 import { type PruneOptions, pruneMessages } from "../prune/prune-messages.ts"
+import { promptTokens } from "../transcript/token-counts.ts"
 import { cut } from "../util/text.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Clearing, clearableResults, clearedResult } from "./cleared-results.ts"

@@ -3,8 +3,8 @@
  * each block. Claude Code's own texts around them (the system prompt, tools, CLAUDE.md, most reminders) are not in the
  * transcript, and so not here. Pure.
  */
-import { decodeLine } from "../agents/claude-code/decode.ts"
-import { messageUsage, SYNTHETIC } from "../agents/claude-code/usage.ts"
+import { decodeLine } from "../agents/decode.ts"
+import { messageUsage, SYNTHETIC } from "../claude/usage.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import type { Usage } from "../transcript/types.ts"
 import { parseJson } from "../util/parse-json.ts"

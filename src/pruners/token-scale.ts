@@ -2,8 +2,9 @@
  * How many tokens a message takes. Nobody but the API can count them, but with each answer it tells how many it was sent:
  * what they grew by, over what the messages grew by, is this conversation's own scale. Pure.
  */
-import { promptTokens } from "../agents/claude-code/usage.ts"
+
 import { isObject, type JsonObject } from "../transcript/json.ts"
+import { promptTokens } from "../transcript/token-counts.ts"
 import { UNITS_PER_TOKEN } from "./prune-options.ts"
 import type { Passage, SentMessage } from "./sent-messages.ts"
 

@@ -1,15 +1,8 @@
 /** What every way of pruning tells of itself, for `prune status`, `prune recommend` and `doctor`. */
-import type { Client } from "../host/clients.ts"
 
 /** Safest first. */
 export const WAYS = ["native", "plugin", "proxy", "patch"] as const
 export type WayName = (typeof WAYS)[number]
-
-/** An installed program of Claude Code. */
-export interface Installed extends Client {
-  /** undefined if it could not be asked. */
-  readonly version: string | undefined
-}
 
 export interface WayState {
   readonly way: WayName

@@ -1,11 +1,12 @@
 /** The four ways of pruning, safest first: what each does and risks, and whether it works and is at work. */
-import type { HostFolders } from "../host/registration.ts"
-import type { HostEnvironment } from "./host-environment.ts"
+import type { Installed } from "../claude/install/installed-clients.ts"
+import type { HostFolders } from "../claude/install/registration.ts"
+import type { HostEnvironment } from "../claude/settings/read-settings.ts"
 import { nativeWay } from "./native/native-state.ts"
 import { patchState } from "./patch/patch-state.ts"
 import { pluginWay } from "./plugin/plugin-state.ts"
 import { proxyWay } from "./proxy/proxy-state.ts"
-import type { Installed, WayName, WayState } from "./way.ts"
+import type { WayName, WayState } from "./way.ts"
 
 export interface PruneWorld extends HostFolders {
   /** The user's home folder. */

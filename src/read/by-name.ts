@@ -1,11 +1,11 @@
 /** Finds what a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
-import { sessionIdOf } from "../agents/claude-code/transcript-name.ts"
+
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { findSessions, type Session } from "../archive/queries/sessions.ts"
 import { findTurns } from "../archive/queries/turns.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { isPlainId } from "../util/session-id.ts"
+import { isPlainId, sessionIdOf } from "../util/session-id.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { type Turn, turnOf } from "./turn.ts"
 

@@ -1,6 +1,7 @@
 /** The images and documents of a turn, which are in the vault alone. */
-import { mediaData } from "../agents/claude-code/media-data.ts"
+
 import type { Database } from "../archive/database.ts"
+import { mediaData } from "../claude/media-data.ts"
 import type { Part } from "../transcript/types.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { linesOfTurn, type WholeTurn } from "./turn.ts"

@@ -1,5 +1,6 @@
 /** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
-import { decodeLine } from "../agents/claude-code/decode.ts"
+
+import { decodeLine } from "../agents/decode.ts"
 import { type Origin, originsOf, withoutForgedWords } from "../agents/origin.ts"
 import { callOfFile } from "../archive/beside-rows.ts"
 import type { Database } from "../archive/database.ts"

@@ -1,5 +1,5 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
-import { isDemand } from "../agents/claude-code/host-refusals.ts"
+import { isDemand } from "../agents/errors-met.ts"
 import { withoutNamedSentences } from "../transcript/sentence-names.ts"
 import { commandLines, ended } from "./command-lines.ts"
 import type { Fact, Facts } from "./material.ts"

@@ -2,10 +2,10 @@
  * Collects what is in a conversation that a summary may drop, by kind, found as the views find it, message by message.
  * Pure.
  */
-import { errorsMet } from "../agents/claude-code/host-refusals.ts"
-import { withoutPlan } from "../agents/claude-code/pasted.ts"
-import { shellCommand, stringsIn, toolFiles } from "../agents/claude-code/tool-input.ts"
+import { errorsMet } from "../agents/errors-met.ts"
+import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
+import { withoutPlan } from "../claude/pasted.ts"
 import { factNames, numbersIn, pathsIn } from "../transcript/facts.ts"
 import { constraintsIn, decisionsIn, rulesInReply } from "../transcript/noted-sentences.ts"
 import { commandPaths } from "../transcript/path-words.ts"

@@ -1,8 +1,8 @@
 /** What was last done to the files in flight: read from the vault, since the views do not hold what was written. */
-import { type FileChange, fileChange } from "../agents/claude-code/file-change.ts"
-import { callIn } from "../agents/claude-code/line-texts.ts"
+import { type FileChange, fileChange } from "../agents/file-change.ts"
 import type { Database } from "../archive/database.ts"
 import { placesOf } from "../archive/queries/messages.ts"
+import { callIn } from "../claude/line-texts.ts"
 import { type ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import { FILES_SHOWN, type FileInFlight } from "./material.ts"
 

@@ -2,28 +2,29 @@
  * Finds out how the model can open a handle: whether the host starts our server in a folder, by what its files say. They
  * are read when a restore is made, and for a pointer when that is rendered, which is mostly before anyone waits for it.
  */
-import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../agents/claude-code/our-server.ts"
+
 import { folderOf, projectOf } from "../archive/project.ts"
+import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../claude/our-server.ts"
+import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
+import { hostState } from "../claude/settings/state-file.ts"
 import { objectOf } from "../transcript/json.ts"
 import { ownProgram } from "../util/own-program.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { shellWord } from "../util/shell-quote.ts"
-import { type HostPlaces, hostSettings } from "./host/host-settings.ts"
-import { hostState } from "./host/host-state.ts"
+import { readSmall } from "../vault/read-part.ts"
 import { BY_NAME, type Opening } from "./how-to-open.ts"
-import { readSmall } from "./read-part.ts"
 
 /** Maximum bytes of a project's list of servers. */
 const LIST_BYTES = 1 << 20
 
-export function findOpening(places: HostPlaces): Opening {
+export function findOpening(places: ClaudePlaces): Opening {
   if (hasServer(places)) return "server"
   return Bun.isStandaloneExecutable ? { program: shellWord(ownProgram()) } : BY_NAME
 }
 
 /** Whether the host starts our server there. In doubt, no: the binary can be called wherever commands can. */
-function hasServer(places: HostPlaces): boolean {
+function hasServer(places: ClaudePlaces): boolean {
   const { cwd } = places
   const { fields, ofFolder } = hostState(places)
   const folders = cwd === undefined ? [] : [...new Set([cwd, folderOf(projectOf(cwd))])]
@@ -34,7 +35,7 @@ function hasServer(places: HostPlaces): boolean {
   // The host starts a project's servers only once the user has allowed it.
   return (
     own.some((folder) => isListed(folder["enabledMcpjsonServers"])) ||
-    hostSettings(places).allowsServer(SERVER_NAME)
+    contextSettings(places).allowsServer(SERVER_NAME)
   )
 }
 

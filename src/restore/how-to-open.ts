@@ -2,8 +2,9 @@
  * How the model opens what a restore names: with a tool of our server where the host has it, else with the binary by its
  * whole path, since the shell of the model's commands may not find it by its name. Pure.
  */
-import { toolName } from "../agents/claude-code/our-server.ts"
+
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { toolName } from "../claude/our-server.ts"
 
 /** `program`: the binary as a word of a shell command. */
 export type Opening = "server" | { readonly program: string }

@@ -1,10 +1,11 @@
 /**
  * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
  */
-import { contextsIn, outcomeIn } from "../agents/claude-code/context-arrived.ts"
+
 import type { Database } from "../archive/database.ts"
 import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
+import { contextsIn, outcomeIn } from "../claude/context-arrived.ts"
 import { objectOf } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import { endOfLines } from "../util/byte-lines.ts"

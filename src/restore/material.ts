@@ -1,5 +1,5 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
-import type { FileChange } from "../agents/claude-code/file-change.ts"
+import type { FileChange } from "../agents/file-change.ts"
 import type { KeptNotes } from "../archive/queries/sessions.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
 

@@ -1,9 +1,9 @@
 /** Makes the pointer to where a session was left. */
 import type { Database } from "../archive/database.ts"
 import { latestObservations } from "../archive/queries/summaries.ts"
+import type { ClaudePlaces } from "../claude/settings/read-settings.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
-import type { HostPlaces } from "./host/host-settings.ts"
 import { type PointerOptions, renderPointer } from "./pointer.ts"
 import type { Restore } from "./restore.ts"
 
@@ -17,7 +17,7 @@ const MOST_OBSERVED = 8
 export function pointerTo(
   db: Database,
   session: string,
-  host: HostPlaces,
+  host: ClaudePlaces,
   options: Pick<PointerOptions, "related" | "source">,
 ): Restore {
   const brief = gatherBrief(db, session, { related: options.related })

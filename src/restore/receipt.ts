@@ -2,9 +2,11 @@
  * What became of a conversation at each of its compactions: what was there before, what the host kept, what was given
  * back, what is lost. Derived only from the transcript and from what was given. Pure.
  */
-import { MARK, TELLS } from "../agents/claude-code/context-arrived.ts"
-import { stringsIn } from "../agents/claude-code/tool-input.ts"
+
+import { stringsIn } from "../agents/tool-input.ts"
 import type { PlacedRecord } from "../archive/records.ts"
+import { TELLS } from "../claude/context-arrived.ts"
+import { MARK } from "../transcript/our-marks.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { atLeast } from "../util/version.ts"
 import { Present } from "./conversation-facts.ts"

@@ -1,6 +1,10 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
-import { TELLS } from "../agents/claude-code/context-arrived.ts"
+
 import type { Database } from "../archive/database.ts"
+import { reshownText, type Shown } from "../claude/context/shown-again.ts"
+import { standingText } from "../claude/context/standing-text.ts"
+import { TELLS } from "../claude/context-arrived.ts"
+import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
 import type { Config } from "../config/options.ts"
 import { existsSync } from "../util/fs.ts"
 import { atLeast } from "../util/version.ts"
@@ -8,9 +12,6 @@ import { ArchivedLines } from "./archived-line.ts"
 import { withLastChanges } from "./file-changes.ts"
 import { findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
-import { standingText } from "./host/host-memory.ts"
-import { type HostPlaces, hostSettings } from "./host/host-settings.ts"
-import { reshownText, type Shown } from "./host/reshown-by-host.ts"
 import { BY_NAME } from "./how-to-open.ts"
 import type { Facts, RelatedLine } from "./material.ts"
 import { projectWeights } from "./project-weights.ts"
@@ -34,7 +35,7 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
    * is. If absent, nothing is left out because the context already contains it, and neither what was said during turns
    * is shown nor what was done to files.
    */
-  readonly host?: HostPlaces & { readonly dataHome: string }
+  readonly host?: ClaudePlaces & { readonly dataHome: string }
   /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
   readonly about?: string | undefined
   /** Words that the user gave with the compaction: turns of other sessions about them come first. */
@@ -100,7 +101,7 @@ function standingIn(
 ): string {
   if (host === undefined) return ""
   const places = { ...host, cwd: host.cwd ?? folder }
-  const settings = hostSettings(places)
+  const settings = contextSettings(places)
   const files = standingText(places, settings)
   if (source !== "compact" || byPlugin === true) return files
   return `${files}\n${reshownText(db, shown, { ...settings, dataHome: host.dataHome })}`

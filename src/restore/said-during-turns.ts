@@ -2,10 +2,11 @@
  * What the model said during its turns. When a session has so few turns that their lines say next to nothing, as with
  * one prompt and hundreds of tool calls, these lines are added.
  */
-import { answerText } from "../agents/claude-code/line-texts.ts"
+
 import type { Database } from "../archive/database.ts"
 import { answersOnTheWay } from "../archive/queries/messages.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
+import { answerText } from "../claude/line-texts.ts"
 import { type ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import { LEAST_TURNS, type Quote } from "./material.ts"
 

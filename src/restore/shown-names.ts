@@ -5,12 +5,13 @@
  * A file may be anybody's, so nothing that could hold a sentence is taken: no more than a few words in a row, without
  * blanks, of which each is part of a name as programs have them.
  */
-import { resultText } from "../agents/claude-code/line-texts.ts"
+
 import type { Database } from "../archive/database.ts"
 import { shownIn } from "../archive/queries/calls.ts"
 import type { FactRow } from "../archive/queries/fact-uses.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { latestTurnIds } from "../archive/queries/turns.ts"
+import { resultText } from "../claude/line-texts.ts"
 import { factNames, pathsIn, quotedFilesIn } from "../transcript/facts.ts"
 import { isSentence } from "../transcript/sentence-names.ts"
 import type { ArchivedLines } from "./archived-line.ts"

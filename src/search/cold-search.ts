@@ -2,7 +2,8 @@
  * Searches the vault itself, for `search --cold`: line by line, newest first, for what the index lacks or cannot find.
  * Slow (about a second for 500 MB of transcripts), but in bounded memory: one frame at a time.
  */
-import { type RecordInLine, recordsIn } from "../agents/claude-code/decode.ts"
+
+import { type RecordInLine, recordsIn } from "../agents/decode.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
 import { recordAt } from "../archive/beside-rows.ts"
 import type { Database } from "../archive/database.ts"

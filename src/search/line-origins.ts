@@ -2,7 +2,7 @@
  * Where lines of a file come from: the archived edit that introduced each. Edits say nothing of line numbers, so lines
  * are found by their text, wherever they have moved since.
  */
-import { toolFiles } from "../agents/claude-code/tool-input.ts"
+import { toolFiles } from "../agents/tool-input.ts"
 import type { Database } from "../archive/database.ts"
 import { type Condition, pathNamed } from "../archive/queries/condition.ts"
 import { editsOf, type FileEdit } from "../archive/queries/file-edits.ts"

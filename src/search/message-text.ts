@@ -1,5 +1,6 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
-import { partsOfLine } from "../agents/claude-code/decode.ts"
+
+import { partsOfLine } from "../agents/decode.ts"
 import { callOfMessage, recordAt } from "../archive/beside-rows.ts"
 import type { Database } from "../archive/database.ts"
 import { type MessagePlace, placesOf } from "../archive/queries/messages.ts"

@@ -1,6 +1,7 @@
 /** Tool calls in full. The views keep one line of a call and the beginning of its error; the vault has everything. */
-import { partsOfLine } from "../agents/claude-code/decode.ts"
-import { mayBeCut, wholeTarget } from "../agents/claude-code/tool-input.ts"
+
+import { partsOfLine } from "../agents/decode.ts"
+import { mayBeCut, wholeTarget } from "../agents/tool-input.ts"
 import type { Database } from "../archive/database.ts"
 import type { CallPlace, ShortCall } from "../archive/queries/calls.ts"
 import { placesOf } from "../archive/queries/messages.ts"

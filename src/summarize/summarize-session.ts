@@ -1,5 +1,6 @@
 /** Has a model write about one session, and keeps what it wrote. */
 import { keepSummary } from "../archive/kept-summaries.ts"
+import { type Asked, askClaude } from "../claude/settings/run-claude.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { WrittenSummary } from "../transcript/model-summary.ts"
 import { CtxError, throwBusy } from "../util/errors.ts"
@@ -7,7 +8,6 @@ import { closeSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 import { answerIn, promptFor, SYSTEM_PROMPT } from "./prompt.ts"
-import { type Asked, askClaude } from "./run-claude.ts"
 import type { SessionMaterial } from "./session-material.ts"
 
 /**

@@ -9,3 +9,6 @@ const REPLACED = " (deleted)"
 export function ownProgram(path = process.execPath): string {
   return path.endsWith(REPLACED) ? path.slice(0, -REPLACED.length) : fromSystem(path)
 }
+
+/** Whether a path or a command's word names a program of ours, wherever it is. */
+export const isOurBinary = (path: string): boolean => /(?:^|[\\/])ctxbridge(?:\.exe)?$/i.test(path)

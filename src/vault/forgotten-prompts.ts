@@ -2,9 +2,10 @@
  * What must not be archived of Claude Code's list of all prompts: those of sessions that are forgotten. Hooks never read
  * that list, so this is no part of `forgottenOf`.
  */
-import { HISTORY, type HistoryPrompt, historyPrompt } from "../agents/claude-code/prompt-history.ts"
+import { type HistoryPrompt, historyPrompt } from "../claude/prompt-history.ts"
 import { FILLER } from "../secrets/fill.ts"
 import { linesIn } from "../util/byte-lines.ts"
+import { HISTORY } from "../util/session-id.ts"
 import { type Forgotten, fillLines, readTombstone, tombstoneCount } from "./tombstones.ts"
 
 /** undefined if nothing at all is forgotten. */

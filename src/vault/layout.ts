@@ -1,7 +1,9 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
-import { isPromptHistory, placeBelowProjects, sessionIdOf } from "../agents/claude-code/transcript-name.ts"
+
+import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../util/path.ts"
+import { sessionIdOf } from "../util/session-id.ts"
 
 const label = (root: string): string =>
   `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`
@@ -47,7 +49,7 @@ function historyPath(folder: string, home: string): string {
   return join(HISTORIES, `${name}.jsonl.zst`)
 }
 
-/** Whether it holds prompts of many sessions (agents/claude-code/prompt-history.ts). */
+/** Whether it holds prompts of many sessions (claude/prompt-history.ts). */
 export const isHistoryCopy = (copy: string): boolean => originalPlace(copy).startsWith(HISTORIES)
 
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)
@@ -105,7 +107,7 @@ export const summaryPath = (session: string): string => `${SUMMARIES}${session}.
 /** Whether it is of a file that the host keeps beside a transcript (`placeBeside`). */
 export function isBesideCopy(copy: string): boolean {
   const place = withoutVersion(originalPlace(copy))
-  const isBelow = placeBelowProjects(place.slice(place.indexOf("/") + 1, -".zst".length)) !== undefined
+  const isBelow = placeBeside(PROJECTS + place.slice(place.indexOf("/") + 1, -".zst".length)) !== undefined
   return isBelow && !isImportedCopy(place) && !isSummaryCopy(place)
 }
 

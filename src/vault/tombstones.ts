@@ -6,7 +6,7 @@
  * For a text taken out of some lines, the tombstone stores its positions and keyed hashes of those lines. It holds
  * neither the text nor anything from which it could be guessed without the rest of its line.
  */
-import { namesInPath } from "../agents/claude-code/transcript-name.ts"
+import { namesInPath } from "../agents/layouts.ts"
 import { linesIn } from "../util/byte-lines.ts"
 import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
 import { flush } from "../util/files.ts"

@@ -1,6 +1,6 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
-import { placeBeside } from "../agents/claude-code/transcript-name.ts"
+import { placeBeside } from "../agents/layouts.ts"
 import type { Paths } from "../config/load.ts"
 import { codeOf, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"

@@ -4,7 +4,7 @@ import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readd
 import { join } from "node:path"
 import { databasePath, openDatabase } from "../../src/archive/database.ts"
 import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
-import type { HookName } from "../../src/fake-host/payload.ts"
+import type { HookName } from "../../src/claude/fake/payload.ts"
 import { binary, run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

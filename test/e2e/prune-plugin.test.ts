@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { HostTranscript } from "../../src/fake-host/transcript.ts"
+import { HostTranscript } from "../../src/claude/fake/transcript.ts"
 import { run } from "../support/binary.ts"
 
 const SESSION = "5f0c8f8e-3d0e-4b1e-9f43-6f6f0a0b0c0d"

@@ -1,11 +1,11 @@
 /** Whatever comes: shares sum to 100, lines keep their width, and no document breaks the reading. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { glance } from "../../src/agents/claude-code/glance.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
 import { joinLines, LINE_COLUMNS, NOTHING_KNOWN, renderLine } from "../../src/autopilot/status-line-text.ts"
 import { FillCounter, UNSEEN } from "../../src/autopilot/window-fill.ts"
-import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/host/status-line.ts"
+import { glance } from "../../src/claude/glance.ts"
+import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claude/install/status-line.ts"
 import type { Part } from "../../src/transcript/types.ts"
 
 const part: fc.Arbitrary<Part> = fc.oneof(

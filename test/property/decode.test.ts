@@ -1,13 +1,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { decodeLine, partsOfLine } from "../../src/agents/claude-code/decode.ts"
-import {
-  exitCode,
-  taskChange,
-  todosOf,
-  toolFiles,
-  toolTarget,
-} from "../../src/agents/claude-code/tool-input.ts"
+import { decodeLine, partsOfLine } from "../../src/agents/decode.ts"
+import { exitCode, taskChange, todosOf, toolFiles, toolTarget } from "../../src/agents/tool-input.ts"
 import { commandPaths } from "../../src/transcript/path-words.ts"
 import type { Part } from "../../src/transcript/types.ts"
 

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
+import { HOST_EVENTS, hookCommand } from "../../src/claude/install/hooks-table.ts"
+import { install, uninstall } from "../../src/claude/install/registration.ts"
+import { addHooks, removeHooks } from "../../src/claude/install/settings-edit.ts"
 import { resolvePlaces } from "../../src/config/load.ts"
-import { HOST_EVENTS, hookCommand } from "../../src/host/hooks-table.ts"
-import { install, uninstall } from "../../src/host/registration.ts"
-import { addHooks, removeHooks } from "../../src/host/settings-edit.ts"
 
 const EXE = "/opt/ctxbridge"
 

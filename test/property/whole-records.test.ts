@@ -1,7 +1,7 @@
 /** Lines that a crash has torn or glued: whole records are found wherever they are, once, and nothing else is. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { recordsIn } from "../../src/agents/claude-code/decode.ts"
+import { recordsIn } from "../../src/agents/decode.ts"
 import { wholeRecordsIn } from "../../src/transcript/whole-records.ts"
 
 const words = fc.oneof(

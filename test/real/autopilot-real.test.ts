@@ -6,7 +6,6 @@ import { describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
-import { glance } from "../../src/agents/claude-code/glance.ts"
 import { captureTranscript } from "../../src/archive/capture-transcript.ts"
 import { openDatabase } from "../../src/archive/database.ts"
 import { index } from "../../src/archive/indexing.ts"
@@ -15,6 +14,7 @@ import { type ContextState, NEW_CONTEXT } from "../../src/autopilot/context-stat
 import { readHostContext } from "../../src/autopilot/host-context.ts"
 import { follow, judge } from "../../src/autopilot/track-context.ts"
 import { windowOf } from "../../src/autopilot/window.ts"
+import { glance } from "../../src/claude/glance.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"
 
 const THRESHOLDS = { warn: 0.7, critical: 0.85 }

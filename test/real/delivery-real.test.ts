@@ -6,7 +6,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { basename } from "node:path"
-import { outcomeIn } from "../../src/agents/claude-code/context-arrived.ts"
+import { outcomeIn } from "../../src/claude/context-arrived.ts"
 import { sampleFiles } from "../support/real.ts"
 
 /** What the hooks of the samples gave, and what ours would have. */

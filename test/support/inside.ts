@@ -4,7 +4,8 @@
  * process fails the test. A hook that replies leaves the database open, as hooks do: no rebuild inside after one.
  */
 import { spyOn } from "bun:test"
-import { decodeEvent } from "../../src/agents/claude-code/host-hooks.ts"
+import type { HookName } from "../../src/claude/fake/payload.ts"
+import { decodeEvent } from "../../src/claude/hooks.ts"
 import { argsOf, type Environment, type Output } from "../../src/cli/command.ts"
 import { COMMANDS } from "../../src/cli/commands.ts"
 import { endOfFlags, parseArguments } from "../../src/cli/parse.ts"
@@ -12,7 +13,6 @@ import { serverWorld } from "../../src/cli/server-world.ts"
 import { safe, safeJson } from "../../src/cli/style.ts"
 import { hostPlace, loadSettings, type Settings } from "../../src/config/load.ts"
 import { withOwnPatterns } from "../../src/config/own-patterns.ts"
-import type { HookName } from "../../src/fake-host/payload.ts"
 import { handle } from "../../src/hook/handle-event.ts"
 import type { PeerLine } from "../../src/mcp/peer-lines.ts"
 import type { ServerWorld } from "../../src/mcp/tool.ts"

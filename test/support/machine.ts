@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
 import { openForReading } from "../../src/archive/open-for-reading.ts"
-import { type HookName, hookPayload } from "../../src/fake-host/payload.ts"
+import { type HookName, hookPayload } from "../../src/claude/fake/payload.ts"
 import { processesIn } from "../../src/util/processes.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
@@ -12,7 +12,7 @@ import { type Ran, type RunOptions, run } from "./binary.ts"
 import { HOOK_ENV, limit } from "./slowness.ts"
 import { Transcript } from "./transcript.ts"
 
-export type { HookName } from "../../src/fake-host/payload.ts"
+export type { HookName } from "../../src/claude/fake/payload.ts"
 
 export class Machine {
   readonly root: string

@@ -1,5 +1,5 @@
 /** A session with one of everything that the views show. */
-import { HostTranscript } from "../../src/fake-host/transcript.ts"
+import { HostTranscript } from "../../src/claude/fake/transcript.ts"
 
 const SESSION = "11111111-2222-3333-4444-555555555555"
 

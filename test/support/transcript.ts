@@ -1,7 +1,7 @@
 /** A transcript on disk, written as the host does. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
-import { HostTranscript, type TranscriptOptions } from "../../src/fake-host/transcript.ts"
+import { HostTranscript, type TranscriptOptions } from "../../src/claude/fake/transcript.ts"
 
 export class Transcript extends HostTranscript {
   readonly path: string

@@ -1,5 +1,5 @@
 /** Rows of transcripts: how far the views have followed a copy. More in transcript-rows.ts. */
-import { placeBeside } from "../../agents/claude-code/transcript-name.ts"
+import { placeBeside } from "../../agents/layouts.ts"
 import { isFetchedCopy, isSuperseded } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 

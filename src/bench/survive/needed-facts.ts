@@ -2,10 +2,11 @@
  * What the model needed after a compaction, judged by what it did: which earlier paths, names and commands it used
  * again, and which earlier error lines it met again; and how much of that a text contains. Pure.
  */
-import type { ToolKind } from "../../agents/agent.ts"
-import { namedBy } from "../../agents/claude-code/host-refusals.ts"
-import { shellCommand, toolFiles } from "../../agents/claude-code/tool-input.ts"
+
+import { namedBy } from "../../agents/errors-met.ts"
+import { shellCommand, toolFiles } from "../../agents/tool-input.ts"
 import { toolKind } from "../../agents/tool-kinds.ts"
+import type { ToolKind } from "../../transcript/agent.ts"
 import { FACT_KINDS, type FactKind, factNames, pathsIn } from "../../transcript/facts.ts"
 import { commandPaths } from "../../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../../transcript/shell-script.ts"

@@ -1,7 +1,7 @@
 /**
  * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
  */
-import { decodeLine } from "../../agents/claude-code/decode.ts"
+import { decodeLine } from "../../agents/decode.ts"
 import { CARD, withTurns } from "../../pruners/plugin/answer-compaction.ts"
 import { ArchivedLines } from "../../restore/archived-line.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"

@@ -1,6 +1,6 @@
 /** A session as a host writes it, with small turns in which every line and prompt is unique. */
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs"
-import { HostTranscript } from "../../fake-host/transcript.ts"
+import { HostTranscript } from "../../claude/fake/transcript.ts"
 import { endOfLines } from "../../util/byte-lines.ts"
 import { isMissing } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"

@@ -1,8 +1,8 @@
 /** A separate environment for one case: plays the host with the compiled binary, and keeps track of what it says. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
-import { EVENTS } from "../../agents/hook-event.ts"
+import { contextIn, type HookName, hookPayload } from "../../claude/fake/payload.ts"
 import { isolatedEnvironment } from "../../config/load.ts"
-import { contextIn, type HookName, hookPayload } from "../../fake-host/payload.ts"
+import { EVENTS } from "../../transcript/hook-event.ts"
 import { tryTo } from "../../util/files.ts"
 import { join } from "../../util/path.ts"
 import { killAll, processesIn } from "../../util/processes.ts"

@@ -1,5 +1,5 @@
 /** `ctxbridge help hook`. Real hook calls take the hot path (main.ts) and never come here. */
-import { HOOKS } from "../../agents/claude-code/host-hooks.ts"
+import { HOOKS } from "../../claude/hooks.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
 

@@ -1,11 +1,11 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
-import { claudeCode } from "../../agents/claude-code/claude-code.ts"
-import { promptHistory } from "../../agents/claude-code/prompt-history.ts"
-import { isPromptHistory, placeBeside } from "../../agents/claude-code/transcript-name.ts"
+import { transcriptFolders } from "../../agents/agents.ts"
+import { isPromptHistory, placeBeside } from "../../agents/layouts.ts"
 import { countDiskUse } from "../../archive/disk-use.ts"
 import { besideTranscript } from "../../archive/files-beside.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
+import { promptHistory } from "../../claude/prompt-history.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { archivesInPlace, looksForeign } from "../../foreign/open-archive.ts"
 import { movesToTell, moveTold } from "../../job/import-done.ts"
@@ -132,10 +132,10 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
   }
   const archives = [...new Set(paths.filter(isArchive).map((word) => resolve(env.cwd, word)))]
   const others = paths.filter((word) => !isArchive(word))
-  const folder = claudeCode.places.transcripts(env.claudeDir)
+  const folders = transcriptFolders(env)
   const links: string[] = []
   const onLink = (path: string): void => void links.push(path)
-  const named = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folder, onLink)
+  const named = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folders, onLink)
   const prompts = promptHistory(env.claudeDir)
   const isThere = paths.length === 0 && statSync(prompts, { throwIfNoEntry: false })?.isFile() === true
   // Last, since of sessions whose transcripts are there it shows nothing.
@@ -143,7 +143,7 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
   const transcripts = [...named.filter((path) => !isPromptHistory(path)), ...lists]
   links.sort()
   if (transcripts.length + archives.length > 0) return { transcripts, archives, links }
-  const where = paths.length === 0 ? folder : paths.join(", ")
+  const where = (paths.length === 0 ? folders : paths).join(", ")
   const [other] = paths.length === 0 ? archivesInPlace(env) : []
   const [link] = links
   throw new CtxError("no-transcripts", `no transcripts below ${where}`, {

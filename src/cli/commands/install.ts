@@ -1,16 +1,15 @@
 /** `ctxbridge install`: registers our hooks with the host. */
-import { foldersBefore, rememberFolders } from "../../host/footprint.ts"
-import { oneAtATime } from "../../host/install-lock.ts"
-import type { SettingsChange } from "../../host/register.ts"
+import { foldersBefore, rememberFolders } from "../../claude/install/footprint.ts"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
+import type { SettingsChange } from "../../claude/install/register.ts"
 import {
   type HooksChange,
   install,
   installServer,
   type RegistrationOptions,
-  SCOPES,
-  type SettingsScope,
-} from "../../host/registration.ts"
-import type { StatusLineWish } from "../../host/status-line.ts"
+} from "../../claude/install/registration.ts"
+import type { StatusLineWish } from "../../claude/install/status-line.ts"
+import { SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
 import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
 import { usageError } from "../../util/errors.ts"
 import { bytes } from "../../util/text.ts"

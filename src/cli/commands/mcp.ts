@@ -1,7 +1,7 @@
 /** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
-import { listsOurServer } from "../../agents/claude-code/our-server.ts"
+import { listsOurServer } from "../../claude/our-server.ts"
+import { hostState } from "../../claude/settings/state-file.ts"
 import { hostPlace } from "../../config/load.ts"
-import { hostState } from "../../restore/host/host-state.ts"
 import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
 import { type Command, flag } from "../command.ts"

@@ -11,18 +11,17 @@ import { spoolStatus } from "../../archive/spool.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
 import { type ContextReport, examineContext } from "../../autopilot/context-report.ts"
 import { wishesIn } from "../../autopilot/window.ts"
-import { type HostLimits, hostLimits, hostPlace } from "../../config/load.ts"
+import { hookStatus } from "../../claude/install/hook-status.ts"
+import { ourPlugins } from "../../claude/install/our-plugins.ts"
+import { serverStatus } from "../../claude/install/server-status.ts"
+import { windowLimits } from "../../claude/settings/read-settings.ts"
+import { hostPlace } from "../../config/load.ts"
 import { standingOf } from "../../embed/embedding-state.ts"
-import { hookStatus } from "../../host/hook-status.ts"
-import { ourPlugins } from "../../host/our-plugins.ts"
-import { serverStatus } from "../../host/server-status.ts"
-import { readSettings } from "../../host/settings-read.ts"
 import { archiveAll } from "../../job/archive-all.ts"
 import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { startRenewing } from "../../job/open-to-read.ts"
 import { askForRebuild } from "../../job/spawn.ts"
-import { autoCompactIn } from "../../restore/host/auto-compact.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
 import { readAutoSync } from "../../sync/auto-sync.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
@@ -111,10 +110,7 @@ function takeLatest(env: Environment): void {
 function contextOf(env: Environment): ContextReport | null {
   const { dataHome, config } = env
   if (!config["autopilot.enabled"]) return null
-  // What the host's settings set, hooks have in their environment, and we have not.
-  const set = readSettings(env).map((one) => one.limits)
-  const limits: HostLimits = Object.assign({}, hostLimits(), ...set, { autoCompact: autoCompactIn(env) })
-  const circumstances = { ...wishesIn(config), limits }
+  const circumstances = { ...wishesIn(config), limits: windowLimits(env) }
   return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
 }
 

@@ -1,10 +1,10 @@
 /** `ctxbridge summarize`: has the user's own Claude Code write what sessions were about. */
 import { sessionsByLatest } from "../../archive/queries/summaries.ts"
 import { formatTokens } from "../../autopilot/token-figures.ts"
+import { claudeProgram } from "../../claude/settings/run-claude.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { dueSessions } from "../../summarize/due-sessions.ts"
-import { claudeProgram } from "../../summarize/run-claude.ts"
 import type { SessionMaterial } from "../../summarize/session-material.ts"
 import { summarizeSession, summarizingAlone } from "../../summarize/summarize-session.ts"
 import { codeOf, EXIT, isCtxError, messageOf } from "../../util/errors.ts"

@@ -1,24 +1,22 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { existsSync, rmSync } from "node:fs"
-import { targetOf } from "../../host/edited-file.ts"
-import { pieces, removeFootprint } from "../../host/footprint.ts"
-import { oneAtATime } from "../../host/install-lock.ts"
-import { ourPlugins } from "../../host/our-plugins.ts"
-import type { SettingsChange } from "../../host/register.ts"
+import { pieces, removeFootprint } from "../../claude/install/footprint.ts"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
+import { ourPlugins } from "../../claude/install/our-plugins.ts"
+import type { SettingsChange } from "../../claude/install/register.ts"
 import {
   type HostFolders,
-  SCOPES,
-  type SettingsScope,
   serverPath,
-  settingsPath,
   uninstall,
   uninstallAll,
   uninstallServer,
-} from "../../host/registration.ts"
+} from "../../claude/install/registration.ts"
+import { SCOPES, type SettingsScope, settingsPath } from "../../claude/settings/read-settings.ts"
 import { withoutJob } from "../../job/stop-job.ts"
 import { filesWithNative, revertNativeWith } from "../../pruners/native/set-native.ts"
 import { type RevertedPatch, revertInstalled } from "../../pruners/patch/revert-installed.ts"
 import { isPluginSet, revertPlugin } from "../../pruners/plugin/set-plugin.ts"
+import { targetOf } from "../../util/edited-file.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { realpathSync } from "../../util/fs.ts"

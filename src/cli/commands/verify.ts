@@ -1,5 +1,6 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
-import { claudeCode } from "../../agents/claude-code/claude-code.ts"
+
+import { transcriptFolders } from "../../agents/agents.ts"
 import { type Backlog, backlog } from "../../archive/backlog.ts"
 import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
@@ -31,7 +32,7 @@ export default {
   },
   run({ args, env, out }) {
     const named = words(args)
-    const found = transcriptsNamed(named, env, claudeCode.places.transcripts(env.claudeDir))
+    const found = transcriptsNamed(named, env, transcriptFolders(env))
     const transcripts = [...found, ...found.flatMap(besideTranscript)]
     // The vault is sound without them, but they may know of copies that are gone.
     const views = readIfPossible(env.dataHome, (db) => ({

@@ -1,5 +1,5 @@
 /** `ctxbridge prune patch`: Claude Code's own program is changed so that it prunes, and back. */
-import { hookStatus } from "../../host/hook-status.ts"
+import { hookStatus } from "../../claude/install/hook-status.ts"
 import { applyPatch, checkPatch, type PatchChange, revertPatch } from "../../pruners/patch/apply-patch.ts"
 import type { PatchStatus } from "../../pruners/patch/examine-program.ts"
 import { installedTargets, namedTarget } from "../../pruners/patch/patch-targets.ts"

@@ -1,7 +1,7 @@
 /** `ctxbridge prune plugin`: a plugin that answers Claude Code's compactions, and back. */
 import { version } from "../../../package.json"
-import { oneAtATime } from "../../host/install-lock.ts"
-import { installedClients } from "../../pruners/installed-clients.ts"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
+import { installedClients } from "../../claude/install/installed-clients.ts"
 import { pluginWay } from "../../pruners/plugin/plugin-state.ts"
 import { pluginFolder, revertPlugin, setPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { CtxError } from "../../util/errors.ts"

@@ -1,5 +1,5 @@
 /** A tool call: one line that says what it did and how it ended, and behind it all that went in and came out. Pure. */
-import { todosOf } from "../../agents/claude-code/tool-input.ts"
+import { todosOf } from "../../agents/tool-input.ts"
 import { isShell, toolKind } from "../../agents/tool-kinds.ts"
 import type { ToolCall } from "../../archive/queries/calls.ts"
 import { editDiff } from "../../read/edit-diff.ts"

@@ -1,5 +1,5 @@
 /** One picture for each kind of tool, drawn once a page and referred to. Pure. */
-import type { ToolKind } from "../../agents/agent.ts"
+import type { ToolKind } from "../../transcript/agent.ts"
 import { type Html, html } from "./markup.ts"
 
 /** Paths in a field of 16 by 16. */

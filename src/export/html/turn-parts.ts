@@ -1,6 +1,6 @@
 /** A turn's parts in the order of a page: each call with its result, each compaction with what belongs to it. Pure. */
-import { isGivenBack } from "../../agents/claude-code/context-arrived.ts"
 import type { ToldPart, TurnMessage } from "../../read/turn.ts"
+import { isGivenBack } from "../../transcript/our-marks.ts"
 import type { Part } from "../../transcript/types.ts"
 
 type Of<K extends Part["kind"]> = Extract<ToldPart, { readonly kind: K }>

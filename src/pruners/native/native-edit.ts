@@ -4,10 +4,11 @@
  *
  * Text in, text out. Pure: every byte that is not ours stays as it is.
  */
-import { splitBom } from "../../host/json-text.ts"
-import type { WithOurs, WithoutOurs } from "../../host/register.ts"
-import { variable, withFormer, withVariable } from "../../host/settings-variable.ts"
+
+import type { WithOurs, WithoutOurs } from "../../claude/install/register.ts"
+import { variable, withFormer, withVariable } from "../../claude/install/settings-variable.ts"
 import { CtxError } from "../../util/errors.ts"
+import { splitBom } from "../../util/json-text.ts"
 import {
   type ClearingWish,
   clearsResults,

@@ -1,7 +1,9 @@
 /** Whether a program can have old results cleared by the API, and whether it has. Pure. */
+
+import type { Installed } from "../../claude/install/installed-clients.ts"
+import type { HostEnvironment, HostValue } from "../../claude/settings/read-settings.ts"
 import { atLeast } from "../../util/version.ts"
-import type { HostEnvironment, HostValue } from "../host-environment.ts"
-import type { Installed, WayState } from "../way.ts"
+import type { WayState } from "../way.ts"
 import { clearsResults } from "./request-edits.ts"
 
 /**

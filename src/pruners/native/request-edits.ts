@@ -7,9 +7,10 @@
  *
  * Text in, text out. Pure.
  */
-import { inserted, type JsonNode, rewritten, without } from "../../host/json-style.ts"
-import { hasSiblings, isBlankJson, keyOf, member, parseObject, shapeError } from "../../host/json-text.ts"
+
 import { CtxError, isCtxError } from "../../util/errors.ts"
+import { inserted, type JsonNode, rewritten, without } from "../../util/json-style.ts"
+import { hasSiblings, isBlankJson, keyOf, member, parseObject, shapeError } from "../../util/json-text.ts"
 
 const MANAGEMENT = "context_management"
 const CLEAR_RESULTS = "clear_tool_uses_20250919"

@@ -3,11 +3,17 @@
  * before or after are not touched.
  */
 
-import { hashOf, readBytes, targetOf } from "../../host/edited-file.ts"
-import { originalText, readRecord, recordedTargets, removeIfEmpty } from "../../host/install-record.ts"
-import { isEmptySettings } from "../../host/json-text.ts"
-import { type Ours, register, type SettingsChange, unregister } from "../../host/register.ts"
-import { type HostFolders, settingsPath } from "../../host/registration.ts"
+import {
+  originalText,
+  readRecord,
+  recordedTargets,
+  removeIfEmpty,
+} from "../../claude/install/install-record.ts"
+import { type Ours, register, type SettingsChange, unregister } from "../../claude/install/register.ts"
+import type { HostFolders } from "../../claude/install/registration.ts"
+import { settingsPath } from "../../claude/settings/read-settings.ts"
+import { hashOf, readBytes, targetOf } from "../../util/edited-file.ts"
+import { isEmptySettings } from "../../util/json-text.ts"
 import { join } from "../../util/path.ts"
 import { addNative, type NativeWish, removeNative } from "./native-edit.ts"
 

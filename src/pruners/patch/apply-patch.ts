@@ -3,6 +3,7 @@
  * killed in between, it leaves the program as it was, and the next one begins again.
  */
 import { chmodSync, statSync } from "node:fs"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
 import {
   decode,
   encode,
@@ -11,8 +12,7 @@ import {
   readBytes,
   removeLeftovers,
   replaceFile,
-} from "../../host/edited-file.ts"
-import { oneAtATime } from "../../host/install-lock.ts"
+} from "../../util/edited-file.ts"
 import { CtxError, codeOf } from "../../util/errors.ts"
 import { dirname } from "../../util/path.ts"
 import { type ExaminedProgram, examineProgram, type PatchStatus } from "./examine-program.ts"

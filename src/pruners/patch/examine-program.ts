@@ -1,6 +1,6 @@
 /** Whether a program is patched, by whom, and whether it is still as the patch left it. */
 import { closeSync, openSync, readFileSync, readSync } from "node:fs"
-import { decode, hashOf } from "../../host/edited-file.ts"
+import { decode, hashOf } from "../../util/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { type PatchRecord, readPatchRecord } from "./patch-record.ts"
 import { patchIn } from "./patched-text.ts"

@@ -1,7 +1,7 @@
 /** What is noted of a patch beside the program: what was there, and what is there now. */
 import { rmSync } from "node:fs"
-import { hashOf, readBytes, removeLeftovers } from "../../host/edited-file.ts"
 import { objectOf, stringOf } from "../../transcript/json.ts"
+import { hashOf, readBytes, removeLeftovers } from "../../util/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { parseJson } from "../../util/parse-json.ts"
 

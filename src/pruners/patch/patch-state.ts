@@ -1,8 +1,9 @@
 /** Whether a program is patched, or could be. */
 import { existsSync } from "node:fs"
-import { decode } from "../../host/edited-file.ts"
+import type { Installed } from "../../claude/install/installed-clients.ts"
+import { decode } from "../../util/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
-import type { Installed, WayState } from "../way.ts"
+import type { WayState } from "../way.ts"
 import { examineProgram } from "./examine-program.ts"
 import { findPlace } from "./find-place.ts"
 

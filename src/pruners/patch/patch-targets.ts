@@ -1,7 +1,6 @@
 /** Which programs are to be patched: the one that was named, or all that are installed. */
 import { existsSync, statSync } from "node:fs"
-import { claudeCode } from "../../agents/claude-code/claude-code.ts"
-import { clientsOf } from "../../host/clients.ts"
+import { clientsHere } from "../../claude/install/clients.ts"
 import { CtxError, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { realpathSync } from "../../util/fs.ts"
@@ -26,7 +25,7 @@ export function namedTarget(named: string, cwd: string): string {
 
 /** Installed clients, and the bundles of Agent SDKs in and above a folder. */
 export function installedTargets(home: string, cwd: string): string[] {
-  const clients = clientsOf(claudeCode, home).map(({ file, kind }) => {
+  const clients = clientsHere(home).map(({ file, kind }) => {
     // A local installation is started by a script beside its modules.
     const local = join(dirname(file), MODULES, "claude-code", BUNDLE)
     return kind === "script" && existsSync(local) ? realpathSync(local) : file

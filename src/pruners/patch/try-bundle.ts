@@ -1,8 +1,8 @@
 /** Whether a changed bundle is a program that starts, tried beside the real one without touching it. */
 import { rmSync, writeFileSync } from "node:fs"
+import { versionIn } from "../../claude/install/clients.ts"
 import { isolatedEnvironment } from "../../config/load.ts"
-import { versionIn } from "../../host/clients.ts"
-import { unfinishedFile } from "../../host/edited-file.ts"
+import { unfinishedFile } from "../../util/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { dirname } from "../../util/path.ts"
 import { temporaryFolder } from "../../util/temporary.ts"

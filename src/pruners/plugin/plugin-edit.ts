@@ -1,7 +1,8 @@
 /** Adds our plugin's folder to those that Claude Code loads, in the text of its settings, and removes it. Pure. */
-import { splitBom } from "../../host/json-text.ts"
-import type { WithOurs, WithoutOurs } from "../../host/register.ts"
-import { variable, withFormer, withVariable } from "../../host/settings-variable.ts"
+
+import type { WithOurs, WithoutOurs } from "../../claude/install/register.ts"
+import { variable, withFormer, withVariable } from "../../claude/install/settings-variable.ts"
+import { splitBom } from "../../util/json-text.ts"
 
 /** Folders with a colon between them. It counts in the user's own settings, not in a project's. */
 export const PLUGIN_DIRS = "CLAUDE_CODE_PLUGIN_DIRS"

@@ -1,10 +1,10 @@
 /** The files of the plugin that `prune plugin` writes: what Claude Code is to find in its folder. Pure. */
 
 import RECALL from "../../../plugin/skills/recall/SKILL.md" with { type: "text" }
-import { type HostEvent, hookEntry } from "../../agents/claude-code/host-hooks.ts"
-import { SERVER_NAME } from "../../agents/claude-code/our-server.ts"
+import { type HostEvent, hookEntry } from "../../claude/hooks.ts"
+import { HOST_EVENTS, hookCommand } from "../../claude/install/hooks-table.ts"
+import { SERVER_NAME } from "../../claude/our-server.ts"
 import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
-import { HOST_EVENTS, hookCommand } from "../../host/hooks-table.ts"
 import MODULE from "./compact-module.js" with { type: "text" }
 
 /** Of the plugin, and of the marketplace that has only this one. */

@@ -1,12 +1,14 @@
 /** Whether a program lets plugins answer compactions, and whether ours does. */
 import { existsSync } from "node:fs"
-import { readText } from "../../host/edited-file.ts"
-import { type HostFolders, settingsPath } from "../../host/registration.ts"
-import { variable } from "../../host/settings-variable.ts"
+import type { Installed } from "../../claude/install/installed-clients.ts"
+import type { HostFolders } from "../../claude/install/registration.ts"
+import { variable } from "../../claude/install/settings-variable.ts"
+import { settingsPath } from "../../claude/settings/read-settings.ts"
+import { readText } from "../../util/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
 import { join } from "../../util/path.ts"
 import { atLeast } from "../../util/version.ts"
-import type { Installed, WayState } from "../way.ts"
+import type { WayState } from "../way.ts"
 import { PLUGIN_DIRS } from "./plugin-edit.ts"
 import { pluginFolder } from "./set-plugin.ts"
 

@@ -3,7 +3,7 @@
  * out. Whatever fails: no output, and an exit code other than 0, with which the plugin lets Claude Code compact.
  */
 import { readFileSync } from "node:fs"
-import { transcriptPath } from "../../agents/claude-code/host-hooks.ts"
+import { transcriptPath } from "../../claude/hooks.ts"
 import { loadSettings, withProject } from "../../config/load.ts"
 import { withOwnPatterns } from "../../config/own-patterns.ts"
 import { isObject, stringOf } from "../../transcript/json.ts"

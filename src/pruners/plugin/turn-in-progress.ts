@@ -3,7 +3,7 @@
  * told in words. Claude Code could keep the calls as they are, but then it finds the way back past the compaction when
  * the session is resumed (seen in 2.1.330). Pure.
  */
-import { userTextParts } from "../../agents/claude-code/user-text.ts"
+import { userTextParts } from "../../claude/user-text.ts"
 import { blockQuote, quoteInert } from "../../restore/quote.ts"
 import { isObject, type JsonObject, stringOf } from "../../transcript/json.ts"
 import { cut } from "../../util/text.ts"

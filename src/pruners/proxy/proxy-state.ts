@@ -1,5 +1,5 @@
 /** Whether Claude Code's requests go through a proxy on this machine. Pure. */
-import type { HostValue } from "../host-environment.ts"
+import type { HostValue } from "../../claude/settings/read-settings.ts"
 import type { WayState } from "../way.ts"
 import { isLoopback } from "./upstream.ts"
 

@@ -1,14 +1,16 @@
 import { expect, test } from "bun:test"
-import { claudeCode } from "../../../src/agents/claude-code/claude-code.ts"
-import { placeBeside, sessionIdOf } from "../../../src/agents/claude-code/transcript-name.ts"
-import { EVENTS, eventNamed } from "../../../src/agents/hook-event.ts"
-import { isPlainId } from "../../../src/util/session-id.ts"
+import { placeBeside, transcriptName } from "../../../src/agents/layouts.ts"
+import { claudeCode } from "../../../src/claude/claude-code.ts"
+import { decodeEvent, HOOKS } from "../../../src/claude/hooks.ts"
+import { userSettings } from "../../../src/claude/places.ts"
+import { EVENTS, eventNamed } from "../../../src/transcript/hook-event.ts"
+import { isPlainId, sessionIdOf } from "../../../src/util/session-id.ts"
 
 const SESSION = "11111111-0000-4000-8000-000000000001"
 const PROJECT = "/home/ada/.claude/projects/-home-ada-app"
 
 test("every event of ours is one of the agent's, and its own name for it means the same", () => {
-  const { events } = claudeCode.hooks
+  const events = HOOKS
   expect(Object.values(events)).toEqual([...EVENTS])
   expect(Object.keys(events).map(eventNamed)).toEqual(Object.values(events))
 })
@@ -20,18 +22,18 @@ test("what it tells a hook becomes our event; a document without a session is no
     source: "compact",
     cwd: 7,
   }
-  expect(claudeCode.hooks.decode("session-start", told)).toMatchObject({
+  expect(decodeEvent("session-start", told)).toMatchObject({
     name: "session-start",
     session: SESSION,
     transcript: `/home/ada/.claude/projects/${SESSION}.jsonl`,
     source: "compact",
     cwd: undefined,
   })
-  expect(claudeCode.hooks.decode("stop", { transcript_path: `${PROJECT}/a.jsonl` })).toBeUndefined()
+  expect(decodeEvent("stop", { transcript_path: `${PROJECT}/a.jsonl` })).toBeUndefined()
 })
 
 test("its layout names sessions, subagents beside and below them, and what a workflow keeps", () => {
-  const nameOf = (below: string) => claudeCode.layout(`${PROJECT}/${below}`)
+  const nameOf = (below: string) => transcriptName(`${PROJECT}/${below}`)
   expect(nameOf(`${SESSION}.jsonl`)).toEqual({ session: SESSION, agent: undefined })
   expect(nameOf("agent-a1.jsonl")).toEqual({ session: undefined, agent: "a1" })
   expect(nameOf(`${SESSION}/subagents/agent-a1.jsonl`)).toEqual({ session: SESSION, agent: "a1" })
@@ -42,7 +44,7 @@ test("its layout names sessions, subagents beside and below them, and what a wor
 })
 
 test("its layout names the session of a file beside a transcript", () => {
-  const nameOf = (below: string) => claudeCode.layout(`${PROJECT}/${below}`)
+  const nameOf = (below: string) => transcriptName(`${PROJECT}/${below}`)
   const session = { session: SESSION, agent: undefined }
   expect(nameOf(`${SESSION}/tool-results/b1.txt`)).toEqual(session)
   expect(nameOf(`${SESSION}/tool-results/rows.jsonl`)).toEqual(session)
@@ -77,7 +79,7 @@ test.each([
   const hashed = new Bun.CryptoHasher("sha256").update(name).digest("hex")
   expect(sessionIdOf(name)).toBe(isOne ? name : hashed)
   expect(isPlainId(sessionIdOf(name))).toBe(true)
-  const event = claudeCode.hooks.decode("stop", { session_id: name })
+  const event = decodeEvent("stop", { session_id: name })
   expect(event).toMatchObject({ session: isOne ? name : hashed, isStrange: !isOne })
 })
 
@@ -94,10 +96,6 @@ test("a line of its transcripts becomes a record in our words", () => {
 })
 
 test("its places lie below its folder", () => {
-  const { transcripts, settings, memory } = claudeCode.places
-  expect([transcripts, settings, memory].map((place) => place("/c"))).toEqual([
-    "/c/projects",
-    "/c/settings.json",
-    "/c/CLAUDE.md",
-  ])
+  expect(claudeCode.transcripts({ home: "/h", claudeDir: "/c" })).toBe("/c/projects")
+  expect(userSettings("/c")).toBe("/c/settings.json")
 })

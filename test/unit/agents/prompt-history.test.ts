@@ -1,9 +1,9 @@
 /** Lines of Claude Code's list of all prompts, of every version that has written one. */
 
 import { expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/claude-code/decode.ts"
-import { historyPrompt } from "../../../src/agents/claude-code/prompt-history.ts"
-import { isPromptHistory } from "../../../src/agents/claude-code/transcript-name.ts"
+import { decodeLine } from "../../../src/agents/decode.ts"
+import { isPromptHistory } from "../../../src/agents/layouts.ts"
+import { historyPrompt } from "../../../src/claude/prompt-history.ts"
 
 const ID = "aaaaaaaa-0000-4000-8000-000000000001"
 const TIME = Date.UTC(2025, 10, 1, 12)

@@ -1,10 +1,10 @@
 /** What hooks read of new lines, and how it is followed. */
 import { describe, expect, test } from "bun:test"
 import { basename } from "node:path"
-import { glance } from "../../../src/agents/claude-code/glance.ts"
-import { contextTokens } from "../../../src/agents/claude-code/usage.ts"
 import { type ContextState, NEW_CONTEXT } from "../../../src/autopilot/context-state.ts"
 import { follow } from "../../../src/autopilot/track-context.ts"
+import { glance } from "../../../src/claude/glance.ts"
+import { contextTokens } from "../../../src/transcript/token-counts.ts"
 import { sampleFiles } from "../../support/real.ts"
 
 const usage = (cacheRead: number, more: object = {}) => ({

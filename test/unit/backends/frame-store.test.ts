@@ -1,7 +1,7 @@
 /** What others have written about a piece of a vault is checked before it names any file, or any session. */
 import { expect, test } from "bun:test"
-import { sessionIdOf } from "../../../src/agents/claude-code/transcript-name.ts"
 import { isPieceAbout, isPlainlyNamed } from "../../../src/backends/frame-store.ts"
+import { sessionIdOf } from "../../../src/util/session-id.ts"
 import { vaultPath } from "../../../src/vault/layout.ts"
 import { piece } from "./frame-contract.ts"
 

@@ -1,10 +1,10 @@
 /** What each event leaves for later ones. */
 import { describe, expect, test } from "bun:test"
-import { decodeEvent } from "../../../src/agents/claude-code/host-hooks.ts"
-import type { EventName, HookEvent } from "../../../src/agents/hook-event.ts"
+import { decodeEvent } from "../../../src/claude/hooks.ts"
 import { rememberEvent } from "../../../src/hook/remember-event.ts"
 import type { SessionState } from "../../../src/hook/state.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
+import type { EventName, HookEvent } from "../../../src/transcript/hook-event.ts"
 
 const NOW = 1_000_000
 

@@ -1,6 +1,6 @@
 /** Which prompt waits for an answer: a human's, as a restore shows it. */
 import { expect, test } from "bun:test"
-import { decodeEvent, isHumanPrompt } from "../../../src/agents/claude-code/host-hooks.ts"
+import { decodeEvent, isHumanPrompt } from "../../../src/claude/hooks.ts"
 import { waitingPrompt } from "../../../src/hook/waiting-prompt.ts"
 
 const waits = (prompt: string): string | undefined =>

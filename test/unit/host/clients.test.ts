@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { clientsOf, versionIn } from "../../../src/host/clients.ts"
+import { programsNamed, versionIn } from "../../../src/claude/install/clients.ts"
 
 let home: string
 
@@ -12,16 +12,12 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-/** An agent whose command is nowhere on PATH. */
-const agent = {
-  command: "no-such-agent",
-  places: {
-    transcripts: (folder: string) => folder,
-    settings: (folder: string) => folder,
-    memory: (folder: string) => folder,
-    programs: (folder: string) => [join(folder, "bin"), join(folder, "npm/bin"), join(folder, "again")],
-  },
-}
+/** Of a program whose command is nowhere on PATH. */
+const clients = () =>
+  programsNamed(
+    "no-such-agent",
+    ["bin", "npm/bin", "again"].map((folder) => join(home, folder)),
+  )
 
 const program = (path: string, content: string): string => {
   const file = join(home, path)
@@ -39,9 +35,9 @@ const linked = (from: string, to: string): string => {
 }
 
 test("no program, no client; a file that cannot be run is none", () => {
-  expect(clientsOf(agent, home)).toEqual([])
+  expect(clients()).toEqual([])
   chmodSync(program("bin/no-such-agent", "\x7fELF"), 0o644)
-  expect(clientsOf(agent, home)).toEqual([])
+  expect(clients()).toEqual([])
 })
 
 test("a native program, a package's program and a script, each once, whatever links lead to it", () => {
@@ -50,13 +46,13 @@ test("a native program, a package's program and a script, each once, whatever li
   const called = linked("bin/no-such-agent", native)
   const packaged = linked("npm/bin/no-such-agent", cli)
   linked("again/no-such-agent", native)
-  expect(clientsOf(agent, home)).toEqual([
+  expect(clients()).toEqual([
     { path: called, file: native, kind: "native" },
     { path: packaged, file: cli, kind: "npm" },
   ])
   rmSync(called)
   const script = program("bin/no-such-agent", "#!/bin/sh\n")
-  expect(clientsOf(agent, home)[0]).toEqual({ path: script, file: script, kind: "script" })
+  expect(clients()[0]).toEqual({ path: script, file: script, kind: "script" })
 })
 
 test("the version in what a program says", () => {

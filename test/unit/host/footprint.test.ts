@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
-import { pieces } from "../../../src/host/footprint.ts"
+import { pieces } from "../../../src/claude/install/footprint.ts"
 
 const SRC = join(import.meta.dir, "../../../src")
 /** The home within the home, and a path that only names the origin of copies. */

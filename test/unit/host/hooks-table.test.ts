@@ -3,8 +3,14 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { HOOKS } from "../../../src/agents/claude-code/host-hooks.ts"
-import { CLEARED, HOST_EVENTS, hookCommand, isOurHook, readOurHook } from "../../../src/host/hooks-table.ts"
+import { HOOKS } from "../../../src/claude/hooks.ts"
+import {
+  CLEARED,
+  HOST_EVENTS,
+  hookCommand,
+  isOurHook,
+  readOurHook,
+} from "../../../src/claude/install/hooks-table.ts"
 
 test("only events that every supported host knows are registered", () => {
   expect(HOOKS).toEqual({

@@ -14,14 +14,9 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { install, type RegistrationOptions, uninstall } from "../../../src/claude/install/registration.ts"
+import { SCOPES, settingsPath } from "../../../src/claude/settings/read-settings.ts"
 import { type Paths, resolvePlaces } from "../../../src/config/load.ts"
-import {
-  install,
-  type RegistrationOptions,
-  SCOPES,
-  settingsPath,
-  uninstall,
-} from "../../../src/host/registration.ts"
 import type { CtxError } from "../../../src/util/errors.ts"
 
 let root: string

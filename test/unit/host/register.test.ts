@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type OursToAdd, register, unregister } from "../../../src/host/register.ts"
+import { type OursToAdd, register, unregister } from "../../../src/claude/install/register.ts"
 
 let root: string
 let file: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { HOST_EVENTS, hookCommand } from "../../../src/host/hooks-table.ts"
-import { addHooks, removeHooks } from "../../../src/host/settings-edit.ts"
+import { HOST_EVENTS, hookCommand } from "../../../src/claude/install/hooks-table.ts"
+import { addHooks, removeHooks } from "../../../src/claude/install/settings-edit.ts"
 
 const EXE = "/opt/ctxbridge"
 const command = (event: (typeof HOST_EVENTS)[number], exe = EXE) => hookCommand(exe, event)

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { encode, replaceFile } from "../../../src/host/edited-file.ts"
-import { lineDiff } from "../../../src/host/line-diff.ts"
+import { encode, replaceFile } from "../../../src/util/edited-file.ts"
+import { lineDiff } from "../../../src/util/line-diff.ts"
 
 test("a file written by someone else in the meantime is not overwritten", () => {
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-file-"))

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { encode, hashOf } from "../../../src/host/edited-file.ts"
 import { recordFile } from "../../../src/pruners/patch/patch-record.ts"
 import { patchState } from "../../../src/pruners/patch/patch-state.ts"
 import { patchedText } from "../../../src/pruners/patch/patched-text.ts"
+import { encode, hashOf } from "../../../src/util/edited-file.ts"
 import { bundle, installedBundle } from "../../support/bundle.ts"
 import { tempFolder } from "../../support/temp.ts"
 

@@ -1,6 +1,6 @@
 /** What a session sent, rebuilt from its transcript. */
 import { describe, expect, test } from "bun:test"
-import { HostTranscript } from "../../../src/fake-host/transcript.ts"
+import { HostTranscript } from "../../../src/claude/fake/transcript.ts"
 import { type Passage, sentPassages } from "../../../src/pruners/sent-messages.ts"
 
 const transcript = () => new HostTranscript({ session: "s1", cwd: "/project", version: "2.1.112" })

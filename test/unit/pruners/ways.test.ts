@@ -1,11 +1,11 @@
 /** Which ways work for which program, and which of them is recommended. */
 import { expect, test } from "bun:test"
-import type { HostEnvironment } from "../../../src/pruners/host-environment.ts"
+import type { Installed } from "../../../src/claude/install/installed-clients.ts"
+import type { HostEnvironment } from "../../../src/claude/settings/read-settings.ts"
 import { nativeWay } from "../../../src/pruners/native/native-state.ts"
 import { pickWay } from "../../../src/pruners/pick-way.ts"
 import { shareSaved } from "../../../src/pruners/prune-report.ts"
-import type { Installed, WayName, WayState } from "../../../src/pruners/way.ts"
-import { WAYS } from "../../../src/pruners/way.ts"
+import { WAYS, type WayName, type WayState } from "../../../src/pruners/way.ts"
 import { PRUNE_WAYS } from "../../../src/pruners/ways.ts"
 
 const client = (version: string | undefined): Installed => ({

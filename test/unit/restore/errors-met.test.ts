@@ -1,6 +1,6 @@
 /** Which errors are told in a restore. */
 import { describe, expect, test } from "bun:test"
-import { errorsMet, isDemand } from "../../../src/agents/claude-code/host-refusals.ts"
+import { errorsMet, isDemand } from "../../../src/agents/errors-met.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 

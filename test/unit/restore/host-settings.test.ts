@@ -2,14 +2,14 @@
 import { expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { hostSettings } from "../../../src/restore/host/host-settings.ts"
+import { contextSettings } from "../../../src/claude/settings/read-settings.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 function settingsOf(folder: string, settings: unknown) {
   const [home, cwd] = [join(folder, "home"), join(folder, "project")]
   mkdirSync(join(cwd, ".claude"), { recursive: true })
   writeFileSync(join(cwd, ".claude", "settings.json"), JSON.stringify(settings))
-  return { cwd, ...hostSettings({ home, claudeDir: join(home, ".claude"), hostConfig: home, cwd }) }
+  return { cwd, ...contextSettings({ home, claudeDir: join(home, ".claude"), cwd }) }
 }
 
 test("patterns that are invalid or longer than any path exclude nothing; the others do", () => {

@@ -1,6 +1,6 @@
 /** Receipts of made-up transcripts in which every count is known. */
 import { describe, expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/claude-code/decode.ts"
+import { decodeLine } from "../../../src/agents/decode.ts"
 import { type Receipt, receiptsIn } from "../../../src/restore/receipt.ts"
 import { holderOf, shortNames } from "../../../src/restore/summary-holds.ts"
 import { numbersIn } from "../../../src/transcript/facts.ts"

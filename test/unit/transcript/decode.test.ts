@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/claude-code/decode.ts"
+import { decodeLine } from "../../../src/agents/decode.ts"
 import type { Part } from "../../../src/transcript/types.ts"
 
 type Fields = Record<string, unknown>

@@ -1,6 +1,6 @@
 /** Whether a restore has arrived, from the lines that hosts write behind it, in the orders in which they write them. */
 import { expect, test } from "bun:test"
-import { contextsIn, outcomeIn } from "../../../src/agents/claude-code/context-arrived.ts"
+import { contextsIn, outcomeIn } from "../../../src/claude/context-arrived.ts"
 import { atLeast } from "../../../src/util/version.ts"
 
 const GIVEN = Date.parse("2026-05-01T10:00:00.000Z")

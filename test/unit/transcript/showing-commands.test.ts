@@ -1,6 +1,6 @@
 /** Which commands show what others wrote, so that no line of theirs is an error met in the work. */
 import { describe, expect, test } from "bun:test"
-import { errorsMet } from "../../../src/agents/claude-code/host-refusals.ts"
+import { errorsMet } from "../../../src/agents/errors-met.ts"
 import { showsText } from "../../../src/transcript/showing-commands.ts"
 
 test.each([

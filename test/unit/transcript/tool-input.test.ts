@@ -6,7 +6,7 @@ import {
   todosOf,
   toolFiles,
   toolTarget,
-} from "../../../src/agents/claude-code/tool-input.ts"
+} from "../../../src/agents/tool-input.ts"
 import { commandPaths } from "../../../src/transcript/path-words.ts"
 
 describe("toolTarget", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { transcriptName } from "../../../src/agents/claude-code/transcript-name.ts"
+import { transcriptName } from "../../../src/agents/layouts.ts"
 import { goneMark } from "../../../src/archive/transcript-rows.ts"
 import {
   isBesideCopy,

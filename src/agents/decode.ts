@@ -1,0 +1,35 @@
+/** Decodes lines of transcripts, whichever agent wrote them. Pure. */
+import type { Agent } from "../transcript/agent.ts"
+import type { TranscriptRecord } from "../transcript/types.ts"
+import { type RecordSpan, wholeRecordsIn } from "../transcript/whole-records.ts"
+import { AGENTS } from "./agents.ts"
+
+const writerOf = (line: string): Agent => AGENTS.find(({ wrote }) => wrote(line)) ?? AGENTS.at(-1)!
+
+/** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
+export const decodeLine = (line: string): TranscriptRecord => writerOf(line).decode(line)
+
+/** A line's uuid and parts, as from `decodeLine`, but with a few calls instead of tens: for showing just some lines. */
+export const partsOfLine = (line: string): Pick<TranscriptRecord, "uuid" | "parts"> =>
+  writerOf(line).partsOf(line)
+
+/** A record and its place in its line, in bytes; the whole line's if that is a record. */
+export interface RecordInLine extends RecordSpan {
+  readonly record: TranscriptRecord
+  readonly text: string
+}
+
+/**
+ * Decodes one line and, if it is not a JSON object, the whole records within it: a crash may have torn a record, and
+ * glued others to it. A line without any is one record of type `malformed`.
+ */
+export function recordsIn(line: Buffer): RecordInLine[] {
+  const text = line.toString("utf8")
+  const record = decodeLine(text)
+  const within = record.type === "malformed" ? wholeRecordsIn(line) : []
+  if (within.length === 0) return [{ record, text, from: 0, to: line.length }]
+  return within.map(({ from, to }) => {
+    const piece = line.toString("utf8", from, to)
+    return { record: decodeLine(piece), text: piece, from, to }
+  })
+}

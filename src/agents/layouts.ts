@@ -1,0 +1,29 @@
+/**
+ * Whose file it is, by its path: each agent lays out its folder in its own way. Hooks use it, so it loads no decoder. An
+ * agent whose sessions are files named by their ids needs no row here. Pure.
+ */
+import { claudeLayout } from "../claude/file-layout.ts"
+import type { FileLayout, PlaceBeside, TranscriptName } from "../transcript/agent.ts"
+import { sessionIdOf } from "../util/session-id.ts"
+
+/** The first one whose folder it is says what it is. */
+const LAYOUTS: readonly FileLayout[] = [claudeLayout]
+
+const layoutOf = (path: string): FileLayout => LAYOUTS.find(({ owns }) => owns(path)) ?? LAYOUTS.at(-1)!
+
+/** Whose transcript it is, with the session's name as it is in the path. */
+export const namesInPath = (transcript: string): TranscriptName =>
+  layoutOf(transcript).namesInPath(transcript)
+
+/** The same with the session's id. */
+export function transcriptName(transcript: string): TranscriptName {
+  const { session, agent } = namesInPath(transcript)
+  return { session: session === undefined ? undefined : sessionIdOf(session), agent }
+}
+
+/** @returns undefined for a transcript, and for what is not in a session's folder */
+export const placeBeside = (path: string): PlaceBeside | undefined => layoutOf(path).placeBeside(path)
+
+/** Whether it is a list of all prompts, which is no transcript. */
+export const isPromptHistory = (path: string): boolean =>
+  LAYOUTS.some((layout) => layout.isPromptHistory(path))

@@ -1,0 +1,166 @@
+/** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
+import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import type { Part } from "../transcript/types.ts"
+import { saidInResult } from "./human-replies.ts"
+import { isMedia, mediaIn } from "./media-data.ts"
+import { type Speaker, userTextParts } from "./user-text.ts"
+
+const PERSISTED = "<persisted-output>"
+const SAVED_TO = "saved to: "
+/** What decides how the content of a user line is read. */
+interface UserEnvelope {
+  readonly speaker: Speaker
+  readonly isSummary: boolean
+  /** Whether it is the text of a skill that the model loaded. */
+  readonly isSkill: boolean
+  readonly toolUseResult: unknown
+  readonly userFeedback: unknown
+}
+
+/** Parts of a user message's `content`, whatever its type. */
+export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
+  const blocks = blocksOf(content)
+  const parts: Part[] = []
+  const results = blocks.filter((block) => isObject(block) && isResult(block)).length
+  for (const block of blocks) {
+    const text = textOf(block)
+    if (text !== undefined) {
+      if (isBlank(text)) continue
+      if (envelope.isSummary) parts.push({ kind: "summary", text })
+      else if (envelope.isSkill) parts.push({ kind: "context", source: "skill", text })
+      else parts.push(...userTextParts(text, envelope.speaker))
+    } else if (isObject(block)) {
+      // `toolUseResult` describes a single result; if a line has several, nobody can say which.
+      const made = blockParts(block, results === 1 ? envelope.toolUseResult : undefined)
+      parts.push(...made)
+      const [result] = made
+      if (envelope.speaker !== "human" || result?.kind !== "toolResult") continue
+      parts.push(
+        ...saidInResult(result, results === 1 ? envelope.toolUseResult : undefined, envelope.userFeedback),
+      )
+    }
+  }
+  return parts
+}
+
+/** Parts of an assistant message's `content`; `textKind` is the kind of its text. */
+export function assistantParts(content: unknown, textKind: "text" | "apiError" | "notice"): Part[] {
+  const parts: Part[] = []
+  for (const block of blocksOf(content)) {
+    const text = textOf(block)
+    if (text !== undefined) {
+      if (!isBlank(text)) parts.push({ kind: textKind, text })
+    } else if (isObject(block)) {
+      const thinking = block["type"] === "thinking" ? stringOf(block["thinking"]) : undefined
+      // Newer models send only the signature, with empty text.
+      if (thinking !== undefined && !isBlank(thinking)) parts.push({ kind: "thinking", text: thinking })
+      else parts.push(...blockParts(block, undefined))
+    }
+  }
+  return parts
+}
+
+/** The strings and text blocks of a `content`. */
+export function textsOf(content: unknown): string[] {
+  return blocksOf(content).flatMap((block) => {
+    const text = textOf(block)
+    return text === undefined || isBlank(text) ? [] : [text]
+  })
+}
+
+/** Real messages have some dozens at most. Decoding and indexing 300,000 of them would take a hook seconds. */
+const MOST_BLOCKS = 10_000
+
+function blocksOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content.length > MOST_BLOCKS ? content.slice(0, MOST_BLOCKS) : content
+  return typeof content === "string" || isObject(content) ? [content] : []
+}
+
+function textOf(block: unknown): string | undefined {
+  if (typeof block === "string") return block
+  if (!isObject(block) || (block["type"] !== "text" && block["type"] !== undefined)) return undefined
+  return typeof block["text"] === "string" ? block["text"] : undefined
+}
+
+/** Parts of blocks that mean the same in both roles. */
+function blockParts(block: JsonObject, toolUseResult: unknown): Part[] {
+  const type = block["type"]
+  if (type === "tool_use" || type === "server_tool_use" || type === "mcp_tool_use") {
+    const name = stringOf(block["name"]) ?? ""
+    return [{ kind: "toolUse", id: stringOf(block["id"]) ?? "", name, input: block["input"] }]
+  }
+  if (isResult(block)) return resultParts(block, toolUseResult)
+  if (isMedia(block)) return [mediaPart(block)]
+  if (type !== "resource_link" && type !== "resource") return []
+  const text = pieceOf(block)
+  return text === "" ? [] : [{ kind: "context", source: type, text }]
+}
+
+/** Includes results of tools that run at the API, such as `web_search_tool_result`. */
+function isResult(block: JsonObject): boolean {
+  const type = block["type"]
+  return typeof type === "string" && type.endsWith("tool_result")
+}
+
+function resultParts(block: JsonObject, toolUseResult: unknown): Part[] {
+  const isContent = typeof toolUseResult === "string" || Array.isArray(toolUseResult)
+  const content = block["content"] ?? (isContent ? toolUseResult : undefined)
+  const text = blocksOf(content).map(pieceOf).filter(Boolean).join("\n")
+  const absent = block["content"] === undefined || block["content"] === null
+  const isError = block["is_error"] === true || (absent && text.startsWith("Error"))
+  const persistedTo = persistedPath(text) ?? stringOf(objectOf(toolUseResult)["persistedOutputPath"])
+  const result: Part = {
+    kind: "toolResult",
+    id: stringOf(block["tool_use_id"]) ?? "",
+    text,
+    isError,
+    ...(persistedTo === undefined ? {} : { persistedTo }),
+  }
+  const media = blocksOf(content).flatMap((item) =>
+    isObject(item) && isMedia(item) ? [mediaPart(item)] : [],
+  )
+  return [result, ...media]
+}
+
+/** The readable words of one item in a tool result. */
+function pieceOf(item: unknown): string {
+  if (typeof item === "string") return item
+  if (!isObject(item) || isMedia(item)) return ""
+  const resource = objectOf(item["resource"])
+  const isLink = item["type"] === "resource_link"
+  const fields = [
+    item["text"],
+    // What a server names: a file of its own, by its address if its content is not in the result.
+    resource["text"] ?? resource["uri"],
+    ...(isLink ? [item["title"] ?? item["name"], item["uri"], item["description"]] : []),
+    item["tool_name"],
+    isLink ? undefined : item["title"],
+    item["url"],
+    item["stdout"],
+    item["stderr"],
+    item["error_code"],
+  ]
+  return fields.filter((field) => stringOf(field) !== undefined).join("\n")
+}
+
+/** What the host says of an answer of a server that is too long. */
+const TOO_LONG =
+  /^Error: result \([^)\n]*\) exceeds maximum allowed tokens\.[^\n]*? saved to (\S+?)\.?(?:\s|$)/
+
+function persistedPath(text: string): string | undefined {
+  if (!text.startsWith(PERSISTED)) return TOO_LONG.exec(text)?.[1]
+  const head = text.slice(0, 8192)
+  const at = head.indexOf(SAVED_TO)
+  if (at === -1) return undefined
+  return stringOf(
+    head
+      .slice(at + SAVED_TO.length)
+      .split(/\n|<\/persisted-output>/, 1)[0]
+      ?.trim(),
+  )
+}
+
+function mediaPart(block: JsonObject): Part {
+  const { type, data } = mediaIn(block)
+  return { kind: "media", mediaType: type ?? stringOf(block["type"]) ?? "", base64Length: data?.length ?? 0 }
+}

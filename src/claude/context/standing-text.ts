@@ -1,0 +1,169 @@
+/**
+ * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
+ * their rules. Read the way the host does, as far as that takes negligible time.
+ */
+
+import { folderOf, projectOf } from "../../archive/project.ts"
+import { statsOf, tryTo } from "../../util/files.ts"
+import { readdirSync, realpathSync } from "../../util/fs.ts"
+import { dirname, isAbsolute, join, resolve } from "../../util/path.ts"
+import { readSmall } from "../../vault/read-part.ts"
+import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../places.ts"
+import { type ClaudePlaces, type ContextSettings, MANAGED } from "../settings/read-settings.ts"
+import { hostState } from "../settings/state-file.ts"
+import { memoryFile } from "./memory-file.ts"
+
+/** Maximum bytes of a file; the host warns of longer ones. */
+const LONGEST = 100_000
+const MOST_BYTES = 256_000
+const MOST_FILES = 100
+/** How many imports are followed and names in folders examined, whether or not there is anything to read. */
+const MOST_TRIED = 400
+const MOST_FOLDERS = 20
+const DEEPEST_IMPORT = 4
+const DEEPEST_RULES = 4
+/** The host only reads the beginning of its own notes. */
+const NOTES_LINES = 200
+const NOTES_BYTES = 25_000
+
+/** @returns their texts; what cannot be read is left out */
+export function standingText(places: ClaudePlaces, settings: ContextSettings): string {
+  return new Memory(places, settings).text()
+}
+
+/**
+ * A user's file may import from anywhere, a project's only from the session's folder. Managed files cannot be excluded.
+ */
+type Trust = "managed" | "user" | "project"
+
+class Memory {
+  readonly #places: ClaudePlaces
+  readonly #settings: ContextSettings
+  readonly #seen = new Set<string>()
+  readonly #texts: string[] = []
+  #left = MOST_BYTES
+  #tried = 0
+  #inside: string | undefined
+  #mayLeave: boolean | undefined
+
+  constructor(places: ClaudePlaces, settings: ContextSettings) {
+    this.#places = places
+    this.#settings = settings
+  }
+
+  text(): string {
+    const { cwd, claudeDir } = this.#places
+    this.#file(join(MANAGED, "CLAUDE.md"), "managed")
+    this.#rules(join(MANAGED, ".claude", "rules"), "managed")
+    this.#file(join(claudeDir, MEMORY.file), "user")
+    this.#rules(join(claudeDir, MEMORY.rules), "user")
+    if (cwd === undefined) return this.#texts.join("\n")
+    for (const folder of upwards(cwd)) {
+      for (const name of PROJECT_MEMORY.files) this.#file(join(folder, name), "project")
+      this.#rules(join(folder, PROJECT_MEMORY.rules), "project")
+    }
+    this.#notes(cwd)
+    return this.#texts.join("\n")
+  }
+
+  #file(path: string, trust: Trust, depth = 0, isRule = false): void {
+    if (trust !== "managed" && this.#settings.isExcluded(path)) return
+    const content = this.#read(path)
+    if (content === undefined) return
+    const { text, imports, conditional } = memoryFile(content)
+    if (isRule && conditional) return
+    this.#texts.push(text)
+    if (depth >= DEEPEST_IMPORT) return
+    for (const written of imports) {
+      if (++this.#tried > MOST_TRIED) return
+      const imported = this.#resolved(written, path)
+      if (trust !== "project" || this.#mayRead(imported)) this.#file(imported, trust, depth + 1)
+    }
+  }
+
+  #rules(folder: string, trust: Trust, depth = 0): void {
+    if (depth > DEEPEST_RULES || statsOf(folder)?.isDirectory() !== true || this.#seen.has(folder)) return
+    this.#seen.add(folder)
+    if (trust === "project" && !this.#mayRead(folder, dirname(dirname(folder)))) return
+    for (const name of namesIn(folder)) {
+      if (++this.#tried > MOST_TRIED) return
+      const path = join(folder, name)
+      if (!name.endsWith(".md")) this.#rules(path, trust, depth + 1)
+      else if (trust !== "project" || this.#mayRead(path, folder)) this.#file(path, trust, 0, true)
+    }
+  }
+
+  /** Reads what newer versions of the host note for themselves. */
+  #notes(cwd: string): void {
+    const { notes } = this.#settings
+    if (notes === "none") return
+    const ofProject = (folder: string): string =>
+      join(projectFolder(this.#places.claudeDir, folder), NOTES.folder)
+    const folders = notes === undefined ? new Set([cwd, rootOf(cwd)].map(ofProject)) : [notes]
+    for (const folder of folders) {
+      const content = this.#read(join(folder, NOTES.file))
+      if (content === undefined) continue
+      const lines = content.slice(0, NOTES_BYTES).split("\n")
+      this.#texts.push(lines.slice(0, NOTES_LINES).join("\n"))
+    }
+  }
+
+  /** Reads each file once. Does not wait for a pipe or device. */
+  #read(path: string): string | undefined {
+    if (this.#seen.has(path) || this.#seen.size >= MOST_FILES) return undefined
+    const size = statsOf(path)?.size
+    if (size === undefined) return undefined
+    this.#seen.add(path)
+    const content = readSmall(path, Math.min(LONGEST, this.#left))
+    this.#left -= content?.length ?? 0
+    return content
+  }
+
+  #resolved(written: string, importer: string): string {
+    if (written.startsWith("~/")) return join(this.#places.home, written.slice(2))
+    return isAbsolute(written) ? resolve(written) : resolve(join(dirname(importer), written))
+  }
+
+  /**
+   * Whether the host would read a file of the project: links are resolved, and the result must be in the session's
+   * folder or `folder`.
+   */
+  #mayRead(path: string, folder?: string): boolean {
+    try {
+      this.#inside ??= realpathSync(this.#places.cwd!)
+      const real = realpathSync(path)
+      if (isBelow(real, this.#inside)) return true
+      if (folder !== undefined && isBelow(real, realpathSync(folder))) return true
+      // Whether the user has allowed this project to import from elsewhere.
+      this.#mayLeave ??= isApproved(this.#places)
+      return this.#mayLeave
+    } catch {
+      return false
+    }
+  }
+}
+
+const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder.replace(/\/$/, "")}/`)
+
+function isApproved(places: ClaudePlaces): boolean {
+  const { ofFolder } = hostState(places)
+  return upwards(places.cwd!).some(
+    (folder) => ofFolder(folder)["hasClaudeMdExternalIncludesApproved"] === true,
+  )
+}
+
+/** The repository's folder, whose worktrees share notes. */
+const rootOf = (cwd: string): string => folderOf(projectOf(cwd))
+
+function* upwards(folder: string): Generator<string> {
+  let at = folder
+  for (let n = 0; n < MOST_FOLDERS; n++) {
+    yield at
+    const above = dirname(at)
+    if (above === at) return
+    at = above
+  }
+}
+
+/** Sorted, so that the same files give the same text. */
+const namesIn = (folder: string): string[] => tryTo(() => readdirSync(folder).sort()) ?? []

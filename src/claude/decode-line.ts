@@ -1,0 +1,209 @@
+/**
+ * Decodes one line of a transcript. The only place that knows the host's wire format.
+ *
+ * Runs in hooks on every new line: one JSON.parse, and nothing costlier on long strings than searching for a word.
+ */
+import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
+import { withSlashes } from "../util/windows-path.ts"
+import { assistantParts, userParts } from "./content.ts"
+import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./other-lines.ts"
+import { promptIn } from "./prompt-history.ts"
+import { resultIn } from "./result-line.ts"
+import { messageUsage, SYNTHETIC } from "./usage.ts"
+import type { Speaker } from "./user-text.ts"
+
+const NO_ANSWER_WANTED = "No response requested."
+
+/** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
+export function decodeRecord(line: string): TranscriptRecord {
+  const value = parse(line)
+  return isObject(value) ? decodeObject(value) : record("malformed", {}, false, [], undefined)
+}
+
+/** A line's uuid and parts, as from `decodeRecord`, but with a few calls instead of tens: for showing just some lines. */
+export function partsOf(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
+  const value = parse(line)
+  if (!isObject(value)) return { uuid: undefined, parts: [] }
+  const type = value["type"]
+  if (type !== "user" && type !== "assistant") return decodeObject(value)
+  const speaker = speakerOf(value, value["isSidechain"] === true)
+  return { uuid: stringOf(value["uuid"]), parts: messageParts(type, value, speaker) }
+}
+
+function decodeObject(line: JsonObject): TranscriptRecord {
+  const type = typeOf(line)
+  const sidechain = line["isSidechain"] === true
+  const speaker = speakerOf(line, sidechain)
+  switch (type) {
+    case "user":
+    case "assistant":
+      return record(type, line, sidechain, messageParts(type, line, speaker), messageUsage(type, line))
+    case "system":
+      return record(subtyped(type, line["subtype"]), line, sidechain, systemParts(line, speaker), undefined)
+    case "attachment": {
+      const attachment = objectOf(line["attachment"])
+      const parts = attachmentParts(attachment, speaker)
+      return record(subtyped(type, attachment["type"]), line, sidechain, parts, undefined)
+    }
+    case "queue-operation":
+      return record(subtyped(type, line["operation"]), line, sidechain, queueParts(line), undefined)
+    case "progress":
+      return decodeProgress(line, sidechain)
+    case "ctxbridge-note":
+      // It follows no line, but the session in which it was kept.
+      return {
+        ...record(type, line, sidechain, noteParts(line), undefined),
+        parentUuid: stringOf(line["keptIn"]),
+      }
+    case "summary":
+    case "custom-title":
+    case "ai-title":
+      return record(type, line, sidechain, titleParts(line), undefined)
+    case "result":
+    case "cost-state":
+      return {
+        ...record(subtyped(type, line["subtype"]), line, sidechain, [], undefined),
+        result: resultIn(type, line),
+      }
+    case "unknown":
+      return decodeHistory(line) ?? record(type, line, sidechain, [], undefined)
+    default:
+      return record(subtyped(type, line["subtype"]), line, sidechain, [], undefined)
+  }
+}
+
+/** A line of the prompts' history. Nothing else tells what became of the prompt, so it counts as imported. */
+function decodeHistory(line: JsonObject): TranscriptRecord | undefined {
+  const prompt = promptIn(line)
+  if (prompt === undefined) return undefined
+  const { session, time, project, text } = prompt
+  const parts: Part[] = text === "" ? [] : [{ kind: "prompt", via: "history", text }]
+  return {
+    ...record("user", line, false, parts, undefined),
+    timestamp: time,
+    sessionId: session,
+    cwd: project,
+    imported: true,
+  }
+}
+
+/** A line of our own with what the model wanted kept (archive/kept-notes.ts). */
+function noteParts(line: JsonObject): Part[] {
+  const text = stringOf(line["text"])
+  // One that was taken back is filled.
+  return text === undefined || /^\**$/.test(text) ? [] : [{ kind: "brief", text }]
+}
+
+/** A subagent's message wrapped into a line of its parent. The line keeps its own place (uuid, parent). */
+function decodeProgress(line: JsonObject, sidechain: boolean): TranscriptRecord {
+  const data = objectOf(line["data"])
+  const type = subtyped("progress", data["type"])
+  const message = data["message"]
+  if (data["type"] !== "agent_progress" || !isObject(message))
+    return record(type, line, sidechain, [], undefined)
+  // Some clients put the bare API message there, without an envelope.
+  const inner = message["message"] === undefined ? { type: message["role"], message } : message
+  const role = typeOf(inner)
+  const agent = { ...inner, ...line, agentId: data["agentId"] ?? inner["agentId"] ?? line["agentId"] }
+  if (role !== "user" && role !== "assistant") return record(type, agent, true, [], undefined)
+  return record(
+    type,
+    agent,
+    true,
+    messageParts(role, inner, speakerOf(inner, true)),
+    messageUsage(role, inner),
+  )
+}
+
+function messageParts(type: "user" | "assistant", line: JsonObject, speaker: Speaker): Part[] {
+  const message = line["message"]
+  const content = isObject(message) ? message["content"] : message
+  if (type === "assistant") return assistantParts(content, assistantTextKind(line, content))
+  return userParts(content, {
+    speaker,
+    isSummary: line["isCompactSummary"] === true,
+    isSkill: line["isMeta"] === true && stringOf(line["sourceToolUseID"]) !== undefined,
+    toolUseResult: line["toolUseResult"],
+    userFeedback: line["userFeedback"],
+  })
+}
+
+/**
+ * The host itself answers, under a model name of its own, if the API did not answer or was not asked. That is not an
+ * error if the line says so: a plugin that answers a compaction may put words into the assistant's mouth.
+ */
+function assistantTextKind(line: JsonObject, content: unknown): "text" | "apiError" | "notice" {
+  if (line["isApiErrorMessage"] === true) return "apiError"
+  if (objectOf(line["message"])["model"] !== SYNTHETIC) return "text"
+  const only = Array.isArray(content) && content.length === 1 ? objectOf(content[0])["text"] : content
+  return only === NO_ANSWER_WANTED || line["isApiErrorMessage"] === false ? "notice" : "apiError"
+}
+
+function speakerOf(line: JsonObject, sidechain: boolean): Speaker {
+  if (line["isMeta"] === true || isForeign(line)) return "host"
+  return sidechain ? "parent" : "human"
+}
+
+function typeOf(line: JsonObject): string {
+  const type = stringOf(line["type"])
+  if (type !== undefined) return type
+  const role = objectOf(line["message"])["role"]
+  return role === "user" || role === "assistant" ? role : "unknown"
+}
+
+function subtyped(type: string, subtype: unknown): string {
+  return typeof subtype === "string" && subtype !== "" ? `${type}/${subtype}` : type
+}
+
+function record(
+  type: string,
+  line: JsonObject,
+  sidechain: boolean,
+  parts: readonly Part[],
+  usage: Usage | undefined,
+): TranscriptRecord {
+  return {
+    type,
+    uuid: stringOf(line["uuid"]),
+    // A compaction breaks the chain of parents; the logical parent rejoins it.
+    parentUuid: stringOf(line["parentUuid"]) ?? stringOf(line["logicalParentUuid"]),
+    timestamp: stringOf(line["timestamp"]),
+    sessionId: stringOf(line["sessionId"]) ?? stringOf(line["session_id"]),
+    cwd: folderNamed(line["cwd"]),
+    version: stringOf(line["version"]),
+    gitBranch: stringOf(line["gitBranch"]),
+    agentId: stringOf(line["agentId"]),
+    promptId: stringOf(line["promptId"]),
+    promptSource: stringOf(line["promptSource"]),
+    imported: isObject(objectOf(line["ctxbridge"])["import"]) || undefined,
+    sidechain,
+    usage,
+    parts,
+  }
+}
+
+/** A Windows path with slashes, as hooks have it. */
+function folderNamed(value: unknown): string | undefined {
+  const folder = stringOf(value)
+  return folder && withSlashes(folder)
+}
+
+/** JSON.parse without exceptions. Makes all strings well-formed and free of NUL. */
+function parse(line: string): unknown {
+  try {
+    const text = (line.charCodeAt(0) === 0xfeff ? line.slice(1) : line).toWellFormed()
+    return needsCleaning(text) ? JSON.parse(text, cleaned) : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The host escapes only characters that need it, so these escapes are rare, and so is the slow path. */
+function needsCleaning(text: string): boolean {
+  return text.includes("\\u") && (text.includes("\\u0000") || text.includes("\\ud") || text.includes("\\uD"))
+}
+
+function cleaned(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value
+}

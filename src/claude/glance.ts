@@ -1,0 +1,153 @@
+/**
+ * What hooks need from new lines at every prompt, without decoding them all: the conversation's latest token counts,
+ * and compactions. Searches for two words that such lines contain, and parses only these lines.
+ */
+
+import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import { type LineSpan, lineAt, parsedLine } from "../transcript/lines-with.ts"
+import { promptTokens, tokenCount } from "../transcript/token-counts.ts"
+import type { Usage } from "../transcript/types.ts"
+import { messageUsage } from "./usage.ts"
+
+/** Inside a JSON string, the second quotation mark would be escaped. */
+const USAGE = '"usage"'
+const BOUNDARY = '"compact_boundary"'
+/** How many lines with the usage of others (reports of subagents) are skipped at most. */
+const PASSED_OVER = 500
+
+export interface Compaction {
+  readonly trigger: string
+  /** Tokens in the context just before. */
+  readonly preTokens: number | undefined
+  /** Tokens of the messages that remain, reported by newer hosts. */
+  readonly postTokens: number | undefined
+}
+
+export interface Glance {
+  readonly compactions: readonly Compaction[]
+  /** Usage of the newest answer after the last compaction. */
+  readonly usage: (Usage & { readonly version: string | undefined }) | undefined
+  /** Tokens sent by the first request of these lines; undefined if there was a compaction. */
+  readonly firstPrompt: number | undefined
+  /** UTF-16 units of the conversation after the last compaction; counted only if there is no usage. */
+  readonly chars: number
+}
+
+/**
+ * @param content whole lines
+ * @param wantsFirst whether `firstPrompt` is needed
+ */
+export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const { compactions, end } = compactionsIn(bytes)
+  const usage = lastUsage(bytes, end)
+  return {
+    compactions,
+    usage,
+    firstPrompt:
+      !wantsFirst || usage === undefined || compactions.length > 0 ? undefined : firstPrompt(bytes),
+    chars: usage === undefined ? charsBehind(bytes, end) : 0,
+  }
+}
+
+/**
+ * Where compactions of the conversation begin.
+ *
+ * @param content whole lines
+ * @returns offsets in `content`
+ */
+export function compactionOffsets(content: Uint8Array): number[] {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const offsets: number[] = []
+  for (const { line } of boundariesIn(bytes)) offsets.push(line.from)
+  return offsets
+}
+
+/** @returns also where the last compaction ends */
+function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number } {
+  const compactions: Compaction[] = []
+  let end = 0
+  for (const { line, fields } of boundariesIn(bytes)) {
+    const metadata = objectOf(fields["compactMetadata"])
+    compactions.push({
+      trigger: stringOf(metadata["trigger"]) ?? "unknown",
+      preTokens: tokenCount(metadata["preTokens"]) || undefined,
+      postTokens: tokenCount(metadata["postTokens"]) || undefined,
+    })
+    end = line.to
+  }
+  return { compactions, end }
+}
+
+/** Excludes compactions of subagents, which old hosts wrote into the same file. */
+function boundariesIn(bytes: Buffer): { line: LineSpan; fields: JsonObject }[] {
+  const found: { line: LineSpan; fields: JsonObject }[] = []
+  for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
+    const line = lineAt(bytes, at)
+    const fields = parsedLine(bytes, line)
+    const isBoundary = fields["type"] === "system" && fields["subtype"] === "compact_boundary"
+    if (isBoundary && fields["isSidechain"] !== true) found.push({ line, fields })
+    at = bytes.indexOf(BOUNDARY, line.to)
+  }
+  return found
+}
+
+function lastUsage(bytes: Buffer, from: number): Glance["usage"] {
+  let at = bytes.lastIndexOf(USAGE)
+  for (let passed = 0; at >= from && passed < PASSED_OVER; passed++) {
+    const line = lineAt(bytes, at)
+    const fields = parsedLine(bytes, line)
+    const usage = mainUsage(fields)
+    if (usage !== undefined) return { ...usage, version: stringOf(fields["version"]) }
+    if (line.from === 0) return undefined
+    at = bytes.lastIndexOf(USAGE, line.from - 1)
+  }
+  return undefined
+}
+
+function firstPrompt(bytes: Buffer): number | undefined {
+  for (let at = bytes.indexOf(USAGE), passed = 0; at >= 0 && passed < PASSED_OVER; passed++) {
+    const line = lineAt(bytes, at)
+    const usage = mainUsage(parsedLine(bytes, line))
+    if (usage !== undefined) return promptTokens(usage)
+    at = bytes.indexOf(USAGE, line.to)
+  }
+  return undefined
+}
+
+/** An answer without token counts is no reading. Some hosts write one after a compaction. */
+function mainUsage(line: JsonObject): Usage | undefined {
+  const usage = line["isSidechain"] === true ? undefined : messageUsage(stringOf(line["type"]) ?? "", line)
+  if (usage === undefined) return undefined
+  return promptTokens(usage) > 0 ? usage : undefined
+}
+
+function charsBehind(bytes: Buffer, from: number): number {
+  let chars = 0
+  for (let at = from; at < bytes.length; ) {
+    const line = lineAt(bytes, at)
+    const fields = parsedLine(bytes, line)
+    const isMessage = fields["type"] === "user" || fields["type"] === "assistant"
+    if (isMessage && fields["isSidechain"] !== true) chars += lengthOf(objectOf(fields["message"])["content"])
+    at = line.to
+  }
+  return chars
+}
+
+/** Length of all text in a message's content, including tool calls and their results. */
+function lengthOf(content: unknown): number {
+  if (typeof content === "string") return content.length
+  if (Array.isArray(content)) {
+    let sum = 0
+    for (const item of content) sum += lengthOf(item)
+    return sum
+  }
+  if (!isObject(content)) return 0
+  const { text, thinking, input, content: inner } = content
+  return (
+    lengthOf(text) +
+    lengthOf(thinking) +
+    lengthOf(inner) +
+    (isObject(input) ? JSON.stringify(input).length : 0)
+  )
+}

@@ -1,0 +1,99 @@
+/** Claude Code's hooks: what its settings call them, what it tells them and what it takes from them. Pure. */
+
+import type { EventName, HookEvent } from "../transcript/hook-event.ts"
+import { isAbsolute, normalize } from "../util/path.ts"
+import { isPlainId, sessionIdOf } from "../util/session-id.ts"
+import { withSlashes } from "../util/windows-path.ts"
+
+/**
+ * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
+ * ignore the whole settings file, including permissions.
+ */
+export const HOOKS = {
+  SessionStart: "session-start",
+  UserPromptSubmit: "user-prompt-submit",
+  PreCompact: "pre-compact",
+  Stop: "stop",
+  SubagentStop: "subagent-stop",
+  SessionEnd: "session-end",
+} as const satisfies Readonly<Record<string, EventName>>
+
+export type HostEvent = keyof typeof HOOKS
+
+/**
+ * In seconds. Our own deadline is 1.5 s, so the host never has to kill us. Without a timeout, the host gives all
+ * SessionEnd hooks together 1.5 s.
+ */
+export const HOOK_TIMEOUT_SECONDS = 5
+
+/** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
+/** What `/hooks` lists instead of the command, and the spinner shows while it runs. 2.0.76 shows the command. */
+export const HOOK_LABEL = "ctxbridge"
+
+export const hookEntry = (command: string): object => ({
+  hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS, statusMessage: HOOK_LABEL }],
+})
+
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" ? value.toWellFormed() : undefined
+
+const folderNamed = (value: unknown): string | undefined => {
+  const folder = text(value)
+  return folder && withSlashes(folder)
+}
+
+/** Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which might leave the vault. */
+export const transcriptPath = (value: unknown): string | undefined =>
+  typeof value === "string" && isAbsolute(value) && value.endsWith(".jsonl") && !value.includes("\0")
+    ? normalize(value)
+    : undefined
+
+/** @returns undefined when the document is not about a session */
+export function decodeEvent(name: EventName, document: unknown): HookEvent | undefined {
+  if (typeof document !== "object" || document === null) return undefined
+  const fields = document as Record<string, unknown>
+  const told = text(fields["session_id"])
+  if (told === undefined) return undefined
+  const session = sessionIdOf(told)
+  return {
+    name,
+    session,
+    isStrange: !isPlainId(told),
+    transcript: transcriptPath(fields["transcript_path"]),
+    cwd: folderNamed(fields["cwd"]),
+    prompt: text(fields["prompt"]),
+    source: name === "session-start" ? text(fields["source"]) : undefined,
+    promptSource: name === "user-prompt-submit" ? text(fields["source"]) : undefined,
+    trigger: text(fields["trigger"]),
+    focus: name === "pre-compact" ? text(fields["custom_instructions"]) : undefined,
+    reason: text(fields["reason"]),
+    agent: text(fields["agent_id"]),
+    agentType: text(fields["agent_type"]),
+    agentTranscript: transcriptPath(fields["agent_transcript_path"]),
+    lastMessage: text(fields["last_assistant_message"]),
+  }
+}
+
+/**
+ * Wraps text for the model in the host's format; empty if there is neither text nor note.
+ *
+ * @param note shown to the user only
+ */
+export function additionalContext({ name }: HookEvent, text: string, note = ""): string {
+  if (text + note === "") return ""
+  const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
+  const systemMessage = note === "" ? {} : { systemMessage: note }
+  const forModel = text === "" ? {} : { hookSpecificOutput: { hookEventName, additionalContext: text } }
+  return JSON.stringify({ ...systemMessage, ...forModel })
+}
+
+/** From 2.1 on, the host reports the start and end of a subagent's compaction under the session it works for. */
+export const isSubagents = ({ name, agent }: HookEvent): boolean =>
+  agent !== undefined && (name === "pre-compact" || name === "session-start")
+
+/** Whether a human asked for something: the host also submits reports of tasks and others' words, and `/compact`. */
+export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>
+  promptSource !== "system" && !HOSTS_PROMPT.test(prompt)
+
+const HOSTS_PROMPT =
+  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/

@@ -1,0 +1,84 @@
+/** The hooks we register with the host, and how to tell our own commands from anyone else's. */
+
+import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
+import type { EventName } from "../../transcript/hook-event.ts"
+import { expandedWord, SHELL_WORD } from "../../transcript/shell-script.ts"
+import { CtxError } from "../../util/errors.ts"
+import { isOurBinary } from "../../util/own-program.ts"
+import { shellWord } from "../../util/shell-quote.ts"
+import { isOnDrive } from "../../util/windows-path.ts"
+import { HOOKS, type HostEvent } from "../hooks.ts"
+
+export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
+
+/** Names of the variables that our commands clear. */
+export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
+
+/** Says nothing to anybody, but stands first: newer clients list a hook by the beginning of its command. */
+const WHOSE = "CTXBRIDGE= "
+
+/** The command the host runs for `event`. */
+export function hookCommand(exePath: string, event: HostEvent): string {
+  return `${isOnDrive(exePath) ? "" : WHOSE}${ourProgram(exePath)} hook ${hookName(event)}`
+}
+
+/** Our name for the hook, as `ctxbridge hook` takes it. */
+export const hookName = (event: HostEvent): EventName => HOOKS[event]
+
+/**
+ * How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. On Windows the host
+ * runs them in PowerShell where Git's shell is missing, which has no such assignments.
+ */
+export function ourProgram(exePath: string): string {
+  expectOurBinary(exePath)
+  if (isOnDrive(exePath)) return shellWord(exePath)
+  const assignments = CLEARED.map((name) => `${name}= `).join("")
+  return `${assignments}${shellWord(exePath)}`
+}
+
+/** Throws if an entry with this path would not be recognised as ours: the next install would add a second one. */
+export function expectOurBinary(exePath: string): void {
+  if (/^(?:\/|[A-Za-z]:[\\/]|\\\\)/.test(exePath) && isOurBinary(exePath)) return
+  throw new CtxError("not-ctxbridge", `not the absolute path of a ctxbridge binary: ${exePath}`, {
+    hint: "build it with `npm run build`, then run `dist/ctxbridge install`",
+  })
+}
+
+const NAMES = Object.values(HOOKS).join("|")
+const OUR_COMMAND = new RegExp(
+  String.raw`^\s*((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${NAMES})\s*$`,
+)
+
+/**
+ * Whether a hook command in the settings is ours, wherever its binary is or was. A command that merely contains ours (a
+ * wrapper, a pipe) belongs to whoever wrote it.
+ */
+export function isOurHook(command: string): boolean {
+  return ourWords(command) !== undefined
+}
+
+/** The assignments before the binary, and the word that names the binary; undefined when the command is not ours. */
+function ourWords(command: string): readonly [assignments: string, word: string] | undefined {
+  const [, assignments = "", word = ""] = OUR_COMMAND.exec(command) ?? []
+  return isOurBinary(word.replace(/['"]/g, "")) ? [assignments, word] : undefined
+}
+
+export interface OurHookCommand {
+  /** The path of the binary, as the shell resolves it. */
+  readonly binary: string
+  /** Names of the variables that the command sets. */
+  readonly variables: readonly string[]
+}
+
+/**
+ * What one of our hook commands calls; undefined when the command is not ours.
+ *
+ * @param home the user's home folder, in case the command refers to it
+ */
+export function readOurHook(command: string, home: string): OurHookCommand | undefined {
+  const words = ourWords(command)
+  if (words === undefined) return undefined
+  const [assignments, word] = words
+  const variables = [...assignments.matchAll(/(?:^|\s)([A-Za-z_]\w*)=/g)].map(([, name]) => name!)
+  return { binary: expandedWord(word, home), variables }
+}

@@ -1,0 +1,239 @@
+/**
+ * Adds something of ours to a file of another program, and removes it again without a trace. What is in the file is
+ * text to it: whoever calls says how that is edited, so the format may be any.
+ *
+ * An install writes the backup, then the manifest, then the file. A crash in between leaves a manifest with the wrong
+ * hash, and a removal then only cuts out what is ours.
+ */
+import { rmSync } from "node:fs"
+import {
+  decode,
+  encode,
+  expectUnchanged,
+  expectWritable,
+  hashOf,
+  makeFolders,
+  readBytes,
+  removeLeftovers,
+  replaceFile,
+  targetOf,
+} from "../../util/edited-file.ts"
+import { CtxError, codeOf, isCtxError, messageOf } from "../../util/errors.ts"
+import { lineDiff } from "../../util/line-diff.ts"
+import { dirname } from "../../util/path.ts"
+import {
+  backupOf,
+  dropRecord,
+  type InstallRecord,
+  readOriginal,
+  readRecord,
+  removeIfEmpty,
+  writeRecord,
+} from "./install-record.ts"
+
+export interface WithOurs {
+  readonly text: string
+  /** What was not there: events, or the server. */
+  readonly added: string[]
+  /** What was there but called another binary, or was damaged, duplicated or in the wrong place. */
+  readonly replaced: string[]
+}
+
+export interface WithoutOurs {
+  readonly text: string
+  /** What was there. */
+  readonly removed: string[]
+}
+
+/** Something of ours in a file: how it is removed from the text, every other byte left as it is. */
+export interface Ours {
+  /** The file as the host names it; it may be a link. */
+  readonly file: string
+  /** Mode of the folders created for it. */
+  readonly folderMode: number
+  /** Keeps others from writing the file meanwhile. */
+  readonly lock?: (<T>(file: string, work: () => T) => T) | undefined
+  /** Whether the file may hold what is private, even on the changed lines: then the diff is dropped. */
+  readonly isPrivate?: boolean
+  /** @param original the text before us, if it is known */
+  remove(text: string, original?: string): WithoutOurs
+  /** Whether nothing is left in a text, so that a file made for us can be deleted. */
+  isEmpty(text: string): boolean
+}
+
+/** The same with how it is added. */
+export interface OursToAdd extends Ours {
+  /** @param text undefined: the file does not exist */
+  add(text: string | undefined): WithOurs
+}
+
+interface RegisterOptions {
+  readonly dataHome: string
+  /** Work out the change but write nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface SettingsChange {
+  readonly file: string
+  /** What was done to the file, or would be by a dry run; `restored`: to its bytes from before the install. */
+  readonly action: "created" | "edited" | "restored" | "deleted" | "none"
+  readonly changed: boolean
+  readonly dryRun: boolean
+  /** What of ours changed: events and settings by the host's names, or the server. */
+  readonly added: readonly string[]
+  readonly replaced: readonly string[]
+  readonly removed: readonly string[]
+  /** Path of the backup of the settings as they were before us. */
+  readonly backup: string | undefined
+  /** The changed lines, marked `-` and `+`. */
+  readonly diff: readonly string[]
+}
+
+/** Adds ours to the file. Repeating it changes nothing. */
+export function register(ours: OursToAdd, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
+  return onFile(ours, dryRun, (file, target) => {
+    if (!dryRun) removeLeftovers(target)
+    const bytes = readBytes(target)
+    const text = bytes && decode(bytes)
+    const edit = ours.add(text)
+    const changed = edit.text !== text
+    let record = readRecord(dataHome, target)
+    const written = encode(edit.text)
+    const settled = !changed && record?.wrote === hashOf(written)
+    if (!settled) expectWritable(target)
+    if (!dryRun && !settled) {
+      const original = originalOf(ours, bytes, record, dataHome)
+      const folders = makeFolders(dirname(target), ours.folderMode)
+      const all = [...new Set([...(record?.folders ?? []), ...folders])]
+      try {
+        record = writeRecord(dataHome, target, { wrote: hashOf(written), folders: all }, original)
+      } catch (error) {
+        folders.toReversed().every(removeIfEmpty)
+        throw error
+      }
+    }
+    if (!dryRun && changed) replaceFile(target, written, bytes ?? null)
+    return {
+      file,
+      action: !changed ? "none" : bytes === undefined ? "created" : "edited",
+      changed,
+      dryRun,
+      added: edit.added,
+      replaced: edit.replaced,
+      removed: [],
+      backup: backupOf(dataHome, record),
+      diff: ours.isPrivate ? [] : lineDiff(text ?? "", edit.text),
+    }
+  })
+}
+
+/**
+ * Removes what is ours. If nobody has touched the file since the install, its former bytes are restored (or the file
+ * and the folders created for it are deleted); otherwise only what is ours is cut out.
+ */
+export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOptions): SettingsChange {
+  return onFile(ours, dryRun, (file, target) => {
+    if (!dryRun) removeLeftovers(target)
+    const bytes = readBytes(target)
+    const record = readRecord(dataHome, target)
+    const { action, after, removed } = withoutOurs(ours, bytes, record, dataHome)
+    if (!dryRun) {
+      if (bytes !== undefined && action !== "none") put(target, after, bytes)
+      if (after === undefined) record?.folders.toReversed().every(removeIfEmpty)
+      dropRecord(dataHome, target)
+    }
+    return {
+      file,
+      action,
+      changed: action !== "none",
+      dryRun,
+      added: [],
+      replaced: [],
+      removed,
+      backup: undefined,
+      diff: ours.isPrivate ? [] : lineDiff(textOf(bytes) ?? "", textOf(after) ?? ""),
+    }
+  })
+}
+
+interface Without {
+  readonly action: "edited" | "restored" | "deleted" | "none"
+  /** The file's new bytes; undefined if there should be no file. */
+  readonly after: Uint8Array | undefined
+  readonly removed: readonly string[]
+}
+
+/** Works out what is left of a file without ours. */
+function withoutOurs(
+  ours: Ours,
+  bytes: Uint8Array | undefined,
+  record: InstallRecord | undefined,
+  dataHome: string,
+): Without {
+  if (bytes === undefined) return { action: "none", after: undefined, removed: [] }
+  const original = record && readOriginal(dataHome, record)
+  const { removed, text } = ours.remove(decode(bytes), textOf(original))
+  const isUntouched = hashOf(bytes) === record?.wrote
+  // A file that was created for us is deleted if nothing else was added to it.
+  const isVain = removed.length > 0 && ours.isEmpty(text)
+  if (original === "absent" && (isUntouched || isVain))
+    return { action: "deleted", after: undefined, removed }
+  const isRestored = isUntouched && original !== undefined && original !== "absent"
+  const after = isRestored ? original : encode(text)
+  if (Buffer.compare(bytes, after) === 0) return { action: "none", after, removed }
+  return { action: isRestored ? "restored" : "edited", after, removed }
+}
+
+/** @throws CtxError if the file no longer has the bytes in `before` */
+function put(target: string, after: Uint8Array | undefined, before: Uint8Array): void {
+  expectWritable(target)
+  if (after === undefined) {
+    expectUnchanged(target, before)
+    rmSync(target)
+  } else replaceFile(target, after, before)
+}
+
+/** What the file would be now if we had never touched it. */
+function originalOf(
+  ours: Ours,
+  bytes: Uint8Array | undefined,
+  record: InstallRecord | undefined,
+  dataHome: string,
+): Uint8Array | "absent" {
+  if (bytes === undefined) return "absent"
+  const before = record && readOriginal(dataHome, record)
+  if (before !== undefined && hashOf(bytes) === record?.wrote) return before
+  // Someone has written the file since, or the manifest is lost: take what is there and remove what is ours.
+  const { text, removed } = ours.remove(decode(bytes), textOf(before))
+  if (removed.length === 0) return bytes
+  return before === "absent" && ours.isEmpty(text) ? "absent" : encode(text)
+}
+
+function textOf(original: Uint8Array | "absent" | undefined): string | undefined {
+  return original === undefined || original === "absent" ? undefined : decode(original)
+}
+
+/** Takes the lock, and adds the file's name to every error. */
+function onFile<T>({ file, lock }: Ours, dryRun: boolean, work: (file: string, target: string) => T): T {
+  const named = (): T => {
+    try {
+      return work(file, targetOf(file))
+    } catch (cause) {
+      throw withName(file, cause)
+    }
+  }
+  return lock === undefined || dryRun ? named() : lock(file, named)
+}
+
+function withName(file: string, cause: unknown): unknown {
+  if (isCtxError(cause)) {
+    if (!cause.code.startsWith("settings-")) return cause
+    const hint = cause.hint === undefined ? {} : { hint: cause.hint }
+    return new CtxError(cause.code, `${file}: ${cause.message}`, { ...hint, exit: cause.exit, cause })
+  }
+  if (codeOf(cause) === "") return cause
+  return new CtxError("settings-file", `cannot change ${file}: ${messageOf(cause)}`, {
+    hint: "nothing was changed in it; check who may write there",
+    cause,
+  })
+}

@@ -1,0 +1,152 @@
+/**
+ * Which of the host's files mention us, and what each contains: hooks and status line in its settings, and the MCP
+ * server in a separate file.
+ */
+
+import { dropPointers } from "../../archive/pointers.ts"
+import type { Paths } from "../../config/load.ts"
+import { isEmptySettings } from "../../util/json-text.ts"
+import { basename, join } from "../../util/path.ts"
+import { PROJECT_SERVERS, SERVER_NAME } from "../our-server.ts"
+import { type SettingsScope, settingsPath } from "../settings/read-settings.ts"
+import { hostStateFile } from "../settings/state-file.ts"
+import { withHostLock } from "./file-lock.ts"
+import { recordedTargets } from "./install-record.ts"
+import {
+  type Ours,
+  register,
+  type SettingsChange,
+  unregister,
+  type WithOurs,
+  type WithoutOurs,
+} from "./register.ts"
+import { addServer, removeServer } from "./server-edit.ts"
+import { addHooks, removeHooks } from "./settings-edit.ts"
+import { addStatusLine, removeStatusLine, type StatusLineState, type StatusLineWish } from "./status-line.ts"
+
+export interface HostFolders extends Pick<Paths, "claudeDir" | "hostConfig" | "dataHome"> {
+  /** The folder whose project's settings are meant. */
+  readonly cwd: string
+}
+
+interface RemovalOptions extends HostFolders {
+  readonly scope: SettingsScope
+  /** Work out the change but write nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface RegistrationOptions extends RemovalOptions {
+  /** Absolute path of the binary that the hooks should call. */
+  readonly exePath: string
+  /** Default `update`: adds none. */
+  readonly statusLine?: StatusLineWish
+}
+
+/** The result of an install, including the status line. */
+export interface HooksChange extends SettingsChange {
+  /** What was done to the status line, or the one that is there. */
+  readonly statusLine: StatusLineState
+}
+
+/** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */
+export function serverPath(scope: SettingsScope, places: HostFolders): string | undefined {
+  if (scope === "local") return undefined
+  return scope === "project" ? join(places.cwd, PROJECT_SERVERS) : hostStateFile(places)
+}
+
+/** The user's folder is private; a project's gets the usual mode. */
+const folderMode = (scope: SettingsScope): number => (scope === "user" ? 0o700 : 0o777)
+
+const hooksIn = (options: RemovalOptions): Ours => ({
+  file: settingsPath(options.scope, options),
+  folderMode: folderMode(options.scope),
+  remove: removeFromSettings,
+  isEmpty: isEmptySettings,
+})
+
+/** Registers our hooks, and the status line as requested. Repeating it with the same binary changes nothing. */
+export function install(options: RegistrationOptions): HooksChange {
+  const { exePath, statusLine: wish = "update" } = options
+  let statusLine: StatusLineState = "none"
+  const add = (text: string | undefined): WithOurs => {
+    const hooks = addHooks(text, exePath)
+    const line = addStatusLine(hooks.text, exePath, wish)
+    statusLine = line.state
+    return { ...hooks, text: line.text }
+  }
+  return { ...register({ ...hooksIn(options), add }, options), statusLine }
+}
+
+/**
+ * Removes our hooks. If nobody has touched the file since the install, its former bytes are restored (or the file and
+ * the folders created for it are deleted); otherwise only what is ours is cut out.
+ */
+export function uninstall(options: RemovalOptions): SettingsChange {
+  return unregister(hooksIn(options), options)
+}
+
+/** Does the same for every file that an install has written, in any project, and for everything of ours in it. */
+export function uninstallAll(
+  options: Pick<Paths, "dataHome"> & { readonly dryRun: boolean },
+): SettingsChange[] {
+  // Latest first: folders are removed with the install that created them.
+  return recordedTargets(options.dataHome)
+    .toReversed()
+    .map((file) => {
+      const lock = isHostState(file) ? withHostLock : undefined
+      // A link can have any name, so the name does not tell whether the file holds settings or servers.
+      const ours = { file, folderMode: 0o700, lock, remove: removeAll, isEmpty: isEmptySettings }
+      const change = told(unregister(ours, options), options)
+      return change.removed.includes(SERVER_NAME) ? { ...change, diff: [] } : change
+    })
+}
+
+const isHostState = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
+
+const removeFromSettings = removing(removeHooks, removeStatusLine)
+
+const removeAll = removing(removeHooks, removeStatusLine, removeServer)
+
+function removing(...parts: readonly Ours["remove"][]): Ours["remove"] {
+  return (text, original) =>
+    parts.reduce<WithoutOurs>(
+      (done, remove) => {
+        const { text: now, removed } = remove(done.text, original)
+        return { text: now, removed: [...done.removed, ...removed] }
+      },
+      { text, removed: [] },
+    )
+}
+
+/** Registers our MCP server in the same way; undefined for a scope without a server file. */
+export function installServer(options: RegistrationOptions): SettingsChange | undefined {
+  const ours = serverIn(options)
+  return (
+    ours && told(register({ ...ours, add: (text) => addServer(text, options.exePath) }, options), options)
+  )
+}
+
+export function uninstallServer(options: RemovalOptions): SettingsChange | undefined {
+  const ours = serverIn(options)
+  return ours && told(unregister(ours, options), options)
+}
+
+/** Pointers rendered before say how a turn is opened: with the server, or without it. */
+function told(change: SettingsChange, { dataHome }: Pick<HostFolders, "dataHome">): SettingsChange {
+  if (change.changed && !change.dryRun) dropPointers(dataHome)
+  return change
+}
+
+function serverIn(options: RemovalOptions): Ours | undefined {
+  const file = serverPath(options.scope, options)
+  if (file === undefined) return undefined
+  return {
+    file,
+    folderMode: folderMode(options.scope),
+    // The host writes its state file all the time, but never a project's file.
+    lock: options.scope === "user" ? withHostLock : undefined,
+    isPrivate: true,
+    remove: removeServer,
+    isEmpty: isEmptySettings,
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Adds, updates and removes our hooks in the text of a host settings file.
+ *
+ * Text in, text out; no files. Every byte that is not ours stays as it is.
+ */
+
+import { inserted, type JsonNode, without, withValue, written } from "../../util/json-style.ts"
+import {
+  hasSiblings,
+  isBlankJson,
+  keyOf,
+  member,
+  parseObject,
+  shapeError,
+  splitBom,
+} from "../../util/json-text.ts"
+import { HOOK_LABEL, type HostEvent, hookEntry } from "../hooks.ts"
+import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
+import type { WithOurs, WithoutOurs } from "./register.ts"
+
+/**
+ * `text` with all our hooks calling `exePath`. An `undefined` text is a file that does not exist.
+ *
+ * @param labels whether hooks of earlier versions get the label that they lack
+ */
+export function addHooks(text: string | undefined, exePath: string, labels = true): WithOurs {
+  const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
+  const [bom, source] = splitBom(text)
+  if (isBlankJson(source)) {
+    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [hookEntry(command)]]))
+    return { text: bom + written(source, { hooks }), added: [...HOST_EVENTS], replaced: [] }
+  }
+  const added: string[] = []
+  const others: string[] = []
+  let now = source
+  for (const event of new Set(eventsOf(source))) {
+    if (HOST_EVENTS.includes(event as HostEvent) || ours(source, event).length === 0) continue
+    now = drop(now, event, (path) => path === "hooks")
+    others.push(event)
+  }
+  for (const [event, command] of wanted) {
+    const found = ours(now, event)
+    const next = settle(now, event, command, found, labels)
+    if (next !== now) (found.length > 0 ? others : added).push(event)
+    now = next
+  }
+  return { text: bom + now, added, replaced: others }
+}
+
+/**
+ * `text` without our hooks, and without the groups, lists and `hooks` object that only we had filled. Those that exist
+ * in `original`, the text before our install, stay even if empty.
+ */
+export function removeHooks(text: string, original?: string): WithoutOurs {
+  const [bom, source] = splitBom(text)
+  const removed: string[] = []
+  if (isBlankJson(source)) return { text, removed }
+  const existed = containersOf(original)
+  let now = source
+  for (const event of new Set(eventsOf(source))) {
+    if (ours(source, event).length === 0) continue
+    now = drop(now, event, (path) => existed.has(path))
+    removed.push(event)
+  }
+  return { text: bom + now, removed }
+}
+
+/** One of our hooks in the tree. */
+interface OurHook {
+  readonly hook: JsonNode
+  readonly group: JsonNode
+  readonly command: JsonNode
+  /** Runs for every occurrence of its event, as a command, with a timeout. Only its path may be out of date. */
+  readonly sound: boolean
+}
+
+/** Leaves exactly one sound hook of ours under `event`, in the place of the first sound one. */
+function settle(
+  text: string,
+  event: string,
+  command: string,
+  found: readonly OurHook[],
+  labels: boolean,
+): string {
+  const spared = found.findIndex((candidate) => candidate.sound)
+  // A list emptied here is refilled at once, so it keeps its place.
+  const now = drop(text, event, () => true, spared)
+  if (spared < 0) return append(now, event, command)
+  const node = ours(now, event)[0]?.command as JsonNode
+  const called = node.value === command ? now : withValue(now, node, command)
+  const hook = ours(called, event)[0]?.hook as JsonNode
+  const isLabelled = !labels || member(hook, "statusMessage") !== undefined
+  return isLabelled ? called : inserted(called, hook, "statusMessage", HOOK_LABEL)
+}
+
+/** Removes our hooks under `event` except number `spared`. `keep` tells which containers stay even if empty. */
+function drop(text: string, event: string, keep: (path: string) => boolean, spared = -1): string {
+  let now = text
+  for (let index = ours(text, event).length - 1; index >= 0; index--) {
+    const victim = index === spared ? undefined : ours(now, event)[index]
+    if (victim !== undefined) now = without(now, emptiedBy(victim, event, keep))
+  }
+  return now
+}
+
+/** The outermost node that contains nothing but this hook. */
+function emptiedBy({ hook, group }: OurHook, event: string, keep: (path: string) => boolean): JsonNode {
+  if (hasSiblings(hook)) return hook
+  if (hasSiblings(group) || keep(`hooks.${event}`)) return group
+  const entry = group.parent?.parent as JsonNode
+  if (hasSiblings(entry) || keep("hooks")) return entry
+  return entry.parent?.parent as JsonNode
+}
+
+function append(text: string, event: string, command: string): string {
+  const root = parse(text)
+  const hooks = member(root, "hooks")
+  if (hooks === undefined) return inserted(text, root, "hooks", { [event]: [hookEntry(command)] })
+  const list = member(hooks, event)
+  if (list === undefined) return inserted(text, hooks, event, [hookEntry(command)])
+  return inserted(text, list, undefined, hookEntry(command))
+}
+
+function ours(text: string, event: string): OurHook[] {
+  const list = member(member(parse(text), "hooks"), event)
+  return (list?.children ?? []).flatMap((group) => {
+    const matcher = member(group, "matcher")?.value
+    const everywhere = matcher === undefined || matcher === "" || matcher === "*"
+    const hooks = member(group, "hooks")
+    return (hooks?.type === "array" ? (hooks.children ?? []) : []).flatMap((hook) => {
+      const command = member(hook, "command")
+      if (typeof command?.value !== "string" || !isOurHook(command.value)) return []
+      const timeout = member(hook, "timeout")?.value
+      const timed = typeof timeout === "number" && timeout > 0
+      return [
+        { hook, group, command, sound: everywhere && timed && member(hook, "type")?.value === "command" },
+      ]
+    })
+  })
+}
+
+function eventsOf(text: string): string[] {
+  return (member(parse(text), "hooks")?.children ?? []).map(keyOf)
+}
+
+/** Paths of the containers in `original` that `removeHooks` must keep. */
+function containersOf(original: string | undefined): ReadonlySet<string> {
+  const source = splitBom(original)[1]
+  if (isBlankJson(source) || member(parse(source), "hooks") === undefined) return new Set()
+  return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
+}
+
+/** Parses a text and checks that its hooks have the shape the host expects. */
+function parse(text: string): JsonNode {
+  const root = parseObject(text)
+  const hooks = member(root, "hooks")
+  if (hooks === undefined) return root
+  if (hooks.type !== "object") throw shapeError("hooks", "an object", hooks)
+  for (const property of hooks.children ?? []) {
+    const list = property.children?.[1]
+    if (list?.type !== "array") throw shapeError(`hooks.${keyOf(property)}`, "an array", list)
+  }
+  return root
+}

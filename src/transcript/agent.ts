@@ -1,0 +1,96 @@
+/** What has to be known of an agent whose sessions are kept (agents/agents.ts). */
+
+import type { JsonObject } from "./json.ts"
+import type { TranscriptRecord } from "./types.ts"
+
+/** What a tool does, whatever the agent calls it. */
+export type ToolKind =
+  /** Runs a command of a POSIX shell, whose words we read. */
+  | "run"
+  /** Runs a command of another shell. */
+  | "run-other"
+  | "read"
+  | "write"
+  | "edit"
+  /** Looks for files or text in them. */
+  | "search"
+  /** Looks for tools, and so brings the words of servers. */
+  | "search-tools"
+  /** Brings strangers' pages. */
+  | "fetch"
+  /** Has another agent work. */
+  | "agent"
+  | "todo"
+  /** Asks the user. */
+  | "ask"
+  | "plan"
+  /** Loads instructions that the user or a plugin has written down. */
+  | "skill"
+  /** Waits for, shows or stops what runs already. */
+  | "watch"
+
+export interface AgentTool {
+  readonly kind: ToolKind
+  /** Fields of its input, the most telling first; of several or of a list, what sums them up. */
+  readonly target?: readonly string[] | ((fields: JsonObject) => string | undefined)
+  /** The todo list after a call, if its input is one. */
+  readonly todos?: (fields: JsonObject) => TodoItem[] | undefined
+  /** What a call changes of the list of tasks. */
+  readonly task?: (fields: JsonObject) => TaskChange
+}
+
+export interface TodoItem {
+  readonly content: string
+  readonly status: string
+}
+
+/** A change of the task list. The id of a new task is in the result (see `createdTaskId`). */
+export interface TaskChange {
+  readonly id?: string
+  readonly subject?: string
+  readonly status?: string
+}
+
+/** Whose transcript it is, according to its path. */
+export interface TranscriptName {
+  /** The session; undefined for a subagent whose path does not name its parent. */
+  readonly session: string | undefined
+  /** The subagent, if it is a subagent's transcript; for another file below `subagents/`, its path there. */
+  readonly agent: string | undefined
+}
+
+/** Where an agent's files may be. */
+export interface AgentPlaces {
+  readonly home: string
+  /** Claude Code's configuration folder, which a variable may name. */
+  readonly claudeDir: string
+}
+
+/** A file that an agent keeps beside a session's transcript: long outputs, plans, what a subagent was started as. */
+export interface PlaceBeside {
+  /** The session's name as it is in the path. */
+  readonly session: string
+  /** Its path below the session's folder. */
+  readonly name: string
+}
+
+/** How an agent names its files. */
+export interface FileLayout {
+  /** Whether a path is in its folder. */
+  readonly owns: (path: string) => boolean
+  readonly namesInPath: (transcript: string) => TranscriptName
+  readonly placeBeside: (path: string) => PlaceBeside | undefined
+  readonly isPromptHistory: (path: string) => boolean
+}
+
+export interface Agent {
+  /** Folder of all its transcripts. */
+  readonly transcripts: (places: AgentPlaces) => string
+  /** Whether it wrote a line of a transcript. */
+  readonly wrote: (line: string) => boolean
+  /** Decodes a line of a transcript. Never throws; what is not a JSON object becomes a record of type `malformed`. */
+  readonly decode: (line: string) => TranscriptRecord
+  /** The same for showing some lines: no more than these of a record. */
+  readonly partsOf: (line: string) => Pick<TranscriptRecord, "uuid" | "parts">
+  readonly tools: Readonly<Record<string, AgentTool>>
+}
