@@ -5,8 +5,8 @@
  */
 
 import { NOT_RUN } from "../claude/human-replies.ts"
+import { atLeast, TELLS_REFUSALS, TELLS_STATUS } from "../claude/versions.ts"
 import { errorLinesIn, exitStatusIn } from "../transcript/error-lines.ts"
-import { atLeast } from "../util/version.ts"
 import { isHostTool } from "./origin.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
@@ -37,10 +37,6 @@ const beginning = (texts: readonly string[]): RegExp => new RegExp(`^\\s*(?:${TA
 const DEMAND = beginning(USAGE.map(([text]) => text))
 const REFUSED = beginning(["Blocked: ", ...NOT_RUN.filter((text) => text !== TAG)])
 
-/** From this version on, hosts tell the exit status of every command that ran and failed. */
-const TELLS_STATUS = [2, 0, 0] as const
-/** From this version on, hosts say when a human refuses. */
-const TELLS_REFUSALS = [2, 1, 0] as const
 /** What they say about a command that they ended themselves. */
 const ENDED = /^\s*(?:<error>)?(?:Command timed out|Command was aborted)/
 

@@ -5,8 +5,8 @@
  */
 
 import { isRefusal } from "../claude/human-replies.ts"
+import { atLeast, HEADS_OUTPUT } from "../claude/versions.ts"
 import type { Part } from "../transcript/types.ts"
-import { atLeast } from "../util/version.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | Foreign | "host"
@@ -84,12 +84,6 @@ export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent
   if (kind === "agent") return "subagent"
   return kind === "fetch" || WEB_SERVER.test(name) ? "web" : "tool"
 }
-
-/**
- * From this version on (or earlier, but after 2.0.5), the result of a failed command begins with its exit status. Before,
- * it is the command's own output.
- */
-const HEADS_OUTPUT = [2, 0, 55] as const
 
 /**
  * Turns forged reasons for refusals into notices, and leaves out forged answers to questions. Older hosts write a human's

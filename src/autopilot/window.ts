@@ -2,9 +2,9 @@
  * How large the window is, and at which point the host compacts. Measured on three versions
  * (docs/architecture/autopilot.md). Pure.
  */
+import { atLeast, HEEDS_SETTING } from "../claude/versions.ts"
 import type { HostLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { atLeast } from "../util/version.ts"
 import type { Thresholds } from "./zone.ts"
 
 const SMALL = 200_000
@@ -126,9 +126,6 @@ export function compactsHow({ limits, version }: Pick<PointClues, "limits" | "ve
   const said = atLeast(version, HEEDS_SETTING) ? (settings ?? state) : state
   return said === false ? "manual" : "automatic"
 }
-
-/** 2.1.112 does not heed it, 2.1.329 does; none in between was tried. */
-const HEEDS_SETTING = [2, 1, 113] as const
 
 const isOld = (version = ""): boolean => /^(?:[01]|2\.0)\./.test(version)
 

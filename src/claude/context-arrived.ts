@@ -7,12 +7,13 @@
  * only if more was said after the compaction's lines or after an interrupted turn, if a whole turn follows, or if the
  * host itself says that the hook failed.
  */
+
 import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import { linesWith } from "../transcript/lines-with.ts"
 import { MARK, RECALL } from "../transcript/our-marks.ts"
-import { atLeast } from "../util/version.ts"
 import { isSummary, SUMMARY } from "./compact-summary.ts"
 import { textsOf } from "./content.ts"
+import { atLeast, TELLS_CONTEXT } from "./versions.ts"
 
 /** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
 export type Outcome = "arrived" | "lost" | "unknown" | "open"
@@ -20,8 +21,6 @@ export type Outcome = "arrived" | "lost" | "unknown" | "open"
 /** With these, the host shows only to the user or to us that a hook has run. */
 const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_system_message"])
 const OUR_HOOK = " hook session-start"
-/** The oldest host known to write hook context into the transcript. */
-export const TELLS = [2, 1, 112] as const
 /** Marks a turn that the user stopped. Like a compaction's other lines, it comes before what is said next. */
 const INTERRUPT = "[Request interrupted by user"
 /** Beginning of the host's own lines, which come among a compaction's. */
@@ -38,7 +37,7 @@ export function outcomeIn(content: Uint8Array, given: number): Outcome {
   const failure = linesWith(bytes, '"hook_').find(({ line }) => isFailure(line) && isSince(line, given))
   const proof = failure?.line ?? saidBehind(bytes, given) ?? turnBehind(bytes, given)
   if (proof === undefined) return "open"
-  return atLeast(stringOf(proof["version"]), TELLS) ? "lost" : "unknown"
+  return atLeast(stringOf(proof["version"]), TELLS_CONTEXT) ? "lost" : "unknown"
 }
 
 /** Our texts that this line brings into the conversation. */

@@ -5,16 +5,14 @@
  */
 
 import type { Taken } from "../archive/capture-transcript.ts"
+import { atLeast, HEEDS_REFUSAL } from "../claude/versions.ts"
 import type { HookEvent } from "../transcript/hook-event.ts"
 import { objectOf, stringOf } from "../transcript/json.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { bytes } from "../util/text.ts"
-import { atLeast } from "../util/version.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 
-/** The oldest version that was seen to heed a refusal. Older ones would paste it into their instructions. */
-const HEEDS = [2, 1, 112] as const
 /** Bytes at the end of a transcript in which a line with a version is looked for. Most lines have one. */
 const TAIL = 1 << 16
 
@@ -31,7 +29,7 @@ export function refusal(
 ): string | undefined {
   if (name !== "pre-compact" || trigger !== "manual" || transcript === undefined) return undefined
   const reason = whyBehind(own, isSpooled)
-  if (reason === undefined || !atLeast(versionOf(transcript), HEEDS)) return undefined
+  if (reason === undefined || !atLeast(versionOf(transcript), HEEDS_REFUSAL)) return undefined
   return JSON.stringify({ decision: "block", reason: `${reason} ${AGAIN}` })
 }
 

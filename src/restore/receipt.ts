@@ -5,10 +5,9 @@
 
 import { stringsIn } from "../agents/tool-input.ts"
 import type { PlacedRecord } from "../archive/records.ts"
-import { TELLS } from "../claude/context-arrived.ts"
+import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
 import { MARK } from "../transcript/our-marks.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
-import { atLeast } from "../util/version.ts"
 import { Present } from "./conversation-facts.ts"
 import { HELD_KINDS, type HeldKind, holderOf, shortNames } from "./summary-holds.ts"
 
@@ -154,7 +153,7 @@ function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryP
   if (arrived.length > 0) return "arrived-later"
   if (text === "") return "nothing-given"
   if (!answered) return "open"
-  return atLeast(version, TELLS) ? "lost" : "untold"
+  return atLeast(version, TELLS_CONTEXT) ? "lost" : "untold"
 }
 
 export const preservedText = (records: readonly TranscriptRecord[], uuids: readonly string[]): string =>

@@ -1,10 +1,11 @@
 /** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
+
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { KeptNote } from "../archive/queries/sessions.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
+import { atLeast, KEEPS_LAST, KEEPS_PENDING, SHOWS_FILES } from "../claude/versions.ts"
 import { withoutQuestion } from "../transcript/noted-sentences.ts"
 import { count, cut } from "../util/text.ts"
-import { atLeast } from "../util/version.ts"
 import { complement } from "./complement.ts"
 import { FILES_TITLE, fileLines } from "./file-lines.ts"
 import { BY_NAME, hintToOpen, type Opening } from "./how-to-open.ts"
@@ -43,15 +44,6 @@ export interface RenderOptions {
   readonly opening?: Opening
 }
 
-/** From this version on, hosts keep a prompt that was still untouched at an automatic compaction. */
-const KEEPS_PENDING = [2, 1, 300] as const
-/**
- * From this version on, hosts keep the model's last message. Its calls are given back nevertheless: they take little
- * room, and nothing is likelier to be needed than what was at work, should a host not keep them.
- */
-const KEEPS_LAST = [2, 1, 200] as const
-/** The oldest version that was seen to show the last used files again. */
-const SHOWS_FILES = [2, 0, 76] as const
 /** The pending prompt may take this share of the budget. */
 const PENDING_SHARE = 0.5
 /**
@@ -111,6 +103,8 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const page = new Page(head, budget - CLOSE.length - 1)
   const { version } = material
   const byHost = options.source === "compact" && options.byPlugin !== true
+  // Its calls are given back nevertheless: they take little room, and nothing is likelier to be needed than what was at
+  // work, should it not be kept.
   const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
   const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
   const others = [options.standing ?? "", lastAnswer]

@@ -3,11 +3,10 @@
 import type { Database } from "../archive/database.ts"
 import { reshownText, type Shown } from "../claude/context/shown-again.ts"
 import { standingText } from "../claude/context/standing-text.ts"
-import { TELLS } from "../claude/context-arrived.ts"
 import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
+import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
 import type { Config } from "../config/options.ts"
 import { existsSync } from "../util/fs.ts"
-import { atLeast } from "../util/version.ts"
 import { ArchivedLines } from "./archived-line.ts"
 import { withLastChanges } from "./file-changes.ts"
 import { findOpening } from "./find-opening.ts"
@@ -82,7 +81,7 @@ export function restoreOf(
   // The bytes archived tell this compaction from the session's others.
   const seed = `${session} ${material.archived}`
   // Earlier hosts do not tell whether the rest arrived, so nothing could be learnt from it.
-  const out = heldOut(facts, atLeast(version, TELLS) ? learning.holdOut : 0, seed)
+  const out = heldOut(facts, atLeast(version, TELLS_CONTEXT) ? learning.holdOut : 0, seed)
   if (out.size === 0) {
     const text = rendered(facts)
     return { text, facts, related, slots: slotsOf(text, facts) }

@@ -10,17 +10,10 @@ import { hostLinesAfter } from "../../archive/queries/messages.ts"
 import { resumedAt } from "../../archive/session-files.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
 import { isAbsolute, join } from "../../util/path.ts"
-import { atLeast } from "../../util/version.ts"
 import { readPart, readSmall } from "../../vault/read-part.ts"
 import { invokedText } from "../line-texts.ts"
+import { atLeast, HIDES_TODOS, KEEPS_PLAN, SHOWS_AGAIN, SHOWS_TYPED } from "../versions.ts"
 
-/** The oldest version that was seen to show them, and the oldest that also shows what the user invoked. */
-const SHOWS_AGAIN = [2, 0, 76] as const
-const SHOWS_TYPED = [2, 1, 112] as const
-/** From this version on, hosts keep the plan of a resumed session. */
-const KEEPS_PLAN = [2, 1, 112] as const
-/** From this version on, hosts do not show the todos again. */
-const HIDES_TODOS = [2, 1, 0] as const
 const LONGEST_PLAN = 100_000
 /** How many bytes at the end of a transcript are searched for the session's other name, which most lines contain. */
 const NAMED_WITHIN = 64 << 10

@@ -2,18 +2,9 @@
 
 import type { Installed } from "../../claude/install/installed-clients.ts"
 import type { HostEnvironment, HostValue } from "../../claude/settings/read-settings.ts"
-import { atLeast } from "../../util/version.ts"
+import { atLeast, CLEARS_FROM } from "../../claude/versions.ts"
 import type { WayState } from "../way.ts"
 import { clearsResults } from "./request-edits.ts"
-
-/**
- * The oldest version that was seen to ask for the beta of the API in all its requests. 2.0.76 does so, if told to, for
- * the conversation only; its small requests bring the setting too, and would be refused.
- */
-export const CLEARS_FROM = [2, 1, 112] as const
-/** The oldest version that was seen to heed CLAUDE_CODE_AUTO_COMPACT_WINDOW, and CLAUDE_AUTOCOMPACT_PCT_OVERRIDE. */
-export const WINDOW_FROM = [2, 1, 112] as const
-export const PERCENT_FROM = [2, 0, 76] as const
 
 /** With these, Claude Code does not ask for the beta, or talks to an API that does not know it. */
 const AGAINST: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** Whether a restore has arrived, from the lines that hosts write behind it, in the orders in which they write them. */
 import { expect, test } from "bun:test"
 import { contextsIn, outcomeIn } from "../../../src/claude/context-arrived.ts"
-import { atLeast } from "../../../src/util/version.ts"
+import { atLeast } from "../../../src/claude/versions.ts"
 
 const GIVEN = Date.parse("2026-05-01T10:00:00.000Z")
 const RESTORE = '<ctxbridge-restore source="compact" session="s">\nQuoted.\n</ctxbridge-restore>'
