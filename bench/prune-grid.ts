@@ -12,7 +12,7 @@ import { costOf, fullAt, SUMMARY_TOKENS } from "../src/bench/prune/prune-costs.t
 import { batchedRule, unpruned } from "../src/bench/prune/prune-models.ts"
 import { type PlayedSession, playedSession } from "../src/bench/prune/prune-steps.ts"
 import { simulatedSession } from "../src/bench/prune/simulated-session.ts"
-import { sentPassages } from "../src/pruners/sent-messages.ts"
+import { sentPassages } from "../src/pruners/savings.ts"
 import { markdownTable } from "../src/util/markdown-table.ts"
 import { vaultFile } from "../src/vault/layout.ts"
 

@@ -18,7 +18,7 @@ function main(argv: readonly string[]): Promise<void> {
   if (first === "__compact")
     return import("./pruners/plugin/run-compaction.ts").then((plugin) => plugin.runCompaction())
   if (first === "__prune")
-    return import("./pruners/patch/run-answer.ts").then((child) => child.runPruneAnswer())
+    return import("./pruners/patch/answer-patch.ts").then((child) => child.runPruneAnswer())
   if (first === "__complete")
     return import("./cli/completions/run-complete.ts").then((shell) => shell.runComplete(argv.slice(1)))
   if (first === "search" || first === "grep")

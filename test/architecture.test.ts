@@ -57,7 +57,7 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     reason: "its transport drops what it cannot parse; describe a Tool (mcp/tool.ts)",
   },
   acorn: {
-    door: "pruners/patch/syntax.ts",
+    door: "pruners/patch/find-place.ts",
     reason: "a whole bundle takes seconds and a gigabyte; parse one function of it with functionAt",
   },
   diff: {
@@ -192,7 +192,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\bprocess\.stderr\b/,
     // Of the second, another program's.
-    allowed: /^(cli\/output|pruners\/patch\/try-bundle)\.ts$/,
+    allowed: /^(cli\/output|pruners\/patch\/apply-patch)\.ts$/,
     reason: "stderr belongs to the host in hooks; throw a CtxError, or use logError",
   },
   {

@@ -1,9 +1,8 @@
 /** Ways of pruning, for people. Pure. */
 import { formatTokens } from "../autopilot/token-figures.ts"
-import type { Recommended } from "../pruners/pick-way.ts"
-import { type ClientWays, type PruneReport, shareSaved } from "../pruners/prune-report.ts"
 import { WAYS, type WayName, type WayState } from "../pruners/way.ts"
-import { PRUNE_WAYS } from "../pruners/ways.ts"
+import type { Recommended } from "../pruners/ways.ts"
+import { type ClientWays, PRUNE_WAYS, type PruneReport, shareSaved } from "../pruners/ways.ts"
 import { count, percent } from "../util/text.ts"
 import { wholePath } from "./block.ts"
 import type { Screen } from "./screen.ts"

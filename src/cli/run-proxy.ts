@@ -1,11 +1,16 @@
 /** Starts the proxy for `prune proxy` and for `proxy`, and says in the end what it did. */
 
 import { type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
-import { type ProxyCounts, type PruningProxy, startProxy } from "../pruners/proxy/proxy-server.ts"
-import { requestPruner } from "../pruners/proxy/request-pruner.ts"
-import { upstreamOf, upstreamShown } from "../pruners/proxy/upstream.ts"
-import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/prune-options.ts"
+import {
+  type ProxyCounts,
+  type PruningProxy,
+  requestPruner,
+  startProxy,
+  upstreamOf,
+  upstreamShown,
+} from "../pruners/proxy/proxy-server.ts"
 import { vaultAnswers } from "../pruners/vault-answers.ts"
+import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/way.ts"
 import { CtxError, usageError } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { stringArg } from "./args.ts"

@@ -1,7 +1,7 @@
 /** Ways of pruning that were set up: whether they are at work, and whether they can be. */
-import { clientWays, isArchiving } from "../pruners/prune-report.ts"
+
 import type { WayState } from "../pruners/way.ts"
-import { PRUNE_WAYS } from "../pruners/ways.ts"
+import { clientWays, isArchiving, PRUNE_WAYS } from "../pruners/ways.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
 
 export async function pruneChecks(patient: Patient): Promise<Finding[]> {

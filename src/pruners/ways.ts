@@ -1,20 +1,27 @@
 /** The four ways of pruning, safest first: what each does and risks, and whether it works and is at work. */
-import type { Installed } from "../claude/install/installed-clients.ts"
+
+import { existsSync } from "node:fs"
+import { readIfPossible } from "../archive/open-for-reading.ts"
+import { hookStatus } from "../claude/install/hook-status.ts"
+import { type Installed, installedClients } from "../claude/install/installed-clients.ts"
+import { ourPlugins } from "../claude/install/our-plugins.ts"
 import type { HostFolders } from "../claude/install/registration.ts"
-import type { HostEnvironment } from "../claude/settings/read-settings.ts"
-import { nativeWay } from "./native/native-state.ts"
-import { patchState } from "./patch/patch-state.ts"
-import { pluginWay } from "./plugin/plugin-state.ts"
-import { proxyWay } from "./proxy/proxy-state.ts"
+import { type HostEnvironment, type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
+import type { PruneOptions } from "../prune/prune-messages.ts"
+import { patchState } from "./patch/apply-patch.ts"
+import { pluginWay } from "./plugin/set-plugin.ts"
+import { isLoopback } from "./proxy/proxy-server.ts"
+import { recentSavings, type Savings } from "./savings.ts"
+import { nativeWay } from "./set-native.ts"
 import type { WayName, WayState } from "./way.ts"
 
-export interface PruneWorld extends HostFolders {
+interface PruneWorld extends HostFolders {
   /** The user's home folder. */
   readonly home: string
   readonly environment: HostEnvironment
 }
 
-export interface Way {
+interface Way {
   readonly name: WayName
   readonly what: string
   readonly risk: string
@@ -60,6 +67,89 @@ export const PRUNE_WAYS: readonly Way[] = [
 ]
 
 /** Of one program, in the same order. */
-export async function waysOf(client: Installed, world: PruneWorld): Promise<WayState[]> {
+async function waysOf(client: Installed, world: PruneWorld): Promise<WayState[]> {
   return Promise.all(PRUNE_WAYS.map((way) => way.state(client, world)))
+}
+
+/* Which way of pruning is recommended for a program: the safest that works. Pure. */
+
+export interface Recommended {
+  readonly way: WayName
+  readonly isActive: boolean
+  /** The safer ways, and why each does not work. */
+  readonly passed: readonly { readonly way: WayName; readonly why: string }[]
+}
+
+/** @returns undefined if none works */
+export function pickWay({ ways }: Pick<ClientWays, "ways">): Recommended | undefined {
+  const at = ways.findIndex(({ unsupported }) => unsupported === undefined)
+  const found = ways[at]
+  return found && { way: found.way, isActive: found.isActive, passed: ways.slice(0, at).map(passedOver) }
+}
+
+const passedOver = ({ way, unsupported = "" }: WayState) => ({ way, why: unsupported })
+
+/* Which programs are installed, how each can be pruned, what is at work and what each way would save. */
+
+/** How many of the latest sessions are asked what would be saved. */
+const SESSIONS = 10
+
+export interface ClientWays extends Installed {
+  /** Safest first. */
+  readonly ways: readonly WayState[]
+}
+
+export interface PruneReport {
+  /** Whether sessions are archived: what is not must not be pruned. */
+  readonly isArchiving: boolean
+  /** First the one that is called by name. */
+  readonly clients: readonly ClientWays[]
+  readonly sessions: readonly Savings[]
+}
+
+interface ReportPlaces extends HostFolders {
+  readonly home: string
+  readonly exePath: string
+}
+
+export async function clientWays(places: Omit<ReportPlaces, "exePath">): Promise<ClientWays[]> {
+  const world = { ...places, environment: hostEnvironment(places) }
+  const clients = await installedClients(places.home)
+  return Promise.all(clients.map(async (client) => ({ ...client, ways: await waysOf(client, world) })))
+}
+
+export async function pruneReport(places: ReportPlaces, options: PruneOptions): Promise<PruneReport> {
+  const { dataHome } = places
+  const clients = await clientWays(places)
+  const read = () => readIfPossible(dataHome, (db) => recentSavings(db, dataHome, options, SESSIONS))
+  return {
+    isArchiving: isArchiving(places),
+    clients,
+    sessions: (existsSync(dataHome) ? read() : undefined) ?? [],
+  }
+}
+
+/** Whether any of our hooks is registered, in the settings or by a plugin. */
+export const isArchiving = (places: HostFolders & { readonly exePath: string }): boolean =>
+  hookStatus(places, places.exePath).some(({ installed, stale }) => installed.length + stale.length > 0) ||
+  ourPlugins(places).length > 0
+
+/** Of all these sessions' tokens, those that a way would have saved; undefined if it cannot be told. */
+export function shareSaved(sessions: readonly Savings[], way: WayName): number | undefined {
+  const told = sessions.filter(({ saved }) => saved[way] !== undefined)
+  const tokens = told.reduce((sum, session) => sum + session.tokens, 0)
+  return tokens === 0 ? undefined : told.reduce((sum, { saved }) => sum + saved[way]!, 0) / tokens
+}
+
+/* Whether Claude Code's requests go through a proxy on this machine. Pure. */
+
+/** @param baseUrl every ANTHROPIC_BASE_URL that is set, the one that counts first */
+function proxyWay([first]: readonly HostValue[]): WayState {
+  const url = first === undefined ? null : URL.parse(first.value)
+  const isActive = url !== null && url.protocol === "http:" && isLoopback(url)
+  return {
+    way: "proxy",
+    isActive,
+    ...(isActive && { detail: `requests go to ${url.origin}: ctxbridge, or another proxy` }),
+  }
 }

@@ -1,7 +1,7 @@
 /** What each way of pruning costs, over a simulated session and over real ones. Pure. */
 import type { PruneOptions } from "../../prune/prune-messages.ts"
-import { UNITS_PER_TOKEN } from "../../pruners/prune-options.ts"
 import { DEFAULT_CLEARING } from "../../pruners/savings.ts"
+import { UNITS_PER_TOKEN } from "../../pruners/way.ts"
 import { costOf, fullAt, PRICES, type SessionCost, SUMMARY_TOKENS } from "./prune-costs.ts"
 import { batchedRule, clearedByApi, type PruneModel, slidingCut, unpruned } from "./prune-models.ts"
 import type { PlayedSession } from "./prune-steps.ts"

@@ -2,7 +2,7 @@
  * What a session would have cost under each way of pruning: every request is made up again, and its price is reckoned.
  * What the model would have answered to less is not known, so it says the same each time. Pure.
  */
-import type { SentMessage } from "../../pruners/sent-messages.ts"
+import type { SentMessage } from "../../pruners/savings.ts"
 import { type PruneModel, unitsIn } from "./prune-models.ts"
 import type { PlayedSession } from "./prune-steps.ts"
 

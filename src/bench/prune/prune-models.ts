@@ -3,9 +3,8 @@
  * request of a conversation, and may remember. Pure.
  */
 import { currentPrompt, findCut, type PruneOptions, pruneAt, UNCUT } from "../../prune/prune-messages.ts"
-import { type Clearing, clearableResults, clearedResult } from "../../pruners/cleared-results.ts"
-import type { SentMessage } from "../../pruners/sent-messages.ts"
-import { unitsOf } from "../../pruners/token-scale.ts"
+import type { SentMessage } from "../../pruners/savings.ts"
+import { type Clearing, clearableResults, clearedResult, unitsOf } from "../../pruners/savings.ts"
 import { cut } from "../../util/text.ts"
 
 export interface PruneModel {

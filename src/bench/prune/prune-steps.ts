@@ -1,6 +1,6 @@
 /** A session as steps that can be played again under any rule: what was said to the model, and what it answered. Pure. */
-import type { Passage, SentMessage } from "../../pruners/sent-messages.ts"
-import { scaleOf, unitsOf } from "../../pruners/token-scale.ts"
+import type { Passage, SentMessage } from "../../pruners/savings.ts"
+import { scaleOf, unitsOf } from "../../pruners/savings.ts"
 
 export interface SessionStep {
   /** Said since the answer before. */

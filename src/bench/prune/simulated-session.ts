@@ -1,5 +1,5 @@
 /** A session that nobody had: what people ask, how many tools are used, and how long everything is, by seeded dice. Pure. */
-import type { SentMessage } from "../../pruners/sent-messages.ts"
+import type { SentMessage } from "../../pruners/savings.ts"
 import { Dice, quantiles } from "../seeded-random.ts"
 import type { PlayedSession, SessionStep } from "./prune-steps.ts"
 

@@ -1,8 +1,14 @@
 /** `ctxbridge prune patch`: Claude Code's own program is changed so that it prunes, and back. */
 import { hookStatus } from "../../claude/install/hook-status.ts"
-import { applyPatch, checkPatch, type PatchChange, revertPatch } from "../../pruners/patch/apply-patch.ts"
+import {
+  applyPatch,
+  checkPatch,
+  installedTargets,
+  namedTarget,
+  type PatchChange,
+  revertPatch,
+} from "../../pruners/patch/apply-patch.ts"
 import type { PatchStatus } from "../../pruners/patch/examine-program.ts"
-import { installedTargets, namedTarget } from "../../pruners/patch/patch-targets.ts"
 import { CtxError, EXIT, isCtxError, usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
 import { wholePath } from "../block.ts"

@@ -1,8 +1,7 @@
 /** `ctxbridge prune recommend`: the safest way that works for what is installed, why, and the command. */
-import { pickWay } from "../../pruners/pick-way.ts"
-import { pruneOptions } from "../../pruners/prune-options.ts"
-import { pruneReport } from "../../pruners/prune-report.ts"
-import { PRUNE_WAYS } from "../../pruners/ways.ts"
+
+import { pruneOptions } from "../../pruners/way.ts"
+import { PRUNE_WAYS, pickWay, pruneReport } from "../../pruners/ways.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import type { Context } from "../command.ts"
 import { renderRecommendation } from "../render-prune.ts"

@@ -1,7 +1,6 @@
 /** `ctxbridge prune status`: installed programs, what works for each, what is at work, what it would save and risk. */
-import { pruneOptions } from "../../pruners/prune-options.ts"
-import { pruneReport } from "../../pruners/prune-report.ts"
-import { PRUNE_WAYS } from "../../pruners/ways.ts"
+import { pruneOptions } from "../../pruners/way.ts"
+import { PRUNE_WAYS, pruneReport } from "../../pruners/ways.ts"
 import type { Context } from "../command.ts"
 import { renderPruneReport } from "../render-prune.ts"
 import { screenOf } from "../screen.ts"

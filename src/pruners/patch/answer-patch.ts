@@ -1,11 +1,31 @@
-/**
- * What a patched Claude Code is answered when it asks whether more of a conversation can be left out. It sends each
- * message as it has it; the API joins those of the same role, and the rule is about what the API gets. Pure.
- */
+/** `ctxbridge __prune`, which a patched Claude Code starts at a prompt: a question on stdin, the answer on stdout. */
+import { loadSettings } from "../../config/load.ts"
 import { blocksIn } from "../../prune/prunable.ts"
 import { type Cut, currentPrompt, type PruneOptions, pruneAt } from "../../prune/prune-messages.ts"
 import { isObject, type JsonObject } from "../../transcript/json.ts"
+import { answerHost } from "../../util/write-output.ts"
 import { mayMove, movedCut, SHORTEST, type VaultAnswers } from "../conversation.ts"
+import { vaultAnswers } from "../vault-answers.ts"
+import { pruneOptions } from "../way.ts"
+
+export async function runPruneAnswer(): Promise<void> {
+  process.umask(0o077)
+  try {
+    const question = (await Bun.stdin.json()) as PatchQuestion
+    const { paths, resolved } = loadSettings()
+    const options = { ...pruneOptions(resolved.config), results: false } as const
+    const held = vaultAnswers(paths.dataHome, question.session)
+    answerHost(JSON.stringify(answerPatch(question, held, options)))
+  } catch {
+    // There is nobody to tell; without an answer, nothing more is pruned.
+    process.exitCode = 1
+  }
+}
+
+/*
+ * What a patched Claude Code is answered when it asks whether more of a conversation can be left out. It sends each
+ * message as it has it; the API joins those of the same role, and the rule is about what the API gets. Pure.
+ */
 
 export interface PatchQuestion {
   readonly session: string
@@ -14,7 +34,7 @@ export interface PatchQuestion {
   readonly messages: readonly unknown[]
 }
 
-export interface PatchAnswer {
+interface PatchAnswer {
   /** So many more units of JSON must be there before it is worth asking again. */
   readonly wait: number
   /** Where the cut is from now on, as indexes of messages; absent: where it was. */

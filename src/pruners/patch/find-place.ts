@@ -4,7 +4,7 @@
  * Names differ from build to build, so the places are found by what stands there, and everything that is relied on is
  * looked at in the syntax of these two functions. Pure.
  */
-import { functionAt, isNode, nameOf, nodesIn, type Placed, type SyntaxNode } from "./syntax.ts"
+import { parseExpressionAt } from "acorn"
 
 export interface PatchPlace {
   /** Offset of the function that sends the conversation: what is called is inserted before it. */
@@ -23,7 +23,7 @@ export interface PatchPlace {
   readonly session: { readonly name: string; readonly source: string }
 }
 
-export type FoundPlace = PatchPlace | { readonly why: string }
+type FoundPlace = PatchPlace | { readonly why: string }
 
 /** What the loop says first, in every build so far, and only there. */
 const LOOP = /yield\s*\{type:"stream_request_start"\}/g
@@ -172,3 +172,47 @@ const isShortened = (
       nameOf(value["property"]) === "messages"
     )
   })
+
+/* The syntax of one function within a program of others, which as a whole would take seconds to parse. Pure. */
+
+/** As in ESTree. */
+interface SyntaxNode {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [field: string]: unknown
+}
+
+/** The function that begins at an offset; undefined if none does, or it cannot be parsed. */
+function functionAt(text: string, offset: number): SyntaxNode | undefined {
+  try {
+    const node = parseExpressionAt(text, offset, { ecmaVersion: "latest", sourceType: "module" })
+    return node.type === "FunctionExpression" ? (node as unknown as SyntaxNode) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isNode = (value: unknown): value is SyntaxNode =>
+  typeof value === "object" && value !== null && typeof (value as { type?: unknown }).type === "string"
+
+/** A node's name, if it is an identifier. */
+const nameOf = (value: unknown): string | undefined =>
+  isNode(value) && value.type === "Identifier" ? (value["name"] as string) : undefined
+
+/** A node, and those around it, outermost first. */
+interface Placed {
+  readonly node: SyntaxNode
+  readonly around: readonly SyntaxNode[]
+}
+
+/** All nodes within one, itself included, in the order of the text. */
+function* nodesIn(node: SyntaxNode, around: readonly SyntaxNode[] = []): Generator<Placed> {
+  yield { node, around }
+  const within = [...around, node]
+  for (const value of Object.values(node)) {
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (isNode(child)) yield* nodesIn(child, within)
+    }
+  }
+}

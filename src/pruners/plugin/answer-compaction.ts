@@ -8,16 +8,18 @@ import { openForReading } from "../../archive/open-for-reading.ts"
 import { claimGiven, keepGiven } from "../../archive/queries/restores.ts"
 import { slotItems } from "../../archive/queries/slot-rows.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
+import { userTextParts } from "../../claude/user-text.ts"
 import type { PathsAndPolicy, Settings } from "../../config/load.ts"
 import { changeState, readState } from "../../hook/state.ts"
-import { readTurn, turnsOfSession, type WholeTurn } from "../../read/turn.ts"
+import { readTurn, type TurnMessage, turnsOfSession, type WholeTurn } from "../../read/turn.ts"
+import { blockQuote, quoteInert } from "../../restore/quote.ts"
 import { learningIn, restoreOf } from "../../restore/restore.ts"
 import { filterText } from "../../secrets/filter.ts"
+import { isObject, type JsonObject, stringOf } from "../../transcript/json.ts"
 import { CtxError } from "../../util/errors.ts"
+import { cut } from "../../util/text.ts"
 import { knownOf } from "../../vault/known-values.ts"
 import { CopyReaders } from "../../vault/reader.ts"
-import { recentTurns } from "./recent-turns.ts"
-import { stepsText, type TurnInProgress } from "./turn-in-progress.ts"
 
 /**
  * UTF-16 units of the whole text: one and a half times the shortest of Claude Code's own summaries in 27 real compactions,
@@ -35,7 +37,7 @@ const SAME_PROMPT = 60
 /** ms for what the transcript has gained since the last hook, and for waiting for another writer. */
 const CAPTURE = 1000
 
-export interface PluginCompaction {
+interface PluginCompaction {
   readonly session: string
   readonly transcript: string
   readonly cwd: string
@@ -122,3 +124,175 @@ const STEPS_OPEN =
   "<ctxbridge-steps>\nThe user's prompt follows. This was done for it before the compaction, quoted; do not do it again."
 const STEPS_CLOSE = "</ctxbridge-steps>"
 const STEPS_FRAME = STEPS_OPEN.length + STEPS_CLOSE.length + 3
+
+/*
+ * The latest turns word for word, for a context that no model has summed up. What tools returned is left out: each turn
+ * has its handle. Pure.
+ */
+
+/** Characters of a prompt, of what the model said at the end of a turn, and on the way. */
+const PROMPT = 3000
+const ANSWER = 3000
+const STEP = 500
+/** How many calls of a turn are told. */
+const CALLS = 12
+
+type Line = { readonly kind: "said" | "call"; readonly text: string }
+
+/**
+ * @param turns newest first
+ * @param most characters
+ * @returns `""` if there is no room for any
+ */
+function recentTurns(turns: Iterable<WholeTurn>, most: number): string {
+  const told: string[] = []
+  let left = most
+  for (const turn of turns) {
+    const text = turnText(turn)
+    if (text.length + 1 > left) {
+      // The newest one counts most: part of it rather than none.
+      if (told.length === 0 && left > PROMPT / 2) told.push(cut(text, left - 1, "\n… (cut)"))
+      break
+    }
+    told.push(text)
+    left -= text.length + 1
+  }
+  return told.toReversed().join("\n")
+}
+
+function turnText(turn: WholeTurn): string {
+  const lines = linesOf(turn.messages)
+  const last = lines.findLastIndex(({ kind }) => kind === "said")
+  const calls = lines.filter(({ kind }) => kind === "call")
+  const dropped = new Set(calls.slice(0, Math.max(0, calls.length - CALLS)))
+  const body = lines
+    .filter((line) => !dropped.has(line))
+    .map((line) => {
+      if (line.kind === "call") return line.text
+      return blockQuote(cut(line.text.trim(), lines[last] === line ? ANSWER : STEP))
+    })
+  const more = dropped.size === 0 ? [] : [`- ${dropped.size} earlier tool calls`]
+  return [
+    `### ${turn.handle}`,
+    "User:",
+    blockQuote(cut(turn.prompt.trim(), PROMPT)),
+    "Claude:",
+    ...more,
+    ...body,
+  ].join("\n")
+}
+
+function linesOf(messages: readonly TurnMessage[]): Line[] {
+  const failed = new Set<string>()
+  for (const { parts } of messages)
+    for (const part of parts) if (part.kind === "toolResult" && part.isError) failed.add(part.id)
+  return messages
+    .filter(({ sidechain }) => !sidechain)
+    .flatMap(({ parts }) =>
+      parts.flatMap((part): Line[] => {
+        if (part.kind === "text") return [{ kind: "said", text: part.text }]
+        if (part.kind !== "toolUse") return []
+        const outcome = failed.has(part.id) ? " (failed)" : ""
+        return [
+          {
+            kind: "call",
+            text: `- ${callText(part.name, part.input)}${outcome}`,
+          },
+        ]
+      }),
+    )
+}
+
+/*
+ * The turn that an automatic compaction interrupts: its prompt stays a message of its own, and what was done since is
+ * told in words. Claude Code could keep the calls as they are, but then it finds the way back past the compaction when
+ * the session is resumed (seen in 2.1.330). Pure.
+ */
+
+/** A message as the plugin tells it. */
+interface Message {
+  readonly role: string
+  /** Its beginning. */
+  readonly text: string
+  readonly isResult: boolean
+  readonly calls: readonly Call[]
+}
+
+interface Call {
+  readonly tool: string
+  readonly input: unknown
+  /** The beginning of what it returned. */
+  readonly output: string
+}
+
+interface TurnInProgress {
+  /** Index of its prompt among the messages. */
+  readonly prompt: number
+  /** The beginning of the prompt. */
+  readonly asked: string
+  /** What was done since, oldest first. */
+  readonly steps: readonly Message[]
+}
+
+/** @returns undefined if no turn was interrupted */
+export function turnInProgress(trigger: unknown, messages: unknown): TurnInProgress | undefined {
+  if (trigger !== "auto" || !Array.isArray(messages)) return undefined
+  const told = messages.map(messageOf)
+  const prompt = told.findLastIndex(isPrompt)
+  return prompt < 0 ? undefined : { prompt, asked: told[prompt]!.text.trim(), steps: told.slice(prompt + 1) }
+}
+
+const isPrompt = ({ role, text, isResult }: Message): boolean =>
+  role === "user" &&
+  !isResult &&
+  userTextParts(text, "human").some((part) => part.kind === "prompt" && part.via === "typed")
+
+function messageOf(value: unknown): Message {
+  const { role, text, isResult, calls } = isObject(value) ? value : ({} as JsonObject)
+  return {
+    role: stringOf(role) ?? "",
+    text: stringOf(text) ?? "",
+    isResult: isResult === true,
+    calls: (Array.isArray(calls) ? calls : []).filter(isObject).map(({ tool, input, output }) => ({
+      tool: stringOf(tool) ?? "",
+      input,
+      output: stringOf(output) ?? "",
+    })),
+  }
+}
+
+const SAID = 500
+const CALL = 120
+const OUTPUT = 2500
+/** The latest steps are what the next one rests on. */
+const STEPS = 30
+const OUTPUTS = 3
+
+/** @param most characters @returns `""` if nothing was done yet */
+function stepsText({ steps }: TurnInProgress, most: number): string {
+  const lines: string[] = []
+  let left = most
+  let outputs = OUTPUTS
+  for (const { role, text, calls } of steps.slice(-STEPS).toReversed()) {
+    const told = calls.toReversed().flatMap(({ tool, input, output }) => {
+      const line = `- ${callText(tool, input)}`
+      if (output === "" || outputs-- <= 0) return [line]
+      return [`${line}\n${blockQuote(cut(output.trimEnd(), OUTPUT))}`]
+    })
+    if (role === "assistant" && text.trim() !== "") told.push(blockQuote(cut(text.trim(), SAID)))
+    for (const line of told) {
+      if (line.length + 1 > left) return lines.toReversed().join("\n")
+      lines.push(line)
+      left -= line.length + 1
+    }
+  }
+  return lines.toReversed().join("\n")
+}
+
+/** What a call is about is its first text, which tools put first. */
+function callText(tool: string, input: unknown): string {
+  const values = isObject(input) ? Object.values(input) : []
+  const first = values.find((value) => typeof value === "string")
+  const name = quoteInert(tool, 60).slice(1, -1)
+  return first === undefined ? name : `${name} ${quoteInert(first, CALL)}`
+}

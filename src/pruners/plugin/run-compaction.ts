@@ -11,8 +11,7 @@ import { EXIT } from "../../util/errors.ts"
 import { logError } from "../../util/log.ts"
 import { currentFolder } from "../../util/path.ts"
 import { answerHost } from "../../util/write-output.ts"
-import { answerCompaction } from "./answer-compaction.ts"
-import { turnInProgress } from "./turn-in-progress.ts"
+import { answerCompaction, turnInProgress } from "./answer-compaction.ts"
 
 const STDIN = 0
 

@@ -2,9 +2,12 @@
  * Stands between Claude Code and the API, on the loopback interface alone, and prunes what is asked of the model. All else
  * goes through as it is, in both directions. Nothing of a request, a header or an answer is kept.
  */
-import { CtxError, codeOf, messageOf } from "../../util/errors.ts"
-import type { RequestPruner } from "./request-pruner.ts"
-import { type Refusal, requestRefusal, upstreamShown } from "./upstream.ts"
+import { blocksIn } from "../../prune/prunable.ts"
+import type { PruneOptions } from "../../prune/prune-messages.ts"
+import { isObject, stringOf } from "../../transcript/json.ts"
+import { CtxError, codeOf, messageOf, usageError } from "../../util/errors.ts"
+import { parseJson } from "../../util/parse-json.ts"
+import { type PrunedConversation, prunedConversation, type VaultAnswers } from "../conversation.ts"
 
 const HOST = "127.0.0.1"
 
@@ -34,7 +37,7 @@ const OF_CONNECTION = [
   "upgrade",
 ]
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** Without a slash at the end. */
   readonly upstream: string
   /** 0: any free one. */
@@ -260,3 +263,159 @@ function errorOf(type: string, text: string, status: number): Response {
   const message = `ctxbridge proxy: ${text}`
   return Response.json({ type: "error", error: { type, message } }, { status })
 }
+
+/* Prunes the body of a request, or leaves it as it is: whenever there is a doubt, the bytes that came are sent. */
+
+interface PrunedBody {
+  /** What to send. */
+  readonly text: string
+  /** UTF-16 units of JSON less than what came. */
+  readonly saved: number
+}
+
+interface RequestPruner {
+  /**
+   * @param text a request's body
+   * @param session what a header says
+   * @returns undefined if it is to be sent as it came
+   */
+  prune(text: string, session: string | null): PrunedBody | undefined
+}
+
+/** Conversations that are remembered: those of the session, its subagents, and what it was before compactions. */
+const MOST = 200
+
+/** @param answersFor what of a session the vault holds */
+export function requestPruner(
+  options: PruneOptions,
+  answersFor: (session: string) => VaultAnswers,
+): RequestPruner {
+  /** The latest at the end. */
+  const conversations = new Map<string, PrunedConversation>()
+  const sessions = new Map<string, VaultAnswers>()
+
+  function conversationOf(session: string, messages: readonly unknown[]): PrunedConversation {
+    const name = `${session} ${beginning(messages[0])}`
+    const answers = latest(sessions, session, () => answersFor(session))
+    return latest(conversations, name, () => prunedConversation(answers, options))
+  }
+
+  return {
+    prune(text, header) {
+      // No conversation that is shorter as a whole can have so much to prune.
+      if (text.length < options.threshold) return undefined
+      const body: unknown = JSON.parse(text)
+      const session = sessionNamed(header, body)
+      if (!isObject(body) || session === undefined) return undefined
+      const { messages } = body
+      if (!Array.isArray(messages)) return undefined
+      const pruned = conversationOf(session, messages).prune(messages)
+      if (pruned === messages) return undefined
+      const left = JSON.stringify({ ...body, messages: pruned })
+      return { text: left, saved: text.length - left.length }
+    },
+  }
+}
+
+/** What tells conversations of a session apart: each begins with something else. */
+function beginning(message: unknown): string {
+  if (!isObject(message)) return ""
+  const blocks = blocksIn(message["content"]).map((block) =>
+    isObject(block) ? { ...block, cache_control: undefined } : block,
+  )
+  return String(Bun.hash.xxHash64(JSON.stringify([message["role"], blocks])))
+}
+
+function latest<T>(all: Map<string, T>, name: string, make: () => T): T {
+  const value = all.get(name) ?? make()
+  all.delete(name)
+  all.set(name, value)
+  for (const oldest of all.keys()) {
+    if (all.size <= MOST) break
+    all.delete(oldest)
+  }
+  return value
+}
+
+/* Which session a request belongs to, as Claude Code says it. Pure. */
+
+const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+const IS_UUID = new RegExp(`^${UUID}$`, "i")
+const IN_USER = new RegExp(`_session_(${UUID})$`, "i")
+
+/** Newer clients send a header; all have it in `metadata.user_id`, at the end of a text or within JSON. */
+export function sessionNamed(header: string | null, body: unknown): string | undefined {
+  if (header !== null && IS_UUID.test(header)) return header
+  const metadata = isObject(body) ? body["metadata"] : undefined
+  const user = isObject(metadata) ? stringOf(metadata["user_id"]) : undefined
+  if (user === undefined) return undefined
+  const told = parseJson(user)
+  const session = isObject(told) ? stringOf(told["session_id"]) : IN_USER.exec(user)?.[1]
+  return session !== undefined && IS_UUID.test(session) ? session : undefined
+}
+
+/* Whose requests the proxy takes, and where it sends them. Pure. */
+
+const ANTHROPIC = "https://api.anthropic.com"
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * @param named a base URL that was set for Claude Code; undefined: Anthropic's own
+ * @returns without a slash at the end
+ * @throws CtxError exit 64 if it is no URL, or one over which a key would be sent in the clear
+ */
+export function upstreamOf(named: string | undefined): string {
+  if (named === undefined || named === "") return ANTHROPIC
+  const url = URL.parse(named)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw usageError(
+      `not a URL to send requests to: ${upstreamShown(named)}`,
+      "ANTHROPIC_BASE_URL, such as https://api.anthropic.com",
+    )
+  if (url.protocol === "http:" && !isLoopback(url))
+    throw usageError(
+      `${url.origin} is not encrypted, and requests hold your key`,
+      "an ANTHROPIC_BASE_URL that begins with https://",
+    )
+  return url.href.replace(/\/+$/, "")
+}
+
+/** An address for people and logs: without user and password, and without what may be a key behind its path. */
+export function upstreamShown(address: string): string {
+  const url = URL.parse(address)
+  if (url !== null && /^https?:$/.test(url.protocol) && !url.pathname.includes("@"))
+    return url.origin + url.pathname.replace(/\/+$/, "")
+  // An unescaped slash in a password makes what follows it a path.
+  return address.replace(/[?#].*$/s, "").replace(/^([a-z][a-z\d+.-]*:\/*)?.*@/is, "$1…@")
+}
+
+/** Why a request is not sent on. */
+interface Refusal {
+  readonly status: number
+  readonly message: string
+}
+
+/**
+ * The user's credentials go with every request, so only programs on this machine that mean the proxy may send any. A page
+ * in a browser is none, under whatever name it has found us: it says where it comes from, or names another host than ours.
+ */
+export function requestRefusal({ method, url, headers }: Request, port: number): Refusal | undefined {
+  const there = URL.parse(url)
+  if (method === "CONNECT" || method === "TRACE")
+    return { status: 405, message: `${method} is not passed on` }
+  if (there?.protocol !== "http:" || there.username !== "" || there.password !== "")
+    return { status: 400, message: "the request names no path of the API" }
+  if (!isOurName(headers.get("host"), port) || !isOurName(there.host, port))
+    return { status: 421, message: `requests are taken for 127.0.0.1:${port} and localhost:${port} only` }
+  if (headers.has("origin") || headers.has("sec-fetch-site"))
+    return { status: 403, message: "requests of pages in a browser are not passed on" }
+  return undefined
+}
+
+function isOurName(host: string | null, port: number): boolean {
+  const [, name, at = "80"] = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?$/i.exec(host ?? "") ?? []
+  return name !== undefined && Number(at) === port
+}
+
+export const isLoopback = ({ hostname }: URL): boolean => LOOPBACK.test(hostname)

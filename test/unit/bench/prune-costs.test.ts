@@ -6,7 +6,7 @@ import { batchedRule, clearedByApi, slidingCut, unpruned } from "../../../src/be
 import { type PlayedSession, playedSession } from "../../../src/bench/prune/prune-steps.ts"
 import { renderPruneBench } from "../../../src/bench/prune/prune-tables.ts"
 import { simulatedSession } from "../../../src/bench/prune/simulated-session.ts"
-import type { SentMessage } from "../../../src/pruners/sent-messages.ts"
+import type { SentMessage } from "../../../src/pruners/savings.ts"
 
 /** A text whose JSON has so many units. */
 const text = (units: number, letter = "w") => ({ type: "text", text: letter.repeat(units - 25) })

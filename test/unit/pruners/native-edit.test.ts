@@ -2,11 +2,13 @@
 import { describe, expect, test } from "bun:test"
 import {
   addNative,
+  clearsResults,
   EXTRA_BODY,
   type NativeWish,
   removeNative,
-} from "../../../src/pruners/native/native-edit.ts"
-import { clearsResults, withClearing, withoutClearing } from "../../../src/pruners/native/request-edits.ts"
+  withClearing,
+  withoutClearing,
+} from "../../../src/pruners/set-native.ts"
 
 const CLEARING = { trigger: 50_000, keep: 10, atLeast: 20_000 }
 const WISH: NativeWish = { clearing: CLEARING, window: undefined, percent: undefined }

@@ -1,8 +1,12 @@
 /** Where a bundle is patched, when it is not, and what comes of it. */
 import { describe, expect, test } from "bun:test"
+import {
+  insertionDiff,
+  patchedText,
+  patchIn,
+  programKind,
+} from "../../../src/pruners/patch/examine-program.ts"
 import { findPlace } from "../../../src/pruners/patch/find-place.ts"
-import { insertionDiff, patchedText, patchIn } from "../../../src/pruners/patch/patched-text.ts"
-import { programKind } from "../../../src/pruners/patch/program-kind.ts"
 import { bundle } from "../../support/bundle.ts"
 
 const BINARY = '/opt/a "b"/$&/ctxbridge'

@@ -1,8 +1,12 @@
 /** The pure parts of the proxy: whose request it is, where it goes, and what of it is pruned. */
 import { describe, expect, test } from "bun:test"
-import { requestPruner } from "../../../src/pruners/proxy/request-pruner.ts"
-import { sessionNamed } from "../../../src/pruners/proxy/session-named.ts"
-import { requestRefusal, upstreamOf, upstreamShown } from "../../../src/pruners/proxy/upstream.ts"
+import {
+  requestPruner,
+  requestRefusal,
+  sessionNamed,
+  upstreamOf,
+  upstreamShown,
+} from "../../../src/pruners/proxy/proxy-server.ts"
 
 const SESSION = "5f0c8f8e-3d0e-4b1e-9f43-6f6f0a0b0c0d"
 

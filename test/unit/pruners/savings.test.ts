@@ -1,8 +1,12 @@
 /** What each way would have taken out of the window in sessions whose sizes are known. */
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { ANY_HANDLE, recentSavings } from "../../../src/pruners/savings.ts"
-import { sentPassages } from "../../../src/pruners/sent-messages.ts"
-import { scaleOf, unitsBefore } from "../../../src/pruners/token-scale.ts"
+import {
+  ANY_HANDLE,
+  recentSavings,
+  scaleOf,
+  sentPassages,
+  unitsBefore,
+} from "../../../src/pruners/savings.ts"
 import { Archive } from "../../support/archive.ts"
 
 let archive: Archive

@@ -1,7 +1,7 @@
 /** What a session sent, rebuilt from its transcript. */
 import { describe, expect, test } from "bun:test"
 import { HostTranscript } from "../../../src/claude/fake/transcript.ts"
-import { type Passage, sentPassages } from "../../../src/pruners/sent-messages.ts"
+import { type Passage, sentPassages } from "../../../src/pruners/savings.ts"
 
 const transcript = () => new HostTranscript({ session: "s1", cwd: "/project", version: "2.1.112" })
 const passages = (told: HostTranscript): Passage[] => sentPassages(told.take().trim().split("\n"))

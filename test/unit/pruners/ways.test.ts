@@ -2,11 +2,9 @@
 import { expect, test } from "bun:test"
 import type { Installed } from "../../../src/claude/install/installed-clients.ts"
 import type { HostEnvironment } from "../../../src/claude/settings/read-settings.ts"
-import { nativeWay } from "../../../src/pruners/native/native-state.ts"
-import { pickWay } from "../../../src/pruners/pick-way.ts"
-import { shareSaved } from "../../../src/pruners/prune-report.ts"
+import { nativeWay } from "../../../src/pruners/set-native.ts"
 import { WAYS, type WayName, type WayState } from "../../../src/pruners/way.ts"
-import { PRUNE_WAYS } from "../../../src/pruners/ways.ts"
+import { PRUNE_WAYS, pickWay, shareSaved } from "../../../src/pruners/ways.ts"
 
 const client = (version: string | undefined): Installed => ({
   path: "/bin/claude",
