@@ -4,12 +4,12 @@
  * Runs in hooks on every new line: one JSON.parse, and nothing costlier on long strings than searching for a word.
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import type { Part, TranscriptRecord, Usage } from "../transcript/types.ts"
+import { tokensIn } from "../transcript/token-counts.ts"
+import type { HostResult, Part, TranscriptRecord, Usage } from "../transcript/types.ts"
 import { withSlashes } from "../util/windows-path.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./other-lines.ts"
 import { promptIn } from "./prompt-history.ts"
-import { resultIn } from "./result-line.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
 import type { Speaker } from "./user-text.ts"
 
@@ -207,3 +207,33 @@ function needsCleaning(text: string): boolean {
 function cleaned(_key: string, value: unknown): unknown {
   return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value
 }
+
+/*
+ * The host's own account of cost and work. `result` ends each query of print mode and the SDK, where the output was
+ * recorded (`--output-format stream-json`); `cost-state` is what hosts from 2.1.329 on write into their transcripts.
+ */
+
+function resultIn(type: "result" | "cost-state", line: JsonObject): HostResult {
+  const isState = type === "cost-state"
+  // Before 1.0, `cost_usd`.
+  const cost = figure(isState ? line["totalCostUSD"] : (line["total_cost_usd"] ?? line["cost_usd"]))
+  const { usage } = line
+  return {
+    kind: isState ? type : (stringOf(line["subtype"]) ?? "unknown"),
+    isError: line["is_error"] === true,
+    cost,
+    requests: isState ? undefined : figure(line["num_turns"]),
+    duration: isState ? undefined : figure(line["duration_ms"]),
+    tokens: isState || !isObject(usage) ? undefined : tokensIn(usage),
+    mark: stringOf(line["uuid"]) ?? MARKS.map((name) => line[name]).join(" "),
+  }
+}
+
+/** What tells such lines apart, where they have no uuid. */
+const MARKS = [
+  ...["sessionId", "startTime", "totalDuration", "totalCostUSD"],
+  ...["session_id", "duration_ms", "duration_api_ms", "total_cost_usd", "cost_usd", "num_turns"],
+]
+
+const figure = (value: unknown): number | undefined =>
+  typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined

@@ -2,12 +2,13 @@
  * `history.jsonl` beside the transcripts: every prompt that was typed, of all projects, also of sessions whose transcripts
  * Claude Code has deleted. Pure.
  */
+
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { isAbsolute } from "../util/path.ts"
 import { withSlashes } from "../util/windows-path.ts"
-import { isBuiltInCommand } from "./built-in-commands.ts"
 import { PROMPT_HISTORY } from "./file-layout.ts"
+import { isBuiltInCommand } from "./user-text.ts"
 
 /** @param configFolder of Claude Code */
 export const promptHistory = (configFolder: string): string => `${configFolder}/${PROMPT_HISTORY}`

@@ -6,9 +6,7 @@
  */
 import { isBlank } from "../transcript/json.ts"
 import type { Part, PromptVia } from "../transcript/types.ts"
-import { isBuiltInCommand } from "./built-in-commands.ts"
 import { withoutPasted } from "./pasted.ts"
-import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "./tags.ts"
 
 /** Who speaks in a user message, according to its envelope. */
 export type Speaker =
@@ -172,3 +170,49 @@ function between(text: string, tag: string): string | undefined {
   const end = text.indexOf(`</${tag}>`, start)
   return end === -1 ? text.slice(start) : text.slice(start, end)
 }
+
+/*
+ * Tags with which hosts mark words in user messages, by what they mark. Read from the programs of 1.0.98 to 2.1.330 and
+ * from transcripts of theirs.
+ */
+
+/** Reports of tasks, of other agents and of services that the host watches: anyone may have written what they quote. */
+export const NOTICE_TAGS: ReadonlySet<string> = new Set([
+  ...["task-notification", "task_notification", "teammate-message", "cross-session-message", "agent-message"],
+  ...["local-command-caveat", "mcp-resource-update", "mcp-polling-update", "channel", "tick"],
+  ...["ci-monitor-event", "github-webhook-activity", "webhook-payload", "slack-messages", "slack-ping"],
+  ...["slack-tag-message", "remote-review", "remote-review-progress", "fetched-web-content"],
+  ...["untrusted-widget-state", "coordinator-relay", "artifact-file-content", "artifact-type-instructions"],
+  ...["artifact-origin-notes", "artifact-stored-declaration", "cowritten-artifact-html", "cc-memory"],
+])
+
+/**
+ * What a human had open or selected, quoted as it is: a file, a terminal, a page. The host writes each as a block of its
+ * own and judges it by its first and last characters, as what it quotes may hold the same tags.
+ */
+export const SHOWN_TAGS: ReadonlySet<string> = new Set([
+  ...["ide_opened_file", "ide_selection", "ide_diagnostics", "terminal", "browser", "browser_instruction"],
+])
+
+/** Other blocks that the host puts beside a human's words. */
+export const BESIDE_TAGS: ReadonlySet<string> = new Set([
+  ...["system-reminder", "new-diagnostics", "user-prompt-submit-hook", "session-start-hook"],
+  "post-tool-use-hook",
+])
+
+/*
+ * Slash commands that the host executes itself, without asking the model. In background sessions (seen in 2.1.215 and
+ * 2.1.220) it writes one both as typed and as a command.
+ */
+
+/** From the program of 2.1.112, without names that users may have given to commands of their own. */
+const NAMES = new Set(
+  `add-dir agents allowed-tools autocompact bashes clear compact config context cost doctor effort exit export
+  extra-usage feedback help hooks ide install-github-app install-slack-app keybindings login logout marketplace mcp
+  memory model output-style permissions plugin plugins privacy-settings quit rate-limit-options release-notes
+  reload-plugins remote-control remote-env rename reset resume rewind sandbox settings skills stats status stickers
+  teleport terminal-setup theme todos upgrade usage vim web-setup`.split(/\s+/),
+)
+
+/** @param name without its slash */
+export const isBuiltInCommand = (name: string): boolean => NAMES.has(name)

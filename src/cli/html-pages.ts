@@ -5,7 +5,7 @@ import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { findSessions, type Session, withUse } from "../archive/queries/sessions.ts"
 import { contextOfTurns } from "../archive/queries/token-use.ts"
 import { formatTokens } from "../autopilot/token-figures.ts"
-import type { Html } from "../export/html/markup.ts"
+import type { Html } from "../export/html/document.ts"
 import type {
   CompactionNote,
   PageLink,
@@ -14,8 +14,7 @@ import type {
   SessionNote,
   SubagentData,
 } from "../export/html/page-data.ts"
-import { type ProjectData, projectPage } from "../export/html/project-page.ts"
-import { sessionPage } from "../export/html/session-page.ts"
+import { type ProjectData, projectPage, sessionPage } from "../export/html/project-page.ts"
 import { inBlocks } from "../export/in-blocks.ts"
 import { spokenTurn } from "../export/spoken-turn.ts"
 import { openSession } from "../read/session-list.ts"

@@ -1,6 +1,6 @@
 /** What is used of what restores show, for people. Pure. */
 import type { LearningReport } from "../learn/learning-report.ts"
-import { LEAST_LEFT_OUT, LEAST_RESTORES, type Lift, type Share } from "../learn/lift.ts"
+import { LEAST_LEFT_OUT, LEAST_RESTORES, type Lift, type Share } from "../learn/learning-report.ts"
 import { SLOT_KINDS } from "../restore/slots.ts"
 import { count, percent } from "../util/text.ts"
 import type { Screen } from "./screen.ts"

@@ -1,7 +1,7 @@
 /** Renders receipts as tables for people. Pure. */
 import type { DeliveryProof, Receipt } from "../restore/receipt.ts"
+import { HELD_KINDS } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
-import { HELD_KINDS } from "../restore/summary-holds.ts"
 import { count } from "../util/text.ts"
 import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"

@@ -1,6 +1,6 @@
 /** Renders a whole turn: as it was said, or laid out for a terminal. Pure. */
 import { type CallOf, callsIn, partText } from "../export/part-text.ts"
-import type { Worth } from "../learn/aged-turns.ts"
+import type { Worth } from "../learn/follow-uses.ts"
 import { editDiff } from "../read/edit-diff.ts"
 import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"

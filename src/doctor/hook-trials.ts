@@ -19,7 +19,7 @@ import { count, cut, oneLine } from "../util/text.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { type Finding, finding, type Patient } from "./finding.ts"
-import { type InstalledHook, isExecutable, ourHooks } from "./our-hooks.ts"
+import { type InstalledHook, isExecutable, ourHooks } from "./registration-checks.ts"
 
 /** The host's limit for text that a hook gives to the model, in UTF-16 units. */
 const LARGEST = 10_000

@@ -1,19 +1,29 @@
 /** Whether our hooks are in the host's settings, intact and only once, and whether any hook there may hang for long. */
-import { existsSync } from "node:fs"
-import { type HookStatus, hookStatus } from "../claude/install/hook-status.ts"
-import { CLEARED, isOurHook } from "../claude/install/hooks-table.ts"
-import { oneAtATime } from "../claude/install/install-lock.ts"
-import { ourPlugins } from "../claude/install/our-plugins.ts"
-import { install } from "../claude/install/registration.ts"
+
+import { constants, existsSync } from "node:fs"
 import {
+  type HookStatus,
+  hookStatus,
+  ourPlugins,
+  type ServerStatus,
+  serverStatus,
+} from "../claude/install/hook-status.ts"
+import { CLEARED, isOurHook, type OurHookCommand, readOurHook } from "../claude/install/hooks-table.ts"
+import { oneAtATime } from "../claude/install/install-lock.ts"
+import { install, installServer } from "../claude/install/registration.ts"
+import { transcriptsFolder } from "../claude/places.ts"
+import {
+  type CommandHook,
   hooksOf,
   readSettings,
   type SettingsFile,
   type SettingsScope,
 } from "../claude/settings/read-settings.ts"
+import { tryTo } from "../util/files.ts"
+import { realpathSync } from "../util/fs.ts"
 import { count } from "../util/text.ts"
 import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
-import { type InstalledHook, ourHooks, realFile } from "./our-hooks.ts"
+import { isAllowed } from "./folder-checks.ts"
 
 /** Registers our hooks with this binary. Leaves out what others use too: a project's shared file, and an organisation's. */
 export function reinstall(patient: Patient, scope: SettingsFile["scope"]): Repair | undefined {
@@ -176,3 +186,110 @@ export function timeoutCheck(patient: Patient): Finding {
     ),
   })
 }
+
+/* Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
+
+export const serverChecks = (patient: Patient): Finding[] =>
+  serverStatus(patient, patient.exePath).map((one) => findingOf(patient, one))
+
+function findingOf(patient: Patient, status: ServerStatus): Finding {
+  const { scope, command, problem } = status
+  const hint = `ctxbridge install --scope ${scope}`
+  switch (status.state) {
+    case "registered":
+      return finding("server", "ok", `${scope}: the MCP server is registered`)
+    case "other":
+      return ofOther(patient, status, hint)
+    case "taken":
+      return finding("server", "warn", `${scope}: another MCP server has the name ctxbridge`, {
+        hint: "rename it, then ctxbridge install",
+      })
+    case "absent": {
+      const [plugin] = ourPlugins(patient)
+      if (plugin !== undefined) return finding("server", "ok", `provided by the plugin ${plugin}`)
+      return finding("server", "skipped", "no MCP server is registered: Claude cannot search by itself", {
+        hint,
+      })
+    }
+    case "removed":
+      return finding("server", "skipped", `${scope}: the MCP server was removed after the install`, {
+        hint,
+      })
+    case "lost":
+      return finding(
+        "server",
+        "warn",
+        `${scope}: the MCP server was registered, and is gone from Claude Code's file`,
+        {
+          hint,
+          repair: registered(patient, status),
+        },
+      )
+    case "unknown":
+      return finding(
+        "server",
+        "fail",
+        `${scope}: the file that names MCP servers cannot be read: ${problem}`,
+        {
+          hint: `correct ${status.file}; nothing else of ctxbridge needs it`,
+          details: command === null ? [] : [command],
+        },
+      )
+  }
+}
+
+function ofOther(patient: Patient, status: ServerStatus, hint: string): Finding {
+  const { scope } = status
+  const command = status.command ?? ""
+  const repair = registered(patient, status)
+  if (realFile(command) === undefined || !isExecutable(command)) {
+    const text = `${scope}: the MCP server is ${command}, which does not exist or cannot be run`
+    return finding("server", "fail", text, { hint, repair })
+  }
+  if (realFile(command) !== realFile(patient.exePath)) {
+    return finding("server", "ok", `${scope}: the MCP server is another binary: ${command}`)
+  }
+  return finding("server", "warn", `${scope}: the MCP server is not registered the way an install does it`, {
+    hint,
+    repair,
+  })
+}
+
+/** Not for a project's file, because others use it too. */
+function registered(patient: Patient, { scope }: ServerStatus): Repair | undefined {
+  if (scope !== "user") return undefined
+  return {
+    what: `register the MCP server in the ${scope} settings`,
+    run: () =>
+      oneAtATime(patient.home, () => {
+        installServer({ ...patient, scope })
+      }),
+  }
+}
+
+/* Where this user's host files are, and which of our hooks its settings contain. */
+
+/** One of our hooks, as written in a settings file; `binary` is an absolute path if it can be found. */
+export interface InstalledHook extends CommandHook, OurHookCommand {
+  readonly scope: SettingsFile["scope"]
+}
+
+export function ourHooks(patient: Patient): InstalledHook[] {
+  return readSettings(patient).flatMap((file) =>
+    hooksOf(file).flatMap(({ event, command, timeout }) => {
+      const read = readOurHook(command, patient.home)
+      if (read === undefined) return []
+      const { binary, variables } = read
+      const found = binary.includes("/") ? binary : (Bun.which(binary) ?? binary)
+      return [{ scope: file.scope, event, command, timeout, binary: found, variables }]
+    }),
+  )
+}
+
+/** The path with links resolved; undefined if there is no such file. */
+export const realFile = (path: string): string | undefined => tryTo(() => realpathSync(path))
+
+export const isExecutable = (path: string): boolean => isAllowed(path, constants.X_OK)
+
+/** Where the host keeps this user's transcripts. */
+export const projectsOf = ({ claudeDir }: Patient): string => transcriptsFolder(claudeDir)

@@ -22,8 +22,8 @@ import type { Forgotten } from "../vault/tombstones.ts"
 import type { VaultFile } from "../vault/vault-files.ts"
 import { isFine, verify } from "../vault/verify-vault.ts"
 import { type Finding, finding, MINUTE, type Patient, type Repair, repairEach, SHOWN } from "./finding.ts"
-import { inventoryOf, newestOf } from "./inventory.ts"
-import { projectsOf } from "./our-hooks.ts"
+import { projectsOf } from "./registration-checks.ts"
+import { inventoryOf, newestOf } from "./transcript-checks.ts"
 
 export function vaultChecks(patient: Patient): Finding[] {
   const files = inventoryOf(patient).copies()

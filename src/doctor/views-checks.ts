@@ -21,7 +21,7 @@ import { isDamage, messageOf } from "../util/errors.ts"
 import { bytes, count } from "../util/text.ts"
 import { type Finding, finding, type Patient, type Repair, SHOWN } from "./finding.ts"
 import { existing } from "./folder-checks.ts"
-import { inventoryOf } from "./inventory.ts"
+import { inventoryOf } from "./transcript-checks.ts"
 
 /** Bytes that can be checked in about a second. */
 const QUICK = 256 << 20

@@ -3,11 +3,11 @@
  * archive is escaped. Pure.
  */
 import { folderOf } from "../archive/project.ts"
-import { HELD_KINDS } from "../restore/summary-holds.ts"
+import { HELD_KINDS } from "../restore/receipt.ts"
 import { DAY_NAMES, gridOf, MONTH_NAMES, MOST_WEEKS } from "../stats/activity-grid.ts"
 import { PRICES_AS_OF } from "../stats/prices.ts"
 import type { Stats } from "../stats/stats.ts"
-import { type Content, Html, html, policyHash } from "./html/markup.ts"
+import { type Content, Html, html, policyHash } from "./html/document.ts"
 import STYLE from "./stats.css" with { type: "text" }
 
 /** Sides of a day in the grid, and the room for names. */

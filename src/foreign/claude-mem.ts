@@ -4,8 +4,15 @@
  */
 import type { Database } from "../archive/database.ts"
 import { parseJson } from "../util/parse-json.ts"
-import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { absolutePath, placeIn, type Row, textOf } from "./row-values.ts"
+import {
+  absolutePath,
+  type ForeignSession,
+  type Item,
+  inOrder,
+  placeIn,
+  type Row,
+  textOf,
+} from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Column names, over the versions, of the host's session id and of claude-mem's own. */

@@ -1,19 +1,22 @@
 /** Imports another tool's archive into the vault, one copy per session. Needs no database of ours. */
-
+import { transcriptName } from "../agents/layouts.ts"
 import { isExcludedFolder } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
+import { recordsFrom } from "../archive/records.ts"
 import type { Paths, Policy } from "../config/load.ts"
+import type { Part } from "../transcript/types.ts"
 import { messageOf } from "../util/errors.ts"
+import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { appendMade } from "../vault/append-made.ts"
-import { vaultFile } from "../vault/layout.ts"
+import { isImportedCopy, vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
 import { setAsideIfDamaged } from "../vault/set-aside.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { type Copies, copiesBySession, isHeldIn } from "./already-archived.ts"
-import type { ForeignSession, Tool } from "./foreign-session.ts"
-import { firstLine, type MadeLine, markedLine, type Provenance, sessionName } from "./marked-lines.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
 import { openForeignArchive } from "./open-archive.ts"
+import type { ForeignSession, Item, Tool } from "./row-values.ts"
 
 interface Lines {
   readonly taken: number
@@ -154,4 +157,161 @@ function uuidsIn(contents: Iterable<Uint8Array>): Set<string> {
     }
   }
   return found
+}
+
+/* What the vault already has of a session that another tool also recorded, so that nothing is stored twice. */
+
+/** Copies of the host's transcripts, by session. */
+type Copies = ReadonlyMap<string, readonly string[]>
+
+function copiesBySession(dataHome: string): Copies {
+  const found = new Map<string, string[]>()
+  for (const { copy } of vaultFiles(dataHome)) {
+    if (isImportedCopy(copy)) continue
+    const file = vaultFile(dataHome, copy)
+    const session = transcriptName(tailOf(file)?.header.path ?? "").session
+    if (session !== undefined) found.set(session, [...(found.get(session) ?? []), file])
+  }
+  return found
+}
+
+/** Tells whether the copies already contain an item's text. */
+function isHeldIn(files: readonly string[]): (item: Item) => boolean {
+  const words = new Set<bigint>()
+  const calls = new Set<string>()
+  for (const file of files) {
+    for (const part of partsOf(file)) {
+      if (part.kind === "toolUse") calls.add(`call ${part.id}`)
+      else if (part.kind === "toolResult") calls.add(`result ${part.id}`)
+      if ("text" in part) words.add(essence(part.text))
+    }
+  }
+  return ({ kind, text, tool }) =>
+    tool === undefined ? kind !== "title" && words.has(essence(text)) : calls.has(`${kind} ${tool.id}`)
+}
+
+/** Tools trim text, and one marks thinking. */
+const essence = (text: string): bigint =>
+  Bun.hash.xxHash64(
+    text
+      .replace(/^\[thinking\] /, "")
+      .replace(/\s+/g, " ")
+      .trim(),
+    0n,
+  )
+
+/** Yields those before any damage: storing an item twice is better than losing it. */
+function* partsOf(file: string): Generator<Part> {
+  try {
+    for (const { record } of recordsFrom(file)) yield* record.parts
+  } catch {
+    return
+  }
+}
+
+/*
+ * Turns another tool's session into lines of a transcript. Pure.
+ *
+ * The lines look like the host's, so that the same decoder reads them. Each is marked: `ctxbridge.import` names the
+ * tool, the file and the row. Their content is not trusted.
+ */
+
+interface Provenance {
+  readonly tool: Tool
+  /** Absolute path of the archive. */
+  readonly file: string
+  /** Hash of the archive as it was read, in hexadecimal. */
+  readonly sha256: string
+}
+
+interface MadeLine {
+  /** The same for the same text, in whatever file and row it is. */
+  readonly uuid: string
+  readonly text: string
+}
+
+/** The first line of a session's copy, which records the source of all its lines. */
+function firstLine(session: ForeignSession, from: Provenance): MadeLine {
+  const uuid = nameOf(from.tool, session.id, "", "")
+  const { tool, file, sha256 } = from
+  return line(uuid, {
+    type: "ctxbridge-import",
+    uuid,
+    sessionId: session.id,
+    ctxbridge: { import: { tool, sha256, file } },
+  })
+}
+
+function markedLine(session: ForeignSession, item: Item, { tool, sha256 }: Provenance): MadeLine {
+  const uuid = nameOf(tool, session.id, item.kind, item.key)
+  const mark = { tool, sha256, table: item.table, row: item.row, ...(item.fields && { fields: item.fields }) }
+  return line(uuid, {
+    ...contentOf(item, uuid),
+    uuid,
+    parentUuid: null,
+    isSidechain: false,
+    sessionId: session.id,
+    timestamp: item.time,
+    cwd: session.cwd,
+    ctxbridge: { import: mark },
+  })
+}
+
+const line = (uuid: string, fields: object): MadeLine => ({ uuid, text: `${JSON.stringify(fields)}\n` })
+
+function contentOf({ kind, text, tool, model, usage }: Item, uuid: string): object {
+  switch (kind) {
+    case "title":
+      return { type: "custom-title", customTitle: text }
+    case "prompt":
+      return { type: "user", message: { role: "user", content: text } }
+    case "note":
+      return { type: "user", isMeta: true, message: { role: "user", content: text } }
+    case "result":
+      return {
+        type: "user",
+        message: {
+          role: "user",
+          content: [{ type: "tool_result", tool_use_id: tool?.id ?? "", content: text }],
+        },
+      }
+    case "call":
+      return {
+        type: "assistant",
+        message: {
+          role: "assistant",
+          content: [{ type: "tool_use", id: tool?.id ?? "", name: tool?.name ?? "", input: inputOf(text) }],
+        },
+      }
+    case "answer":
+      return {
+        type: "assistant",
+        message: {
+          role: "assistant",
+          ...(usage && { id: uuid, usage }),
+          ...(model && { model }),
+          content: [{ type: "text", text }],
+        },
+      }
+  }
+}
+
+function inputOf(text: string): unknown {
+  const input = parseJson(text)
+  return input === undefined ? text : input
+}
+
+/** A name in the form of a UUID (version 8: custom). */
+function nameOf(...parts: readonly string[]): string {
+  const hex = new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** Ids that are valid file names and that the host's layout does not reserve for subagents. */
+const PLAIN = /^(?!agent-)[A-Za-z0-9][\w-]{0,127}$/
+
+/** The session's name in our archive: the tool's name is added so that it does not clash with the host's session. */
+function sessionName(session: string, tool: Tool): string {
+  const hash = (): string => `s${Bun.hash.xxHash64(session, 0n).toString(16)}`
+  return `${PLAIN.test(session) ? session : hash()}~${tool}`
 }

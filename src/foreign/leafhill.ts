@@ -3,8 +3,7 @@
  * remember is in `memories` and `tasks`.
  */
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
-import { type ForeignSession, type Item, inOrder } from "./foreign-session.ts"
-import { placeIn, type Row, textOf } from "./row-values.ts"
+import { type ForeignSession, type Item, inOrder, placeIn, type Row, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
 /** Session names have the form `<the host's id>-<name of the folder>`. */

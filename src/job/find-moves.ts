@@ -17,7 +17,7 @@ import {
 import { folderOf, projectOf } from "../archive/project.ts"
 import { ownProjects, projectId } from "../archive/queries/projects.ts"
 import { childEnvironment, foldersOfPath } from "../config/load.ts"
-import { learnProject } from "../learn/learn-project.ts"
+import { learnProject } from "../learn/note-uses.ts"
 import { tryTo } from "../util/files.ts"
 import { existsSync, realpathSync } from "../util/fs.ts"
 import { dirname, join } from "../util/path.ts"

@@ -6,8 +6,11 @@
  * nothing else in the context had said it before: neither the summary, nor a file that was read, nor a prompt, nor the
  * model itself. And only for a while, since later it would have been met anyway.
  */
-
 import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
+import type { Database } from "../archive/database.ts"
+import { usesNoted } from "../archive/queries/followed-uses.ts"
+import { openingCalls, turnsByHandle } from "../archive/queries/opened-handles.ts"
+import { type AgedRow, agedTurn, agedTurns } from "../archive/queries/turn-ages.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { lastTwo } from "../restore/paths.ts"
 import { preservedText } from "../restore/receipt.ts"
@@ -19,6 +22,9 @@ import { commandPaths } from "../transcript/path-words.ts"
 import { openingOf, simpleCommands } from "../transcript/shell-script.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import { oneLine } from "../util/text.ts"
+import { confidence } from "./confidence.ts"
+import { importance } from "./importance.ts"
+import type { Aged } from "./tiers.ts"
 
 /** Commands of ours that show turns. */
 const OUR_COMMAND = /\bctxbridge\b["']?\s+(?:search|show|timeline|how|fix|files|blame|sessions|preview)\b/
@@ -35,9 +41,9 @@ const MAYBE_KEPT = 200
  * u: used. f: used as well, but only after something else had shown it. h: the context had it already, so its use says
  * nothing. -: not used.
  */
-export type OutcomeLetter = "u" | "f" | "h" | "-"
+type OutcomeLetter = "u" | "f" | "h" | "-"
 
-export interface FollowedSlot {
+interface FollowedSlot {
   readonly kind: SlotKind
   readonly text: string
   /** Of the turn that it comes from, without prefix; "" if unknown. */
@@ -51,7 +57,7 @@ export interface FollowedRestore {
   readonly slots: readonly FollowedSlot[]
 }
 
-export interface FollowedUse {
+interface FollowedUse {
   readonly handle: string
   readonly kind: SlotKind
   /** ms since the epoch. */
@@ -267,3 +273,108 @@ function sectionsOf(answer: string): Display["sections"] {
 
 /** Whether a stored kind is one that is followed. */
 export const isSlotKind = (kind: string): kind is SlotKind => SLOT_KINDS.some((one) => one === kind)
+
+/* What the archive knows of each turn that tells how much it is worth: its age, its size and its uses. */
+
+export interface KnownTurn extends Aged {
+  readonly isCold: boolean
+}
+
+/** All turns of the archive. */
+export function knownTurns(db: Database): KnownTurn[] {
+  const uses = usesOf(db)
+  return agedTurns(db).map((row) => knownOf(row, uses.get(row.turn)))
+}
+
+/** How much a turn is worth now. */
+export interface Worth {
+  /** Null when nobody knows when it ended. */
+  readonly confidence: number | null
+  readonly importance: number | null
+  readonly uses: number
+  readonly cold: boolean
+}
+
+/** @param turn its row; @throws when there is none */
+export function worthOf(db: Database, turn: number, now: number): Worth {
+  const { born, uses, isCold, hasTools, hasFiles, hasSummary } = knownOf(
+    agedTurn(db, turn)!,
+    usesOf(db, [turn]).get(turn),
+  )
+  if (born === undefined) return { confidence: null, importance: null, uses: uses.length, cold: isCold }
+  return {
+    confidence: rounded(confidence(born, uses, now, hasSummary)),
+    importance: rounded(importance({ born, uses: uses.length, hasTools, hasFiles }, now)),
+    uses: uses.length,
+    cold: isCold,
+  }
+}
+
+const rounded = (value: number): number => Math.round(value * 10_000) / 10_000
+
+function knownOf(row: AgedRow, uses: readonly Use[] = []): KnownTurn {
+  const { turn, handle, ended, bytes, tools, files, cold, isNote, hasSummary } = row
+  const time = Date.parse(ended ?? "")
+  return {
+    turn,
+    handle,
+    born: Number.isNaN(time) ? undefined : time,
+    isNote: isNote === 1,
+    hasSummary: hasSummary === 1,
+    bytes,
+    hasTools: tools > 0,
+    hasFiles: files === 1,
+    uses: uses.map((use) => use.time),
+    isCold: cold === 1,
+  }
+}
+
+/*
+ * Evidence that something which was shown again was then used: not that it was shown. Confidence in a turn rests on it
+ * (docs/learning.md).
+ */
+
+/** Evidence that something of a turn which was shown again was then used. */
+interface Use {
+  /** Row of the turn that it came from. */
+  readonly turn: number
+  /** ms since the epoch. */
+  readonly time: number
+  readonly kind: "path" | "command" | "name" | "handle"
+  /** Where it was used. */
+  readonly session: string
+}
+
+const HANDLE = /\bctx:([0-9a-z]{4,})/g
+/** In a shell, only what our own `show` opens. */
+const SHOWN = /\bctxbridge\b['"]?\s+show\s+["']?ctx:([0-9a-z]{4,})/g
+
+/**
+ * Of given turns, by their rows; without, of all. Oldest first. What was opened by its handle is known at once, all else
+ * when the background job has followed the session (note-uses.ts).
+ */
+export function usesOf(db: Database, turns?: readonly number[]): Map<number, readonly Use[]> {
+  const noted = usesNoted(db, turns).flatMap(({ kind, ...use }) =>
+    isSlotKind(kind) ? [{ ...use, kind }] : [],
+  )
+  const wanted = turns && new Set(turns)
+  const opened = openedTurns(db).filter(({ turn }) => wanted?.has(turn) !== false)
+  const all: Use[] = [...noted, ...opened].sort((a, b) => a.time - b.time)
+  return Map.groupBy(all, ({ turn }) => turn)
+}
+
+function openedTurns(db: Database): Use[] {
+  const opened = openingCalls(db).flatMap(({ target, name, session, time }) => {
+    const pattern = isOwnTool(name) ? HANDLE : SHOWN
+    const handles = [...target.matchAll(pattern)].map(([, handle]) => handle!)
+    return [...new Set(handles)].map((handle) => ({ handle, session, time: Date.parse(time ?? "") || 0 }))
+  })
+  const rows = turnsByHandle(
+    db,
+    opened.map(({ handle }) => handle),
+  )
+  return opened.flatMap(({ handle, session, time }) => {
+    const turn = rows.get(handle)
+    return turn === undefined ? [] : [{ turn, time, kind: "handle", session }]
+  })
+}

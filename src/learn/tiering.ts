@@ -7,7 +7,7 @@ import type { Database } from "../archive/database.ts"
 import { archivedSize, hasCold } from "../archive/queries/turn-ages.ts"
 import type { Config } from "../config/options.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { type KnownTurn, knownTurns } from "./aged-turns.ts"
+import { type KnownTurn, knownTurns } from "./follow-uses.ts"
 import { coldOf, type TierLimits } from "./tiers.ts"
 
 export interface TierPlan {

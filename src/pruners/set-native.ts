@@ -1,16 +1,20 @@
 /** `prune native`: whether a program can have old results cleared by the API, whether it has, and how that is set. */
-import { originalText, readRecord, recordedTargets, removeIfEmpty } from "../claude/install/install-record.ts"
-import type { Installed } from "../claude/install/installed-clients.ts"
+
+import type { Installed } from "../claude/install/clients.ts"
 import {
   type Ours,
+  originalText,
+  readRecord,
+  recordedTargets,
   register,
+  removeIfEmpty,
   type SettingsChange,
   unregister,
   type WithOurs,
   type WithoutOurs,
 } from "../claude/install/register.ts"
 import type { HostFolders } from "../claude/install/registration.ts"
-import { variable, withFormer, withVariable } from "../claude/install/settings-variable.ts"
+import { variable, withFormer, withVariable } from "../claude/install/settings-edit.ts"
 import { type HostEnvironment, type HostValue, settingsPath } from "../claude/settings/read-settings.ts"
 import { atLeast, CLEARS_FROM } from "../claude/versions.ts"
 import { hashOf, readBytes, targetOf } from "../util/edited-file.ts"

@@ -2,9 +2,8 @@
 
 import { existsSync } from "node:fs"
 import { readIfPossible } from "../archive/open-for-reading.ts"
-import { hookStatus } from "../claude/install/hook-status.ts"
-import { type Installed, installedClients } from "../claude/install/installed-clients.ts"
-import { ourPlugins } from "../claude/install/our-plugins.ts"
+import { type Installed, installedClients } from "../claude/install/clients.ts"
+import { hookStatus, ourPlugins } from "../claude/install/hook-status.ts"
 import type { HostFolders } from "../claude/install/registration.ts"
 import { type HostEnvironment, type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
 import type { PruneOptions } from "../prune/prune-messages.ts"

@@ -1,11 +1,12 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../agents/errors-met.ts"
-import { withoutNamedSentences } from "../transcript/sentence-names.ts"
-import { commandLines, ended } from "./command-lines.ts"
-import type { Fact, Facts } from "./material.ts"
-import { pack } from "./pack-names.ts"
+import { withoutNamedSentences, withoutSentences } from "../transcript/sentence-names.ts"
+import { lengthOf } from "../util/text.ts"
+import { diverse, interest } from "./diverse-commands.ts"
+import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { Page } from "./page.ts"
-import { quoteInert } from "./quote.ts"
+import { lastTwo } from "./paths.ts"
+import { code, quoteInert } from "./quote.ts"
 import type { Held } from "./whole-words.ts"
 
 /**
@@ -105,4 +106,241 @@ function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator
     kinds.add(kind)
     yield `- ${quoted}${ended(exit)}`
   }
+}
+
+/* Puts many short names on few lines, each line a code span of words as in a shell. Pure. */
+
+const LINE = 160
+/** A longer name is cut. */
+const SHOWN = 220
+/** A folder is shown only once if its path is this long and contains this many of the likeliest names. */
+const FOLDER_LONG = 10
+const FOLDER_SHARED = 3
+const LIKELIEST = 20
+
+/** Lines of a list and the characters they take, including newlines. */
+class Lines {
+  readonly #room: number
+  readonly #lines = new Map<string, { words: string; readonly isAlone: boolean }[]>()
+  #used = 0
+
+  constructor(room: number) {
+    this.#room = room
+  }
+
+  /** @returns whether there was room for the word */
+  add(folder: string, word: string): boolean {
+    const lines = this.#lines.get(folder) ?? []
+    const last = lines.at(-1)
+    // A name with spaces gets a line of its own: among others, its ends would be unclear.
+    const isAlone = /\s/.test(word)
+    const joins =
+      last !== undefined && !last.isAlone && !isAlone && last.words.length + 1 + word.length <= LINE
+    const cost = (joins ? word : shownName(folder, word)).length + 1
+    if (this.#used + cost > this.#room) return false
+    this.#used += cost
+    if (joins) last.words += ` ${word}`
+    else lines.push({ words: word, isAlone })
+    this.#lines.set(folder, lines)
+    return true
+  }
+
+  *all(): Generator<string> {
+    for (const [folder, lines] of this.#lines) for (const { words } of lines) yield shownName(folder, words)
+  }
+}
+
+const shownName = (folder: string, words: string): string =>
+  folder === "" ? `- ${code(words, SHOWN)}` : `- in ${code(folder, SHOWN)}: ${code(words, SHOWN)}`
+
+/**
+ * As many words as fit, in order.
+ *
+ * @param room characters for all lines, including the newline before each
+ */
+export function pack(words: readonly string[], room: number): Iterable<string> {
+  const shared = sharedFolders(words)
+  const lines = new Lines(room)
+  let refused = 0
+  for (const word of words) {
+    const folder = folderOf(word)
+    const isShared = shared.has(folder)
+    if (!lines.add(isShared ? folder : "", isShared ? word.slice(folder.length) : word)) refused++
+    if (refused > 5) break
+  }
+  return lines.all()
+}
+
+/** A path's folder without its last part, which stays with the name: both together identify a file. */
+const folderOf = (path: string): string => path.slice(0, path.length - lastTwo(path).length)
+
+function sharedFolders(words: readonly string[]): ReadonlySet<string> {
+  const counts = new Map<string, number>()
+  for (const word of words.slice(0, LIKELIEST)) {
+    const folder = folderOf(word)
+    if (folder.length >= FOLDER_LONG) counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return new Set([...counts].filter(([, n]) => n >= FOLDER_SHARED).map(([folder]) => folder))
+}
+
+/* Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
+
+/** Share of the room reserved for the beginnings of the others. */
+const ALSO_SHARE = 0.3
+/** Characters in such a line, without its marks. */
+const ALSO_LINE = 110
+const COMMAND_SHOWN = 160
+/** A longer command is shown without its redirections and filters. */
+const FORM_SHOWN = 120
+/** How many commands may be too long for the remaining room before the rest are skipped. */
+const MOST_REFUSED = 12
+
+/**
+ * @param room characters for all lines, including the newline before each
+ * @param held whether the new context already contains the words
+ */
+export function commandLines(commands: readonly Fact[], room: number, held: Held): string[] {
+  const atLength = commands.filter((fact) => !isBare(shown(fact)))
+  const [lines, later] = fitting([...diverse(atLength, shown)], room * (1 - ALSO_SHARE))
+  const known = lines.join("\n")
+  const isKnown = (words: string): boolean => known.includes(words) || held(words)
+  const [also, told] = alsoLines(commands, room - lengthOf(lines), isKnown)
+  const untold = later.filter((fact) => !told.has(shown(fact)))
+  const [more] = fitting(untold, room - lengthOf(lines) - lengthOf(also))
+  return [...lines, ...more, ...also]
+}
+
+const lineOf = (fact: Fact): string =>
+  `- ${code(shown(fact), COMMAND_SHOWN)}${often(fact.times)}${ended(fact.exit)}`
+
+/** @returns the lines that fit, and the commands whose lines do not */
+function fitting(commands: readonly Fact[], room: number): [lines: string[], others: Fact[]] {
+  const taken: string[] = []
+  const others: Fact[] = []
+  let left = room
+  for (const fact of commands) {
+    const line = lineOf(fact)
+    if (line.length + 1 > left || others.length > MOST_REFUSED) others.push(fact)
+    else {
+      taken.push(line)
+      left -= line.length + 1
+    }
+  }
+  return [taken, others]
+}
+
+/** The beginnings of commands with how often they were used, on as few lines as possible, and each by itself. */
+function alsoLines(
+  commands: readonly Fact[],
+  room: number,
+  isKnown: (words: string) => boolean,
+): [lines: string[], told: ReadonlySet<string>] {
+  const lines: string[] = []
+  const told = new Set<string>()
+  let last = ""
+  let left = room
+  for (const { words, times } of vocabulary(commands, shown)) {
+    if (isKnown(words)) continue
+    const entry = `${words}${often(times)}`
+    const joined = last === "" ? entry : `${last}, ${entry}`
+    const fits = joined.length <= ALSO_LINE
+    const cost = fits && last !== "" ? joined.length - last.length : alsoLine(entry).length + 1
+    if (cost > left) continue
+    left -= cost
+    told.add(words)
+    if (!fits && last !== "") lines.push(alsoLine(last))
+    last = fits ? joined : entry
+  }
+  if (last !== "") lines.push(alsoLine(last))
+  return [lines, told]
+}
+
+const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE)}`
+
+const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
+
+/** `Exit code 2` takes more room in the host's words than in ours. */
+const ended = (exit: string | undefined): string =>
+  exit === undefined ? "" : ` (${exit.replace("Exit code", "exit")})`
+
+/** What only shortens or joins the output says nothing of the command. */
+const TRIMMED = /(?: 2>&1| 2>\/dev\/null| \| (?:head|tail)(?: -n?\s?\d+)?)+$/
+
+const shown = ({ text, form = text }: Fact): string =>
+  withoutSentences(form.length > FORM_SHOWN ? text : form).replace(TRIMMED, "")
+
+/*
+ * The beginnings of commands and how often they were used: many fit on one line, where one command of each in full
+ * would take ten. Pure.
+ */
+
+/** Characters that an entry takes besides its words. */
+const FRAME = 5
+/** Lines that only change the folder or start an inline script: they say nothing more. */
+const BARE =
+  /^cd (?:[^\s"']+|"[^"]*"|'[^']*')$|^(?:\S+ ){1,4}(?:-\w+ )?["']$|^(?:\S+ ){1,4}<<-?\s*["']?\w+["']?$/
+/** A program, not part of the shell's grammar such as `*) echo`. */
+const FIRST = /^[\w.~/][\w.+@~/-]*$/
+/** The second word of a two-word command name, or an option. */
+const SECOND = /^(?:-{1,2}[A-Za-z][\w-]*|[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*)$/
+/** A word that may be part of the command's name and not an argument. */
+const NAMING = /^[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*$/
+/** When at least this share of the uses of two words has a third word that recurs, they are shown with three words. */
+const SHARED = 0.6
+
+interface Use {
+  readonly words: readonly string[]
+  readonly times: number
+  readonly worth: number
+}
+
+interface VocabularyEntry {
+  readonly words: string
+  readonly times: number
+}
+
+/** The beginnings of the commands, likeliest first. */
+export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => string): VocabularyEntry[] {
+  const found = new Map<string, { times: number; worth: number }>()
+  const add = (words: string, { times, worth }: Use): void => {
+    const known = found.get(words)
+    found.set(words, { times: times + (known?.times ?? 0), worth: worth + (known?.worth ?? 0) })
+  }
+  const groups = new Map<string, Use[]>()
+  for (const fact of commands) {
+    const { text, times = 1, age = 0, weight = 1 } = fact
+    const words = text.split(/\s+/, 3)
+    const use = { words, times, worth: (weight * times) / Math.sqrt(age + SETTLING) }
+    if (isBare(shownOf(fact))) add(shownOf(fact), use)
+    else if (interest(text) === 1 && FIRST.test(words[0]!) && SECOND.test(words[1] ?? "")) {
+      const two = `${words[0]} ${words[1]}`
+      groups.set(two, [...(groups.get(two) ?? []), use])
+    }
+  }
+  for (const [two, uses] of groups) {
+    const thirds = thirdWords(uses)
+    for (const use of uses) add(thirds.has(use.words[2]!) ? `${two} ${use.words[2]}` : two, use)
+  }
+  const worthOf = (words: string, worth: number): number =>
+    (worth * interest(words)) / Math.sqrt(words.length + FRAME)
+  return [...found]
+    .map(([words, { times, worth }]) => ({ words, times, worth: worthOf(words, worth) }))
+    .sort((a, b) => b.worth - a.worth || (a.words < b.words ? -1 : 1))
+    .map(({ words, times }) => ({ words, times }))
+}
+
+/** Whether a line says no more than its beginning. */
+export const isBare = (command: string): boolean => BARE.test(command)
+
+/** Third words that recur, if most of the uses have one. */
+function thirdWords(uses: readonly Use[]): ReadonlySet<string> {
+  const counts = new Map<string, number>()
+  for (const { words, times } of uses) {
+    const third = words[2]
+    if (third !== undefined && NAMING.test(third)) counts.set(third, (counts.get(third) ?? 0) + times)
+  }
+  const again = [...counts].filter(([, times]) => times > 1)
+  const shared = again.reduce((sum, [, times]) => sum + times, 0)
+  const total = uses.reduce((sum, { times }) => sum + times, 0)
+  return new Set(shared >= SHARED * total ? again.map(([third]) => third) : [])
 }

@@ -13,7 +13,7 @@ import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { shellWord } from "../util/shell-quote.ts"
 import { readSmall } from "../vault/read-part.ts"
-import { BY_NAME, type Opening } from "./how-to-open.ts"
+import { BY_NAME, type Opening } from "./render.ts"
 
 /** Maximum bytes of a project's list of servers. */
 const LIST_BYTES = 1 << 20

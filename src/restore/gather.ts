@@ -1,5 +1,4 @@
 /** Reads the material for a restore from the views. */
-
 import { toolKind } from "../agents/tool-kinds.ts"
 import type { Database } from "../archive/database.ts"
 import {
@@ -7,28 +6,31 @@ import {
   filesChangedIn,
   type LastRun,
   lastRun,
+  movingScripts,
   successesSince,
 } from "../archive/queries/calls.ts"
+import { isCommandOf } from "../archive/queries/fact-uses.ts"
 import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions.ts"
-import { pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
+import { hasNamesake, pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
 import { endsWithAnswer, filesShownAgain } from "../claude/context/kept-messages.ts"
+import { type Clue, cluesOf } from "../search/clue-words.ts"
+import { placeOf } from "../search/related-turns.ts"
 import { isSentence } from "../transcript/sentence-names.ts"
+import { shellWords } from "../transcript/shell-script.ts"
+import { resolve } from "../util/path.ts"
 import { cut } from "../util/text.ts"
-import { focusFirst } from "./about-focus.ts"
 import type { ArchivedLines } from "./archived-line.ts"
-import type { Brief, CommandOutcome, FileInFlight, Material, Quote } from "./material.ts"
-import { movesOfSession, whereNow } from "./moved-files.ts"
+import type { Brief, CommandOutcome, Fact, Facts, FileInFlight, Material, Quote } from "./material.ts"
 import { belowFolder } from "./paths.ts"
-import { gatherFacts } from "./ranked-facts.ts"
+import { runsAgain, typed } from "./quote.ts"
+import { gatherFacts, shownNames } from "./ranked-facts.ts"
 import { gatherFocused, gatherRelated } from "./related-lines.ts"
 import { clearedBefore, scopeOf } from "./restore-scope.ts"
-import { shownNames } from "./shown-names.ts"
 import { UNLEARNT, type Weigh } from "./slots.ts"
-import { runsAgain, typed } from "./typed-command.ts"
 
 const MOST_TURNS = 60
 /** More than there is room for, since the new context may already contain some. */
@@ -49,7 +51,7 @@ export interface PendingPrompt {
   readonly at: number
 }
 
-export interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"> {
+interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"> {
   readonly pending?: PendingPrompt | undefined
   /** Id of the last turn that counts. Default: the session's last. */
   readonly upTo?: number | undefined
@@ -93,7 +95,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
   return { ...focusFirst(material, focus), focused: gatherFocused(db, session, focus, MOST_FOCUSED) }
 }
 
-export interface BriefOptions {
+interface BriefOptions {
   readonly scope?: Scope
   readonly turns?: number
   readonly related?: number | undefined
@@ -194,4 +196,135 @@ function failingCommand(db: Database, scope: Scope): CommandOutcome | undefined 
   const since = { words: failed.command, message: row.result, most: MOST_RUNS }
   const isMended = successesSince(db, scope, since).some((script) => runsAgain(failed, typed(script)))
   return isMended ? undefined : asRun(row)
+}
+
+/* What the user asked a compaction to keep (`/compact <words>`) comes first in each list. Pure. */
+
+/** Only the order changes, and that of equals is kept: what the words do not name may be needed as well. */
+function focusFirst(material: Material, focus: string): Material {
+  const clues = cluesOf(focus)
+  if (clues.length === 0) return material
+  const texts = <T extends { readonly text: string }>(all: readonly T[]): T[] =>
+    namedFirst(all, clues, ({ text }) => text)
+  const facts = ({ paths, commands, names, errors }: Facts): Facts => ({
+    paths: texts(paths),
+    commands: namedFirst<Fact>(commands, clues, ({ text, form = text }) => form),
+    names: texts(names),
+    errors: texts(errors),
+  })
+  return {
+    ...material,
+    constraints: texts(material.constraints),
+    answers: texts(material.answers),
+    decisions: texts(material.decisions),
+    refuted: texts(material.refuted),
+    files: namedFirst(material.files, clues, ({ path }) => path),
+    facts: facts(material.facts),
+  }
+}
+
+function namedFirst<T>(all: readonly T[], clues: readonly Clue[], textOf: (one: T) => string): T[] {
+  const named = all.filter((one) => clues.some((clue) => placeOf(clue, textOf(one)) >= 0))
+  if (named.length === 0 || named.length === all.length) return [...all]
+  const first = new Set(named)
+  return [...named, ...all.filter((one) => !first.has(one))]
+}
+
+/* Tracks files that commands moved or deleted, as far as the commands' words tell. */
+
+interface Move {
+  readonly from: string
+  /** Undefined when it was deleted or its new place is unknown. */
+  readonly to: string | undefined
+}
+
+interface MoveAt extends Move {
+  readonly at: number
+}
+
+/** How many of the latest commands are examined. */
+const MOST_MOVES = 1000
+/** The views shorten longer scripts. */
+const WHOLE = 299
+
+const MOVES = /^(?:git )?mv /
+const DELETES = /^(?:git )?rm /
+const OPTION = /^-(?:[fvdqrR]{1,4}|-(?:force|quiet|recursive|verbose))$/
+const EXPANDED = /[*?[\]{}$~`!]/
+/** After one of these, a script may succeed although an earlier command failed. */
+const HIDES_FAILURE = /;|\|\||(?<![&>])&(?![&\d>])|\bset \+e\b/
+
+/**
+ * What a successful script moved. Its commands must be joined by `&&`; otherwise there is no telling which one failed.
+ *
+ * @param isCommand whether these words are one command of the script: the views replace line breaks with spaces
+ */
+export function movesIn(script: string, cwd: string, isCommand: (words: string) => boolean): Move[] {
+  if (script.length > WHOLE || HIDES_FAILURE.test(script) || !cwd.startsWith("/")) return []
+  const moves: Move[] = []
+  let folder = cwd
+  for (const command of script.split(" && ")) {
+    if (command.startsWith("cd ")) {
+      const [, into, ...others] = shellWords(command).map(({ word }) => word)
+      if (into === undefined || others.length > 0 || EXPANDED.test(into) || into === "-") return moves
+      folder = resolve(folder, into)
+    } else if ((MOVES.test(command) || DELETES.test(command)) && isCommand(command)) {
+      moves.push(...movesOf(command, folder))
+    }
+  }
+  return moves
+}
+
+function movesOf(command: string, folder: string): Move[] {
+  if (EXPANDED.test(command) || /[<>|()]/.test(command)) return []
+  const words = shellWords(command.replace(/^(?:git )?\w+ /, "")).map(({ word }) => word)
+  const paths = words.filter((word) => !word.startsWith("-"))
+  if (words.some((word) => word.startsWith("-") && !OPTION.test(word))) return []
+  const whole = (path: string): string => resolve(folder, path)
+  if (DELETES.test(command)) return paths.map((path) => ({ from: whole(path), to: undefined }))
+  const into = paths.pop()
+  if (into === undefined) return []
+  const isFolder = paths.length > 1 || /(?:^|\/)\.{0,2}$/.test(into)
+  return paths.map((path) => {
+    const from = whole(path)
+    const to = whole(into)
+    const name = nameOf(from)
+    return { from, to: isFolder ? `${to}/${name}` : isNewName(name, nameOf(to)) ? to : undefined }
+  })
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1)
+
+/** Whether `other` is the file's new name rather than a folder it was moved into. */
+function isNewName(name: string, other: string): boolean {
+  const extension = /[^.](\.\w+)$/.exec(name)?.[1]
+  return other.includes(name) || (extension !== undefined && other.endsWith(extension))
+}
+
+function movesOfSession(db: Database, scope: Scope, cwd: string | undefined): MoveAt[] {
+  if (cwd === undefined) return []
+  return scope
+    .flatMap((part) => {
+      const isCommand = (words: string): boolean => isCommandOf(db, part.session, words)
+      // The shell may still be in a folder that an earlier script changed to, which may have a file of that name.
+      const mayBeAnother = ({ from }: Move): boolean =>
+        from.startsWith(`${cwd}/`) && hasNamesake(db, part.session, from, from.slice(cwd.length))
+      return movingScripts(db, part, MOST_MOVES).flatMap(({ target, at }) =>
+        movesIn(target, cwd, isCommand)
+          .filter((move) => target.startsWith("cd ") || !mayBeAnother(move))
+          .map((move) => ({ ...move, at })),
+      )
+    })
+    .sort((a, b) => a.at - b.at)
+}
+
+/** Where a file is now that was at `path` at message `at`; undefined when it is gone. */
+function whereNow(path: string, at: number, moves: readonly MoveAt[]): string | undefined {
+  let now = path
+  for (const { from, to, at: moved } of moves) {
+    if (moved <= at || (now !== from && !now.startsWith(`${from}/`))) continue
+    if (to === undefined) return undefined
+    now = to + now.slice(from.length)
+  }
+  return now
 }

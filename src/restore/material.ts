@@ -25,7 +25,7 @@ export interface FileInFlight {
   readonly handle: string
   /** The session's own call that changed it last; a subagent's words are not given back. */
   readonly call?: { readonly id: string; readonly message: number } | undefined
-  /** What that call did. Read separately (file-changes.ts). */
+  /** What that call did. Read separately (restore.ts). */
   readonly change?: FileChange | undefined
 }
 
@@ -113,6 +113,6 @@ export interface Material extends Brief {
   readonly failing: CommandOutcome | undefined
   readonly good: CommandOutcome | undefined
   readonly facts: Facts
-  /** What the model said during its turns, newest first, if there are few turns. Read separately (said-during-turns.ts). */
+  /** What the model said during its turns, newest first, if there are few turns. Read separately (restore.ts). */
   readonly steps?: readonly Quote[]
 }

@@ -3,7 +3,6 @@ import { errorLinesIn } from "../transcript/error-lines.ts"
 import { withoutNamedSentences, withoutSentences } from "../transcript/sentence-names.ts"
 import { cut, oneLine } from "../util/text.ts"
 import { inert, neutral, visible } from "./neutral.ts"
-import { withoutFolder } from "./typed-command.ts"
 
 /** How many characters are examined per character shown; the rest would be cut off anyway. */
 const LOOKED_AT = 20
@@ -75,3 +74,27 @@ export function errorIn(output: string, limit: number): string {
   const line = output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output)
   return quoteInert(withoutNamedSentences(line), limit)
 }
+
+/* Separates what a command runs from where it runs and which file it writes to. Pure. */
+
+/** `cd folder && …`. After the folder there may be just a space, which stands for a line break in the script. */
+const INTO_FOLDER = /^cd ("[^"]*"|'[^']*'|[^\s;&|<>"']+)\s*(?:&&|;)?\s+(?=[^\s;&|<>])/
+/** `2>&1` or `> file` at the end. */
+const REDIRECTIONS = /(?:\s+(?:\d|&)?>{1,2}\s*(?:&\d|[^\s;&|<>()]+))+$/
+
+interface Typed {
+  readonly folder: string | undefined
+  readonly command: string
+}
+
+export function typed(script: string): Typed {
+  const folder = INTO_FOLDER.exec(script)?.[1]
+  return { folder, command: script.replace(INTO_FOLDER, "").replace(REDIRECTIONS, "").trim() }
+}
+
+/** Shortens a long command: what was run matters more than where. */
+const withoutFolder = (script: string): string => script.replace(INTO_FOLDER, "… ")
+
+/** Whether the later script runs the same command again. It need not repeat `cd`, since a shell stays in its folder. */
+export const runsAgain = (earlier: Typed, later: Typed): boolean =>
+  earlier.command === later.command && (later.folder === undefined || later.folder === earlier.folder)

@@ -1,6 +1,6 @@
 /** The sums over several receipts. Pure. */
 import type { KindCounts, Receipt } from "./receipt.ts"
-import { HELD_KINDS } from "./summary-holds.ts"
+import { HELD_KINDS } from "./receipt.ts"
 
 export function totalOf(receipts: readonly Receipt[]): Receipt["kinds"] {
   const sum = (all: readonly KindCounts[]): KindCounts =>

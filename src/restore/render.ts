@@ -1,19 +1,18 @@
 /** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
-
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import type { KeptNote } from "../archive/queries/sessions.ts"
 import type { TurnLine } from "../archive/queries/turns.ts"
+import { toolName } from "../claude/our-server.ts"
 import { atLeast, KEEPS_LAST, KEEPS_PENDING, SHOWS_FILES } from "../claude/versions.ts"
 import { withoutQuestion } from "../transcript/noted-sentences.ts"
 import { count, cut } from "../util/text.ts"
 import { complement } from "./complement.ts"
-import { FILES_TITLE, fileLines } from "./file-lines.ts"
-import { BY_NAME, hintToOpen, type Opening } from "./how-to-open.ts"
 import {
   type CommandOutcome,
   type Fact,
   type Facts,
   FILES_SHOWN,
+  type FileInFlight,
   LEAST_TURNS,
   type Material,
   type Quote,
@@ -21,7 +20,7 @@ import {
 } from "./material.ts"
 import { Page, roomOf } from "./page.ts"
 import { belowFolder, lastTwo } from "./paths.ts"
-import { blockQuote, commandIn, errorIn, name, quoteSpoken, time, word } from "./quote.ts"
+import { blockQuote, code, commandIn, errorIn, name, quoteInert, quoteSpoken, time, word } from "./quote.ts"
 import { type Held, heldIn, nameHeldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
@@ -165,7 +164,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
 }
 
-export const quoteLine = ({ text, handle }: Quote, shown: number): string =>
+const quoteLine = ({ text, handle }: Quote, shown: number): string =>
   `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`
 
 /** With when and in which session the model kept it. */
@@ -338,3 +337,53 @@ export function withoutPending(restored: string): string {
   const quoted = rest.findIndex((line) => !line.startsWith(">"))
   return [...lines.slice(0, from), ...rest.slice(quoted)].join("\n")
 }
+
+/* The files in flight in a restore, each on a line with its last change. Pure. */
+
+const FILES_TITLE = "Files in flight"
+/** Characters of a last change, the most that leave room for all files. */
+const CHANGE_SHOWN = [60, 40, 25] as const
+
+/** @param room characters for the section: the less there is, the less is shown of each change */
+function fileLines(files: readonly FileInFlight[], room: number): string[] {
+  const lines = (shown: number): string[] =>
+    files.map(
+      (file) => `- ${code(file.path, 200)}: ${changeOf(file, shown)} (${HANDLE_PREFIX}${file.handle})`,
+    )
+  const shown = CHANGE_SHOWN.find((most) => roomOf(FILES_TITLE, lines(most)) <= room)
+  return lines(shown ?? CHANGE_SHOWN.at(-1)!)
+}
+
+function changeOf({ op, change }: FileInFlight, shown: number): string {
+  if (change === undefined) return op === "write" ? "written" : "edited"
+  if ("written" in change) return `written, ${count(change.written, "line")}`
+  return "added" in change
+    ? `added ${quoteInert(change.added, shown)}`
+    : `removed ${quoteInert(change.removed, shown)}`
+}
+
+/*
+ * How the model opens what a restore names: with a tool of our server where the host has it, else with the binary by its
+ * whole path, since the shell of the model's commands may not find it by its name. Pure.
+ */
+
+/** `program`: the binary as a word of a shell command. */
+export type Opening = "server" | { readonly program: string }
+
+/** Where nobody knows where the binary is. */
+export const BY_NAME: Opening = { program: "ctxbridge" }
+
+export const hintToOpen = (opening: Opening, one: string): string =>
+  opening === "server"
+    ? `the tool \`${toolName("get")}\` opens ${one} by its handle`
+    : `\`${opening.program} show ${HANDLE_PREFIX}<handle>\` opens ${one}`
+
+export const listsSessions = (opening: Opening): string =>
+  opening === "server"
+    ? `\`${toolName("search")}\` finds more`
+    : `\`${opening.program} sessions\` lists what there is`
+
+export const listsNotes = (opening: Opening, session: string): string =>
+  opening === "server"
+    ? `\`${toolName("timeline")}\` of \`${session}\` lists them`
+    : `\`${opening.program} show ${session}\` lists them`

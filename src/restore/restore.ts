@@ -1,21 +1,28 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
-
+import { type FileChange, fileChange } from "../agents/file-change.ts"
 import type { Database } from "../archive/database.ts"
+import { answersOnTheWay, placesOf } from "../archive/queries/messages.ts"
+import type { TurnLine } from "../archive/queries/turns.ts"
 import { reshownText, type Shown } from "../claude/context/shown-again.ts"
 import { standingText } from "../claude/context/standing-text.ts"
+import { answerText, callIn } from "../claude/line-texts.ts"
 import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
 import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
 import type { Config } from "../config/options.ts"
 import { existsSync } from "../util/fs.ts"
-import { ArchivedLines } from "./archived-line.ts"
-import { withLastChanges } from "./file-changes.ts"
+import { ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import { findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
-import { BY_NAME } from "./how-to-open.ts"
-import type { Facts, RelatedLine } from "./material.ts"
+import {
+  type Facts,
+  FILES_SHOWN,
+  type FileInFlight,
+  LEAST_TURNS,
+  type Quote,
+  type RelatedLine,
+} from "./material.ts"
 import { projectWeights } from "./project-weights.ts"
-import { type RenderOptions, renderRestore } from "./render.ts"
-import { stepsOf } from "./said-during-turns.ts"
+import { BY_NAME, type RenderOptions, renderRestore } from "./render.ts"
 import { heldOut, type Slot, slotsOf, withoutHeldOut } from "./slots.ts"
 
 export interface Restore {
@@ -104,4 +111,63 @@ function standingIn(
   const files = standingText(places, settings)
   if (source !== "compact" || byPlugin === true) return files
   return `${files}\n${reshownText(db, shown, { ...settings, dataHome: host.dataHome })}`
+}
+
+/* What was last done to the files in flight: read from the vault, since the views do not hold what was written. */
+
+/** The files that a restore shows, each with its last change, if its line can be read and is not too long. */
+export function withLastChanges(
+  db: Database,
+  files: readonly FileInFlight[],
+  lines: ArchivedLines,
+): FileInFlight[] {
+  const shown = files.slice(0, FILES_SHOWN)
+  const places = placesOf(
+    db,
+    shown.flatMap(({ call }) => call?.message ?? []),
+  )
+  return shown.map((file) => {
+    const { call } = file
+    const place = places.find(({ id }) => id === call?.message)
+    if (call === undefined || place === undefined || place.length >= LONGEST_LINE) return file
+    const change = changeIn(lines.at(place), call.id)
+    return change === undefined ? file : { ...file, change }
+  })
+}
+
+function changeIn(line: string, id: string): FileChange | undefined {
+  const call = callIn(line, id)
+  return call && fileChange(call.name, call.input)
+}
+
+/*
+ * What the model said during its turns. When a session has so few turns that their lines say next to nothing, as with
+ * one prompt and hundreds of tool calls, these lines are added.
+ */
+
+/** More than there is room for, since the new context may already contain some. */
+const SPARE = 3
+/** The longest of this many latest answers are chosen: reports rather than "let me look". */
+const LATEST = 40
+/** Minimum UTF-16 units of a text that says something. */
+const SHORTEST = 40
+const SHOWN = 4000
+
+/**
+ * Newest first, without the last answer of each turn, which its own line shows. Read from the vault, where secrets are
+ * filtered; what is missing or damaged is left out.
+ *
+ * @param turns newest first
+ */
+export function stepsOf(db: Database, turns: readonly TurnLine[], lines: ArchivedLines): Quote[] {
+  if (turns.length === 0 || turns.length >= LEAST_TURNS) return []
+  const handles = turns.map(({ handle }) => handle)
+  const chosen = answersOnTheWay(db, handles, LONGEST_LINE, LATEST)
+    .sort((a, b) => b.length - a.length)
+    .slice(0, LEAST_TURNS - turns.length + SPARE)
+    .sort((a, b) => b.id - a.id)
+  return chosen.flatMap((place) => {
+    const text = answerText(lines.at(place))
+    return text.length < SHORTEST ? [] : { text: text.slice(0, SHOWN), handle: place.handle }
+  })
 }

@@ -2,9 +2,11 @@
  * The slots of a restore: names, paths and commands that it shows or that were left out by chance, so that it can be
  * seen what showing them is worth. Constraints, tasks, words of the user, and what has failed are never left out. Pure.
  */
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { interest } from "./diverse-commands.ts"
-import { explain } from "./explain.ts"
-import type { Fact, Facts } from "./material.ts"
+import type { Fact, Facts, RelatedLine } from "./material.ts"
+import { lastTwo } from "./paths.ts"
+import { ANSWERS_TITLE, FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
 import { containsWhole } from "./whole-words.ts"
 
 export const SLOT_KINDS = ["path", "command", "name"] as const
@@ -117,4 +119,81 @@ export function slotsOf(
         .map((fact) => slot(fact, false)),
     ]
   })
+}
+
+/* Explains why each part of a restore is there. Pure. */
+
+export interface Section {
+  /** `""` for what precedes the first title. */
+  readonly title: string
+  readonly why: string
+  readonly lines: readonly string[]
+  /** In UTF-16 units, including newlines. */
+  readonly characters: number
+  /** The facts it shows that may be needed again, and how much they were used. */
+  readonly facts: readonly Fact[]
+  /** The other sessions' turns that it shows, and the words they share with the current subject. */
+  readonly related: readonly { readonly handle: string; readonly words: readonly string[] }[]
+}
+
+/** Keyed by the beginning of a section's title. */
+const REASONS: readonly (readonly [title: string, why: string])[] = [
+  ["The user's prompt", "an automatic compaction swallows the prompt that waits for an answer"],
+  ["Standing user constraints", "sentences of the user worded as rules, the latest first"],
+  ["Notes kept", "what the model kept for the project, the latest first"],
+  ["Open todos", "the task list, without what is done"],
+  ["Files in flight", "written or edited last"],
+  ["Commands run", "used often and lately"],
+  ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
+  [ANSWERS_TITLE, "what the user chose or typed when the model asked, the latest first"],
+  ["Decisions", "sentences of the model worded as decisions, the latest first"],
+  ["Failed approaches", "sentences of the model about an approach that failed, the latest first"],
+  ["Errors seen", "errors seen often and lately"],
+  ["Paths", "used often and lately"],
+  ["Names", "used often and lately"],
+  [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
+  [FOCUSED_TITLE, "they share rare words with what the user wrote after /compact"],
+  ["Turns", "the latest turns, to be opened by their handles"],
+]
+
+const HEAD = "what the text is, and how to find more"
+
+/** The parts of a restore or pointer, in order. */
+export function explain(text: string, facts?: Facts, related: readonly RelatedLine[] = []): Section[] {
+  if (text === "") return []
+  return text.split("\n## ").map((part, n) => {
+    const [title = "", ...lines] = n === 0 ? ["", ...part.split("\n")] : part.split("\n")
+    return {
+      title,
+      why: n === 0 ? HEAD : (REASONS.find(([begin]) => title.startsWith(begin))?.[1] ?? ""),
+      lines,
+      characters: part.length + (n === 0 ? 0 : "\n## ".length),
+      facts: factsOf(title, facts).filter(tellerOf(part)),
+      related:
+        title === RELATED_TITLE
+          ? related
+              .filter(({ handle }) => lines.some((line) => line.startsWith(`- ${HANDLE_PREFIX}${handle} `)))
+              .map(({ handle, words }) => ({ handle: HANDLE_PREFIX + handle, words }))
+          : [],
+    }
+  })
+}
+
+function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
+  if (title === "Errors seen") return facts?.errors ?? []
+  if (title === "Paths") return facts?.paths ?? []
+  if (title === "Names") return facts?.names ?? []
+  return title === "Commands run" ? (facts?.commands ?? []) : []
+}
+
+/** Makes a function that tells whether a section shows a fact. */
+function tellerOf(part: string): (fact: Fact) => boolean {
+  const words = new Set(part.split(/[\s`"]+/))
+  return ({ text, form = text }) => {
+    if (/\s/.test(text)) return part.includes(form) || part.includes(text)
+    if (words.has(text)) return true
+    // Where a shared folder is shown once, a path is shown by its last two parts (complement.ts).
+    const folder = text.slice(0, text.length - lastTwo(text).length)
+    return folder !== "" && words.has(folder) && words.has(text.slice(folder.length))
+  }
 }

@@ -1,7 +1,7 @@
 /** Ids of sessions as they may be started, written into a file name or sent: no option, no path, no white space. */
 export const isPlainId = (id: string): boolean => id.length <= 200 && /^[A-Za-z0-9][\w.-]*$/.test(id)
 
-/** Sessions from another tool's archive (foreign/marked-lines.ts), which no agent is ever started with. */
+/** Sessions from another tool's archive (foreign/import-archive.ts), which no agent is ever started with. */
 const IMPORTED = /^[A-Za-z0-9][\w-]{0,127}~[a-z][a-z-]{0,30}$/
 
 /**

@@ -1,11 +1,8 @@
 /** Whatever a transcript says: a page has only the tags and attributes that we write, and links that lead nowhere else. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { diffHtml } from "../../src/export/html/diff-html.ts"
-import { longText } from "../../src/export/html/long-text.ts"
-import { markdown } from "../../src/export/html/markdown.ts"
-import { type Html, html } from "../../src/export/html/markup.ts"
-import { picture } from "../../src/export/html/picture.ts"
+import { type Html, html, markdown } from "../../src/export/html/document.ts"
+import { diffHtml, longText, picture } from "../../src/export/html/turn-html.ts"
 import { HOSTILE } from "../support/hostile-page.ts"
 
 const TAGS = new Set(

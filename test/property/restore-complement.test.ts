@@ -1,10 +1,10 @@
 /** What is given back is in no part of the new context already: not in the summary, nor in what the host adds to it. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { explain } from "../../src/restore/explain.ts"
 import type { Material } from "../../src/restore/material.ts"
 import { lastTwo } from "../../src/restore/paths.ts"
 import { renderRestore } from "../../src/restore/render.ts"
+import { explain } from "../../src/restore/slots.ts"
 
 /** Words that are in no other: whether a text holds one is plain. */
 const word = (kind: string, n: number): string => `${kind}${String.fromCharCode(65 + n)}x`

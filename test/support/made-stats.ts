@@ -1,5 +1,5 @@
 /** Figures with one of everything that `stats` shows, always the same. */
-import { HELD_KINDS } from "../../src/restore/summary-holds.ts"
+import { HELD_KINDS } from "../../src/restore/receipt.ts"
 import type { Stats } from "../../src/stats/stats.ts"
 
 /** The moment at which they are looked at. */

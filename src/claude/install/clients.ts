@@ -2,11 +2,17 @@
  * Which programs of Claude Code are installed, where and how. And the abilities that we use, with the versions of Claude
  * Code that have them: versions in between were not tried, and count as the one before (docs/hooks.md).
  */
+
 import { closeSync, openSync, readSync } from "node:fs"
+import { objectOf, stringOf } from "../../transcript/json.ts"
+import { readOrdinary, tryTo } from "../../util/files.ts"
 import { realpathSync } from "../../util/fs.ts"
+import { parseJson } from "../../util/parse-json.ts"
+import { dirname, join } from "../../util/path.ts"
+import { output } from "../../util/run-child.ts"
 import { COMMAND, programFolders } from "../places.ts"
 
-export interface Client {
+interface Client {
   /** As it is called. */
   readonly path: string
   /** With links resolved: an update puts another file there. */
@@ -80,3 +86,32 @@ export const abilitiesOf = (version: string): string[] =>
 /** Abilities that only later versions have. */
 export const lackingIn = (version: string): string[] =>
   ABILITIES.filter(([from]) => Bun.semver.order(version, from) < 0).map(([, ability]) => ability)
+
+/* The installed programs of Claude Code with their versions. */
+
+/** An installed program of Claude Code. */
+export interface Installed extends Client {
+  /** undefined if it could not be asked. */
+  readonly version: string | undefined
+}
+
+/** Bytes; a package's own description is far smaller. */
+const LARGEST = 1 << 20
+
+/** First the one that is called by name. */
+export const installedClients = (home: string): Promise<Installed[]> =>
+  Promise.all(clientsHere(home).map(async (one) => ({ ...one, version: await versionOf(one) })))
+
+/** A package says it without being run. */
+const versionOf = async (client: Client): Promise<string | undefined> =>
+  (client.kind === "npm" ? packageVersion(client.file) : undefined) ??
+  versionIn(await output([client.path, "--version"]))
+
+function packageVersion(file: string): string | undefined {
+  for (let folder = dirname(file); folder.includes("/node_modules/"); folder = dirname(folder)) {
+    const text = tryTo(() => readOrdinary(join(folder, "package.json"), LARGEST))
+    const found = objectOf(parseJson(text ?? ""))
+    if (found["name"] !== undefined) return versionIn(stringOf(found["version"]))
+  }
+  return undefined
+}

@@ -10,7 +10,7 @@ import { isMissing } from "../../util/errors.ts"
 import { writeWhole } from "../../util/files.ts"
 import { dirname, fromSystem, join } from "../../util/path.ts"
 import { existingSpools } from "../../vault/spool-folders.ts"
-import { removeIfEmpty } from "./install-record.ts"
+import { removeIfEmpty } from "./register.ts"
 
 type Homes = Pick<Paths, "dataHome" | "stateHome">
 

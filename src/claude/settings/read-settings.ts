@@ -3,6 +3,7 @@
  * manages. Read as leniently as Claude Code does, by all who want to know anything of them; how they are changed is in
  * claude/install.
  */
+
 import { type HostLimits, hostLimits, hostVariable, type Paths, variablesSet } from "../../config/load.ts"
 import { type JsonObject, listedStrings, objectOf } from "../../transcript/json.ts"
 import { tryTo } from "../../util/files.ts"

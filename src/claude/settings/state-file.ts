@@ -1,5 +1,4 @@
-/** The host's own state file: its servers, and what the user has allowed in each folder. */
-
+/** Claude Code's own state file: its servers, and what the user has allowed in each folder. */
 import type { Paths } from "../../config/load.ts"
 import { type JsonObject, objectOf } from "../../transcript/json.ts"
 import { existsSync } from "../../util/fs.ts"

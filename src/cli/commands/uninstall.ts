@@ -1,8 +1,8 @@
 /** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
 import { existsSync, rmSync } from "node:fs"
 import { pieces, removeFootprint } from "../../claude/install/footprint.ts"
+import { ourPlugins } from "../../claude/install/hook-status.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
-import { ourPlugins } from "../../claude/install/our-plugins.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import {
   type HostFolders,

@@ -1,6 +1,7 @@
 /** `ctxbridge prune native`: settings of Claude Code that keep its window lean, and back. */
+
+import { type Installed, installedClients } from "../../claude/install/clients.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
-import { type Installed, installedClients } from "../../claude/install/installed-clients.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import { hostEnvironment } from "../../claude/settings/read-settings.ts"
 import { atLeast, PERCENT_FROM, WINDOW_FROM } from "../../claude/versions.ts"

@@ -1,7 +1,7 @@
 /** `ctxbridge prune plugin`: a plugin that answers Claude Code's compactions, and back. */
 import { version } from "../../../package.json"
+import { installedClients } from "../../claude/install/clients.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
-import { installedClients } from "../../claude/install/installed-clients.ts"
 import { pluginFolder, pluginWay, revertPlugin, setPlugin } from "../../pruners/plugin/set-plugin.ts"
 import { CtxError } from "../../util/errors.ts"
 import { wholePath } from "../block.ts"

@@ -1,14 +1,13 @@
 /** The page of a project: a timeline of its days, and its sessions, each with a link to its own page. Pure. */
-import type { CountedSession } from "../../archive/queries/sessions.ts"
+import type { CountedSession, Session } from "../../archive/queries/sessions.ts"
 import { allTokens } from "../../archive/queries/token-use.ts"
+import type { Turn } from "../../read/turn.ts"
 import { count, cut, oneLine } from "../../util/text.ts"
-import { documentHtml } from "./document.ts"
-import { type Content, type Html, html } from "./markup.ts"
-import type { PageWords } from "./page-data.ts"
-import { sessionTitle } from "./session-page.ts"
-import { toolbar } from "./toolbar.ts"
+import { type Content, documentHtml, type Html, html } from "./document.ts"
+import type { PageLink, PageWords, SessionData, SessionNote, SubagentData } from "./page-data.ts"
+import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
 
-export interface ListedSession {
+interface ListedSession {
   readonly session: CountedSession
   /** File name of its page, beside this one. */
   readonly file: string
@@ -116,3 +115,171 @@ function timeline(days: readonly Day[], words: PageWords): Html | undefined {
   })
   return html`<figure class="timeline"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Turns by day">${columns}</svg><figcaption><span>${new Date(start).toISOString().slice(0, 10)}</span><span>turns by day</span><span>${last.day}</span></figcaption></figure>`
 }
+
+/* The page of a session, or of several, one below the other. Pure. */
+
+const TITLE = 120
+
+const sessionTitle = ({ title, firstPrompt, id }: Session): string =>
+  cut(oneLine(title ?? firstPrompt ?? id), TITLE)
+
+export function sessionPage(
+  sessions: readonly SessionData[],
+  words: PageWords,
+  version: string,
+  index?: PageLink,
+): Iterable<Html> {
+  const [first] = sessions
+  const title = sessions.length === 1 ? sessionTitle(first!.session) : count(sessions.length, "session")
+  return documentHtml(title, version, bodies(sessions, words, index))
+}
+
+function* bodies(
+  sessions: readonly SessionData[],
+  words: PageWords,
+  index: PageLink | undefined,
+): Generator<Html> {
+  for (const [n, data] of sessions.entries()) {
+    yield head(data, words, n === 0 ? index : undefined)
+    if (n === 0) yield toolbar(KINDS, true)
+    yield* columns(data, n, words)
+  }
+}
+
+const KINDS = {
+  prompt: "Prompts",
+  answer: "Answers",
+  tool: "Tools",
+  file: "Files",
+  error: "Errors",
+  thinking: "Thinking",
+}
+
+const head = (
+  data: SessionData,
+  words: PageWords,
+  index: PageLink | undefined,
+): Html => html`<header class="top">
+${index && html`<a class="up" href="${encodeURIComponent(index.file)}">${index.name}</a>`}
+<h1>${sessionTitle(data.session)}</h1>
+<ul class="about">${aboutSession(data, words).map((fact) => html`<li>${fact}</li>`)}</ul>
+</header>
+`
+
+/** @param n which session of the page */
+function* columns(data: SessionData, n: number, words: PageWords): Generator<Html> {
+  const { session, outline, context, compactions, turns, mediaOf } = data
+  const waiting = [...data.subagents]
+  const world: TurnWorld = {
+    words,
+    cwd: session.cwd,
+    contextOf: (handle) => context.get(handle),
+    mediaOf,
+    compactionAt: (time) => compactions.find((one) => one.time === time),
+    subagentOf: (brief) => takeFrom(waiting, brief),
+  }
+  yield html`<div class="columns">
+<nav class="contents" aria-label="Turns"><input type="checkbox" id="contents-${n}"><label for="contents-${n}">Contents</label>
+<ol>${outline.map(
+    ({ handle, seq, prompt, via, errors, takenBack }) =>
+      html`<li${takenBack && html` class="taken-back"`}><a href="#${anchorOf(handle)}"><span>${seq}</span>${via === "none" ? "(before the first prompt)" : cut(oneLine(prompt), TITLE)}${errors > 0 && html` <i class="bad" title="${count(errors, "error")}">${errors}</i>`}</a></li>\n`,
+  )}</ol></nav>
+<main>
+${data.notes.map(noteHtml)}
+`
+  for (const turn of turns) yield* turnHtml(turn, world)
+  // Those of which the archive lacks the call that started them.
+  while (data.isWhole && waiting.length > 0) yield* subagentHtml(waiting.shift()!, world)
+  yield html`<p class="nothing" hidden>Nothing of this session is like that.</p>
+</main>
+${tokenMeter(outline, context, words)}
+</div>
+`
+}
+
+function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefined {
+  const at = waiting.findIndex((one) => one.brief === brief)
+  return at < 0 ? undefined : waiting.splice(at, 1)[0]
+}
+
+function aboutSession({ session, lineage, compactions }: SessionData, words: PageWords): Content[] {
+  const { tokens, cost, cwd, branch, version, started, ended, turns, shared, tools, errors } = session
+  const total = allTokens(tokens)
+  const facts: Content[] = [
+    cwd !== null && html`<code>${cwd}</code>`,
+    branch !== null && html`branch <code>${branch}</code>`,
+    words.period(started, ended),
+    shared === 0 ? count(turns, "turn") : `${count(turns, "turn")} (${shared} shared)`,
+    count(tools, "tool call"),
+    errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
+    compactions.length > 0 && count(compactions.length, "compaction"),
+    lineage.subagents.length > 0 && count(lineage.subagents.length, "subagent"),
+    total > 0 &&
+      html`<span title="${words.tokens(tokens.input)} input, ${words.tokens(tokens.cacheCreation)} written to cache, ${words.tokens(tokens.cacheRead)} read from cache, ${words.tokens(tokens.output)} output">${words.tokens(total)} tokens</span>`,
+    cost !== null && html`<span title="By Claude Code’s own account">${words.dollars(cost)}</span>`,
+    version !== null && `Claude Code ${version}`,
+    html`session <code>${session.id}</code>`,
+    ...lineage.parents.map(
+      ({ session: id, kind }) => html`${kind === "fork" ? "begins with" : "continues"} <code>${id}</code>`,
+    ),
+  ]
+  return facts.filter(Boolean)
+}
+
+/** Words about the session that are not of it. */
+function noteHtml({ title, items, by }: SessionNote): Html {
+  const rows = items.map(
+    ({ label, text, handle }) =>
+      html`<li><strong>${label}</strong> <span>${text}${handle !== undefined && html` <a href="#${anchorOf(handle)}">${handle}</a>`}</span></li>\n`,
+  )
+  return html`<section class="about-session group"><h2>${title}</h2><ul class="item" data-kind="note">${rows}</ul><p class="note">${by}</p></section>\n`
+}
+
+/* How full the context was in each turn: a bar for each, from top to bottom. Pure. */
+
+/** Height of a turn's bar, in pixels, while there is room; a session of many turns is squeezed into the window. */
+const BAR = 12
+const METER_WIDTH = 100
+/** Characters of a prompt in a bar's title. */
+const PROMPT_MARK = 80
+
+/** @returns undefined if nothing is known of the context */
+export function tokenMeter(
+  turns: readonly Turn[],
+  context: ReadonlyMap<string, number>,
+  words: PageWords,
+): Html | undefined {
+  const most = turns.reduce((tokens, { handle }) => Math.max(tokens, context.get(handle) ?? 0), 0)
+  if (most === 0) return undefined
+  const height = turns.length * BAR
+  let before = 0
+  const bars = turns.map((turn, n) => {
+    const tokens = context.get(turn.handle) ?? 0
+    const isDrop = tokens > 0 && tokens < before / 2
+    if (tokens > 0) before = tokens
+    const width = Math.max(1, (tokens / most) * METER_WIDTH).toFixed(1)
+    const title = `${turn.seq}. ${cut(oneLine(turn.prompt), PROMPT_MARK)}: ${words.tokens(tokens)} tokens${turn.errors > 0 ? `, ${turn.errors} failed` : ""}`
+    return html`<a href="#${anchorOf(turn.handle)}"><title>${title}</title><rect class="field" y="${n * BAR}" width="${METER_WIDTH}" height="${BAR}"/><rect class="bar${turn.errors > 0 && " failed"}" y="${n * BAR + 1}" width="${width}" height="${BAR - 2}"/>${isDrop && html`<rect class="drop" y="${n * BAR}" width="${METER_WIDTH}" height="1.5"/>`}</a>`
+  })
+  return html`<aside class="meter" aria-label="Tokens in the context, by turn"><p title="The most tokens at a time">Context<br><b>${words.tokens(most)}</b></p>
+<svg viewBox="0 0 ${METER_WIDTH} ${height}" height="${height}" preserveAspectRatio="none">${bars}</svg></aside>`
+}
+
+/* What a page is searched and filtered with. Only the script makes it work, so only the script shows it. Pure. */
+
+/**
+ * @param kinds what can be chosen, by the `data-kind` of its items
+ * @param isFolded whether there is anything to unfold
+ */
+const toolbar = (
+  kinds: Readonly<Record<string, string>>,
+  isFolded: boolean,
+): Html => html`<div class="tools" role="search">
+<input id="search" type="search" placeholder="Search this page ( / )" aria-label="Search this page" autocomplete="off" spellcheck="false">
+<span class="kinds">${Object.entries(kinds).map(
+  ([kind, title]) => html`<button type="button" data-filter="${kind}" aria-pressed="false">${title}</button>`,
+)}</span>
+<span id="found" role="status"></span>
+<span class="right">${isFolded && html`<button type="button" id="unfold" aria-pressed="false">Unfold</button>`}
+<button type="button" id="theme" title="Dark or light" aria-label="Dark or light">◐</button></span>
+</div>`

@@ -4,9 +4,9 @@
  */
 
 import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs"
+import type { Installed } from "../../claude/install/clients.ts"
 import { clientsHere, versionIn } from "../../claude/install/clients.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
-import type { Installed } from "../../claude/install/installed-clients.ts"
 import { isolatedEnvironment } from "../../config/load.ts"
 import {
   decode,

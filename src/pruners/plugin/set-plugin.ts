@@ -3,21 +3,22 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs"
 import RECALL from "../../../plugin/skills/recall/SKILL.md" with { type: "text" }
 import { type HostEvent, hookEntry } from "../../claude/hooks.ts"
-import { hookStatus } from "../../claude/install/hook-status.ts"
+import type { Installed } from "../../claude/install/clients.ts"
+import { hookStatus, serverStatus } from "../../claude/install/hook-status.ts"
 import { HOST_EVENTS, hookCommand } from "../../claude/install/hooks-table.ts"
-import { originalText, readRecord, removeIfEmpty } from "../../claude/install/install-record.ts"
-import type { Installed } from "../../claude/install/installed-clients.ts"
 import {
   type Ours,
+  originalText,
+  readRecord,
   register,
+  removeIfEmpty,
   type SettingsChange,
   unregister,
   type WithOurs,
   type WithoutOurs,
 } from "../../claude/install/register.ts"
 import type { HostFolders } from "../../claude/install/registration.ts"
-import { serverStatus } from "../../claude/install/server-status.ts"
-import { variable, withFormer, withVariable } from "../../claude/install/settings-variable.ts"
+import { variable, withFormer, withVariable } from "../../claude/install/settings-edit.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import { settingsPath } from "../../claude/settings/read-settings.ts"
 import { ASKS_PLUGINS, atLeast } from "../../claude/versions.ts"

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { backlog } from "../../../src/archive/backlog.ts"
 import { countDiskUse, diskUse, isCountDue } from "../../../src/archive/disk-use.ts"
 import { sessionsInNames, sourcesOf } from "../../../src/archive/view-sources.ts"
-import { NEWEST, newestOf } from "../../../src/doctor/inventory.ts"
+import { NEWEST, newestOf } from "../../../src/doctor/transcript-checks.ts"
 import { Archive } from "../../support/archive.ts"
 import { tempFolder } from "../../support/temp.ts"
 

@@ -1,6 +1,6 @@
 /** What a server returns as a link or a sound is found, shown, on the page, and in exports. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { mediaHtml, picture } from "../../../src/export/html/picture.ts"
+import { mediaHtml, picture } from "../../../src/export/html/turn-html.ts"
 import { Inside, run } from "../../support/inside.ts"
 
 const base64 = (text: string): string => Buffer.from(text, "latin1").toString("base64")

@@ -1,10 +1,10 @@
 /** Texts and names in pages, one by one: `test/unit/cli/view.test.ts` has whole pages. */
 import { describe, expect, test } from "bun:test"
 import { pageName } from "../../../src/cli/html-pages.ts"
-import { diffHtml } from "../../../src/export/html/diff-html.ts"
-import { markdown } from "../../../src/export/html/markdown.ts"
+import { markdown } from "../../../src/export/html/document.ts"
 import type { PageWords } from "../../../src/export/html/page-data.ts"
-import { tokenMeter } from "../../../src/export/html/token-meter.ts"
+import { tokenMeter } from "../../../src/export/html/project-page.ts"
+import { diffHtml } from "../../../src/export/html/turn-html.ts"
 import type { Turn } from "../../../src/read/turn.ts"
 import { hashName } from "../../../src/util/json-files.ts"
 

@@ -1,7 +1,7 @@
 /** What showing something is worth: the difference of two shares and its interval. */
 import { expect, test } from "bun:test"
-import { LEAST_LEFT_OUT, LEAST_RESTORES, liftOf, wilson } from "../../../src/learn/lift.ts"
-import type { Trial } from "../../../src/learn/trials.ts"
+import { LEAST_LEFT_OUT, LEAST_RESTORES, liftOf, wilson } from "../../../src/learn/learning-report.ts"
+import type { Trial } from "../../../src/learn/note-uses.ts"
 
 const trials = (n: number, used: number, shown: boolean): Trial[] =>
   Array.from({ length: n }, (_, i) => ({

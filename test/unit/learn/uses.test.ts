@@ -1,6 +1,6 @@
 /** What counts as evidence that something of a turn was used. */
 import { expect, test } from "bun:test"
-import { usesOf } from "../../../src/learn/uses.ts"
+import { usesOf } from "../../../src/learn/follow-uses.ts"
 import { Archive } from "../../support/archive.ts"
 
 const handleOf = (archive: Archive, prompt: string): string =>

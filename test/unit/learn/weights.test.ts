@@ -1,7 +1,7 @@
 /** What the evidence of a project makes of the order of its restores. */
 import { expect, test } from "bun:test"
-import type { Trial } from "../../../src/learn/trials.ts"
-import { weightsOf } from "../../../src/learn/weights.ts"
+import type { Trial } from "../../../src/learn/note-uses.ts"
+import { weightsOf } from "../../../src/learn/note-uses.ts"
 
 const trial = (text: string, used: boolean, more: Partial<Trial> = {}): Trial => ({
   kind: "name",

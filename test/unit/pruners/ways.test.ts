@@ -1,6 +1,6 @@
 /** Which ways work for which program, and which of them is recommended. */
 import { expect, test } from "bun:test"
-import type { Installed } from "../../../src/claude/install/installed-clients.ts"
+import type { Installed } from "../../../src/claude/install/clients.ts"
 import type { HostEnvironment } from "../../../src/claude/settings/read-settings.ts"
 import { nativeWay } from "../../../src/pruners/set-native.ts"
 import { WAYS, type WayName, type WayState } from "../../../src/pruners/way.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { isBare, vocabulary } from "../../../src/restore/command-vocabulary.ts"
+import { isBare, vocabulary } from "../../../src/restore/complement.ts"
 import type { Fact } from "../../../src/restore/material.ts"
 
 const told = (commands: readonly Fact[]): string[] =>

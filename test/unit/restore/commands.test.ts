@@ -1,6 +1,6 @@
 /** Commands in a restore: the last that failed, the last that succeeded, and the others. */
 import { describe, expect, test } from "bun:test"
-import { commandLines } from "../../../src/restore/command-lines.ts"
+import { commandLines } from "../../../src/restore/complement.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 

@@ -1,7 +1,7 @@
 /** What of a memory file is in every context, and what it imports: as the host reads Markdown. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { memoryFile } from "../../../src/claude/context/memory-file.ts"
+import { memoryFile } from "../../../src/claude/context/standing-text.ts"
 
 const importsOf = (text: string): readonly string[] => memoryFile(text).imports
 

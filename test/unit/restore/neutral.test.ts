@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "../../../src/claude/tags.ts"
+import { BESIDE_TAGS, NOTICE_TAGS, SHOWN_TAGS } from "../../../src/claude/user-text.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { inert, neutral, visible } from "../../../src/restore/neutral.ts"
 import { code, quoteInert, quoteSpoken } from "../../../src/restore/quote.ts"

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { explain } from "../../../src/restore/explain.ts"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
 import type { Fact, Material } from "../../../src/restore/material.ts"
-import { renderPointer } from "../../../src/restore/pointer.ts"
+import { renderPointer } from "../../../src/restore/pointer-to.ts"
 import { renderRestore, withoutPending } from "../../../src/restore/render.ts"
+import { explain } from "../../../src/restore/slots.ts"
 import { frameProblems, instructionProblems } from "../../support/frame.ts"
 
 const MATERIAL: Material = {

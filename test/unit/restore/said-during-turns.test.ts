@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { ArchivedLines } from "../../../src/restore/archived-line.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
-import { stepsOf } from "../../../src/restore/said-during-turns.ts"
+import { stepsOf } from "../../../src/restore/restore.ts"
 import { Archive } from "../../support/archive.ts"
 import type { Transcript } from "../../support/transcript.ts"
 

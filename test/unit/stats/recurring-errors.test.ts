@@ -1,6 +1,6 @@
 /** Which failed calls are the same error again. */
 import { expect, test } from "bun:test"
-import { recurringErrors } from "../../../src/stats/recurring-errors.ts"
+import { recurringErrors } from "../../../src/stats/stats.ts"
 
 const failed = (error: string, handle: string, result: number, tool = "Bash") => ({
   ...{ tool, error, handle, result },

@@ -2,8 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { useOfProject } from "../../../src/archive/queries/token-use.ts"
 import { priceList } from "../../../src/stats/prices.ts"
-import { PERIODS, type Period } from "../../../src/stats/spending.ts"
-import { gatherStats, type Stats } from "../../../src/stats/stats.ts"
+import { gatherStats, PERIODS, type Period, type Stats } from "../../../src/stats/stats.ts"
 import { Archive } from "../../support/archive.ts"
 import type { Transcript } from "../../support/transcript.ts"
 

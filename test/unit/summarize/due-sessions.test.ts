@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { FILTERED } from "../../../src/secrets/filter.ts"
-import { dueSessions } from "../../../src/summarize/due-sessions.ts"
+import { dueSessions } from "../../../src/summarize/summarize-session.ts"
 import { Archive } from "../../support/archive.ts"
 
 test("none of an excluded project, wherever its worktrees are; the others until there are enough", () => {

@@ -1,8 +1,12 @@
 /** What a model is given to read of a session, and how its answer is read. */
 import { expect, test } from "bun:test"
 import { FILTERED } from "../../../src/secrets/filter.ts"
-import { answerIn, promptFor } from "../../../src/summarize/prompt.ts"
-import { materialOf, type SessionMaterial } from "../../../src/summarize/session-material.ts"
+import {
+  answerIn,
+  materialOf,
+  promptFor,
+  type SessionMaterial,
+} from "../../../src/summarize/summarize-session.ts"
 import { Archive } from "../../support/archive.ts"
 
 const read = (archive: Archive, session: string): SessionMaterial =>

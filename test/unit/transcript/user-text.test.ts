@@ -1,8 +1,7 @@
 /** Words of a human between what the host puts around them. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { NOTICE_TAGS } from "../../../src/claude/tags.ts"
-import { queuedTextParts, userTextParts } from "../../../src/claude/user-text.ts"
+import { NOTICE_TAGS, queuedTextParts, userTextParts } from "../../../src/claude/user-text.ts"
 
 const reminder = (text: string): string => `<system-reminder>${text}</system-reminder>`
 const told = (text: string): [string, string][] =>
