@@ -12,6 +12,19 @@ declare module "*/dist/mcp/run-server.js" {
   export const runServer: typeof import("./cli/run-server.ts").runServer
 }
 
+declare module "*/dist/formats/anchors.js" {
+  export const WORDS: string
+  export const ORDINARY: string
+  export const HEADS: string
+  export const plainGate: () => RegExp
+  export const LITERALS: string
+  export const MIDDLES: string
+}
+
+declare module "*/dist/formats/rows.js" {
+  export const ROWS: string
+}
+
 /** A file embedded in the binary; the value is its path at run time. */
 declare module "*.zst" {
   const path: string

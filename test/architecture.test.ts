@@ -118,6 +118,9 @@ const BUILT: Readonly<Record<string, string>> = {
   "../dist/mcp/run-server.js": "cli/run-server.ts",
 }
 
+/** What build/formats.ts makes of the tables of formats: part of src/secrets/, and read there alone. */
+const FROM_TABLES = ["../dist/formats/anchors.js", "../dist/formats/rows.js"]
+
 /** Files that are imported and are no modules. */
 const NO_MODULES = [
   "../package.json",
@@ -338,6 +341,7 @@ describe("imports", () => {
     const wrong = violations(function* ({ path, imports }) {
       for (const { specifier, target } of imports) {
         if (target === undefined || NO_MODULES.includes(target) || byPath.has(target)) continue
+        if (FROM_TABLES.includes(target) && path.startsWith("secrets/")) continue
         yield `${path} imports ${specifier}: there is no such file; write the path with its .ts`
       }
     })
@@ -581,7 +585,9 @@ describe("the hot program", () => {
     const { inputs, bytes } = await hookChunk(await readMeta())
     expect(inputs).toContain("src/hook/run.ts")
     expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
-    expect(inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\//.test(input))).toEqual([])
+    expect(
+      inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\/|formats\/rows\.js$/.test(input)),
+    ).toEqual([])
     expect(bytes).toBeLessThan(74_000)
   })
 

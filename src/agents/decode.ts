@@ -33,3 +33,17 @@ export function recordsIn(line: Buffer): RecordInLine[] {
     return { record: decodeLine(piece), text: piece, from, to }
   })
 }
+
+/** Has an id only within. Transcripts may hold nothing else. */
+const SNAPSHOT = "file-history-snapshot"
+
+/**
+ * Whether a line, without its newline, holds a record that an agent may have written, also a version that did not exist
+ * when this was written: of any type, with an id of its own or of its session, or anything of which the decoder makes a
+ * text, a call or a result. In doubt it does: what is left out may be lost.
+ */
+export const holdsRecord = (line: Buffer): boolean =>
+  recordsIn(line).some(({ record: { type, uuid, sessionId, parts, imported } }) => {
+    if (parts.length > 0 || imported === true || type === SNAPSHOT) return true
+    return type !== "unknown" && type !== "malformed" && (uuid ?? sessionId) !== undefined
+  })

@@ -10,11 +10,15 @@ const OUTPUTS = "tool-results"
 /** The list of all prompts, which is no transcript (prompt-history.ts). */
 export const PROMPT_HISTORY = "history.jsonl"
 
+const SESSION = /\/projects\/[^/]+\/(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|agent-[^/]+)\.jsonl$/i
+const SUBAGENT = /\/projects\/[^/]+\/[^/]+\/subagents\//
+
 export const claudeLayout: FileLayout = {
   owns: (path) => path.includes(PROJECTS) || isHistory(path),
   namesInPath,
   placeBeside,
   isPromptHistory: isHistory,
+  isNamedAsTranscript: (path) => SESSION.test(path) || SUBAGENT.test(path),
 }
 
 function isHistory(path: string): boolean {

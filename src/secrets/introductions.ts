@@ -20,7 +20,7 @@ export type Introduction = OneOf<typeof INTRODUCTIONS>
 /** What takes the password that an `echo` before it prints. */
 export const ECHOED = "--password-stdin|sudo -S|--passphrase-fd"
 
-/** What a third of anchors.ts's middles begin with. */
+/** What a third of the formats' middles (dist/formats/anchors.js) begin with. */
 export const PLUS = "+A"
 
 /** What introduces a secret in an address, keys in blocks, and the manifest of a secret. */

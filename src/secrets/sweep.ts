@@ -2,7 +2,7 @@
  * Finds all sequences in one pass over the bytes. That takes a third of the time of a search for each, once the engine
  * has compiled it, which a hook does not live to see. Pure.
  */
-import { LITERALS, MIDDLES } from "./anchors.ts"
+import { LITERALS, MIDDLES } from "../../dist/formats/anchors.js"
 import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, wordGate } from "./introductions.ts"
 import { BETWEEN, type Seek } from "./seek.ts"
 

@@ -5,7 +5,7 @@
  * where one of those stands are the tables of formats needed, which most hooks never load: whatever is found here is
  * looked up in strings, since even building a table takes longer than a hook's lines.
  */
-import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "./anchors.ts"
+import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "../../dist/formats/anchors.js"
 import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
 import { tick } from "./clock.ts"
 import { PLUS } from "./introductions.ts"

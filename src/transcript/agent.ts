@@ -81,6 +81,8 @@ export interface FileLayout {
   readonly namesInPath: (transcript: string) => TranscriptName
   readonly placeBeside: (path: string) => PlaceBeside | undefined
   readonly isPromptHistory: (path: string) => boolean
+  /** Whether a file lies as transcripts do in the folder of all projects, which may be a backup. */
+  readonly isNamedAsTranscript: (path: string) => boolean
 }
 
 export interface Agent {

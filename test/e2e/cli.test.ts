@@ -555,8 +555,11 @@ describe("import", () => {
     const transcript = own.session().turn("one").flush()
     const readme = join(own.root, "README.md")
     writeFileSync(readme, "x")
-    for (const bad of [readme, join(own.root, "nowhere")]) {
-      expect((await there(own, "import", transcript.path, bad)).code).toBe(64)
+    for (const [bad, code] of [
+      [readme, 1],
+      [join(own.root, "nowhere"), 64],
+    ] as const) {
+      expect((await there(own, "import", transcript.path, bad)).code).toBe(code)
     }
     expect(existsSync(own.dataHome)).toBe(false)
     expect((await there(own, "import", join(transcript.path, ".."))).code).toBe(0)

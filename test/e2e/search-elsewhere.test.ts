@@ -338,6 +338,19 @@ describe("through MCP", () => {
     })
   })
 
+  test("get of a turn on a server that is gone: the error, with what to do about it", async () => {
+    using machine = new Machine()
+    await machine.hook("stop", machine.session().turn("The pool leaks").flush())
+    const port = freePort()
+    const to = `postgres://me:sesame@127.0.0.1:${port}/x`
+    await using peer = await Peer.connect(machine.cwd, { ...machine.env, CTXBRIDGE_SYNC_TO: to })
+    const { text, isError } = await peer.call("get", { handle: "far:0123456789abcdef" })
+    expect({ text, isError }).toEqual({
+      text: `Error: postgres://me@127.0.0.1:${port}/x: connection refused\nHint: is PostgreSQL running, and is the port right?`,
+      isError: true,
+    })
+  })
+
   test("search finds what other machines have sent, and get opens it where the words are", async () => {
     using folder = tempFolder()
     using other = new Machine()

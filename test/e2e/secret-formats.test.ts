@@ -1,7 +1,7 @@
 /** The compiled binary knows every format: its hooks load the tables, which are not in their chunk, when needed. */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
-import { FORMATS } from "../../src/secrets/formats/table.ts"
+import { FORMATS } from "../../src/secrets/formats/all-formats.ts"
 import { Samples, SURROUNDINGS } from "../support/format-samples.ts"
 import { contentOf, Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -12,6 +12,7 @@ import { movesToTell, moveTold } from "../../job/import-done.ts"
 import { type ImportedFile, sizeOf } from "../../job/import-file.ts"
 import { type ImportReport, importTranscripts } from "../../job/import-transcripts.ts"
 import { spawnJob } from "../../job/spawn.ts"
+import { isUnderstood } from "../../job/understood-files.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
 import { resolve } from "../../util/path.ts"
@@ -21,7 +22,9 @@ import { type Command, type Environment, flag } from "../command.ts"
 import { safe } from "../style.ts"
 import { besideWords, transcriptsNamed } from "../transcripts-named.ts"
 
-const MOST_ERRORS = 20
+/** Files named in a list. */
+const MOST_NAMED = 20
+const PACKED = /\.(?:gz|zst|zip|xz|bz2|tar|tgz|7z)$/i
 /** Minimum ms between two events of progress. */
 const EVERY = 500
 
@@ -31,6 +34,8 @@ interface FilesToImport {
   readonly archives: readonly string[]
   /** Links found in folders, which are not followed. */
   readonly links: readonly string[]
+  /** Files found in folders that hold nothing an agent wrote. */
+  readonly notUnderstood: readonly string[]
 }
 
 export default {
@@ -55,7 +60,7 @@ export default {
     if (!dryRun) refuseUnwritable(env.dataHome)
     // Never imported unasked: they are not ours, and nobody vouches for their content.
     const found = words(args).length > 0 ? [] : archivesInPlace(env)
-    const { transcripts, archives, links } = named
+    const { transcripts, archives, links, notUnderstood } = named
     // After all transcripts, since they belong to turns of these.
     const beside = transcripts.flatMap(besideTranscript)
     const paths = [...transcripts, ...beside, ...archives]
@@ -98,10 +103,16 @@ export default {
     })
     const noun = archives.length === 0 ? "transcript" : "file"
     const moves = movesToTell(report.moves).map((one) => safe(moveTold(one)))
-    const said = [...render(report, noun), ...moves, ...leftLinks(links), ...mention(found)]
+    const said = [
+      ...render(report, noun),
+      ...moves,
+      ...leftOut(notUnderstood),
+      ...leftLinks(links),
+      ...mention(found),
+    ]
     // Said once, so also to whoever wants to hear little.
     out.print(quiet ? [...failures(report), ...moves] : said)
-    out.event({ event: "done", ...report, found, links })
+    out.event({ event: "done", ...report, found, links, notUnderstood })
     if (!dryRun && report.takenBytes > 0) {
       tryTo(() => embedSoon(env))
       countDiskUse(env.dataHome, Date.now())
@@ -120,41 +131,68 @@ function embedSoon({ dataHome, config }: Environment): void {
   spawnJob(dataHome, { transcripts: [], sweep: [], settle: false })
 }
 
-/** @throws CtxError exit 64 for a path that cannot be imported, exit 3 when nothing is found */
+/**
+ * @throws CtxError exit 64 for a path that is not there, exit 1 for a file that no agent and no other tool can have
+ * written, exit 3 when nothing is found
+ */
 function find(paths: readonly string[], env: Environment): FilesToImport {
-  const isArchive = (word: string): boolean => {
+  const isOtherFile = (word: string): boolean => {
     const path = resolve(env.cwd, word)
-    return (
-      !path.endsWith(".jsonl") &&
-      statSync(path, { throwIfNoEntry: false })?.isFile() === true &&
-      looksForeign(path)
-    )
+    return !path.endsWith(".jsonl") && statSync(path, { throwIfNoEntry: false })?.isFile() === true
   }
-  const archives = [...new Set(paths.filter(isArchive).map((word) => resolve(env.cwd, word)))]
-  const others = paths.filter((word) => !isArchive(word))
+  const otherFiles = [...new Set(paths.filter(isOtherFile))]
+  const archives = [...new Set(otherFiles.map((word) => resolve(env.cwd, word)).filter(looksForeign))]
+  const others = paths.filter((word) => !isOtherFile(word))
   const folders = transcriptFolders(env)
   const links: string[] = []
   const onLink = (path: string): void => void links.push(path)
-  const named = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folders, onLink)
+  const all = paths.length > 0 && others.length === 0 ? [] : transcriptsNamed(others, env, folders, onLink)
+  const unknown = new Set(paths.length === 0 ? [] : all.filter((path) => !isUnderstood(env, path)))
+  refuseUnknown([
+    ...otherFiles.filter((word) => !archives.includes(resolve(env.cwd, word))),
+    ...others.filter((word) => unknown.has(resolve(env.cwd, word))),
+  ])
+  const named = all.filter((path) => !unknown.has(path))
+  const notUnderstood = [...unknown].sort()
   const prompts = promptHistory(env.claudeDir)
   const isThere = paths.length === 0 && statSync(prompts, { throwIfNoEntry: false })?.isFile() === true
   // Last, since of sessions whose transcripts are there it shows nothing.
   const lists = [...named.filter(isPromptHistory), ...(isThere ? [prompts] : [])]
   const transcripts = [...named.filter((path) => !isPromptHistory(path)), ...lists]
   links.sort()
-  if (transcripts.length + archives.length > 0) return { transcripts, archives, links }
+  if (transcripts.length + archives.length > 0) return { transcripts, archives, links, notUnderstood }
   const where = (paths.length === 0 ? folders : paths).join(", ")
   const [other] = paths.length === 0 ? archivesInPlace(env) : []
   const [link] = links
+  const [first] = notUnderstood
   throw new CtxError("no-transcripts", `no transcripts below ${where}`, {
     hint:
       link !== undefined
         ? `there are links, which are followed only when they are named: ctxbridge import ${link}`
-        : other === undefined
-          ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
-          : `found another tool's archive: ctxbridge import ${other}`,
+        : first !== undefined
+          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is Claude Code's: ${first}${notUnderstood.length > 1 ? " …" : ""}`
+          : other === undefined
+            ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
+            : `found another tool's archive: ctxbridge import ${other}`,
     exit: EXIT.notFound,
   })
+}
+
+/** @throws CtxError if there are any: nothing is archived then */
+function refuseUnknown(words: readonly string[]): void {
+  const [first] = words
+  if (first === undefined) return
+  const packed = words.find((word) => PACKED.test(word))
+  throw new CtxError(
+    "not-understood",
+    `no transcript of Claude Code, nor another tool's archive: ${words.join(", ")}`,
+    {
+      hint:
+        packed !== undefined
+          ? `unpack ${packed} first, then import what was in it`
+          : "import takes transcripts (.jsonl), folders of them, and archives of claude-flow, claude-mem and leafhill",
+    },
+  )
 }
 
 /** @param noun what its files are called */
@@ -206,9 +244,20 @@ function renderArchive({ path, archive }: ImportedFile): string[] {
 function failures({ files }: ImportReport): string[] {
   const failed = files.filter(({ error }) => error !== undefined)
   const lines = failed
-    .slice(0, MOST_ERRORS)
+    .slice(0, MOST_NAMED)
     .map(({ path, error }) => `failed: ${safe(path)}: ${safe(error ?? "")}`)
-  if (failed.length > MOST_ERRORS) lines.push(`and ${failed.length - MOST_ERRORS} more; --json lists all`)
+  if (failed.length > MOST_NAMED) lines.push(`and ${failed.length - MOST_NAMED} more; --json lists all`)
+  return lines
+}
+
+function leftOut(notUnderstood: readonly string[]): string[] {
+  if (notUnderstood.length === 0) return []
+  const lines = [
+    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is Claude Code's`,
+    ...notUnderstood.slice(0, MOST_NAMED).map((path) => `skipped: ${safe(path)}`),
+  ]
+  if (notUnderstood.length > MOST_NAMED)
+    lines.push(`and ${notUnderstood.length - MOST_NAMED} more; --json lists all`)
   return lines
 }
 

@@ -1,19 +1,12 @@
 /**
- * All formats, and where a token found by one of its anchors begins and ends. Loaded only when there is something that
+ * Where a token found by one of its anchors begins and ends. Loaded, with all formats, only when there is something that
  * may be a token: see ../rules.ts. Pure.
  */
+import { ROWS } from "../../../dist/formats/rows.js"
 import { isBeginning } from "../beginning.ts"
 import type { Span } from "../lines.ts"
-import { CLOUDS } from "./clouds.ts"
-import { CODE } from "./code.ts"
-import { MESSAGES } from "./messaging.ts"
-import { MODELS } from "./models.ts"
-import { MONEY } from "./money.ts"
-import { ROWS } from "./rows.ts"
-import { ALPHABETS, type Format, middleOf, parseShape, type Shape, shapeExpression } from "./shape.ts"
-import { TOOLS } from "./tools.ts"
-
-export const FORMATS: readonly Format[] = [...MODELS, ...CODE, ...CLOUDS, ...MESSAGES, ...MONEY, ...TOOLS]
+import { FORMATS } from "./all-formats.ts"
+import { ALPHABETS, middleOf, parseShape, type Shape, shapeExpression } from "./shape.ts"
 
 interface Rule {
   readonly expression: string

@@ -83,7 +83,7 @@ test("no source looks for a name and its value as one piece of text", () => {
   const looks = /['"`/(|]"[A-Za-z_]+":(?:"|true|false|null|\[|\\d|\\{|\(")/
   const found: string[] = []
   for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
-    if (!file.endsWith(".ts") || /^(?:bench|fake-host|demo)\//.test(file)) continue
+    if (!file.endsWith(".ts") || /^(?:bench|claude\/fake|demo)\//.test(file)) continue
     for (const [n, line] of readFileSync(join(src, file), "utf8").split("\n").entries())
       if (looks.test(line)) found.push(`${file}:${n + 1}: ${line.trim()}`)
   }

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type OursToAdd, register, unregister } from "../../../src/claude/install/register.ts"
@@ -64,4 +73,21 @@ test("a dry run takes no lock and writes nothing; a private file's lines are not
   expect(register(ours(), { ...options(), dryRun: true })).toMatchObject({ action: "created", dryRun: true })
   expect([existsSync(file), existsSync(join(root, "data")), locked]).toEqual([false, false, []])
   expect(register({ ...ours(), isPrivate: true }, options())).toMatchObject({ action: "created", diff: [] })
+})
+
+test("a file that cannot be read as text is named, and the hint stays", () => {
+  mkdirSync(join(root, "config"))
+  writeFileSync(file, Buffer.from([0x61, 0xff]))
+  let error: unknown
+  try {
+    register(ours(), options())
+  } catch (cause) {
+    error = cause
+  }
+  expect(error).toMatchObject({
+    code: "settings-encoding",
+    message: `${file}: not UTF-8`,
+    hint: expect.stringMatching(/\w/),
+  })
+  expect([...readFileSync(file)]).toEqual([0x61, 0xff])
 })
