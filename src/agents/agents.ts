@@ -12,3 +12,7 @@ export const AGENTS: readonly Agent[] = [claudeCode]
 /** Where their transcripts are. */
 export const transcriptFolders = (places: AgentPlaces): string[] =>
   AGENTS.map(({ transcripts }) => transcripts(places))
+
+/** Where their lists of all prompts are, whether or not they are there. */
+export const promptHistories = (places: AgentPlaces): string[] =>
+  AGENTS.flatMap(({ promptHistory }) => (promptHistory === undefined ? [] : [promptHistory(places)]))

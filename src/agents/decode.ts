@@ -1,5 +1,5 @@
 /** Decodes lines of transcripts, whichever agent wrote them. Pure. */
-import type { Agent } from "../transcript/agent.ts"
+import type { Agent, HistoryPrompt } from "../transcript/agent.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../transcript/whole-records.ts"
 import { AGENTS } from "./agents.ts"
@@ -47,3 +47,9 @@ export const holdsRecord = (line: Buffer): boolean =>
     if (parts.length > 0 || imported === true || type === SNAPSHOT) return true
     return type !== "unknown" && type !== "malformed" && (uuid ?? sessionId) !== undefined
   })
+
+/** A prompt in a line of a list of all prompts; undefined if it is none. */
+export const historyPrompt = (line: string): HistoryPrompt | undefined => writerOf(line).historyPrompt?.(line)
+
+/** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
+export const mediaOfLine = (line: string): string[] => writerOf(line).mediaData?.(line) ?? []

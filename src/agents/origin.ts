@@ -111,3 +111,9 @@ export function withoutForgedWords(
 /** Whether a tool is the host's own: known, not a server's, and not one that brings strangers' words by nature. */
 export const isHostTool = (name: string | undefined): boolean =>
   name !== undefined && !name.startsWith("mcp__") && toolOrigin(name) === "tool"
+
+/** With these words, Claude Code begins a session with a plan that the model wrote and the human accepted. */
+const PLAN = /^\s*Implement the following plan:\s/
+
+/** What the human wrote of a prompt with an accepted plan: nothing. */
+export const withoutPlan = (prompt: string): string => (PLAN.test(prompt) ? "" : prompt)

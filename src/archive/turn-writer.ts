@@ -8,8 +8,8 @@ import {
   originsOf,
   type Surroundings,
   withoutForgedWords,
+  withoutPlan,
 } from "../agents/origin.ts"
-import { withoutPlan } from "../claude/pasted.ts"
 import {
   answersInReply,
   constraintsIn,

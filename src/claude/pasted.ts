@@ -30,9 +30,3 @@ export function withoutPasted(text: string): Typed {
   typed.push(text.slice(from))
   return { text: typed.join(""), pasted }
 }
-
-/** With these words, the host begins a session with a plan that the model wrote and the human accepted. */
-const PLAN = /^\s*Implement the following plan:\s/
-
-/** What the human wrote of a prompt with an accepted plan: nothing. */
-export const withoutPlan = (prompt: string): string => (PLAN.test(prompt) ? "" : prompt)

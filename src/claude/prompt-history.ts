@@ -3,25 +3,11 @@
  * Claude Code has deleted. Pure.
  */
 
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { parseJson } from "../util/parse-json.ts"
+import type { HistoryPrompt } from "../transcript/agent.ts"
+import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import { isAbsolute } from "../util/path.ts"
 import { withSlashes } from "../util/windows-path.ts"
-import { PROMPT_HISTORY } from "./file-layout.ts"
 import { isBuiltInCommand } from "./user-text.ts"
-
-/** @param configFolder of Claude Code */
-export const promptHistory = (configFolder: string): string => `${configFolder}/${PROMPT_HISTORY}`
-
-export interface HistoryPrompt {
-  /** As named in the line; versions up to 2.0.55 name none, and then it is of its project's day. */
-  readonly session: string
-  /** Empty if it only calls a command that Claude Code carries out itself. */
-  readonly text: string
-  /** ISO 8601. */
-  readonly time: string
-  readonly project: string | undefined
-}
 
 /** A session's id, as Claude Code makes them and as nothing else may be one. */
 const SESSION = /^[A-Za-z0-9][\w.-]{0,127}$/
@@ -30,11 +16,6 @@ const LATEST = 8.64e15
 const PASTED = /\[Pasted text #(\d+)(?: \+\d+ lines?)?\]/g
 
 /** undefined if the line is none. */
-export function historyPrompt(line: string): HistoryPrompt | undefined {
-  const value = parseJson(line)
-  return isObject(value) ? promptIn(value) : undefined
-}
-
 export function promptIn(line: JsonObject): HistoryPrompt | undefined {
   const { display, timestamp, project, sessionId } = line
   if (typeof display !== "string" || typeof timestamp !== "number" || line["type"] !== undefined)

@@ -1,11 +1,11 @@
 /** The vault: checks the beginning and end of each copy or, on request, every byte. */
 
 import { closeSync, existsSync, fstatSync } from "node:fs"
+import { promptHistories } from "../agents/agents.ts"
 import { forgottenTranscript } from "../archive/capture-transcript.ts"
 import { withDatabase } from "../archive/database.ts"
 import { besideTranscript } from "../archive/files-beside.ts"
 import { knownCopies } from "../archive/transcript-rows.ts"
-import { promptHistory } from "../claude/prompt-history.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
 import { CtxError, messageOf } from "../util/errors.ts"
@@ -201,7 +201,7 @@ function faulty(patient: Patient, faults: readonly Fault[], text: string): Findi
 function archivedAnew(patient: Patient, faults: readonly Fault[]): Repair | undefined {
   const copies = new Set(faults.map(({ copy }) => copy))
   const transcripts = transcriptsBelow(projectsOf(patient))
-  const all = [...transcripts, ...transcripts.flatMap(besideTranscript), promptHistory(patient.claudeDir)]
+  const all = [...transcripts, ...transcripts.flatMap(besideTranscript), ...promptHistories(patient)]
   const paths = all.filter((path) => copies.has(vaultPath(path, patient.home)) && existsSync(path))
   if (paths.length === 0) return undefined
   return {

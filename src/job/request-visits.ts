@@ -1,9 +1,9 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
 
+import { promptHistories } from "../agents/agents.ts"
 import type { Database } from "../archive/database.ts"
 import { listVault } from "../archive/list-vault.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
-import { promptHistory } from "../claude/prompt-history.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { codeOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
@@ -71,8 +71,7 @@ function look(
 ): boolean {
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
   // Last, since of sessions whose transcripts are there it shows nothing.
-  const prompts = promptHistory(paths.claudeDir)
-  if (request.history && existsSync(prompts)) swept.push(prompts)
+  if (request.history) swept.push(...promptHistories(paths).filter(existsSync))
   const wanted = new Set([...request.transcripts, ...swept])
   try {
     return archiveEach(db, paths, wanted, request, end, goOn)

@@ -9,8 +9,8 @@ import {
   UNHURRIED,
 } from "../archive/capture-transcript.ts"
 import { isExcludedFolder } from "../archive/excluded.ts"
-import type { HistoryPrompt } from "../claude/prompt-history.ts"
 import type { Paths, Policy } from "../config/load.ts"
+import type { HistoryPrompt } from "../transcript/agent.ts"
 import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
 import { knownOf } from "../vault/known-values.ts"
 import type { Forgotten } from "../vault/tombstones.ts"

@@ -1,7 +1,7 @@
 /** The images and documents of a turn, which are in the vault alone. */
 
+import { mediaOfLine } from "../agents/decode.ts"
 import type { Database } from "../archive/database.ts"
-import { mediaData } from "../claude/media-data.ts"
 import type { Part } from "../transcript/types.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { linesOfTurn, type WholeTurn } from "./turn.ts"
@@ -23,7 +23,7 @@ export function mediaOfTurn(
   const wanted = turn.messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "media"))
   if (wanted.length === 0) return found
   for (const line of linesOfTurn(db, dataHome, turn, readers)) {
-    for (const data of mediaData(utf8.decode(line))) {
+    for (const data of mediaOfLine(utf8.decode(line))) {
       const at = wanted.findIndex(({ base64Length }) => base64Length === data.length)
       if (at >= 0) found.set(wanted.splice(at, 1)[0]!, data)
     }

@@ -3,10 +3,10 @@
  * back, what is lost. Derived only from the transcript and from what was given. Pure.
  */
 import { errorsMet } from "../agents/errors-met.ts"
+import { withoutPlan } from "../agents/origin.ts"
 import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import type { PlacedRecord } from "../archive/records.ts"
-import { withoutPlan } from "../claude/pasted.ts"
 import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
 import { factNames, numbersIn, pathsIn } from "../transcript/facts.ts"
 import { constraintsIn, decisionsIn, rulesInReply } from "../transcript/noted-sentences.ts"

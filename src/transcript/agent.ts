@@ -59,6 +59,17 @@ export interface TranscriptName {
   readonly agent: string | undefined
 }
 
+/** A prompt in the list of all. */
+export interface HistoryPrompt {
+  /** As named in the line; versions of Claude Code up to 2.0.55 name none, and then it is of its project's day. */
+  readonly session: string
+  /** Empty if it only calls a command that the agent carries out itself. */
+  readonly text: string
+  /** ISO 8601. */
+  readonly time: string
+  readonly project: string | undefined
+}
+
 /** Where an agent's files may be. */
 export interface AgentPlaces {
   readonly home: string
@@ -88,11 +99,17 @@ export interface FileLayout {
 export interface Agent {
   /** Folder of all its transcripts. */
   readonly transcripts: (places: AgentPlaces) => string
+  /** The list of all prompts that were typed, if it keeps one. */
+  readonly promptHistory?: (places: AgentPlaces) => string
+  /** A line of that list; undefined if it is none. */
+  readonly historyPrompt?: (line: string) => HistoryPrompt | undefined
   /** Whether it wrote a line of a transcript. */
   readonly wrote: (line: string) => boolean
   /** Decodes a line of a transcript. Never throws; what is not a JSON object becomes a record of type `malformed`. */
   readonly decode: (line: string) => TranscriptRecord
   /** The same for showing some lines: no more than these of a record. */
   readonly partsOf: (line: string) => Pick<TranscriptRecord, "uuid" | "parts">
+  /** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
+  readonly mediaData?: (line: string) => string[]
   readonly tools: Readonly<Record<string, AgentTool>>
 }

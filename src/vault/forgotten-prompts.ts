@@ -2,8 +2,9 @@
  * What must not be archived of Claude Code's list of all prompts: those of sessions that are forgotten. Hooks never read
  * that list, so this is no part of `forgottenOf`.
  */
-import { type HistoryPrompt, historyPrompt } from "../claude/prompt-history.ts"
+import { historyPrompt } from "../agents/decode.ts"
 import { FILLER } from "../secrets/fill.ts"
+import type { HistoryPrompt } from "../transcript/agent.ts"
 import { linesIn } from "../util/byte-lines.ts"
 import { HISTORY } from "../util/session-id.ts"
 import { type Forgotten, fillLines, readTombstone, tombstoneCount } from "./tombstones.ts"

@@ -1,11 +1,10 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 import { statSync } from "node:fs"
-import { transcriptFolders } from "../../agents/agents.ts"
+import { promptHistories, transcriptFolders } from "../../agents/agents.ts"
 import { isPromptHistory, placeBeside } from "../../agents/layouts.ts"
 import { countDiskUse } from "../../archive/disk-use.ts"
 import { besideTranscript } from "../../archive/files-beside.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
-import { promptHistory } from "../../claude/prompt-history.ts"
 import { installedModel } from "../../embed/model-files.ts"
 import { archivesInPlace, looksForeign } from "../../foreign/open-archive.ts"
 import { movesToTell, moveTold } from "../../job/import-done.ts"
@@ -154,10 +153,11 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
   ])
   const named = all.filter((path) => !unknown.has(path))
   const notUnderstood = [...unknown].sort()
-  const prompts = promptHistory(env.claudeDir)
-  const isThere = paths.length === 0 && statSync(prompts, { throwIfNoEntry: false })?.isFile() === true
+  const histories = (paths.length > 0 ? [] : promptHistories(env)).filter(
+    (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
+  )
   // Last, since of sessions whose transcripts are there it shows nothing.
-  const lists = [...named.filter(isPromptHistory), ...(isThere ? [prompts] : [])]
+  const lists = [...named.filter(isPromptHistory), ...histories]
   const transcripts = [...named.filter((path) => !isPromptHistory(path)), ...lists]
   links.sort()
   if (transcripts.length + archives.length > 0) return { transcripts, archives, links, notUnderstood }

@@ -1,9 +1,8 @@
 /** Lines of Claude Code's list of all prompts, of every version that has written one. */
 
 import { expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/decode.ts"
+import { decodeLine, historyPrompt } from "../../../src/agents/decode.ts"
 import { isPromptHistory } from "../../../src/agents/layouts.ts"
-import { historyPrompt } from "../../../src/claude/prompt-history.ts"
 
 const ID = "aaaaaaaa-0000-4000-8000-000000000001"
 const TIME = Date.UTC(2025, 10, 1, 12)

@@ -1,6 +1,6 @@
 /** What of a prompt was typed, as far as its looks tell: rules in pasted text are nobody's rules. */
 import { describe, expect, test } from "bun:test"
-import { withoutPlan } from "../../../src/claude/pasted.ts"
+import { withoutPlan } from "../../../src/agents/origin.ts"
 import { constraintsIn } from "../../../src/transcript/noted-sentences.ts"
 
 const TYPED = "Never touch the kiln."
