@@ -7,8 +7,8 @@ import * as fs from "node:fs"
 import { cpus, release, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { archiveState, jobIsIdle } from "../src/bench/archive-state.ts"
+import { buildEmpty } from "../src/bench/bench-hooks.ts"
 import { generateTranscript, writeTranscript } from "../src/bench/corpus.ts"
-import { buildEmpty } from "../src/bench/empty-program.ts"
 import {
   type Case,
   measureCommands,

@@ -1,5 +1,5 @@
 /** Renders the option table as Markdown, and puts generated blocks into a page. Pure. */
-import { keyLabel, PICKER_KEYS } from "../src/cli/picker/picker-keys.ts"
+import { keyLabel, PICKER_KEYS } from "../src/cli/picker/query-line.ts"
 import { type Key, OPTIONS } from "../src/config/options.ts"
 import { OPTIONS_DOC } from "../src/config/options-doc.ts"
 import { markdownTable } from "../src/util/markdown-table.ts"

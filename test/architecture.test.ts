@@ -50,7 +50,7 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
   },
   "jsonc-parser": {
     door: "util/json-text.ts",
-    reason: "its `modify` rewrites other people's hooks; use util/json-style.ts",
+    reason: "its `modify` rewrites other people's hooks; use util/json-text.ts",
   },
   "@modelcontextprotocol/server": {
     door: "mcp/sdk.ts",
@@ -224,7 +224,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
     // `model install --from <address>`, a proxy for Claude Code's own requests, and `update`.
-    allowed: /^(embed\/download|pruners\/proxy\/proxy-server|cli\/update\/fetch-release)\.ts$/,
+    allowed: /^(embed\/install-model|pruners\/proxy\/proxy-server|cli\/update\/get-binary)\.ts$/,
     reason:
       "no network unless the user asks: `model install`, `update`, `prune proxy`; a database's client has its own",
   },

@@ -1,7 +1,7 @@
 /** What a release folder offers to package managers: one binary for each system that they know. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Offer, offersFor, parseSums } from "../../src/cli/update/release-sums.ts"
+import { type Offer, offersFor, parseSums } from "../../src/cli/update/get-binary.ts"
 import { TARGETS } from "../release/targets.ts"
 
 export interface Packaged extends Offer {

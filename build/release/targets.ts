@@ -1,4 +1,4 @@
-/** The systems that a release has a binary for. install.sh and `src/cli/update/platform.ts` choose by the same names. */
+/** The systems that a release has a binary for. install.sh and `src/cli/update/replace-running.ts` choose by the same names. */
 
 export interface Target {
   /** As in the name of the file. */

@@ -17,9 +17,12 @@
  * costs are not understated. Prose is meaningless words from a small vocabulary. One project, one branch, no subagents,
  * no malformed lines, English only.
  */
+
 import { closeSync, openSync, writeSync } from "node:fs"
-import type { ChainLine, CorpusOptions } from "./corpus-chain.ts"
-import { CorpusSession } from "./corpus-session.ts"
+import { Beside } from "./corpus-beside.ts"
+import { Chain, type ChainLine, type CorpusOptions } from "./corpus-chain.ts"
+import { makeCall, Project } from "./corpus-project.ts"
+import { Dice, quantiles } from "./seeded-random.ts"
 
 export interface CorpusSize {
   readonly lines: number
@@ -90,5 +93,225 @@ function write(path: string, mode: "w" | "a", options: CorpusOptions): CorpusSiz
     return { lines, bytes, turns, lastUuid: next.value }
   } finally {
     closeSync(file)
+  }
+}
+
+/* Generates one session, turn by turn; corpus.ts says what it imitates. */
+
+// In characters, unless noted otherwise.
+const PROMPT = quantiles("0 6, 0.25 64, 0.5 135, 0.75 332, 0.92 1200, 0.99 9000, 1 30000")
+const ANSWER = quantiles("0 30, 0.25 79, 0.5 125, 0.75 222, 0.9 1007, 0.99 3950, 1 9000")
+const SIGNATURE = quantiles("0 268, 0.25 656, 0.5 1276, 0.75 2704, 0.9 6272, 1 20000")
+/** API messages in a turn before the answer. */
+const STEPS = quantiles("0 0, 0.25 1, 0.5 4, 0.75 12, 0.9 32, 0.99 105, 1 160")
+
+const MODELS = ["claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6"]
+
+/** Tokens at which the host compacts a window of 200,000. */
+const COMPACT_AT_TOKENS = 167_000
+const CHARS_PER_TOKEN = 3.5
+
+class CorpusSession {
+  readonly #dice: Dice
+  readonly #project: Project
+  readonly #options: CorpusOptions
+  readonly #model: string
+  readonly #chain: Chain
+  readonly #beside: Beside
+  #contextTokens = 17_000
+  #promptId = ""
+
+  constructor(options: CorpusOptions) {
+    this.#dice = new Dice(options.seed)
+    this.#options = options
+    this.#project = new Project(this.#dice, options.cwd)
+    this.#model = this.#dice.pick(MODELS)
+    this.#chain = new Chain(this.#dice, options)
+    this.#beside = new Beside(this.#dice, this.#project, this.#chain, options.sessionId)
+  }
+
+  /** Yields lines as they are generated, so a caller may stop at any of them. */
+  *lines(): Generator<ChainLine> {
+    if (this.#options.after === undefined) this.#beside.opening()
+    yield* this.#chain.drain()
+    for (;;) {
+      if (this.#options.style === "talk") {
+        this.#prompt(this.#dice.between(12, 80))
+        this.#textMessage(this.#dice.between(40, 220), "end_turn")
+        yield* this.#chain.drain()
+        continue
+      }
+      if (this.#contextTokens > COMPACT_AT_TOKENS) this.#compaction()
+      if (this.#dice.chance(0.08)) this.#beside.queued()
+      this.#prompt(this.#dice.sample(PROMPT))
+      yield* this.#chain.drain()
+      const steps = this.#dice.sample(STEPS)
+      for (let i = 0; i < steps; i++) {
+        this.#step()
+        yield* this.#chain.drain()
+        if (this.#contextTokens > COMPACT_AT_TOKENS) {
+          this.#compaction()
+          yield* this.#chain.drain()
+        }
+      }
+      this.#textMessage(this.#dice.sample(ANSWER) + 120, "end_turn")
+      this.#beside.closing(steps)
+      yield* this.#chain.drain()
+    }
+  }
+
+  #prompt(length: number): void {
+    const d = this.#dice
+    const talk = this.#options.style === "talk"
+    const size = Math.min(length, this.#chain.room)
+    // A long prompt is a short one plus a paste.
+    const text =
+      size < 900
+        ? this.#project.prose(size)
+        : `${this.#project.prose(240)}\n\n${this.#project.output(size - 242)}`
+    this.#promptId = d.uuid()
+    if (!talk) this.#beside.snapshot(d.uuid())
+    this.#contextTokens += text.length / CHARS_PER_TOKEN
+    this.#chain.add(
+      {
+        promptId: this.#promptId,
+        type: "user",
+        message: { role: "user", content: text },
+        permissionMode: "default",
+        origin: { kind: "human" },
+        promptSource: "typed",
+      },
+      d.between(5_000, 400_000),
+      true,
+    )
+    if (!talk) this.#beside.prompted()
+  }
+
+  #usage(output: number): Record<string, unknown> {
+    const cached = Math.floor(this.#contextTokens)
+    const fresh = this.#dice.between(80, 3_000)
+    return {
+      input_tokens: this.#dice.between(1, 12),
+      cache_creation_input_tokens: fresh,
+      cache_read_input_tokens: cached,
+      output_tokens: output,
+      server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+      service_tier: "standard",
+      cache_creation: { ephemeral_1h_input_tokens: fresh, ephemeral_5m_input_tokens: 0 },
+      inference_geo: "not_available",
+      speed: "standard",
+    }
+  }
+
+  /** One line per block, as the host writes a message. */
+  #message(blocks: readonly Record<string, unknown>[], stopReason: string): string[] {
+    const id = this.#dice.id("msg")
+    const requestId = this.#dice.id("req")
+    let chars = 0
+    for (const block of blocks) chars += JSON.stringify(block).length
+    const usage = this.#usage(Math.floor(chars / CHARS_PER_TOKEN))
+    this.#contextTokens += chars / CHARS_PER_TOKEN
+    return blocks.map((block) =>
+      this.#chain.add(
+        {
+          message: {
+            model: this.#model,
+            id,
+            type: "message",
+            role: "assistant",
+            content: [block],
+            stop_reason: stopReason,
+            stop_sequence: null,
+            stop_details: null,
+            usage,
+            diagnostics: null,
+          },
+          requestId,
+          type: "assistant",
+        },
+        this.#dice.between(200, 9_000),
+      ),
+    )
+  }
+
+  #textMessage(length: number, stopReason: string): void {
+    const text = this.#project.prose(Math.min(length, this.#chain.room))
+    this.#message([{ type: "text", text }], stopReason)
+  }
+
+  /** An API message with tool calls, and the lines that answer it. */
+  #step(): void {
+    const d = this.#dice
+    const blocks: Record<string, unknown>[] = []
+    if (d.chance(0.24)) {
+      const thinking = d.chance(0.15)
+        ? this.#project.prose(Math.min(d.between(60, 1_500), this.#chain.room))
+        : ""
+      const signature = d.base64(Math.min(d.sample(SIGNATURE), this.#chain.room))
+      blocks.push({ type: "thinking", thinking, signature })
+    }
+    if (d.chance(0.5)) {
+      blocks.push({ type: "text", text: this.#project.prose(Math.min(d.sample(ANSWER), this.#chain.room)) })
+    }
+    const calls = Array.from({ length: d.chance(0.85) ? 1 : d.between(2, 4) }, () =>
+      makeCall(d, this.#project, this.#chain.room, this.#options.largestResult ?? Infinity),
+    )
+    for (const call of calls)
+      blocks.push({ type: "tool_use", id: call.id, name: call.name, input: call.input })
+    const uuids = this.#message(blocks, "tool_use")
+    calls.forEach((call, i) => {
+      const source = uuids[blocks.length - calls.length + i]
+      this.#contextTokens +=
+        (typeof call.content === "string" ? call.content.length : 5_000) / CHARS_PER_TOKEN
+      const result = { tool_use_id: call.id, type: "tool_result", content: call.content }
+      this.#chain.add(
+        {
+          promptId: this.#promptId,
+          type: "user",
+          message: { role: "user", content: [call.failed ? { ...result, is_error: true } : result] },
+          toolUseResult: call.failed ? `Error: ${String(call.content)}` : call.detail,
+          sourceToolAssistantUUID: source,
+        },
+        d.between(30, 20_000),
+      )
+      if (call.name === "Edit" && d.chance(0.35)) {
+        this.#beside.edited(String(call.input.file_path))
+      }
+    })
+    if (d.chance(0.09)) this.#beside.reminder()
+  }
+
+  #compaction(): void {
+    const d = this.#dice
+    const preTokens = Math.floor(this.#contextTokens)
+    const postTokens = d.between(14_000, 22_000)
+    const before = this.#chain.parent
+    this.#chain.parent = null
+    this.#chain.add(
+      {
+        logicalParentUuid: before,
+        type: "system",
+        subtype: "compact_boundary",
+        content: "Conversation compacted",
+        level: "info",
+        compactMetadata: { trigger: "auto", preTokens, postTokens, durationMs: d.between(40_000, 150_000) },
+      },
+      90_000,
+    )
+    const summary = this.#project.prose(Math.min(d.between(6_000, 18_000), this.#chain.room))
+    this.#chain.add(
+      {
+        promptId: this.#promptId,
+        type: "user",
+        message: {
+          role: "user",
+          content: `This session is being continued from a previous conversation that ran out of context.\n\nSummary:\n${summary}`,
+        },
+        isVisibleInTranscriptOnly: true,
+        isCompactSummary: true,
+      },
+      10,
+    )
+    this.#contextTokens = postTokens
   }
 }

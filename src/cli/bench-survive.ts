@@ -1,7 +1,6 @@
 /** `ctxbridge bench survive`: what a compaction lost that was needed later, and what the restore gives back. */
 import { statSync } from "node:fs"
-import { type CompactionResult, survive } from "../bench/survive/replay.ts"
-import { inFolder, inVault } from "../bench/survive/replayed-transcripts.ts"
+import { type CompactionResult, inFolder, inVault, survive } from "../bench/survive/replay.ts"
 import { renderSurvive, reportOf } from "../bench/survive/survive-report.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { resolve } from "../util/path.ts"

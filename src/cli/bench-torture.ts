@@ -1,5 +1,5 @@
 /** `ctxbridge bench torture`: breaks things around the binary and counts what is lost. */
-import { enclosure } from "../bench/torture/own-disks.ts"
+import { enclosure } from "../bench/torture/case-disk.ts"
 import { CASES, FULL_SCALE, QUICK_SCALE, torture } from "../bench/torture/run-cases.ts"
 import { type CaseResult, faultsOf, type TortureReport } from "../bench/torture/torture-report.ts"
 import { childEnvironment } from "../config/load.ts"

@@ -2,7 +2,10 @@
 import type { ArchiveStatus } from "../archive/archive-status.ts"
 import type { ProjectUse } from "../archive/queries/token-use.ts"
 import type { SpoolStatus } from "../archive/spool.ts"
+import { report } from "../autopilot/advice.ts"
 import type { ContextReport } from "../autopilot/context-report.ts"
+import { formatTokens } from "../autopilot/token-figures.ts"
+import type { Filling } from "../autopilot/window-fill.ts"
 import type { HookStatus, ServerStatus } from "../claude/install/hook-status.ts"
 import type { Standing } from "../embed/embedding-state.ts"
 import type { History } from "../job/history-import.ts"
@@ -10,17 +13,18 @@ import type { LastRestore } from "../restore/last-restore.ts"
 import type { SyncFailure } from "../sync/auto-sync.ts"
 import type { LastSync } from "../sync/sync-ledger.ts"
 import type { LoggedError } from "../util/log.ts"
-import { bytes, count, percent } from "../util/text.ts"
-import { renderContext } from "./render-context.ts"
+import { bytes, count, oneLine, percent } from "../util/text.ts"
 import { PROOFS } from "./render-receipts.ts"
 import { renderSessions, useText } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
-import { safe } from "./style.ts"
+import type { ShowPath } from "./shown-path.ts"
+import { dotted, fit, safe } from "./style.ts"
 import { renderPairs } from "./text-table.ts"
 import { besideWords } from "./transcripts-named.ts"
 import { ago } from "./when.ts"
+import { wrapped } from "./wrap.ts"
 
-export interface StatusReport extends ArchiveStatus {
+interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
   /** What is kept elsewhere because the data folder cannot be written. */
@@ -92,7 +96,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
 }
 
 /** What to do where nothing is archived; undefined where something is. */
-export function noArchiveYet({ totals, database, vault, ...status }: StatusReport): string | undefined {
+function noArchiveYet({ totals, database, vault, ...status }: StatusReport): string | undefined {
   const isFaulty = database.problem !== null || vault.problem !== null
   if (totals !== null || isFaulty || status.import !== null) return undefined
   const how =
@@ -189,7 +193,7 @@ const behindText = (behind: { readonly transcripts: number; readonly bytes: numb
 const importPairs = (history: History | null): Pair[] =>
   history === null ? [] : [["import", importText(history)]]
 
-export function importText({ transcripts, left, bytes: all, bytesLeft }: History): string {
+function importText({ transcripts, left, bytes: all, bytesLeft }: History): string {
   const done = `${transcripts - left} of ${count(transcripts, "transcript")} done`
   return `in the background: ${done}, ${bytes(bytesLeft)} of ${bytes(all)} left`
 }
@@ -251,7 +255,7 @@ function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
   return pairs
 }
 
-export const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
+const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
   registered: "registered in",
   other: "registered with another binary in",
   taken: "another server has its name in",
@@ -271,7 +275,7 @@ const serverPairs = (mcp: readonly ServerStatus[]): Pair[] =>
   ])
 
 /** Project files usually have none of our hooks. */
-export const isWorthALine = ({ scope, installed, stale }: HookStatus): boolean =>
+const isWorthALine = ({ scope, installed, stale }: HookStatus): boolean =>
   scope === "user" || installed.length + stale.length > 0
 
 function hookPairs(hooks: readonly HookStatus[]): Pair[] {
@@ -280,7 +284,7 @@ function hookPairs(hooks: readonly HookStatus[]): Pair[] {
     .map((one) => [one.scope === "user" ? "hooks" : `hooks, ${one.scope}`, hookText(one)])
 }
 
-export function hookText({ file, installed, missing, stale, problem }: HookStatus): string {
+function hookText({ file, installed, missing, stale, problem }: HookStatus): string {
   const all = installed.length + missing.length + stale.length
   if (problem !== undefined) return `unknown: ${safe(problem)}`
   if (installed.length === all) return `all ${all} in ${safe(file)}`
@@ -292,9 +296,203 @@ export function hookText({ file, installed, missing, stale, problem }: HookStatu
   return `${installed.length} of ${all} in ${safe(file)}; ${faults.join("; ")}`
 }
 
-export function errorText(error: LoggedError | null, now: number): string {
+function errorText(error: LoggedError | null, now: number): string {
   if (error === null) return "none"
   return safe(
     `${ago(error.time, now)}, ${error.event}: ${error.message}${error.code === "" ? "" : ` (${error.code})`}`,
   )
+}
+
+/* Shows people how full the context window is. Pure. */
+
+/** Entries shown of each kind. */
+const SHOWN = 5
+/** Characters shown of a name. */
+const NAME = 24
+
+const SWITCHED_OFF = {
+  manual: "only on /compact: automatic compaction is switched off",
+  never: "never: DISABLE_COMPACT is set",
+} as const
+
+export function renderContext(context: ContextReport, { style, columns }: Screen): string[] {
+  const { compactsAt, compacts, learnt, pressure, trend, estimated, fill } = context
+  const head = report({ ...context, judgement: context, runway: context.runway ?? undefined })
+  const how = learnt ? "seen in earlier compactions" : "by Claude Code's formula"
+  const width = columns - 14
+  const used = `${percent(pressure, 1)} of that is used`
+  const point =
+    compacts === "automatic"
+      ? ([["compacts at", `${formatTokens(compactsAt)} tokens, ${how}; ${used}`]] as const)
+      : ([
+          ["compacts", SWITCHED_OFF[compacts]],
+          ["full at", `${formatTokens(compactsAt)} tokens; ${used}`],
+        ] as const)
+  const pairs = [
+    ...point,
+    ...(trend === null ? [] : [["a turn adds", `~${formatTokens(trend)} tokens`] as const]),
+    ...(estimated
+      ? [["estimated", "from the length of the text: Claude Code has not counted since"] as const]
+      : []),
+    ["filled by", shares(fill.kinds, width)],
+    ["files", shares(fill.files, width)],
+  ] as const
+  return [head, ...renderPairs(pairs, style)]
+}
+
+/** As many as fit; the others are added up, so that what is shown sums to 100 %. */
+function shares(fillings: readonly Filling[], width: number): string {
+  let text = listed(fillings, 1)
+  for (let shown = 2; shown <= Math.min(SHOWN, fillings.length); shown++) {
+    const longer = listed(fillings, shown)
+    if (Bun.stringWidth(longer) <= width) text = longer
+  }
+  return fit(text, width)
+}
+
+function listed(fillings: readonly Filling[], most: number): string {
+  const shown = fillings
+    .slice(0, most)
+    .map(({ name, percent: share }) => `${ending(name)} ${share.toFixed(1)}%`)
+  const rest = fillings.slice(most).reduce((sum, { percent: share }) => sum + share, 0)
+  return [...shown, ...(rest > 0 ? [`others ${rest.toFixed(1)}%`] : [])].join(", ")
+}
+
+/** Of a long path, the end tells most. */
+const ending = (name: string): string => (name.length <= NAME ? name : `…${name.slice(1 - NAME)}`)
+
+/* Renders `status` in eight lines: what most want to know, and the last one says what is wrong. Pure. */
+
+interface StatusLook extends Screen {
+  readonly showPath: ShowPath
+  /** Whether lines may be cut: they stand at a terminal. */
+  readonly isCut: boolean
+}
+
+/** Columns of the longest label and what follows it. */
+const LABEL = 12
+
+export function renderStatusShort(status: StatusReport, look: StatusLook): string[] {
+  const { style, columns } = look
+  const problems = problemsOf(status, look)
+  const facts = [
+    ["archive", archiveText(status)],
+    ["captured", capturedText(status, look.now)],
+    ["on disk", diskText(status, look)],
+    ["search", searchText(status)],
+    ["hooks", hooksText(status, look)],
+    ["MCP server", serverText(status, look)],
+    ["window", windowText(status)],
+  ] as const
+  const width = look.isCut ? columns - LABEL : Number.POSITIVE_INFINITY
+  const shown = facts.flatMap(([label, text]) => (text === "" ? [] : [[label, fit(text, width)] as const]))
+  const text = problems.length === 0 ? "none" : problems.join("; ")
+  const [first = "", ...rest] = look.isCut ? wrapped(text, width) : [text]
+  const colored = problems.length === 0 ? (line: string) => line : style.red
+  const lines = renderPairs([...shown, ["problems".padEnd(LABEL - 2), colored(first)]], style)
+  const hint = noArchiveYet(status)
+  return [
+    ...lines,
+    ...rest.map((line) => " ".repeat(LABEL) + colored(line)),
+    ...(hint === undefined ? [] : ["", hint]),
+  ]
+}
+
+function archiveText({ totals }: StatusReport): string {
+  if (totals === null) return "nothing that can be read"
+  const { turns, sessions, projects } = totals
+  return `${count(turns, "turn")} of ${count(sessions, "session")} in ${count(projects, "project")}`
+}
+
+function capturedText({ sessions, behind, import: history }: StatusReport, now: number): string {
+  const last = sessions[0] === undefined ? "nothing" : `last ${ago(sessions[0].ended, now)}`
+  const waiting = behind?.vault
+  return dotted(
+    last,
+    history !== null
+      ? `import ${importText(history)}`
+      : waiting !== undefined &&
+          waiting.transcripts > 0 &&
+          `${bytes(waiting.bytes)} of ${count(waiting.transcripts, "transcript")} still to archive: ctxbridge import`,
+  )
+}
+
+function diskText({ dataHome, disk, totals }: StatusReport, { showPath, now }: StatusLook): string {
+  const size = bytes(disk.vault + disk.database + disk.wal + disk.other)
+  const from =
+    totals === null || totals.archivedBytes === 0
+      ? ""
+      : `, from ${bytes(totals.archivedBytes)} of transcripts`
+  const when = disk.counted === null ? "" : ` (counted ${ago(disk.counted, now)})`
+  return `${size} in ${showPath(dataHome)}${from}${when}`
+}
+
+function searchText({ index, embedding }: StatusReport): string {
+  if (index === null) return ""
+  const { indexed, messages, complete, outdated } = index
+  const all = count(messages, "message")
+  const words = complete
+    ? `all ${all}`
+    : `${indexed} of ${all}${outdated ? ", being renewed" : ", the rest follows"}`
+  return dotted(
+    words,
+    embedding !== null && `by meaning ${embedding.embedded} of ${count(embedding.turns, "turn")}`,
+  )
+}
+
+function hooksText({ hooks, plugins }: StatusReport, { showPath }: StatusLook): string {
+  const [first] = plugins
+  const isMissing = hooks.every(({ installed, stale }) => installed.length + stale.length === 0)
+  if (first !== undefined && isMissing) return `from the plugin ${oneLine(first)}`
+  const worth = hooks.filter(isWorthALine)
+  const shown = worth.find(({ installed }) => installed.length > 0) ?? worth[0]
+  return shown === undefined ? "" : hookText({ ...shown, file: showPath(shown.file) })
+}
+
+function serverText({ mcp, plugins }: StatusReport, { showPath }: StatusLook): string {
+  const found = mcp.find(({ state }) => state === "registered") ?? mcp[0]
+  if (found === undefined) return ""
+  if (found.state === "absent" && plugins.length > 0) return "from the plugin"
+  return found.problem ?? `${SERVER_TEXTS[found.state]} ${showPath(found.file)}`
+}
+
+function windowText({ context }: StatusReport): string {
+  if (context === null) return ""
+  const { pressure, tokens, compactsAt, compacts } = context
+  const point = compacts === "automatic" ? "of the point of compaction" : "full"
+  return `${percent(pressure, 1)} ${point} (${formatTokens(tokens)} of ${formatTokens(compactsAt)} tokens)`
+}
+
+/** Each with what to run. */
+function problemsOf(status: StatusReport, { now, showPath }: StatusLook): string[] {
+  const { vault, database, spool, hooks, plugins, mcp, embedding, backend, syncFailure, forgotten } = status
+  const user = hooks.find(({ scope }) => scope === "user")
+  const areHooksThere =
+    plugins.length > 0 || hooks.some(({ missing, stale }) => missing.length + stale.length === 0)
+  const server = mcp.find(({ state }) => ["other", "taken", "removed", "lost", "unknown"].includes(state))
+  const problems = [
+    vault.problem !== null && `vault: ${vault.problem}: ctxbridge doctor`,
+    status.missing > 0 && `${count(status.missing, "copy", "copies")} lost: ctxbridge verify`,
+    database.problem !== null && `database: ${database.problem}: ctxbridge doctor`,
+    ...spool.map(
+      ({ folder, bytes: size, reason }) =>
+        `${bytes(size)} kept in ${showPath(folder)}${reason === null ? "" : ` (${reason.message})`}: make ${showPath(status.dataHome)} writable`,
+    ),
+    !areHooksThere && user !== undefined && `${hookProblem(user)}: ctxbridge install`,
+    server !== undefined &&
+      `MCP server ${SERVER_TEXTS[server.state]} ${showPath(server.file)}: ctxbridge install`,
+    embedding?.problem && `model not used: ${embedding.problem}: ctxbridge model status`,
+    backend.problem !== null && `backend: ${backend.problem}`,
+    syncFailure !== null && `not synced since ${ago(syncFailure.since, now)}: ${syncFailure.message}`,
+    forgotten.unfinished > 0 &&
+      `${count(forgotten.unfinished, "session")} not forgotten yet: ctxbridge forget`,
+    status.lastError !== null && `error ${errorText(status.lastError, now)}: ctxbridge doctor`,
+  ]
+  return problems.flatMap((text) => (text ? [safe(oneLine(text))] : []))
+}
+
+function hookProblem({ installed, missing, stale, problem }: HookStatus): string {
+  if (problem !== undefined) return `hooks unknown: ${problem}`
+  if (installed.length + stale.length === 0) return "hooks not installed"
+  return `hooks not as installed: ${[...missing, ...stale].join(", ")}`
 }

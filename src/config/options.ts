@@ -111,7 +111,7 @@ const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly
 const isTarget = (one: string): boolean =>
   /^postgres(?:ql)?:/.test(one) ? addresses().addressShown(one) === one : isPath(one)
 
-/** Whether an address of http is one of our own machine, `embed/download.ts` decides. */
+/** Whether an address of http is one of our own machine, `embed/install-model.ts` decides. */
 const isModelSource = (one: string): boolean => /^(?:https?:\/\/|\/)[^\0\s]/.test(one)
 
 /** Whether it is one of our own machine, `ctxbridge update` decides. */

@@ -25,7 +25,6 @@ import { output } from "../util/run-child.ts"
 import { count } from "../util/text.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { openSource } from "../vault/source-file.ts"
-import { backlogChecks, logChecks, syncChecks } from "./background-checks.ts"
 import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 import { existing, folderChecks } from "./folder-checks.ts"
 import { hookRuns } from "./hook-trials.ts"
@@ -39,7 +38,7 @@ import {
   serverChecks,
   timeoutCheck,
 } from "./registration-checks.ts"
-import { environmentChecks, excludedChecks } from "./setting-checks.ts"
+import { backlogChecks, environmentChecks, excludedChecks, logChecks, syncChecks } from "./setting-checks.ts"
 import { inventoryOf, transcriptChecks } from "./transcript-checks.ts"
 import { vaultChecks } from "./vault-checks.ts"
 import { databaseChecks, searchChecks } from "./views-checks.ts"

@@ -1,26 +1,28 @@
 /** Installs a model. Every file is checked against its hash before it is put where it is loaded from. */
+
 import {
   chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   rmSync,
   statSync,
+  writeSync,
 } from "node:fs"
-import { CtxError, EXIT, throwBusy } from "../util/errors.ts"
+import { CtxError, EXIT, messageOf, throwBusy } from "../util/errors.ts"
 import { writeWhole } from "../util/files.ts"
 import { renameSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { basename, dirname, join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
 import { addressShown } from "../util/shown-address.ts"
-import { addressOf, download } from "./download.ts"
 import { checkFile, folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
 import { type Manifest, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
 
-export interface InstallOptions {
+interface InstallOptions {
   readonly dataHome: string
   readonly manifest: Manifest
   /** A folder or an address. */
@@ -157,5 +159,64 @@ function removeOthers(dataHome: string, folder: string): void {
     if (name.isDirectory() && name.name !== basename(folder)) {
       rmSync(join(modelFolder(dataHome), name.name), { recursive: true, force: true })
     }
+  }
+}
+
+/*
+ * Uses the network, only for `ctxbridge model install`. Fetches a file of known length; the caller
+ * checks the hash.
+ */
+
+/** ms without a byte after which the server is considered dead. */
+const SILENCE = 30_000
+
+/**
+ * @returns undefined for a folder
+ * @throws CtxError for an address that must not be used
+ */
+export function addressOf(text: string): URL | undefined {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return undefined
+  const url = URL.parse(text)
+  const isLocal = url?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname)
+  if (url !== null && (url.protocol === "https:" || isLocal)) return url
+  throw new CtxError("bad-address", `not an address to install from: ${addressShown(text)}`, {
+    hint: "https://… or a folder",
+  })
+}
+
+/**
+ * @param bytes expected length; a longer file is an error, and the excess is not written
+ * @param onProgress called with the bytes received so far
+ */
+async function download(
+  url: URL,
+  path: string,
+  bytes: number,
+  onProgress: (done: number) => void,
+): Promise<void> {
+  const silent = new AbortController()
+  const fd = openSync(path, "w", 0o600)
+  let timer = setTimeout(() => silent.abort(), SILENCE)
+  try {
+    const response = await fetch(url, { signal: silent.signal })
+    if (!response.ok || response.body === null) throw new Error(`the server says ${response.status}`)
+    let done = 0
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      clearTimeout(timer)
+      timer = setTimeout(() => silent.abort(), SILENCE)
+      done += chunk.length
+      if (done > bytes) throw new Error(`the file is larger than ${bytes} bytes`)
+      for (let at = 0; at < chunk.length; ) at += writeSync(fd, chunk, at)
+      onProgress(done)
+    }
+  } catch (cause) {
+    const why = silent.signal.aborted ? `no data for ${SILENCE / 1000} s` : messageOf(cause)
+    throw new CtxError("download-failed", `cannot fetch ${url}: ${why}`, {
+      hint: "fetch the files by other means, then: ctxbridge model install --from DIR",
+      cause,
+    })
+  } finally {
+    clearTimeout(timer)
+    closeSync(fd)
   }
 }

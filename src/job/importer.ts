@@ -8,10 +8,10 @@ import { codeOf, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import type { Tail } from "../vault/copy-file.ts"
 import { tailOf } from "../vault/reader.ts"
-import type { Indexed } from "./archive-all.ts"
 import { CaptureAhead, type Slice } from "./capture-ahead.ts"
 import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
 import { IndexBatch } from "./index-batch.ts"
+import type { Indexed } from "./request-visits.ts"
 
 /** Bytes to take from which on a child helps. For less, it would not be ready in time. */
 const WORTH_A_CHILD = 4 << 20

@@ -5,7 +5,7 @@
 import type { Database } from "../archive/database.ts"
 import { doubting, index, type OnGap, untilDone } from "../archive/indexing.ts"
 import { settlePending } from "../archive/pending.ts"
-import { type Indexed, indexTaken } from "./archive-all.ts"
+import { type Indexed, indexTaken } from "./request-visits.ts"
 
 /** ms of indexing in one transaction, so that others get their turn. */
 const SLICE = 300

@@ -2,21 +2,22 @@
  * The background job: everything hooks had no time for (stages.ts). One runs at a time, at low priority, until nothing
  * is left. Killing it loses nothing, because each slice is committed separately.
  */
+
 import { closeSync } from "node:fs"
 import { setPriority } from "node:os"
-import { type Database, openDatabase } from "../archive/database.ts"
+import { type Database, databasePath, openDatabase } from "../archive/database.ts"
 import { openWhole, repair } from "../archive/open-or-repair.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
-import { loadSettings, type PathsAndPolicy } from "../config/load.ts"
+import { loadSettings, type Paths, type PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { withOwnPatterns } from "../config/own-patterns.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { mkdirSync } from "../util/fs.ts"
+import { statsOf } from "../util/files.ts"
+import { beforeMaking, mkdirSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { logError } from "../util/log.ts"
 import { vaultPath } from "../vault/layout.ts"
-import { Ground } from "./archive-gone.ts"
 import { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
 import { visitOf } from "./request-visits.ts"
@@ -180,4 +181,56 @@ function reopened({ dataHome }: PathsAndPolicy, ground: Ground): Database {
   const db = openDatabase(dataHome, PATIENCE)
   ground.noteDatabase()
   return db
+}
+
+/*
+ * What the job stands on: the data folder and the database that were there when it began. Whoever removes them wants
+ * nothing of them back, so the job ends, and makes no folder on its way.
+ */
+
+class Ground {
+  readonly #dataHome: string
+  readonly #stateHome: string
+  readonly #folder: string | undefined
+  #database: string | undefined
+
+  constructor({ dataHome, stateHome }: Pick<Paths, "dataHome" | "stateHome">) {
+    this.#dataHome = dataHome
+    this.#stateHome = stateHome
+    this.#folder = fileAt(dataHome)
+    // Between two looks there may be 300 ms of work that makes missing folders.
+    beforeMaking(() => this.holdFolder())
+  }
+
+  /** Call whenever the database has been opened: others may replace it in between. */
+  noteDatabase(): void {
+    this.#database = fileAt(databasePath(this.#dataHome))
+  }
+
+  get isGone(): boolean {
+    return this.#folder === undefined || fileAt(this.#dataHome) !== this.#folder
+  }
+
+  /** @throws CtxError `stopped` if the data folder is gone */
+  holdFolder(): void {
+    if (this.isGone) throw new CtxError(STOPPED, "the data folder has been removed")
+  }
+
+  /** Whether the job is to end. */
+  get isOver(): boolean {
+    return (
+      this.isGone || fileAt(databasePath(this.#dataHome)) !== this.#database || isAskedToStop(this.#stateHome)
+    )
+  }
+
+  /** @throws CtxError `stopped` if the job is to end */
+  goOn(): void {
+    if (this.isOver) throw new CtxError(STOPPED, "somebody has asked the job to end, or removed its files")
+  }
+}
+
+/** Tells files apart that have had the same path. */
+function fileAt(path: string): string | undefined {
+  const stats = statsOf(path)
+  return stats && `${stats.dev}:${stats.ino}`
 }

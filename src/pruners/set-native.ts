@@ -19,16 +19,19 @@ import { type HostEnvironment, type HostValue, settingsPath } from "../claude/se
 import { atLeast, CLEARS_FROM } from "../claude/versions.ts"
 import { hashOf, readBytes, targetOf } from "../util/edited-file.ts"
 import { CtxError, isCtxError } from "../util/errors.ts"
-import { inserted, type JsonNode, rewritten, without } from "../util/json-style.ts"
 import {
   hasSiblings,
+  inserted,
   isBlankJson,
   isEmptySettings,
+  type JsonNode,
   keyOf,
   member,
   parseObject,
+  rewritten,
   shapeError,
   splitBom,
+  without,
 } from "../util/json-text.ts"
 import { join } from "../util/path.ts"
 import type { WayState } from "./way.ts"

@@ -4,8 +4,7 @@
  */
 import { mark } from "../archive/word-index.ts"
 import { once } from "../util/once.ts"
-import { shorterStems } from "../util/stem.ts"
-import { isHalfPair, wordSet } from "../util/words.ts"
+import { isHalfPair, shorterStems, wordSet } from "../util/words.ts"
 import { folded, type Node } from "./parse-query.ts"
 
 export const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`

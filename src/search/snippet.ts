@@ -1,6 +1,5 @@
 /** Cuts out the piece of a text that shows why it was found. Pure. */
-import { shorterStems } from "../util/stem.ts"
-import { type FoundName, nameAround, namesIn } from "../util/words.ts"
+import { type FoundName, nameAround, namesIn, shorterStems } from "../util/words.ts"
 import { isAscii, type Term } from "./parse-query.ts"
 
 export interface Snippet {

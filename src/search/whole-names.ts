@@ -4,8 +4,7 @@
  */
 
 import { once } from "../util/once.ts"
-import { stem } from "../util/stem.ts"
-import { namesIn } from "../util/words.ts"
+import { namesIn, stem } from "../util/words.ts"
 import { isAscii, type Term } from "./parse-query.ts"
 
 /** One that was typed as a word of a query. */

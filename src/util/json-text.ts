@@ -1,7 +1,7 @@
 /** Parses a text that is one strict JSON object. The only importer of jsonc-parser. Pure. */
+
 import { type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import { CtxError } from "./errors.ts"
-import type { JsonNode } from "./json-style.ts"
 
 /**
  * Parses a text into its tree.
@@ -85,4 +85,163 @@ function syntaxError(text: string, error: ParseError): CtxError {
   return new CtxError("settings-syntax", `${place}: ${problem}`, {
     hint: "Claude Code reads this file as strict JSON; nothing was changed",
   })
+}
+
+/*
+ * How a value is inserted into JSON text, or removed, so that it looks as if it had always been written that way and no
+ * other byte changes.
+ *
+ * jsonc-parser's own `modify` is not used: its formatter rewrites the whole line it touches (which would reflow someone
+ * else's hook written on one line), and without the formatter it deletes the wrong bytes (`[1,2]` less item 1: `[12]`).
+ */
+
+/** What we need of a syntax tree node, in the shape of jsonc-parser's nodes. */
+export interface JsonNode {
+  readonly type: string
+  readonly offset: number
+  readonly length: number
+  readonly value?: unknown
+  readonly colonOffset?: number
+  readonly parent?: JsonNode
+  readonly children?: JsonNode[]
+}
+
+/** The text with `value` after the last child of `container`, under `key` if `container` is an object. */
+export const inserted = (
+  text: string,
+  container: JsonNode,
+  key: string | undefined,
+  value: unknown,
+): string => applied(text, insertion(text, container, key, value))
+
+/** The text without `child` and one comma; a container left empty is closed up. */
+export const without = (text: string, child: JsonNode): string => applied(text, removal(child))
+
+/** The text with another value in the place of `node`. */
+export const withValue = (text: string, node: JsonNode, value: unknown): string =>
+  rewritten(text, node, JSON.stringify(value))
+
+/** The same with a value as it was written. */
+export const rewritten = (text: string, { offset, length }: JsonNode, content: string): string =>
+  applied(text, { offset, length, content })
+
+/** What a blank text becomes when a value is put into it: a whole document. */
+export const written = (blank: string, value: unknown): string =>
+  pretty(value, eolOf(blank), "  ") + (blank === "" ? "\n" : blank)
+
+interface TextEdit {
+  readonly offset: number
+  readonly length: number
+  readonly content: string
+}
+
+const applied = (text: string, { offset, length, content }: TextEdit): string =>
+  text.slice(0, offset) + content + text.slice(offset + length)
+
+function insertion(text: string, container: JsonNode, key: string | undefined, value: unknown): TextEdit {
+  const children = container.children ?? []
+  const last = children.at(-1)
+  if (last === undefined) return intoEmpty(text, container, key, value)
+  const lead = leadOf(text, container)
+  const offset = last.offset + last.length
+  if (lead.includes("\n") || lead.includes("\r")) {
+    const content = `,${lead}${labelled(key, pretty(value, lead, unitOf(text, rootOf(container))))}`
+    return { offset, length: 0, content }
+  }
+  return { offset, length: 0, content: `,${gapOf(text, container)}${compact(text, container, key, value)}` }
+}
+
+function removal(child: JsonNode): TextEdit {
+  const container = child.parent as JsonNode
+  const children = container.children ?? []
+  const index = children.indexOf(child)
+  const previous = children[index - 1]
+  const next = children[index + 1]
+  if (previous !== undefined) return span(previous.offset + previous.length, child.offset + child.length)
+  if (next !== undefined) return span(child.offset, next.offset)
+  return span(container.offset + 1, container.offset + container.length - 1)
+}
+
+/** The line break that a text uses. */
+function eolOf(text: string): string {
+  return /\r\n|\n|\r/.exec(text)?.[0] ?? "\n"
+}
+
+function intoEmpty(text: string, container: JsonNode, key: string | undefined, value: unknown): TextEdit {
+  const at = { offset: container.offset + 1, length: container.length - 2 }
+  const around = container.parent?.type === "property" ? container.parent.parent : container.parent
+  if (around !== undefined && !/[\r\n]/.test(leadOf(text, around))) {
+    return { ...at, content: compact(text, container, key, value) }
+  }
+  const lineStart =
+    Math.max(text.lastIndexOf("\n", container.offset), text.lastIndexOf("\r", container.offset)) + 1
+  const outer = eolOf(text) + (/^[ \t]*/.exec(text.slice(lineStart, container.offset))?.[0] ?? "")
+  const unit = unitOf(text, rootOf(container))
+  const inner = outer + unit
+  return { ...at, content: `${inner}${labelled(key, pretty(value, inner, unit))}${outer}` }
+}
+
+/** The line break and indentation before the first child; empty for a container on one line. */
+function leadOf(text: string, container: JsonNode): string {
+  const first = container.children?.[0]
+  if (first === undefined) return ""
+  const blank = text.slice(container.offset + 1, first.offset)
+  return /(?:\r\n|\n|\r)[^\r\n]*$/.exec(blank)?.[0] ?? ""
+}
+
+/** One step of indentation, taken from the first member of the document. */
+function unitOf(text: string, root: JsonNode): string {
+  const lead = leadOf(text, root)
+  return lead === "" ? "  " : lead.replace(/^[\r\n]+/, "")
+}
+
+/** The whitespace between a comma and the next child of an inline container. */
+function gapOf(text: string, container: JsonNode): string {
+  const [first, second] = container.children ?? []
+  if (first === undefined || second === undefined) return colonOf(text, container)
+  const between = text.slice(first.offset + first.length, second.offset)
+  return between.slice(between.indexOf(",") + 1)
+}
+
+/** The spaces after a colon, taken from the first member of the document. */
+function colonOf(text: string, container: JsonNode): string {
+  const member = rootOf(container).children?.[0]
+  const value = member?.children?.[1]
+  if (member?.colonOffset === undefined || value === undefined) return " "
+  return /^ *$/.test(text.slice(member.colonOffset + 1, value.offset))
+    ? text.slice(member.colonOffset + 1, value.offset)
+    : " "
+}
+
+function compact(text: string, container: JsonNode, key: string | undefined, value: unknown): string {
+  const blank = colonOf(text, container)
+  const label = key === undefined ? "" : `${JSON.stringify(key)}:${blank}`
+  return label + inline(value, blank)
+}
+
+function inline(value: unknown, blank: string): string {
+  if (Array.isArray(value)) return `[${value.map((item) => inline(item, blank)).join(`,${blank}`)}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(
+    ([key, item]) => `${JSON.stringify(key)}:${blank}${inline(item, blank)}`,
+  )
+  return `{${members.join(`,${blank}`)}}`
+}
+
+function labelled(key: string | undefined, rendered: string): string {
+  return key === undefined ? rendered : `${JSON.stringify(key)}: ${rendered}`
+}
+
+/** `lead` is the line break and indentation of the line on which the value starts. */
+const pretty = (value: unknown, lead: string, unit: string): string =>
+  JSON.stringify(value, null, "\t").replace(/\n(\t*)/g, (_, { length }) => lead + unit.repeat(length))
+
+function rootOf(node: JsonNode): JsonNode {
+  let root = node
+  while (root.parent !== undefined) root = root.parent
+  return root
+}
+
+function span(from: number, to: number): TextEdit {
+  return { offset: from, length: to - from, content: "" }
 }

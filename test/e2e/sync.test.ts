@@ -12,7 +12,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { ADMINISTRATOR_SCRIPT } from "../../src/backends/postgres-migrations.ts"
-import { MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/own-disks.ts"
+import { MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/case-disk.ts"
 import { run, start } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { openDatabase } from "../../src/archive/database.ts"
-import { archiveAll } from "../../src/job/archive-all.ts"
+import { archiveAll } from "../../src/job/request-visits.ts"
 import { expectSameWordsAgain, turnsIn } from "../support/cold.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"
 

@@ -6,7 +6,7 @@ import { basename, join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { type Database, openDatabase } from "../../src/archive/database.ts"
 import { totals } from "../../src/archive/queries/totals.ts"
-import { archiveAll } from "../../src/job/archive-all.ts"
+import { archiveAll } from "../../src/job/request-visits.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"
 

@@ -1,16 +1,31 @@
 /**
  * Replays a transcript up to each of its compactions, restores as the hook does, and checks what was needed afterwards.
  */
+
+import { readFileSync, writeFileSync } from "node:fs"
 import { decodeLine } from "../../agents/decode.ts"
+import { captureTranscript, sessionOf } from "../../archive/capture-transcript.ts"
+import { type Database, openFile } from "../../archive/database.ts"
+import { ingest } from "../../archive/ingest.ts"
+import { type TranscriptRow, transcriptById } from "../../archive/transcript-rows.ts"
+import { sources } from "../../archive/view-sources.ts"
+import { WordWriter } from "../../archive/word-index.ts"
+import { transcriptsBelow } from "../../job/find-transcripts.ts"
 import { CARD, withTurns } from "../../pruners/plugin/answer-compaction.ts"
 import { ArchivedLines } from "../../restore/archived-line.ts"
 import { gather, type PendingPrompt } from "../../restore/gather.ts"
 import { holderOf, preservedText } from "../../restore/receipt.ts"
 import { renderRestore } from "../../restore/render.ts"
 import { stepsOf } from "../../restore/restore.ts"
+import { hitTexts } from "../../search/hit.ts"
+import { search } from "../../search/search-turns.ts"
 import { FILTERED } from "../../secrets/filter.ts"
 import type { TranscriptRecord } from "../../transcript/types.ts"
 import { linesIn } from "../../util/byte-lines.ts"
+import { join } from "../../util/path.ts"
+import { temporaryFolder } from "../../util/temporary.ts"
+import { isSuperseded, vaultFile } from "../../vault/layout.ts"
+import { CopyReaders, stretchesFrom } from "../../vault/reader.ts"
 import { bareLists, byImportance, byRecency, oldTurns, rawTail } from "./baselines.ts"
 import {
   Memory,
@@ -23,10 +38,9 @@ import {
   type Window,
   windowAfter,
 } from "./needed-facts.ts"
-import { Views } from "./replayed-views.ts"
 
 /** A transcript to examine. */
-export interface ReplayedTranscript {
+interface ReplayedTranscript {
   readonly session: string
   readonly read: () => Uint8Array
 }
@@ -205,4 +219,86 @@ function* decoded(content: Uint8Array): Generator<Place> {
     if (to > from)
       yield { record: decodeLine(Buffer.from(content.subarray(from, to)).toString()), offset: from }
   }
+}
+
+/* A private vault and views of one transcript, as it was at some moment. */
+
+/** How many hits of a search count as seen. */
+const FIRST_HITS = 5
+
+class Views {
+  readonly db: Database
+  readonly #temporary = temporaryFolder("survive")
+  readonly #folder = this.#temporary.path
+  readonly dataHome = join(this.#folder, "archive")
+  readonly #readers = new CopyReaders()
+  readonly #content: Uint8Array
+  #row: TranscriptRow
+
+  constructor(session: string, content: Uint8Array) {
+    this.#content = content
+    const path = join(this.#folder, `${session}.jsonl`)
+    writeFileSync(path, content)
+    const place = { dataHome: this.dataHome, home: this.#folder }
+    const { copy } = captureTranscript(place, path, {
+      now: 0,
+      deadline: Number.POSITIVE_INFINITY,
+      lastLine: "whole",
+    })
+    this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
+    const row = this.db
+      .query<{ id: number }, [string, string, string, string]>(
+        "INSERT INTO transcripts (path, copy, copy_id, session) VALUES (?, ?, ?, ?) RETURNING id",
+      )
+      .get(path, copy, copy, session)
+    this.#row = transcriptById(this.db, row!.id)!
+  }
+
+  /** Brings the views up to this byte of the transcript. */
+  follow(to: number): void {
+    const { indexed } = this.#row
+    const words = new WordWriter(this.db)
+    this.db
+      .transaction(() => {
+        ingest(this.db, this.#row, indexed, this.#content.subarray(indexed, to), false, words)
+        words.flush()
+      })
+      .immediate()
+    this.#row = transcriptById(this.db, this.#row.id)!
+  }
+
+  /** What the first hits of a search show. */
+  found(query: string): string {
+    if (query.trim() === "") return ""
+    const { hits } = search(this.db, this.dataHome, { query, limit: FIRST_HITS }, this.#readers)
+    return hits.flatMap(hitTexts).join("\n")
+  }
+
+  [Symbol.dispose](): void {
+    this.#readers.close()
+    this.db.close()
+    this.#temporary[Symbol.dispose]()
+  }
+}
+
+/* The transcripts that `ctxbridge bench survive` examines: copies in the vault, or files in a folder. */
+
+/** Every session's transcript in the vault, former versions last; subagents are not compacted. */
+export function inVault(dataHome: string): ReplayedTranscript[] {
+  return sources(dataHome)
+    .filter(({ session }) => !session.includes("/"))
+    .sort((a, b) => Number(isSuperseded(a.copy)) - Number(isSuperseded(b.copy)))
+    .map(({ session, copy }) => ({
+      session,
+      read: () => {
+        const stretches = [...stretchesFrom(vaultFile(dataHome, copy), 0)]
+        return Buffer.concat(stretches.map(({ content }) => content))
+      },
+    }))
+}
+
+export function inFolder(folder: string): ReplayedTranscript[] {
+  return transcriptsBelow(folder)
+    .map((path) => ({ session: sessionOf(path), read: () => readFileSync(path) }))
+    .filter(({ session }) => !session.includes("/"))
 }

@@ -1,11 +1,12 @@
 /** A data folder that cannot be written: hooks spool, commands report it, and everything moves over afterwards. */
-import { rmSync } from "node:fs"
-import { join } from "../../util/path.ts"
+
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { codeOf } from "../../util/errors.ts"
+import { renameSync } from "../../util/fs.ts"
+import { dirname, join } from "../../util/path.ts"
 import type { Dice } from "../seeded-random.ts"
-import type { GrowingSession } from "./growing-session.ts"
-import { fillDisk, inTheWay, MOUNTS_REFUSED, readOnly, smallDisk } from "./own-disks.ts"
 import type { Scale, TortureCase } from "./torture-report.ts"
-import type { World } from "./torture-world.ts"
+import type { GrowingSession, World } from "./torture-world.ts"
 
 const SMALL = 4 << 20
 /** Has room for all that a case writes, except the ballast. */
@@ -121,4 +122,82 @@ export const limited: TortureCase = {
       }
     }
   },
+}
+
+/*
+ * Disks of our own: small ones that fill up, and folders that cannot be written, in a private mount namespace. No one
+ * else sees what is mounted in it, its mounts disappear when its last process ends, for whatever reason, and it also lets
+ * users other than root mount.
+ */
+
+const mounted = (...args: readonly string[]): boolean =>
+  Bun.spawnSync(["mount", ...args], { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).exitCode === 0
+
+const has = (command: string): boolean => Bun.which(command) !== null
+
+/** Mounts a file system of this many bytes on `folder`; undefined when that is not allowed. */
+export function smallDisk(folder: string, bytes: number): Disposable | undefined {
+  if (!has("mount") || !mounted("-t", "tmpfs", "-o", `size=${bytes},mode=700`, "tmpfs", folder))
+    return undefined
+  return { [Symbol.dispose]: () => void Bun.spawnSync(["umount", "-l", folder]) }
+}
+
+/** Makes the file system in `folder` read-only, until disposed. */
+function readOnly(folder: string): Disposable | undefined {
+  // Only the mount is changed: users other than root may not change the file system, even one of their own.
+  if (!mounted("-o", "remount,bind,ro", folder)) return undefined
+  return { [Symbol.dispose]: () => void mounted("-o", "remount,bind,rw", folder) }
+}
+
+/** Fills the disk to its last byte. */
+export function fillDisk(folder: string): Disposable {
+  const file = join(folder, "ballast")
+  for (let size = 1 << 20; size >= 1; size >>= 1) {
+    for (;;) {
+      try {
+        writeFileSync(file, new Uint8Array(size), { flag: "a" })
+      } catch (error) {
+        if (codeOf(error) !== "ENOSPC") throw error
+        break
+      }
+    }
+  }
+  return { [Symbol.dispose]: () => rmSync(file, { force: true }) }
+}
+
+/** Puts a file in a folder's place and moves the folder aside until disposed. */
+function inTheWay(path: string): Disposable {
+  const aside = `${path}.aside`
+  try {
+    renameSync(path, aside)
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error
+  }
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, "in the way")
+  return {
+    [Symbol.dispose]: () => {
+      rmSync(path)
+      try {
+        renameSync(aside, path)
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error
+      }
+    },
+  }
+}
+
+export const MOUNTS_REFUSED = "no file system can be mounted here"
+
+/** Words to put before a command to run it in such a namespace; undefined when that is impossible. */
+export function enclosure(): readonly string[] | undefined {
+  const unshare = Bun.which("unshare")
+  if (unshare === null) return undefined
+  const own = process.getuid?.() === 0 ? [unshare, "--mount"] : [unshare, "--map-root-user", "--mount"]
+  const { exitCode } = Bun.spawnSync([...own, "true"], {
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "ignore",
+  })
+  return exitCode === 0 ? own : undefined
 }

@@ -6,8 +6,8 @@ import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:f
 import { renameSync } from "../../util/fs.ts"
 import { dirname } from "../../util/path.ts"
 import type { Dice } from "../seeded-random.ts"
-import type { GrowingSession } from "./growing-session.ts"
 import type { TortureCase } from "./torture-report.ts"
+import type { GrowingSession } from "./torture-world.ts"
 
 const HOOKS = 4
 

@@ -1,9 +1,15 @@
 /** Compares what hooks were told with what vault and views hold, and with what commands report. */
 import { openDatabase } from "../../archive/database.ts"
-import { type ArchivedCopies, allLines, archivedLines } from "./archived-lines.ts"
-import { type GrowingSession, linesOf, promptsAmong } from "./growing-session.ts"
 import type { Faults } from "./torture-report.ts"
-import type { World } from "./torture-world.ts"
+import {
+  type ArchivedCopies,
+  allLines,
+  archivedLines,
+  type GrowingSession,
+  linesOf,
+  promptsAmong,
+  type World,
+} from "./torture-world.ts"
 
 /** Call this only when nothing is running. */
 export async function countFaults(world: World): Promise<Faults & { readonly turns: number }> {

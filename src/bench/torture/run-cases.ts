@@ -1,10 +1,20 @@
 /** Runs the cases, several at a time, since most of them wait for background jobs. */
+
 import { messageOf } from "../../util/errors.ts"
 import { temporaryFolder } from "../../util/temporary.ts"
 import { Dice } from "../seeded-random.ts"
-import { cutShort, flipped, vanished } from "./case-copy.ts"
+import {
+  cutShort,
+  flipped,
+  header,
+  locked,
+  log,
+  missingDatabase,
+  newer,
+  page,
+  vanished,
+} from "./case-copy.ts"
 import { crowd, kills } from "./case-crowd.ts"
-import { header, locked, log, missingDatabase, newer, page } from "./case-database.ts"
 import { blocked, flapping, full, limited, refused } from "./case-disk.ts"
 import { clockGoingBack, homeless } from "./case-surroundings.ts"
 import { deleted, replaced, truncated } from "./case-transcript.ts"

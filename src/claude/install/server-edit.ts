@@ -2,15 +2,19 @@
 
 import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
 import { CtxError } from "../../util/errors.ts"
-import { inserted, type JsonNode, without, withValue, written } from "../../util/json-style.ts"
 import {
   hasSiblings,
+  inserted,
   isBlankJson,
+  type JsonNode,
   member,
   parseObject,
   shapeError,
   splitBom,
   treeOf,
+  without,
+  withValue,
+  written,
 } from "../../util/json-text.ts"
 import { isOurBinary } from "../../util/own-program.ts"
 import { SERVER_NAME, SERVERS } from "../our-server.ts"

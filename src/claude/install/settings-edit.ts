@@ -3,16 +3,21 @@
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
-import { inserted, type JsonNode, rewritten, without, withValue, written } from "../../util/json-style.ts"
 import {
   hasSiblings,
+  inserted,
   isBlankJson,
+  type JsonNode,
   keyOf,
   member,
   parseObject,
+  rewritten,
   shapeError,
   splitBom,
   treeOf,
+  without,
+  withValue,
+  written,
 } from "../../util/json-text.ts"
 import { HOOK_LABEL, type HostEvent, hookEntry } from "../hooks.ts"
 import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"

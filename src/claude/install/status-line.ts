@@ -6,8 +6,16 @@
  */
 
 import { SHELL_WORD } from "../../transcript/shell-script.ts"
-import { inserted, rewritten, without, withValue, written } from "../../util/json-style.ts"
-import { member, splitBom, treeOf } from "../../util/json-text.ts"
+import {
+  inserted,
+  member,
+  rewritten,
+  splitBom,
+  treeOf,
+  without,
+  withValue,
+  written,
+} from "../../util/json-text.ts"
 import { isOurBinary } from "../../util/own-program.ts"
 import { singleQuoted } from "../../util/shell-quote.ts"
 import { ourProgram } from "./hooks-table.ts"

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs"
 import { readIfPossible } from "../../archive/open-for-reading.ts"
 import { vectorTotals } from "../../archive/vectors.ts"
-import { addressOf } from "../../embed/download.ts"
 import {
   embedderId,
   mendRuntime,
@@ -11,7 +10,7 @@ import {
   prepareRuntime,
   type RuntimeName,
 } from "../../embed/embedder.ts"
-import { installModel, isInstalled, removeModel } from "../../embed/install-model.ts"
+import { addressOf, installModel, isInstalled, removeModel } from "../../embed/install-model.ts"
 import {
   checkFiles,
   damageOfModel,

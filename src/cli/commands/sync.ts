@@ -14,6 +14,7 @@ import { oneLine } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"
+import { safe } from "../style.ts"
 import {
   renderDamaged,
   renderFetched,
@@ -22,9 +23,8 @@ import {
   renderMended,
   renderSent,
   renderThere,
-} from "../render-sync.ts"
-import { safe } from "../style.ts"
-import { watchAndSync } from "../sync-watch.ts"
+  watchAndSync,
+} from "../sync-watch.ts"
 import { finishFormer } from "./forget.ts"
 
 export default {

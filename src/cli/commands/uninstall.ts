@@ -27,7 +27,7 @@ import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
 import { filesBeside } from "../update/beside-binary.ts"
-import { isRemovable, managerOf } from "../update/package-manager.ts"
+import { isRemovable, managerOf } from "../update/replace-running.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 
 /** ms to wait for the background job to end. It checks after each slice of work, except during a rebuild. */

@@ -7,10 +7,17 @@ import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { safe } from "../style.ts"
 import { previousOf, replaceBinary, rollBack, stagedOf } from "../update/beside-binary.ts"
-import { answerOf, getBinary } from "../update/get-binary.ts"
+import {
+  answerOf,
+  compareVersions,
+  getBinary,
+  isVersion,
+  type Offer,
+  offersFor,
+  type ReleaseSource,
+  releaseSource,
+} from "../update/get-binary.ts"
 import { untilInterrupted } from "../update/interrupted.ts"
-import { type ReleaseSource, releaseSource } from "../update/release-source.ts"
-import { compareVersions, isVersion, type Offer, offersFor } from "../update/release-sums.ts"
 import { holdingBinary, ownBinary, thisPlatform } from "../update/replace-running.ts"
 
 export default {

@@ -17,10 +17,10 @@ import {
   widthOf,
   withMarks,
 } from "./cells.ts"
-import { keyLabel, PICKER_KEYS, type PickerAction } from "./picker-keys.ts"
-import { LEAST, type PickerLayout, pickerLayout } from "./picker-layout.ts"
 import type { PickerState } from "./picker-state.ts"
+import { LEAST, type PickerLayout, pickerLayout } from "./picker-state.ts"
 import { previewLines } from "./preview-lines.ts"
+import { keyLabel, PICKER_KEYS, type PickerAction } from "./query-line.ts"
 
 export interface PickerScreen extends Charset {
   readonly color: boolean

@@ -1,20 +1,21 @@
 /** What the picker makes of each event: a new state, and what has to be done. Pure. */
 import type { MouseInput } from "./key-decoder.ts"
-import { actionOf, type PickerAction } from "./picker-keys.ts"
-import { type Area, isIn, pickerLayout } from "./picker-layout.ts"
 import {
+  type Area,
   type Choice,
   type ChosenFilters,
   FIRST_LIMIT,
+  isIn,
   type PickerEffect,
   type PickerEvent,
   type PickerState,
+  pickerLayout,
   ROLE_CHOICES,
   SINCE_CHOICES,
   selectedHit,
 } from "./picker-state.ts"
 import { previewLines } from "./preview-lines.ts"
-import { edited, type QueryLine, withTyped } from "./query-line.ts"
+import { actionOf, edited, type PickerAction, type QueryLine, withTyped } from "./query-line.ts"
 
 export type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]
 

@@ -7,10 +7,8 @@ import { shellWord } from "../../util/shell-quote.ts"
 import { oneLine } from "../../util/text.ts"
 import type { Environment } from "../command.ts"
 import { safe } from "../style.ts"
-import { copyText } from "./copy-text.ts"
-import { FramePainter } from "./frame-painter.ts"
 import type { PickerArchive } from "./picker-archive.ts"
-import { pickerFrame } from "./picker-frame.ts"
+import { type Frame, pickerFrame } from "./picker-frame.ts"
 import {
   type Choice,
   initialState,
@@ -23,7 +21,7 @@ import { openPickerTerminal, type PickerTerminal, type TerminalEvent } from "./p
 import { updated } from "./picker-update.ts"
 import { lineWith } from "./query-line.ts"
 
-export interface PickerOptions {
+interface PickerOptions {
   readonly query: string
   /** Whether what is chosen is printed instead of opened or copied. */
   readonly isPrinting: boolean
@@ -239,4 +237,82 @@ function problemOf(error: unknown): string[] {
       "Claude Code has on this computer.",
     ]
   return [oneLine(safe(messageOf(error))), ...(hint === undefined ? [] : ["", oneLine(safe(hint))])]
+}
+
+/* Brings a terminal from one frame to the next: only lines that differ are written. Pure. */
+
+/** Terminals that know this mark show the frame at once; others ignore it. */
+const BEGIN = "\x1b[?2026h\x1b[?25l"
+const END = "\x1b[?25h\x1b[?2026l"
+
+export class FramePainter {
+  #shown: readonly string[] = []
+
+  /** Forgets what is on the screen: something else has written there. */
+  forget(): void {
+    this.#shown = []
+  }
+
+  /** @returns what to write */
+  paint({ lines, cursor }: Frame): string {
+    let text = BEGIN
+    for (const [row, line] of lines.entries()) {
+      // Erased before, not after: behind the last column, the cursor stays on it.
+      if (line !== this.#shown[row]) text += `\x1b[${row + 1};1H\x1b[0m\x1b[2K${line}`
+    }
+    this.#shown = lines
+    return `${text}\x1b[${cursor.row + 1};${cursor.column + 1}H${END}`
+  }
+}
+
+/*
+ * Puts text into the clipboard. Near the user there is a program for it; from another computer, only the terminal can do
+ * it (OSC 52), and in tmux only tmux, which as a rule takes no such sequence from a program (`set-clipboard external`).
+ */
+
+/** Programs that read it from their input, the first one that is there. */
+function programs({ isRemote, hasWayland, hasX11 }: TerminalTraits): string[][] {
+  if (isRemote) return []
+  return [
+    ...(process.platform === "darwin" ? [["pbcopy"]] : []),
+    ...(hasWayland ? [["wl-copy"]] : []),
+    ...(hasX11
+      ? [
+          ["xclip", "-selection", "clipboard"],
+          ["xsel", "--clipboard", "--input"],
+        ]
+      : []),
+    // Of Windows, which Linux in its subsystem can start, too.
+    ["clip.exe"],
+  ]
+}
+
+/** ms that such a program may take. */
+const PATIENCE = 1000
+
+/**
+ * @param write writes to the terminal
+ * @returns how it was done
+ */
+export function copyText(text: string, traits: TerminalTraits, write: (text: string) => void): string {
+  // -w: also into the clipboard of the terminal that tmux is in.
+  const tmux = traits.isTmux ? [["tmux", "load-buffer", "-w", "-"]] : []
+  const native = programs(traits).find(([name]) => Bun.which(name!) !== null)
+  const done = [...tmux, ...(native === undefined ? [] : [native])].filter((command) => run(command, text))
+  if (done.length === 0) write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`)
+  return done.map(([name]) => name).join(", ") || "the terminal"
+}
+
+function run(command: readonly string[], text: string): boolean {
+  try {
+    const { exitCode } = Bun.spawnSync([...command], {
+      stdin: Buffer.from(text),
+      stdout: "ignore",
+      stderr: "ignore",
+      timeout: PATIENCE,
+    })
+    return exitCode === 0
+  } catch {
+    return false
+  }
 }

@@ -1,4 +1,5 @@
 /** One update at a time, with the binary in whose place the new one goes. */
+
 import { accessSync, closeSync, constants, readFileSync } from "node:fs"
 import { CtxError, codeOf, throwBusy, usageError } from "../../util/errors.ts"
 import { tryTo } from "../../util/files.ts"
@@ -6,8 +7,6 @@ import { openForLock } from "../../util/folder-lock.ts"
 import { realpathSync } from "../../util/fs.ts"
 import { lock } from "../../util/lock.ts"
 import { dirname } from "../../util/path.ts"
-import { managerOf } from "./package-manager.ts"
-import { platformOf } from "./platform.ts"
 
 /** ms to wait for an update that is nearly done. */
 const PATIENCE = 1000
@@ -75,3 +74,65 @@ export function thisPlatform(): string {
 
 const isTranslated = (): boolean =>
   tryTo(() => String(Bun.spawnSync(["sysctl", "-n", "sysctl.proc_translated"]).stdout).trim()) === "1"
+
+/** Which of a release's binaries is for this machine, by the names of build/release/targets.ts. Pure. */
+
+interface MachineFacts {
+  readonly platform: string
+  readonly arch: string
+  /** Text of /proc/self/maps, which names the C library's loader; empty where there is none. */
+  readonly maps: string
+  /** Text of /proc/cpuinfo; empty where there is none. */
+  readonly cpu: string
+  /** Whether a program for Intel is being translated for Apple silicon. */
+  readonly isTranslated: boolean
+}
+
+const BASELINE = "-baseline"
+
+/** undefined: no release has one. */
+export function platformOf({ platform, arch, maps, cpu, isTranslated }: MachineFacts): string | undefined {
+  if (arch !== "x64" && arch !== "arm64") return undefined
+  if (platform === "darwin") return `darwin-${isTranslated ? "arm64" : arch}`
+  // What its processor knows cannot be read there.
+  if (platform === "win32") return `windows-${arch}${arch === "x64" ? BASELINE : ""}`
+  if (platform !== "linux") return undefined
+  const musl = maps.includes("/ld-musl-") ? "-musl" : ""
+  return `linux-${arch}${musl}${arch === "x64" && !cpu.includes("avx2") ? BASELINE : ""}`
+}
+
+/** A release leaves the baseline out if it is the same binary; undefined for a platform that is none. */
+export const withoutBaseline = (platform: string): string | undefined =>
+  platform.endsWith(BASELINE) ? platform.slice(0, -BASELINE.length) : undefined
+
+/** Who keeps a binary, by where it lies: an update of ours would be undone by its package manager, or break it. Pure. */
+
+interface PackageManager {
+  readonly name: string
+  /** The command that updates us. */
+  readonly update: string
+}
+
+const MANAGERS: readonly (PackageManager & { readonly place: RegExp })[] = [
+  { name: "npm", update: "npm install -g ctxbridge", place: /[\\/]node_modules[\\/]/ },
+  { name: "Homebrew", update: "brew upgrade ctxbridge", place: /\/Cellar\// },
+  { name: "Nix", update: "nix profile upgrade ctxbridge", place: /^\/nix\/store\// },
+  {
+    name: "the system's package manager",
+    update: "apt, pacman or whatever has installed it",
+    place: /^\/usr\/bin\//,
+  },
+]
+
+/** @param binary its own path, without links */
+export const managerOf = (binary: string): PackageManager | undefined =>
+  MANAGERS.find(({ place }) => place.test(binary))
+
+/**
+ * Whether a binary lies as the installers put it: a checkout's own build does not. On Windows nothing that runs can be
+ * removed.
+ *
+ * @param binary its own path, without links
+ */
+export const isRemovable = (binary: string): boolean =>
+  managerOf(binary) === undefined && binary.endsWith("/bin/ctxbridge")

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { type FirstRead, type ReportRow, type Scenario, verdictsOn } from "../../../src/bench/hook-report.ts"
+import { type FirstRead, type ReportRow, type Scenario, verdictsOn } from "../../../src/bench/hook-tables.ts"
 import {
   measureCommands,
   median,

@@ -1,8 +1,13 @@
 /** What each way of pruning is said to cost: sums that can be done by hand. */
 import { describe, expect, test } from "bun:test"
-import { pruneBenchReport } from "../../../src/bench/prune/prune-bench.ts"
-import { costOf } from "../../../src/bench/prune/prune-costs.ts"
-import { batchedRule, clearedByApi, slidingCut, unpruned } from "../../../src/bench/prune/prune-models.ts"
+import {
+  batchedRule,
+  clearedByApi,
+  costOf,
+  pruneBenchReport,
+  slidingCut,
+  unpruned,
+} from "../../../src/bench/prune/prune-bench.ts"
 import { type PlayedSession, playedSession } from "../../../src/bench/prune/prune-steps.ts"
 import { renderPruneBench } from "../../../src/bench/prune/prune-tables.ts"
 import { simulatedSession } from "../../../src/bench/prune/simulated-session.ts"

@@ -1,6 +1,6 @@
 /** Who keeps a binary, by where it lies. */
 import { expect, test } from "bun:test"
-import { isRemovable, managerOf } from "../../../src/cli/update/package-manager.ts"
+import { isRemovable, managerOf } from "../../../src/cli/update/replace-running.ts"
 
 test.each([
   ["/home/a/.local/bin/ctxbridge", undefined],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import type { ContextReport } from "../../../src/autopilot/context-report.ts"
-import { renderContext } from "../../../src/cli/render-context.ts"
+import { renderContext } from "../../../src/cli/render-status.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 
 const KINDS = [

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { stem } from "../../../src/util/stem.ts"
-import { nameAround, namesIn, wordSet } from "../../../src/util/words.ts"
+import { nameAround, namesIn, stem, wordSet } from "../../../src/util/words.ts"
 
 const words = (text: string): string[] => [...wordSet(text)].sort()
 

@@ -1,6 +1,6 @@
 /** Copying where no program near the user does it. */
 import { expect, test } from "bun:test"
-import { copyText } from "../../../../src/cli/picker/copy-text.ts"
+import { copyText } from "../../../../src/cli/picker/run-picker.ts"
 import { terminalTraits } from "../../../../src/config/load.ts"
 
 test("over ssh, the terminal is told what to copy (OSC 52), and no program is asked", () => {

@@ -1,8 +1,8 @@
 /** What the picker shows. */
 import { describe, expect, test } from "bun:test"
-import { FramePainter } from "../../../../src/cli/picker/frame-painter.ts"
 import { pickerFrame, shortAge } from "../../../../src/cli/picker/picker-frame.ts"
 import { lineWith } from "../../../../src/cli/picker/query-line.ts"
+import { FramePainter } from "../../../../src/cli/picker/run-picker.ts"
 import { hit, NOW, pickerState, plain, screen } from "../../../support/picker.ts"
 
 const HITS = [hit(1), hit(2, { role: "tool", tool: "Bash" }), hit(3)]

@@ -1,6 +1,6 @@
 /** Editing the query. */
 import { expect, test } from "bun:test"
-import type { PickerAction } from "../../../../src/cli/picker/picker-keys.ts"
+import type { PickerAction } from "../../../../src/cli/picker/query-line.ts"
 import { edited, lineWith, withTyped } from "../../../../src/cli/picker/query-line.ts"
 
 /** The text with a bar where the cursor is. */

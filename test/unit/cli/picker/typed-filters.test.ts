@@ -1,6 +1,6 @@
 /** What is typed into the picker, and what is searched for. */
 import { describe, expect, test } from "bun:test"
-import { type TypedQuery, typedQuery, whileTyping } from "../../../../src/cli/picker/typed-filters.ts"
+import { type TypedQuery, typedQuery, whileTyping } from "../../../../src/cli/picker/picker-archive.ts"
 
 const NOW = Date.UTC(2026, 2, 9, 12)
 

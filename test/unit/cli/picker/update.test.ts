@@ -1,6 +1,5 @@
 /** What keys, clicks and results make of the picker's state. */
 import { describe, expect, test } from "bun:test"
-import { PICKER_KEYS } from "../../../../src/cli/picker/picker-keys.ts"
 import {
   FIRST_LIMIT,
   type PickerEffect,
@@ -8,7 +7,7 @@ import {
   type Previewed,
 } from "../../../../src/cli/picker/picker-state.ts"
 import { updated } from "../../../../src/cli/picker/picker-update.ts"
-import { lineWith } from "../../../../src/cli/picker/query-line.ts"
+import { lineWith, PICKER_KEYS } from "../../../../src/cli/picker/query-line.ts"
 import { afterEvents, hit, key, pickerState } from "../../../support/picker.ts"
 
 const HITS = Array.from({ length: 40 }, (_, n) => hit(n))
