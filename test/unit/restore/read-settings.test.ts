@@ -2,7 +2,14 @@
 import { expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { contextSettings } from "../../../src/claude/settings/read-settings.ts"
+import { cleanUpPeriod } from "../../../src/claude/settings/clean-up.ts"
+import {
+  autoCompactIn,
+  contextSettings,
+  hooksOf,
+  hostEnvironment,
+  readSettings,
+} from "../../../src/claude/settings/read-settings.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 function settingsOf(folder: string, settings: unknown) {
@@ -44,4 +51,41 @@ test("the folder of plans must be inside the session's, however it is written", 
     expect(folders(value)).toEqual(["./docs/plans", own])
   for (const value of ["../project-2/plans", join(folder.path, "project-2"), "a/../../project-2"])
     expect(folders(value)).toEqual([own])
+})
+
+test("what an organisation manages is read by everybody, and counts more than what users write", () => {
+  using folder = tempFolder()
+  const [home, cwd, managed] = ["home", "project", "managed"].map((name) => join(folder.path, name))
+  const places = {
+    home: home!,
+    claudeDir: join(home!, ".claude"),
+    hostConfig: home!,
+    cwd: cwd!,
+    managed: managed!,
+  }
+  const put = (path: string, settings: unknown): void => {
+    mkdirSync(join(path, ".."), { recursive: true })
+    writeFileSync(path, JSON.stringify(settings))
+  }
+  const env = (url: string) => ({ env: { ANTHROPIC_BASE_URL: url } })
+  put(join(home!, ".claude/settings.json"), { ...env("http://user"), autoCompactEnabled: true })
+  put(join(cwd!, ".claude/settings.local.json"), { ...env("http://local"), cleanupPeriodDays: 3 })
+  put(join(managed!, "managed-settings.json"), { ...env("http://managed"), autoCompactEnabled: false })
+  const hook = { hooks: [{ type: "command", command: "audit", timeout: 5 }] }
+  put(join(managed!, "managed-settings.d/10.json"), {
+    cleanupPeriodDays: 90,
+    autoMemoryEnabled: false,
+    hooks: { Stop: [hook] },
+  })
+  const files = readSettings(places)
+  expect(files.map(({ scope }) => scope)).toEqual(["user", "local", "managed", "managed"])
+  expect(hostEnvironment(places).baseUrl.slice(0, 3)).toEqual([
+    { from: "managed", value: "http://managed" },
+    { from: "local", value: "http://local" },
+    { from: "user", value: "http://user" },
+  ])
+  expect(autoCompactIn(places)).toEqual({ settings: false })
+  expect(cleanUpPeriod(files).days).toBe(90)
+  expect(contextSettings(places).notes).toBe("none")
+  expect(files.flatMap(hooksOf)).toEqual([{ event: "Stop", command: "audit", timeout: 5 }])
 })
