@@ -228,9 +228,11 @@ export class TurnWriter {
   #mayContinue(turn: number): boolean {
     if (!isOthersCopy(this.#transcript.copy)) return true
     const row = this.#db
-      .query<{ transcript: number }, [number]>("SELECT transcript FROM turns WHERE id = ?")
+      .query<{ copy: string }, [number]>(
+        "SELECT copy FROM turns t JOIN transcripts x ON x.id = t.transcript WHERE t.id = ?",
+      )
       .get(turn)
-    return row?.transcript === this.#transcript.id
+    return row !== null && isOthersCopy(row.copy)
   }
 
   #mirror(): number | undefined {

@@ -9,7 +9,7 @@ import { closeSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { dirname, join } from "../util/path.ts"
 import { type AgentdbHost, type StoredMemory, startAgentdb } from "./agentdb-host.ts"
-import { type Backend, type ForgottenThere, isForgottenThere, nameOfEntry } from "./backend.ts"
+import { type Backend, type ForgottenThere, isForgottenThere, isOfAny, nameOfEntry } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
 import { type Entry, isBehind, isEntry, isLater, versionOf } from "./entry.ts"
 import { isNamed } from "./entry-filter.ts"
@@ -118,6 +118,12 @@ function backendOf(id: string, store: Store): Backend {
         const there = state.entries.get(one.key)
         return isBehind(there && versionOf(there), one) && !isForgottenThere(one, state)
       })
+    },
+
+    async ownThere(wanted, sessions) {
+      return [...(await store.read()).entries.values()]
+        .filter(({ metadata: { machine, sessionId } }) => machine === wanted && isOfAny(sessionId, sessions))
+        .map((entry) => ({ ...nameOfEntry(entry), key: entry.key, messages: entry.metadata.messages }))
     },
 
     async forgottenThere() {

@@ -117,6 +117,12 @@ export interface Backend {
   tally?(): Promise<Tally>
   /** What of this is no longer there, or in an earlier version only, though nobody has forgotten it. */
   lacking<T extends SentVersion>(sent: Iterable<T>): Promise<readonly T[]>
+  /**
+   * What this archive has put of these sessions and their subagents, or of all sessions, as far as it is still there.
+   *
+   * @param machine name of this computer, where archives are not known from each other
+   */
+  ownThere(machine: string, sessions?: readonly string[]): Promise<readonly SentVersion[]>
   /** Ids and sessions that are refused. */
   forgottenThere(): Promise<number>
   /**
@@ -152,6 +158,10 @@ export const nameOfEntry = ({ id, metadata }: Entry): Pick<SentVersion, "id" | "
   id,
   session: metadata.sessionId,
 })
+
+/** Whether a session is one of these, or a subagent of one; undefined: of any. */
+export const isOfAny = (session: string, owners: readonly string[] | undefined): boolean =>
+  owners?.some((owner) => isOfSession(session, owner)) ?? true
 
 /** Whether a session is a given one, or a subagent of it. */
 export const isOfSession = (session: string, owner: string): boolean =>

@@ -59,13 +59,13 @@ export function entryOf({ vector, ...draft }: Omit<Entry, "id" | "key">): Entry 
   const clean = JSON.parse(JSON.stringify(draft, (_, value) => storable(value))) as typeof draft
   const { sessionId, chunkIndex, timestamp } = clean.metadata
   const key = `transcript:${sessionId}:${chunkIndex}:${timestamp ?? ""}`
-  return { id: idOf(key, clean.content), key, ...clean, ...(vector === undefined ? {} : { vector }) }
+  return { id: entryId(key, clean.content), key, ...clean, ...(vector === undefined ? {} : { vector }) }
 }
 
 const storable = (value: unknown): unknown =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value
 
-const idOf = (key: string, content: string): string =>
+export const entryId = (key: string, content: string): string =>
   new Bun.CryptoHasher("sha256").update(`${key}\n${content}`).digest("hex")
 
 /** Whether an entry is what it says it is. What others have written may be damaged, or made up. */
@@ -74,7 +74,7 @@ export function isEntry(value: unknown): value is Entry {
     Record<keyof Entry, unknown>
   >
   if (typeof key !== "string" || typeof content !== "string" || typeof summary !== "string") return false
-  return isMetadata(metadata) && (vector === undefined || isVector(vector)) && id === idOf(key, content)
+  return isMetadata(metadata) && (vector === undefined || isVector(vector)) && id === entryId(key, content)
 }
 
 function isMetadata(value: unknown): boolean {

@@ -2,7 +2,7 @@
 
 import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
-import { type Backend, type ForgottenThere, isForgottenThere, nameOfEntry } from "./backend.ts"
+import { type Backend, type ForgottenThere, isForgottenThere, isOfAny, nameOfEntry } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
 import { type Entry, isBehind, isEntry, isLater, isPlainSession, type Version, versionOf } from "./entry.ts"
 import {
@@ -35,13 +35,13 @@ export function openFolderBackend(
   const folder = (isReader ? openFolderThere : openFolder)(root, { ...wishes, passphrase })
   const { id, seal, made } = folder
   /** Latest version of each turn in our own files; read when it is first needed, because only we write them. */
-  let own: Map<string, Version> | undefined
+  let own: Map<string, VersionOfSession> | undefined
   /** Whether our files have a version of a turn that has a later one. It may hold what was filled since. */
   let isOutdated = false
 
   const mended = new LineCounts()
 
-  const ownLatest = (): Map<string, Version> => {
+  const ownLatest = (): Map<string, VersionOfSession> => {
     own ??= settle(folder, writer, readForgotten(folder), mended)
     return own
   }
@@ -67,7 +67,7 @@ export function openFolderBackend(
         stored.map((entry) => JSON.stringify(entry)),
         seal,
       )
-      for (const entry of stored) latest.set(entry.key, versionOf(entry))
+      for (const entry of stored) latest.set(entry.key, versionInSession(entry))
       return { stored: stored.length, known: entries.length - stored.length - refused, refused }
     },
 
@@ -112,6 +112,13 @@ export function openFolderBackend(
       return behind.filter((one) => isBehind(all.get(one.key), one))
     },
 
+    async ownThere(_machine, sessions) {
+      const forgotten = readForgotten(folder)
+      return [...ownLatest()]
+        .map(([key, { id, session, messages }]) => ({ key, id, session, messages }))
+        .filter((one) => isOfAny(one.session, sessions) && !isForgottenThere(one, forgotten))
+    },
+
     async forgottenThere() {
       const { ids, sessions } = readForgotten(folder)
       return ids.size + sessions.size
@@ -127,6 +134,15 @@ export function openFolderBackend(
     },
   }
 }
+
+interface VersionOfSession extends Version {
+  readonly session: string
+}
+
+const versionInSession = (entry: Entry): VersionOfSession => ({
+  ...versionOf(entry),
+  session: entry.metadata.sessionId,
+})
 
 /** Entries of a file; undefined for a line that is damaged. */
 function* entriesIn(file: string, seal: LineSeal | undefined): Generator<Entry | undefined> {
@@ -148,9 +164,9 @@ function settle(
   writer: string,
   forgotten: ForgottenThere,
   mended: LineCounts,
-): Map<string, Version> {
+): Map<string, VersionOfSession> {
   removeHalfRewritten(entriesFolder(root), writer)
-  const latest = new Map<string, Version>()
+  const latest = new Map<string, VersionOfSession>()
   const files = ownFiles(entriesFolder(root), writer).map((name) => {
     const file = join(entriesFolder(root), name)
     /** By line; undefined for what must go. */
@@ -161,7 +177,8 @@ function settle(
       versions.push(isGone ? undefined : { ...versionOf(entry), key: entry.key })
       if (isGone) continue
       const known = latest.get(entry.key)
-      if (known === undefined || isLater(versionOf(entry), known)) latest.set(entry.key, versionOf(entry))
+      if (known === undefined || isLater(versionOf(entry), known))
+        latest.set(entry.key, versionInSession(entry))
     }
     return { file, versions }
   })
@@ -188,17 +205,16 @@ function settle(
 function latestEntries(folder: LineFolder) {
   const { root, seal } = folder
   const forgotten = readForgotten(folder)
-  const latest = new Map<string, Version & { readonly session: string }>()
+  const latest = new Map<string, VersionOfSession>()
   const files = lineFilesIn(entriesFolder(root)).map((name) => join(entriesFolder(root), name))
   const damaged = new LineCounts()
   for (const file of files) {
     for (const entry of entriesIn(file, seal)) {
       if (entry === undefined) damaged.add(file)
       else if (!isForgottenThere(nameOfEntry(entry), forgotten)) {
-        const { key, metadata } = entry
-        const known = latest.get(key)
+        const known = latest.get(entry.key)
         if (known === undefined || isLater(versionOf(entry), known))
-          latest.set(key, { ...versionOf(entry), session: metadata.sessionId })
+          latest.set(entry.key, versionInSession(entry))
       }
     }
   }

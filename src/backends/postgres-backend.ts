@@ -1,6 +1,6 @@
 /** Keeps entries in PostgreSQL, with pgvector where it is there. */
 import { wordSet } from "../util/words.ts"
-import type { Backend, EntryQuery, FoundEntry } from "./backend.ts"
+import type { Backend, EntryQuery, FoundEntry, SentVersion } from "./backend.ts"
 import { type Entry, isBehind, isEntry, type Version } from "./entry.ts"
 import { isNamed } from "./entry-filter.ts"
 import type { ServerAddress } from "./postgres-address.ts"
@@ -127,6 +127,22 @@ export async function openPostgresBackend(
       )
       const keys = new Set(dead.map((row) => row["key"]))
       return behind.filter(({ key }) => !keys.has(key))
+    },
+
+    async ownThere(machine, sessions) {
+      const narrowed =
+        sessions === undefined
+          ? ""
+          : `AND EXISTS (SELECT FROM jsonb_array_elements_text($3::text::jsonb) AS f(name)
+               WHERE e.session = f.name OR starts_with(e.session, f.name || '/'))`
+      const rows = await server.ask(
+        // Rows that earlier versions have put do not say who did.
+        `SELECT key, id, session, messages FROM ctxbridge.entries e
+         WHERE tenant = ${TENANT}
+           AND (writer = $1::text OR (writer IS NULL AND metadata ->> 'machine' = $2::text)) ${narrowed}`,
+        [writer, machine, ...(sessions === undefined ? [] : [JSON.stringify(sessions)])],
+      )
+      return rows as unknown as SentVersion[]
     },
 
     async forgottenThere() {

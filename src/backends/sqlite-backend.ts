@@ -5,7 +5,7 @@ import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/parse-json.ts"
 import { dirname } from "../util/path.ts"
 import { wordSet } from "../util/words.ts"
-import type { Backend, EntryQuery } from "./backend.ts"
+import { type Backend, type EntryQuery, isOfAny, type SentVersion } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"
 import { type Entry, isBehind, isEntry, isLater, type Version, versionOf } from "./entry.ts"
 import { isNamed } from "./entry-filter.ts"
@@ -118,6 +118,18 @@ export function openSqliteBackend(path: string, isReader = false): Backend {
           (one) => isBehind(there.get(one.key), one) && dead.get(one.id, one.session)!.dead === 0,
         )
       })
+    },
+
+    async ownThere(machine, sessions) {
+      return told(() =>
+        db
+          .query<SentVersion, [string]>(
+            `SELECT key, id, session, messages FROM entries
+             WHERE CASE WHEN json_valid(entry) THEN json_extract(entry, '$.metadata.machine') END = ?`,
+          )
+          .all(machine)
+          .filter(({ session }) => isOfAny(session, sessions)),
+      )
     },
 
     async forgottenThere() {

@@ -17,6 +17,11 @@ import { machineName } from "./writer-name.ts"
 
 type Fillers = ((session: string) => ((line: Uint8Array) => Uint8Array) | undefined) | undefined
 
+/** What there is to say of a turn elsewhere. */
+type MadeEntry =
+  | { readonly entry: Entry; readonly isWithheld: boolean }
+  | { readonly session: string; readonly leftOut: "excluded" | "unreadable" }
+
 /** What holds for all turns of a session. */
 interface SessionAtHand {
   readonly isForgotten: boolean
@@ -51,27 +56,27 @@ export class EntryMaker implements Disposable {
 
   /**
    * @param handle with `ctx:`
-   * @returns undefined for a turn that is gone, or about to be
+   * @returns undefined for a turn that is gone, or about to be; `isWithheld`: it has a text that another machine has taken out
    */
-  entryOf(handle: string): Entry | "excluded" | "unreadable" | "withheld" | undefined {
+  entryOf(handle: string): MadeEntry | undefined {
     const row = turnByHandle(this.#db, handle)
     if (row === null) return undefined
     const { isForgotten, isExcluded, project } = this.#session(row.session)
     if (isForgotten) return undefined
-    if (isExcluded) return "excluded"
+    if (isExcluded) return { session: row.session, leftOut: "excluded" }
     const { dataHome, secrets } = this.#place
     const turn = readIfReadable(() => readTurn(this.#db, dataHome, turnOf(row), this.#readers))
-    if (turn === "unreadable") return turn
+    if (turn === "unreadable") return { session: row.session, leftOut: turn }
     const fill = this.#fillerFor?.(row.session)
     const lines = fill === undefined ? [] : [...linesOfTurn(this.#db, dataHome, turnOf(row), this.#readers)]
-    if (lines.some((line) => fill?.(line) !== line)) return "withheld"
-    return entryOfTurn(turn, {
+    const entry = entryOfTurn(turn, {
       project,
       machine: machineName(),
       answer: row.answer,
       vector: this.#vectorOf(handle),
       filter: (text) => filterText(text, secrets),
     })
+    return { entry, isWithheld: lines.some((line) => fill?.(line) !== line) }
   }
 
   #session(session: string): SessionAtHand {

@@ -4,6 +4,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { changesSince, turnsOnlyIn } from "../archive/queries/changes.ts"
+import { turnByHandle } from "../archive/queries/turns.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
 import { embeddedHandles } from "../archive/turn-vectors.ts"
 import { viewsStamp } from "../archive/views-stamp.ts"
@@ -13,8 +14,9 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import { installedModel } from "../embed/model-files.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { count } from "../util/text.ts"
-import { listTombstones, ownerOf, type Tombstone } from "../vault/tombstones.ts"
+import { listTombstones, type Tombstone } from "../vault/tombstones.ts"
 import { EntryMaker } from "./entry-maker.ts"
+import { FormerVersions, isNamedByPath, type MayHold, mayBeAbout, mayHoldOf } from "./former-versions.ts"
 import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
 
 /** Entries and UTF-16 units of a batch. */
@@ -34,8 +36,8 @@ export interface SyncWorld {
   readonly isTheirs?: (copy: string) => boolean
   /** Fills in lines of a session what other machines have taken out; undefined if that is nothing. */
   readonly fillerFor?: (session: string) => ((line: Uint8Array) => Uint8Array) | undefined
-  /** Whether they have taken out more of a session since the last sync. */
-  readonly isNewlyFilled?: (session: string) => boolean
+  /** Sessions out of which they have taken something; none if that is no more than at the last sync. */
+  readonly newlyFilled?: () => readonly string[]
   /** Another one whenever they have taken out more. */
   readonly fillsStamp?: () => string
   /** Carries forgotten sessions to what is kept there besides entries. */
@@ -86,9 +88,13 @@ export async function syncArchive(
     const gone = goneTurns(ledger, world, news)
     if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
     if (news.length > 0) await world.alsoForget?.(sessionsOf(news), textsOf(news))
+    const filled = world.newlyFilled?.() ?? []
+    const formers = await FormerVersions.there(backend, ledger, { news, filled, all })
     const lostHandles = new Set(lost.turns.map(({ handle }) => handle))
-    const due = dueTurns(ledger, world, news, all, lostHandles)
+    const looked = { mayHold: mayHoldOf(news, filled), all, lost: lostHandles, formers }
+    const due = dueTurns(ledger, world, looked)
     total = due.length
+    if (due.length > 0) ledger.noteSending(true)
     let sending: Promise<void> = Promise.resolve()
     const send = async (batch: Batch, at: number): Promise<void> => {
       if (batch.outdated.length > 0) counts.forgotten += await backend.forget({ ids: batch.outdated })
@@ -105,7 +111,7 @@ export async function syncArchive(
       for (let at = 0; at < due.length; ) {
         world.goOn?.()
         // Made while the former one is on its way.
-        const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
+        const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), formers, world)
         at += batch.looked
         backend.prepare?.(batch.entries)
         await sending
@@ -116,13 +122,18 @@ export async function syncArchive(
     } finally {
       await sending
     }
+    const { dead, waiting } = formers.gone(news, world.place.dataHome)
+    if (dead.length > 0) counts.forgotten += await backend.forget({ ids: dead })
     const isAll = counts.excluded + counts.unreadable === 0
     // What is neither there nor here is nobody's.
     const dueHandles = new Set(due.map(({ handle }) => handle))
     const nowhere = lost.turns.filter(({ handle }) => !dueHandles.has(handle))
-    const left = [...gone, ...nowhere].map(({ handle }) => handle)
-    ledger.settle(news, left, isAll ? seen : undefined)
+    const theirs = due.filter(({ isTheirs }) => isTheirs)
+    const left = [...gone, ...nowhere, ...theirs].map(({ handle }) => handle)
+    const settled = news.filter((one) => !waiting.some((session) => mayBeAbout(one, session)))
+    ledger.settle(settled, left, isAll ? seen : undefined)
     ledger.noteThere(await seenThere(backend))
+    ledger.noteSending(false)
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error
@@ -172,9 +183,11 @@ export async function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean
   const counts = noCounts()
   const news = newsOf(ledger, world, false)
   counts.forgotten += goneTurns(ledger, world, news).length
-  const due = dueTurns(ledger, world, news, all, new Set())
+  const mayHold = mayHoldOf(news, [])
+  const formers = new FormerVersions(ledger, mayHold, [])
+  const due = dueTurns(ledger, world, { mayHold, all, lost: new Set(), formers })
   for (let at = 0; at < due.length; ) {
-    const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), ledger, world, news)
+    const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), formers, world)
     add(counts, batch)
     counts.forgotten += batch.outdated.length
     at += batch.looked
@@ -202,9 +215,6 @@ export const noCounts = (): Counts => ({
   mended: 0,
 })
 
-/** Tombstones whose session has no name but the path of a transcript: a path must not leave the machine. */
-const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
-
 /** What was forgotten here since the last sync, or ever. */
 const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">, isAll: boolean): Tombstone[] =>
   listTombstones(place.dataHome).filter((tombstone) => isAll || !ledger.knows(tombstone))
@@ -215,7 +225,7 @@ function goneTurns(ledger: Ledger, world: SyncWorld, news: readonly Tombstone[])
   const { gone } = world.look((db) => changesSince(db, ledger.watermark))
   return gone
     .map((handle) => ledger.turns.get(handle)!)
-    .filter((turn) => news.some((tombstone) => mayBeAbout(tombstone, turn)))
+    .filter((turn) => news.some((tombstone) => mayBeAbout(tombstone, turn.session)))
 }
 
 const forgetting = (news: readonly Tombstone[], gone: readonly SentTurn[]): Forgetting => ({
@@ -234,21 +244,27 @@ const sessionsOf = (news: readonly Tombstone[]): string[] =>
 const textsOf = (news: readonly Tombstone[]): Tombstone[] =>
   news.filter((one) => !isNamedByPath(one) && !one.whole && Object.keys(one.lines).length > 0)
 
-const mayBeAbout = (tombstone: Tombstone, { session }: SentTurn): boolean =>
-  isNamedByPath(tombstone) ? session.startsWith("unknown/") : ownerOf(session, "") === tombstone.session
-
 interface DueTurn {
   /** With `ctx:`. */
   readonly handle: string
   readonly state: string
+  /** Its own machine sends it by now. What this one has sent of it must not hold what was taken out since. */
+  readonly isTheirs: boolean
+}
+
+interface Looked {
+  readonly mayHold: MayHold
+  /** Whether every turn is due. */
+  readonly all: boolean
+  /** Handles of what is missing there. */
+  readonly lost: ReadonlySet<string>
+  readonly formers: FormerVersions
 }
 
 function dueTurns(
   ledger: Ledger,
-  { place, look, isTheirs, isNewlyFilled }: SyncWorld,
-  news: readonly Tombstone[],
-  all: boolean,
-  lost: ReadonlySet<string>,
+  { place, look, isTheirs }: SyncWorld,
+  { mayHold, all, lost, formers }: Looked,
 ): DueTurn[] {
   return look((db) => {
     const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
@@ -257,17 +273,19 @@ function dueTurns(
     for (const handle of lost) if (watermark.has(handle)) due.add(handle)
     for (const [handle, sent] of ledger.turns) {
       // A text that was forgotten in a tool's input does not show in the views.
-      const mayHold = isNewlyFilled?.(sent.session) === true || news.some((one) => mayBeAbout(one, sent))
-      if (watermark.has(handle) && mayHold) due.add(handle)
+      if (watermark.has(handle) && mayHold(sent.session)) due.add(handle)
     }
     const embedder = installedModel(place.dataHome)?.embedder
     if (embedder !== undefined) {
       for (const handle of embeddedHandles(db, embedder))
         if (ledger.turns.get(handle)?.hasVector === false) due.add(handle)
     }
+    const unnoted = formers.sessions
+    const mayBeThere = (handle: string): boolean =>
+      ledger.turns.has(handle) || (unnoted.size > 0 && unnoted.has(turnByHandle(db, handle)?.session ?? ""))
     return [...due]
-      .filter((handle) => !theirs.has(handle))
-      .map((handle) => ({ handle, state: watermark.get(handle)! }))
+      .map((handle) => ({ handle, state: watermark.get(handle)!, isTheirs: theirs.has(handle) }))
+      .filter(({ handle, isTheirs }) => !isTheirs || mayBeThere(handle))
   })
 }
 
@@ -290,32 +308,27 @@ interface Batch {
   looked: number
 }
 
-async function nextBatch(
-  due: readonly DueTurn[],
-  ledger: Ledger,
-  world: SyncWorld,
-  news: readonly Tombstone[],
-): Promise<Batch> {
+async function nextBatch(due: readonly DueTurn[], formers: FormerVersions, world: SyncWorld): Promise<Batch> {
   const { place, look, fillerFor } = world
   const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
   const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
   const embedder = installedModel(place.dataHome)?.embedder
   let length = 0
-  const take = (maker: EntryMaker, { handle, state }: DueTurn): void => {
+  const take = (maker: EntryMaker, { handle, state, isTheirs }: DueTurn): void => {
     const made = maker.entryOf(handle)
-    if (made === "excluded") batch.excluded++
-    else if (made === "unreadable") batch.unreadable++
-    else if (made === "withheld") {
-      batch.withheld++
-      const before = ledger.turns.get(handle)
-      if (before !== undefined) batch.outdated.push(before.id)
-    } else if (made !== undefined) {
-      const { id, key, content, metadata, vector } = made
+    if (made === undefined) return
+    if ("leftOut" in made) {
+      formers.unseen(made.session)
+      if (!isTheirs) batch[made.leftOut]++
+    } else if (made.isWithheld) {
+      batch.outdated.push(...formers.allOf(handle, made.entry))
+      if (!isTheirs) batch.withheld++
+    } else if (isTheirs) batch.outdated.push(...formers.staleOf(handle, made.entry))
+    else {
+      const { id, key, content, metadata, vector } = made.entry
       const { sessionId: session, messages } = metadata
-      const before = ledger.former(handle, key)
-      if (before !== undefined && before.id !== id && !hasOnlyGrown(before, messages, news))
-        batch.outdated.push(before.id)
-      batch.entries.push(made)
+      batch.outdated.push(...formers.outdatedBy(handle, made.entry))
+      batch.entries.push(made.entry)
       batch.sent.push({ handle, state, id, key, session, messages, hasVector: vector !== undefined })
       length += content.length
     }
@@ -334,7 +347,3 @@ async function nextBatch(
   }
   return batch
 }
-
-/** A later version takes the place of an earlier one by itself. One that was changed otherwise must be forgotten. */
-const hasOnlyGrown = (before: SentTurn, messages: number, news: readonly Tombstone[]): boolean =>
-  messages > before.messages && !news.some((tombstone) => mayBeAbout(tombstone, before))

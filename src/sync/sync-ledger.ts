@@ -39,6 +39,11 @@ interface SeenViews {
   readonly views: string
 }
 
+/** Whether a sync is under way, or was when its process ended: then more may be there than is noted. */
+interface UnderWay {
+  readonly sending: boolean
+}
+
 /** What was there when the last sync ended: turns by writer where that is known, and what was forgotten. */
 export interface SeenThere {
   readonly tally?: Tally | undefined
@@ -57,9 +62,10 @@ export class Ledger {
   readonly #file: string
   #seen: string | undefined
   #there: SeenThere | undefined
+  #isWhole = false
   #lines = 0
   /** Whether the file ends with a newline. A killed process may have left half a line, which nobody reads. */
-  #isWhole = false
+  #hasNewline = false
 
   /** @param target the backend's id */
   constructor(dataHome: string, target: string) {
@@ -81,6 +87,16 @@ export class Ledger {
     return this.#there
   }
 
+  /** Whether all that was sent is noted here: the last sync came to its end, and nobody has lost what it noted. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  /** Call before anything is sent, and when all of it is noted. */
+  noteSending(sending: boolean): void {
+    if (sending === this.#isWhole) this.#append([{ sending }])
+  }
+
   /** Notes what is there now. */
   noteThere(there: SeenThere): void {
     if (!Bun.deepEquals(there, this.#there)) this.#append([{ there }])
@@ -88,7 +104,9 @@ export class Ledger {
 
   /** What was sent of a turn before. */
   former(handle: string, key: string): SentTurn | undefined {
-    return this.turns.get(handle) ?? this.turns.get(this.#handles.get(key) ?? "")
+    const known = this.turns.get(handle) ?? this.turns.get(this.#handles.get(key) ?? "")
+    // Of a turn that has another number by now, the key is another turn's.
+    return known?.handle === handle || known?.key === key ? known : undefined
   }
 
   knows({ session, time }: Tombstone): boolean {
@@ -110,18 +128,21 @@ export class Ledger {
       ...[...this.#tombstones].map(([tombstone, time]) => ({ tombstone, time })),
       ...(this.#seen === undefined ? [] : [{ views: this.#seen }]),
       ...(this.#there === undefined ? [] : [{ there: this.#there }]),
+      { sending: !this.#isWhole },
     ]
     if (gone.length === 0 && this.#lines < 2 * current.length + 1000) return
     writeWhole(this.#file, current.map((line) => `${JSON.stringify(line)}\n`).join(""))
     this.#lines = current.length
   }
 
-  #append(lines: readonly (SentTurn | ToldTombstone | SeenViews | { readonly there: SeenThere })[]): void {
+  #append(
+    lines: readonly (SentTurn | ToldTombstone | SeenViews | UnderWay | { readonly there: SeenThere })[],
+  ): void {
     if (lines.length === 0) return
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("")
     if (this.#lines === 0) writePrivate(this.#file, text)
-    else appendFileSync(this.#file, this.#isWhole ? text : `\n${text}`, { mode: 0o600 })
-    this.#isWhole = true
+    else appendFileSync(this.#file, this.#hasNewline ? text : `\n${text}`, { mode: 0o600 })
+    this.#hasNewline = true
     for (const line of lines) this.#take(line)
   }
 
@@ -136,6 +157,7 @@ export class Ledger {
       const { tombstone, time } = line as ToldTombstone
       this.#tombstones.set(tombstone, time)
     } else if ("views" in line) this.#seen = (line as SeenViews).views
+    else if ("sending" in line) this.#isWhole = !(line as UnderWay).sending
     else if ("there" in line) this.#there = (line as { there: SeenThere }).there
   }
 }

@@ -82,7 +82,7 @@ export async function syncOnce(
         ...world,
         fillsStamp: hash,
         fillerFor: (session) => (fillsOf(fills, session).length > 0 ? fillerFor(fills, session) : undefined),
-        isNewlyFilled: (session) => hash() !== state.fills && fillsOf(fills, session).length > 0,
+        newlyFilled: () => (hash() === state.fills ? [] : fills.map(({ session }) => session)),
         // What others may have written is not passed on to where all counts as the user's own.
         isTheirs: (copy) => state.isTheirs(copy) || (store.isOwn && isOthersCopy(copy)),
         async alsoForget(sessions, texts) {

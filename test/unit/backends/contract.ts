@@ -293,6 +293,30 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
       expect(await lacking([there!, later])).toEqual([])
     },
   )
+
+  check(
+    "what an archive has put is told: of all sessions, or of some and their subagents",
+    async (one, other) => {
+      const [main, agent, next] = ["main", "main/worker", "mainly"].map((sessionId) =>
+        draft({ sessionId, machine: "one" }),
+      )
+      const theirs = draft({ sessionId: "main", machine: "other" })
+      await one.put([main!, agent!, next!])
+      await other.put([theirs])
+      const told = async (machine: Backend, name: string, sessions?: readonly string[]) =>
+        (await machine.ownThere(name, sessions)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      const all = (...entries: Entry[]) => entries.map(sentOf).sort((a, b) => (a.id < b.id ? -1 : 1))
+      expect(await told(one, "one")).toEqual(all(main!, agent!, next!))
+      expect(await told(one, "one", ["main"])).toEqual(all(main!, agent!))
+      expect(await told(one, "one", [])).toEqual([])
+      expect(await told(other, "other")).toEqual(all(theirs))
+      const { chunkIndex } = main!.metadata
+      const longer = draft({ sessionId: "main", machine: "one", content: "more", messages: 4, chunkIndex })
+      await one.put([longer])
+      await other.forget({ ids: [agent!.id] })
+      expect(await told(one, "one", ["other", "main"])).toEqual(all(longer))
+    },
+  )
 }
 
 const sentOf = (entry: Entry) => ({

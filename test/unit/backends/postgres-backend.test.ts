@@ -17,7 +17,8 @@ import { backendContract, draft, padded } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
-const open = (address: string) => openPostgresBackend(serverAddress(address, NO_VARIABLES))
+const open = (address: string, writer = "") =>
+  openPostgresBackend(serverAddress(address, NO_VARIABLES), undefined, false, writer)
 const EMPTY = "DROP SCHEMA IF EXISTS ctxbridge CASCADE"
 
 /** One server for all tests of a kind; each test finds it empty. */
@@ -37,7 +38,7 @@ function kind(
     })
     const target = async () => {
       await server.run(EMPTY)
-      return { open: () => open(server.address), [Symbol.asyncDispose]: async () => {} }
+      return { open: (writer: string) => open(server.address, writer), [Symbol.asyncDispose]: async () => {} }
     }
     backendContract(name, target, isThere)
     more?.(() => server)

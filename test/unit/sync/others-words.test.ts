@@ -149,3 +149,29 @@ test("lines that others have added to a session of the user's own", async () => 
   const [blue] = await hitsOf(reader, "bowls blue")
   expect(blue).not.toHaveProperty("others")
 })
+
+test("what others add to a turn is a part of it, unless the turn is the user's own", async () => {
+  using origin = new Inside()
+  using other = new Inside()
+  using early = new Inside()
+  using late = new Inside()
+  const target = join(origin.root, "target")
+  const options = { cwd: origin.cwd, id: "0a000000-0000-4000-8000-000000000001" }
+  const begun = (machine: Inside) => machine.session(options).turn("Glaze the bowls", [], "They are glazed.")
+  const turnsOf = (machine: Inside) => {
+    using db = machine.views()
+    return db.query<{ prompt: string; answer: string }, []>("SELECT prompt, answer FROM turns").all()
+  }
+  await origin.hook("stop", begun(origin).flush())
+  await done(origin, ["sync", "--to", target, "--frames"])
+  await done(early, ["sync", "--to", target, "--pull"])
+  await other.hook("stop", begun(other).say("And so are the plates.").flush())
+  await done(other, ["sync", "--to", target, "--frames"])
+  for (const machine of [origin, early, late]) await done(machine, ["sync", "--to", target, "--pull"])
+  const whole = [{ prompt: "Glaze the bowls", answer: "And so are the plates." }]
+  expect({ early: turnsOf(early), late: turnsOf(late) }).toEqual({ early: whole, late: whole })
+  expect(turnsOf(origin)).toEqual([
+    { prompt: "Glaze the bowls", answer: "They are glazed." },
+    { prompt: "", answer: "And so are the plates." },
+  ])
+})

@@ -1,0 +1,236 @@
+/**
+ * What was taken out here is at no target after the next sync with it, whatever is known here of what was sent: a sync
+ * may have been killed before it noted that, and its notes may be lost.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
+import { serverAddress } from "../../../src/backends/postgres-address.ts"
+import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { writerName } from "../../../src/sync/writer-name.ts"
+import { Inside, run } from "../../support/inside.ts"
+import { NO_VARIABLES, startPglite, type TestServer } from "../../support/postgres.ts"
+import { tempFolder } from "../../support/temp.ts"
+import type { Transcript } from "../../support/transcript.ts"
+import { draft } from "../backends/contract.ts"
+
+setDefaultTimeout(60_000)
+
+const WORD = "swordfish"
+/** Of two versions with as many lines, the larger hash wins: of so many turns, some would stay as they were. */
+const TURNS = 8
+
+async function done(machine: Inside, ...args: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await run([...args, "--json"], { env: machine.env, cwd: machine.cwd })
+  expect({ args, code, stdout, stderr }).toEqual({ args, code: 0, stdout, stderr: "" })
+  return JSON.parse(stdout)
+}
+
+const say = (session: Transcript, text: string): Transcript => {
+  for (let n = 1; n <= TURNS; n++) session.turn(`${text} number ${n}`)
+  return session.flush()
+}
+
+/** All that is noted of targets, but for the machine's name there. */
+function loseNotes({ dataHome }: Inside): void {
+  const folder = join(dataHome, "sync")
+  for (const name of readdirSync(folder)) if (name !== "id.txt") rmSync(join(folder, name))
+}
+
+const linesIn = (root: string): string =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => readFileSync(join(one.parentPath, one.name), "latin1"))
+    .join("\n")
+
+interface Target extends Disposable {
+  readonly to: string
+  /** All entries there, as text. */
+  text(): Promise<string>
+}
+
+const folderTarget = async (): Promise<Target> => {
+  const folder = tempFolder()
+  const to = join(folder.path, "target")
+  return { to, text: async () => linesIn(to), [Symbol.dispose]: () => folder[Symbol.dispose]() }
+}
+
+const fileTarget = async (): Promise<Target> => {
+  const folder = tempFolder()
+  const file = join(folder.path, "target.db")
+  return {
+    to: `sqlite:${file}`,
+    text: async () => linesIn(folder.path),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  }
+}
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startPglite({ vectors: false })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const serverTarget = async (): Promise<Target> => {
+  await server.run("DROP SCHEMA IF EXISTS ctxbridge CASCADE")
+  return {
+    to: server.address,
+    async text() {
+      const backend = await openPostgresBackend(serverAddress(server.address, NO_VARIABLES))
+      try {
+        const found = await backend.find({ words: "", limit: 1000, withContent: true })
+        return found.map((one) => JSON.stringify(one)).join("\n")
+      } finally {
+        await backend.close()
+      }
+    },
+    [Symbol.dispose]: () => undefined,
+  }
+}
+
+describe.each([
+  ["a folder", folderTarget],
+  ["a file", fileTarget],
+  ["a server", serverTarget],
+] as const)("%s", (_, make) => {
+  const filled = (n: number): string => `the *********${n === 0 ? "" : ` number ${n}`}`
+
+  async function isGone(target: Target, turns = TURNS): Promise<void> {
+    const text = await target.text()
+    expect(text.includes(WORD)).toBe(false)
+    for (let n = 1; n <= turns; n++) expect(text).toContain(filled(n))
+  }
+
+  test("what was forgotten, after the notes were lost", async () => {
+    using machine = new Inside()
+    using target = await make()
+    await machine.hook("stop", say(machine.session(), `the ${WORD}`))
+    await done(machine, "sync", "--to", target.to)
+    loseNotes(machine)
+    await done(machine, "forget", "--match", WORD, "--yes")
+    expect(await done(machine, "sync", "--to", target.to)).toMatchObject({
+      refused: 0,
+      there: { entries: TURNS },
+    })
+    await isGone(target)
+    expect(await done(machine, "sync", "--to", target.to)).toMatchObject({ turns: 0, forgotten: 0 })
+  })
+
+  test("what was redacted, after the notes were lost", async () => {
+    using machine = new Inside()
+    using target = await make()
+    await machine.hook("stop", say(machine.session(), `the ${WORD}`))
+    await done(machine, "sync", "--to", target.to)
+    loseNotes(machine)
+    const config = join(machine.root, "config.toml")
+    writeFileSync(config, `[secrets]\npatterns = ["${WORD}"]\n`)
+    Object.assign(machine.env, { CTXBRIDGE_CONFIG: config })
+    await done(machine, "redact")
+    await done(machine, "sync", "--to", target.to)
+    const text = await target.text()
+    expect(text.includes(WORD)).toBe(false)
+    expect(text).toContain(`number ${TURNS}`)
+  })
+
+  test("what was forgotten after a sync that was killed before it noted what it had sent", async () => {
+    using machine = new Inside()
+    using target = await make()
+    const session = machine.session()
+    await machine.hook("stop", say(session, "the shark"))
+    await done(machine, "sync", "--to", target.to)
+    const notes = join(machine.dataHome, "sync")
+    const saved = join(machine.root, "saved")
+    cpSync(notes, saved, { recursive: true })
+    await machine.hook("stop", say(session, `the ${WORD}`))
+    await done(machine, "sync", "--to", target.to)
+    rmSync(notes, { recursive: true })
+    cpSync(saved, notes, { recursive: true })
+    await done(machine, "forget", "--match", WORD, "--yes")
+    expect(await done(machine, "sync", "--to", target.to)).toMatchObject({ there: { entries: 2 * TURNS } })
+    await isGone(target)
+  })
+
+  test("nothing else goes: a longer version of another archive, and what it has of its own", async () => {
+    using machine = new Inside()
+    using other = new Inside()
+    using target = await make()
+    const options = { id: "0a000000-0000-4000-8000-000000000001", cwd: machine.cwd }
+    const of = (one: Inside): Transcript => one.session(options).turn("about herons").turn(`the ${WORD}`)
+    await machine.hook("stop", of(machine).flush())
+    await other.hook("stop", of(other).say("and the crane").turn("about owls").flush())
+    await done(other, "sync", "--to", target.to)
+    await done(machine, "sync", "--to", target.to)
+    loseNotes(machine)
+    await done(machine, "sync", "--to", target.to)
+    const text = await target.text()
+    for (const words of ["about herons", "and the crane", "about owls"]) expect(text).toContain(words)
+    expect(await done(other, "sync", "--to", target.to)).toMatchObject({ turns: 0, there: { entries: 3 } })
+  })
+})
+
+test("a turn that had another number, and what others have put of its session", async () => {
+  using machine = new Inside()
+  using folder = tempFolder()
+  const to = join(folder.path, "target")
+  const session = machine.session().turn(`the ${WORD}`)
+  await machine.hook("stop", session.flush())
+  await done(machine, "sync", "--to", to)
+  const put = async (writer: string, content: string): Promise<void> => {
+    const backend = openFolderBackend(to, writer)
+    await backend.put([draft({ sessionId: session.session, content })])
+    await backend.close()
+  }
+  await put(writerName(machine.dataHome), `a former ${WORD}`)
+  await put("another", "the heron")
+  loseNotes(machine)
+  await done(machine, "forget", "--match", WORD, "--yes")
+  expect(await done(machine, "sync", "--to", to)).toMatchObject({ forgotten: 2, there: { entries: 2 } })
+  expect(linesIn(to)).not.toContain(WORD)
+  expect(linesIn(to)).toContain("the heron")
+})
+
+test("what another machine has taken out, where the notes of who sent it were lost", async () => {
+  using one = new Inside()
+  using other = new Inside()
+  using folder = tempFolder()
+  const to = join(folder.path, "target")
+  const options = { id: "0a000000-0000-4000-8000-000000000001", cwd: one.cwd }
+  await one.hook("stop", one.session(options).turn(`the ${WORD}`).flush())
+  await other.hook("stop", other.session(options).turn(`the ${WORD}`).say("and the crane").flush())
+  for (const machine of [one, other]) await done(machine, "sync", "--to", to)
+  await done(one, "forget", "--match", WORD, "--yes")
+  await done(one, "sync", "--to", to)
+  expect(linesIn(to)).toContain(WORD)
+  loseNotes(other)
+  expect(await done(other, "sync", "--to", to)).toMatchObject({ refused: 1, there: { entries: 1 } })
+  expect(linesIn(to)).not.toContain(WORD)
+})
+
+test("turns that were passed on, once their own machine sends them", async () => {
+  using origin = new Inside()
+  using machine = new Inside()
+  using folder = tempFolder()
+  const [first, second] = ["first", "second"].map((name) => join(folder.path, name)) as [string, string]
+  const session = origin.session().turn("about herons").turn("about fish", [], `It is a ${WORD}.`)
+  await origin.hook("stop", session.flush())
+  await done(origin, "sync", "--to", first, "--frames")
+  await done(machine, "sync", "--to", first, "--pull")
+  await done(machine, "sync", "--to", second, "--frames")
+  const writer = readFileSync(join(machine.dataHome, "sync", "id.txt"), "utf8").trim()
+  const sent = (): string =>
+    readdirSync(join(second, "entries"))
+      .filter((name) => name.includes(writer))
+      .map((name) => readFileSync(join(second, "entries", name), "utf8"))
+      .join("\n")
+  expect(sent()).toContain(WORD)
+  await done(origin, "sync", "--to", second, "--frames")
+  await done(machine, "sync", "--to", second, "--frames", "--pull")
+  await done(machine, "forget", "--match", WORD, "--yes")
+  await done(machine, "sync", "--to", second, "--frames", "--pull")
+  expect(sent()).toContain("about herons")
+  expect(sent()).not.toContain(WORD)
+  await done(origin, "sync", "--to", second, "--frames")
+  expect(linesIn(second)).toContain("about herons")
+  expect(linesIn(second)).not.toContain(WORD)
+})
