@@ -1,6 +1,14 @@
 /** `.ci/run`: how it counts, what it runs once more, and what it notes. Its tests are artificial, Bun is real. */
 import { expect, test } from "bun:test"
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { tempFolder } from "./support/temp.ts"
 
@@ -30,7 +38,7 @@ function checkout(root: string, tests: Readonly<Record<string, string>>): void {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"))
   writeFileSync(
     join(root, "tools/npm"),
-    `#!/bin/sh\nPATH="node_modules/.bin:$PATH"\n[ "$1" != test ] || exec ${scripts.test}\n`,
+    `#!/bin/sh\nPATH="node_modules/.bin:$PATH"\n[ "$2" != test:all ] || exec ${scripts["test:all"]}\n`,
   )
   chmodSync(join(root, "tools/npm"), 0o755)
   for (const [name, text] of Object.entries(tests)) writeFileSync(join(root, "test", `${name}.test.ts`), text)
@@ -86,4 +94,18 @@ test("where the table cannot be written, the run is the same", () => {
   })
   expect(exitCode).toBe(0)
   expect(stdout.toString().trimEnd()).toEndWith("\n2 passed, 0 failed, 0 skipped")
+})
+
+test("`npm test` is a part of `npm run test:all`: without what takes long, and with each program once", () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"))
+  expect(scripts.pretest).toBe(scripts["pretest:all"])
+  const [all, part] = [scripts["test:all"], scripts.test] as string[]
+  expect(part!.slice(0, all!.length)).toBe(all!)
+  const words = part!.slice(all!.length).trim().split(" ")
+  expect(words.slice(-2)).toEqual(["$(cat", "test/programs.txt)"])
+  const programs = readFileSync(join(ROOT, "test/programs.txt"), "utf8").trimEnd().split("\n")
+  for (const path of [...words.slice(0, -2), ...programs]) expect(existsSync(join(ROOT, path))).toBe(true)
+  // What `src/main.ts` starts, and what starts it.
+  for (const name of ["hook-start", "tour", "search-start", "mcp", "terminal", "statusline", "prune-plugin"])
+    expect(programs.filter((path) => path.includes(`/${name}`))).not.toEqual([])
 })
