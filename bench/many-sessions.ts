@@ -5,8 +5,8 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { median } from "../src/bench/measure-processes.ts"
-import { markdownTable } from "../src/util/markdown-table.ts"
+import { median } from "../src/bench/hook-world.ts"
+import { markdownTable } from "../src/util/text.ts"
 import { tempFolder } from "../test/support/temp.ts"
 import { seededTranscript } from "./seeded-transcript.ts"
 

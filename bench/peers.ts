@@ -9,13 +9,7 @@ import { dirname, join, resolve } from "node:path"
 import { archiveState, jobIsIdle } from "../src/bench/archive-state.ts"
 import { buildEmpty } from "../src/bench/bench-hooks.ts"
 import { generateTranscript, writeTranscript } from "../src/bench/corpus.ts"
-import {
-  type Case,
-  measureCommands,
-  peakFloor,
-  type Result,
-  runOnce,
-} from "../src/bench/measure-processes.ts"
+import { type Case, measureCommands, peakFloor, type Result, runOnce } from "../src/bench/hook-world.ts"
 
 type Env = Record<string, string>
 const [REFERENCE, CLAUDE_MEM] = ["claude-flow@3.43.0", "claude-mem@13.25.3"] as const

@@ -12,7 +12,7 @@ import { batchedRule, costOf, fullAt, SUMMARY_TOKENS, unpruned } from "../src/be
 import { type PlayedSession, playedSession } from "../src/bench/prune/prune-steps.ts"
 import { simulatedSession } from "../src/bench/prune/simulated-session.ts"
 import { sentPassages } from "../src/pruners/savings.ts"
-import { markdownTable } from "../src/util/markdown-table.ts"
+import { markdownTable } from "../src/util/text.ts"
 import { vaultFile } from "../src/vault/layout.ts"
 
 const KEEPS = [1, 2, 4, 8]

@@ -4,10 +4,10 @@
  */
 import { resolve } from "node:path"
 import { stringArg } from "../src/cli/args.ts"
+import { renderTable } from "../src/cli/block.ts"
 import type { Command } from "../src/cli/command.ts"
 import { runCli } from "../src/cli/router.ts"
 import { createStyle, type Style } from "../src/cli/style.ts"
-import { renderTable } from "../src/cli/text-table.ts"
 import { openEmbedder } from "../src/embed/embedder.ts"
 import { EXIT, usageError } from "../src/util/errors.ts"
 import { compareSearches, type RecallReport } from "./recall/compare-searches.ts"

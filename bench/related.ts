@@ -4,10 +4,10 @@
  */
 import { resolve } from "node:path"
 import { stringArg } from "../src/cli/args.ts"
+import { renderTable } from "../src/cli/block.ts"
 import type { Command, Output } from "../src/cli/command.ts"
 import { runCli } from "../src/cli/router.ts"
 import { createStyle } from "../src/cli/style.ts"
-import { renderTable } from "../src/cli/text-table.ts"
 import { CtxError, EXIT } from "../src/util/errors.ts"
 import { conversationsIn } from "./recall/conversations.ts"
 import { countRelated, countRelatedIn, type RelatedReport } from "./related/count-related.ts"

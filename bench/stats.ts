@@ -8,7 +8,7 @@ import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { buildEmpty } from "../src/bench/bench-hooks.ts"
 import { writeTranscript } from "../src/bench/corpus.ts"
-import { type Case, measureCommands } from "../src/bench/measure-processes.ts"
+import { type Case, measureCommands } from "../src/bench/hook-world.ts"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
 

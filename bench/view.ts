@@ -10,7 +10,7 @@ import { parseArgs } from "node:util"
 import { writeTranscript } from "../src/bench/corpus.ts"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
-import { markdownTable } from "../src/util/markdown-table.ts"
+import { markdownTable } from "../src/util/text.ts"
 import { Browser } from "../test/support/browser.ts"
 import { tempFolder } from "../test/support/temp.ts"
 

@@ -2,7 +2,7 @@
 import { keyLabel, PICKER_KEYS } from "../src/cli/picker/query-line.ts"
 import { type Key, OPTIONS } from "../src/config/options.ts"
 import { OPTIONS_DOC } from "../src/config/options-doc.ts"
-import { markdownTable } from "../src/util/markdown-table.ts"
+import { markdownTable } from "../src/util/text.ts"
 
 const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's file", "Meaning"]
 

@@ -3,7 +3,7 @@
 import type { TaskChange, TodoItem } from "../transcript/agent.ts"
 import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import { jsonHead, shortLine } from "../transcript/one-line.ts"
-import { withSlashes } from "../util/windows-path.ts"
+import { withSlashes } from "../util/path.ts"
 import { toolKind, toolNamed } from "./tool-kinds.ts"
 
 interface ToolFile {

@@ -1,6 +1,6 @@
 /** Keeps entries in a folder: a cloud drive, a network share, a git checkout, a stick. No server, no locks. */
 
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { type Backend, type ForgottenThere, isForgottenThere, isOfAny, nameOfEntry } from "./backend.ts"
 import { bestEntries } from "./best-entries.ts"

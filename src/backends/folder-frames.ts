@@ -1,7 +1,7 @@
 /** Keeps pieces of vaults in a folder, beside the entries: each writer appends to its own files, one piece per line. */
 
 import { statsOf } from "../util/files.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { isPlainId } from "../util/session-id.ts"
 import { isOfSession } from "./backend.ts"

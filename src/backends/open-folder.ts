@@ -6,7 +6,7 @@ import { linkSync, rmSync } from "node:fs"
 import { CtxError, codeOf, isMissing } from "../util/errors.ts"
 import { readOrdinary, statsOf, tryTo, writePrivate } from "../util/files.ts"
 import { mkdirSync, renameSync } from "../util/fs.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { isPlainId } from "../util/session-id.ts"
 import {

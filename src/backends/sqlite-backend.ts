@@ -2,7 +2,7 @@
 import { type Database, openApart } from "../archive/database.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { dirname } from "../util/path.ts"
 import { wordSet } from "../util/words.ts"
 import { type Backend, type EntryQuery, isOfAny, type SentVersion } from "./backend.ts"

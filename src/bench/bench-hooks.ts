@@ -19,15 +19,17 @@ import {
   type Scenario,
   verdictsOn,
 } from "./hook-tables.ts"
-import { BenchWorld, sessionId, type Tracked } from "./hook-world.ts"
 import {
+  BenchWorld,
   type Case,
   measureCommands,
   peakFloor,
   peakMemory,
   type Result,
   runOnce,
-} from "./measure-processes.ts"
+  sessionId,
+  type Tracked,
+} from "./hook-world.ts"
 
 /**
  * Runs everything in a temporary folder (about 1 GB for 150 MB and 100,000 turns), which is removed at the end. The

@@ -1,6 +1,6 @@
 /** The report of `bench hooks` for people. Pure. */
-import { markdownTable } from "../util/markdown-table.ts"
-import type { Result, Spread } from "./measure-processes.ts"
+import { markdownTable } from "../util/text.ts"
+import type { Result, Spread } from "./hook-world.ts"
 
 export function renderReport(report: Report): string[] {
   const { machine, versions } = report

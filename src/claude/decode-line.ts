@@ -6,7 +6,7 @@
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
 import { tokensIn } from "../transcript/token-counts.ts"
 import type { HostResult, Part, TranscriptRecord, Usage } from "../transcript/types.ts"
-import { withSlashes } from "../util/windows-path.ts"
+import { withSlashes } from "../util/path.ts"
 import { assistantParts, userParts } from "./content.ts"
 import { attachmentParts, isForeign, queueParts, systemParts, titleParts } from "./other-lines.ts"
 import { promptIn } from "./prompt-history.ts"

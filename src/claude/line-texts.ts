@@ -3,7 +3,7 @@
  * than reading all such lines.
  */
 import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { textsOf } from "./content.ts"
 
 /** Beginning of what the host writes of its own accord, besides what it gives for a skill or command. */

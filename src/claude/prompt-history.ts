@@ -5,8 +5,7 @@
 
 import type { HistoryPrompt } from "../transcript/agent.ts"
 import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { isAbsolute } from "../util/path.ts"
-import { withSlashes } from "../util/windows-path.ts"
+import { isAbsolute, withSlashes } from "../util/path.ts"
 import { isBuiltInCommand } from "./user-text.ts"
 
 /** A session's id, as Claude Code makes them and as nothing else may be one. */

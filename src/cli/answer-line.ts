@@ -13,10 +13,8 @@ import { CopyReaders } from "../vault/reader.ts"
 import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
 import { knownProject, projectWanted } from "./project-wanted.ts"
-import { type Screen, screenOf } from "./screen.ts"
+import { ago, type Screen, screenOf, wrappedIn } from "./screen.ts"
 import { dotted, fit, indented } from "./style.ts"
-import { ago } from "./when.ts"
-import { wrappedIn } from "./wrap.ts"
 
 /** Turns named where no edit has the line. */
 const TOUCHES = 5

@@ -1,6 +1,7 @@
 /** Converts argument values, which the command line leaves as strings. */
-import { nearNames } from "../util/edit-distance.ts"
+
 import { type CtxError, usageError } from "../util/errors.ts"
+import { nearNames } from "../util/text.ts"
 
 type Args = Readonly<Record<string, unknown>>
 

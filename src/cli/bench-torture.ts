@@ -5,9 +5,9 @@ import { type CaseResult, faultsOf, type TortureReport } from "../bench/torture/
 import { childEnvironment } from "../config/load.ts"
 import { EXIT, usageError } from "../util/errors.ts"
 import { positive, stringArg } from "./args.ts"
+import { renderTable } from "./block.ts"
 import type { Context } from "./command.ts"
 import { createStyle, type Style } from "./style.ts"
-import { renderTable } from "./text-table.ts"
 
 export async function benchTorture({ args, out, env }: Context): Promise<number> {
   const seed = positive(args, "seed") ?? 1

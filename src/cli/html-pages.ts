@@ -28,7 +28,7 @@ import { localDate } from "../util/local-time.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { PROOFS } from "./render-receipts.ts"
 import { dollars } from "./render-session.ts"
-import { dated, hourAt, period } from "./when.ts"
+import { dated, hourAt, period } from "./screen.ts"
 
 /** A page is read in other years, so its dates have theirs. */
 const ANY_YEAR = 0

@@ -6,7 +6,6 @@ import { fstatSync } from "../util/fs.ts"
 import { once } from "../util/once.ts"
 import { STDERR, STDOUT, writeAll } from "../util/write-output.ts"
 import type { Output } from "./command.ts"
-import { inAscii } from "./locale-signs.ts"
 import { type ProgressUnit, progressLine } from "./progress.ts"
 import { safeJson } from "./style.ts"
 
@@ -53,7 +52,7 @@ const LONG = 1000
 /** Shows text in a pager; false: there is none, and nothing was written. */
 type Pager = (text: string) => Promise<boolean>
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly json: boolean
   /** Whether colours are wanted; called only for output that people read. */
   readonly color: () => boolean
@@ -184,4 +183,22 @@ function progressBar(silent: boolean) {
     },
     clear,
   }
+}
+
+/* What stands for our signs where the locale has none of them. Pure. */
+
+/** Each as wide as what it stands for, so that what fitted still fits. */
+const PLAIN: Readonly<Record<string, string>> = {
+  ...{ "·": "-", "•": "*", "→": ">", "✓": "+", "✗": "x", "☐": "o", "☒": "x", "📷": "[]", "⊘": "-" },
+  ...{ "─": "-", "═": "=", "│": "|", "┌": "+", "┐": "+", "└": "+", "┘": "+", "├": "+", "┤": "+" },
+  ...{ "┬": "+", "┴": "+", "┼": "+", "█": "#", "░": ".", "⋮": ":", "\u{fffd}": "?" },
+}
+const SIGNS = new RegExp(`[${Object.keys(PLAIN).join("")}]`, "gu")
+
+/** A line with our signs in ASCII, and no wider than `columns` if it was not before. */
+export function inAscii(line: string, columns: number): string {
+  const plain = line.replace(SIGNS, (sign) => PLAIN[sign]!)
+  if (!plain.includes("…")) return plain
+  const dots = plain.replaceAll("…", "...")
+  return Bun.stringWidth(dots) <= columns ? dots : plain.replaceAll("…", "~")
 }

@@ -4,8 +4,8 @@ import type { Leaving } from "../job/forget-sessions.ts"
 import type { TextFound } from "../job/forget-text.ts"
 import { bytes, count } from "../util/text.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
+import { ago } from "./screen.ts"
 import { safe } from "./style.ts"
-import { ago } from "./when.ts"
 
 const MOST = 20
 

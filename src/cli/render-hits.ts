@@ -7,10 +7,9 @@ import type { Hit } from "../search/hit.ts"
 import type { Snippet } from "../search/snippet.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
+import { ago, wrappedIn } from "./screen.ts"
 import { shownSnippet } from "./shown-snippet.ts"
 import { dotted, fit, type Style, safe } from "./style.ts"
-import { ago } from "./when.ts"
-import { wrappedIn } from "./wrap.ts"
 
 export type AnyHit = (Hit | ColdHit | FarHit) & {
   /** What its session is called, if that was looked up. */

@@ -3,8 +3,8 @@ import type { LearningReport } from "../learn/learning-report.ts"
 import { LEAST_LEFT_OUT, LEAST_RESTORES, type Lift, type Share } from "../learn/learning-report.ts"
 import { SLOT_KINDS } from "../restore/slots.ts"
 import { count, percent } from "../util/text.ts"
+import { renderTable } from "./block.ts"
 import type { Screen } from "./screen.ts"
-import { renderTable } from "./text-table.ts"
 
 interface LearningOptions {
   readonly enabled: boolean

@@ -1,8 +1,8 @@
 /** Renders observations below the hits of a search. Pure. */
 import type { Observation } from "../archive/queries/summaries.ts"
 import type { Screen } from "./screen.ts"
+import { ago } from "./screen.ts"
 import { dotted, indented } from "./style.ts"
-import { ago } from "./when.ts"
 
 /** Below the hits of a search, which they are none of. */
 export function renderObservations(found: readonly Observation[], { style, columns, now }: Screen): string[] {

@@ -4,10 +4,9 @@ import { WAYS, type WayName, type WayState } from "../pruners/way.ts"
 import type { Recommended } from "../pruners/ways.ts"
 import { type ClientWays, PRUNE_WAYS, type PruneReport, shareSaved } from "../pruners/ways.ts"
 import { count, percent } from "../util/text.ts"
-import { wholePath } from "./block.ts"
+import { renderPairs, renderTable, wholePath } from "./block.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"
-import { renderPairs, renderTable } from "./text-table.ts"
 
 const NOT_ARCHIVING =
   "The hooks of ctxbridge are not registered: nothing is archived, so nothing should be pruned. Run `ctxbridge install` first."

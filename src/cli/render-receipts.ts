@@ -3,11 +3,11 @@ import type { DeliveryProof, Receipt } from "../restore/receipt.ts"
 import { HELD_KINDS } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
 import { count } from "../util/text.ts"
+import { renderTable } from "./block.ts"
 import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
+import { ago } from "./screen.ts"
 import { safe } from "./style.ts"
-import { renderTable } from "./text-table.ts"
-import { ago } from "./when.ts"
 
 type Counts = Receipt["kinds"]
 

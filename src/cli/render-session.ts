@@ -7,12 +7,11 @@ import { allTokens, type SessionUse } from "../archive/queries/token-use.ts"
 import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"
+import { renderTable } from "./block.ts"
 import { PROMPTS_ONLY } from "./render-hits.ts"
-import type { Screen } from "./screen.ts"
+import { ago, period, type Screen } from "./screen.ts"
 import type { ShowPath } from "./shown-path.ts"
 import { dotted, fit, safe } from "./style.ts"
-import { renderTable } from "./text-table.ts"
-import { ago, period } from "./when.ts"
 
 const SHORT = 8
 

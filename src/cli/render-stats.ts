@@ -6,12 +6,11 @@ import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../st
 import { PRICES_AS_OF } from "../stats/prices.ts"
 import type { CompactionStats, Friction, Spent, SpentRow, Stats } from "../stats/stats.ts"
 import { count } from "../util/text.ts"
+import { renderPairs, renderTable } from "./block.ts"
 import { dollars, shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
+import { ago, wrapped } from "./screen.ts"
 import { fit, indented, type Style, safe } from "./style.ts"
-import { renderPairs, renderTable } from "./text-table.ts"
-import { ago } from "./when.ts"
-import { wrapped } from "./wrap.ts"
 
 export interface StatsScreen extends Screen {
   readonly unicode: boolean

@@ -14,15 +14,13 @@ import type { SyncFailure } from "../sync/auto-sync.ts"
 import type { LastSync } from "../sync/sync-ledger.ts"
 import type { LoggedError } from "../util/log.ts"
 import { bytes, count, oneLine, percent } from "../util/text.ts"
+import { renderPairs } from "./block.ts"
 import { PROOFS } from "./render-receipts.ts"
 import { renderSessions, useText } from "./render-session.ts"
-import type { Screen } from "./screen.ts"
+import { ago, type Screen, wrapped } from "./screen.ts"
 import type { ShowPath } from "./shown-path.ts"
 import { dotted, fit, safe } from "./style.ts"
-import { renderPairs } from "./text-table.ts"
 import { besideWords } from "./transcripts-named.ts"
-import { ago } from "./when.ts"
-import { wrapped } from "./wrap.ts"
 
 interface StatusReport extends ArchiveStatus {
   readonly dataHome: string

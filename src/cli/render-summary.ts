@@ -3,9 +3,8 @@ import type { Observation } from "../archive/queries/summaries.ts"
 import { type SessionSummary, summaryParts, summarySource } from "../read/session-summary.ts"
 import { oneLine } from "../util/text.ts"
 import type { Screen } from "./screen.ts"
+import { ago, wrapped, wrappedIn } from "./screen.ts"
 import { fit, indented, safe } from "./style.ts"
-import { ago } from "./when.ts"
-import { wrapped, wrappedIn } from "./wrap.ts"
 
 const INDENT = "  "
 

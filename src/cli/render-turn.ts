@@ -1,4 +1,5 @@
 /** Renders a whole turn: as it was said, or laid out for a terminal. Pure. */
+
 import { type CallOf, callsIn, partText } from "../export/part-text.ts"
 import type { Worth } from "../learn/follow-uses.ts"
 import { type DiffLine, editDiff } from "../read/edit-diff.ts"
@@ -6,11 +7,9 @@ import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { count, oneLine } from "../util/text.ts"
 import { block } from "./block.ts"
-import type { Screen } from "./screen.ts"
+import { period, type Screen, wrapped } from "./screen.ts"
 import type { ShowPath } from "./shown-path.ts"
 import { dotted, type Style, safe } from "./style.ts"
-import { period } from "./when.ts"
-import { wrapped } from "./wrap.ts"
 
 interface TurnLook {
   readonly screen: Screen

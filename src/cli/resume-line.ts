@@ -4,8 +4,7 @@ import { readIfPossible } from "../archive/open-for-reading.ts"
 import { folderOf } from "../archive/project.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
 import type { OtherVersion, Resume } from "../export/resurrect-sessions.ts"
-import { shellWord } from "../util/shell-quote.ts"
-import { bytes, count } from "../util/text.ts"
+import { bytes, count, shellWord } from "../util/text.ts"
 
 /** @param session whose id the host has made: `unstartable` says of which sessions that is not known */
 export function resumeLine(session: string, { folder, configDir }: Resume): string {

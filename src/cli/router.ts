@@ -1,6 +1,7 @@
 /** Arguments → command → exit code. Rarely needed modules are loaded on demand, because a search must start at once. */
 import { version } from "../../package.json"
 import { cannotWrite } from "../archive/unwritable.ts"
+import { refusalOf } from "../config/config-text.ts"
 import {
   loadSettings,
   type Paths,
@@ -10,7 +11,6 @@ import {
   terminalTraits,
   wantsColor,
 } from "../config/load.ts"
-import { refusalOf } from "../config/refused-options.ts"
 import {
   CtxError,
   codeOf,
@@ -24,15 +24,13 @@ import {
 import { once } from "../util/once.ts"
 import { ownProgram } from "../util/own-program.ts"
 import { currentFolder } from "../util/path.ts"
-import { withoutPasswords } from "../util/shown-address.ts"
-import { oneLine } from "../util/text.ts"
+import { nearest, oneLine, withoutPasswords } from "../util/text.ts"
 import { STDIN } from "../util/write-output.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { type ArgSpec, argsOf, type Command, type Environment } from "./command.ts"
-import { commandMeant } from "./command-name.ts"
+import { ALIASES, PLUMBING } from "./command-groups.ts"
 import { COMMANDS } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
-import { endOfFlags, MISSING_NAME, parseArguments } from "./parse.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
 /** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */
@@ -254,4 +252,154 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   }
   if (debug && error instanceof Error) writeError(`${safe(withoutPasswords(error.stack ?? ""))}\n`)
   return known ? error.exit : EXIT.failed
+}
+
+/* The command that a word means: its name, another program's name for it, or the beginning of one. Pure. */
+
+const LISTED = "ctxbridge --help lists them"
+
+/**
+ * @param names of all commands
+ * @throws CtxError exit 64 if it means none, or several
+ */
+export function commandMeant(word: string, names: readonly string[]): string {
+  if (names.includes(word)) return word
+  if (Object.hasOwn(ALIASES, word)) return ALIASES[word]!
+  if (word.startsWith("-")) throw usageError(`no command before ${word}`, LISTED)
+  const begun = names.filter((name) => word.length > 1 && name.startsWith(word) && !PLUMBING.includes(name))
+  if (begun.length === 1) return begun[0]!
+  throw begun.length > 1 ? ambiguous(word, begun) : unknownCommand(word, names)
+}
+
+const ambiguous = (word: string, begun: readonly string[]): CtxError =>
+  usageError(`${word} could be ${begun.slice(0, -1).join(", ")} or ${begun.at(-1)}`, "type one more letter")
+
+function unknownCommand(word: string, names: readonly string[]): CtxError {
+  const near = nearest(word, names, 2)
+  return usageError(`unknown command: ${word}`, near === undefined ? LISTED : `did you mean ${near}?`)
+}
+
+/*
+ * Parses the words of the command line into a command's arguments. Nothing is ignored: unknown options, surplus words
+ * and missing values are errors. Pure.
+ */
+
+type Specs = Readonly<Record<string, ArgSpec>>
+
+export const endOfFlags = (argv: readonly string[]): readonly string[] => {
+  const end = argv.indexOf("--")
+  return end < 0 ? argv : argv.slice(0, end)
+}
+
+/**
+ * @returns values by the names in `specs`, and all words that are not options as `_rest`
+ * @throws CtxError exit 64
+ */
+export function parseArguments(
+  argv: readonly string[],
+  specs: Specs,
+  command: string,
+): Record<string, unknown> {
+  const help = `ctxbridge ${command} --help`
+  const { values, words } = read(argv, specs, command)
+  let places = 0
+  let takesAll = false
+  let missing: string | undefined
+  // A single plain loop: each command runs it just once, cold.
+  for (const name in specs) {
+    const { type, required, rest, default: otherwise } = specs[name]!
+    if (type === "positional") {
+      const word = words[places++]
+      if (word !== undefined) values[name] = word
+      takesAll ||= rest === true
+    }
+    if (values[name] !== undefined) continue
+    if (otherwise !== undefined) values[name] = otherwise
+    else if (type === "positional" && required === true) missing ??= name
+  }
+  const surplus = takesAll ? undefined : words[places]
+  if (surplus !== undefined) {
+    // Other commands take a session without an option.
+    const hasSession = places === 0 && specs["session"] !== undefined
+    const hint = hasSession ? `did you mean --session ${surplus}?` : help
+    throw usageError(`unexpected argument: ${surplus}`, hint)
+  }
+  if (missing !== undefined) throw missingArgument(missing, specs[missing]!, help)
+  values["_rest"] = words
+  return values
+}
+
+/** Code of the error for an argument that is not there, whose choices only the archive knows. */
+const MISSING_NAME = "missing-name"
+
+function missingArgument(name: string, { valueHint = "", names }: ArgSpec, help: string): CtxError {
+  const message = `${name.toUpperCase()} is missing`
+  if (names !== undefined) return new CtxError(MISSING_NAME, message, { hint: help, exit: EXIT.usage })
+  const choices = /^[a-z]/.test(valueHint) ? `one of ${valueHint.split("|").join(", ")}` : undefined
+  return usageError(message, choices ?? help)
+}
+
+function read(argv: readonly string[], specs: Specs, command: string) {
+  const flagged = endOfFlags(argv)
+  const values: Record<string, unknown> = {}
+  const words: string[] = []
+  for (let n = 0; n < flagged.length; n++) {
+    const word = flagged[n]!
+    if (!word.startsWith("-") || word === "-") {
+      words.push(word)
+      continue
+    }
+    const [flag, value] = splitFlag(word, specs)
+    const name = nameOf(flag, specs)
+    if (name === undefined) throw unknown(flag, specs, command)
+    if (specs[name]!.type === "boolean") {
+      if (value !== undefined) throw usageError(`${flag} takes no value`, `${flag} alone`)
+      values[name] = true
+      continue
+    }
+    const next = value ?? flagged[++n]
+    // An empty value is probably an unset variable. Ignoring the option would make the command do more than intended.
+    const isFlag = value === undefined && next?.startsWith("--") === true
+    if (next === undefined || next === "" || isFlag) {
+      throw usageError(
+        `${flag} needs a value`,
+        isFlag
+          ? `${flag}=… takes one that begins with --`
+          : `${flag} ${specs[name]!.valueHint ?? name.toUpperCase()}`,
+      )
+    }
+    values[name] = next
+  }
+  return { values, words: [...words, ...argv.slice(flagged.length + 1)] }
+}
+
+/** `--name=value`, or `-n5` where `-n` takes a value. */
+function splitFlag(word: string, specs: Specs): readonly [flag: string, value: string | undefined] {
+  const equals = word.indexOf("=")
+  if (equals >= 0) return [word.slice(0, equals), word.slice(equals + 1)]
+  const short = word.slice(0, 2)
+  const name = word.length > 2 && !word.startsWith("--") ? nameOf(short, specs) : undefined
+  return name !== undefined && specs[name]!.type === "string" ? [short, word.slice(2)] : [word, undefined]
+}
+
+/** Finds the option typed as `--name` or `-n`. */
+function nameOf(flag: string, specs: Specs): string | undefined {
+  const name = flag.slice(2)
+  if (flag.startsWith("--")) {
+    return Object.hasOwn(specs, name) && specs[name]!.type !== "positional" ? name : undefined
+  }
+  for (const one in specs) if (specs[one]!.alias === flag.slice(1)) return one
+  return undefined
+}
+
+function unknown(flag: string, specs: Specs, command: string): CtxError {
+  const flags = Object.entries(specs).flatMap(([name, { type, alias }]) =>
+    type === "positional" ? [] : alias === undefined ? [`--${name}`] : [`--${name}`, `-${alias}`],
+  )
+  const isWord = /[a-z]/i.test(flag)
+  const near = isWord ? nearest(flag, flags, 2) : undefined
+  if (near !== undefined) return usageError(`unknown option: ${flag}`, `did you mean ${near}?`)
+  const takesWords = Object.values(specs).some(({ rest }) => rest === true)
+  const dash = takesWords || !isWord ? "; put -- before words that begin with a dash" : ""
+  return usageError(`unknown option: ${flag}`, `ctxbridge ${command} --help lists them${dash}`)
 }

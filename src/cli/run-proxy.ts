@@ -1,6 +1,7 @@
 /** Starts the proxy for `prune proxy` and for `proxy`, and says in the end what it did. */
 
 import { type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
+import { vaultAnswers } from "../pruners/held-blocks.ts"
 import {
   type ProxyCounts,
   type PruningProxy,
@@ -9,7 +10,6 @@ import {
   upstreamOf,
   upstreamShown,
 } from "../pruners/proxy/proxy-server.ts"
-import { vaultAnswers } from "../pruners/vault-answers.ts"
 import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/way.ts"
 import { CtxError, usageError } from "../util/errors.ts"
 import { count } from "../util/text.ts"

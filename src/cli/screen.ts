@@ -1,4 +1,9 @@
 /** The terminal on which something is shown to people. */
+import { usageError } from "../util/errors.ts"
+import { localTimeOf, MOMENTS, momentOf, twoDigits } from "../util/local-time.ts"
+import { shortLines } from "../util/pages.ts"
+import { count } from "../util/text.ts"
+import { stringArg } from "./args.ts"
 import type { Output } from "./command.ts"
 import { createStyle, type Style } from "./style.ts"
 
@@ -15,3 +20,111 @@ export const screenOf = ({ color, columns }: Output, now = Date.now()): Screen =
   style: createStyle(color),
   now,
 })
+
+/* Text broken at words, as wide as a terminal shows it. Pure. */
+
+/** UTF-16 units: breaking longer ones takes time, and they are data. */
+const LONGEST = 20_000
+/** Columns of text, however deep it is indented. */
+const LEAST = 10
+/** What a line begins with: blanks, and the mark of a list, under which its text hangs. */
+const LEAD = /^\s*(?:(?:[-*•+]|\d{1,3}[.)]) )?/
+
+/** Lines of at most `columns`; what continues a line is indented like its text. Keeps colours. */
+export function wrapped(text: string, columns: number): string[] {
+  return shortLines(text, LONGEST).flatMap((line) => {
+    if (line.length <= columns && Bun.stringWidth(line) <= columns) return [line]
+    const [lead] = LEAD.exec(line)!
+    const indent = lead.replace(/\S/g, " ")
+    const width = Math.max(LEAST, columns - Bun.stringWidth(lead))
+    const pieces = Bun.wrapAnsi(line.slice(lead.length), width, { hard: true }).split("\n")
+    return pieces.map((piece, n) => (n === 0 ? lead : indent) + piece)
+  })
+}
+
+/** The same with all lines indented. */
+export const wrappedIn = (indent: string, text: string, columns: number): string[] =>
+  wrapped(text, Math.max(LEAST, columns - indent.length)).map((line) => indent + line)
+
+/* Formats times for people, and parses times written by people. Pure. */
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ")
+
+const momentIn = (time: string | null): number => (time === null ? Number.NaN : Date.parse(time))
+
+/** `3 h ago`, `yesterday 14:05`, `3 days ago`; from a week on, and in the future, the date. */
+export function ago(time: string | null, now: number): string {
+  const then = momentIn(time)
+  if (Number.isNaN(then)) return "unknown"
+  const age = now - then
+  if (age < 0) return dateAt(then, now)
+  if (age < MINUTE) return "just now"
+  if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`
+  const days = dayOf(now) - dayOf(then)
+  if (days === 0) return `${Math.floor(age / HOUR)} h ago`
+  if (days === 1) return `yesterday ${hourAt(then)}`
+  return days < 7 ? `${count(days, "day")} ago` : dateAt(then, now)
+}
+
+/** `12 Nov 14:05`, with the year if it is another one than now. */
+export const dated = (time: string | null, now: number): string => {
+  const ms = momentIn(time)
+  return Number.isNaN(ms) ? "unknown" : dateAt(ms, now)
+}
+
+/** From when to when: `12 Nov 14:05 to 14:20`, or both dates if it went on for more than a day. */
+export function period(from: string | null, to: string | null, now: number): string {
+  const [start, end] = [momentIn(from), momentIn(to)]
+  if (Number.isNaN(end)) return dated(from, now)
+  return `${dated(from, now)} to ${dayOf(start) === dayOf(end) ? hourAt(end) : dateAt(end, now)}`
+}
+
+function dateAt(ms: number, now: number): string {
+  const { year, month, day } = localTimeOf(ms)
+  const which = year === localTimeOf(now).year ? "" : ` ${year}`
+  return `${day} ${MONTHS[month - 1]}${which} ${hourAt(ms)}`
+}
+
+/** `14:05`, local time. */
+export function hourAt(ms: number): string {
+  const { hour, minute } = localTimeOf(ms)
+  return `${twoDigits(hour)}:${twoDigits(minute)}`
+}
+
+/** Number of the local calendar day: of two that follow each other, the second has one more. */
+function dayOf(ms: number): number {
+  const { year, month, day } = localTimeOf(ms)
+  return Date.UTC(year, month - 1, day) / DAY
+}
+
+/**
+ * The time given by an option, as ISO 8601 in UTC.
+ *
+ * @param now ms since the epoch
+ * @throws CtxError exit 64
+ */
+export function timeArg(
+  args: Readonly<Record<string, unknown>>,
+  name: string,
+  now: number,
+): string | undefined {
+  const text = stringArg(args, name)?.trim()
+  if (text === undefined) return undefined
+  const moment = momentOf(text, now)
+  if (moment === undefined) {
+    throw usageError(`--${name} needs a date or an age, not ${JSON.stringify(text)}`, MOMENTS)
+  }
+  return moment
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }
+
+/** An age such as `90d` in ms; undefined for anything else. */
+export function ageOf(word: string): number | undefined {
+  const [, number, unit] = /^(\d{1,6})([hdwy])$/.exec(word) ?? []
+  return number === undefined ? undefined : Number(number) * UNITS[unit!]!
+}

@@ -1,6 +1,6 @@
 /** Functions for shells that open the picker at a key and put what is chosen into the command line. Pure. */
 import { usageError } from "../util/errors.ts"
-import { singleQuoted } from "../util/shell-quote.ts"
+import { singleQuoted } from "../util/text.ts"
 
 export type Shell = "zsh" | "bash" | "fish"
 

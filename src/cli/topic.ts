@@ -1,12 +1,12 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
+
 import { openToRead } from "../job/open-to-read.ts"
 import type { Topic } from "../search/topics.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { positive, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
-import { notFound } from "./not-found.ts"
-import { IN_PROJECT_ARGS, knownProject, projectWanted } from "./project-wanted.ts"
+import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 

@@ -6,8 +6,8 @@ import { readOrdinary } from "../util/files.ts"
 import { existsSync } from "../util/fs.ts"
 import { speaksUtf8 } from "../util/locale.ts"
 import { dirname, fromSystem, isAbsolute, join } from "../util/path.ts"
-import { NO_BUN_VARIABLES } from "./bun-variables.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
+import { NO_BUN_VARIABLES } from "./unused-variables.ts"
 
 /** Where everything lives. */
 export interface Paths {

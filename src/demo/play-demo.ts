@@ -14,7 +14,7 @@ import { sweepDue } from "../job/due-work.ts"
 import { ownCommand } from "../job/spawn.ts"
 import { readTurn, turnOf } from "../read/turn.ts"
 import { dirname, join } from "../util/path.ts"
-import { runChild } from "../util/run-child.ts"
+import { runChild } from "../util/processes.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 

@@ -18,7 +18,7 @@ import { renameSync } from "../util/fs.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { basename, dirname, join } from "../util/path.ts"
 import { sha256Of } from "../util/sha256.ts"
-import { addressShown } from "../util/shown-address.ts"
+import { addressShown } from "../util/text.ts"
 import { checkFile, folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
 import { type Manifest, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
 

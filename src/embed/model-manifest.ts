@@ -5,7 +5,7 @@
  * by one byte is not installed.
  */
 import { CtxError } from "../util/errors.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 
 export interface PinnedFile {
   /** Relative to the model's folder and to the address it is downloaded from. */

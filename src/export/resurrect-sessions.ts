@@ -10,7 +10,7 @@ import { type Source, sessionsInNames, sources, sourcesOf } from "../archive/vie
 import { configFolder, projectSlug, transcriptsFolder } from "../claude/places.ts"
 import type { Paths } from "../config/load.ts"
 import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { dirname, isAbsolute, join, normalize } from "../util/path.ts"
 import { isPlainId, sessionIdOf } from "../util/session-id.ts"
 import {

@@ -7,7 +7,7 @@
 
 import type { Database, SQLQueryBindings } from "../archive/database.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { dirname } from "../util/path.ts"
 import type { ForeignSession, Item } from "./row-values.ts"
 import { placeIn, type Row, textOf } from "./row-values.ts"

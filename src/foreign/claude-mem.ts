@@ -3,7 +3,7 @@
  * them (observations, session summaries).
  */
 import type { Database } from "../archive/database.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import {
   absolutePath,
   type ForeignSession,

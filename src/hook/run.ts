@@ -75,7 +75,7 @@ async function answer(name: string | undefined): Promise<string | undefined> {
 /** Logs bad options, once per session. Hooks carry on without them; commands stop and tell the user. */
 async function noteBadOptions(settings: Settings): Promise<void> {
   if (settings.resolved.problems.length + settings.broken.length === 0) return
-  const refusal = (await import("../config/refused-options.ts")).refusalOf(settings)
+  const refusal = (await import("../config/config-text.ts")).refusalOf(settings)
   if (refusal !== undefined)
     logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
 }

@@ -5,8 +5,8 @@
  */
 import { codeOf } from "../util/errors.ts"
 import { readSync } from "../util/fs.ts"
+import { parseJson } from "../util/json-files.ts"
 import { readable } from "../util/libc.ts"
-import { parseJson } from "../util/parse-json.ts"
 
 const STDIN = 0
 /** ms of silence after which a document that ends in `}` is considered complete. */

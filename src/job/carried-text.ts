@@ -19,7 +19,7 @@ import { type ByteSpan, type LineFinder, spanFinder } from "../transcript/find-t
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { MARK } from "../transcript/our-marks.ts"
 import { statsOf } from "../util/files.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 import { findText, type TextFound } from "./forget-text.ts"
 

@@ -9,7 +9,7 @@ import { objectOf, stringOf } from "../transcript/json.ts"
 import { linesIn } from "../util/byte-lines.ts"
 import { codeOf, messageOf, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
 import {

@@ -4,8 +4,7 @@ import { folderOf } from "../archive/project.ts"
 import { isObject } from "../transcript/json.ts"
 import { dropFile, readJson, takeFile, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
-import { shellWord } from "../util/shell-quote.ts"
-import { unsteered } from "../util/unsteered.ts"
+import { shellWord, unsteered } from "../util/text.ts"
 import type { FoundMoves } from "./find-moves.ts"
 
 export interface ImportDone {

@@ -2,7 +2,7 @@
  * Finds the id of a request that is too long to be kept: the value of the key `id` of the outermost object, wherever it
  * stands. Reads each byte once and keeps only the key or value that it is in. Pure.
  */
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 
 export type RequestId = string | number
 

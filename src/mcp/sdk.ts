@@ -6,7 +6,7 @@ import {
   type Tool as ToolListing,
 } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { LONGEST_REQUEST, type PeerLine } from "./peer-lines.ts"
 import type { Answer } from "./tool.ts"
 

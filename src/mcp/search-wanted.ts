@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { type Narrowing, typedPath } from "../search/narrowing.ts"
 import { usageError } from "../util/errors.ts"
-import { MOMENTS, momentOf } from "../util/parse-moment.ts"
+import { MOMENTS, momentOf } from "../util/local-time.ts"
 import type { Arguments } from "./arguments.ts"
 import { projectName } from "./found-turns.ts"
 import type { ServerWorld } from "./tool.ts"

@@ -8,10 +8,10 @@ import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../claude/our-serv
 import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
 import { hostState } from "../claude/settings/state-file.ts"
 import { objectOf } from "../transcript/json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { ownProgram } from "../util/own-program.ts"
-import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
-import { shellWord } from "../util/shell-quote.ts"
+import { shellWord } from "../util/text.ts"
 import { readSmall } from "../vault/read-part.ts"
 import { BY_NAME, type Opening } from "./render.ts"
 

@@ -3,7 +3,7 @@
  * uses it for, since the point is to find what the index leaves out. Pure.
  */
 import { objectOf } from "../transcript/json.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { wordSet } from "../util/words.ts"
 import { fulfils, hasWord, type Subject } from "./fts-expression.ts"
 import { folded, isAscii, type Node, partsAsked, type Query, type Term } from "./parse-query.ts"

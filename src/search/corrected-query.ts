@@ -2,7 +2,7 @@
 import type { Database } from "../archive/database.ts"
 import { type IndexedWord, wordsThatBegin } from "../archive/queries/vocabulary.ts"
 import { newestMatches } from "../archive/queries/word-matches.ts"
-import { distance } from "../util/edit-distance.ts"
+import { distance } from "../util/text.ts"
 import { stem } from "../util/words.ts"
 import { allOf, wordExpression } from "./fts-expression.ts"
 import type { MessageTexts } from "./message-text.ts"

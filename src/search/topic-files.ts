@@ -9,7 +9,7 @@ import {
   touchRows,
 } from "../archive/queries/touched-files.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
-import { withSlashes } from "../util/windows-path.ts"
+import { withSlashes } from "../util/path.ts"
 import { wordSet } from "../util/words.ts"
 import { hasWord } from "./fts-expression.ts"
 import { parseQuery } from "./parse-query.ts"

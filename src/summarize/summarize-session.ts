@@ -21,8 +21,8 @@ import {
 } from "../transcript/model-summary.ts"
 import { CtxError, throwBusy } from "../util/errors.ts"
 import { closeSync } from "../util/fs.ts"
+import { parseJson } from "../util/json-files.ts"
 import { holdLockFile } from "../util/lock.ts"
-import { parseJson } from "../util/parse-json.ts"
 import { join } from "../util/path.ts"
 import { cut, oneLine } from "../util/text.ts"
 

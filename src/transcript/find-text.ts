@@ -1,5 +1,5 @@
 /** Finds text in a transcript's line: in its JSON strings, however they are escaped, and in JSON within those. Pure. */
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { isObject, type JsonObject, objectOf } from "./json.ts"
 
 /** First byte, and the one after the last. */

@@ -1,6 +1,6 @@
 /** Finds lines of a transcript that contain certain words, without parsing all the others. */
 import { NEWLINE } from "../util/byte-lines.ts"
-import { parseJson } from "../util/parse-json.ts"
+import { parseJson } from "../util/json-files.ts"
 import { type JsonObject, objectOf } from "./json.ts"
 
 /** Offsets of a line: its first byte, and the one after its newline. */

@@ -1,6 +1,6 @@
 /** Which words of commands and of prose are paths. Pure. */
 
-import { withSlashes } from "../util/windows-path.ts"
+import { withSlashes } from "../util/path.ts"
 import { shellWords } from "./shell-script.ts"
 
 /** A longer command carries data; its paths are at the beginning. */

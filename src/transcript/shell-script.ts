@@ -1,6 +1,6 @@
 /**
  * Reads scripts of a shell: their words, the commands of their pipelines, and a word as the shell would expand it. Each
- * as precisely as its use requires; nothing else takes scripts apart. Pure. Quoting is `util/shell-quote.ts`.
+ * as precisely as its use requires; nothing else takes scripts apart. Pure. Quoting is `util/text.ts`.
  */
 
 export interface Word {

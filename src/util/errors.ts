@@ -1,7 +1,7 @@
 /** Errors a person can act on. Branch on `code`, never on the message. What they say holds no address's password. */
 
 /** Loaded late, since hooks hardly ever need it. */
-export const addresses = (): typeof import("./shown-address.ts") => require("./shown-address.ts")
+export const addresses = (): typeof import("./text.ts") => require("./text.ts")
 
 const withoutPasswords = (text: string): string =>
   text.includes("@") || text.includes("?") ? addresses().withoutPasswords(text) : text

@@ -1,6 +1,6 @@
 /** Folder patterns: `*` and `?` match within one name, `**` matches any number of folders. Pure. */
 
-import { isOnDrive } from "./windows-path.ts"
+import { isOnDrive } from "./path.ts"
 
 /** What Bun's globs know besides. */
 const OTHER_SIGNS = /[[\]{}()!\\]/g

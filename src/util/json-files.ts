@@ -1,10 +1,27 @@
-/**
+/** JSON that may not be any. Pure. */
+import { tryTo, writeWhole } from "./files.ts"
+import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from "./fs.ts"
+
+/** @returns undefined for what is no JSON */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The values of a text with one on each line; half a line that a killed process has left is passed over. */
+export const parseLines = (text: string): unknown[] =>
+  text
+    .split("\n")
+    .map(parseJson)
+    .filter((value) => value !== undefined)
+
+/*
  * Small JSON files that several processes write, read and remove. None is ever seen half: each is written whole, and
  * taken by renaming. What somebody else has just removed counts as never having been there.
  */
-import { tryTo, writeWhole } from "./files.ts"
-import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from "./fs.ts"
-import { parseJson } from "./parse-json.ts"
 
 /** Name of a file about something that may have any name. */
 export const hashName = (key: string): string => Bun.hash.xxHash64(key, 0n).toString(16)

@@ -3,7 +3,7 @@ import { FILTERED, filterText } from "../secrets/filter.ts"
 import { codeOf, messageOf } from "./errors.ts"
 import { tryTo } from "./files.ts"
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from "./fs.ts"
-import { parseLines } from "./parse-json.ts"
+import { parseLines } from "./json-files.ts"
 import { join } from "./path.ts"
 
 const LARGEST = 1 << 20

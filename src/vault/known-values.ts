@@ -18,7 +18,7 @@ import {
   rmSync,
   statSync,
 } from "../util/fs.ts"
-import { parseLines } from "../util/parse-json.ts"
+import { parseLines } from "../util/json-files.ts"
 import { dirname, join } from "../util/path.ts"
 import { asItIs, type KnownLines, type KnownValues } from "./capture.ts"
 import { readExactly } from "./copy-file.ts"

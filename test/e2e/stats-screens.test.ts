@@ -1,6 +1,6 @@
 /** `stats` in real terminals of three widths, with colour and without, in the C locale and in one of UTF-8. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { inAscii } from "../../src/cli/locale-signs.ts"
+import { inAscii } from "../../src/cli/output.ts"
 import { renderFriction, renderStats, type StatsScreen } from "../../src/cli/render-stats.ts"
 import { createStyle } from "../../src/cli/style.ts"
 import type { Stats } from "../../src/stats/stats.ts"

@@ -1,11 +1,12 @@
 /** Whatever a conversation holds and however it goes on: what pruning may never do to it. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type HandleOf, prunable } from "../../src/prune/prunable.ts"
 import {
   currentPrompt,
   findCut,
+  type HandleOf,
   type PruneOptions,
+  prunable,
   pruneAt,
   pruneMessages,
   UNCUT,

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { type PruneOptions, pruneMessages } from "../../src/prune/prune-messages.ts"
-import { prunedConversation } from "../../src/pruners/conversation.ts"
+import { prunedConversation } from "../../src/pruners/held-blocks.ts"
 
 interface Block {
   readonly type: string

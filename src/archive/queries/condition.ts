@@ -1,5 +1,5 @@
 /** Pieces of a WHERE clause, each with its values. Pure. */
-import { withSlashes } from "../../util/windows-path.ts"
+import { withSlashes } from "../../util/path.ts"
 
 export interface Condition {
   readonly sql: string

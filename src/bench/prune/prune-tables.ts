@@ -1,6 +1,5 @@
 /** The report of `bench prune` for people. Pure. */
-import { markdownTable } from "../../util/markdown-table.ts"
-import { cut, oneLine, percent } from "../../util/text.ts"
+import { cut, markdownTable, oneLine, percent } from "../../util/text.ts"
 import type { PruneBenchReport } from "./prune-bench.ts"
 
 const HEAD = [

@@ -1,7 +1,6 @@
 /** The results of `ctxbridge bench survive` over all compactions, and as tables for people. Pure. */
 import { FACT_KINDS } from "../../transcript/facts.ts"
-import { markdownTable } from "../../util/markdown-table.ts"
-import { count } from "../../util/text.ts"
+import { count, markdownTable } from "../../util/text.ts"
 import { mean, meanShares, type Shares } from "./needed-facts.ts"
 import { type CompactionResult, METHODS, type Method, type SurviveOptions } from "./replay.ts"
 

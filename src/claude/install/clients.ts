@@ -7,9 +7,9 @@ import { closeSync, openSync, readSync } from "node:fs"
 import { objectOf, stringOf } from "../../transcript/json.ts"
 import { readOrdinary, tryTo } from "../../util/files.ts"
 import { realpathSync } from "../../util/fs.ts"
-import { parseJson } from "../../util/parse-json.ts"
+import { parseJson } from "../../util/json-files.ts"
 import { dirname, join } from "../../util/path.ts"
-import { output } from "../../util/run-child.ts"
+import { output } from "../../util/processes.ts"
 import { COMMAND, programFolders } from "../places.ts"
 
 interface Client {

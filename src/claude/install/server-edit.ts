@@ -1,6 +1,6 @@
 /** Adds, updates and removes our MCP server in the text of a host file that lists servers. */
 
-import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
+import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import { CtxError } from "../../util/errors.ts"
 import {
   hasSiblings,

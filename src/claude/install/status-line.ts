@@ -17,7 +17,7 @@ import {
   written,
 } from "../../util/json-text.ts"
 import { isOurBinary } from "../../util/own-program.ts"
-import { singleQuoted } from "../../util/shell-quote.ts"
+import { singleQuoted } from "../../util/text.ts"
 import { ourProgram } from "./hooks-table.ts"
 import type { WithoutOurs } from "./register.ts"
 

@@ -8,7 +8,7 @@ import { type HostLimits, hostLimits, hostVariable, type Paths, variablesSet } f
 import { type JsonObject, listedStrings, objectOf } from "../../transcript/json.ts"
 import { tryTo } from "../../util/files.ts"
 import { readdirSync, realpathSync } from "../../util/fs.ts"
-import { parseJson } from "../../util/parse-json.ts"
+import { parseJson } from "../../util/json-files.ts"
 import { dirname, isAbsolute, join, resolve } from "../../util/path.ts"
 import { readSmall } from "../../vault/read-part.ts"
 import { PROJECT_SETTINGS, userSettings } from "../places.ts"

@@ -2,7 +2,7 @@
 import type { Paths } from "../../config/load.ts"
 import { type JsonObject, objectOf } from "../../transcript/json.ts"
 import { existsSync } from "../../util/fs.ts"
-import { parseJson } from "../../util/parse-json.ts"
+import { parseJson } from "../../util/json-files.ts"
 import { join } from "../../util/path.ts"
 import { readPart, readSmall } from "../../vault/read-part.ts"
 import { SERVER_NAME } from "../our-server.ts"

@@ -1,4 +1,5 @@
 /** `ctxbridge blame`: the turns that touched a file, and their purpose; or the edit that a line comes from. */
+
 import { blameLines, namesLine } from "../../search/line-question.ts"
 import { typedPath } from "../../search/narrowing.ts"
 import { type Touch, touchesOf } from "../../search/topic-files.ts"
@@ -7,11 +8,10 @@ import { oneLine } from "../../util/text.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import { type Command, flag } from "../command.ts"
-import type { Screen } from "../screen.ts"
+import { ago, type Screen } from "../screen.ts"
 import type { ShowPath } from "../shown-path.ts"
 import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
-import { ago } from "../when.ts"
 
 const LIMIT = 20
 

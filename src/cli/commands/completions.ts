@@ -2,10 +2,8 @@
 import { unknownWord } from "../args.ts"
 import type { Command } from "../command.ts"
 import { COMMANDS } from "../commands.ts"
-import { bashCompletions } from "../completions/bash.ts"
 import { commandModels } from "../completions/command-words.ts"
-import { fishCompletions } from "../completions/fish.ts"
-import { zshCompletions } from "../completions/zsh.ts"
+import { bashCompletions, fishCompletions, zshCompletions } from "../completions/scripts.ts"
 
 const SHELLS = { bash: bashCompletions, zsh: zshCompletions, fish: fishCompletions } as const
 

@@ -3,15 +3,14 @@ import { variablesSet } from "../../config/load.ts"
 import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
-import { nearNames } from "../../util/edit-distance.ts"
 import { usageError } from "../../util/errors.ts"
-import { addressShown } from "../../util/shown-address.ts"
+import { addressShown, nearNames } from "../../util/text.ts"
 import { unknownWord, words } from "../args.ts"
+import { renderPairs, renderTable } from "../block.ts"
 import type { Command, Environment } from "../command.ts"
 import { editConfig, setOption } from "../edit-config.ts"
 import { writeError } from "../output.ts"
 import { createStyle, safe } from "../style.ts"
-import { renderPairs, renderTable } from "../text-table.ts"
 
 const ACTIONS = ["list", "get", "set", "edit", "describe"] as const
 type Action = (typeof ACTIONS)[number]

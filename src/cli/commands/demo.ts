@@ -3,9 +3,8 @@
 import { type DemoReport, runDemo } from "../../demo/play-demo.ts"
 import { EXIT } from "../../util/errors.ts"
 import { join } from "../../util/path.ts"
-import { shellWord } from "../../util/shell-quote.ts"
 import { endProcessesIn, newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
-import { bytes, count } from "../../util/text.ts"
+import { bytes, count, shellWord } from "../../util/text.ts"
 import { type Command, flag } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 

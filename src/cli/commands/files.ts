@@ -1,13 +1,13 @@
 /** `ctxbridge files`: the files related to a topic. */
+
 import type { TopicFile } from "../../search/topic-files.ts"
 import { filesOfTopic } from "../../search/topics.ts"
 import { count } from "../../util/text.ts"
 import type { Command } from "../command.ts"
-import type { Screen } from "../screen.ts"
+import { ago, type Screen } from "../screen.ts"
 import type { ShowPath } from "../shown-path.ts"
 import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
-import { ago } from "../when.ts"
 
 const LIMIT = 15
 

@@ -6,9 +6,9 @@ import { oneLine } from "../../util/text.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
+import { ago } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
-import { ago } from "../when.ts"
 
 const LIMIT = 5
 /** Maximum lines of a call, and of its error. */

@@ -5,9 +5,9 @@ import { count } from "../../util/text.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
+import { ago } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
 import { answerTopic, topicArgs } from "../topic.ts"
-import { ago } from "../when.ts"
 
 const LIMIT = 10
 /** Maximum lines of a command. */

@@ -8,12 +8,12 @@ import { learningReport } from "../../learn/learning-report.ts"
 import { usageError } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { words } from "../args.ts"
+import { renderTable } from "../block.ts"
 import type { Command, Context } from "../command.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderLearning } from "../render-learning.ts"
 import { screenOf } from "../screen.ts"
 import { safe } from "../style.ts"
-import { renderTable } from "../text-table.ts"
 
 /** ms to wait for others that write. */
 const PATIENCE = 5000

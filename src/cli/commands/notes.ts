@@ -11,9 +11,8 @@ import { positive, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
-import { screenOf } from "../screen.ts"
+import { ago, screenOf } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
-import { ago } from "../when.ts"
 
 const LIMIT = 50
 /** ms to wait for others working on the archive. */

@@ -1,9 +1,9 @@
 /** `ctxbridge optimize`: runs the learning cycle now. The background job does the same when it has nothing else to do. */
 import { type CycleReport, learningCycle } from "../../job/learning-cycle.ts"
 import { bytes, count } from "../../util/text.ts"
+import { renderPairs } from "../block.ts"
 import { type Command, flag } from "../command.ts"
 import { createStyle, safe } from "../style.ts"
-import { renderPairs } from "../text-table.ts"
 
 export default {
   meta: {

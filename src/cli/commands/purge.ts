@@ -7,7 +7,7 @@ import { usageError } from "../../util/errors.ts"
 import { stringArg } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
-import { ageOf } from "../when.ts"
+import { ageOf } from "../screen.ts"
 import { finishFormer, leave, withViews } from "./forget.ts"
 
 export default {

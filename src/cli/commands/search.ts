@@ -17,13 +17,11 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import type { FarAnswer, FarAsked } from "../far-search.ts"
-import { notFound } from "../not-found.ts"
-import { IN_PROJECT_ARGS, knownProject, projectWanted } from "../project-wanted.ts"
+import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "../project-wanted.ts"
 import { type AnyHit, layOutHits, renderHits } from "../render-hits.ts"
 import { renderObservations } from "../render-observations.ts"
-import { screenOf } from "../screen.ts"
+import { screenOf, timeArg } from "../screen.ts"
 import { safe } from "../style.ts"
-import { timeArg } from "../when.ts"
 
 const LIMIT = 10
 /** UTF-16 units of a query that are repeated. */

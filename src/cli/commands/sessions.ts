@@ -5,11 +5,9 @@ import { SESSION_ORDERS, sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { oneOf, positive, stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
-import { noSessions } from "../not-found.ts"
-import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { knownProject, noSessions, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
-import { screenOf } from "../screen.ts"
-import { timeArg } from "../when.ts"
+import { screenOf, timeArg } from "../screen.ts"
 
 const LIMIT = 20
 

@@ -13,9 +13,8 @@ import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { knownProject, projectWanted } from "../project-wanted.ts"
 import { renderFriction, renderStats, type StatsScreen } from "../render-stats.ts"
-import { screenOf } from "../screen.ts"
+import { screenOf, timeArg } from "../screen.ts"
 import { safe } from "../style.ts"
-import { timeArg } from "../when.ts"
 
 /** Rows of the table, and tools, files and errors. */
 const ROWS = 14

@@ -13,8 +13,8 @@ import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { dollars, shortIds } from "../render-session.ts"
+import { timeArg } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
-import { timeArg } from "../when.ts"
 
 /** Sessions when no number is asked for. */
 const LIMIT = 20

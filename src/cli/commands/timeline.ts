@@ -1,4 +1,5 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
+
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
 import { timelineOf } from "../../read/turn-timeline.ts"
@@ -6,10 +7,9 @@ import { usageError } from "../../util/errors.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { positive } from "../args.ts"
 import { type Command, option } from "../command.ts"
-import { screenOf } from "../screen.ts"
+import { ago, screenOf } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
 import { dotted, fit, indented } from "../style.ts"
-import { ago } from "../when.ts"
 
 const AROUND = 3
 

@@ -18,9 +18,8 @@ import { bytes, count } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
-import { noSessions } from "../not-found.ts"
 import { openPage } from "../open-page.ts"
-import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { knownProject, noSessions, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
 export default {

@@ -7,8 +7,8 @@ import { words } from "../args.ts"
 import type { Command } from "../command.ts"
 import { IN_PROJECT_ARGS } from "../project-wanted.ts"
 import type { Screen } from "../screen.ts"
+import { wrappedIn } from "../screen.ts"
 import { safe } from "../style.ts"
-import { wrappedIn } from "../wrap.ts"
 
 /** Lines of each quote. */
 const LINES = 6

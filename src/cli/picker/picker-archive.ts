@@ -15,7 +15,7 @@ import { type Narrowing, typedPath } from "../../search/narrowing.ts"
 import { previewTurn } from "../../search/preview-turn.ts"
 import type { FoundTurns } from "../../search/search-turns.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
-import { momentOf } from "../../util/parse-moment.ts"
+import { momentOf } from "../../util/local-time.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
 

@@ -4,8 +4,8 @@ import { type SessionSummary, summaryParts, summarySource } from "../../read/ses
 import type { Hit } from "../../search/hit.ts"
 import type { Snippet } from "../../search/snippet.ts"
 import { oneLine } from "../../util/text.ts"
+import { dated } from "../screen.ts"
 import { dotted } from "../style.ts"
-import { dated } from "../when.ts"
 import {
   type Charset,
   harmless,

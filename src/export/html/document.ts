@@ -4,7 +4,7 @@
  */
 
 import type { ToolKind } from "../../transcript/agent.ts"
-import { unsteered } from "../../util/unsteered.ts"
+import { unsteered } from "../../util/text.ts"
 import style from "./page.css" with { type: "text" }
 import script from "./page.js" with { type: "text" }
 

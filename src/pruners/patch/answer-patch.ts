@@ -1,11 +1,9 @@
 /** `ctxbridge __prune`, which a patched Claude Code starts at a prompt: a question on stdin, the answer on stdout. */
 import { loadSettings } from "../../config/load.ts"
-import { blocksIn } from "../../prune/prunable.ts"
-import { type Cut, currentPrompt, type PruneOptions, pruneAt } from "../../prune/prune-messages.ts"
+import { blocksIn, type Cut, currentPrompt, type PruneOptions, pruneAt } from "../../prune/prune-messages.ts"
 import { isObject, type JsonObject } from "../../transcript/json.ts"
 import { answerHost } from "../../util/write-output.ts"
-import { mayMove, movedCut, SHORTEST, type VaultAnswers } from "../conversation.ts"
-import { vaultAnswers } from "../vault-answers.ts"
+import { mayMove, movedCut, SHORTEST, type VaultAnswers, vaultAnswers } from "../held-blocks.ts"
 import { pruneOptions } from "../way.ts"
 
 export async function runPruneAnswer(): Promise<void> {

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, readSync, rmSync } from "node:fs"
 import { objectOf, stringOf } from "../../transcript/json.ts"
 import { decode, hashOf, readBytes, removeLeftovers } from "../../util/edited-file.ts"
 import { tryTo } from "../../util/files.ts"
-import { parseJson } from "../../util/parse-json.ts"
+import { parseJson } from "../../util/json-files.ts"
 import { findPlace, type PatchPlace } from "./find-place.ts"
 import FUNCTION from "./inserted.js" with { type: "text" }
 

@@ -22,7 +22,7 @@ import { variable, withFormer, withVariable } from "../../claude/install/setting
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import { settingsPath } from "../../claude/settings/read-settings.ts"
 import { ASKS_PLUGINS, atLeast } from "../../claude/versions.ts"
-import { NO_BUN_VARIABLES } from "../../config/bun-variables.ts"
+import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import { readText, targetOf } from "../../util/edited-file.ts"
 import { tryTo, writeWhole } from "../../util/files.ts"
 import { isEmptySettings, splitBom } from "../../util/json-text.ts"

@@ -2,12 +2,13 @@
  * Stands between Claude Code and the API, on the loopback interface alone, and prunes what is asked of the model. All else
  * goes through as it is, in both directions. Nothing of a request, a header or an answer is kept.
  */
-import { blocksIn } from "../../prune/prunable.ts"
+
 import type { PruneOptions } from "../../prune/prune-messages.ts"
+import { blocksIn } from "../../prune/prune-messages.ts"
 import { isObject, stringOf } from "../../transcript/json.ts"
 import { CtxError, codeOf, messageOf, usageError } from "../../util/errors.ts"
-import { parseJson } from "../../util/parse-json.ts"
-import { type PrunedConversation, prunedConversation, type VaultAnswers } from "../conversation.ts"
+import { parseJson } from "../../util/json-files.ts"
+import { type PrunedConversation, prunedConversation, type VaultAnswers } from "../held-blocks.ts"
 
 const HOST = "127.0.0.1"
 

@@ -7,7 +7,7 @@ import {
   type Result,
   runOnce,
   spread,
-} from "../../../src/bench/measure-processes.ts"
+} from "../../../src/bench/hook-world.ts"
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)
 

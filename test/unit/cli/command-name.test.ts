@@ -1,9 +1,9 @@
 /** Which command a word means, and that every command is in the overview. */
 import { expect, test } from "bun:test"
 import { ALIASES, GROUPS, PLUMBING } from "../../../src/cli/command-groups.ts"
-import { commandMeant } from "../../../src/cli/command-name.ts"
 import { COMMANDS } from "../../../src/cli/commands.ts"
 import { overview, wholeOverview } from "../../../src/cli/overview.ts"
+import { commandMeant } from "../../../src/cli/router.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 
 const NAMES = Object.keys(COMMANDS)

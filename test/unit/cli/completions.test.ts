@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test"
 import type { Command } from "../../../src/cli/command.ts"
-import { bashCompletions } from "../../../src/cli/completions/bash.ts"
 import { commandModels } from "../../../src/cli/completions/command-words.ts"
-import { fishCompletions } from "../../../src/cli/completions/fish.ts"
-import { zshCompletions } from "../../../src/cli/completions/zsh.ts"
+import { bashCompletions, fishCompletions, zshCompletions } from "../../../src/cli/completions/scripts.ts"
 import { Inside, run } from "../../support/inside.ts"
 
 const COMMANDS: Command[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import { renderTable } from "../../../src/cli/block.ts"
 import { createStyle, fit, safe } from "../../../src/cli/style.ts"
-import { renderTable } from "../../../src/cli/text-table.ts"
 
 const plain = createStyle(false)
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { ageOf, ago, dated, period } from "../../../src/cli/when.ts"
+import { ageOf, ago, dated, period } from "../../../src/cli/screen.ts"
 
 const now = Date.parse("2026-03-10T12:00:00Z")
 

@@ -9,10 +9,9 @@ import {
   vectorTotals,
 } from "../../../src/archive/vectors.ts"
 import { Dice } from "../../../src/bench/seeded-random.ts"
-import { BLOCK, createKernel } from "../../../src/embed/dot-kernel.ts"
 import { dot } from "../../../src/embed/published-cosines.ts"
 import { quantise, toLengthOne } from "../../../src/embed/quantise.ts"
-import { semanticSearch } from "../../../src/embed/semantic-search.ts"
+import { BLOCK, createKernel, semanticSearch } from "../../../src/embed/semantic-search.ts"
 import { Archive } from "../../support/archive.ts"
 
 const WIDTH = 384

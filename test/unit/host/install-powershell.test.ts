@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import { Language, Parser } from "@vscode/tree-sitter-wasm"
 import { TARGETS } from "../../../build/release/targets.ts"
 import { releases } from "../../../package.json"
-import { NO_BUN_VARIABLES } from "../../../src/config/bun-variables.ts"
+import { NO_BUN_VARIABLES } from "../../../src/config/unused-variables.ts"
 
 const ROOT = join(import.meta.dir, "../../..")
 const shell = readFileSync(join(ROOT, "install.sh"), "utf8")

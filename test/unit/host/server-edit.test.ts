@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { addServer, removeServer } from "../../../src/claude/install/server-edit.ts"
-import { NO_BUN_VARIABLES } from "../../../src/config/bun-variables.ts"
+import { NO_BUN_VARIABLES } from "../../../src/config/unused-variables.ts"
 
 const EXE = "/opt/ctxbridge"
 const ENTRY = { type: "stdio", command: EXE, args: ["mcp"], env: NO_BUN_VARIABLES }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { distance, nearNames } from "../../../src/util/edit-distance.ts"
+import { distance, nearNames } from "../../../src/util/text.ts"
 
 test.each([
   ["", "", 0],

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { momentOf } from "../../../src/util/parse-moment.ts"
+import { momentOf } from "../../../src/util/local-time.ts"
 
 const NOW = Date.parse("2026-03-10T12:00:00Z")
 

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test"
-import { addressShown, withoutPasswords } from "../../../src/util/shown-address.ts"
-import { bytes } from "../../../src/util/text.ts"
+import { addressShown, bytes, withoutPasswords } from "../../../src/util/text.ts"
 
 test("bytes: two or three digits, and never 1000 of a unit", () => {
   const shown = [0, 999, 1000, 1536, 9949, 9960, 10_400, 999_499, 999_600, 1_000_000, 999_600_000].map(bytes)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { win32 } from "node:path"
-import { fromWindows, isOnDrive, slashing, withSlashes } from "../../../src/util/windows-path.ts"
+import { fromWindows, isOnDrive, slashing, withSlashes } from "../../../src/util/path.ts"
 
 const path = slashing(win32)
 
