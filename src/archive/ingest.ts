@@ -65,7 +65,7 @@ export class Ingestion {
       if (newline < 0 && end === at) break
       if (this.#beside !== undefined) this.#beside.add(text.toString("utf8", at, end), from + at, from + end)
       else if (end > at && this.#own !== undefined) this.#own(text.toString("utf8", at, end), from + at)
-      else if (end > at) this.#line(text.subarray(at, end), from + at)
+      else if (end > at) this.#line(text, at, end, from + at)
       at = newline < 0 ? end : end + 1
       this.#done = from + at
     }
@@ -77,17 +77,18 @@ export class Ingestion {
     return this.#beside === undefined ? lengthOfWhole(line) : line.length
   }
 
-  #line(line: Buffer, offset: number): void {
-    const record = decodeLine(line.toString("utf8"))
+  #line(text: Buffer, from: number, to: number, offset: number): void {
+    const record = decodeLine(text.toString("utf8", from, to))
     if (record.type !== "malformed") {
-      this.#writer.apply({ record, offset, length: line.length })
+      this.#writer.apply({ record, offset, length: to - from })
       return
     }
+    const line = text.subarray(from, to)
     // A line that was forgotten is filler throughout.
     if (line[0] !== FILLER) this.#damaged.lines++
-    for (const { record: one, from, to } of recordsIn(line)) {
-      if (one.type !== "malformed") this.#damaged.rescued++
-      this.#writer.apply({ record: one, offset: offset + from, length: to - from })
+    for (const one of recordsIn(line)) {
+      if (one.record.type !== "malformed") this.#damaged.rescued++
+      this.#writer.apply({ record: one.record, offset: offset + one.from, length: one.to - one.from })
     }
   }
 

@@ -63,6 +63,22 @@ function marksOf({ project, session, role, tools = [], isError, isSaid, time }: 
   return marks
 }
 
+/** The latest marks in UTF-8: messages have the same few in common, and making them costs as much as a short text. */
+const encodedMarks = new Map<string, Uint8Array>()
+const ENCODED_MARKS = 200
+
+function encoded(marks: Marks): Uint8Array {
+  const { project, session, role, tools = [], isError, isSaid, time } = marks
+  const key = `${project} ${session} ${role} ${isError} ${isSaid} ${time?.slice(0, 7)} ${tools.length === 1 ? tools[0] : tools.join("\0")}`
+  let known = encodedMarks.get(key)
+  if (known === undefined) {
+    known = Buffer.from([...new Set(marksOf(marks))].join(" "))
+    if (encodedMarks.size >= ENCODED_MARKS) encodedMarks.clear()
+    encodedMarks.set(key, known)
+  }
+  return known
+}
+
 const NONE = new Uint8Array(0)
 
 /** One for all, as sessions repeat the same names again and again. */
@@ -74,11 +90,12 @@ let gatherer: WordGatherer | undefined
 const MUCH = 1 << 17
 let indexed = 0
 
-function wordsIn(text: string): Uint8Array {
+function wordsIn(text: string, marks: Uint8Array): Uint8Array {
   indexed += text.length
-  if (gatherer === undefined && indexed < MUCH) return Buffer.from([...wordSet(text), ""].join(" "))
+  if (gatherer === undefined && indexed < MUCH)
+    return Buffer.concat([Buffer.from([...wordSet(text), ""].join(" ")), marks])
   gatherer ??= new WordGatherer()
-  return gatherer.wordsIn(text)
+  return gatherer.wordsIn(text, marks)
 }
 
 /**
@@ -87,7 +104,7 @@ function wordsIn(text: string): Uint8Array {
  */
 export class WordWriter {
   readonly #db: Database
-  /** Words in UTF-8, with a space after each. */
+  /** Words in UTF-8 with a space after each, then the marks. */
   readonly #waiting: { readonly message: number; words: Uint8Array }[] = []
 
   constructor(db: Database) {
@@ -95,8 +112,7 @@ export class WordWriter {
   }
 
   add(message: number, text: string, marks: Marks): void {
-    const words = Buffer.concat([wordsIn(text), Buffer.from([...new Set(marksOf(marks))].join(" "))])
-    this.#waiting.push({ message, words })
+    this.#waiting.push({ message, words: wordsIn(text, encoded(marks)) })
   }
 
   /** From now on, nobody finds the message. */

@@ -97,6 +97,7 @@ const BRIEF = 3
 const HOST_TAG = /<\/?tool_use_error>/g
 const STATUS = /^(?:Error: )?(Exit code -?\d{1,3})$/
 const REFUSED = /^\s*The user (?:doesn't|does not) want to /
+const ESCAPE = "\u001b"
 const COLOURS = /\u001b\[[0-9;?]*[A-Za-z]|\u001b\]8;;[^\u0007\u001b]*(?:\u0007|\u001b\\)/g
 /** Time of logging, preceded by job and step. */
 const LOGGED =
@@ -146,7 +147,9 @@ function linesNaming(output: string, failed: boolean): string[] {
 export function fromError(output: string, named = errorLinesIn(output, true)[0]): string {
   if (named === undefined) return output
   const lines = output.split("\n")
-  const at = lines.findIndex((line) => cleaned(withoutColours(line)).endsWith(named))
+  const word = named.slice(named.lastIndexOf(" ") + 1)
+  const mayBe = (line: string): boolean => line.includes(word) || line.includes(ESCAPE)
+  const at = lines.findIndex((line) => mayBe(line) && cleaned(withoutColours(line)).endsWith(named))
   return at < 0 ? named : lines.slice(at).join("\n")
 }
 
@@ -154,7 +157,8 @@ export function fromError(output: string, named = errorLinesIn(output, true)[0])
 export const exitStatusIn = (output: string): string | undefined =>
   STATUS.exec(output.slice(0, 40).split("\n", 1)[0]!.trim())?.[1]
 
-export const withoutColours = (text: string): string => text.replace(COLOURS, "")
+export const withoutColours = (text: string): string =>
+  text.includes(ESCAPE) ? text.replace(COLOURS, "") : text
 
 function cleaned(raw: string): string {
   return raw.replace(LOGGED, "").replace(/\s+/g, " ").trim()

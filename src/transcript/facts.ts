@@ -51,7 +51,8 @@ const CAMEL = /^(?:[a-z]|[A-Z][a-z\d])/
  */
 function addNames(text: string, found: Set<string>): void {
   for (const { 0: name, index } of text.matchAll(JOINED)) {
-    if (name.length > NAME_LONGEST || !(name.includes("_") ? SNAKE : CAMEL).test(name)) continue
+    if (name.length > NAME_LONGEST || found.has(name) || !(name.includes("_") ? SNAKE : CAMEL).test(name))
+      continue
     if (!isPart(text, index, index + name.length) && isFull(found, name)) return
   }
 }
@@ -74,11 +75,33 @@ const WORD_OF_PATH = /(?<![^\s"'`<>()[\]{}|,;])(?:[A-Za-z]:\\|[^\s"'`<>()[\]{}|,
 const BELOW = /(?:[\w}]["'`]|[\]}]|<[\w -]{1,30}>)$/
 const BELOW_REACH = 34
 
+const REST_OF_WORD = /[^\s"'`<>()[\]{}|,;]*/y
+/** Those of ASCII that are no part of a path. */
+const BETWEEN = " \t\n\v\f\r\"'`<>()[]{}|,;"
+const isBetween = (character: string): boolean =>
+  character < "\x80" ? BETWEEN.includes(character) : /\s/.test(character)
+
+/** The same without drives: words around slashes. */
+function* wordsWithSlash(text: string): Generator<{ readonly 0: string; readonly index: number }> {
+  let past = 0
+  for (let slash = text.indexOf("/"); slash >= 0; slash = text.indexOf("/", past)) {
+    let index = slash
+    while (index > past && !isBetween(text[index - 1]!)) index--
+    REST_OF_WORD.lastIndex = slash
+    REST_OF_WORD.test(text)
+    past = REST_OF_WORD.lastIndex
+    yield { 0: text.slice(index, past), index }
+  }
+}
+
 /** Paths in prose. They need a slash and an extension, as `and/or` is not a path. */
 export function pathsIn(text: string): string[] {
   const found = new Set<string>()
   const head = text.slice(0, LOOKED_AT)
-  for (const { 0: word, index } of head.matchAll(WORD_OF_PATH)) {
+  // Most words have no slash, and are not looked at unless a drive may begin one.
+  for (const { 0: word, index } of head.includes(":\\")
+    ? head.matchAll(WORD_OF_PATH)
+    : wordsWithSlash(head)) {
     if (!word.includes(".") || word.includes("://")) continue
     const isBelow = word.startsWith("/") && BELOW.test(head.slice(Math.max(0, index - BELOW_REACH), index))
     const told = isBelow ? word.slice(1) : word

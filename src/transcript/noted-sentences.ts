@@ -70,16 +70,21 @@ function unwrapped(prose: string): string[] {
   return lines
 }
 
+/** UTF-16 units in which such a word is, with the letter before it: patterns would go through the whole line. */
+const END = 8
+
 /** How a line begins that continues this one; not at all if a sentence ends here. */
 function continuationOf(line: string): RegExp | undefined {
-  if (OPEN_END.test(line)) return /./
-  return /[\p{L}\p{N},]$/u.test(line) ? /^\p{Ll}/u : undefined
+  const end = line.slice(-END)
+  if (OPEN_END.test(end)) return /./
+  return /[\p{L}\p{N},]$/u.test(end) ? /^\p{Ll}/u : undefined
 }
 
 /** Removes marks of emphasis or code that the end of the sentence has cut off from their counterparts. */
 function balanced(sentence: string): string {
   let text = sentence
   for (const mark of ["**", "__", "`"]) {
+    if (!text.includes(mark)) continue
     const parts = text.split(mark)
     if (parts.length % 2 === 1) continue
     if (text.startsWith(mark)) text = text.slice(mark.length)

@@ -45,8 +45,9 @@ const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking"
  */
 export function searchable(parts: readonly Part[], role: string, injected = role === "host"): Searchable {
   const said = withoutRepeated(parts, role)
-  const kinds = new Set(said.map((part) => KINDS[part.kind]))
-  const kind = injected ? "host" : (ORDER.find((one) => kinds.has(one)) ?? "host")
+  const kind = injected
+    ? "host"
+    : (ORDER.find((one) => said.some((part) => KINDS[part.kind] === one)) ?? "host")
   return { kind, text: said.map(textOf).filter(Boolean).join("\n") }
 }
 

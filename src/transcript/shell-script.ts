@@ -9,14 +9,12 @@ export interface Word {
   readonly quoted: boolean
 }
 
-const WORD_ENDS = new Set("<>|&;()`")
 const ESCAPED = new Set("\"'()&;$")
 
-/** Called for every character: a look-up is ten times as fast as a pattern. */
-const isBlank = (c: string): boolean =>
-  c <= " " ? c === " " || (c >= "\t" && c <= "\r") : c > "~" && /\s/.test(c)
+const isEscapable = (c: string): boolean => c !== "" && (ESCAPED.has(c) || /\s/.test(c))
 
-const isEscapable = (c: string): boolean => c !== "" && (ESCAPED.has(c) || isBlank(c))
+/** What means nothing to the shell, as many as there are: a script is mostly that, and taken in runs of it. */
+const PLAIN_OF_WORD = /[^\s<>|&;()`"'#\\]+/y
 
 /** Words of a command, without quotes, operators, comments and lines of here-documents. */
 export function shellWords(script: string): Word[] {
@@ -33,8 +31,11 @@ export function shellWords(script: string): Word[] {
   for (let i = 0; i < command.length; i++) {
     const c = command.charAt(i)
     if (quote !== "") {
-      if (c === quote) quote = ""
-      else word += c
+      const end = command.indexOf(quote, i)
+      word += command.slice(i, end < 0 ? undefined : end)
+      if (end < 0) break
+      i = end
+      quote = ""
     } else if (c === '"' || c === "'") {
       quote = c
       quoted = true
@@ -46,11 +47,24 @@ export function shellWords(script: string): Word[] {
       i++
       if (command.charAt(i) !== "\n") word += command.charAt(i)
       quoted = true
-    } else if (WORD_ENDS.has(c) || isBlank(c)) flush()
-    else word += c
+    } else if (c === "#" || c === "\\") word += c
+    else {
+      const plain = runAt(PLAIN_OF_WORD, command, i)
+      if (plain === "") flush()
+      else {
+        word += plain
+        i += plain.length - 1
+      }
+    }
   }
   flush()
   return found
+}
+
+/** The run of characters at `at` that a sticky pattern matches; empty if there is none. */
+function runAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? ""
 }
 
 /** Not a here-string (`<<<`) or a shift (`1<<3`). */
@@ -113,9 +127,10 @@ export function commandUses(script: string): CommandUse[] {
 
 /** Removes the end of a subshell that was opened before the command: `(cd app && npm test)`. */
 function outside(command: string): string {
+  if (!command.endsWith(")")) return command
   let open = 0
   for (const letter of command) if (letter === "(" || letter === ")") open += letter === "(" ? 1 : -1
-  return open < 0 && command.endsWith(")") ? command.slice(0, open).trimEnd() : command
+  return open < 0 ? command.slice(0, open).trimEnd() : command
 }
 
 /** Commands that print or wait, comments, and words of shell grammar. */
@@ -150,11 +165,15 @@ export interface Pipeline extends CommandUse {
   readonly end: string
 }
 
+const PLAIN_OF_COMMAND = /[^\\#\n;&|<>"']+/y
+/** Within quotation marks of the one kind or the other. */
+const QUOTED = { "'": /[^']+/y, '"': /[^"\\]+/y } as const
+
 /** Pipelines and their first commands, up to any redirection. Passes over comments, stops at a here-document. */
 function* pipelines(script: string): Generator<Pipeline> {
   let command = ""
   let start = 0
-  let quote = ""
+  let quote: "" | keyof typeof QUOTED = ""
   let isPast = false
   let isDocument = false
   let isWritten = false
@@ -167,6 +186,10 @@ function* pipelines(script: string): Generator<Pipeline> {
     end,
   })
   for (let n = 0; n < script.length; n++) {
+    const plain = runAt(quote === "" ? PLAIN_OF_COMMAND : QUOTED[quote], script, n)
+    if (!isPast) command += plain
+    n += plain.length
+    if (n === script.length) break
     const letter = script[n]!
     const next = script[n + 1]
     if (letter === "\\" && quote !== "'") {

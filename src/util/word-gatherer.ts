@@ -44,6 +44,10 @@ const NEARLY = 0.9
 /** Longer names with digits are ids, hashes and numbers: most of all names, and hardly any comes again. */
 const LONGEST_WITH_DIGITS = 6
 
+/** Runs of text with letters beyond ASCII that are known at a time. Longer ones are sentences, and do not come again. */
+const RUNS = 1 << 12
+const LONGEST_RUN = 32
+
 /** A name or word is a row of numbers, side by side because memory far apart costs more than what is done with it. */
 const ROW = 4
 const START = 0
@@ -71,6 +75,8 @@ export class WordGatherer {
   /** Words of the names that have none, or several. */
   readonly #lists: (readonly number[])[] = [[]]
   readonly #numbers = new Map<string, number>()
+  /** Words of the latest runs of text that have letters beyond ASCII: languages repeat theirs, too. */
+  readonly #runs = new Map<string, readonly string[]>()
   /** Words of this text without a number. */
   readonly #strays = new Set<string>()
   #text = 0
@@ -85,8 +91,12 @@ export class WordGatherer {
     if (kinds.length === 0) kinds = kindsOfBytes()
   }
 
-  /** The set of words in `text`, in no particular order: UTF-8, with a space after each. */
-  wordsIn(text: string): Uint8Array {
+  /**
+   * The set of words in `text`, in no particular order: UTF-8, with a space after each.
+   *
+   * @param behind what to put behind them
+   */
+  wordsIn(text: string, behind?: Uint8Array): Uint8Array {
     if (
       this.#nameCount > MOST * NEARLY ||
       this.#wordCount > MOST * NEARLY ||
@@ -97,6 +107,11 @@ export class WordGatherer {
     this.#text++
     this.#foundLength = 0
     this.#scan(this.#encoded(text))
+    if (behind !== undefined) {
+      this.#makeRoom(behind.length)
+      this.#found.set(behind, this.#foundLength)
+      this.#foundLength += behind.length
+    }
     return this.#found.slice(0, this.#foundLength)
   }
 
@@ -173,7 +188,14 @@ export class WordGatherer {
     const bytes = this.#bytes
     let end = start
     while (kinds[bytes[end]!] !== GAP) end++
-    for (const name of namesWithin(bytes.toString("utf8", start, end))) this.#addStrays(wordsOf(name))
+    const run = bytes.toString("utf8", start, end)
+    let words = this.#runs.get(run)
+    if (words === undefined) {
+      words = namesWithin(run).flatMap(wordsOf)
+      if (this.#runs.size >= RUNS) this.#runs.clear()
+      if (run.length <= LONGEST_RUN) this.#runs.set(run, words)
+    }
+    this.#addStrays(words)
     return end
   }
 
@@ -283,7 +305,7 @@ export class WordGatherer {
 
   #makeRoom(length: number): void {
     if (this.#foundLength + length < this.#found.length) return
-    const more = new Uint8Array(this.#found.length * 2)
+    const more = new Uint8Array(this.#found.length * 2 + length)
     more.set(this.#found)
     this.#found = more
   }

@@ -52,6 +52,7 @@ export class ValuesInMemory implements KnownValues {
   #lines = 0
 
   fill({ path, id, from, original, filtered, edit }: KnownLines): Uint8Array {
+    if (filtered.values.length === 0 && this.known.size === 0) return edit(filtered.content, from)
     const bytes = Buffer.from(original.buffer, original.byteOffset, original.length)
     const text = bytes.toString("latin1")
     const fresh = filtered.values.filter(({ start, end }) => this.add(text.slice(start, end)))

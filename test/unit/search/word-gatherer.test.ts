@@ -43,6 +43,19 @@ describe("words gathered for the index", () => {
     }
   })
 
+  test("marks are put behind them, however long they are", () => {
+    const marks = Buffer.from(`§p1 ${"§".repeat(200_000)}`)
+    const words = Buffer.from(gatherer.wordsIn("kiln kiln", marks)).toString()
+    expect(words).toBe(`kiln ${marks.toString()}`)
+    expect(Buffer.from(gatherer.wordsIn("", marks)).equals(marks)).toBe(true)
+  })
+
+  test("runs of letters beyond ASCII that come again, and more of them than are remembered", () => {
+    for (let round = 0; round < 2; round++)
+      for (let n = 0; n < 5000; n += 50)
+        same(Array.from({ length: 50 }, (_, at) => `für_Öfen${n + at} ${"ö".repeat(at)} für`).join(" "))
+  })
+
   test("a word counts once, in whichever names it occurs", () => {
     same("get getUser get_user_1234567 GET 1234567")
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import fc from "fast-check"
 import { factNames, pathsIn } from "../../../src/transcript/facts.ts"
 import { commandPaths } from "../../../src/transcript/path-words.ts"
 import { commandUses, openingOf, simpleCommands } from "../../../src/transcript/shell-script.ts"
@@ -49,6 +50,20 @@ describe("paths", () => {
     ],
     ['"/etc/a.conf" >/tmp/b.log (/srv/c.md)', ["/etc/a.conf", "/tmp/b.log", "/srv/c.md"]],
   ])("%s", (text, paths) => expect(pathsIn(text)).toEqual(paths as string[]))
+
+  test("are the same beside what looks like a drive, which has words without a slash looked at", () => {
+    const piece = fc.constantFrom(
+      ..." \n\u00a0\"'`<>()[]{}|,;/\\:.~é",
+      ..."src/a.ts door.md https://kiln.test/b.js $ROOT } C:".split(" "),
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 16 }), (pieces) => {
+        const text = pieces.join("")
+        expect(pathsIn(text)).toEqual(pathsIn(`${text} :\\`))
+      }),
+      { numRuns: 3000 },
+    )
+  })
 })
 
 describe("commands", () => {
