@@ -7,6 +7,11 @@
 import { makeOneModule } from "./one-module.ts"
 
 await makeOneModule("src/cli/run-server.ts", "dist/mcp", {
-  within: ["src/mcp/server.ts"],
+  within: [
+    "src/mcp/server.ts",
+    "src/search/elsewhere.ts",
+    "src/search/observations.ts",
+    "src/search/nothing-found.ts",
+  ],
   instead: { "@modelcontextprotocol/server/_shims": "build/mcp-shims.ts" },
 })

@@ -146,9 +146,7 @@ const DYNAMIC_DOORS = [
   "hook/reply.ts",
   "hook/run-status-line.ts",
   "embed/embedder.ts",
-  "search/local-finder.ts",
-  "mcp/cold-lines.ts",
-  "mcp/search-tool.ts",
+  "search/search-steps.ts",
   "backends/open-target.ts",
 ]
 
@@ -533,13 +531,15 @@ describe("files", () => {
 describe("a search", () => {
   test("loads neither what indexes nor what most searches have no need of", () => {
     const closure = staticClosure("cli/run-search.ts")
-    const wanted = ["archive/open-at-once.ts", "search/search-turns.ts", "claude/decode-line.ts"]
+    const wanted = ["archive/open-at-once.ts", "search/search-steps.ts", "claude/decode-line.ts"]
     const unwanted = [
       "archive/open-for-reading.ts",
       "archive/turn-writer.ts",
       "read/turn.ts",
       "embed/semantic-search.ts",
-      "search/cold-search.ts",
+      "search/cold.ts",
+      "search/elsewhere.ts",
+      "search/search-by-meaning.ts",
       "secrets/filter.ts",
       "vault/capture.ts",
     ]

@@ -1,15 +1,15 @@
 /** Renders search results: laid out for a terminal, or as they are for whoever reads a pipe. Pure. */
 import { isNotesSession } from "../archive/notes-session.ts"
 import { folderOf, shortNameOf } from "../archive/project.ts"
-import type { ColdHit } from "../search/cold-search.ts"
-import type { FarHit } from "../search/far-hit.ts"
+import type { Observation } from "../archive/queries/summaries.ts"
+import { type Screen, ago, wrappedIn } from "./screen.ts"
+import { shownSnippet } from "./shown-snippet.ts"
+import { type Style, dotted, fit, indented, safe } from "./style.ts"
+import type { ColdHit } from "../search/cold.ts"
+import type { FarHit } from "../search/elsewhere.ts"
 import type { Hit } from "../search/hit.ts"
 import type { Snippet } from "../search/snippet.ts"
 import { oneLine } from "../util/text.ts"
-import type { Screen } from "./screen.ts"
-import { ago, wrappedIn } from "./screen.ts"
-import { shownSnippet } from "./shown-snippet.ts"
-import { dotted, fit, type Style, safe } from "./style.ts"
 
 export type AnyHit = (Hit | ColdHit | FarHit) & {
   /** What its session is called, if that was looked up. */
@@ -114,4 +114,16 @@ const SPEAKERS: Readonly<Record<string, string>> = {
 function speakerOf({ role, tool }: AnyHit): string | undefined {
   if (tool !== null) return role === "tool" ? `${tool} result` : tool
   return role === null ? undefined : (SPEAKERS[role] ?? role)
+}
+
+/** Below the hits of a search, which they are none of. */
+export function renderObservations(found: readonly Observation[], { style, columns, now }: Screen): string[] {
+  if (found.length === 0) return []
+  return [
+    style.dim("Observations, written by a model, not quoted from a session:"),
+    ...found.flatMap(({ handle, type, title, time, turns }) => [
+      indented(`${handle} ${dotted(type, ago(time, now), `from ${turns.join(" ")}`)}`, columns),
+      `  ${indented(title, columns - 2)}`,
+    ]),
+  ]
 }

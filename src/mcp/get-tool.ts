@@ -6,24 +6,31 @@ import { openToRead } from "../job/open-to-read.ts"
 import { findObservation, isObservationName } from "../read/observation-named.ts"
 import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
-import { farId } from "../search/far-handle.ts"
+import { type FarEntry, farHandle, farId, openFar } from "../search/elsewhere.ts"
 import { roomOfHits } from "../search/hit-budget.ts"
 import { parseQuery } from "../search/parse-query.ts"
 import { passagesOf } from "../search/passages.ts"
 import { rankedTurns } from "../search/search-turns.ts"
 import { type Sought, soughtBy } from "../search/snippet.ts"
-import { usageError } from "../util/errors.ts"
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { shortLines } from "../util/pages.ts"
 import { count, cut, lengthOf } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { farTurn } from "./far-turns.ts"
-import { type HandlePlace, handlesIn } from "./handle-place.ts"
 import { wholeTurn } from "./hit-passages.ts"
 import { DATA, minute, plain } from "./quoting.ts"
 import { toldObservation } from "./told-observation.ts"
-import { lineOfMatch, type ToldLine, toldLines } from "./told-turn.ts"
+import {
+  type LineRange,
+  lineOfMatch,
+  outlineOf,
+  sizeOfLines,
+  stretchAfter,
+  stretchAround,
+  stretchBefore,
+  type ToldLine,
+  toldLines,
+} from "./told-turn.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { outlineOf } from "./turn-outline.ts"
-import { type LineRange, sizeOfLines, stretchAfter, stretchAround, stretchBefore } from "./turn-stretch.ts"
 import { turnOrSession } from "./what-is-meant.ts"
 
 /** UTF-16 units. Hosts refuse results of more than 25,000 tokens. */
@@ -318,3 +325,82 @@ function shown(
     ...(ways.length > 0 ? ["", `More ${ways.join("; ")}.`] : []),
   ].join("\n")
 }
+
+/** A handle with a place in the turn, as `search` and `get` write it. Lines count from 1. */
+interface HandlePlace {
+  readonly handle: string
+  /** `@12`: around this line. */
+  readonly at?: number
+  /** `@12-`: from this line on. */
+  readonly from?: number
+  /** `@-12`: up to and including this line. */
+  readonly to?: number
+}
+
+/** Maximum number of turns that are opened at once. */
+const AT_ONCE = 5
+
+/** @throws CtxError for a place that is none, and for too many handles */
+function handlesIn(text: string): HandlePlace[] {
+  const words = text.split(/[\s,;"'`[\]]+/).filter(Boolean)
+  if (words.length > AT_ONCE) throw usageError(`${words.length} handles`, `at most ${AT_ONCE} at once`)
+  return words.map(placed)
+}
+
+function placed(word: string): HandlePlace {
+  const at = word.indexOf("@")
+  if (at < 0) return { handle: word }
+  const handle = word.slice(0, at)
+  const place = /^(-?)(\d{1,9})(-?)\W*$/.exec(word.slice(at + 1))
+  const line = Number(place?.[2])
+  if (place === null || line === 0 || (place[1] && place[3])) {
+    throw usageError(
+      `${word} names no place`,
+      `${handle}@12 is around line 12, @12- from there on, @-12 up to there`,
+    )
+  }
+  if (place[1]) return { handle, to: line }
+  return place[3] ? { handle, from: line } : { handle, at: line }
+}
+
+/**
+ * A turn from elsewhere, as numbered lines.
+ *
+ * @param id the beginning of the entry's id
+ */
+async function farTurn(
+  world: ServerWorld,
+  id: string,
+): Promise<{ readonly turn: TurnShown; readonly lines: ToldLine[] }> {
+  if (world.targets.length === 0)
+    throw usageError(`${farHandle(id)} is kept elsewhere, and no sync target is configured`)
+  const found = await openFar(world.targets, id, { place: world })
+  if (found === undefined) {
+    throw new CtxError("not-found", `no turn ${farHandle(id)} there`, {
+      hint: "it may have been forgotten, or has grown: search again",
+      exit: EXIT.notFound,
+    })
+  }
+  const { entry, target } = found
+  return { turn: turnOfEntry(entry, target), lines: linesOf(entry) }
+}
+
+const turnOfEntry = ({ id, summary, metadata }: FarEntry, target: string): TurnShown => ({
+  handle: farHandle(id),
+  session: metadata.sessionId,
+  seq: metadata.chunkIndex,
+  started: metadata.timestamp,
+  takenBack: metadata.takenBack,
+  prompt: summary,
+  from: metadata.machine ?? target,
+})
+
+/** A line of tool output may be a whole file. */
+const LONGEST_LINE = 2000
+
+/** All of it is quoted: nothing tells what in it is a title and what somebody said. */
+const linesOf = ({ content }: FarEntry): ToldLine[] =>
+  blockQuote(content.trimEnd())
+    .split("\n")
+    .flatMap((line) => shortLines(line, LONGEST_LINE).map((piece, n) => (n === 0 ? piece : `> ${piece}`)))
+    .map((text) => ({ text, title: "turn:", message: 0, isAnswer: false }))

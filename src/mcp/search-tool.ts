@@ -1,24 +1,22 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
-import { shortNameOf } from "../archive/project.ts"
-import type { EntryVector } from "../backends/entry.ts"
 import { openToRead } from "../job/open-to-read.ts"
-import { localFinder } from "../search/local-finder.ts"
-import type { Narrowing } from "../search/narrowing.ts"
-import { whyNothing } from "../search/nothing-found.ts"
-import { observationsFor } from "../search/observations.ts"
-import { ROLES } from "../search/parse-query.ts"
-import type { SearchRequest } from "../search/search-turns.ts"
-import { logError } from "../util/log.ts"
-import { CopyReaders } from "../vault/reader.ts"
-import { closestFirst, LOOKED_AT } from "./closest-first.ts"
-import { coldLines } from "./cold-lines.ts"
-import { betterElsewhere, doubts, reasons } from "./doubts.ts"
-import { withFarTurns } from "./far-turns.ts"
-import { coldAnswer, nothingIn, searchAnswer, USUAL_HITS } from "./search-answer.ts"
-import { searchWanted, type WantedSearch } from "./search-wanted.ts"
+import type { Arguments } from "./arguments.ts"
+import { type WholeHit, wholeHit } from "./hit-passages.ts"
+import { AT_LENGTH, type OpenedHit, USUAL_HITS, coldAnswer, coldLines, doubts, farNotes, nothingIn, othersLine, projectName, reasons, searchAnswer } from "./search-answer.ts"
 import { observationLines } from "./told-observation.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
+import { knownProjectIn, namedSession } from "./what-is-meant.ts"
+import { type FarHit, refuseUnknown } from "../search/elsewhere.ts"
+import type { Hit } from "../search/hit.ts"
+import { type Narrowing, spanGiven, typedPath } from "../search/narrowing.ts"
+import { ROLES, parseQuery } from "../search/parse-query.ts"
+import { type FindRequest, type Order, find } from "../search/search-steps.ts"
+import type { FoundTurns } from "../search/search-turns.ts"
+import { usageError } from "../util/errors.ts"
+import { MOMENTS, momentOf } from "../util/local-time.ts"
+import { cut } from "../util/text.ts"
+import { CopyReaders } from "../vault/reader.ts"
 
 const MOST = 30
 
@@ -58,66 +56,143 @@ export const searchTool: ServerTool = {
     const limit = args.number("limit") ?? USUAL_HITS
     using db = openToRead(world.dataHome)
     using readers = new CopyReaders()
-    const wanted = searchWanted(args, db, world)
-    const { query, filters, session, project, own, scope } = wanted
-    const similar = await similarTo(db, world, wanted)
-    const request = { query, isBrief: true, session, similar, ...filters }
-    const finder = localFinder(db, world.dataHome, readers)
-    const found = finder.find({ ...request, limit: Math.max(limit, LOOKED_AT), project })
-    const isMixed = project === undefined
-    const isAsFound = similar !== undefined || isAboutMessages(filters)
-    const opened = closestFirst(db, world.dataHome, readers, found, isAsFound)
-    const isFar = args.flag("everywhere")
-    const far = isFar
-      ? await withFarTurns(
-          world,
-          found,
-          opened,
-          { ...filters, query, limit, session, projectName: project && shortNameOf(project) },
-          db,
-          similar && (await vectorFor(world, query)),
-        )
-      : { hits: opened, more: found.more || opened.length > limit, notes: [] }
-    const everywhere = () => finder.find({ ...request, limit, similar: undefined })
-    const elsewhere = isMixed || isFar ? [] : betterElsewhere(everywhere, found, own)
-    const cold = await coldLines(db, world.dataHome, { ...request, limit, project }, found, isMixed)
-    const notes = [...far.notes, ...elsewhere, ...cold]
-    const below = observationLines(observationsFor(db, query, { ...filters, project, session }))
-    if (far.hits.length === 0) {
+    const { request, scope } = wanted(args, db, world, limit)
+    const closest = new ClosestFirst(db, world.dataHome, readers, request)
+    const found = await find({ ...request, order: closest }, { ...world, db, readers })
+    const isMixed = request.project === undefined
+    const cold = found.cold === undefined ? [] : coldLines(found.cold, isMixed)
+    const notes = [
+      ...(found.far === undefined ? [] : farNotes(found.far)),
+      ...(found.others === undefined ? [] : [othersLine(found.others)]),
+      ...cold,
+    ]
+    const below = observationLines(found.observations)
+    if (found.indexed.length === 0) {
       if (cold.length > 0) return { text: [coldAnswer(scope, notes), ...below].join("\n") }
-      const why = reasons(whyNothing(db, world.dataHome, { ...request, limit, project }, readers))
+      const why = found.why === undefined ? [] : reasons(found.why)
       return { text: [nothingIn(scope, isMixed, below.length > 0), ...why, ...notes, ...below].join("\n") }
     }
-    const doubtful = far.hits.some(({ hit }) => "far" in hit) ? [] : doubts(found)
-    const more = far.more || far.hits.length > limit
-    const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], below, more }
-    return { text: searchAnswer(far.hits.slice(0, limit), asked) }
+    // What is elsewhere has the words as they were typed.
+    const isThere = found.far?.found?.hits.some(({ handle }) => !closest.has(handle)) === true
+    const doubtful = isThere ? [] : doubts(found.local)
+    const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], below }
+    const hits = found.indexed.map((hit) => closest.opened(hit, found.far?.found !== undefined))
+    return { text: searchAnswer(hits, { ...asked, more: found.more }) }
   },
 }
 
-/** Whether the filters say what a message must be, and not only its turn. */
-const isAboutMessages = ({ role, tool, error }: Narrowing): boolean =>
-  role !== undefined || tool !== undefined || error === true
+interface WantedSearch {
+  readonly request: FindRequest
+  /** Where is searched, in words. */
+  readonly scope: string
+}
 
-/** What is like the query in meaning, if a model is installed; without one, words find it alone. */
-async function similarTo(
-  db: Database,
-  world: ServerWorld,
-  { query, project, session, filters }: WantedSearch,
-): Promise<SearchRequest["similar"]> {
-  if (query === "") return undefined
-  try {
-    const { similarByModel } = await import("../search/search-by-meaning.ts")
-    const isNarrowed = Object.values(filters).some(Boolean)
-    return await similarByModel(world, db, query, { project, session, isNarrowed })
-  } catch (error) {
-    logError(world.stateHome, { event: "mcp-search", error })
-    return undefined
+/** @throws CtxError for a session or moment that is none, and for what a target cannot be asked */
+function wanted(args: Arguments, db: Database, world: ServerWorld, limit: number): WantedSearch {
+  const word = args.text("session")
+  const session = word === undefined ? undefined : namedSession(db, word).id
+  const own = knownProjectIn(db, world)
+  const project = args.flag("all_projects") || session !== undefined ? undefined : own
+  const now = world.now()
+  const span = spanGiven(moment(args, "since", now), moment(args, "until", now), "")
+  const file = args.text("file")
+  const request = {
+    query: args.text("query") ?? "",
+    limit,
+    project,
+    session,
+    ...span,
+    role: args.text("role"),
+    tool: args.text("tool"),
+    file: file && typedPath(file, world.folder, world.home),
+    error: args.flag("error"),
+    isBrief: true,
+    meaning: "installed",
+    where: args.flag("everywhere") ? "both" : "here",
+    cold: "apart",
+    tellsOthers: true,
+  } as const satisfies FindRequest
+  if (request.where === "both") refuseThere(request)
+  const where = project === undefined ? "all projects" : `this project (${projectName(own)})`
+  return { request, scope: session === undefined ? where : "the session" }
+}
+
+function refuseThere({ query, role, error }: FindRequest): void {
+  if (role !== undefined || error === true)
+    throw usageError("role and error are not known elsewhere", "leave them out, or search without everywhere")
+  refuseUnknown(parseQuery(query))
+}
+
+function moment(args: Arguments, name: string, now: number): string | undefined {
+  const text = args.text(name)
+  if (text === undefined) return undefined
+  const found = momentOf(text, now)
+  if (found === undefined) throw usageError(`${name} needs a date or an age`, MOMENTS)
+  return found
+}
+
+/** Bytes of all turns that are opened: more would take longer than a second. */
+const LARGEST = 16 << 20
+/** The share of the words that is supposed to be together in a turn that is too large to look. */
+const UNKNOWN = 0.5
+/** How many of the best hits compete for the places at length. */
+const LOOKED_AT = 12
+
+/**
+ * Orders hits by what a reader would take for the answer. A turn is found by the words of all its messages, which may be
+ * far apart; an answer has them in one place. So first come the hits that are best by their score times the share of
+ * the query's words that is together in one place, then the others as they were found: what one of the two orders holds
+ * for the answer is at least listed.
+ *
+ * Order and place stay as they were found by meaning, which knows no words, and by what a message is, which another one
+ * of the turn is not.
+ */
+class ClosestFirst implements Order {
+  readonly among = LOOKED_AT
+  readonly #opened = new Map<string, OpenedHit>()
+  readonly #open: (found: FoundTurns, hit: Hit, most: number, isFree: boolean) => ReturnType<typeof wholeHit>
+  readonly #isAboutMessages: boolean
+
+  constructor(db: Database, dataHome: string, readers: CopyReaders, { role, tool, error }: Narrowing) {
+    this.#open = (found, hit, most, isFree) => wholeHit(db, dataHome, readers, found, hit, { most, isFree })
+    this.#isAboutMessages = role !== undefined || tool !== undefined || error === true
+  }
+
+  put(found: FoundTurns, isByMeaning: boolean): Hit[] {
+    const byWords = !isByMeaning && !this.#isAboutMessages && found.terms.length > 0
+    let left = LARGEST
+    const opened = found.hits.map((hit, n) => {
+      const whole = n < LOOKED_AT ? this.#open(found, hit, left, byWords) : undefined
+      left -= whole?.bytes ?? 0
+      const score = byWords ? hit.score * (whole?.together ?? UNKNOWN) : hit.score
+      this.#opened.set(hit.handle, { hit, whole, score })
+      return { hit, score }
+    })
+    if (!byWords) return [...found.hits]
+    const first = opened
+      .slice(0, LOOKED_AT)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, AT_LENGTH)
+    return [...first, ...opened.filter((one) => !first.includes(one))].map(({ hit }) => hit)
+  }
+
+  /** Whether it was found here. */
+  has(handle: string): boolean {
+    return this.#opened.has(handle)
+  }
+
+  /** @param isMerged whether hits from elsewhere are among them, by whose places they are scored */
+  opened(hit: Hit | FarHit, isMerged: boolean): OpenedHit {
+    const known = this.#opened.get(hit.handle)
+    const whole = known?.whole ?? ("far" in hit ? snippetOf(hit) : undefined)
+    return { hit, whole, score: isMerged ? hit.score : (known?.score ?? hit.score) }
   }
 }
 
-async function vectorFor(world: ServerWorld, query: string): Promise<EntryVector | undefined> {
-  const { modelVector } = await import("../search/search-by-meaning.ts")
-  const made = await modelVector(world, query)
-  return made && { embedder: made.embedder, values: [...made.values] }
-}
+/** What was found elsewhere is not opened: its passages came with it. */
+const snippetOf = ({ snippet }: FarHit): WholeHit => ({
+  together: 1,
+  wants: snippet.length,
+  lines: () => ({ at: undefined, of: 0 }),
+  passages: (room) => [{ role: "turn", text: cut(snippet, room) }],
+})

@@ -2,16 +2,15 @@
 import type { Database } from "../archive/database.ts"
 import { latestSession } from "../archive/queries/sessions.ts"
 import { openToRead } from "../job/open-to-read.ts"
-import { sessionSummary } from "../read/session-summary.ts"
+import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../read/session-summary.ts"
 import { type Turn, turnsOfSession } from "../read/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../read/turn-timeline.ts"
 import { name } from "../restore/quote.ts"
-import { localFinder } from "../search/local-finder.ts"
+import { search } from "../search/search-turns.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { DATA, minute, plain, strange } from "./quoting.ts"
-import { summaryLines } from "./told-summary.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { knownProjectIn, turnOrSession } from "./what-is-meant.ts"
 
@@ -66,7 +65,7 @@ function turnMeant(
 function bestTurn(db: Database, query: string, session: string | undefined, world: ServerWorld): Turn {
   using readers = new CopyReaders()
   const project = session === undefined ? knownProjectIn(db, world) : undefined
-  const { hits } = localFinder(db, world.dataHome, readers).find({ query, limit: 1, project, session })
+  const { hits } = search(db, world.dataHome, { query, limit: 1, project, session }, readers)
   const found = hits[0] && turnOrSession(db, hits[0].handle)
   if (found?.kind !== "turn") {
     throw new CtxError("not-found", "nothing has these words", {
@@ -96,4 +95,28 @@ function lineOf(turn: TimelineTurn, here: string): string {
   ]
   const words = `${JSON.stringify(plain(turn.prompt, PROMPT))} → ${JSON.stringify(plain(turn.answer, ANSWER))}`
   return `${handle === here ? ">" : " "} ${handle} ${seq}. ${minute(turn.started)} ${words} (${work.join(", ")})`
+}
+
+/** UTF-16 units. */
+const PART = 240
+const SOURCE = 160
+const MOST_PARTS = 8
+
+/**
+ * What a session was about: a model's words, or words of the session, and which. Empty if there is
+ * nothing to tell beyond what was asked first, which the turns tell themselves.
+ */
+function summaryLines(summary: SessionSummary): string[] {
+  const parts = summaryParts(summary).slice(0, MOST_PARTS)
+  if (parts.every(({ label }) => label === "asked")) return []
+  const source = plain(summarySource(summary), SOURCE)
+  return [
+    `In short, ${source}:`,
+    ...parts.map(({ label, text, handle }) => {
+      const from = handle === undefined ? "" : ` (${handle})`
+      // Anyone can have named a file.
+      const quoted = label === "changed" ? strange(text, PART) : plain(text, PART)
+      return `  ${label}: ${JSON.stringify(quoted)}${from}`
+    }),
+  ]
 }

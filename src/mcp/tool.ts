@@ -2,7 +2,7 @@
 import type { Paths, Policy } from "../config/load.ts"
 import type { PendingPrompt } from "../restore/gather.ts"
 import type { Learning } from "../restore/restore.ts"
-import type { FarTarget } from "../search/far-finder.ts"
+import type { FarTarget } from "../search/elsewhere.ts"
 import type { Arguments, Property } from "./arguments.ts"
 
 /** The server's environment. */

@@ -1,9 +1,14 @@
 /** What `blame FILE:LINE` and `why FILE:LINE` answer, for commands and for the server. */
+import type { Database } from "../archive/database.ts"
 import { folderOf } from "../archive/project.ts"
+import { type NoteBefore, notesUpTo } from "../archive/queries/file-edits.ts"
+import { openTurn, type ToldPart } from "../read/turn.ts"
 import { existsSync } from "../util/fs.ts"
-import { resolve } from "../util/path.ts"
-import { type LinesOrigin, originsOfLines } from "./line-origins.ts"
-import { type LineReasons, reasonsFor } from "./line-reasons.ts"
+import { basename, resolve } from "../util/path.ts"
+import { namesWithin, wordSet, wordsOf } from "../util/words.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import { isEveryday } from "./everyday-words.ts"
+import { type LineEdit, type LinesOrigin, originsOfLines } from "./line-origins.ts"
 import { linesNamed, linesOfFile } from "./lines-named.ts"
 import type { Topic } from "./topics.ts"
 
@@ -44,4 +49,71 @@ export function whyLines(topic: Topic, place: Place): LinesReason[] {
     const texts = lines.map((one) => one.text)
     return { lines, edit, reasons: edit === null ? null : reasonsFor(db, dataHome, readers, edit, texts) }
   })
+}
+
+/** Notes of earlier turns that are looked at, and notes of all kinds that are told. */
+const LOOKED_AT = 500
+const TOLD = 6
+
+/** Words of languages, in nearly every line. */
+const KEYWORDS = new Set(
+  "const await async export import class void null true this self public private static string boolean throw catch readonly interface type undefined none struct func impl match".split(
+    " ",
+  ),
+)
+
+/** What was decided, said and thought around the edit that introduced a line. Only quotes. */
+interface LineReasons {
+  /** Of the edit's turn, and those of earlier turns that speak of the line or the file; the latest first. */
+  readonly notes: readonly Omit<NoteBefore, "seq">[]
+  /** What the model said last before the edit, and first after it, of what speaks of the line or the file. */
+  readonly saidBefore: string | null
+  readonly saidAfter: string | null
+  /** What it thought last before the edit that does. */
+  readonly thought: string | null
+}
+
+/** @param lines the lines that the edit introduced */
+function reasonsFor(
+  db: Database,
+  dataHome: string,
+  readers: CopyReaders,
+  edit: LineEdit,
+  lines: readonly string[],
+): LineReasons {
+  const speaks = speaksOf(edit.path, lines)
+  const notes = notesUpTo(db, edit.session, edit.seq, LOOKED_AT)
+    .filter(({ seq, text }) => seq === edit.seq || speaks(text))
+    .slice(0, TOLD)
+    .map(({ seq: _seq, ...note }) => note)
+  const parts =
+    openTurn(db, dataHome, edit.handle, readers)?.messages.flatMap((message) => message.parts) ?? []
+  const at = parts.findIndex((part) => part.kind === "toolUse" && part.id === edit.call)
+  const [before, after] = at < 0 ? [[], []] : [parts.slice(0, at).reverse(), parts.slice(at + 1)]
+  const first = (some: readonly ToldPart[], kind: "text" | "thinking"): string | null => {
+    for (const part of some) if (part.kind === kind && speaks(part.text)) return part.text.trim()
+    return null
+  }
+  return {
+    notes,
+    saidBefore: first(before, "text"),
+    saidAfter: first(after, "text"),
+    thought: first(before, "thinking"),
+  }
+}
+
+/** Whether a text names the file, or a name from the lines that says something. */
+function speaksOf(path: string, lines: readonly string[]): (text: string) => boolean {
+  const file = basename(path).toLowerCase()
+  const names = new Set(lines.flatMap((line) => namesWithin(line)))
+  const subjects = [...names]
+    .map((name) => ({ name: name.toLowerCase(), words: wordsOf(name) }))
+    .filter(
+      ({ name, words }) => name.length > 3 && words.length > 0 && !KEYWORDS.has(name) && !isEveryday(name),
+    )
+  return (text) => {
+    if (text.toLowerCase().includes(file)) return true
+    const words = wordSet(text)
+    return subjects.some((subject) => subject.words.every((word) => words.has(word)))
+  }
 }

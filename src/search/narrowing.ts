@@ -5,6 +5,7 @@ import { idsOfProject, projectId } from "../archive/queries/projects.ts"
 import { spanOfSessions } from "../archive/queries/sessions.ts"
 import { turnsTouching } from "../archive/queries/touched-files.ts"
 import { mark } from "../archive/word-index.ts"
+import { usageError } from "../util/errors.ts"
 import { resolve } from "../util/path.ts"
 import { allOf, anyOf, quoted } from "./fts-expression.ts"
 
@@ -69,6 +70,22 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
       (since === undefined || (row.time !== null && row.time >= since)) &&
       (until === undefined || (row.time !== null && row.time < until)),
   }
+}
+
+/**
+ * The span of two moments that were given, ISO 8601.
+ *
+ * @param dashes what precedes the names of arguments where they were typed
+ * @throws CtxError exit 64 when it is empty
+ */
+export function spanGiven(
+  since: string | undefined,
+  until: string | undefined,
+  dashes: "--" | "",
+): Pick<Narrowing, "since" | "until"> {
+  if (since !== undefined && until !== undefined && since >= until)
+    throw usageError(`${dashes}since is not before ${dashes}until`, `${since} and ${until}`)
+  return { since, until }
 }
 
 /** Resolves a path typed in `folder` where it begins with `~/` or `../`, which the archive could not interpret. */

@@ -7,6 +7,7 @@ import { HASHED_ID } from "../embed/hashed-words.ts"
 import { modelState } from "../embed/model-files.ts"
 import { type QueryVector, semanticSearch } from "../embed/semantic-search.ts"
 import { compileAsUsual } from "../util/compiling.ts"
+import { logError } from "../util/log.ts"
 import type { Similar } from "./fuse-rankings.ts"
 import { NEAREST } from "./search-turns.ts"
 
@@ -55,17 +56,26 @@ export async function similarTo(
 /** Kept for the next query of the process: loading takes 0.1 to 0.4 s. */
 let loaded: { readonly id: string; readonly embedder: Promise<Embedder> } | undefined
 
-/** @returns undefined when no model is installed, or nothing was embedded with it yet */
+/**
+ * The same by an installed model alone, as a help to words: what goes wrong is logged.
+ *
+ * @returns undefined when no model is installed, or nothing was embedded with it yet
+ */
 export async function similarByModel(
   place: Pick<Paths, "dataHome" | "stateHome">,
   db: Database,
   query: string,
   where: Where,
 ): Promise<readonly Similar[] | undefined> {
-  const { installed } = modelState(place.dataHome)
-  if (installed === undefined || !hasVectors(db, installed.embedder)) return undefined
-  const vector = await modelVector(place, query)
-  return vector && nearest(db, vector, where)
+  try {
+    const { installed } = modelState(place.dataHome)
+    if (installed === undefined || !hasVectors(db, installed.embedder)) return undefined
+    const vector = await modelVector(place, query)
+    return vector && nearest(db, vector, where)
+  } catch (error) {
+    logError(place.stateHome, { event: "search-by-meaning", error })
+    return undefined
+  }
 }
 
 /** @returns undefined when no model is installed */

@@ -1,24 +1,47 @@
 /** Turns a query and filters into hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
 import type { Database } from "../archive/database.ts"
-import { population, type RankRow, rankRows, type TimedRow } from "../archive/queries/messages.ts"
+import {
+  type LatestRow,
+  latestMessages,
+  population,
+  type RankRow,
+  rankRows,
+  type TimedRow,
+} from "../archive/queries/messages.ts"
+import { type EndedSession, sessionsByEnd } from "../archive/queries/sessions.ts"
 import { matchesAmong } from "../archive/queries/word-matches.ts"
+import { mark } from "../archive/word-index.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { type Candidates, candidatesOf, type Weighted } from "./candidates.ts"
-import { type CorrectedQuery, correctedQuery } from "./corrected-query.ts"
-import type { FinderRequest, FinderResult } from "./finder.ts"
-import { allOf, ftsExpression, isExact, needsWord, wordsGivenBy } from "./fts-expression.ts"
+import { type Candidates, candidatesOf, verified, type Weighted } from "./candidates.ts"
+import { type CorrectedQuery, type Correction, correctedQuery } from "./corrected-query.ts"
+import {
+  allOf,
+  anyOf,
+  ftsExpression,
+  isExact,
+  needsWord,
+  wordExpression,
+  wordsGivenBy,
+} from "./fts-expression.ts"
 import { fuse, type Similar } from "./fuse-rankings.ts"
-import { hitsOf } from "./hit.ts"
+import { type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
-import { newestTurns } from "./newest-turns.ts"
 import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
 import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
 import { isFiller } from "./stop-words.ts"
-import { verified } from "./verify-candidates.ts"
 import { type WholeName, wholeNamesIn } from "./whole-names.ts"
 
-export interface SearchRequest extends FinderRequest {
+export interface SearchRequest extends Narrowing {
+  /** Any text. Empty: the newest of what passes the filters. */
+  readonly query: string
+  readonly limit: number
+  /** Whether words that no message has stay as they are. Default: false, the nearest words are searched for. */
+  readonly isExact?: boolean | undefined
+  /** Whether to show only a hit's best message. Default: false. */
+  readonly isBrief?: boolean | undefined
+  /** UTF-16 units for the texts of each hit. Default: all hits share what a reader should get at once. */
+  readonly room?: number | undefined
   /**
    * What a search by meaning found, best first, with the same restrictions. Ignored when operators or phrases say what
    * a message must have: meaning cannot be checked for words.
@@ -30,7 +53,17 @@ export interface SearchRequest extends FinderRequest {
   readonly tellsPartial?: boolean | undefined
 }
 
-export interface FoundTurns extends FinderResult {
+export interface FoundTurns {
+  /** Best first; each with its handle, session, project and time. */
+  readonly hits: readonly Hit[]
+  /** Whether there are more hits than were asked for. */
+  readonly more: boolean
+  /** Whether nothing had the query's phrases and fields, so these hits only contain words of it. */
+  readonly isLoose: boolean
+  /** Ids, versions and the like of which messages have only parts. */
+  readonly partial?: readonly string[]
+  /** Words that no message has, and what was searched for instead. */
+  readonly corrections?: readonly Correction[]
   /** All turns that were found, best first. */
   readonly ranked: readonly Ranked[]
   /** What was looked for, by rarity. */
@@ -90,7 +123,7 @@ function namesNowhere(
   texts: MessageTexts,
   request: SearchRequest,
   { terms, masks, ids }: Candidates,
-  hits: FinderResult["hits"],
+  hits: readonly Hit[],
 ): string[] {
   const bitOf = (word: string | undefined): number => {
     const n = terms.findIndex((term) => term.word === word && !term.isPrefix)
@@ -348,4 +381,47 @@ function checked(
 function rowsOf(db: Database, ids: readonly number[], filter: Filter): TimedRow[] {
   const rows = rankRows(db, ids, filter.isTimed)
   return filter.isOpen ? rows : rows.filter((row) => filter.accepts(row))
+}
+
+/** How many sessions are looked through at a time, last ended first. The first step is nearly always enough. */
+const STEPS = [16, 64, Number.MAX_SAFE_INTEGER] as const
+
+/**
+ * What an empty query shows: the latest turns by the clock. Ids cannot tell, since they follow the order of archiving.
+ *
+ * @returns the turns of the latest messages that pass the filter, each with its latest message; at most `limit`
+ */
+function newestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
+  const sessions = sessionsByEnd(db)
+  let found: LatestRow[] = []
+  let from = 0
+  for (const step of STEPS) {
+    const rows = latestIn(db, filter, sessions.slice(from, from + step))
+    found = [...found, ...rows].sort(laterFirst).slice(0, limit)
+    from += step
+    // All remaining sessions ended before the last turn found.
+    const next = sessions[from]
+    if (next === undefined || (found.length === limit && (next.ended ?? "") <= (found.at(-1)!.time ?? "")))
+      break
+  }
+  return found.map(({ turn, id }) => ({ turn, message: id, score: 0 }))
+}
+
+function latestIn(db: Database, filter: Filter, sessions: readonly EndedSession[]): LatestRow[] {
+  const { expression, condition } = filter
+  const ids = sessions.map(({ id }) => id)
+  const rows = latestMessages(db, ids, expression && within(expression, sessions), condition)
+  return rows.filter((row) => filter.accepts(row))
+}
+
+/** Adds the sessions to the expression, where they are few enough, so the index reads shorter lists. */
+function within(expression: string, sessions: readonly EndedSession[]): string {
+  if (sessions.length > STEPS[1]) return expression
+  const marks = new Set(sessions.map(({ id }) => wordExpression(mark.session(id))))
+  return allOf([expression, anyOf([...marks])])!
+}
+
+function laterFirst(a: LatestRow, b: LatestRow): number {
+  const [one, other] = [a.time ?? "", b.time ?? ""]
+  return one === other ? b.id - a.id : one < other ? 1 : -1
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import type { ColdHit } from "../../src/search/cold-search.ts"
+import type { ColdHit } from "../../src/search/cold.ts"
 import type { Hit } from "../../src/search/hit.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"

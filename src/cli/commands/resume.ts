@@ -4,7 +4,7 @@ import { withConfigFolder } from "../../config/load.ts"
 import { promptsOnly, type Resume, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
 import { openToRead } from "../../job/open-to-read.ts"
 import { findByName } from "../../read/by-name.ts"
-import { localFinder } from "../../search/local-finder.ts"
+import { search } from "../../search/search-turns.ts"
 import { CtxError, codeOf, EXIT } from "../../util/errors.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { words } from "../args.ts"
@@ -105,8 +105,7 @@ function sessionNamed(db: Database, word: string): string | undefined {
 function sessionWith(context: Context, db: Database, query: string): string {
   using readers = new CopyReaders()
   const project = knownProject(db, context, projectWanted(context))
-  const finder = localFinder(db, context.env.dataHome, readers)
-  const { hits } = finder.find({ query, limit: MOST_HITS, project, session: undefined, isExact: false })
+  const { hits } = search(db, context.env.dataHome, { query, limit: MOST_HITS, project }, readers)
   const best = hits.find((hit) => hit.promptsOnly !== true)
   if (best === undefined)
     throw hits[0] === undefined ? notFound(db, query, project) : promptsOnly(hits[0].session)

@@ -2,26 +2,23 @@
 import type { Database } from "../../archive/database.ts"
 import { openAtOnce } from "../../archive/open-at-once.ts"
 import { titlesOf } from "../../archive/queries/session-titles.ts"
-import { hasObservations, type Observation } from "../../archive/queries/summaries.ts"
-import { hasCold } from "../../archive/queries/turn-ages.ts"
-import type { ColdRequest } from "../../search/cold-search.ts"
-import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../search/corrected-query.ts"
-import { localFinder } from "../../search/local-finder.ts"
-import { typedPath } from "../../search/narrowing.ts"
-import type { NothingFound } from "../../search/nothing-found.ts"
-import { ALSO_ROLES, ROLES } from "../../search/parse-query.ts"
-import { type FoundTurns, isWanting } from "../../search/search-turns.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { count, cut } from "../../util/text.ts"
-import { CopyReaders } from "../../vault/reader.ts"
+import type { Observation } from "../../archive/queries/summaries.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
-import type { FarAnswer, FarAsked } from "../far-search.ts"
+import { writeError } from "../output.ts"
 import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "../project-wanted.ts"
-import { type AnyHit, layOutHits, renderHits } from "../render-hits.ts"
-import { renderObservations } from "../render-observations.ts"
+import { type AnyHit, layOutHits, renderHits, renderObservations } from "../render-hits.ts"
 import { screenOf, timeArg } from "../screen.ts"
 import { safe } from "../style.ts"
+import { type Correction, LOOSE_NOTE, correctionNote, partialNote } from "../../search/corrected-query.ts"
+import type { FarAnswer } from "../../search/elsewhere.ts"
+import { spanGiven, typedPath } from "../../search/narrowing.ts"
+import type { NothingFound } from "../../search/nothing-found.ts"
+import { ALSO_ROLES, ROLES } from "../../search/parse-query.ts"
+import { type FindRequest, type FindResult, find } from "../../search/search-steps.ts"
+import { CtxError, EXIT } from "../../util/errors.ts"
+import { count, cut, oneLine } from "../../util/text.ts"
+import { CopyReaders } from "../../vault/reader.ts"
 
 const LIMIT = 10
 /** UTF-16 units of a query that are repeated. */
@@ -82,67 +79,82 @@ export default {
     const mode = oneOf(args, "mode", MODES) ?? "lexical"
     const query = words(args).join(" ")
     const now = Date.now()
-    const narrowing = narrowingOf(context, now)
-    const far = isFar(context) ? await import("../far-search.ts") : undefined
+    const isAll = args["cold"] === true
+    const asked = {
+      query,
+      limit,
+      isExact: args["exact"] === true,
+      meaning: mode === "lexical" ? undefined : mode,
+      cold: isAll ? "vault" : "first",
+      ...(isAll && { onProgress: (...of) => out.progress("searching the vault", ...of, "bytes") }),
+      ...narrowingOf(context, now),
+    } as const satisfies Omit<FindRequest, "where">
+    const far = isFar(context) ? await import("../far-targets.ts") : undefined
     const targets = far?.farTargets(context, query) ?? []
+    using readers = new CopyReaders()
     if (far !== undefined && (args["everywhere"] !== true || far.isNothingHere(env.dataHome))) {
-      const project = projectWanted(context)
-      const asked = { query, limit, mode, project, session: stringArg(args, "session"), ...narrowing }
-      return printFar(context, await far.searchFarAlone(context, targets, asked), asked, now)
+      const there = { project: projectWanted(context), session: stringArg(args, "session") }
+      using db = far.openedIfPossible(env.dataHome)
+      const request = { ...asked, ...there, where: "elsewhere" } as const
+      const found = await find(request, { ...env, db, readers, targets })
+      warnOf(found)
+      return printFar(context, found, { query, mode, limit, project: there.project, now })
     }
     using db = await openedFor(env.dataHome)
-    using readers = new CopyReaders()
     const session = await sessionWanted(context, db)
     const project = knownProject(db, context, projectWanted(context))
-    const isExact = args["exact"] === true
-    const request = { query, limit, project, session, isExact, ...narrowing }
-    const sense =
-      mode === "lexical"
-        ? undefined
-        : await (await import("../../search/search-by-meaning.ts")).similarTo(env, db, query, {
-            project,
-            session,
-            isNarrowed: Object.values(narrowing).some(Boolean),
-          })
-    const bySense = sense && { similar: sense.similar, byWords: mode === "hybrid" }
-    const local = localFinder(db, env.dataHome, readers).find({ ...request, ...bySense })
-    const { isLoose, corrections, partial, ranked } = local
-    const both = await far?.searchFarToo(context, targets, { ...request, mode }, db, local)
-    const { hits, more } = both ?? local
-    const indexed = {
-      hits,
-      more,
-      ...(both && { far: both.far }),
-      ...(corrections && { corrections }),
-      ...(partial && { partial }),
-    }
-    const { note: own, ...found }: Answer =
-      args["cold"] === true
-        ? await withCold(context, db, request, indexed, ranked)
-        : ((await withColdTurns(context, db, request, indexed, local)) ?? indexed)
-    const isOnlyLoose = isLoose && found.hits.length > 0 && !found.hits.some((hit) => "cold" in hit)
-    // What was found elsewhere has the words as they were typed.
-    const isFound = found.hits.some((hit) => "far" in hit)
-    const note =
-      sense?.note ??
-      own ??
-      (isFound ? undefined : isOnlyLoose ? LOOSE_NOTE : (correctionNote(corrections) ?? partialNote(partial)))
-    const observations = hasObservations(db)
-      ? (await import("../../search/observations.ts")).observationsFor(db, query, request)
-      : []
+    const request = { ...asked, project, session, where: far === undefined ? "here" : "both" } as const
+    const found = await find(request, { ...env, db, readers, targets })
+    warnOf(found)
+    const note = noteOf(found)
+    const { observations, why } = found
     if (found.hits.length === 0 && observations.length === 0) {
-      const { whyNothing } = await import("../../search/nothing-found.ts")
-      const { unknownTool, emptiedBy } = whyNothing(db, env.dataHome, request, readers)
-      if (unknownTool !== undefined) throw noSuchTool(unknownTool)
-      throw notFound(db, query, project, { note, because: becauseOf(context, emptiedBy) })
+      if (why?.unknownTool !== undefined) throw noSuchTool(why.unknownTool)
+      throw notFound(db, query, project, { note, because: becauseOf(context, why?.emptiedBy) })
     }
-    const named = out.wantsJson || out.terminal ? { ...found, hits: withTitles(db, found.hits) } : found
+    const answer = answerOf(context, found)
+    const named = out.wantsJson || out.terminal ? { ...answer, hits: withTitles(db, answer.hits) } : answer
     const observed = observations.length > 0 ? { observations } : {}
     if (out.wantsJson)
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...named, ...observed })
     else print(context, named, { note, limit, everywhere: project === undefined, now, ...observed })
   },
 } satisfies Command
+
+const CUT = "turns outside the index were searched for one second only; --cold searches them all"
+const SOME = "no exact match there; these have some of the words"
+
+/** What the user should know about how it was found. */
+function noteOf({ note, hits, cold, local }: FindResult): string | undefined {
+  if (note !== undefined) return note
+  if (cold?.isCut) return CUT
+  // What was found elsewhere has the words as they were typed.
+  if (hits.some((hit) => "far" in hit)) return undefined
+  if (local.isLoose && hits.length > 0 && !hits.some((hit) => "cold" in hit)) return LOOSE_NOTE
+  return correctionNote(local.corrections) ?? partialNote(local.partial)
+}
+
+/** A target that does not answer is no error where something else was searched. */
+function warnOf({ far }: FindResult): void {
+  const told = [...(far?.failures ?? []).map(({ message }) => message), far?.leftOut].filter((one) => one)
+  if (told.length > 0) writeError(`warning: ${oneLine(safe(told.join("; ")))}\n`)
+}
+
+function answerOf({ args }: Context, { hits, more, local, far, cold, isTyped }: FindResult): Answer {
+  const { corrections, partial } = local
+  const indexed = {
+    ...(far && { far: toldOf(far) }),
+    ...(corrections && { corrections }),
+    ...(partial && { partial }),
+  }
+  const isUnreadTold = args["cold"] === true || (cold?.unreadable ?? 0) > 0
+  return {
+    hits,
+    more,
+    ...(!isTyped && indexed),
+    ...(cold && isUnreadTold && { unreadable: cold.unreadable }),
+  }
+}
 
 function withTitles(db: Database, hits: readonly AnyHit[]): AnyHit[] {
   const titles = titlesOf(
@@ -154,14 +166,10 @@ function withTitles(db: Database, hits: readonly AnyHit[]): AnyHit[] {
 
 /** The filters that hits must pass besides the words. */
 function narrowingOf({ args, env }: Context, now: number) {
-  const [since, until] = [timeArg(args, "since", now), timeArg(args, "until", now)]
-  if (since !== undefined && until !== undefined && since >= until) {
-    throw usageError("--since is not before --until", `${since} and ${until}`)
-  }
+  const span = spanGiven(timeArg(args, "since", now), timeArg(args, "until", now), "--")
   const file = stringArg(args, "file")
   return {
-    since,
-    until,
+    ...span,
     role: oneOf(args, "role", ROLES, ALSO_ROLES),
     tool: stringArg(args, "tool"),
     file: file && typedPath(file, env.cwd, env.home),
@@ -192,17 +200,25 @@ function becauseOf({ args }: Context, emptied: NothingFound["emptiedBy"]): strin
 const isFar = ({ args }: Context): boolean =>
   stringArg(args, "backend") !== undefined || args["everywhere"] === true
 
+interface AskedThere {
+  readonly query: string
+  readonly mode: string
+  readonly limit: number
+  readonly project: string | undefined
+  readonly now: number
+}
+
 function printFar(
   context: Context,
-  found: FarAnswer,
-  { query, mode, project, limit }: FarAsked,
-  now: number,
+  { hits, more, far }: FindResult,
+  { query, mode, limit, project, now }: AskedThere,
 ): void {
   const { out } = context
-  if (found.hits.length === 0) {
+  const found = far!.found!
+  if (hits.length === 0) {
     throw new CtxError(
       "not-found",
-      `nothing at ${found.far.target} matches ${JSON.stringify(cut(query, TOLD))}`,
+      `nothing at ${found.target} matches ${JSON.stringify(cut(query, TOLD))}`,
       {
         hint:
           project === undefined ? "try fewer or other words" : "--all-projects looks in every project there",
@@ -210,19 +226,27 @@ function printFar(
       },
     )
   }
-  out.json({ query, mode, project: project ?? null, ...found })
-  print(context, found, { note: found.note, limit, everywhere: true, now })
+  const note = found.share < 1 ? SOME : undefined
+  out.json({ query, mode, project: project ?? null, hits, more, ...(note && { note }), far: toldOf(far!) })
+  print(context, { hits, more }, { note, limit, everywhere: true, now })
   if (context.args["everywhere"] !== true)
-    out.print(`ctxbridge show HANDLE --backend ${safe(found.far.target ?? "")} opens one.`)
+    out.print(`ctxbridge show HANDLE --backend ${safe(found.target)} opens one.`)
 }
+
+/** The target that answered, and what the others said. */
+const toldOf = ({ found, failures }: FarAnswer) => ({
+  target: found?.target ?? null,
+  failures: failures.map(({ code, message }) => ({ code, message })),
+})
 
 interface Answer {
   readonly hits: readonly AnyHit[]
   readonly more: boolean
+  readonly far?: ReturnType<typeof toldOf>
   readonly corrections?: readonly Correction[]
+  readonly partial?: readonly string[]
   /** Number of copies that a search of the vault could not read. */
   readonly unreadable?: number
-  readonly note?: string
 }
 
 interface Shown {
@@ -245,53 +269,6 @@ function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Show
   if (more) out.print(`More with --limit ${limit * 3}.`)
   if (unreadable) {
     out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)
-  }
-}
-
-async function withCold(
-  { env, out }: Context,
-  db: Database,
-  request: Omit<ColdRequest, "found" | "onProgress">,
-  indexed: Answer,
-  ranked: readonly { readonly turn: number }[],
-): Promise<Answer> {
-  const { searchVault } = await import("../../search/cold-search.ts")
-  const onProgress = (done: number, total: number): void =>
-    out.progress("searching the vault", done, total, "bytes")
-  const found = new Set(ranked.map(({ turn }) => turn))
-  const cold = searchVault(db, env.dataHome, { ...request, found, onProgress })
-  return {
-    ...indexed,
-    hits: [...indexed.hits, ...cold.hits],
-    more: indexed.more || cold.more,
-    unreadable: cold.unreadable,
-  }
-}
-
-const CUT = "turns outside the index were searched for one second only; --cold searches them all"
-
-/** With turns that are out of the index, first, since they have more of the words; undefined if there are none. */
-async function withColdTurns(
-  { env }: Context,
-  db: Database,
-  request: Omit<ColdRequest, "found">,
-  indexed: Answer,
-  finding: FoundTurns,
-): Promise<Answer | undefined> {
-  if (!isWanting(finding) || !hasCold(db)) return undefined
-  const { searchColdTurns } = await import("../../search/cold-fallback.ts")
-  const { hits, more, isCut, unreadable } = searchColdTurns(db, env.dataHome, request, finding)
-  // What was taken for a mistyped word is one that only these turns have.
-  const isTyped =
-    indexed.corrections !== undefined && hits.length > 0 && !indexed.hits.some((hit) => "far" in hit)
-  const others = isTyped ? { hits: [], more: false } : indexed
-  const all = [...hits, ...others.hits]
-  return {
-    ...others,
-    hits: all.slice(0, request.limit),
-    more: others.more || more || all.length > request.limit,
-    ...(unreadable > 0 && { unreadable }),
-    ...(isCut && { note: CUT }),
   }
 }
 

@@ -10,10 +10,9 @@ import { openToRead } from "../../job/open-to-read.ts"
 import { sessionSummary } from "../../read/session-summary.ts"
 import { correctionNote, LOOSE_NOTE } from "../../search/corrected-query.ts"
 import type { Hit } from "../../search/hit.ts"
-import { localFinder } from "../../search/local-finder.ts"
 import { type Narrowing, typedPath } from "../../search/narrowing.ts"
 import { previewTurn } from "../../search/preview-turn.ts"
-import type { FoundTurns } from "../../search/search-turns.ts"
+import { type FoundTurns, search } from "../../search/search-turns.ts"
 import { WholeCalls } from "../../search/whole-calls.ts"
 import { momentOf } from "../../util/local-time.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -83,17 +82,10 @@ export class PickerArchive {
     const { query, short } = isTyping ? whileTyping(typed.words) : { query: typed.words, short: undefined }
     const narrowing = this.#narrowing(db, filters, typed, now)
     if (typeof narrowing === "string") return { hits: [], more: false, note: narrowing }
-    const finder = localFinder(db, this.#place.dataHome, readers)
+    // A word that is not finished is no mistyped one.
+    const asked = { ...narrowing, limit, isBrief: true, room: ROOM, isExact: short !== undefined }
     const find = (words: string): FoundTurns =>
-      // A word that is not finished is no mistyped one.
-      finder.find({
-        ...narrowing,
-        query: words,
-        limit,
-        isBrief: true,
-        room: ROOM,
-        isExact: short !== undefined,
-      })
+      search(db, this.#place.dataHome, { ...asked, query: words }, readers)
     let found = find(query)
     if (found.hits.length === 0 && short !== undefined) found = find(short)
     this.#last = found

@@ -1,7 +1,6 @@
 /** A request that is too long was refused without its id: its sender waited for the answer for ever. */
 import { describe, expect, test } from "bun:test"
-import { LONGEST_REQUEST, peerLines } from "../../../src/mcp/peer-lines.ts"
-import { IdFinder } from "../../../src/mcp/request-id.ts"
+import { IdFinder, LONGEST_REQUEST, peerLines } from "../../../src/mcp/peer-lines.ts"
 import { exchange, Inside } from "../../support/inside.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

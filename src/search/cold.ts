@@ -1,8 +1,11 @@
 /**
- * Searches the vault itself, for `search --cold`: line by line, newest first, for what the index lacks or cannot find.
- * Slow (about a second for 500 MB of transcripts), but in bounded memory: one frame at a time.
+ * Searches the vault itself, line by line, newest first, for what the index lacks or cannot find: all of it for
+ * `search --cold`, and otherwise the turns that are out of the index. Slow (about a second for 500 MB of transcripts),
+ * but in bounded memory: one frame at a time.
+ *
+ * What matches is decided on every string of a line, however long and whatever the host uses it for, since the point is
+ * to find what the index leaves out.
  */
-
 import { type RecordInLine, recordsIn } from "../agents/decode.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
 import { recordAt } from "../archive/beside-rows.ts"
@@ -16,22 +19,29 @@ import { copiesWithCold } from "../archive/queries/turn-ages.ts"
 import { type TurnOfLine, turnOfFile, turnOfLine } from "../archive/queries/turns.ts"
 import { takenBackOf } from "../archive/taken-back-mark.ts"
 import { toolNameOf, toolsIn } from "../archive/tool-name.ts"
+import { allCopies } from "../archive/transcript-rows.ts"
+import { sessionOfCopy } from "../archive/view-sources.ts"
 import { mark } from "../archive/word-index.ts"
+import { type Subject, fulfils, hasWord } from "./fts-expression.ts"
+import type { Hit } from "./hit.ts"
+import type { Narrowing } from "./narrowing.ts"
+import { type Node, type Query, type Term, folded, isAscii, parseQuery, partsAsked } from "./parse-query.ts"
+import { lineMayFulfil } from "./raw-line.ts"
+import type { FoundTurns } from "./search-turns.ts"
+import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
+import { wordToldOf } from "./whole-names.ts"
+import { objectOf } from "../transcript/json.ts"
 import type { TranscriptRecord } from "../transcript/types.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { compileAsUsual } from "../util/compiling.ts"
+import { parseJson } from "../util/json-files.ts"
 import { cut } from "../util/text.ts"
 import { wordSet } from "../util/words.ts"
-import { isBesideCopy } from "../vault/layout.ts"
-import { stretchesBackwards, stretchesFrom } from "../vault/reader.ts"
-import { type ColdCopy, coldCopies } from "./cold-copies.ts"
-import { type Sieve, sieveFor, wholeText } from "./cold-text.ts"
-import { hasWord } from "./fts-expression.ts"
-import type { Hit } from "./hit.ts"
-import type { Narrowing } from "./narrowing.ts"
-import { parseQuery, partsAsked, type Query, type Term } from "./parse-query.ts"
-import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
-import { wordToldOf } from "./whole-names.ts"
+import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
+import { isBesideCopy, isHistoryCopy, isOthersCopy, vaultFile } from "../vault/layout.ts"
+import { stretchesBackwards, stretchesFrom, tailOf } from "../vault/reader.ts"
+import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
+import { vaultFiles } from "../vault/vault-files.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
   readonly cold: true
@@ -235,4 +245,210 @@ function lineNumber(file: string, offset: number): number {
     if (from + content.length > offset) break
   }
   return number
+}
+
+/** ms for going through the vault: about 500 MB of transcripts. */
+const LONGEST = 1000
+/** Lines with some of the words that are compared, the newest. */
+const COMPARED = 50
+
+/** What the index has found, so far as it tells what to look for. */
+export type Wanting = Pick<FoundTurns, "words" | "corrections">
+
+/**
+ * Looks for what a search wants in turns that are out of the index, when the index has nothing, or nothing with all the
+ * words. Bounded in time, so a search that was fast stays bearable.
+ *
+ * @returns lines that have all the words; if there are none, those that have more of them than the best turn in the
+ * index
+ * @param longest ms
+ */
+export function searchColdTurns(
+  db: Database,
+  dataHome: string,
+  request: Omit<ColdRequest, "found" | "onlyCold" | "isOver">,
+  { words, corrections = [] }: Wanting,
+  longest: number = LONGEST,
+): ColdFound {
+  const end = performance.now() + longest
+  const isOver = (): boolean => performance.now() >= end
+  // None of them is in the index, so none has been found yet.
+  const bounds = { found: new Set<number>(), onlyCold: true, isOver }
+  const whole = searchVault(db, dataHome, { ...request, ...bounds })
+  const lacking = [...words.lacking, ...corrections.map(({ typed }) => typed)]
+  const { terms, must } = parseQuery(request.query)
+  if (
+    whole.hits.length > 0 ||
+    whole.isCut ||
+    must !== undefined ||
+    terms.length < 2 ||
+    lacking.length === 0
+  ) {
+    return whole
+  }
+  const least = words.asked.length - lacking.length + 1
+  const some = searchVault(db, dataHome, {
+    ...request,
+    ...bounds,
+    query: lacking.join(" OR "),
+    limit: COMPARED,
+    terms,
+  })
+  const hits = some.hits
+    .filter(({ why }) => why.length >= least)
+    .sort((a, b) => b.why.length - a.why.length)
+    .slice(0, request.limit)
+  return { ...some, hits, more: some.hits.length > hits.length && hits.length === request.limit }
+}
+
+/** A copy that is read, and what must not be read in it. */
+interface ColdCopy {
+  /** Below `vault/`. */
+  readonly copy: string
+  /** Absolute. */
+  readonly file: string
+  /** Bytes on disk. */
+  readonly bytes: number
+  readonly session: string
+  /** Whether it holds prompts of many sessions: what the views know of them is all that is to be shown. */
+  readonly isHistory: boolean
+  /** Undefined when the views do not know the session. */
+  readonly project: string | undefined
+  /** Whether others may have written it. */
+  readonly isOthers: boolean
+  /** Blanks out what was forgotten but is still in the copy. */
+  readonly edit: Forgotten["edit"] | undefined
+}
+
+/**
+ * Copies that may match, latest session first.
+ *
+ * @param among only these
+ */
+function coldCopies(
+  db: Database,
+  dataHome: string,
+  { session, project }: Narrowing,
+  among?: ReadonlySet<string>,
+): ColdCopy[] {
+  const known = new Map(allCopies(db).map((row) => [row.copy, row]))
+  const found: (ColdCopy & { readonly ended: string })[] = []
+  for (const { copy, bytes } of vaultFiles(dataHome)) {
+    if (among?.has(copy) === false) continue
+    const row = known.get(copy)
+    const path = tailOf(vaultFile(dataHome, copy))?.header.path
+    if (path === undefined) continue
+    const own = row?.session ?? sessionOfCopy(dataHome, copy, path)
+    if (session !== undefined && !isHistoryCopy(copy) && own !== session && !own.startsWith(`${session}/`))
+      continue
+    if (project !== undefined && row?.project != null && row.project !== project) continue
+    const forgotten = isHistoryCopy(copy) ? forgottenPrompts(dataHome) : forgottenOf(dataHome, own, path)
+    if (forgotten?.whole) continue
+    found.push({
+      copy,
+      file: vaultFile(dataHome, copy),
+      bytes,
+      session: own,
+      isHistory: isHistoryCopy(copy),
+      project: row?.project ?? undefined,
+      isOthers: isOthersCopy(copy),
+      edit: forgotten?.edit,
+      // A session that the views do not know yet is new.
+      ended: row?.ended ?? "9999",
+    })
+  }
+  return found.sort((a, b) => (a.ended < b.ended ? 1 : a.ended > b.ended ? -1 : 0))
+}
+
+/** Fields that identify or date a line, at any depth. Nobody said their values. */
+const NAMES = new Set(
+  (
+    "type subtype role model id uuid parentUuid logicalParentUuid sessionId session_id agentId requestId promptId cwd " +
+    "version gitBranch timestamp userType stop_reason stop_sequence service_tier signature tool_use_id " +
+    "sourceToolUseID sourceToolAssistantUUID media_type messageId slug permissionMode entrypoint"
+  ).split(" "),
+)
+/** A string with no white space in its first 20,000 UTF-16 units is an image or the like. */
+const DATA = 20_000
+
+/** Every string in a line, the message's own first. */
+function wholeText(line: string): string {
+  const found: string[] = []
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value === "string") {
+      if (value.length < DATA || /\s/.test(value.slice(0, DATA))) found.push(value)
+    } else if (Array.isArray(value)) {
+      for (const item of value) visit(item, depth + 1)
+    } else if (typeof value === "object" && value !== null && depth < 32) {
+      for (const [name, inner] of Object.entries(value)) if (!NAMES.has(name)) visit(inner, depth + 1)
+    }
+  }
+  const value = parseJson(line)
+  // Not JSON: search it as plain text.
+  if (value === undefined) return line
+  const { message, ...others } = objectOf(value)
+  visit(message, 0)
+  visit(others, 0)
+  return [...new Set(found)].join("\n")
+}
+
+interface Sieve {
+  /** Whether any of these lines may match. Looks at the bytes before they are split into lines. */
+  mayHold(content: string): boolean
+  mayDo(line: string): boolean
+  does(subject: Subject): boolean
+}
+
+/**
+ * A query without operators is matched by a text that contains all of its words, or the query verbatim.
+ *
+ * @returns undefined for a query that asks for nothing
+ */
+function sieveFor(query: Query): Sieve | undefined {
+  const { must } = query
+  const said = folded(query.text)
+  const asked = partsAsked(query)
+  if (must === undefined && said === "") return undefined
+  // A word typed with accents is sought without them, and the line may have them.
+  const needles = !isAscii(query.text) ? [] : must === undefined ? asked.flatMap(needleOf) : needlesOf(must)
+  const mayFulfil = must === undefined ? () => true : lineMayFulfil(must)
+  const holds = (text: string): boolean => needles.every((needle) => needle.test(text))
+  return {
+    mayHold: holds,
+    mayDo: (line) => holds(line) && mayFulfil(line),
+    does(subject) {
+      if (must !== undefined) return fulfils(must, subject)
+      if (folded(subject.text).includes(said)) return true
+      if (asked.length === 0) return false
+      const own = wordSet(subject.text)
+      return asked.every(({ word, isPrefix }) => hasWord(own, word, isPrefix))
+    },
+  }
+}
+
+/** Patterns that occur in every text that fulfils `node`, in any encoding that keeps ASCII. */
+function needlesOf(node: Node): RegExp[] {
+  switch (node.kind) {
+    case "words":
+    case "phrase":
+      return node.words
+        .filter((word) => !isWholeName(word, node.words))
+        .flatMap((word) => needleOf({ word, isPrefix: false }))
+    case "prefix":
+      return needleOf({ word: node.prefix, isPrefix: true })
+    case "and":
+      return node.nodes.flatMap(needlesOf)
+    default:
+      return []
+  }
+}
+
+/** Whether this may be a compound name in one word. Its parts need not stand side by side in the text. */
+const isWholeName = (word: string, words: readonly string[]): boolean =>
+  words.some((part) => part !== word && word.startsWith(part.slice(0, -1)))
+
+/** The stemmer may have turned a final `y` into `i`. */
+function needleOf({ word, isPrefix }: Pick<Term, "word" | "isPrefix">): RegExp[] {
+  if (!/^[a-z0-9]+$/.test(word)) return []
+  return [new RegExp(isPrefix ? word : word.replace(/i$/, "[iy]"), "i")]
 }

@@ -3,24 +3,25 @@
  * no more than a deadline.
  */
 import type { Database } from "../archive/database.ts"
+import { shortNameOf } from "../archive/project.ts"
 import { handleOfTurn } from "../archive/queries/turns.ts"
 import type { Backend, EntriesWanted, FoundEntry } from "../backends/backend.ts"
-import { type EntryVector, isEntry, isPlainSession } from "../backends/entry.ts"
+import { type Entry, type EntryVector, isEntry, isPlainSession } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
+import type { QueryVector } from "../embed/semantic-search.ts"
 import { filterText } from "../secrets/filter.ts"
 import { CtxError, isCtxError, messageOf, usageError } from "../util/errors.ts"
-import { count } from "../util/text.ts"
+import { count, cut, oneLine } from "../util/text.ts"
 import { readTombstone } from "../vault/tombstones.ts"
 import type { Weighted } from "./candidates.ts"
-import { farId } from "./far-handle.ts"
-import { type FarEntry, type FarHit, farHitsOf, filtered } from "./far-hit.ts"
-import { rankEntries } from "./far-rank.ts"
 import { fulfils } from "./fts-expression.ts"
 import { fuseNamed, scoreOfPlace } from "./fuse-rankings.ts"
 import type { Hit } from "./hit.ts"
-import { isTypedPrefix, type Query, type Term } from "./parse-query.ts"
-import type { FoundTurns } from "./search-turns.ts"
-import { soughtBy } from "./snippet.ts"
+import { roomOfHits } from "./hit-budget.ts"
+import { isTypedPrefix, parseQuery, type Query, type Term } from "./parse-query.ts"
+import { passagesOf } from "./passages.ts"
+import type { FoundTurns, SearchRequest } from "./search-turns.ts"
+import { densest, placesIn, type Sought, soughtBy } from "./snippet.ts"
 
 /** ms for everything that a search asks of a target. */
 const DEADLINE = 2000
@@ -54,6 +55,30 @@ export interface FarRequest extends FarNarrowing {
   readonly byWords?: boolean
 }
 
+/**
+ * What a search asks of targets.
+ *
+ * @param vector of an installed model: entries have no others
+ */
+export const farRequest = (
+  { query, limit, project, session, since, until, tool, file }: SearchRequest,
+  weights: readonly Weighted[],
+  vector: QueryVector | undefined,
+  byWords: boolean,
+): FarRequest => ({
+  query: parseQuery(query),
+  weights,
+  limit,
+  vector: vector && { embedder: vector.embedder, values: [...vector.values] },
+  byWords,
+  projectName: project === undefined ? undefined : shortNameOf(project),
+  session,
+  since,
+  until,
+  tool,
+  file,
+})
+
 type Place = Pick<PathsAndPolicy, "dataHome" | "secrets">
 
 export interface FarWorld {
@@ -86,21 +111,26 @@ export function refuseUnknown({ terms, must, isStrict }: Query): void {
   )
 }
 
-/**
- * Asks the first target that answers.
- *
- * @returns with what the others said; without `found` if none answers
- */
+export interface FarAnswer {
+  /** Undefined if nobody answered. */
+  readonly found?: FarFound
+  /** What was said by those that did not. */
+  readonly failures: readonly CtxError[]
+  /** What to tell of turns that were left out; undefined if there are none. */
+  readonly leftOut?: string | undefined
+}
+
+/** Asks the first target that answers. */
 export async function findFar(
   targets: readonly FarTarget[],
   request: FarRequest,
   world: FarWorld,
-): Promise<{ readonly found?: FarFound; readonly failures: readonly CtxError[] }> {
+): Promise<FarAnswer> {
   const failures: CtxError[] = []
   for (const target of targets) {
     try {
       const found = await askedWithin(target, (backend) => foundAt(backend, target, request, world))
-      return { found, failures }
+      return { found, failures, leftOut: leftOut(found) }
     } catch (error) {
       failures.push(
         isCtxError(error) ? error : new CtxError("target-failed", `${target.shown}: ${messageOf(error)}`),
@@ -173,8 +203,7 @@ async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Prom
   }
 }
 
-/** What to tell of turns that were left out; undefined if there are none. */
-export const leftOut = ({ misnamed, target }: FarFound): string | undefined =>
+const leftOut = ({ misnamed, target }: FarFound): string | undefined =>
   misnamed === 0
     ? undefined
     : `${target}: ${count(misnamed, "turn")} left out, because ${misnamed === 1 ? "its session id is" : "their session ids are"} not valid`
@@ -267,3 +296,131 @@ const withoutSecrets = (entry: FarEntry, { secrets }: Place): FarEntry =>
 
 const handleHere = ({ db }: Pick<FarWorld, "db">, { metadata }: FarEntry): string | undefined =>
   db && handleOfTurn(db, metadata.sessionId, metadata.chunkIndex, metadata.timestamp)
+
+/** Where it was found. */
+export interface FarPlace {
+  /** As shown to people: a path, or an address without its password. */
+  readonly target: string
+  /** Name of the computer that sent it. */
+  readonly machine: string | null
+  /** The entry's. */
+  readonly id: string
+}
+
+export interface FarHit extends Omit<Hit, "role"> {
+  /** `far:` and the beginning of the entry's id, or `ctx:` and the turn's own handle if the archive here has it, too. */
+  readonly handle: string
+  /** An entry is a whole turn, which nobody said alone. */
+  readonly role: null
+  readonly summary: string
+  readonly far: FarPlace
+}
+
+/** UTF-16 units for all hits, for the summary of one, and the least for its passages. */
+const ROOM = 4000
+const LONGEST_SUMMARY = 150
+const LEAST = 100
+/** Of names that others made up. */
+const LONGEST_NAME = 400
+
+export type FarEntry = Omit<Entry, "vector">
+
+/**
+ * Others may have written it, so its texts are filtered again.
+ *
+ * @param filter fills secrets in a text
+ */
+const filtered = (entry: FarEntry, filter: (text: string) => string): FarEntry => ({
+  ...entry,
+  summary: cut(filter(entry.summary), LONGEST_SUMMARY),
+  content: filter(entry.content),
+  metadata: {
+    ...entry.metadata,
+    ...(entry.metadata.machine !== undefined && { machine: nameOf(entry.metadata.machine, filter) }),
+    sessionId: nameOf(entry.metadata.sessionId, filter),
+    project: entry.metadata.project === null ? null : nameOf(entry.metadata.project, filter),
+    toolNames: entry.metadata.toolNames.map((name) => nameOf(name, filter)),
+    filePaths: entry.metadata.filePaths.map((path) => nameOf(path, filter)),
+  },
+})
+
+const nameOf = (text: string, filter: (text: string) => string): string =>
+  cut(oneLine(filter(text)), LONGEST_NAME)
+
+/** @param handleHere the handle of the turn if the archive here has it */
+function farHitsOf(
+  entries: readonly FarEntry[],
+  sought: Sought,
+  target: string,
+  handleHere: (entry: FarEntry) => string | undefined,
+): FarHit[] {
+  const rooms = roomOfHits(
+    entries.map(({ content }) => ({ score: 1, wants: content.length })),
+    ROOM,
+  )
+  return entries.map((entry, n) => {
+    const { id, summary, content, metadata } = entry
+    const part = { text: content, isProse: true, isFound: true, isLast: false }
+    const [passages] = passagesOf([part], sought, Math.max(LEAST, rooms[n]! - summary.length))
+    return {
+      handle: handleHere(entry) ?? farHandle(id),
+      session: metadata.sessionId,
+      seq: metadata.chunkIndex,
+      uuid: null,
+      project: metadata.project,
+      time: metadata.timestamp,
+      role: null,
+      tool: null,
+      score: 0,
+      why: [],
+      snippet: passages!.text,
+      marks: passages!.marks,
+      prompt: null,
+      answer: null,
+      also: [],
+      summary,
+      far: { target, machine: metadata.machine ?? null, id },
+      ...(metadata.takenBack && { takenBack: true as const }),
+    }
+  })
+}
+
+/** UTF-16 units within which words count as said together. */
+const TOGETHER = 600
+/** What a word counts that is elsewhere in the turn. */
+const APART = 0.3
+
+interface RankedEntry<T> {
+  readonly entry: T
+  readonly score: number
+  /** The share of the words, by weight, that it has. */
+  readonly share: number
+}
+
+/** Orders entries by their text, since backends only say which ones have the words: best first; equal ones stay as they came. */
+function rankEntries<T extends { readonly content?: string }>(
+  entries: readonly T[],
+  sought: Sought,
+): RankedEntry<T>[] {
+  const weights = [...sought.words.values()]
+  const all = weights.reduce((sum, weight) => sum + weight, 0)
+  return entries
+    .map((entry) => {
+      const places = placesIn(entry.content ?? "", sought)
+      const bits = places.reduce((seen, { words }) => seen | words, 0)
+      const has = weights.reduce((sum, weight, n) => ((bits >>> n) & 1 ? sum + weight : sum), 0)
+      const score = densest(places, TOGETHER).weight + APART * has
+      return { entry, score, share: all === 0 ? 1 : has / all }
+    })
+    .sort((a, b) => b.score - a.score)
+}
+
+const PREFIX = "far:"
+/** Digits of the id: enough that no two are alike. */
+const DIGITS = 16
+
+export const farHandle = (id: string): string => PREFIX + id.slice(0, DIGITS)
+
+/** @returns the digits of a handle as it was copied from a sentence, maybe with a place in the turn; undefined: none */
+export const farId = (typed: string): string | undefined =>
+  /^["'`([<\s]*far:\s*([0-9a-f]{16,64})(?:@[-\d]*)?["'`)\]>.,;:\s]*$/i.exec(typed)?.[1]?.toLowerCase()

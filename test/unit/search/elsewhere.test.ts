@@ -1,8 +1,6 @@
 /** What is found elsewhere: its place among the hits from here, what is refused, how it is named. */
 import { describe, expect, test } from "bun:test"
-import { refuseUnknown, withFar } from "../../../src/search/far-finder.ts"
-import { farHandle, farId } from "../../../src/search/far-handle.ts"
-import type { FarHit } from "../../../src/search/far-hit.ts"
+import { type FarHit, farHandle, farId, refuseUnknown, withFar } from "../../../src/search/elsewhere.ts"
 import type { Hit } from "../../../src/search/hit.ts"
 import { parseQuery } from "../../../src/search/parse-query.ts"
 
