@@ -52,7 +52,7 @@ interface Answer {
  *
  * @param tool that was called
  * @param version of the host
- * @param isText whether a command showed text that others wrote (showing-commands.ts)
+ * @param isText whether a command showed text that others wrote (failed-runs.ts)
  */
 export function errorsMet(
   tool: string | undefined,

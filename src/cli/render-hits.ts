@@ -2,14 +2,14 @@
 import { isNotesSession } from "../archive/notes-session.ts"
 import { folderOf, shortNameOf } from "../archive/project.ts"
 import type { Observation } from "../archive/queries/summaries.ts"
-import { type Screen, ago, wrappedIn } from "./screen.ts"
-import { shownSnippet } from "./shown-snippet.ts"
-import { type Style, dotted, fit, indented, safe } from "./style.ts"
 import type { ColdHit } from "../search/cold.ts"
 import type { FarHit } from "../search/elsewhere.ts"
 import type { Hit } from "../search/hit.ts"
 import type { Snippet } from "../search/snippet.ts"
 import { oneLine } from "../util/text.ts"
+import { ago, type Screen, wrappedIn } from "./screen.ts"
+import { shownSnippet } from "./shown-snippet.ts"
+import { dotted, fit, indented, type Style, safe } from "./style.ts"
 
 export type AnyHit = (Hit | ColdHit | FarHit) & {
   /** What its session is called, if that was looked up. */

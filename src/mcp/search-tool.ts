@@ -1,22 +1,35 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
 import { openToRead } from "../job/open-to-read.ts"
-import type { Arguments } from "./arguments.ts"
-import { type WholeHit, wholeHit } from "./hit-passages.ts"
-import { AT_LENGTH, type OpenedHit, USUAL_HITS, coldAnswer, coldLines, doubts, farNotes, nothingIn, othersLine, projectName, reasons, searchAnswer } from "./search-answer.ts"
-import { observationLines } from "./told-observation.ts"
-import type { ServerTool, ServerWorld } from "./tool.ts"
-import { knownProjectIn, namedSession } from "./what-is-meant.ts"
 import { type FarHit, refuseUnknown } from "../search/elsewhere.ts"
 import type { Hit } from "../search/hit.ts"
 import { type Narrowing, spanGiven, typedPath } from "../search/narrowing.ts"
-import { ROLES, parseQuery } from "../search/parse-query.ts"
-import { type FindRequest, type Order, find } from "../search/search-steps.ts"
+import { parseQuery, ROLES } from "../search/parse-query.ts"
+import { type FindRequest, find, type Order } from "../search/search-steps.ts"
 import type { FoundTurns } from "../search/search-turns.ts"
 import { usageError } from "../util/errors.ts"
 import { MOMENTS, momentOf } from "../util/local-time.ts"
 import { cut } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
+import type { Arguments } from "./arguments.ts"
+import { type WholeHit, wholeHit } from "./hit-passages.ts"
+import {
+  AT_LENGTH,
+  coldAnswer,
+  coldLines,
+  doubts,
+  farNotes,
+  nothingIn,
+  type OpenedHit,
+  othersLine,
+  projectName,
+  reasons,
+  searchAnswer,
+  USUAL_HITS,
+} from "./search-answer.ts"
+import { observationLines } from "./told-observation.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { knownProjectIn, namedSession } from "./what-is-meant.ts"
 
 const MOST = 30
 

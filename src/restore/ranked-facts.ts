@@ -64,7 +64,7 @@ export function gatherFacts(
   const isEdited = (path: string): boolean => edited.has(path)
   return {
     paths: ranked(weighed("path", paths, ages, weigh, isEdited), ages),
-    // Those are weighed where they are chosen (diverse-commands.ts).
+    // Those are weighed where they are chosen (complement.ts).
     commands: ranked(commands, ages)
       .slice(0, MOST_COMMANDS)
       .map((fact) => {

@@ -3,7 +3,7 @@
  * seen what showing them is worth. Constraints, tasks, words of the user, and what has failed are never left out. Pure.
  */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { interest } from "./diverse-commands.ts"
+import { interest } from "./complement.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
 import { lastTwo } from "./paths.ts"
 import { ANSWERS_TITLE, FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"

@@ -4,7 +4,7 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { type CallInTurn, callsAfter, failedCall } from "../archive/queries/calls.ts"
 import { type TakenBack, takenBackOf } from "../archive/taken-back-mark.ts"
-import { unfiltered } from "../transcript/filters.ts"
+import { unfiltered } from "../transcript/failed-runs.ts"
 import { once } from "../util/once.ts"
 import type { WholeCalls } from "./whole-calls.ts"
 

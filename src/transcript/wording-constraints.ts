@@ -3,8 +3,15 @@
  * must be a mistake uses the same words; the difference is whether they address the model. Pure.
  */
 import { once } from "../util/once.ts"
-import { begins, MARKS, type Wording, type Wordings, wholeWords } from "./wording.ts"
-import { reportedInEnglish, reportedInGerman } from "./wording-reported.ts"
+import {
+  begins,
+  MARKS,
+  reportedInEnglish,
+  reportedInGerman,
+  type Wording,
+  type Wordings,
+  wholeWords,
+} from "./wording.ts"
 
 /** Where an order may begin within a sentence: not in a clause that gives a reason or a condition. */
 const ORDER = String.raw`(?:^|[,;:–—-]\s*|\b(?:please|and|but|so|then|also)\s+|(?<!\b(?:if|because|since|as|when|where|while|so that|so|cos|cause|case|what|how|why|which|who) )\b(?:you|we)\s+)`

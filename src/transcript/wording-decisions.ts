@@ -3,8 +3,16 @@
  * none, though it is told with the same words. Pure.
  */
 import { once } from "../util/once.ts"
-import { begins, MARKS, plainWords, type Wording, type Wordings, wholeWords } from "./wording.ts"
-import { reportedInEnglish, reportedInGerman } from "./wording-reported.ts"
+import {
+  begins,
+  MARKS,
+  plainWords,
+  reportedInEnglish,
+  reportedInGerman,
+  type Wording,
+  type Wordings,
+  wholeWords,
+} from "./wording.ts"
 
 /** "I", "we'll", "I have only" and what else may stand before a verb of choosing. */
 const WE = String.raw`\b(?:I|we)(?:['’](?:ll|ve|m|re)| will| have| am| are)?(?: (?:going to|just|only|also|now|then|therefore|simply|instead|deliberately|intentionally|still))*`

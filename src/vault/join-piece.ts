@@ -2,10 +2,10 @@
  * Moves a piece of the spool into the vault: appends what its copy lacks, reads it back, and only then deletes the
  * piece. Even if it is killed, each byte is in at least one of the two.
  */
+
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
 import { CtxError } from "../util/errors.ts"
 import { lock } from "../util/lock.ts"
-import { branchId, copyUpTo, precedes } from "./branch-copy.ts"
 import { asItIs } from "./capture.ts"
 import {
   archivedBytes,
@@ -26,11 +26,12 @@ import {
   withLockedCopy,
   writeFully,
 } from "./copy-file.ts"
-import { dataFrame, encodeNote, NOTE_SIZE, sha256 } from "./frame.ts"
+import { type Base, dataFrame, encodeNote, NOTE_SIZE, sha256, TAIL_WINDOW, xxh64 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
-import { CopyReader, isBegunOnly, tailOf as tailAt } from "./reader.ts"
+import { CopyReader, isBegunOnly, tailOf as tailAt, tailOf } from "./reader.ts"
 import type { Edit } from "./rewrite.ts"
 import { sameButForFiller } from "./source-file.ts"
+import { copyFrame, provenContent, writeFrame } from "./swap-copy.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 /**
@@ -290,3 +291,64 @@ const unsound = ({ tail }: Piece): CtxError =>
   new CtxError("spool-damaged", `what was spooled of ${tail.header.path} is damaged`, {
     hint: "it is kept as it is; ctxbridge status says where",
   })
+
+/*
+ * Begins a version of a transcript with what another version holds of it: the host has gone back to an earlier line, and
+ * what came after that line was spooled.
+ */
+
+/** The same each time, so that a version that a killed process has begun is found again. */
+const branchId = (id: string, { to, tailHash }: Base, created: number): string =>
+  Bun.hash.xxHash64(`${id} ${to} ${tailHash} ${created}`, 0n).toString(16).padStart(16, "0")
+
+/** Whether the file holds what comes before `base`: it is the copy with this id, or has the noted end there. */
+function precedes(file: string, id: string, { to, tailHash }: Base): boolean {
+  const tail = tailOf(file)
+  if (tail === undefined || archivedBytes(tail) < to) return false
+  if (tail.header.id === id) return true
+  const reader = new CopyReader(file)
+  try {
+    return xxh64(reader.read(Math.max(0, to - TAIL_WINDOW), to)).toString(16) === tailHash
+  } finally {
+    reader.close()
+  }
+}
+
+/**
+ * Copies from another version what `held` lacks of the transcript up to `base`, frame by frame: a killed process may
+ * have begun it.
+ *
+ * @param edit removes what must not be archived
+ * @returns how the copy ends now
+ * @throws CtxError `vault-damaged` if the other version is
+ */
+function copyUpTo(from: string, held: LockedCopy, base: Base, edit: Edit): Tail {
+  const fd = openSync(from, "r")
+  try {
+    const other = readTail(fd)
+    const segments = other === undefined ? [] : segmentsFrom(fd, other)
+    let { end } = held.tail
+    for (const segment of segments) {
+      if (segment.to <= archivedBytes(held.tail) || segment.from >= base.to) continue
+      const content = provenContent(fd, segment)
+      const edited = edit(content, segment.from)
+      const isCut = segment.to > base.to
+      if (edited === content && !isCut) end += copyFrame(fd, held.fd, end, segment)
+      else {
+        const about = isCut ? { ...segment, ...endOf(base) } : segment
+        end += writeFrame(held.fd, end, edited.subarray(0, about.to - segment.from), about)
+      }
+    }
+    fsyncSync(held.fd)
+    return readTail(held.fd) ?? held.tail
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** What the note of a frame says that ends there. */
+const endOf = ({ to, tailHash, hidden }: Base) => ({
+  to,
+  tailHash: BigInt(`0x${tailHash}`),
+  hidden: hidden ?? 0,
+})

@@ -1,9 +1,9 @@
 /** Whatever comes: shares sum to 100, lines keep their width, and no document breaks the reading. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
+import { FillCounter, UNSEEN } from "../../src/autopilot/context-report.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
 import { joinLines, LINE_COLUMNS, NOTHING_KNOWN, renderLine } from "../../src/autopilot/status-line-text.ts"
-import { FillCounter, UNSEEN } from "../../src/autopilot/window-fill.ts"
 import { glance } from "../../src/claude/glance.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claude/install/status-line.ts"
 import type { Part } from "../../src/transcript/types.ts"

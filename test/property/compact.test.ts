@@ -15,7 +15,7 @@ import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
 import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
-import { compactCopy, layoutOf } from "../../src/vault/merge-frames.ts"
+import { compactCopy, layoutOf } from "../../src/vault/compact-vault.ts"
 import { tailOf } from "../../src/vault/reader.ts"
 import { replacementOf } from "../../src/vault/swap-copy.ts"
 

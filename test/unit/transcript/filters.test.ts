@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { unfiltered } from "../../../src/transcript/filters.ts"
+import { unfiltered } from "../../../src/transcript/failed-runs.ts"
 
 describe("a script without what only changes what is shown", () => {
   test.each([

@@ -1,7 +1,7 @@
 /** Which commands show what others wrote, so that no line of theirs is an error met in the work. */
 import { describe, expect, test } from "bun:test"
 import { errorsMet } from "../../../src/agents/errors-met.ts"
-import { showsText } from "../../../src/transcript/showing-commands.ts"
+import { showsText } from "../../../src/transcript/failed-runs.ts"
 
 test.each([
   "curl -s https://example.org/x",
