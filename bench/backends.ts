@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { openDatabase } from "../src/archive/database.ts"
+import { open } from "../src/archive/open.ts"
 import { packVectors } from "../src/archive/vectors.ts"
 import type { Backend, EntryQuery } from "../src/backends/backend.ts"
 import { serverAddress } from "../src/backends/postgres-address.ts"
@@ -85,7 +85,7 @@ function embed(dataHome: string): void {
   writeFileSync(manifestFile(dataHome), JSON.stringify(manifest))
   const { embedder } = installedModel(dataHome)!
   const dice = new Dice(7)
-  using db = openDatabase(dataHome, { wait: 10_000 })
+  using db = open(dataHome, "write", 10_000)
   const insert = db.query(
     "INSERT INTO vectors (turn, embedder, dimension, last, vectors) VALUES (?, ?, 384, ?, ?)",
   )

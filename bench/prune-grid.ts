@@ -5,7 +5,7 @@
  *     CTXBRIDGE_HOME=DIR bun bench/prune-grid.ts [--sessions N]
  */
 import { parseArgs } from "node:util"
-import { openForReading } from "../src/archive/open-for-reading.ts"
+import { openCurrent } from "../src/archive/open-current.ts"
 import { largestRequests } from "../src/archive/queries/largest-requests.ts"
 import { linesFrom } from "../src/archive/records.ts"
 import { batchedRule, costOf, fullAt, SUMMARY_TOKENS, unpruned } from "../src/bench/prune/prune-bench.ts"
@@ -27,7 +27,7 @@ if (dataHome === undefined) throw new Error("CTXBRIDGE_HOME is not set")
 
 const real: PlayedSession[] = []
 {
-  using db = openForReading(dataHome)
+  using db = openCurrent(dataHome, "command")
   for (const { copy, title } of largestRequests(db, "largest", Number(values.sessions))) {
     const passages = sentPassages([...linesFrom(vaultFile(dataHome, copy))].map(({ line }) => line))
     if (passages.length > 0) real.push(playedSession(title, passages))

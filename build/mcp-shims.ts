@@ -1,6 +1,6 @@
 /**
- * What the MCP SDK takes from the system it runs on, without its validator of JSON Schema (build/mcp.ts). Its own schemas
- * are followed and not compiled, which pays only after more messages than a session has.
+ * What the MCP SDK takes from the system it runs on, without its validator of JSON Schema (build/bundles.ts). Its own
+ * schemas are followed and not compiled, which pays only after more messages than a session has.
  */
 import { config } from "zod/v4"
 

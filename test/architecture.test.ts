@@ -70,7 +70,8 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
   },
   "bun:sqlite": {
     door: "archive/database.ts",
-    reason: "the order of pragmas matters and migrations run there; use openDatabase and its type Database",
+    reason:
+      "the order of pragmas matters and migrations run there; use archive/open.ts and the type Database",
   },
   "bun:ffi": { door: "util/libc.ts", reason: "native calls stay in one place; use tryLock or readable" },
   "@huggingface/transformers": {
@@ -111,7 +112,7 @@ const BANNED: Readonly<Record<string, string>> = {
   "node:process": "`process` is a global",
 }
 
-/** What build/hook.ts, build/search.ts and build/mcp.ts make of a file and all that it imports. */
+/** What build/bundles.ts makes of a file and all that it imports. */
 const BUILT: Readonly<Record<string, string>> = {
   "../dist/hook/run.js": "hook/run.ts",
   "../dist/search/run-search.js": "cli/run-search.ts",
@@ -205,7 +206,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\b(tryLock|openLock)\(/,
     // The last two wait in their own way.
-    allowed: /^(util\/(libc|lock|folder-lock)|archive\/(database|replace-database))\.ts$/,
+    allowed: /^(util\/(libc|lock|folder-lock)|archive\/(open|replace-database))\.ts$/,
     reason: "use withLockFile or holdLockFile of util/lock.ts, and give the lock its line in docs/files.md",
   },
   {
@@ -531,9 +532,9 @@ describe("files", () => {
 describe("a search", () => {
   test("loads neither what indexes nor what most searches have no need of", () => {
     const closure = staticClosure("cli/run-search.ts")
-    const wanted = ["archive/open-at-once.ts", "search/search-steps.ts", "claude/decode-line.ts"]
+    const wanted = ["archive/open.ts", "search/search-steps.ts", "claude/decode-line.ts"]
     const unwanted = [
-      "archive/open-for-reading.ts",
+      "archive/open-current.ts",
       "archive/turn-writer.ts",
       "read/turn.ts",
       "embed/semantic-search.ts",

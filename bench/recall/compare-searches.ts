@@ -1,7 +1,8 @@
 /** How much of what answers a question each kind of search shows. */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { type Database, openDatabase } from "../../src/archive/database.ts"
+import type { Database } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { embedCycle } from "../../src/embed/embed-turns.ts"
 import { type Embedder, type RuntimeName, vectorOf } from "../../src/embed/embedder.ts"
 import { semanticSearch } from "../../src/embed/semantic-search.ts"
@@ -58,7 +59,7 @@ export async function compareSearches(options: RecallOptions): Promise<RecallRep
       { dryRun: false, check: false },
     )
     await untilHeard()
-    const db = openDatabase(dataHome, { wait: 0 })
+    const db = open(dataHome, "write", 0)
     const readers = new CopyReaders()
     try {
       const asked = conversation.questions ?? codingQuestions(db, dataHome, readers)

@@ -4,8 +4,9 @@
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { type Database, openDatabase } from "../../src/archive/database.ts"
+import type { Database } from "../../src/archive/database.ts"
 import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
+import { open } from "../../src/archive/open.ts"
 import { importTranscripts } from "../../src/job/import-transcripts.ts"
 import { restoreOf } from "../../src/restore/restore.ts"
 import { relatedTurns } from "../../src/search/related-turns.ts"
@@ -55,7 +56,7 @@ export async function countRelated(): Promise<RelatedReport> {
   return inFolder(async (work) => {
     const { dataHome, here } = shopIn(work)
     await untilHeard()
-    const db = openDatabase(dataHome, { wait: 0 })
+    const db = open(dataHome, "write", 0)
     try {
       const turns = (prompt: string): string[] => relatedIn(db, here, prompt)
       const controls = [...UNRELATED, ...longPrompts(SEED)]
@@ -89,7 +90,7 @@ export async function countRelatedIn(
       const dataHome = join(work, conversation.name)
       mkdirSync(dataHome)
       archive(work, dataHome, conversation.transcripts)
-      const db = openDatabase(dataHome, { wait: 0 })
+      const db = open(dataHome, "write", 0)
       try {
         for (const other of conversations) {
           await untilHeard()

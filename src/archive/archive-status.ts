@@ -5,7 +5,7 @@ import { type Backlog, backlog } from "./backlog.ts"
 import { isOutdated } from "./completeness.ts"
 import { type Database, databasePath } from "./database.ts"
 import { type DiskUse, diskUse, fileBytes } from "./disk-use.ts"
-import { openForReading } from "./open-for-reading.ts"
+import { openCurrent } from "./open-current.ts"
 import { type CountedSession, listSessions, withUse } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
 import { lastRepair, type ViewsRepair } from "./repairs.ts"
@@ -55,18 +55,51 @@ export interface ArchiveStatus {
   readonly sessions: readonly CountedSession[]
 }
 
-/**
- * Never fails because something is missing or broken, as its purpose is to tell that.
- *
- * @param now in ms since the epoch
- */
-export function readStatus(dataHome: string, now: number): ArchiveStatus {
-  // First, because reading the views may repair them and change the sizes.
-  const { problem, lost, ...views } = readViews(dataHome)
+/** The archive as one command reads it: it is opened for the first that asks, and the others read on. */
+export class ReadOnce implements Disposable {
+  readonly dataHome: string
+  #db: Database | undefined
+
+  constructor(dataHome: string) {
+    this.dataHome = dataHome
+  }
+
+  /**
+   * After an error it is closed: whoever asks next opens it anew, which may repair it.
+   *
+   * @throws whatever `openCurrent` and `ask` throw
+   */
+  read<T>(ask: (db: Database) => T): T {
+    this.#db ??= openCurrent(this.dataHome, "command")
+    try {
+      return ask(this.#db)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  /** Whoever asks next opens it again, and brings the views up to date. */
+  close(): void {
+    this.#db?.close()
+    this.#db = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+/** What is told of views that have been read, and of the files as they are once nobody here has them open. */
+export function statusWith(views: ReadViews, archive: ReadOnce, now: number): ArchiveStatus {
+  const { dataHome } = archive
+  // First, because reading the views may repair them, and closing them moves their log into the database.
+  archive.close()
+  const { problem, lost, ...read } = views
   const use = diskUse(dataHome, now)
-  const disk = diskOf(dataHome, use, views.totals?.archivedBytes ?? 0, now)
+  const disk = diskOf(dataHome, use, read.totals?.archivedBytes ?? 0, now)
   const database = { bytes: disk.database + disk.wal, problem, lost }
-  return { vault: use.vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...views }
+  return { vault: use.vault, database, disk, lastRepair: lastRepair(dataHome) ?? null, ...read }
 }
 
 /** The list is read only if there are any. */
@@ -77,14 +110,13 @@ function lostCopies(db: Database, dataHome: string): number {
   return gone.filter((id) => !accepted.has(id)).length
 }
 
-type Views = Pick<ArchiveStatus, "totals" | "behind" | "missing" | "index" | "sessions"> &
+type ReadViews = Pick<ArchiveStatus, "totals" | "behind" | "missing" | "index" | "sessions"> &
   Pick<ArchiveStatus["database"], "problem" | "lost">
 
-function readViews(dataHome: string): Views {
-  const none = { totals: null, behind: null, missing: 0, index: null, sessions: [] }
+/** Never fails because something is missing or broken, as its purpose is to tell that. */
+export function readViews(archive: ReadOnce): ReadViews {
   try {
-    const db = openForReading(dataHome)
-    try {
+    return archive.read((db) => {
       const behind = backlog(db)
       const words = wordTotals(db)
       const outdated = isOutdated(db)
@@ -92,16 +124,15 @@ function readViews(dataHome: string): Views {
       return {
         totals: totals(db),
         behind,
-        missing: lostCopies(db, dataHome),
+        missing: lostCopies(db, archive.dataHome),
         index: { ...words, complete: followed && words.indexed + words.cold === words.messages, outdated },
         sessions: withUse(db, listSessions(db, { spoken: true, limit: LATEST })),
         problem: null,
         lost: false,
       }
-    } finally {
-      db.close()
-    }
+    })
   } catch (error) {
+    const none = { totals: null, behind: null, missing: 0, index: null, sessions: [] }
     const isNew = isCtxError(error) && error.exit === EXIT.notFound
     return { ...none, problem: isNew ? null : messageOf(error), lost: codeOf(error) === VIEWS_LOST }
   }

@@ -1,15 +1,10 @@
 /**
- * Opens the archive's database. One connection per process; every write is one immediate transaction.
- *
- * Everyone who has it open shares the lock of `archive.lock`; whoever replaces the file holds that lock exclusively
- * (replace-database.ts). So nobody writes to a file that has been replaced. If somebody deletes the file, those who have it open
- * keep the lock for a file that nobody else can see; so whoever creates it anew also creates a new lock.
+ * SQLite's only door: what is done to a file once it is opened. Who opens the archive's database says what for (open.ts):
+ * then it is locked, too. Every write is one immediate transaction.
  */
 import { constants, Database } from "bun:sqlite"
-import { CtxError, codeOf, isMissing, messageOf } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from "../util/fs.ts"
-import { isLockFree, lock, openLock, withLockFile } from "../util/lock.ts"
+import { CtxError, codeOf, messageOf } from "../util/errors.ts"
+import { closeSync, openSync, statSync } from "../util/fs.ts"
 import { join } from "../util/path.ts"
 import { MIGRATIONS, PARSER } from "./schema.ts"
 
@@ -20,18 +15,8 @@ const STATEMENTS = 100
 
 export const databasePath = (dataHome: string): string => join(dataHome, "archive.db")
 
-interface OpenOptions {
-  /** ms to wait for another writer. */
-  readonly wait: number
-  readonly readonly?: boolean
-  /** Leaves the schema as it is, as it may be impossible to update. */
-  readonly asItIs?: boolean
-  /** Also opens a file that says it is of a later version, once it is known that it is not. */
-  readonly anyVersion?: boolean
-}
-
-/** A connection that releases its share of the lock when it is closed. */
-class LockedDatabase extends Database {
+/** A connection that releases its share of a lock, if it has one, when it is closed. */
+export class LockedDatabase extends Database {
   #lock: number | undefined
 
   holding(lock: number | undefined): this {
@@ -51,110 +36,68 @@ class LockedDatabase extends Database {
   }
 }
 
-/** @throws CtxError `newer-schema` if a later version of ctxbridge wrote the file and we want to write to it */
-export function openDatabase(dataHome: string, options: OpenOptions): Database {
-  for (;;) {
-    if (!options.readonly) renewDeleted(dataHome, options.wait)
-    const held = shareLock(dataHome, options)
-    try {
-      const db = opened(databasePath(dataHome), options).holding(held)
-      if (held === undefined || isLockOf(dataHome, held)) return db
-      // Deleted, and created anew by somebody else, since we took the lock.
-      db.close()
-    } catch (error) {
-      if (held !== undefined) closeSync(held)
-      throw error
-    }
-  }
-}
-
-/** Runs `work` with the database open. */
-export function withDatabase<T>(dataHome: string, options: OpenOptions, work: (db: Database) => T): T {
-  const db = openDatabase(dataHome, options)
-  try {
-    return work(db)
-  } finally {
-    db.close()
-  }
-}
-
-/** Whether a lock that is held keeps others from replacing the database that is there now. */
-export function isLockOf(dataHome: string, held: number): boolean {
-  return fstatSync(held).ino === statSync(lockPath(dataHome), { throwIfNoEntry: false })?.ino
-}
-
-/**
- * If there is no database, creates an empty file and a lock that nobody holds.
- *
- * @param wait ms to wait for others who do
- */
-export function renewDeleted(dataHome: string, wait: number): void {
-  const path = databasePath(dataHome)
-  if (existsSync(path)) return
-  const renew = (): void => {
-    if (existsSync(path)) return
-    // The log and its index are those of the deleted file.
-    for (const file of [lockPath(dataHome), `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
+/** What is opened, and what may be done to it. */
+const OPENERS = {
+  /** Views that are written: made if they are missing, and brought to our schema. @throws CtxError `newer-schema` */
+  create: (path: string, wait: number) => prepared(path, wait),
+  /** Views that keep their schema, as it may be impossible to bring it up to date. @throws CtxError `newer-schema` */
+  change: (path: string, wait: number) => prepared(path, wait, { keeps: "schema" }),
+  /** The same, also if they say that they are of a later version: once it is known that they are not. */
+  salvage: (path: string, wait: number) => prepared(path, wait, { keeps: "version" }),
+  /** Views that are only read, even where nothing can be written. */
+  read: openReadable,
+  /** What a backend keeps: one file, without a log beside it, in which what is deleted is overwritten. */
+  apart: (path: string, wait: number) => {
     closeSync(openSync(path, "a", 0o600))
-  }
-  // If nothing can be created here, whoever opens the database tells why.
-  tryTo(() => {
-    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-    withLockFile(gatePath(dataHome), wait, renew, () => {})
-  })
-}
+    const db = connection(path, { readwrite: true }, wait)
+    db.run("PRAGMA trusted_schema = OFF")
+    db.run("PRAGMA secure_delete = ON")
+    return db
+  },
+  /** The same, by somebody who only looks. */
+  "apart-read": (path: string, wait: number) => {
+    const db = connection(path, { readonly: true }, wait)
+    db.run("PRAGMA trusted_schema = OFF")
+    return db
+  },
+  /** Another program's, which may have a journal. */
+  foreign: (path: string) => untrusted(new LockedDatabase(path, { readwrite: true })),
+  /** Another program's that nobody writes: without a lock, a journal or files beside it. */
+  "foreign-at-rest": (path: string) => untrusted(openFrozen(path)),
+} as const
 
-function opened(path: string, options: OpenOptions): LockedDatabase {
-  refuseOther(path)
-  if (options.readonly) return openReadable(path, options)
-  return prepared(new LockedDatabase(path, { create: true, strict: true }), options)
+export type Access = keyof typeof OPENERS
+
+/**
+ * Opens one file of SQLite's and takes no lock: the archive's database has a door of its own (open.ts).
+ *
+ * @param wait ms to wait for another writer
+ * @throws CtxError `not-a-file`; any error of SQLite's
+ */
+export function openFile(path: string, access: Access, wait = 0): LockedDatabase {
+  return OPENERS[access](path, wait)
 }
 
 /**
- * SQLite would wait for the other end of a pipe.
+ * The connection alone, for whoever needs no more: each statement costs a search time.
  *
- * @throws CtxError `not-a-file`
+ * @throws CtxError `not-a-file`; any error of SQLite's
  */
-function refuseOther(path: string): void {
+export function connection(
+  path: string,
+  how: { readonly [way in "create" | "readwrite" | "readonly"]?: true },
+  wait: number,
+): LockedDatabase {
+  // SQLite would wait for the other end of a pipe.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
     throw new CtxError("not-a-file", "the database is not a file", {
       hint: "ctxbridge doctor --fix moves it aside, and makes the database anew from the vault",
     })
   }
-}
-
-/** Tells whether the views can be read as they are. */
-export interface Stamps {
-  readonly schema: number
-  readonly seen: number
-  readonly parser: number | null
-}
-
-/**
- * Opens the existing file for reading, with as few statements as possible.
- *
- * @param wait ms to wait for another writer; does not wait for a replacement of the file
- * @throws any error of SQLite's; CtxError `busy`
- */
-export function openWithStamps(dataHome: string, wait: number): { db: Database; stamps: Stamps } {
-  const held = shareLock(dataHome, { wait: 0 })
-  let db: LockedDatabase | undefined
-  try {
-    refuseOther(databasePath(dataHome))
-    db = new LockedDatabase(databasePath(dataHome), { readwrite: true, strict: true })
-    db.run(`PRAGMA busy_timeout = ${wait}`)
-    const stamps = db
-      .query<Stamps, []>(
-        `SELECT user_version AS schema, application_id AS seen, (SELECT max(version) FROM parser) AS parser
-         FROM pragma_user_version, pragma_application_id`,
-      )
-      .get()!
-    return { db: db.holding(held), stamps }
-  } catch (error) {
-    db?.close()
-    if (held !== undefined) closeSync(held)
-    throw error
-  }
+  const db = new LockedDatabase(path, { ...how, strict: true })
+  // Must come first: otherwise, setting WAL mode on a new file fails at once for all processes but one.
+  db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(wait))}`)
+  return db
 }
 
 /** Bytes of pages cached during long work. With SQLite's 2 MB, each message's key would be read back from disk. */
@@ -170,27 +113,25 @@ export function prepareForLongWork(db: Database): void {
 }
 
 /**
- * Opens for reading, even where nothing can be written. The log has an index in a file beside it. If there is no room
- * for that file, the index is kept in memory, which needs the database exclusively. If no file can be created, the log
- * is ignored.
+ * The log has an index in a file beside it. If there is no room for that file, the index is kept in memory, which needs
+ * the database exclusively. If no file can be created, the log is ignored.
  */
-function openReadable(path: string, { wait }: OpenOptions): LockedDatabase {
+function openReadable(path: string, wait: number): LockedDatabase {
   try {
-    return answering(new LockedDatabase(path, { readonly: true, strict: true }), wait)
+    return answering(connection(path, { readonly: true }, wait))
   } catch (error) {
     if (/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error))) return openFrozen(path)
     if (!codeOf(error).startsWith("SQLITE_IOERR_SHM")) throw error
   }
-  const db = new LockedDatabase(path, { readwrite: true, strict: true })
+  const db = connection(path, { readwrite: true }, wait)
   db.run("PRAGMA locking_mode = EXCLUSIVE")
   db.run("PRAGMA query_only = ON")
-  return answering(db, wait)
+  return answering(db)
 }
 
 /** Closes the database if nothing can be read in it. */
-function answering<T extends Database>(db: T, wait: number): T {
+function answering(db: LockedDatabase): LockedDatabase {
   try {
-    db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(wait))}`)
     schemaVersion(db)
     return db
   } catch (error) {
@@ -205,101 +146,30 @@ function openFrozen(path: string): LockedDatabase {
   return new LockedDatabase(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
-/** Opens a file that is not the archive's database: one being made or being replaced. Takes no lock. */
-export function openFile(path: string, options: OpenOptions): Database {
-  return opened(path, options)
-}
-
-/**
- * Opens a file that a backend keeps. It is one file, without a log beside it, and what is deleted is overwritten.
- *
- * @param wait ms to wait for another writer
- */
-export function openApart(
-  path: string,
-  { wait, readonly }: Pick<OpenOptions, "wait" | "readonly">,
-): Database {
-  if (readonly !== true) closeSync(openSync(path, "a", 0o600))
-  const db = new Database(
-    path,
-    readonly === true ? { readonly, strict: true } : { readwrite: true, strict: true },
-  )
-  db.run(`PRAGMA busy_timeout = ${wait}`)
-  db.run("PRAGMA trusted_schema = OFF")
-  if (readonly !== true) db.run("PRAGMA secure_delete = ON")
-  return db
-}
-
-/**
- * Opens a database that another program made. Executes and trusts nothing in it.
- *
- * @param untouched whether to read it without a lock, a journal or files beside it; only for files that nobody writes
- */
-export function openForeign(path: string, untouched: boolean): Database {
-  const db = untouched ? openFrozen(path) : new Database(path, { readwrite: true })
+/** Executes and trusts nothing in it. */
+function untrusted(db: LockedDatabase): LockedDatabase {
   db.run("PRAGMA trusted_schema = OFF")
   db.run("PRAGMA query_only = ON")
   db.run("PRAGMA temp_store = MEMORY")
   return db
 }
 
-function prepared<T extends Database>(db: T, options: OpenOptions): T {
+function prepared(
+  path: string,
+  wait: number,
+  { keeps }: { readonly keeps?: "schema" | "version" } = {},
+): LockedDatabase {
+  const db = connection(path, { create: true }, wait)
   Database.MAX_QUERY_CACHE_SIZE = STATEMENTS
   try {
-    // Must come first: otherwise, setting WAL mode on a new file fails at once for all processes but one.
-    db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(options.wait))}`)
     const version = schemaVersion(db)
-    if (version > MIGRATIONS.length && !options.anyVersion) throw newerSchema(version)
-    if (version !== MIGRATIONS.length && !options.asItIs) bringUpToDate(db, performance.now() + options.wait)
+    if (version > MIGRATIONS.length && keeps !== "version") throw newerSchema(version)
+    if (version !== MIGRATIONS.length && keeps === undefined) bringUpToDate(db, performance.now() + wait)
     db.run("PRAGMA synchronous = NORMAL")
     return db
   } catch (error) {
     db.close()
     throw error
-  }
-}
-
-/** undefined where no lock can be had; then nobody can replace the file either. */
-function shareLock(dataHome: string, { wait, readonly }: OpenOptions): number | undefined {
-  const file = lockPath(dataHome)
-  let fd: number
-  try {
-    fd = readonly ? openSync(file, "r") : openLock(file)
-  } catch (error) {
-    if (readonly || ["EACCES", "EROFS"].includes(codeOf(error))) return undefined
-    if (!isMissing(error)) throw error
-    mkdirSync(dataHome, { recursive: true, mode: 0o700 })
-    fd = openLock(file)
-  }
-  // Without waiting no clock is needed, and the engine takes a while for the first use of it.
-  const deadline = wait > 0 ? performance.now() + wait : 0
-  try {
-    if (passGate(dataHome, deadline) && lock(fd, deadline, true)) return fd
-  } catch (error) {
-    closeSync(fd)
-    if (readonly) return undefined
-    throw error
-  }
-  closeSync(fd)
-  throw new CtxError("busy", "the views are being replaced", { hint: "try again in a moment" })
-}
-
-export const lockPath = (dataHome: string): string => join(dataHome, "archive.lock")
-
-/**
- * Closed by whoever waits to be alone, or readers that overlap would share the lock for ever, and by whoever creates the
- * database and its lock anew.
- */
-export const gatePath = (dataHome: string): string => join(dataHome, "gate.lock")
-
-/** @returns false if it was closed throughout */
-function passGate(dataHome: string, deadline: number): boolean {
-  try {
-    return isLockFree(gatePath(dataHome), deadline)
-  } catch (error) {
-    if (codeOf(error) === "lock-failed") throw error
-    // Who may not look at it cannot wait for it.
-    return true
   }
 }
 

@@ -97,7 +97,7 @@ function formerly<T>(path: string, wait: number, look: (old: Database) => readon
   if (!existsSync(path)) return []
   let old: Database | undefined
   try {
-    old = openFile(path, { wait, readonly: true })
+    old = openFile(path, "read", wait)
     return [...look(old)]
   } catch (error) {
     if (codeOf(error).startsWith("SQLITE_BUSY")) throw busy()

@@ -3,7 +3,8 @@ import { messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type Gap, stretchesFrom } from "../vault/reader.ts"
-import { databasePath, withDatabase } from "./database.ts"
+import { databasePath } from "./database.ts"
+import { open } from "./open.ts"
 import { missingIn, type RebuildReport } from "./rebuild-views.ts"
 import { damageOf, refuseNewer } from "./replace-database.ts"
 import { sources } from "./view-sources.ts"
@@ -32,7 +33,10 @@ export function planRebuild(
 
 /** The views as they are know what they would keep. */
 const readIfThere = (dataHome: string): RebuildReport["missing"] | undefined =>
-  tryTo(() => withDatabase(dataHome, { wait: 2000, readonly: true }, (db) => missingIn(db, dataHome)))
+  tryTo(() => {
+    using db = open(dataHome, "look")
+    return missingIn(db, dataHome)
+  })
 
 /** Why a copy cannot be read to its end. */
 function damageIn(dataHome: string, copy: string, onGap: (gap: Gap) => void): unknown {

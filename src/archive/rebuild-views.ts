@@ -132,7 +132,7 @@ function remove(file: string): void {
 
 function build(dataHome: string, file: string, options: RebuildOptions): Omit<RebuildReport, "ms"> {
   const before = damageOf(dataHome)
-  const db = openFile(file, { wait: 0 })
+  const db = openFile(file, "create")
   try {
     prepareForLongWork(db)
     // If we are killed the file is discarded, so it need not be on disk before the end.

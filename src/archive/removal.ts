@@ -79,7 +79,7 @@ function change(
   const { most = MOST_READ } = options
   const path = databasePath(dataHome)
   if (!existsSync(path)) return undefined
-  const db = openFile(path, { wait: STRANGERS, asItIs: true })
+  const db = openFile(path, "change", STRANGERS)
   let roots: number[]
   let report: Omit<RebuildReport, "ms">
   try {

@@ -7,16 +7,12 @@ import { dirname, join } from "../util/path.ts"
 import {
   type Database,
   databasePath,
-  gatePath,
-  isLockOf,
-  lockPath,
   newerSchema,
-  openDatabase,
   openFile,
-  renewDeleted,
   SCHEMA_VERSION,
   schemaVersion,
 } from "./database.ts"
+import { gatePath, isLockOf, lockPath, open, renewDeleted } from "./open.ts"
 import { shapeProblem } from "./schema-shape.ts"
 
 /** Runs `work` while nobody has the database open. */
@@ -68,15 +64,9 @@ export function damageOf(dataHome: string): unknown {
   const path = databasePath(dataHome)
   if (!existsSync(path)) return undefined
   try {
-    const db = openDatabase(dataHome, { wait: PATIENCE, readonly: true })
-    try {
-      const row = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
-      return row?.integrity_check === "ok"
-        ? shapeProblem(db)
-        : (row?.integrity_check ?? "it cannot be checked")
-    } finally {
-      db.close()
-    }
+    using db = open(dataHome, "look")
+    const row = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)").get()
+    return row?.integrity_check === "ok" ? shapeProblem(db) : (row?.integrity_check ?? "it cannot be checked")
   } catch (error) {
     if (isDamage(error)) return error
     throw error
@@ -97,7 +87,7 @@ export function carryOver(dataHome: string, to: Database, wait: number): unknown
   let old: Database | undefined
   try {
     refuseNewer(path)
-    old = openFile(path, { wait, asItIs: true, anyVersion: true })
+    old = openFile(path, "salvage", wait)
     const damage = copyRows(old, to)
     const log = old.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get()
     if (log?.busy === 1) throw busy()
@@ -117,7 +107,7 @@ export function refuseNewer(path: string): void {
   if (!existsSync(path)) return
   let db: Database | undefined
   try {
-    db = openFile(path, { wait: PATIENCE, readonly: true })
+    db = openFile(path, "read", PATIENCE)
     const version = schemaVersion(db)
     if (version > SCHEMA_VERSION && shapeProblem(db) === undefined) throw newerSchema(version)
   } catch (error) {

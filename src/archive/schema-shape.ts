@@ -3,10 +3,8 @@
  * program has dropped some, or it is another program's file.
  */
 import { codeOf, isDamage } from "../util/errors.ts"
-import { type Database, emptyDatabase, openDatabase, SCHEMA_VERSION, schemaVersion } from "./database.ts"
-
-/** ms to wait for others. */
-const PATIENCE = 2000
+import { type Database, emptyDatabase, SCHEMA_VERSION, schemaVersion } from "./database.ts"
+import { open } from "./open.ts"
 
 /** How many schemas later versions may be ahead. A flipped bit in the header mostly makes a number far beyond. */
 const AHEAD = 100
@@ -40,12 +38,8 @@ export function isUnusable(dataHome: string, error: unknown, own?: Database): bo
   if (codeOf(error) !== "SQLITE_ERROR" && codeOf(error) !== "newer-schema") return false
   try {
     if (own !== undefined) return shapeProblem(own) !== undefined
-    const db = openDatabase(dataHome, { wait: PATIENCE, readonly: true })
-    try {
-      return shapeProblem(db) !== undefined
-    } finally {
-      db.close()
-    }
+    using db = open(dataHome, "look")
+    return shapeProblem(db) !== undefined
   } catch (other) {
     return isDamage(other)
   }

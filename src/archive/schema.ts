@@ -1,6 +1,6 @@
 /**
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
- * (open-or-repair.ts). A test fails when the views of test/golden/transcripts are no longer those of this number.
+ * (open-current.ts). A test fails when the views of test/golden/transcripts are no longer those of this number.
  */
 export const PARSER = 22
 

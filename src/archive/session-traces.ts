@@ -7,8 +7,9 @@ import { codeOf, isDamage, isMissing } from "../util/errors.ts"
 import { fileNamesIn } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { removeKnown } from "../vault/known-values.ts"
-import { type Database, databasePath, openDatabase } from "./database.ts"
+import { type Database, databasePath } from "./database.ts"
 import { removePages } from "./kept-pages.ts"
+import { open } from "./open.ts"
 import { dropPending } from "./pending.ts"
 import { dropPointers } from "./pointers.ts"
 import { removeSessionFiles, removeSharedState } from "./session-files.ts"
@@ -23,9 +24,6 @@ export interface Traces {
   /** Whether these bytes contain what is to be forgotten. */
   readonly matches?: (bytes: Uint8Array) => boolean
 }
-
-/** ms to wait for others that write to the database. */
-const PATIENCE = 5000
 
 /**
  * Call before the views follow and once more afterwards, as hooks may have been at work meanwhile.
@@ -82,7 +80,7 @@ function eraseRows(dataHome: string, traces: Traces): number {
   if (statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined) return 0
   let db: Database | undefined
   try {
-    db = openDatabase(dataHome, { wait: PATIENCE, asItIs: true })
+    db = open(dataHome, "erase")
     // Deleted rows must not survive in free pages, even after the views are new.
     db.run("PRAGMA secure_delete = ON")
     const changed = inSound(changeRestores, db, traces) + inSound(changeLineage, db, traces)

@@ -176,7 +176,7 @@ export function carryVectors(path: string, to: Database): void {
   if (!existsSync(path)) return
   let old: Database | undefined
   try {
-    old = openFile(path, { wait: 0, readonly: true })
+    old = openFile(path, "read")
     const from = old
     to.transaction(() => {
       const rows = from.query<TurnVectors, []>(`SELECT ${COLUMNS} FROM vectors`)

@@ -1,5 +1,5 @@
 /** Keeps entries in one SQLite file: on a stick, a share, or another disk. One machine writes at a time. */
-import { type Database, openApart } from "../archive/database.ts"
+import { type Database, openFile } from "../archive/database.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/json-files.ts"
@@ -163,7 +163,7 @@ function openedFile(path: string, isReader: boolean): { db: Database; id: string
     )
   }
   if (stats?.isFile() === false) throw new CtxError("target-missing", `not a file: ${path}`)
-  const db = openApart(path, { wait: WAIT, readonly: isReader })
+  const db = openFile(path, isReader ? "apart-read" : "apart", WAIT)
   try {
     if (!isReader) db.transaction(() => makeTables(db, path)).immediate()
     const row = db.query<{ id: string }, []>("SELECT id FROM target").get()

@@ -1,6 +1,7 @@
 /** How far an archive has come, read from outside: without the binary being measured, and without its locks. */
 import { statSync } from "node:fs"
-import { type Database, openDatabase } from "../archive/database.ts"
+import type { Database } from "../archive/database.ts"
+import { open } from "../archive/open.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
 import { tryTo } from "../util/files.ts"
 import { isLockFree } from "../util/lock.ts"
@@ -37,7 +38,7 @@ export const jobIsIdle = (dataHome: string): boolean => isLockFree(join(dataHome
 /** 0 if the database or its tables do not exist yet. */
 function counted(dataHome: string, read: (db: Database) => number | undefined): number {
   const found = tryTo(() => {
-    using db = openDatabase(dataHome, { wait: 5000, readonly: true })
+    using db = open(dataHome, "look", 5000)
     return read(db)
   })
   return found ?? 0

@@ -1,5 +1,6 @@
 /** What `blame FILE:LINE` and `why FILE:LINE` share: looking up, printing, and what to say where nothing is known. */
-import { openToRead } from "../job/open-to-read.ts"
+import { openCurrent } from "../archive/open-current.ts"
+import { startRenewing } from "../job/spawn.ts"
 import type { DiffLine } from "../read/edit-diff.ts"
 import type { LinesOrigin } from "../search/line-origins.ts"
 import type { Place } from "../search/line-question.ts"
@@ -34,7 +35,7 @@ export function answerLine<T extends LinesOrigin>(
 ): number {
   const { env, out } = context
   const wanted = projectWanted(context)
-  using db = openToRead(env.dataHome)
+  using db = openCurrent(env.dataHome, "command", startRenewing)
   using readers = new CopyReaders()
   const project = knownProject(db, context, wanted)
   const topic = { db, dataHome: env.dataHome, readers, text, project, limit: 1 }

@@ -1,6 +1,6 @@
 /** `ctxbridge bench prune`: what each way of pruning costs, over a simulated session and the user's own largest. */
 import { existsSync } from "node:fs"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { largestRequests } from "../archive/queries/largest-requests.ts"
 import { linesFrom } from "../archive/records.ts"
 import { pruneBenchReport } from "../bench/prune/prune-bench.ts"
@@ -35,7 +35,7 @@ export async function benchPrune({ args, env, out }: Context): Promise<number> {
 }
 
 function* ownSessions(dataHome: string, most: number): Generator<PlayedSession> {
-  using db = openForReading(dataHome)
+  using db = openCurrent(dataHome, "command")
   for (const { title, copy } of largestRequests(db, "largest", most)) {
     const lines = [...linesFrom(vaultFile(dataHome, copy))].map(({ line }) => line)
     const passages = sentPassages(lines)

@@ -1,10 +1,10 @@
 /** The targets that `search` and `show` ask: with `--backend` that one, else those that are configured. */
 import type { Database } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { type FarTarget, refuseUnknown } from "../search/elsewhere.ts"
 import { parseQuery } from "../search/parse-query.ts"
 import { configuredTargets, targetNamed } from "../sync/targets.ts"
-import { codeOf, usageError } from "../util/errors.ts"
+import { usageError } from "../util/errors.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 
@@ -43,17 +43,11 @@ export function targetsMeant({ args, env }: Pick<Context, "args" | "env">): FarT
   )
 }
 
+/** undefined if there is no archive here */
+export const openThere = (dataHome: string): Database | undefined => openCurrent(dataHome, "elsewhere")
+
 /** A new machine has no archive yet, and a target all the same. */
 export function isNothingHere(dataHome: string): boolean {
-  using db = openedIfPossible(dataHome)
+  using db = openThere(dataHome)
   return db === undefined
-}
-
-export function openedIfPossible(dataHome: string): Database | undefined {
-  try {
-    return openForReading(dataHome)
-  } catch (error) {
-    if (codeOf(error) === "no-archive") return undefined
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
 /** What the archive has to choose from where a command wants a name: for shells to complete, and for hints. */
 import type { Database } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { projectOf } from "../archive/project.ts"
 import { toolsCalled } from "../archive/queries/calls.ts"
 import { latestPrompts } from "../archive/queries/latest-prompts.ts"
@@ -22,8 +22,6 @@ const MOST = 30
 export const SHORT_ID = 8
 /** Columns of a title or a prompt. */
 const ABOUT = 60
-/** ms that somebody waits after a key. */
-const PATIENCE = 300
 
 /** @param begun what is already typed; a handle's `ctx:` may be missing, as some shells break words at a colon */
 export function offeredNames(dataHome: string, cwd: string, kind: NameKind, begun: string): OfferedName[] {
@@ -37,7 +35,7 @@ const optionKeys = (): OfferedName[] =>
   Object.keys(OPTIONS).map((name) => ({ name, about: fit(OPTIONS_DOC[name as keyof typeof OPTIONS], ABOUT) }))
 
 function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option">): OfferedName[] {
-  using db = openForReading(dataHome, undefined, PATIENCE)
+  using db = openCurrent(dataHome, "key")
   if (kind === "tool") return toolsCalled(db).map((name) => ({ name, about: "" }))
   const project = hereOrAnywhere(db, cwd)
   if (kind === "session") return sessions(db, project)

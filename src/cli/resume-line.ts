@@ -1,9 +1,10 @@
 /** How a session is resumed, in words. */
 
-import { readIfPossible } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { folderOf } from "../archive/project.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
 import type { OtherVersion, Resume } from "../export/resurrect-sessions.ts"
+import { tryTo } from "../util/files.ts"
 import { bytes, count, shellWord } from "../util/text.ts"
 
 /** @param session whose id the host has made: `unstartable` says of which sessions that is not known */
@@ -33,7 +34,8 @@ export const versionLines = (session: string, others: readonly OtherVersion[]): 
 export const repositoryOf =
   (dataHome: string) =>
   (session: string): string | undefined =>
-    readIfPossible(dataHome, (db) => {
+    tryTo(() => {
+      using db = openCurrent(dataHome, "command")
       const found = projectOfSession(db, session)
       return found === null ? undefined : folderOf(found.path)
     })

@@ -1,5 +1,5 @@
 /**
- * `ctxbridge search` on its own: build/search.ts makes one chunk of the command, the router and everything they import
+ * `ctxbridge search` on its own: build/bundles.ts makes one chunk of the command, the router and everything they import
  * before the build, because a search must start at once (docs/adr/0013).
  */
 import { endWith } from "../hook/end-program.ts"

@@ -1,5 +1,5 @@
 /**
- * `ctxbridge mcp` on its own: build/mcp.ts makes one chunk of the command, the router, the server and everything they
+ * `ctxbridge mcp` on its own: build/bundles.ts makes one chunk of the command, the router, the server and everything they
  * import before the build, because each session of Claude Code starts a server (docs/adr/0013).
  */
 import { compileLate } from "../util/compiling.ts"

@@ -1,6 +1,7 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
 
-import { openToRead } from "../job/open-to-read.ts"
+import { openCurrent } from "../archive/open-current.ts"
+import { startRenewing } from "../job/spawn.ts"
 import type { Topic } from "../search/topics.ts"
 import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
@@ -42,7 +43,7 @@ export function answerTopic<T>(
   if (text === "") throw usageError("there is nothing to look for", "the query is empty")
   const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
-  using db = openToRead(env.dataHome)
+  using db = openCurrent(env.dataHome, "command", startRenewing)
   using readers = new CopyReaders()
   const project = knownProject(db, context, wanted)
   const all = answer({ db, dataHome: env.dataHome, readers, text, project, limit: most })

@@ -3,7 +3,7 @@
 import { appendFileSync, mkdirSync } from "node:fs"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { type Totals, totals } from "../archive/queries/totals.ts"
 import { findTurns } from "../archive/queries/turns.ts"
 import { contextIn, type HookName, hookPayload } from "../claude/fake/payload.ts"
@@ -109,7 +109,7 @@ function judge(
   seen: { instructions: string; restored: string; hooks: readonly HookCall[] },
 ) {
   const report = verify({ dataHome: paths.dataHome, home: paths.home, transcripts: [transcript] })
-  using db = openForReading(paths.dataHome)
+  using db = openCurrent(paths.dataHome, "command")
   const counted = totals(db)
   const list = checks({
     ...seen,

@@ -1,7 +1,8 @@
 /** Runs all checks one after the other and, on request, repairs what they found. */
 
 import { closeSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs"
-import { databasePath, lockPath } from "../archive/database.ts"
+import { databasePath } from "../archive/database.ts"
+import { lockPath } from "../archive/open.ts"
 import { sessionFolder, sharedState } from "../archive/session-files.ts"
 import { probe } from "../archive/unwritable.ts"
 import {

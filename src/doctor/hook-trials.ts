@@ -1,7 +1,7 @@
 /** Runs each hook as the host would, on a made-up session and with a throwaway archive. */
 import { mkdirSync, writeFileSync } from "node:fs"
-import { openDatabase } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
+import { open } from "../archive/open.ts"
 import { hookPayload } from "../claude/fake/payload.ts"
 import { HostTranscript } from "../claude/fake/transcript.ts"
 import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent } from "../claude/hooks.ts"
@@ -94,7 +94,7 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
   const event = hook.event as HostEvent
   const { payload, transcript, size } = stage(event, join(root, `host-${n}`), n)
   // Keeps the hook from asking for a background job, which would outlive the folder.
-  openDatabase(dataHome, { wait: 0 }).close()
+  open(dataHome, "write", 0).close()
   if (transcript !== undefined) sweepDue(dirname(transcript), join(dataHome, "state"), patient.now)
   try {
     const { stdout, stderr, code, late, ms } = await runChild(inHostShell(hook.command), {

@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { absolutePattern, isExcludedFolder } from "../archive/excluded.ts"
-import { readIfPossible } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { type SessionFolder, sessionFolders } from "../archive/queries/sessions.ts"
 import { CLEARED } from "../claude/install/hooks-table.ts"
 import { DAY } from "../claude/settings/clean-up.ts"
@@ -164,7 +164,10 @@ function fromBefore(patient: Patient): Finding[] {
 
 /** Another check reports a database that cannot be read. */
 const sessionsIn = (dataHome: string): readonly SessionFolder[] =>
-  readIfPossible(dataHome, sessionFolders) ?? []
+  tryTo(() => {
+    using db = openCurrent(dataHome, "command")
+    return sessionFolders(db)
+  }) ?? []
 
 /*
  * The work of the background: everything that is waiting (markers for the views, requests to the job, bytes in the

@@ -1,6 +1,6 @@
 /** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
 import { transcriptName } from "../agents/layouts.ts"
-import { openDatabase } from "../archive/database.ts"
+import { open } from "../archive/open.ts"
 import { archivedByPath } from "../archive/queries/transcripts.ts"
 import { cleanUpPeriod, DAY, dueUntil } from "../claude/settings/clean-up.ts"
 import { readSettings } from "../claude/settings/read-settings.ts"
@@ -215,7 +215,7 @@ export function inventoryOf(patient: Patient): Inventory {
     },
     archived: once(() => {
       const found = tryTo(() => {
-        using db = openDatabase(dataHome, { wait: 1000, readonly: true })
+        using db = open(dataHome, "check")
         return archivedByPath(db)
       })
       return found ?? new Map<string, number>()

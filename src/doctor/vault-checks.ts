@@ -3,8 +3,8 @@
 import { closeSync, existsSync, fstatSync } from "node:fs"
 import { promptHistories } from "../agents/agents.ts"
 import { forgottenTranscript } from "../archive/capture-transcript.ts"
-import { withDatabase } from "../archive/database.ts"
 import { besideTranscript } from "../archive/files-beside.ts"
+import { open } from "../archive/open.ts"
 import { knownCopies } from "../archive/transcript-rows.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
 import { importTranscripts } from "../job/import-transcripts.ts"
@@ -36,7 +36,11 @@ export function vaultChecks(patient: Patient): Finding[] {
 /** What was archived once and is not in the vault: only what the host still has can be brought back. */
 function losses(patient: Patient): Finding[] {
   const { dataHome } = patient
-  const known = tryTo(() => withDatabase(dataHome, { wait: 1000, readonly: true }, knownCopies)) ?? []
+  const known =
+    tryTo(() => {
+      using db = open(dataHome, "check")
+      return knownCopies(db)
+    }) ?? []
   const forgotten = (path: string): Forgotten | undefined => forgottenTranscript(dataHome, path)
   const { lost, restorable, changed, damagedLines } = findLosses({ dataHome, known, forgotten })
   const found: Finding[] = []

@@ -5,15 +5,10 @@
 
 import { existsSync } from "node:fs"
 import { backlog } from "../archive/backlog.ts"
-import {
-  type Database,
-  databasePath,
-  openDatabase,
-  SCHEMA_VERSION,
-  schemaVersion,
-} from "../archive/database.ts"
-import { repair } from "../archive/open-or-repair.ts"
+import { type Database, databasePath, SCHEMA_VERSION, schemaVersion } from "../archive/database.ts"
+import { open } from "../archive/open.ts"
 import { malformedLines } from "../archive/queries/malformed-lines.ts"
+import { rebuild } from "../archive/rebuild-views.ts"
 import { shapeProblem } from "../archive/schema-shape.ts"
 import { wordTotals } from "../archive/word-index.ts"
 import { standingOf } from "../embed/embedding-state.ts"
@@ -37,7 +32,7 @@ export function databaseChecks(patient: Patient): Finding[] {
   // What a power failure may leave. Hooks and commands write the tables at once.
   if (size === 0) return [absent(patient, "empty")]
   try {
-    using db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    using db = open(dataHome, "check")
     return looked(patient, db, size)
   } catch (error) {
     if (isDamage(error)) return [damaged(dataHome, messageOf(error))]
@@ -127,14 +122,16 @@ const damaged = (dataHome: string, reason: string): Finding =>
 
 const madeAnew = (dataHome: string, reason: string): Repair => ({
   what: "rebuild the database from the vault",
-  run: () => repair(dataHome, reason, { wait: PATIENCE, most: Number.POSITIVE_INFINITY }),
+  run() {
+    rebuild(dataHome, { now: Date.now(), wait: PATIENCE, reason })
+  },
 })
 
 /** The data behind searches. */
 export function searchChecks({ dataHome }: Patient): Finding[] {
   if (!existsSync(databasePath(dataHome))) return [finding("words", "skipped", "nothing is indexed yet")]
   try {
-    using db = openDatabase(dataHome, { wait: 1000, readonly: true })
+    using db = open(dataHome, "check")
     if (schemaVersion(db) !== SCHEMA_VERSION) {
       return [finding("words", "skipped", "the views are of another version")]
     }

@@ -1,4 +1,4 @@
-;; Multiplies one vector with many, sixteen numbers at a time. build/kernel.ts compiles it; dot-kernel.ts loads it.
+;; Multiplies one vector with many, sixteen numbers at a time. build/bundles.ts compiles it; dot-kernel.ts loads it.
 (module
   (import "host" "memory" (memory 1))
 

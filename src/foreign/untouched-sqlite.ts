@@ -4,7 +4,7 @@
  * The file may be damaged or malicious. Only its ordinary tables are read; views and virtual tables could run code.
  */
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
-import { type Database, openForeign } from "../archive/database.ts"
+import { type Database, openFile } from "../archive/database.ts"
 import { CtxError, isCtxError, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { join } from "../util/path.ts"
@@ -31,7 +31,7 @@ export function openUntouched(file: string, scratch: string): OpenedFile {
     if (copy !== undefined) rmSync(copy.folder, { recursive: true, force: true })
   }
   try {
-    db = openForeign(copy?.file ?? file, copy === undefined)
+    db = copy === undefined ? openFile(file, "foreign-at-rest") : openFile(copy.file, "foreign")
     check(db)
     return { db, close }
   } catch (cause) {

@@ -3,7 +3,8 @@
  * Uses what can be read. Indexes and records nothing, so the hooks of several settings files may each answer.
  */
 
-import { type Database, openDatabase } from "../archive/database.ts"
+import type { Database } from "../archive/database.ts"
+import { open } from "../archive/open.ts"
 import { projectOf } from "../archive/project.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
 import { additionalContext } from "../claude/hooks.ts"
@@ -14,7 +15,7 @@ import type { Reply, ReplyRequest } from "./reply.ts"
 import { answeredAt } from "./state.ts"
 
 export function readOnlyReply(request: ReplyRequest): Reply {
-  const db = openDatabase(request.settings.paths.dataHome, { wait: 0, readonly: true })
+  const db = open(request.settings.paths.dataHome, "read-only-hook")
   // Left open, since the process ends anyway.
   return answer(db, request)
 }

@@ -1,8 +1,9 @@
 /** The reply for events that give the model something: one connection, one transaction. */
 
 import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
-import { type Database, databasePath, openDatabase } from "../archive/database.ts"
+import { type Database, databasePath } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
+import { open } from "../archive/open.ts"
 import { listPending, type Pending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
@@ -72,7 +73,7 @@ export async function reply(request: ReplyRequest): Promise<Reply> {
   const { earlier } = request
   const recall = earlier && (await import("./recall.ts")).recalled
   const lost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
-  const db = openDatabase(dataHome, { wait: left * WAIT_SHARE })
+  const db = open(dataHome, "hook", left * WAIT_SHARE)
   const indexer = new Indexer(db, dataHome, index)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const answering = db.transaction(() => {

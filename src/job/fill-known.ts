@@ -4,8 +4,9 @@
  */
 import { existsSync, rmSync } from "node:fs"
 import { sessionOf } from "../archive/capture-transcript.ts"
-import { databasePath, withDatabase } from "../archive/database.ts"
+import { databasePath } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
+import { open } from "../archive/open.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { indexedBytes } from "../archive/queries/transcripts.ts"
 import { rebuild } from "../archive/rebuild-views.ts"
@@ -121,8 +122,8 @@ function isIndexed(dataHome: string, { copy }: Source, from: number): boolean {
   if (!existsSync(databasePath(dataHome))) return false
   const indexed = tryTo(() => {
     const id = tailOf(vaultFile(dataHome, copy))?.header.id ?? ""
-    const options = { wait: 1000, readonly: true, asItIs: true }
-    return withDatabase(dataHome, options, (db) => indexedBytes(db, id) ?? 0)
+    using db = open(dataHome, "check")
+    return indexedBytes(db, id) ?? 0
   })
   return indexed === undefined || indexed > from
 }

@@ -1,16 +1,13 @@
 /** Brings the views up to date with copies that were fetched from another machine. */
 import { catchUp } from "../archive/indexing.ts"
-import { openWhole } from "../archive/open-or-repair.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { listPending } from "../archive/pending.ts"
-
-/** ms to wait for other processes that have the database open. */
-const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 
 export function followFetched(
   dataHome: string,
   onProgress: (label: string, done: number, total: number) => void,
 ): void {
-  const db = openWhole(dataHome, PATIENCE)
+  const db = openCurrent(dataHome, "job")
   try {
     const total = listPending(dataHome).length
     const onSlice = (): void => onProgress("reading", total - listPending(dataHome).length, total)

@@ -6,9 +6,10 @@
  */
 
 import { placeBeside, transcriptName } from "../agents/layouts.ts"
-import { databasePath, withDatabase } from "../archive/database.ts"
+import { databasePath } from "../archive/database.ts"
 import { forgetProjects, projectsFile } from "../archive/joined-projects.ts"
 import { followVault } from "../archive/kept-notes.ts"
+import { open } from "../archive/open.ts"
 import type { RebuildReport } from "../archive/rebuild-views.ts"
 import { followRemoval, type Removed } from "../archive/removal.ts"
 import { refuseNewer } from "../archive/replace-database.ts"
@@ -138,7 +139,10 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
 /** Of a project of which nothing is left, nobody is to know where it was. */
 function forgetMoved(dataHome: string, wait: number): void {
   if (!existsSync(projectsFile(dataHome))) return
-  withDatabase(dataHome, { wait }, (db) => forgetProjects(db, dataHome))
+  {
+    using db = open(dataHome, "write", wait)
+    forgetProjects(db, dataHome)
+  }
   forgetMoves(dataHome)
 }
 
@@ -226,7 +230,9 @@ function remove(dataHome: string, file: string): void {
 function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
   const sessions = new Set(unfinished(dataHome))
   const whole = new Set([...sessions].filter((one) => readTombstone(dataHome, one)?.whole))
-  const asked = { wait: 2000, readonly: true }
-  const told = tryTo(() => withDatabase(dataHome, asked, (db) => toldOf(db, sessions)))
+  const told = tryTo(() => {
+    using db = open(dataHome, "look")
+    return toldOf(db, sessions)
+  })
   return { sessions, whole, told, ...(matches === undefined ? {} : { matches }) }
 }

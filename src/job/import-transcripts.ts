@@ -1,12 +1,14 @@
 /**
  * Imports whole histories, transcript by transcript. Each slice is committed, so an import can be stopped and resumed.
  */
+
 import { sessionOf } from "../archive/capture-transcript.ts"
-import { type Database, databasePath, prepareForLongWork, withDatabase } from "../archive/database.ts"
+import { type Database, databasePath, prepareForLongWork } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { catchUp } from "../archive/indexing.ts"
 import { listVault } from "../archive/list-vault.ts"
-import { openWhole } from "../archive/open-or-repair.ts"
+import { open } from "../archive/open.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { markPending } from "../archive/pending.ts"
 import { promptsOnlySessions } from "../archive/queries/sessions.ts"
 import { totals } from "../archive/queries/totals.ts"
@@ -111,7 +113,7 @@ export function importTranscripts(
     onLook: (n) => onCheck?.(n, paths.length),
     onWait,
   })
-  const { db, error } = open(place.dataHome, onWait)
+  const { db, error } = openToIndex(place.dataHome, onWait)
   let indexError = error ?? repaired.viewsError
   try {
     const before = db && totals(db).turns
@@ -199,13 +201,12 @@ function importArchive(place: ImportPlace, path: string, { dryRun, check }: Impo
   }
 }
 
-function open(
+function openToIndex(
   dataHome: string,
   onWait: (() => void) | undefined,
 ): { db: Database | undefined; error: string | undefined } {
   try {
-    const options = { wait: PATIENCE, most: Number.POSITIVE_INFINITY }
-    const db = patiently(onWait, () => openWhole(dataHome, options))
+    const db = patiently(onWait, () => openCurrent(dataHome, "job"))
     prepareForLongWork(db)
     return { db, error: undefined }
   } catch (error) {
@@ -307,8 +308,11 @@ function mendDamaged(
 function lacks(dataHome: string, file: string, { gaps }: Mended): boolean {
   if (gaps.length === 0 || !existsSync(databasePath(dataHome))) return false
   const id = tailOf(file)?.header.id ?? ""
-  const options = { wait: 1000, readonly: true, asItIs: true }
-  return tryTo(() => withDatabase(dataHome, options, (db) => lacksAny(db, id, gaps))) ?? true
+  const isLacking = tryTo(() => {
+    using db = open(dataHome, "check")
+    return lacksAny(db, id, gaps)
+  })
+  return isLacking ?? true
 }
 
 function renewed(

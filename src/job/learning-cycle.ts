@@ -2,8 +2,9 @@
  * The learning cycle, all at once: what the background job does in small steps when nothing else is to be done. Every
  * number is counted.
  */
-import { type Database, openDatabase } from "../archive/database.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import type { Database } from "../archive/database.ts"
+import { open } from "../archive/open.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { sessionsToFollow } from "../archive/queries/followed-uses.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
@@ -63,9 +64,6 @@ interface CycleOptions {
   readonly onProgress: (label: string, done: number, total: number) => void
 }
 
-/** ms to wait for other writers. */
-const PATIENCE = 5000
-
 export async function learningCycle(
   paths: PathsAndPolicy,
   config: Config,
@@ -110,10 +108,10 @@ async function stagesHere(
 
 /** With everything indexed that hooks have archived. */
 function opened(dataHome: string, dryRun: boolean): Database {
-  const db = openForReading(dataHome)
+  const db = openCurrent(dataHome, "command")
   if (dryRun) return db
   db.close()
-  return openDatabase(dataHome, { wait: PATIENCE })
+  return open(dataHome, "write")
 }
 
 function usesFound(db: Database, dataHome: string, learns: boolean, dryRun: boolean): CycleReport["uses"] {

@@ -1,8 +1,9 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
 
-import { databasePath, withDatabase } from "../archive/database.ts"
+import { databasePath } from "../archive/database.ts"
 import { followVault } from "../archive/kept-notes.ts"
 import { removePages } from "../archive/kept-pages.ts"
+import { open } from "../archive/open.ts"
 import { dropPointers } from "../archive/pointers.ts"
 import { givenTexts, hasRestores, replaceGiven } from "../archive/queries/restores.ts"
 import { dropSlots, slotTexts } from "../archive/queries/slot-rows.ts"
@@ -201,21 +202,23 @@ function redactVault(
 /** Returns the same text if there is nothing to fill. */
 type Filter = (text: string) => string
 
+/** ms to wait for others that write. */
+const PATIENCE = 5000
+
 /** @returns how many rows had something to overwrite */
 export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean): number {
   if (!existsSync(databasePath(dataHome))) return 0
-  return withDatabase(dataHome, { wait: 5000, readonly: dryRun, asItIs: true }, (db) => {
-    if (!hasRestores(db)) return 0
-    const found = givenTexts(db).flatMap(({ id, text }) => {
-      const filtered = filter(text)
-      return filtered === text ? [] : [{ id, text: filtered }]
-    })
-    // What was left out of a restore is only there.
-    const slots = slotTexts(db).filter(({ texts }) => texts.some((text) => filter(text) !== text))
-    if (!dryRun && found.length > 0) replaceGiven(db, found)
-    if (!dryRun) for (const { id } of slots) dropSlots(db, id)
-    return new Set([...found, ...slots].map(({ id }) => id)).size
+  using db = open(dataHome, dryRun ? "look" : "erase", PATIENCE)
+  if (!hasRestores(db)) return 0
+  const found = givenTexts(db).flatMap(({ id, text }) => {
+    const filtered = filter(text)
+    return filtered === text ? [] : [{ id, text: filtered }]
   })
+  // What was left out of a restore is only there.
+  const slots = slotTexts(db).filter(({ texts }) => texts.some((text) => filter(text) !== text))
+  if (!dryRun && found.length > 0) replaceGiven(db, found)
+  if (!dryRun) for (const { id } of slots) dropSlots(db, id)
+  return new Set([...found, ...slots].map(({ id }) => id)).size
 }
 
 /** @returns how many of the log's files had something to overwrite */

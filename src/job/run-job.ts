@@ -5,8 +5,10 @@
 
 import { closeSync } from "node:fs"
 import { setPriority } from "node:os"
-import { type Database, databasePath, openDatabase } from "../archive/database.ts"
-import { openWhole, repair } from "../archive/open-or-repair.ts"
+import { type Database, databasePath } from "../archive/database.ts"
+import { open } from "../archive/open.ts"
+import { openCurrent } from "../archive/open-current.ts"
+import { rebuild } from "../archive/rebuild-views.ts"
 import { lastRepair } from "../archive/repairs.ts"
 import { isUnusable } from "../archive/schema-shape.ts"
 import { loadSettings, type Paths, type PathsAndPolicy } from "../config/load.ts"
@@ -63,7 +65,7 @@ export async function runJob(): Promise<void> {
       recoverRequests(paths.dataHome)
       await work(paths, resolved.config, ground)
       // What the job itself has recognised.
-      fillKnown(paths, PATIENCE.wait)
+      fillKnown(paths, PATIENCE)
     } catch (error) {
       if (codeOf(error) !== STOPPED && !ground.isGone) logError(paths.stateHome, { event: "job", error })
       return
@@ -134,7 +136,7 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
         mended = true
         round.isTended = false
         logError(paths.stateHome, { event: "job", error })
-        repair(paths.dataHome, messageOf(error), PATIENCE)
+        rebuild(paths.dataHome, { now: Date.now(), wait: PATIENCE, reason: messageOf(error) })
         round.db = reopened(paths, ground)
         continue
       }
@@ -168,7 +170,7 @@ function accept(round: Round, ended: Set<string>): void {
 /** Opens the views, and logs it if they had to be rebuilt. */
 function opened(paths: PathsAndPolicy): Database {
   const before = lastRepair(paths.dataHome)?.time
-  const db = openWhole(paths.dataHome, PATIENCE)
+  const db = openCurrent(paths.dataHome, "job")
   const repair = lastRepair(paths.dataHome)
   if (repair !== undefined && repair.time !== before) {
     logError(paths.stateHome, { event: "repair", error: new CtxError("repaired", repair.reason) })
@@ -178,7 +180,7 @@ function opened(paths: PathsAndPolicy): Database {
 
 function reopened({ dataHome }: PathsAndPolicy, ground: Ground): Database {
   ground.holdFolder()
-  const db = openDatabase(dataHome, PATIENCE)
+  const db = open(dataHome, "write")
   ground.noteDatabase()
   return db
 }

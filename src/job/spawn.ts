@@ -1,5 +1,6 @@
 /** Starts the background job and does not wait for it. */
 import { childEnvironment } from "../config/load.ts"
+import { tryTo } from "../util/files.ts"
 import { ownProgram } from "../util/own-program.ts"
 import { type JobRequest, leaveRequest } from "./requests.ts"
 
@@ -25,3 +26,12 @@ export const ownCommand = (): string[] =>
 /** Asks the background job to check whether the views are damaged or lost, and to rebuild them if so. */
 export const askForRebuild = (dataHome: string): void =>
   spawnJob(dataHome, { transcripts: [], sweep: [], settle: false, rebuild: true })
+
+/**
+ * Has the background job make views of an earlier version anew, when that takes longer than somebody waits: where no hook
+ * is registered, nobody else would start it. Where no process can be started and nothing written, they are read as they
+ * are.
+ */
+export const startRenewing = (dataHome: string): void => {
+  tryTo(() => spawnJob(dataHome, { transcripts: [], sweep: [], settle: false }))
+}

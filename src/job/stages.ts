@@ -31,7 +31,7 @@ import { dueToday, noteEnded, summarizeEnded } from "./summarize-ended.ts"
 import { isBackgroundSyncDue, syncInBackground } from "./sync-in-background.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
-export const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
+export const PATIENCE = 5000
 
 /** What only the user can allow. */
 export type Permission = "network" | "model"
@@ -208,10 +208,10 @@ export async function runStages<Work extends Start>(
 /** The views must not contain what the vault has lost. Runs before they are opened, because it rebuilds them. */
 function goOnForgetting(paths: PathsAndPolicy): void {
   try {
-    resumeForgetting(paths.dataHome, { wait: PATIENCE.wait })
-    resumeRedaction(paths.dataHome, PATIENCE.wait)
+    resumeForgetting(paths.dataHome, { wait: PATIENCE })
+    resumeRedaction(paths.dataHome, PATIENCE)
     // Before the views follow, which would have to be made again.
-    fillKnown(paths, PATIENCE.wait)
+    fillKnown(paths, PATIENCE)
   } catch (error) {
     logError(paths.stateHome, { event: "forget", error })
   }

@@ -1,5 +1,6 @@
 /** The background job's sync: what the user has allowed with `sync.auto`, in batches, and nobody waits for it. */
-import { openForReading } from "../archive/open-for-reading.ts"
+import type { Database } from "../archive/database.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import type { Target } from "../backends/open-target.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
@@ -48,8 +49,8 @@ export async function syncInBackground(
     const world = {
       place: paths,
       writer: writerName(dataHome),
-      look<T>(use: (db: ReturnType<typeof openForReading>) => T): T {
-        using db = openForReading(dataHome)
+      look<T>(use: (db: Database) => T): T {
+        using db = openCurrent(dataHome, "command")
         return use(db)
       },
       goOn() {

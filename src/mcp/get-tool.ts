@@ -1,8 +1,9 @@
 /** `get`: turns from the vault, opened where the match is, and read on from there in both directions. */
 import type { Database } from "../archive/database.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { messagesOf } from "../archive/queries/messages.ts"
 import { turnId } from "../archive/queries/turns.ts"
-import { openToRead } from "../job/open-to-read.ts"
+import { startRenewing } from "../job/spawn.ts"
 import { findObservation, isObservationName } from "../read/observation-named.ts"
 import { readTurn, type Turn, type WholeTurn } from "../read/turn.ts"
 import { blockQuote, name } from "../restore/quote.ts"
@@ -76,7 +77,7 @@ export const getTool: ServerTool = {
         opened.push(await openedAnywhere(world, { place, query, size: shareOf(size, handles) }))
       return { text: opened.join("\n\n") }
     }
-    using db = openToRead(world.dataHome)
+    using db = openCurrent(world.dataHome, "command", startRenewing)
     using readers = new CopyReaders()
     const isTurns = !handles.some(({ handle }) => isObservationName(handle))
     if (query !== undefined && handles.length > 1 && isTurns && !handles.some(isReadOn)) {
@@ -94,7 +95,7 @@ const shareOf = (size: number, handles: readonly HandlePlace[]): number =>
 async function openedAnywhere(world: ServerWorld, { place, query, size }: Wanted): Promise<string> {
   const id = farId(place.handle)
   if (id === undefined) {
-    using db = openToRead(world.dataHome)
+    using db = openCurrent(world.dataHome, "command", startRenewing)
     using readers = new CopyReaders()
     return openedAt(db, world, readers, { place, query, size })
   }

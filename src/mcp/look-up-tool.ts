@@ -1,5 +1,6 @@
 /** `look_up`: questions of their own about earlier work: commands, errors, a file's history, a topic's files. */
-import { openToRead } from "../job/open-to-read.ts"
+import { openCurrent } from "../archive/open-current.ts"
+import { startRenewing } from "../job/spawn.ts"
 import type { CommandRun } from "../search/commands-run.ts"
 import type { Fix } from "../search/fixes.ts"
 import { type LinesReason, namesLine, whyLines } from "../search/line-question.ts"
@@ -61,7 +62,7 @@ export const lookUpTool: ServerTool = {
     if (text === undefined)
       throw usageError("about is empty", "words of the command, error or topic, or a path")
     const limit = args.number("limit") ?? LIMIT
-    using db = openToRead(world.dataHome)
+    using db = openCurrent(world.dataHome, "command", startRenewing)
     const project = args.flag("all_projects") ? undefined : knownProjectIn(db, world)
     using readers = new CopyReaders()
     const found = KINDS[kind]!({ db, dataHome: world.dataHome, readers, text, project, limit }, world)

@@ -2,8 +2,9 @@
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { keepNote } from "../archive/kept-notes.ts"
 import { notesSession } from "../archive/notes-session.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { handleOfPrompt } from "../archive/queries/turns.ts"
-import { openToRead } from "../job/open-to-read.ts"
+import { startRenewing } from "../job/spawn.ts"
 import { filterText } from "../secrets/filter.ts"
 import { usageError } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
@@ -47,6 +48,6 @@ function answer(handle: string | undefined, what: string) {
 
 function handleOf(text: string, world: ServerWorld): string | undefined {
   // If there are no views yet, or they are unreadable, the note is written all the same.
-  using db = tryTo(() => openToRead(world.dataHome))
+  using db = tryTo(() => openCurrent(world.dataHome, "command", startRenewing))
   return db && handleOfPrompt(db, notesSession(projectIn(world)), text)
 }

@@ -1,8 +1,9 @@
 /** `restore_preview`: what would be given back after a compaction at this moment. */
 import type { Database } from "../archive/database.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { findSessions, latestSession } from "../archive/queries/sessions.ts"
 import { countTurns } from "../archive/queries/turns.ts"
-import { openToRead } from "../job/open-to-read.ts"
+import { startRenewing } from "../job/spawn.ts"
 import { restoreOf } from "../restore/restore.ts"
 import { scopeOf } from "../restore/restore-scope.ts"
 import { nothingHere } from "./timeline-tool.ts"
@@ -27,7 +28,7 @@ export const restorePreviewTool: ServerTool = {
   },
   readOnly: true,
   run(args, world) {
-    using db = openToRead(world.dataHome)
+    using db = openCurrent(world.dataHome, "command", startRenewing)
     const word = args.text("session")
     const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
     const session =

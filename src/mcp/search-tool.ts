@@ -1,6 +1,7 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
 import type { Database } from "../archive/database.ts"
-import { openToRead } from "../job/open-to-read.ts"
+import { openCurrent } from "../archive/open-current.ts"
+import { startRenewing } from "../job/spawn.ts"
 import { type FarHit, refuseUnknown } from "../search/elsewhere.ts"
 import type { Hit } from "../search/hit.ts"
 import { type Narrowing, spanGiven, typedPath } from "../search/narrowing.ts"
@@ -67,7 +68,7 @@ export const searchTool: ServerTool = {
   always: true,
   async run(args, world) {
     const limit = args.number("limit") ?? USUAL_HITS
-    using db = openToRead(world.dataHome)
+    using db = openCurrent(world.dataHome, "command", startRenewing)
     using readers = new CopyReaders()
     const { request, scope } = wanted(args, db, world, limit)
     const closest = new ClosestFirst(db, world.dataHome, readers, request)

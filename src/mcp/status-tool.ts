@@ -1,9 +1,9 @@
 /** `status`: what the archive holds, and whether it is up to date. */
-import { readStatus } from "../archive/archive-status.ts"
-import { readIfPossible } from "../archive/open-for-reading.ts"
+import { ReadOnce, readViews, statusWith } from "../archive/archive-status.ts"
 import { listSessions, type Session } from "../archive/queries/sessions.ts"
 import { askForRebuild } from "../job/spawn.ts"
 import { name } from "../restore/quote.ts"
+import { tryTo } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
 import { DATA, minute, plain } from "./quoting.ts"
 import type { ServerTool } from "./tool.ts"
@@ -22,13 +22,17 @@ export const statusTool: ServerTool = {
   readOnly: true,
   run(_args, world) {
     const { dataHome } = world
-    const { totals, behind, database, vault } = readStatus(dataHome, Date.now())
-    if (database.lost) askForRebuild(dataHome)
+    using archive = new ReadOnce(dataHome)
+    const views = readViews(archive)
     // Whatever is wrong with the views is told as a problem.
     const latest =
-      readIfPossible(dataHome, (db) =>
-        listSessions(db, { project: knownProjectIn(db, world), spoken: true, limit: LATEST }),
+      tryTo(() =>
+        archive.read((db) =>
+          listSessions(db, { project: knownProjectIn(db, world), spoken: true, limit: LATEST }),
+        ),
       ) ?? []
+    const { totals, behind, database, vault } = statusWith(views, archive, Date.now())
+    if (database.lost) askForRebuild(dataHome)
     const problems = [vault.problem, database.problem].filter((one) => one !== null)
     const late = (behind?.vault.transcripts ?? 0) + (behind?.views.transcripts ?? 0)
     const { sessions, turns, messages, projects } = totals ?? NOTHING

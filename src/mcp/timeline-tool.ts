@@ -1,7 +1,8 @@
 /** `timeline`: the turns around a given one, one line each. */
 import type { Database } from "../archive/database.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { latestSession } from "../archive/queries/sessions.ts"
-import { openToRead } from "../job/open-to-read.ts"
+import { startRenewing } from "../job/spawn.ts"
 import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../read/session-summary.ts"
 import { type Turn, turnsOfSession } from "../read/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../read/turn-timeline.ts"
@@ -35,7 +36,7 @@ export const timelineTool: ServerTool = {
   },
   readOnly: true,
   run(args, world) {
-    using db = openToRead(world.dataHome)
+    using db = openCurrent(world.dataHome, "command", startRenewing)
     const [of, query] = [args.text("of"), args.text("query")]
     const found = of === undefined ? undefined : turnOrSession(db, of)
     const turn = turnMeant(db, found, query, world)

@@ -7,7 +7,7 @@ import { decodeLine } from "../agents/decode.ts"
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify } from "../archive/identity.ts"
-import { openForReading } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { followedCopies, handleByKey, type TurnPlace, turnPlaces } from "../archive/queries/turn-places.ts"
 import { linesFrom } from "../archive/records.ts"
 import {
@@ -259,16 +259,13 @@ function fixedAnswers(
 
 /* What the vault holds of a session, for whoever prunes while requests wait. */
 
-/** ms for bringing into the views what hooks have left. What is not done then counts as not archived. */
-const PATIENCE = 300
-
 export function vaultAnswers(dataHome: string, session: string): VaultAnswers {
   const held = heldBlocks(dataHome, session)
   return {
     refresh() {
-      // Without an archive, nothing is held, and so nothing is pruned.
+      // Without an archive, nothing is held, and so nothing is pruned. Nor is what cannot be indexed in time.
       tryTo(() => {
-        using db = openForReading(dataHome, undefined, PATIENCE)
+        using db = openCurrent(dataHome, "key")
         held.refresh(db)
       })
     },

@@ -1,12 +1,13 @@
 /** The four ways of pruning, safest first: what each does and risks, and whether it works and is at work. */
 
 import { existsSync } from "node:fs"
-import { readIfPossible } from "../archive/open-for-reading.ts"
+import { openCurrent } from "../archive/open-current.ts"
 import { type Installed, installedClients } from "../claude/install/clients.ts"
 import { hookStatus, ourPlugins } from "../claude/install/hook-status.ts"
 import type { HostFolders } from "../claude/install/registration.ts"
 import { type HostEnvironment, type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
 import type { PruneOptions } from "../prune/prune-messages.ts"
+import { tryTo } from "../util/files.ts"
 import { patchState } from "./patch/apply-patch.ts"
 import { pluginWay } from "./plugin/set-plugin.ts"
 import { isLoopback } from "./proxy/proxy-server.ts"
@@ -120,7 +121,11 @@ export async function clientWays(places: Omit<ReportPlaces, "exePath">): Promise
 export async function pruneReport(places: ReportPlaces, options: PruneOptions): Promise<PruneReport> {
   const { dataHome } = places
   const clients = await clientWays(places)
-  const read = () => readIfPossible(dataHome, (db) => recentSavings(db, dataHome, options, SESSIONS))
+  const read = () =>
+    tryTo(() => {
+      using db = openCurrent(dataHome, "command")
+      return recentSavings(db, dataHome, options, SESSIONS)
+    })
   return {
     isArchiving: isArchiving(places),
     clients,

@@ -26,7 +26,7 @@ export class CtxError extends Error {
   }
 }
 
-/** Checked by name, since modules that a search loads later have their own copy of the class (build/one-module.ts). */
+/** Checked by name, since modules that a search loads later have their own copy of the class (build/bundles.ts). */
 export const isCtxError = (error: unknown): error is CtxError =>
   error instanceof Error && error.name === "CtxError"
 

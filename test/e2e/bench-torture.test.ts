@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, mkdtempSync, realpathSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { countFaults } from "../../src/bench/torture/count-faults.ts"
 import { CASES } from "../../src/bench/torture/run-cases.ts"
 import type { TortureReport } from "../../src/bench/torture/torture-report.ts"
@@ -103,7 +103,7 @@ describe("counting faults", () => {
 
   test("finds turns that are missing from the views, and duplicates", async () => {
     const faults = await judged((world) => {
-      const db = openDatabase(world.dataHome, { wait: 5000 })
+      const db = open(world.dataHome, "write")
       const [first, second] = world.sessions
       db.run("DELETE FROM turns WHERE session = ? AND seq = 1", [first!.id])
       db.run(

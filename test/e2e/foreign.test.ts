@@ -3,7 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { openForReading } from "../../src/archive/open-for-reading.ts"
+import { openCurrent } from "../../src/archive/open-current.ts"
 import { run } from "../support/binary.ts"
 import { doneIn, eventsIn } from "../support/events.ts"
 import { LEAFHILL_SESSION, makeLeafhill } from "../support/leafhill.ts"
@@ -29,7 +29,7 @@ function put(own: Machine, name: string, as = name): string {
 const hashOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex")
 
 function views(own: Machine): Record<string, string[]> {
-  const db = openForReading(own.dataHome)
+  const db = openCurrent(own.dataHome, "command")
   try {
     return namedViews(db)
   } finally {

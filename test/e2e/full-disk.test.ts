@@ -2,7 +2,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { databasePath, openDatabase } from "../../src/archive/database.ts"
+import { databasePath } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/case-disk.ts"
 import type { HookName } from "../../src/claude/fake/payload.ts"
 import { binary, run } from "../support/binary.ts"
@@ -26,7 +27,7 @@ describe("no room for an index of the log", () => {
     const session = machine.session().turn("The walrus sleeps.").flush()
     await machine.hook("pre-compact", session)
     await machine.idle()
-    const db = openDatabase(machine.dataHome, { wait: 5000 })
+    const db = open(machine.dataHome, "write")
     await machine.hook("pre-compact", session.turn("The ermine wakes.").flush())
     await machine.idle()
     for (const name of ["vault", "archive.lock"]) {

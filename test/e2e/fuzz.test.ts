@@ -6,8 +6,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openDatabase } from "../../src/archive/database.ts"
 import { ingest } from "../../src/archive/ingest.ts"
+import { open } from "../../src/archive/open.ts"
 import { transcriptById } from "../../src/archive/transcript-rows.ts"
 import { WordWriter } from "../../src/archive/word-index.ts"
 import { Dice } from "../../src/bench/seeded-random.ts"
@@ -298,7 +298,7 @@ describe("stdin", () => {
 describe("the transcript", () => {
   test("one line that no host would write costs only itself", () => {
     using machine = new Machine()
-    const db = openDatabase(machine.dataHome, { wait: 0 })
+    const db = open(machine.dataHome, "write", 0)
     const dice = new Dice(SEED)
     const nonsense = new Nonsense(dice, ["/", "/etc/passwd", `/${"z".repeat(5000)}`, `/${"y/".repeat(3000)}`])
     const lines = syntheticSession().map((line) => line.trimEnd())

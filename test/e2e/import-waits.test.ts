@@ -1,7 +1,7 @@
 /** `import` beside others: it waits until they are done, or says what is in its way. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, openSync, readFileSync } from "node:fs"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { tryLock } from "../../src/util/libc.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
@@ -58,7 +58,7 @@ type Hold = (machine: Machine, copy: string) => Disposable
 
 const HOLDS: Readonly<Record<string, Hold>> = {
   "writes to the database"(machine) {
-    const db = openDatabase(machine.dataHome, { wait: 5000 })
+    const db = open(machine.dataHome, "write")
     db.run("BEGIN IMMEDIATE")
     return { [Symbol.dispose]: () => db.close() }
   },

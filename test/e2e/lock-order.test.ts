@@ -163,6 +163,26 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
   expect([...new Set(wrong)]).toEqual([])
 })
 
+test.skipIf(process.platform !== "linux")(
+  "a command opens the archive once, whatever it tells of it",
+  async () => {
+    using machine = new Traced()
+    const session = machine.session().turn("Remember the word xylophone", [], "I will").flush()
+    well(await machine.hook("session-start", session, { source: "startup" }))
+    await machine.idle()
+    session.turn("What no hook has archived", [], "Indeed").flush()
+    const opened = async (...args: string[]): Promise<number> => {
+      rmSync(machine.notes, { force: true })
+      well(await machine.cli(...args))
+      return machine.takings.filter(({ file }) => basename(file) === "archive.lock").length
+    }
+    expect(await opened("status")).toBe(1)
+    expect(await opened("status", "--verbose")).toBe(1)
+    expect(await opened("search", "xylophone")).toBe(1)
+    expect(await opened("sessions")).toBe(1)
+  },
+)
+
 /** Runs `work` while a file is in the place of a folder. */
 async function withoutFolder(folder: string, work: () => Promise<unknown>): Promise<void> {
   renameSync(folder, `${folder}.away`)

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Transcript } from "../support/transcript.ts"
@@ -263,7 +263,7 @@ describe("resurrect", () => {
     expect(unknown).toMatchObject({ code: 3, stdout: "" })
     expect(unknown.stderr).toContain("hint: ")
     // Nothing of all this touched the views.
-    const db = openDatabase(machine.dataHome, { wait: 2000, readonly: true })
+    const db = open(machine.dataHome, "look", 2000)
     expect(db.query("PRAGMA quick_check").get()).toEqual({ quick_check: "ok" })
     db.close()
   })

@@ -1,7 +1,8 @@
 /** The views are deleted while others have them open: whoever comes next makes them again, and all answer from those. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { rmSync } from "node:fs"
-import { databasePath, openDatabase } from "../../src/archive/database.ts"
+import { databasePath } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { run } from "../support/binary.ts"
 import { Machine, promptsIn } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
@@ -22,7 +23,7 @@ describe.each([
     await machine.idle()
     await using peer = await Peer.connect(machine.cwd, machine.env)
     expect((await peer.call("search", { query: "walrus" })).isError).toBe(false)
-    const reader = openDatabase(machine.dataHome, { wait: 0, readonly: true })
+    const reader = open(machine.dataHome, "look", 0)
     try {
       expect(reader.query("SELECT count(*) AS n FROM turns").get()).toEqual({ n: 2 })
       for (const suffix of suffixes) rmSync(databasePath(machine.dataHome) + suffix, { force: true })

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { type Database, openDatabase } from "../../src/archive/database.ts"
+import type { Database } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { installModel } from "../../src/embed/install-model.ts"
 import { parseManifest } from "../../src/embed/model-manifest.ts"
 import { run } from "../support/binary.ts"
@@ -50,7 +51,7 @@ describe("an import beside a writer", () => {
     first.flush()
     machine.session().turn("the second of them").flush()
 
-    const writer = openDatabase(machine.dataHome, { wait: 5000 })
+    const writer = open(machine.dataHome, "write")
     writer.run("BEGIN IMMEDIATE")
     try {
       const { code, stdout, stderr } = await cli("import", "--no-wait", "--json")
@@ -92,7 +93,7 @@ function keepForItself(db: Database): void {
 test("a command says who is in its way", async () => {
   using machine = new Machine()
   await machine.hook("stop", machine.session().turn("a prompt").flush())
-  const db = openDatabase(machine.dataHome, { wait: 0 })
+  const db = open(machine.dataHome, "write", 0)
   keepForItself(db)
   const ran = await run(["rebuild", "--dry-run"], { env: machine.env, cwd: machine.cwd })
   db.close()

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
-import { openForReading } from "../../src/archive/open-for-reading.ts"
+import { openCurrent } from "../../src/archive/open-current.ts"
 import { turnsOf } from "../../src/archive/queries/turns.ts"
 import type { Receipt } from "../../src/restore/receipt.ts"
 import {
@@ -141,7 +141,7 @@ function compactStarts(world: World): HookCall[] {
 }
 
 function views({ world }: Stage): Database {
-  return openForReading(world.store)
+  return openCurrent(world.store, "command")
 }
 
 /** Each prompt is one turn, in its place; nobody else's words are one. */

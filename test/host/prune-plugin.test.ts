@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openForReading } from "../../src/archive/open-for-reading.ts"
+import { openCurrent } from "../../src/archive/open-current.ts"
 import { clearStages, FULL, openStage, type Stage } from "./checks.ts"
 import { type Client, clientFor } from "./clients.ts"
 import { runPrint, Terminal } from "./drive.ts"
@@ -56,7 +56,7 @@ function expectContext(stage: Stage, words: string): void {
 
 /** What Claude Code wrote again after a compaction is in the archive once. */
 function expectOnce({ world }: Stage): void {
-  const db = openForReading(world.store)
+  const db = openCurrent(world.store, "command")
   const prompts = db
     .query<{ prompt: string; n: number }, []>(
       "SELECT prompt, count(*) AS n FROM turns WHERE via = 'typed' GROUP BY prompt ORDER BY min(id)",

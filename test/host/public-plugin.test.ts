@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { openForReading } from "../../src/archive/open-for-reading.ts"
+import { openCurrent } from "../../src/archive/open-current.ts"
 import { clearStages, once, openBareStage, type Stage } from "./checks.ts"
 import { type Client, clientFor } from "./clients.ts"
 import { type PrintRun, runPrint } from "./drive.ts"
@@ -58,7 +58,7 @@ const initOf = ({ outputs }: PrintRun): Init =>
 const requests = ({ mock }: Stage): Recorded[] => mock.requests.filter(({ kind }) => kind === "main")
 
 const prompts = ({ world }: Stage): string[] => {
-  using db = openForReading(world.store)
+  using db = openCurrent(world.store, "command")
   return db
     .query<{ prompt: string }, []>("SELECT prompt FROM turns ORDER BY id")
     .all()

@@ -1,7 +1,7 @@
 /** Whoever follows the feed of changes has every turn as it is now, and is told of none twice. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import fc from "fast-check"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { changesSince, type Watermark } from "../../src/archive/queries/changes.ts"
 import { openTurn } from "../../src/read/turn.ts"
 import { CopyReaders } from "../../src/vault/reader.ts"
@@ -16,7 +16,7 @@ class World extends ChangingArchive {
 
   look(): void {
     const { dataHome } = this.archive
-    const db = openDatabase(dataHome, { wait: 0 })
+    const db = open(dataHome, "write", 0)
     const readers = new CopyReaders()
     const wholeOf = (handle: string): string => JSON.stringify(openTurn(db, dataHome, handle, readers))
     const { changed, gone, watermark } = changesSince(db, this.watermark)

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { archiveAll } from "../../src/job/request-visits.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { transcriptFiles } from "../support/real.ts"
@@ -24,7 +24,7 @@ let archives = 0
 /** Imports each state of the file in turn into a fresh archive. */
 function importAll(states: readonly Uint8Array[], lastLine: "whole" | "any") {
   const place = { dataHome: join(root, `archive-${archives++}`), home: "/nobody" }
-  const db = openDatabase(place.dataHome, { wait: 1000 })
+  const db = open(place.dataHome, "write", 1000)
   try {
     for (const bytes of states) {
       writeFileSync(path, bytes)

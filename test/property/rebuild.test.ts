@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { rebuild } from "../../src/archive/rebuild-views.ts"
 import { Archive } from "../support/archive.ts"
 import { transcriptFiles } from "../support/real.ts"
@@ -19,7 +19,7 @@ const again = (archive: Archive) => {
   const before = { named: namedViews(archive.db), dump: dumpViews(archive.db) }
   archive.db.close()
   const report = rebuild(archive.dataHome, { now: Date.now(), wait: 0 })
-  const db = openDatabase(archive.dataHome, { wait: 0 })
+  const db = open(archive.dataHome, "write", 0)
   try {
     return { before, report, after: { named: namedViews(db), dump: dumpViews(db) } }
   } finally {
@@ -108,7 +108,7 @@ test("what is no view is kept: what was given back, and who went on after /clear
   const restores = kept()
   const { before, after } = again(archive)
   expect(after.named).toEqual(before.named)
-  using db = openDatabase(archive.dataHome, { wait: 0 })
+  using db = open(archive.dataHome, "write", 0)
   expect(db.query("SELECT * FROM restores").all()).toEqual(restores)
 })
 

@@ -3,7 +3,8 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import { databasePath, openDatabase } from "../../src/archive/database.ts"
+import { databasePath } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { rebuild } from "../../src/archive/rebuild-views.ts"
 import { followRemoval, type Removed } from "../../src/archive/removal.ts"
 import { packVectors, putVectors } from "../../src/archive/vectors.ts"
@@ -96,7 +97,7 @@ function play(archive: Archive, steps: readonly Step[]): string[] {
 
 /** As if the background job had made them: a vector for each message. */
 function embed(dataHome: string): void {
-  const db = openDatabase(dataHome, { wait: 0 })
+  const db = open(dataHome, "write", 0)
   const rows = db
     .query<{ turn: number; last: number; ids: string }, []>(
       `SELECT t.id AS turn, t.last, group_concat(m.id) AS ids FROM turns t JOIN messages m ON m.turn = t.id
@@ -115,7 +116,7 @@ function embed(dataHome: string): void {
 }
 
 const viewsOf = (dataHome: string) => {
-  const db = openDatabase(dataHome, { wait: 0 })
+  const db = open(dataHome, "write", 0)
   try {
     return { ...namedViews(db), ...namedSearch(db) }
   } finally {

@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { sources } from "../../src/archive/view-sources.ts"
 import { openFolderBackend } from "../../src/backends/folder-backend.ts"
 import { FILTERED } from "../../src/secrets/filter.ts"
@@ -35,7 +35,7 @@ async function sync(world: ChangingArchive, folder: string) {
     {
       place: { ...paths, secrets: FILTERED, exclude: [] },
       look(use) {
-        const db = openDatabase(dataHome, { wait: 0 })
+        const db = open(dataHome, "write", 0)
         try {
           return use(db)
         } finally {

@@ -7,8 +7,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { captureTranscript } from "../../src/archive/capture-transcript.ts"
-import { openDatabase } from "../../src/archive/database.ts"
 import { index } from "../../src/archive/indexing.ts"
+import { open } from "../../src/archive/open.ts"
 import { examineContext } from "../../src/autopilot/context-report.ts"
 import { type ContextState, NEW_CONTEXT } from "../../src/autopilot/context-state.ts"
 import { readHostContext } from "../../src/autopilot/host-context.ts"
@@ -120,7 +120,7 @@ const pointsIn = (all: readonly Reading[]): number[] => all.flatMap(({ points })
 /** What `status` says of a session that has been archived. */
 function reportOf(path: string) {
   const root = mkdtempSync(join(tmpdir(), "ctxbridge-real-"))
-  const db = openDatabase(join(root, "archive"), { wait: 0 })
+  const db = open(join(root, "archive"), "write", 0)
   try {
     const taken = captureTranscript({ dataHome: join(root, "archive"), home: root }, path, {
       now: 0,

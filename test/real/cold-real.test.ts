@@ -1,9 +1,10 @@
 /** Turns of real transcripts that were cold are found by the words that they had. */
+
 import { expect, test } from "bun:test"
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { archiveAll } from "../../src/job/request-visits.ts"
 import { expectSameWordsAgain, turnsIn } from "../support/cold.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"
@@ -16,7 +17,7 @@ test.skipIf(files.length === 0)(
   () => {
     const root = mkdtempSync(join(tmpdir(), "ctxbridge-real-"))
     const place = { dataHome: join(root, "data"), home: "/nobody" }
-    const db = openDatabase(place.dataHome, { wait: 1000 })
+    const db = open(place.dataHome, "write", 1000)
     for (const [n, file] of files.entries()) {
       const folder = join(root, "projects", `-src-${n}`)
       mkdirSync(folder, { recursive: true })

@@ -4,7 +4,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
-import { type Database, openDatabase } from "../../src/archive/database.ts"
+import type { Database } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { totals } from "../../src/archive/queries/totals.ts"
 import { archiveAll } from "../../src/job/request-visits.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
@@ -20,7 +21,7 @@ describe.skipIf(files.length === 0)("real transcripts", () => {
   let db: Database
 
   beforeAll(() => {
-    db = openDatabase(place.dataHome, { wait: 1000 })
+    db = open(place.dataHome, "write", 1000)
     for (const [n, file] of files.entries()) {
       const folder = join(root, "projects", `-src-${n}`)
       mkdirSync(folder, { recursive: true })

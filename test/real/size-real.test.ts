@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { readStatus } from "../../src/archive/archive-status.ts"
-import { openDatabase } from "../../src/archive/database.ts"
+import { type ArchiveStatus, ReadOnce, readViews, statusWith } from "../../src/archive/archive-status.ts"
+import { open } from "../../src/archive/open.ts"
 import { rebuild } from "../../src/archive/rebuild-views.ts"
 import { compactVault } from "../../src/vault/compact-vault.ts"
 import { Archive } from "../support/archive.ts"
@@ -15,6 +15,11 @@ const MOST = 0.45
 
 const files = transcriptFiles()
 if (files.length === 0) console.warn("no real transcripts beside the checkout: skipped")
+
+function diskOf(dataHome: string): ArchiveStatus["disk"] {
+  using archive = new ReadOnce(dataHome)
+  return statusWith(readViews(archive), archive, Date.now()).disk
+}
 
 test.skipIf(files.length === 0)(
   `vault and views take at most ${MOST} of the transcripts' bytes`,
@@ -33,19 +38,19 @@ test.skipIf(files.length === 0)(
     }
     archive.db.close()
     const took = (): string => {
-      const { vault, database, wal, ratio } = readStatus(archive.dataHome, Date.now()).disk
+      const { vault, database, wal, ratio } = diskOf(archive.dataHome)
       return `${(ratio! * 100).toFixed(1)}% (vault ${vault}, views ${database + wal}) of ${total}`
     }
     const before = took()
     const report = compactVault(archive.dataHome, { dryRun: false })
     expect(report).toMatchObject({ ok: true })
     const merged = took()
-    const { ratio } = readStatus(archive.dataHome, Date.now()).disk
+    const { ratio } = diskOf(archive.dataHome)
     expect(ratio).toBeLessThanOrEqual(MOST)
     const { unreadable, ms } = rebuild(archive.dataHome, { now: Date.now(), wait: 0 })
     expect(unreadable).toEqual([])
     expect(statSync(join(archive.dataHome, "archive.db")).size).toBeGreaterThan(0)
-    openDatabase(archive.dataHome, { wait: 0 }).close()
+    open(archive.dataHome, "write", 0).close()
     console.info(`as hooks leave it: ${before}\nmerged: ${merged}\nrebuilt in ${ms} ms: ${took()}`)
   },
   120_000,

@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { captureTranscript, type Taken } from "../../src/archive/capture-transcript.ts"
-import { type Database, databasePath, openDatabase } from "../../src/archive/database.ts"
+import { type Database, databasePath } from "../../src/archive/database.ts"
 import { index } from "../../src/archive/indexing.ts"
+import { open } from "../../src/archive/open.ts"
 import { settlePending } from "../../src/archive/pending.ts"
 import { once } from "../../src/util/once.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
@@ -13,7 +14,7 @@ import { Transcript } from "./transcript.ts"
 /** An empty database, as it is made; copied, since making its tables takes longer than most tests. */
 const emptyArchive = once(() => {
   const dataHome = mkdtempSync(join(tmpdir(), "ctxbridge-empty-"))
-  openDatabase(dataHome, { wait: 0 }).close()
+  open(dataHome, "write", 0).close()
   const bytes = readFileSync(databasePath(dataHome))
   rmSync(dataHome, { recursive: true })
   return bytes
@@ -29,7 +30,7 @@ export class Archive {
     this.dataHome = join(this.root, "archive")
     mkdirSync(this.dataHome, { mode: 0o700 })
     writeFileSync(databasePath(this.dataHome), emptyArchive(), { mode: 0o600 })
-    this.db = openDatabase(this.dataHome, { wait: 0 })
+    this.db = open(this.dataHome, "write", 0)
   }
 
   session(id: string, options: { version?: string; cwd?: string; agent?: string } = {}): Transcript {

@@ -6,7 +6,7 @@ import { binary } from "./binary.ts"
 const ROOT = join(import.meta.dir, "../..")
 const BINARY = join(ROOT, "dist/ctxbridge")
 const META = join(ROOT, "dist/meta.json")
-/** Everything a hook loads at its start, joined into one module by build/hook.ts, and the list of its inputs. */
+/** Everything a hook loads at its start, joined into one module by build/bundles.ts, and the list of its inputs. */
 const HOOK = "dist/hook/run.js"
 const HOOK_META = join(ROOT, "dist/hook/meta.json")
 

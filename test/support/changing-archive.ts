@@ -1,7 +1,7 @@
 /** An archive to which everything happens that changes turns: for followers of its changes. */
 import { readFileSync, rmSync } from "node:fs"
 import fc from "fast-check"
-import { openDatabase } from "../../src/archive/database.ts"
+import { open } from "../../src/archive/open.ts"
 import { rebuild } from "../../src/archive/rebuild-views.ts"
 import { followRemoval } from "../../src/archive/removal.ts"
 import { sources } from "../../src/archive/view-sources.ts"
@@ -97,6 +97,6 @@ export class ChangingArchive {
   #closed(work: () => unknown): void {
     this.archive.db.close()
     work()
-    Object.assign(this.archive, { db: openDatabase(this.archive.dataHome, { wait: 0 }) })
+    Object.assign(this.archive, { db: open(this.archive.dataHome, "write", 0) })
   }
 }

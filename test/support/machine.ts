@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Database } from "../../src/archive/database.ts"
-import { openForReading } from "../../src/archive/open-for-reading.ts"
+import { openCurrent } from "../../src/archive/open-current.ts"
 import { type HookName, hookPayload } from "../../src/claude/fake/payload.ts"
 import { processesIn } from "../../src/util/processes.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
@@ -68,7 +68,7 @@ export class Machine {
 
   /** The views, including everything that hooks have archived. */
   views(): Database & { [Symbol.dispose](): void } {
-    return openForReading(this.dataHome) as Database & { [Symbol.dispose](): void }
+    return openCurrent(this.dataHome, "command") as Database & { [Symbol.dispose](): void }
   }
 
   /** Path of the transcript's copy in the vault. */

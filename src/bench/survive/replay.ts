@@ -248,7 +248,7 @@ class Views {
       deadline: Number.POSITIVE_INFINITY,
       lastLine: "whole",
     })
-    this.db = openFile(join(this.#folder, "archive.db"), { wait: 0 })
+    this.db = openFile(join(this.#folder, "archive.db"), "create")
     const row = this.db
       .query<{ id: number }, [string, string, string, string]>(
         "INSERT INTO transcripts (path, copy, copy_id, session) VALUES (?, ?, ?, ?) RETURNING id",

@@ -18,7 +18,8 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs"
-import { databasePath, openDatabase, SCHEMA_VERSION } from "../../archive/database.ts"
+import { databasePath, SCHEMA_VERSION } from "../../archive/database.ts"
+import { open } from "../../archive/open.ts"
 import { dirname } from "../../util/path.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
 import type { Dice } from "../seeded-random.ts"
@@ -184,7 +185,7 @@ function overwrite(file: string, position: number, length: number): void {
 /** Content that is only in the log would hide the damage. */
 function withoutLog(world: World): string {
   const file = databasePath(world.dataHome)
-  const db = openDatabase(world.dataHome, { wait: 5000 })
+  const db = open(world.dataHome, "write")
   db.run("PRAGMA wal_checkpoint(TRUNCATE)")
   db.close()
   return file
@@ -224,7 +225,7 @@ export const locked: TortureCase = {
   name: "locked database",
   async run(world, dice) {
     const sessions = await begun(world)
-    const db = openDatabase(world.dataHome, { wait: 5000 })
+    const db = open(world.dataHome, "write")
     db.run("BEGIN IMMEDIATE")
     await goOn(world, dice, 2, sessions)
     db.run("ROLLBACK")
@@ -237,7 +238,7 @@ export const newer: TortureCase = {
   async run(world, dice, { rounds }) {
     const sessions = await begun(world)
     // Kept open, since we could not reopen it either.
-    const db = openDatabase(world.dataHome, { wait: 5000 })
+    const db = open(world.dataHome, "write")
     db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
     await goOn(world, dice, rounds, sessions)
     await world.command(["rebuild"], [1])

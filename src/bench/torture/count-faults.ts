@@ -1,5 +1,5 @@
 /** Compares what hooks were told with what vault and views hold, and with what commands report. */
-import { openDatabase } from "../../archive/database.ts"
+import { open } from "../../archive/open.ts"
 import type { Faults } from "./torture-report.ts"
 import {
   type ArchivedCopies,
@@ -65,7 +65,7 @@ function repeatedLines({ current, former }: ArchivedCopies): number {
 function viewsOf(world: World): Map<string, Map<string, number>> {
   const found = new Map<string, Map<string, number>>()
   try {
-    using db = openDatabase(world.dataHome, { wait: 5000, readonly: true })
+    using db = open(world.dataHome, "look", 5000)
     const rows = db
       .query<{ session: string; prompt: string }, []>(
         "SELECT session, prompt FROM turns WHERE via NOT IN ('none', 'brief', 'history')",

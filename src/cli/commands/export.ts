@@ -1,6 +1,7 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
 
 import type { Database } from "../../archive/database.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { findSessions } from "../../archive/queries/sessions.ts"
 import { inBlocks } from "../../export/in-blocks.ts"
@@ -9,7 +10,7 @@ import { exportRaw, type Selection, select, turnsOfSelection } from "../../expor
 import { sessionLine, turnLines } from "../../export/session-jsonl.ts"
 import { sessionMarkdown, turnMarkdown } from "../../export/session-markdown.ts"
 import { spokenTurn } from "../../export/spoken-turn.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { usageError } from "../../util/errors.ts"
 import { resolve } from "../../util/path.ts"
 import { bytes } from "../../util/text.ts"
@@ -56,7 +57,7 @@ export default {
       throw usageError("--raw takes one session at a time", "several transcripts do not make one")
     if (format === "raw" && args["conversation"] === true)
       throw usageError("--raw and --conversation cannot be used together")
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
     const isShown = target === undefined && isTerminal()
     // All of them first: a name that means nothing must not leave half an export.

@@ -1,7 +1,7 @@
 import { historyPrompt } from "../../agents/decode.ts"
 import type { Database } from "../../archive/database.ts"
 import { summaryName } from "../../archive/kept-summaries.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf } from "../../archive/project.ts"
 import { lineageOf } from "../../archive/queries/lineage.ts"
 import { sessionsOfProject } from "../../archive/queries/sessions.ts"
@@ -131,7 +131,7 @@ function undo({ env, out, args }: Context, word: string): void {
 
 function forgetSessions(context: Context, word: string): number | undefined {
   const { cwd, dataHome } = context.env
-  const wanted = withViews(dataHome, (db) => {
+  const wanted = asked(dataHome, (db) => {
     const sessions = sessionsMeant(db, cwd, word, dataHome)
     return { sessions, heirs: heirsOf(db, sessions), outputs: outputsOfSubagents(db, sessions) }
   })
@@ -149,7 +149,7 @@ export function leave(
   const { dataHome } = context.env
   const dryRun = args["dry-run"] === true
   const search = carriedSearch(dataHome, list)
-  const isKeptThere = withViews(dataHome, (db) => keptInOneOf(db, sessionsIn(list)))
+  const isKeptThere = asked(dataHome, (db) => keptInOneOf(db, sessionsIn(list)))
   const notes = findNotes(dataHome, isKeptThere, Date.now(), tombstonesOf(dataHome, list, Date.now())).places
   const { told, failed } = search.find(Date.now())
   const found = { dryRun, sessions: list, forkedFrom: heirs, notes, told, failed }
@@ -183,16 +183,16 @@ function merged(before: readonly Tombstone[], after: readonly Tombstone[]): Tomb
 const carriedSearch = (dataHome: string, list: readonly Leaving[]): CarriedSearch =>
   new CarriedSearch(
     dataHome,
-    withViews(dataHome, (db) => namesOf(db, sessionsIn(list))),
+    asked(dataHome, (db) => namesOf(db, sessionsIn(list))),
     new Set(list.flatMap(({ copies }) => copies)),
   )
 
 const sessionsIn = (list: readonly Leaving[]): string[] => list.map(({ session }) => session)
 
 /** Closes the views before anything is removed from them. */
-export function withViews<T>(dataHome: string, work: (db: Database) => T): T {
-  using db = openForReading(dataHome)
-  return work(db)
+function asked<T>(dataHome: string, read: (db: Database) => T): T {
+  using db = openCurrent(dataHome, "command")
+  return read(db)
 }
 
 /** Session ids; a subagent's, or what a model wrote about a session, only if it was named itself. */
@@ -266,7 +266,7 @@ function forgetText(context: Context, what: string | undefined, finder: LineFind
   const within =
     what === undefined
       ? undefined
-      : withViews(
+      : asked(
           dataHome,
           (db) => new Set(sessionsMeant(db, env.cwd, what, dataHome).map((id) => id.split("/", 1)[0]!)),
         )

@@ -1,6 +1,7 @@
 /** `ctxbridge learn`: what is learnt from what is used of restores, how well it serves, and how to begin anew. */
-import { type Database, withDatabase } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
+import type { Database } from "../../archive/database.ts"
+import { open } from "../../archive/open.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { resetLearning } from "../../archive/queries/followed-uses.ts"
 import { type LearnedRow, learnedRows } from "../../archive/queries/learned.ts"
 import { projectId } from "../../archive/queries/projects.ts"
@@ -15,8 +16,6 @@ import { renderLearning } from "../render-learning.ts"
 import { screenOf } from "../screen.ts"
 import { safe } from "../style.ts"
 
-/** ms to wait for others that write. */
-const PATIENCE = 5000
 const ROWS_SHOWN = 40
 
 export default {
@@ -49,7 +48,7 @@ function weights(context: Context): void {
   const { args, env, out } = context
   if (args["all-projects"] === true)
     throw usageError("weights are learnt by project", "name one with --project")
-  using db = openForReading(env.dataHome)
+  using db = openCurrent(env.dataHome, "command")
   const rows = learnedRows(db, projectMeant(db, context) ?? -1)
   out.json({ enabled: env.config["learn.enabled"], weights: rows })
   if (!env.config["learn.enabled"]) out.print("Off (learn.enabled): restores ignore what was learnt.")
@@ -77,7 +76,7 @@ function weights(context: Context): void {
 
 function report(context: Context): void {
   const { env, out } = context
-  using db = openForReading(env.dataHome)
+  using db = openCurrent(env.dataHome, "command")
   const found = learningReport(db, projectMeant(db, context))
   const holdOut = env.config["learn.holdout"]
   const enabled = env.config["learn.enabled"]
@@ -87,10 +86,11 @@ function report(context: Context): void {
 
 function reset(context: Context): void {
   const { env, out } = context
-  const reading = openForReading(env.dataHome)
+  const reading = openCurrent(env.dataHome, "command")
   const project = projectMeant(reading, context)
   reading.close()
-  const restores = withDatabase(env.dataHome, { wait: PATIENCE }, (db) => resetLearning(db, project))
+  using db = open(env.dataHome, "write")
+  const restores = resetLearning(db, project)
   out.json({ restores })
   out.print(
     restores === 0

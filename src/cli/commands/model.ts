@@ -1,6 +1,6 @@
 /** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
-import { readIfPossible } from "../../archive/open-for-reading.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { vectorTotals } from "../../archive/vectors.ts"
 import {
   embedderId,
@@ -22,6 +22,7 @@ import { type Manifest, MINILM, MINILM_URL, parseManifest, sizeOfModel } from ".
 import { type Compared, compareGolden, SENTENCES } from "../../embed/published-cosines.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 import { resolve } from "../../util/path.ts"
 import { addressShown, bytes, count } from "../../util/text.ts"
 import { oneOf, stringArg, unknownWord, words } from "../args.ts"
@@ -104,7 +105,10 @@ async function status({ env, out }: Context): Promise<void> {
 /** undefined if nothing is archived yet or the views cannot be read; neither concerns the model. */
 function totalsOf(dataHome: string) {
   const embedder = embedderId(dataHome)
-  return readIfPossible(dataHome, (db) => ({ embedder, ...vectorTotals(db, embedder) }))
+  return tryTo(() => {
+    using db = openCurrent(dataHome, "command")
+    return { embedder, ...vectorTotals(db, embedder) }
+  })
 }
 
 async function install(context: Context): Promise<void> {

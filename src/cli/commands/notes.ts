@@ -1,10 +1,12 @@
 /** `ctxbridge notes`: what the model kept with `remember`, when and in which session, and how to take it back. */
+
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf } from "../../archive/project.ts"
 import { notesOfProject, type ProjectNote } from "../../archive/queries/sessions.ts"
 import { forget } from "../../job/forget-steps.ts"
 import { findNotes } from "../../job/forget-text.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { count, oneLine } from "../../util/text.ts"
 import { positive, unknownWord, words } from "../args.ts"
@@ -51,7 +53,7 @@ function notesMeant(context: Context): {
   readonly project: string | undefined
 } {
   const wanted = projectWanted(context)
-  using db = openToRead(context.env.dataHome)
+  using db = openCurrent(context.env.dataHome, "command", startRenewing)
   const project = knownProject(db, context, wanted)
   return { notes: notesOfProject(db, project), project }
 }

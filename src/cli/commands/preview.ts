@@ -1,10 +1,11 @@
 import type { Database } from "../../archive/database.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf, projectOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
 import { latestSession } from "../../archive/queries/sessions.ts"
 import { readState } from "../../hook/state.ts"
 import { waitingPrompt } from "../../hook/waiting-prompt.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { afterClear } from "../../restore/after-clear.ts"
 import { visible } from "../../restore/neutral.ts"
@@ -35,7 +36,7 @@ export default {
   },
   run({ args, env, out }: Context) {
     const source = oneOf(args, "source", SOURCES) ?? "compact"
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const session = sessionWanted(db, env, stringArg(args, "session"))
     const { text, facts, related } = preview(db, env, source, session)
     const sections = explain(text, facts, related)

@@ -8,7 +8,7 @@ import {
   withJoin,
   withoutJoin,
 } from "../../archive/joined-projects.ts"
-import { openWhole } from "../../archive/open-or-repair.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf } from "../../archive/project.ts"
 import { ownProjects, type ProjectSessions } from "../../archive/queries/projects.ts"
 import { refuseUnwritable } from "../../archive/unwritable.ts"
@@ -23,8 +23,6 @@ import { confirmed, YES_ARG } from "../confirm.ts"
 import { projectAt } from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
-/** Other processes that have the views open are waited for this long, and so much of the vault is read, as by others. */
-const PATIENCE = { wait: 5000, most: Number.POSITIVE_INFINITY }
 /** Folders named in a hint. */
 const MOST_NAMED = 3
 
@@ -53,7 +51,7 @@ export default {
       throw usageError(`${old === undefined ? "OLD and NEW are" : "NEW is"} missing`, USAGE)
     }
     if (args["dry-run"] !== true) refuseUnwritable(env.dataHome)
-    const db = openWhole(env.dataHome, PATIENCE)
+    const db = openCurrent(env.dataHome, "job")
     try {
       return args["undo"] === true ? undo(context, db, old!, now) : move(context, db, old!, now!)
     } finally {

@@ -1,5 +1,7 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
+
 import type { Database } from "../../archive/database.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { promptsOnlySessions, sessionsByEnd } from "../../archive/queries/sessions.ts"
 import { knownCopies } from "../../archive/transcript-rows.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
@@ -8,7 +10,7 @@ import { stringArg } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"
 import { ageOf } from "../screen.ts"
-import { finishFormer, leave, withViews } from "./forget.ts"
+import { finishFormer, leave } from "./forget.ts"
 
 export default {
   meta: { name: "purge", description: "Forget sessions that ended long ago" },
@@ -26,15 +28,17 @@ export default {
       throw usageError(`--older-than needs an age${given}`, "such as 90d: a number and one of h, d, w, y")
     }
     finishFormer(context)
-    const { ended, promptsOnly, known } = withViews(env.dataHome, (db) => ({
-      ended: endsOf(db),
-      promptsOnly: promptsOnlySessions(db),
-      known: knownCopies(db),
-    }))
+    const { ended, promptsOnly, known } = sessionsKnown(env.dataHome)
     const old = silentSince(env.dataHome, Date.now() - age, ended, promptsOnly, known)
     return leave(context, leaving(env.dataHome, old), [])
   },
 } satisfies Command
+
+/** Closes the views before anything is removed from them. */
+function sessionsKnown(dataHome: string) {
+  using db = openCurrent(dataHome, "command")
+  return { ended: endsOf(db), promptsOnly: promptsOnlySessions(db), known: knownCopies(db) }
+}
 
 /** When each session ended, in ms since the epoch. */
 function endsOf(db: Database): Map<string, number> {

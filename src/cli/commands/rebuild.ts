@@ -1,10 +1,10 @@
 /** `ctxbridge rebuild`: makes all views again from the vault alone. */
 import { existsSync } from "node:fs"
 import { databasePath } from "../../archive/database.ts"
-import { vaultFolder } from "../../archive/open-for-reading.ts"
 import { planRebuild } from "../../archive/rebuild-plan.ts"
 import { type RebuildReport, rebuild } from "../../archive/rebuild-views.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
+import { join } from "../../util/path.ts"
 import { count } from "../../util/text.ts"
 import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
@@ -18,7 +18,7 @@ export default {
     "dry-run": flag("Show what would be read; write nothing"),
   },
   run({ args, env, out }) {
-    if (!existsSync(vaultFolder(env.dataHome)) && !existsSync(databasePath(env.dataHome))) {
+    if (!existsSync(join(env.dataHome, "vault")) && !existsSync(databasePath(env.dataHome))) {
       throw new CtxError("no-archive", `there is no vault in ${env.dataHome}`, {
         hint: "ctxbridge import archives what already exists",
         exit: EXIT.notFound,

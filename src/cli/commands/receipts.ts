@@ -1,7 +1,8 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
 
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf } from "../../archive/project.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { totalOf } from "../../restore/receipt-total.ts"
@@ -35,7 +36,7 @@ export default {
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = stringArg(args, "session")
     const place = projectWanted(context)
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, place)
     const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
     const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)

@@ -1,8 +1,9 @@
 /** `ctxbridge resume`: goes on with a session in its folder, written back first if Claude Code has deleted it. */
 import type { Database } from "../../archive/database.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { withConfigFolder } from "../../config/load.ts"
 import { promptsOnly, type Resume, resurrect, sessionsInVault } from "../../export/resurrect-sessions.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../read/by-name.ts"
 import { search } from "../../search/search-turns.ts"
 import { CtxError, codeOf, EXIT } from "../../util/errors.ts"
@@ -85,7 +86,7 @@ export default {
 function sessionMeant(context: Context): string {
   const { args, env } = context
   const given = words(args)
-  using db = openToRead(env.dataHome)
+  using db = openCurrent(env.dataHome, "command", startRenewing)
   const named = given.length === 1 ? sessionNamed(db, given[0]!) : undefined
   const session = named ?? sessionWith(context, db, given.join(" "))
   return session.split("/", 1)[0]!

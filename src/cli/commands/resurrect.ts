@@ -1,6 +1,7 @@
 /** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
 
 import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import {
   type PutFile,
   type Resume,
@@ -8,7 +9,7 @@ import {
   resurrect,
   sessionsInVault,
 } from "../../export/resurrect-sessions.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../read/by-name.ts"
 import { EXIT, usageError } from "../../util/errors.ts"
 import { resolve } from "../../util/path.ts"
@@ -69,7 +70,7 @@ const withCommands = (one: Resurrected) => ({
 function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
   return given.map((word) => {
     if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
-    using db = openToRead(dataHome)
+    using db = openCurrent(dataHome, "command", startRenewing)
     const found = findByName(db, word)
     return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
   })

@@ -1,6 +1,7 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
+
 import type { Database } from "../../archive/database.ts"
-import { openAtOnce } from "../../archive/open-at-once.ts"
+import { openReady } from "../../archive/open.ts"
 import { titlesOf } from "../../archive/queries/session-titles.ts"
 import type { Observation } from "../../archive/queries/summaries.ts"
 import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../search/corrected-query.ts"
@@ -94,13 +95,13 @@ export default {
     using readers = new CopyReaders()
     if (far !== undefined && (args["everywhere"] !== true || far.isNothingHere(env.dataHome))) {
       const there = { project: projectWanted(context), session: stringArg(args, "session") }
-      using db = far.openedIfPossible(env.dataHome)
+      using db = far.openThere(env.dataHome)
       const request = { ...asked, ...there, where: "elsewhere" } as const
       const found = await find(request, { ...env, db, readers, targets })
       warnOf(found)
       return printFar(context, found, { query, mode, limit, project: there.project, now })
     }
-    using db = await openedFor(env.dataHome)
+    using db = await opened(env.dataHome)
     const session = await sessionWanted(context, db)
     const project = knownProject(db, context, projectWanted(context))
     const request = { ...asked, project, session, where: far === undefined ? "here" : "both" } as const
@@ -279,5 +280,10 @@ async function sessionWanted({ args }: Context, db: Database): Promise<string | 
     : (await import("../../read/by-name.ts")).findSessionByName(db, word).id
 }
 
-const openedFor = async (dataHome: string): Promise<Database> =>
-  openAtOnce(dataHome) ?? (await import("../../job/open-to-read.ts")).openToRead(dataHome)
+async function opened(dataHome: string): Promise<Database> {
+  const ready = openReady(dataHome)
+  if (ready !== undefined) return ready
+  const { openCurrent } = await import("../../archive/open-current.ts")
+  const { startRenewing } = await import("../../job/spawn.ts")
+  return openCurrent(dataHome, "command", startRenewing)
+}

@@ -1,6 +1,7 @@
 /** `ctxbridge sessions`: lists the archived sessions, newest first, or as they are wanted. */
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf } from "../../archive/project.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { SESSION_ORDERS, sessionList } from "../../read/session-list.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { oneOf, positive, stringArg } from "../args.ts"
@@ -38,7 +39,7 @@ export default {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
     const wanted = projectWanted(context)
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, wanted)
     const filter = filterOf(args)
     const order = oneOf(args, "sort", SESSION_ORDERS)

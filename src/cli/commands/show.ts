@@ -1,9 +1,11 @@
 /** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
+
 import type { Database } from "../../archive/database.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import type { Session } from "../../archive/queries/sessions.ts"
 import type { Observation } from "../../archive/queries/summaries.ts"
 import { turnId } from "../../archive/queries/turns.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { worthOf } from "../../learn/follow-uses.ts"
 import { findByName } from "../../read/by-name.ts"
 import { findObservation, isObservationName } from "../../read/observation-named.ts"
@@ -52,7 +54,7 @@ export default {
     const word = String(args["what"])
     const id = farId(word)
     if (id !== undefined) return showFar(context, id)
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     if (isObservationName(word)) return showObservation(context, findObservation(db, word))
     const found = findByName(db, word)
     if (found.kind === "session") return showSession(context, db, found.session)

@@ -1,8 +1,10 @@
 /** `ctxbridge stats`: tokens, cost and activity; what recurs; what compactions dropped. */
+
+import { openCurrent } from "../../archive/open-current.ts"
 import { wantsUnicode } from "../../config/load.ts"
 import { writeExport } from "../../export/output-file.ts"
 import { statsHtml } from "../../export/stats-html.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { PRICES_AS_OF, PRICES_FROM, priceList } from "../../stats/prices.ts"
 import { gatherFriction, gatherStats, PERIODS, spanOf } from "../../stats/stats.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
@@ -52,7 +54,7 @@ export default {
     const by = oneOf(args, "by", PERIODS) ?? "day"
     const limit = positive(args, "limit")
     const place = stringArg(args, "project") === undefined ? undefined : projectWanted(context)
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, place)
     const screen: StatsScreen = { ...screenOf(out, now), unicode: wantsUnicode(), today: localDate(now) }
     const scope = { project: project ?? null, since: since ?? null }

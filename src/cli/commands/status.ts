@@ -1,8 +1,9 @@
 /** `ctxbridge status`: the state of the archive. Every number is counted on request. */
+
 import { existsSync } from "node:fs"
-import { readStatus } from "../../archive/archive-status.ts"
+import { ReadOnce, readViews, statusWith } from "../../archive/archive-status.ts"
 import type { Database } from "../../archive/database.ts"
-import { readIfPossible } from "../../archive/open-for-reading.ts"
+import { isSettled } from "../../archive/pending.ts"
 import { projectOf } from "../../archive/project.ts"
 import { knownAs } from "../../archive/queries/projects.ts"
 import { aboutSession, latestSession } from "../../archive/queries/sessions.ts"
@@ -17,15 +18,14 @@ import { hostPlace } from "../../config/load.ts"
 import { standingOf } from "../../embed/embedding-state.ts"
 import { unfinished } from "../../job/forget-steps.ts"
 import { importUnderWay } from "../../job/history-import.ts"
-import { startRenewing } from "../../job/open-to-read.ts"
 import { archiveAll } from "../../job/request-visits.ts"
-import { askForRebuild } from "../../job/spawn.ts"
+import { askForRebuild, startRenewing } from "../../job/spawn.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
 import { readAutoSync } from "../../sync/auto-sync.ts"
 import { lastSyncs } from "../../sync/sync-ledger.ts"
 import { configuredTargets } from "../../sync/targets.ts"
 import { messageOf } from "../../util/errors.ts"
-import { statsOf } from "../../util/files.ts"
+import { statsOf, tryTo } from "../../util/files.ts"
 import { lastError } from "../../util/log.ts"
 import { tombstoneCount } from "../../vault/tombstones.ts"
 import { type Command, type Environment, flag } from "../command.ts"
@@ -42,24 +42,30 @@ export default {
     const verbose = args["verbose"] === true
     // Before the archive: an import that ends in between has left one.
     const underWay = importUnderWay(env) ?? null
-    takeLatest(env)
-    const archive = readStatus(dataHome, Date.now())
-    if (archive.database.lost) askForRebuild(dataHome)
-    if (archive.index?.outdated) startRenewing(dataHome)
+    using archive = new ReadOnce(dataHome)
+    takeLatest(archive, env)
+    const views = readViews(archive)
+    const isRead = views.totals !== null
+    const window = isRead ? contextOf(archive, env) : null
+    // Only who asks for everything is told, and all of a project's requests are added up.
+    const use = isRead && (verbose || out.wantsJson) ? useHere(archive, env) : null
+    const restored = isRead ? lastRestoreOf(archive, env) : null
+    const embedding = isRead ? asked(archive, (db) => standingOf(db, dataHome)) : null
+    const known = statusWith(views, archive, Date.now())
+    if (known.database.lost) askForRebuild(dataHome)
+    if (known.index?.outdated) startRenewing(dataHome)
     const status = {
       dataHome,
       exists: existsSync(dataHome),
-      ...archive,
+      ...known,
       spool: spoolStatus(env),
       excluded: env.exclude,
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
-      context: archive.totals === null ? null : contextOf(env),
-      // Only who asks for everything is told, and all of a project's requests are added up.
-      use: archive.totals !== null && (verbose || out.wantsJson) ? useHere(env) : null,
-      lastRestore: archive.totals === null ? null : lastRestoreOf(env),
+      context: window,
+      use,
+      lastRestore: restored,
       import: underWay,
-      embedding:
-        archive.totals === null ? null : (readIfPossible(dataHome, (db) => standingOf(db, dataHome)) ?? null),
+      embedding,
       backend: backendStatus(env),
       sync: lastSyncs(dataHome),
       syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,
@@ -94,30 +100,32 @@ function backendStatus(env: Environment): BackendStatus {
 const LATEST_LASTS = 300
 
 /** Archives what the latest session has grown by, or the context would still be that from before a `/compact`. */
-function takeLatest(env: Environment): void {
+function takeLatest(archive: ReadOnce, env: Environment): void {
   if (!env.config["capture.enabled"]) return
-  ofLatest(env, (db, session) => {
+  ofLatest(archive, env, (db, session) => {
     const row = currentTranscript(db, session)
     if (row !== undefined && (statsOf(row.path)?.size ?? 0) > row.archived)
       archiveAll(db, env, row.path, performance.now() + LATEST_LASTS)
   })
+  // What there was no time for is indexed when it is opened again.
+  if (!isSettled(env.dataHome)) archive.close()
 }
 
 /** null if nothing was said in the session. */
-function contextOf(env: Environment): ContextReport | null {
+function contextOf(archive: ReadOnce, env: Environment): ContextReport | null {
   const { dataHome, config } = env
   if (!config["autopilot.enabled"]) return null
   const circumstances = { ...wishesIn(config), limits: windowLimits(env) }
-  return ofLatest(env, (db, session) => examineContext(db, dataHome, session, circumstances))
+  return ofLatest(archive, env, (db, session) => examineContext(db, dataHome, session, circumstances))
 }
 
 /** null if the session was given nothing. */
-const lastRestoreOf = (env: Environment): LastRestore | null =>
-  ofLatest(env, (db, session) => lastRestore(db, env.dataHome, session))
+const lastRestoreOf = (archive: ReadOnce, env: Environment): LastRestore | null =>
+  ofLatest(archive, env, (db, session) => lastRestore(db, env.dataHome, session))
 
 /** What this folder's project has cost; null if nothing of it is archived. */
-function useHere({ dataHome, cwd }: Environment): ProjectUse | null {
-  const found = readIfPossible(dataHome, (db) => useOfProject(db, knownAs(db, projectOf(cwd))!))
+function useHere(archive: ReadOnce, { cwd }: Environment): ProjectUse | null {
+  const found = asked(archive, (db) => useOfProject(db, knownAs(db, projectOf(cwd))!))
   return found?.sessions ? found : null
 }
 
@@ -126,10 +134,11 @@ function useHere({ dataHome, cwd }: Environment): ProjectUse | null {
  * project; null if there is none. Damage is reported in the archive's own lines.
  */
 function ofLatest<T>(
-  { dataHome, cwd }: Environment,
+  archive: ReadOnce,
+  { cwd }: Environment,
   read: (db: Database, session: string) => T | undefined,
 ): T | null {
-  const found = readIfPossible(dataHome, (db) => {
+  const found = asked(archive, (db) => {
     // Notes of the model's have a session of their own, which nobody works in.
     const own = hostPlace().session
     const session =
@@ -138,3 +147,7 @@ function ofLatest<T>(
   })
   return found || null
 }
+
+/** null if it cannot be told. */
+const asked = <T>(archive: ReadOnce, ask: (db: Database) => T): T | null =>
+  tryTo(() => archive.read(ask)) ?? null

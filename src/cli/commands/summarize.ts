@@ -1,8 +1,9 @@
 /** `ctxbridge summarize`: has the user's own Claude Code write what sessions were about. */
+import { openCurrent } from "../../archive/open-current.ts"
 import { sessionsByLatest } from "../../archive/queries/summaries.ts"
 import { formatTokens } from "../../autopilot/token-figures.ts"
 import { claudeProgram } from "../../claude/settings/run-claude.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import type { SessionMaterial } from "../../summarize/summarize-session.ts"
 import { dueSessions, summarizeSession, summarizingAlone } from "../../summarize/summarize-session.ts"
@@ -71,7 +72,7 @@ export default {
       summarizeAll(context, due, { program, model, names }),
     )
     // Now, while somebody waits anyway: searches find it at once.
-    openToRead(env.dataHome).close()
+    openCurrent(env.dataHome, "command", startRenewing).close()
     out.json(report(context, model, done))
     const written = done.filter(({ state }) => state === "written")
     const cost = written.reduce((sum, one) => sum + (one.cost ?? 0), 0)
@@ -88,7 +89,7 @@ export default {
 /** What has not been read, newest session first. */
 function find(context: Context): SessionMaterial[] {
   const { args, env } = context
-  using db = openToRead(env.dataHome)
+  using db = openCurrent(env.dataHome, "command", startRenewing)
   const one = stringArg(args, "session")
   const named = [...words(args), ...(one === undefined ? [] : [one])]
   const most = positive(args, "limit") ?? LIMIT

@@ -1,5 +1,5 @@
 /** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. Fetches the rest. */
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import type { Target } from "../../backends/open-target.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../backends/postgres-migrations.ts"
 import { followFetched } from "../../job/follow-fetched.ts"
@@ -86,7 +86,7 @@ export default {
     const world: SyncWorld = {
       place: env,
       look(use) {
-        using db = openForReading(env.dataHome)
+        using db = openCurrent(env.dataHome, "command")
         return use(db)
       },
       onProgress: out.progress,

@@ -1,6 +1,6 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
-
-import { openToRead } from "../../job/open-to-read.ts"
+import { openCurrent } from "../../archive/open-current.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../read/by-name.ts"
 import { timelineOf } from "../../read/turn-timeline.ts"
 import { usageError } from "../../util/errors.ts"
@@ -27,7 +27,7 @@ export default {
   run(context) {
     const { args, env, out } = context
     const around = positive(args, "around") ?? AROUND
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const found = findByName(db, String(args["handle"]))
     if (found.kind === "session") {
       throw usageError(

@@ -6,9 +6,10 @@ import { forgottenTranscript } from "../../archive/capture-transcript.ts"
 import { isExcluded } from "../../archive/excluded.ts"
 import { besideTranscript } from "../../archive/files-beside.ts"
 import { doubtVault } from "../../archive/list-vault.ts"
-import { readIfPossible } from "../../archive/open-for-reading.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { knownCopies } from "../../archive/transcript-rows.ts"
 import { EXIT } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { acceptLosses } from "../../vault/copy-list.ts"
 import { findLosses } from "../../vault/lost-copies.ts"
@@ -35,10 +36,10 @@ export default {
     const found = transcriptsNamed(named, env, transcriptFolders(env))
     const transcripts = [...found, ...found.flatMap(besideTranscript)]
     // The vault is sound without them, but they may know of copies that are gone.
-    const views = readIfPossible(env.dataHome, (db) => ({
-      behind: backlog(db).views,
-      known: knownCopies(db),
-    }))
+    const views = tryTo(() => {
+      using db = openCurrent(env.dataHome, "command")
+      return { behind: backlog(db).views, known: knownCopies(db) }
+    })
     const forgotten = (path: string): Forgotten | undefined => forgottenTranscript(env.dataHome, path)
     const known = views?.known ?? []
     if (args["accept-loss"] === true) {

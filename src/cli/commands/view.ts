@@ -3,12 +3,13 @@ import { mkdirSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import type { Database } from "../../archive/database.ts"
 import { dropOldPages, pagesFolder } from "../../archive/kept-pages.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf, shortNameOf } from "../../archive/project.ts"
 import { findSessions, type Session } from "../../archive/queries/sessions.ts"
 import type { PageLink } from "../../export/html/page-data.ts"
 import { anchorOf } from "../../export/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../../export/output-file.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../read/by-name.ts"
 import { sessionList } from "../../read/session-list.ts"
 import { usageError } from "../../util/errors.ts"
@@ -45,7 +46,7 @@ export default {
     const names = words(args)
     if (names.length > 0 && (args["project"] !== undefined || args["all-projects"] === true))
       throw usageError("a session is in one project: leave out --project and --all-projects")
-    using db = openToRead(env.dataHome)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
     const made = names.length > 0 ? viewSessions(context, db, names) : viewProject(context, db)
     out.print(made.shown.map(safe))
     out.flush()

@@ -1,12 +1,12 @@
 /** What the picker reads from the archive. It is open only while somebody types: who replaces the database must not wait. */
 import type { Database } from "../../archive/database.ts"
-import { openAtOnce } from "../../archive/open-at-once.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf, projectOf, shortNameOf } from "../../archive/project.ts"
 import { filesChangedIn, filesOpenedIn, lastCommand, toolsCalled } from "../../archive/queries/calls.ts"
 import { knownAs, projectId, projectPaths } from "../../archive/queries/projects.ts"
 import { findSessions } from "../../archive/queries/sessions.ts"
 import { turnId } from "../../archive/queries/turns.ts"
-import { openToRead } from "../../job/open-to-read.ts"
+import { startRenewing } from "../../job/spawn.ts"
 import { sessionSummary } from "../../read/session-summary.ts"
 import { correctionNote, LOOSE_NOTE } from "../../search/corrected-query.ts"
 import type { Hit } from "../../search/hit.ts"
@@ -47,7 +47,7 @@ export class PickerArchive {
   }
 
   get #open(): { db: Database; readers: CopyReaders } {
-    this.#db ??= openAtOnce(this.#place.dataHome) ?? openToRead(this.#place.dataHome)
+    this.#db ??= openCurrent(this.#place.dataHome, "command", startRenewing)
     this.#readers ??= new CopyReaders()
     return { db: this.#db, readers: this.#readers }
   }

@@ -4,7 +4,7 @@
  */
 import { captureTranscript } from "../../archive/capture-transcript.ts"
 import type { Database } from "../../archive/database.ts"
-import { openForReading } from "../../archive/open-for-reading.ts"
+import { openCurrent } from "../../archive/open-current.ts"
 import { claimGiven, keepGiven } from "../../archive/queries/restores.ts"
 import { slotItems } from "../../archive/queries/slot-rows.ts"
 import { currentTranscript } from "../../archive/transcript-rows.ts"
@@ -53,7 +53,7 @@ export function answerCompaction(settings: Settings, compaction: PluginCompactio
   const { session, transcript, cwd, focus } = compaction
   const deadline = performance.now() + CAPTURE
   captureTranscript(paths, transcript, { now, deadline, hurried: true, lastLine: "whole", known: knownOf })
-  using db = openForReading(paths.dataHome)
+  using db = openCurrent(paths.dataHome, "command")
   const { text, slots } = restoreOf(db, session, {
     source: "compact",
     budget: CARD,

@@ -2,23 +2,23 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
-import { lockPath, openDatabase } from "../../../src/archive/database.ts"
+import { lockPath, open } from "../../../src/archive/open.ts"
 import { alone } from "../../../src/archive/replace-database.ts"
 import { lock } from "../../../src/util/lock.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 setDefaultTimeout(60_000)
 
-const DATABASE = join(import.meta.dir, "../../../src/archive/database.ts")
+const DOOR = join(import.meta.dir, "../../../src/archive/open.ts")
 const READERS = 4
 
 /** Reads again and again, 40 ms each time, until its stdin ends; then tells how often. */
 const reader = (dataHome: string) => `
-  import { openDatabase } from ${JSON.stringify(DATABASE)}
+  import { open } from ${JSON.stringify(DOOR)}
   let ended = false
   process.stdin.on("data", () => {}).on("end", () => { ended = true })
   for (let n = 1; ; n++) {
-    const db = openDatabase(${JSON.stringify(dataHome)}, { wait: 2000, readonly: true })
+    const db = open(${JSON.stringify(dataHome)}, "look", 2000)
     db.query("SELECT count(*) FROM turns").get()
     if (n === 1) console.log("begun")
     for (const end = performance.now() + 40; performance.now() < end; );
@@ -45,7 +45,7 @@ async function reading(dataHome: string) {
 
 test("readers that come one after the other do not keep the views from being replaced", async () => {
   using folder = tempFolder()
-  openDatabase(folder.path, { wait: 0 }).close()
+  open(folder.path, "write", 0).close()
   const readers = await Promise.all(Array.from({ length: READERS }, () => reading(folder.path)))
   for (let n = 0; n < 3; n++) expect(alone(folder.path, 10_000, () => n)).toBe(n)
   for (const one of readers) expect(await one.end()).toEqual([0, ""])
@@ -53,10 +53,10 @@ test("readers that come one after the other do not keep the views from being rep
 
 test("somebody who has them for long keeps out who wants to be alone, and nobody else", () => {
   using folder = tempFolder()
-  openDatabase(folder.path, { wait: 0 }).close()
-  const long = openDatabase(folder.path, { wait: 0, readonly: true })
+  open(folder.path, "write", 0).close()
+  const long = open(folder.path, "look", 0)
   expect(() => alone(folder.path, 1, () => 0)).toThrow("another process has the archive open")
-  const other = openDatabase(folder.path, { wait: 0, readonly: true })
+  const other = open(folder.path, "look", 0)
   other.close()
   long.close()
   expect(alone(folder.path, 0, () => 1)).toBe(1)
@@ -64,15 +64,15 @@ test("somebody who has them for long keeps out who wants to be alone, and nobody
 
 test("a process that died while it waited keeps nobody out", () => {
   using folder = tempFolder()
-  openDatabase(folder.path, { wait: 0 }).close()
+  open(folder.path, "write", 0).close()
   const script = `
     import { openSync } from "node:fs"
-    import { gatePath } from ${JSON.stringify(DATABASE)}
+    import { gatePath } from ${JSON.stringify(DOOR)}
     import { tryLock } from ${JSON.stringify(join(import.meta.dir, "../../../src/util/libc.ts"))}
     process.stdout.write(String(tryLock(openSync(gatePath(${JSON.stringify(folder.path)}), "a", 0o600))))
     process.kill(process.pid, "SIGKILL")`
   expect(Bun.spawnSync([process.execPath, "-e", script]).stdout.toString()).toBe("true")
-  openDatabase(folder.path, { wait: 0, readonly: true }).close()
+  open(folder.path, "look", 0).close()
   const fd = openSync(lockPath(folder.path), "a")
   expect(lock(fd, 0)).toBe(true)
   closeSync(fd)

@@ -1,8 +1,9 @@
 /** Views made anew keep what the former ones knew of projects. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
-import { type Database, databasePath, openDatabase, openFile } from "../../../src/archive/database.ts"
+import { type Database, databasePath, openFile } from "../../../src/archive/database.ts"
 import { carryProjects } from "../../../src/archive/former-projects.ts"
+import { open } from "../../../src/archive/open.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 function keepForItself(db: Database): void {
@@ -18,10 +19,10 @@ function keepForItself(db: Database): void {
  */
 test("the project of a session whose folder is gone is waited for, not given up", () => {
   using folder = tempFolder()
-  const old = openDatabase(folder.path, { wait: 0 })
+  const old = open(folder.path, "write", 0)
   old.run("INSERT INTO projects (path) VALUES ('/gone/project')")
   old.run("INSERT INTO sessions (id, project, cwd) VALUES ('s', 1, '/gone/worktree')")
-  const views = openFile(join(folder.path, "new.db"), { wait: 0 })
+  const views = openFile(join(folder.path, "new.db"), "create")
   const projects = (): unknown[] => views.query("SELECT path FROM projects").all()
   keepForItself(old)
   expect(() => carryProjects(databasePath(folder.path), views, new Set(["s"]), 0)).toThrow(

@@ -1,8 +1,9 @@
 /** A number in the database's header that cannot be: it is damage, while a later version's database is left alone. */
 import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
-import { databasePath, openDatabase, SCHEMA_VERSION, schemaVersion } from "../../../src/archive/database.ts"
-import { openForReading } from "../../../src/archive/open-for-reading.ts"
+import { databasePath, SCHEMA_VERSION, schemaVersion } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
+import { openCurrent } from "../../../src/archive/open-current.ts"
 import { damageOf, refuseNewer } from "../../../src/archive/replace-database.ts"
 import { Archive } from "../../support/archive.ts"
 
@@ -21,7 +22,7 @@ test("a bit flipped in the version: the views are rebuilt, and what only they kn
   for (const bit of [8, 12, 20, 30]) {
     using archive = new Archive()
     flipped(archive, SCHEMA_VERSION ^ (1 << bit))
-    const db = openForReading(archive.dataHome)
+    const db = openCurrent(archive.dataHome, "command")
     expect(schemaVersion(db)).toBe(SCHEMA_VERSION)
     expect(db.query("SELECT prompt FROM turns").all()).toEqual([{ prompt: "about the walrus" }])
     expect(db.query("SELECT text FROM restores").all()).toEqual([{ text: "kept" }])
@@ -39,8 +40,8 @@ test("a later version's database is never replaced, however high its number", ()
     flipped(archive, version, more)
     expect(damageOf(archive.dataHome)).toBeUndefined()
     expect(() => refuseNewer(databasePath(archive.dataHome))).toThrow(`has schema ${version}`)
-    expect(() => openDatabase(archive.dataHome, { wait: 0 })).toThrow(`has schema ${version}`)
-    openForReading(archive.dataHome).close()
+    expect(() => open(archive.dataHome, "write", 0)).toThrow(`has schema ${version}`)
+    openCurrent(archive.dataHome, "command").close()
     const raw = new Database(databasePath(archive.dataHome))
     expect(schemaVersion(raw)).toBe(version)
     raw.close()

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { withDatabase } from "../../../src/archive/database.ts"
 import { changeJoined, type JoinedProjects, withJoin } from "../../../src/archive/joined-projects.ts"
+import { open } from "../../../src/archive/open.ts"
 import { archivedByPath } from "../../../src/archive/queries/transcripts.ts"
 import { followRemoval } from "../../../src/archive/removal.ts"
 import { goneMark } from "../../../src/archive/transcript-rows.ts"
@@ -262,8 +262,10 @@ test("the project of a lost session stays joined with where its folder was moved
     .flush()
   await world.done(0, "import")
   await world.done(0, "forget", "--yes", world.large.session)
-  const change = (made: (file: JoinedProjects) => JoinedProjects): unknown =>
-    withDatabase(world.dataHome, { wait: 0 }, (db) => changeJoined(db, world.dataHome, made))
+  const change = (made: (file: JoinedProjects) => JoinedProjects): void => {
+    using db = open(world.dataHome, "write", 0)
+    changeJoined(db, world.dataHome, made)
+  }
   change((file) => withJoin(file, { from: folder("old"), to: folder("new"), by: "hand" }))
   const placeOf = (): unknown => {
     using db = world.views()

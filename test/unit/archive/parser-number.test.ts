@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { besideTranscript } from "../../../src/archive/files-beside.ts"
-import { openForReading } from "../../../src/archive/open-for-reading.ts"
+import { openCurrent } from "../../../src/archive/open-current.ts"
 import { PARSER } from "../../../src/archive/schema.ts"
 import { transcriptsBelow } from "../../../src/job/find-transcripts.ts"
 import { importTranscripts } from "../../../src/job/import-transcripts.ts"
@@ -35,7 +35,7 @@ function viewsOf(transcripts: string): Record<string, readonly string[]> {
   }
   const report = importTranscripts(place, all, { dryRun: false, check: false })
   expect(report).toMatchObject({ ok: true, indexError: undefined })
-  using db = openForReading(place.dataHome)
+  using db = openCurrent(place.dataHome, "command")
   const views = { ...namedViews(db), words: namedSearch(db).words }
   return Object.fromEntries(
     Object.entries(views).map(([table, rows]) => [table, rows.map((row) => row.replaceAll(home, "/home"))]),

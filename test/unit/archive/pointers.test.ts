@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
-import { openDatabase } from "../../../src/archive/database.ts"
 import { index } from "../../../src/archive/indexing.ts"
+import { open } from "../../../src/archive/open.ts"
 import { settlePending } from "../../../src/archive/pending.ts"
 import { readPointer, writePointer } from "../../../src/archive/pointers.ts"
 import { preparePointers } from "../../../src/job/prepare-pointers.ts"
@@ -62,7 +62,7 @@ test("before the views are new, the pointer to the old ones is gone", () => {
 test("a pointer is written while nobody can index", () => {
   using archive = new Archive()
   archive.follow(archive.session("one").turn("The first thing").flush())
-  const other = openDatabase(archive.dataHome, { wait: 0 })
+  const other = open(archive.dataHome, "write", 0)
   try {
     // Somebody indexes at this moment.
     other.run("BEGIN IMMEDIATE")

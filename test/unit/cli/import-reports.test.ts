@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openDatabase } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import { doneIn } from "../../support/events.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { makeLeafhill } from "../../support/leafhill.ts"
@@ -27,7 +27,7 @@ function flow(machine: Machine, ...sessions: string[]): string {
 
 /** While another process writes to the views. */
 async function locked<T>(machine: Machine, work: () => Promise<T>): Promise<T> {
-  const db = openDatabase(machine.dataHome, { wait: 2000 })
+  const db = open(machine.dataHome, "write", 2000)
   try {
     db.run("BEGIN IMMEDIATE")
     return await work()

@@ -1,7 +1,8 @@
 /** What doctor says of the database, and that its repair helps. */
 import { expect, test } from "bun:test"
 import { rmSync, truncateSync, writeFileSync } from "node:fs"
-import { databasePath, openDatabase, SCHEMA_VERSION } from "../../../src/archive/database.ts"
+import { databasePath, SCHEMA_VERSION } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import { findings, states } from "../../support/examined.ts"
 import { Inside, run } from "../../support/inside.ts"
 
@@ -30,7 +31,7 @@ test.each<[string, (path: string) => void]>([
 
 test("a database of a later version is reported, and left alone", async () => {
   using machine = await archived()
-  const db = openDatabase(machine.dataHome, { wait: 2000 })
+  const db = open(machine.dataHome, "write", 2000)
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`)
   db.close()
   expect(await findings(machine, "database", "--fix")).toMatchObject([

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { openDatabase } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import { holding } from "../../support/held.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
@@ -31,7 +31,7 @@ describe("after the clock was set back", () => {
     const state = JSON.parse(readFileSync(file, "utf8"))
     for (const key of ["compactTime", "restoreTime", "startTime"]) if (key in state) state[key] += AHEAD
     writeFileSync(file, JSON.stringify(state))
-    const db = openDatabase(machine.dataHome, { wait: 1000 })
+    const db = open(machine.dataHome, "write", 1000)
     db.query("UPDATE restores SET time = time + ?").run(AHEAD)
     db.close()
   }

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openDatabase } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import type { Delivery } from "../../../src/hook/state.ts"
 import { SAME_EVENT } from "../../../src/hook/state.ts"
 import { type Ran, type RunOptions, start } from "../../support/binary.ts"
@@ -352,7 +352,7 @@ test("the line for the user has counts only, is not for the model, and can be sw
 async function together({ machine, session }: Play): Promise<Ran[]> {
   const { cwd } = machine
   const env = { ...machine.env, CTXBRIDGE_HOOK_DEADLINE: "4000" }
-  const db = openDatabase(machine.dataHome, { wait: 5000 })
+  const db = open(machine.dataHome, "write")
   try {
     db.run("BEGIN IMMEDIATE")
     const hooks = [1, 2].map(() => start(["hook", "session-start"], { cwd, env }))

@@ -1,6 +1,7 @@
 /** Ninety days of work, with the clock passed in: who is cold when, and that nothing is lost. */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { type Database, openDatabase } from "../../../src/archive/database.ts"
+import type { Database } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import { rebuild } from "../../../src/archive/rebuild-views.ts"
 import { confidence } from "../../../src/learn/confidence.ts"
 import { knownTurns } from "../../../src/learn/follow-uses.ts"
@@ -152,7 +153,7 @@ test("ninety days", async () => {
   readers.close()
   db.close()
   rebuild(dataHome, { now: end, wait: 0 })
-  using anew = openDatabase(dataHome, { wait: 0 })
+  using anew = open(dataHome, "write", 0)
   expect(life.cold(anew)).toEqual([])
   tend(anew, dataHome, LIMITS, end, () => {})
   expect(life.cold(anew)).toEqual(cold)

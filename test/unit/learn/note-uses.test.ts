@@ -1,6 +1,6 @@
 /** What is used of what a restore or an answer of ours showed, and what is no evidence for it. */
 import { expect, test } from "bun:test"
-import { openDatabase } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import { triedRestores } from "../../../src/archive/queries/followed-uses.ts"
 import type { SlotItem } from "../../../src/archive/queries/slot-rows.ts"
 import { rebuild } from "../../../src/archive/rebuild-views.ts"
@@ -192,7 +192,7 @@ test("views made anew have the same uses", () => {
   expect(before).toHaveLength(1)
   archive.db.close()
   rebuild(archive.dataHome, { now: 0, wait: 0 })
-  using again = openDatabase(archive.dataHome, { wait: 0 })
+  using again = open(archive.dataHome, "write", 0)
   expect(usesOf(again).size).toBe(0)
   noteUses(again, archive.dataHome)
   expect([...usesOf(again).values()].flat().map(({ turn: _row, ...use }) => use)).toEqual(before)

@@ -1,6 +1,6 @@
 /** Ids, versions, codes and paths: what has a part of one is found, and never said to have it all. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { openDatabase } from "../../../src/archive/database.ts"
+import { open } from "../../../src/archive/open.ts"
 import { search } from "../../../src/search/search-turns.ts"
 import { wholeNamesIn } from "../../../src/search/whole-names.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
@@ -113,7 +113,7 @@ test.each(NOTES)(
 )
 
 test("nothing of it is told to whoever does not want to know", () => {
-  const db = openDatabase(machine.dataHome, { wait: 0 })
+  const db = open(machine.dataHome, "write", 0)
   using readers = new CopyReaders()
   const request = { query: "ERR_KILN_500", limit: 1, isBrief: true }
   const [told, untold] = [true, false].map((tellsPartial) =>

@@ -1,0 +1,103 @@
+/**
+ * Runs before the build: makes one module of each program that must start at once, with all that it imports
+ * statically, and the vectors' kernel. src/main.ts and src/embed/ import what is made.
+ *
+ * Otherwise the bundler splits the code into dozens of chunks, according to which commands share it, and every chunk
+ * costs time at each start (docs/adr/0013). What is imported dynamically or required stays in src/ and is shared with
+ * the other commands.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, relative, resolve } from "node:path"
+import wabt from "wabt"
+
+const ROOT = join(import.meta.dir, "..")
+
+/** The system that the binary is for, as its programs know it: the last argument, or this one. */
+const platform = process.argv[2] ?? process.platform
+
+/** All paths are relative to the repository. */
+interface Bundle {
+  /** What the program begins with. */
+  readonly entry: string
+  /** Where the module and Bun's report on it (meta.json) are written. */
+  readonly folder: string
+  /** What is imported dynamically but nearly always: part of the module, and run when it is asked for. */
+  readonly within?: readonly string[]
+  /** What is imported dynamically, and the module that was made of it. */
+  readonly made?: Readonly<Record<string, string>>
+  /** What a package imports, and a file of ours in its place. */
+  readonly instead?: Readonly<Record<string, string>>
+}
+
+/** Each is made after those that it names in `made`. */
+const BUNDLES: readonly Bundle[] = [
+  // What a hook loads besides when it restores. Most have to index something first.
+  { entry: "src/hook/reply.ts", folder: "dist/reply", within: ["src/archive/indexing.ts"] },
+  // The user waits for a hook at every prompt.
+  { entry: "src/hook/run.ts", folder: "dist/hook", made: { "src/hook/reply.ts": "dist/reply/reply.js" } },
+  // A search is asked while somebody types or thinks. The router is inside, for help, errors and exit codes.
+  { entry: "src/cli/run-search.ts", folder: "dist/search" },
+  // Each session of Claude Code starts a server. The SDK's validator of JSON Schema, a third of the module, is left out:
+  // it is for forms that a server has the user fill in, and ours has none (`NO_FORMS` in src/mcp/sdk.ts).
+  {
+    entry: "src/cli/run-server.ts",
+    folder: "dist/mcp",
+    within: [
+      "src/mcp/server.ts",
+      "src/search/elsewhere.ts",
+      "src/search/observations.ts",
+      "src/search/nothing-found.ts",
+    ],
+    instead: { "@modelcontextprotocol/server/_shims": "build/mcp-shims.ts" },
+  },
+]
+
+for (const bundle of BUNDLES) await makeOneModule(bundle)
+await makeKernel("src/embed/dot-kernel.wat", "dist/kernel")
+
+async function makeOneModule({ entry, folder, within = [], made = {}, instead = {} }: Bundle): Promise<void> {
+  const target = join(ROOT, folder)
+  const later: Bun.BunPlugin = {
+    name: "later",
+    setup(build) {
+      for (const [name, file] of Object.entries(instead)) {
+        build.onResolve({ filter: new RegExp(`^${RegExp.escape(name)}$`) }, () => ({
+          path: join(ROOT, file),
+        }))
+      }
+      build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
+        if (kind !== "dynamic-import" && kind !== "require-call") return undefined
+        const wanted = relative(ROOT, resolve(dirname(importer), path))
+        if (within.includes(wanted)) return undefined
+        return { path: relative(target, join(ROOT, made[wanted] ?? wanted)), external: true }
+      })
+    },
+  }
+  const built = await Bun.build({
+    entrypoints: [join(ROOT, entry)],
+    target: "bun",
+    format: "esm",
+    metafile: true,
+    // What only other systems need is left out, which makes hooks start sooner.
+    define: { "process.platform": JSON.stringify(platform) },
+    minify: { syntax: true },
+    root: ROOT,
+    plugins: [later],
+  })
+  const [module] = built.outputs
+  if (module === undefined || built.outputs.length !== 1) throw new Error(`${entry} is not one module`)
+  mkdirSync(target, { recursive: true })
+  // A name of the bundler's own, which it would not recognise when it makes the binary.
+  const code = (await module.text()).replaceAll('__require("../', 'require("../')
+  writeFileSync(join(target, basename(entry).replace(/\.ts$/, ".js")), code)
+  writeFileSync(join(target, "meta.json"), JSON.stringify(built.metafile))
+}
+
+/** Compiles the function of WebAssembly that multiplies vectors. */
+async function makeKernel(source: string, folder: string): Promise<void> {
+  const { parseWat } = await wabt()
+  const module = parseWat(source, readFileSync(join(ROOT, source)), { simd: true })
+  module.validate()
+  mkdirSync(join(ROOT, folder), { recursive: true })
+  writeFileSync(join(ROOT, folder, "dot.wasm"), module.toBinary({}).buffer)
+}
