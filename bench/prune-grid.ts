@@ -6,7 +6,7 @@
  */
 import { parseArgs } from "node:util"
 import { openCurrent } from "../src/archive/open-current.ts"
-import { largestRequests } from "../src/archive/queries/largest-requests.ts"
+import { largestRequests } from "../src/archive/queries/token-use.ts"
 import { linesFrom } from "../src/archive/records.ts"
 import { batchedRule, costOf, fullAt, SUMMARY_TOKENS, unpruned } from "../src/bench/prune/prune-bench.ts"
 import { type PlayedSession, playedSession } from "../src/bench/prune/prune-steps.ts"

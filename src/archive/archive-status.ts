@@ -8,7 +8,7 @@ import { type DiskUse, diskUse, fileBytes } from "./disk-use.ts"
 import { openCurrent } from "./open-current.ts"
 import { type CountedSession, listSessions, withUse } from "./queries/sessions.ts"
 import { type Totals, totals } from "./queries/totals.ts"
-import { lastRepair, type ViewsRepair } from "./repairs.ts"
+import { lastRepair, type ViewsRepair } from "./rebuild-views.ts"
 import { goneCopies } from "./transcript-rows.ts"
 import { type WordTotals, wordTotals } from "./word-index.ts"
 

@@ -6,15 +6,17 @@
 import { decodeLine, recordsIn } from "../agents/decode.ts"
 import { FILLER } from "../secrets/fill.ts"
 import { isObject } from "../transcript/json.ts"
+import { type Observed, summaryLineOf } from "../transcript/model-summary.ts"
 import { wholeRecordsIn } from "../transcript/whole-records.ts"
 import { NEWLINE } from "../util/byte-lines.ts"
 import { parseJson } from "../util/json-files.ts"
+import { isDayOfPrompts } from "../util/session-id.ts"
+import { wordSet } from "../util/words.ts"
 import { isBesideCopy, isHistoryCopy, isSummaryCopy } from "../vault/layout.ts"
 import { BesideRows } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
-import { HistoryPrompts } from "./history-prompts.ts"
-import { noteSummary } from "./summary-rows.ts"
-import type { TranscriptRow } from "./transcript-rows.ts"
+import { IS_TURN } from "./queries/turn-kinds.ts"
+import { hasPrompts, type TranscriptRow } from "./transcript-rows.ts"
 import { TurnWriter } from "./turn-writer.ts"
 import type { WordWriter } from "./word-index.ts"
 
@@ -127,4 +129,137 @@ function lengthOfWhole(line: Buffer): number {
   if (line[0] === FILLER) return 0
   const isWhole = isObject(parseJson(line.toString("utf8")))
   return isWhole ? line.length : (wholeRecordsIn(line).at(-1)?.to ?? 0)
+}
+
+/* A line that a model wrote about a session → rows of the views. */
+
+/** As long as a turn's handle at its shortest would collide once in some thousand. */
+const HANDLE_LENGTH = 9
+
+/**
+ * A line that is not one, as after `forget --text`, is passed over, and one about another session than its copy: it would
+ * stay when that session is forgotten.
+ */
+export function noteSummary(
+  db: Database,
+  { id: transcript, session: name }: Pick<TranscriptRow, "id" | "session">,
+  text: string,
+  offset: number,
+): void {
+  const line = summaryLineOf(text)
+  if (line === undefined || line.session !== name.split("/", 1)[0]) return
+  const { session, timestamp, model, seq, last, cost, summary } = line
+  if (line.anew) db.query("DELETE FROM observations WHERE session = ?").run(session)
+  db.query("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    transcript,
+    offset,
+    session,
+    timestamp,
+    model,
+    seq,
+    last,
+    cost,
+    JSON.stringify(summary),
+  )
+  for (const [n, observation] of line.observations.entries())
+    noteObservation(db, { transcript, session, time: line.ended, model }, observation, `${line.uuid} ${n}`)
+}
+
+interface Place {
+  readonly transcript: number
+  readonly session: string
+  readonly time: string
+  readonly model: string
+}
+
+function noteObservation(
+  db: Database,
+  { transcript, session, time, model }: Place,
+  { type, title, ...fields }: Observed,
+  name: string,
+): void {
+  const handle = Bun.hash.xxHash64(name, 0n).toString(36).padStart(HANDLE_LENGTH, "0").slice(-HANDLE_LENGTH)
+  const { changes, lastInsertRowid } = db
+    .query(
+      `INSERT INTO observations (handle, transcript, session, time, model, type, title, fields)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    )
+    .run(handle, transcript, session, time, model, type, title, JSON.stringify(fields))
+  // The same line once more, as another machine's copy of ours.
+  if (changes === 0) return
+  const words = [title, fields.narrative, ...fields.facts, ...fields.files].join("\n")
+  db.query("INSERT INTO observation_words (rowid, text) VALUES (?, ?)").run(
+    lastInsertRowid,
+    [...wordSet(words)].join(" "),
+  )
+}
+
+/*
+ * Prompts of sessions whose transcripts are not archived, from Claude Code's list of all prompts. A session known only
+ * from there is marked (`sessions.prompts_only`), and its rows go when its transcript comes.
+ */
+
+class HistoryPrompts {
+  readonly #db: Database
+  readonly #history: TranscriptRow
+  readonly #words: WordWriter
+  /** undefined: the session's transcript is archived. */
+  readonly #writers = new Map<string, TurnWriter | undefined>()
+  /** Prompts of each day, to tell those that name no session. */
+  #said: ReadonlySet<string> | undefined
+
+  constructor(db: Database, history: TranscriptRow, words: WordWriter) {
+    this.#db = db
+    this.#history = history
+    this.#words = words
+  }
+
+  note(text: string, offset: number): void {
+    const record = decodeLine(text)
+    const [prompt] = record.parts
+    const session = record.sessionId
+    if (prompt?.kind !== "prompt" || session === undefined) return
+    if (isDayOfPrompts(session) && this.#isSaid(prompt.text, record.timestamp!)) return
+    const writer = this.#writerOf(session)
+    if (writer === undefined) return
+    writer.apply({ record, offset, length: Buffer.byteLength(text) })
+    // What others have written about it has no say in what the user's own session is called.
+    this.#db
+      .query(
+        `UPDATE sessions SET prompts_only = 1, title = iif(title_origin = 'other', NULL, title)
+         WHERE id = ? AND prompts_only = 0`,
+      )
+      .run(session)
+  }
+
+  /** Call before the history's own row says how far it was followed. */
+  finish(done: number): void {
+    for (const writer of this.#writers.values()) writer?.finish(done, { lines: 0, rescued: 0 })
+    this.#writers.clear()
+  }
+
+  #writerOf(session: string): TurnWriter | undefined {
+    if (!this.#writers.has(session)) {
+      const isArchived = this.#db
+        .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ?")
+        .all(session)
+        .some(({ copy }) => hasPrompts(copy))
+      const row = { ...this.#history, session, turn: null }
+      this.#writers.set(session, isArchived ? undefined : new TurnWriter(this.#db, row, this.#words))
+    }
+    return this.#writers.get(session)
+  }
+
+  /** Whether a session of that day has the prompt. */
+  #isSaid(text: string, time: string): boolean {
+    this.#said ??= new Set(
+      this.#db
+        .query<{ prompt: string; day: string | null }, []>(
+          `SELECT t.prompt, substr(t.started, 1, 10) AS day FROM turns t WHERE ${IS_TURN}`,
+        )
+        .all()
+        .map(({ prompt, day }) => `${day} ${prompt.trim()}`),
+    )
+    return this.#said.has(`${time.slice(0, 10)} ${text}`)
+  }
 }

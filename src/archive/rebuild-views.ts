@@ -4,7 +4,8 @@
  */
 import { codeOf, messageOf, throwBusy } from "../util/errors.ts"
 import { statsOf, tryTo } from "../util/files.ts"
-import { mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
+import { existsSync, mkdirSync, readdirSync, rmSync } from "../util/fs.ts"
+import { readJson, writeJson } from "../util/json-files.ts"
 import { isLockFree, withLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 import { isBesideCopy, isHistoryCopy } from "../vault/layout.ts"
@@ -12,15 +13,15 @@ import { findLosses } from "../vault/lost-copies.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { markBehind, markComplete } from "./completeness.ts"
 import { type Database, databasePath, openFile, prepareForLongWork } from "./database.ts"
-import { carryProjects, dropUnread, formerPromptsOnly } from "./former-projects.ts"
 import { indexCopy, type OnGap, untilDone, type ViewsGap } from "./indexing.ts"
 import { joinProjects, readJoined } from "./joined-projects.ts"
 import { doubtVault, listVault } from "./list-vault.ts"
 import { isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
 import { dropPointers } from "./pointers.ts"
+import { projectOf } from "./project.ts"
+import { promptsOnlySessions } from "./queries/sessions.ts"
 import { IS_TURN } from "./queries/turn-kinds.ts"
-import { rememberRepair } from "./repairs.ts"
-import { alone, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace-database.ts"
+import { alone, busy, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace-database.ts"
 import { knownCopies } from "./transcript-rows.ts"
 import { carryVectors } from "./vectors.ts"
 import { type Source, sources } from "./view-sources.ts"
@@ -40,7 +41,7 @@ export interface RebuildReport {
   readonly ms: number
 }
 
-export interface MissingCopy {
+interface MissingCopy {
   readonly copy: string
   readonly session: string
   readonly turns: number
@@ -278,3 +279,128 @@ function follow(db: Database, dataHome: string, copy: Source, onGap: OnGap): unk
     last = row.indexed
   }
 }
+
+/*
+ * Keeps the project of sessions whose folder is gone, such as a removed worktree or a moved repository. The files that
+ * told the project have gone with the folder, so only the former views know it.
+ */
+
+interface Row {
+  readonly id: string
+  readonly parent: string | null
+  readonly agent: string | null
+  readonly cwd: string
+  readonly project: string
+}
+
+/** ms to wait for others. A process that exits moves the whole log over, and nobody can read meanwhile. */
+const PATIENCE = 2000
+
+/**
+ * Creates these sessions in new views, so that they stay in their project.
+ *
+ * @param path of the former database
+ * @param sessions that the vault holds: no trace of any other may get into the new file
+ * @param wait ms
+ * @throws CtxError `busy`, since without the former views the projects would be lost for good
+ */
+export function carryProjects(
+  path: string,
+  to: Database,
+  sessions: ReadonlySet<string>,
+  wait = PATIENCE,
+): void {
+  const lost = formerly(path, wait, (old) => lostProjects(old, sessions))
+  to.transaction(() => createSessions(to, lost)).immediate()
+}
+
+/** The sessions among these whose folder is gone. */
+export const lostProjects = (db: Database, sessions: ReadonlySet<string>): readonly Row[] =>
+  db
+    .query<Row, []>(
+      `SELECT s.id, s.parent, s.agent, s.cwd, p.path AS project FROM sessions s JOIN projects p ON p.id = ${ownIn(db)}
+       WHERE s.cwd IS NOT NULL ORDER BY s.id`,
+    )
+    .all()
+    .filter((row) => sessions.has(row.id) && isLost(row))
+
+/** The project of the session's own folder. An earlier version's views join none. */
+const ownIn = (db: Database): string => (hasColumn(db, "own") ? "coalesce(s.own, s.project)" : "s.project")
+
+const hasColumn = (db: Database, column: string): boolean =>
+  db.query("SELECT 1 FROM pragma_table_info('sessions') WHERE name = ?").get(column) !== null
+
+/** Call inside a transaction, before their lines are read. */
+export function createSessions(to: Database, lost: readonly Row[]): void {
+  for (const { id, parent, agent, cwd, project } of lost) {
+    to.query("INSERT INTO projects (path) VALUES (?) ON CONFLICT DO NOTHING").run(project)
+    to.query(
+      `INSERT INTO sessions (id, project, own, parent, agent, cwd)
+       SELECT ?1, coalesce(joined, id), iif(joined IS NULL, NULL, id), ?3, ?4, ?5 FROM projects WHERE path = ?2`,
+    ).run(id, project, parent, agent, cwd)
+  }
+}
+
+/** Whether the project can no longer be told: the folder is gone, or it is a worktree of a repository that is. */
+function isLost({ cwd, project }: Row): boolean {
+  const now = projectOf(cwd)
+  return !existsSync(now) || (!existsSync(project) && statsOf(join(now, ".git"))?.isFile() === true)
+}
+
+/** Removes sessions of which nothing could be read. Call after all copies have been read. */
+export function dropUnread(db: Database): void {
+  db.run(
+    "DELETE FROM sessions WHERE id NOT IN (SELECT session FROM transcripts) AND id NOT IN (SELECT session FROM turns)",
+  )
+  db.run(
+    `DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL
+      UNION ALL SELECT own FROM sessions WHERE own IS NOT NULL)`,
+  )
+}
+
+/**
+ * Sessions of which the former views know the prompts only: the vault has no copy of theirs.
+ *
+ * @throws CtxError `busy`
+ */
+const formerPromptsOnly = (path: string, wait = PATIENCE): string[] =>
+  formerly(path, wait, (old) => (hasColumn(old, "prompts_only") ? promptsOnlySessions(old) : []))
+
+/** @param path of the former database */
+function formerly<T>(path: string, wait: number, look: (old: Database) => readonly T[]): T[] {
+  if (!existsSync(path)) return []
+  let old: Database | undefined
+  try {
+    old = openFile(path, "read", wait)
+    return [...look(old)]
+  } catch (error) {
+    if (codeOf(error).startsWith("SQLITE_BUSY")) throw busy()
+    // It is damaged; folders that are gone then become projects of their own.
+    if (!codeOf(error).startsWith("SQLITE_")) throw error
+    return []
+  } finally {
+    old?.close()
+  }
+}
+
+/* When the views were last rebuilt because they were damaged or lost; for `status`. */
+
+export interface ViewsRepair {
+  /** ISO 8601. */
+  readonly time: string
+  readonly reason: string
+  /** Where the damaged file was copied; null if there was none. */
+  readonly damaged: string | null
+  /** Turns in the views afterwards. */
+  readonly turns: number
+}
+
+const fileOf = (dataHome: string): string => join(dataHome, "repair.json")
+
+function rememberRepair(dataHome: string, repair: ViewsRepair): void {
+  // The views matter more than this record.
+  tryTo(() => writeJson(fileOf(dataHome), repair))
+}
+
+export const lastRepair = (dataHome: string): ViewsRepair | undefined =>
+  readJson(fileOf(dataHome)) as ViewsRepair | undefined

@@ -387,7 +387,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE projects ADD COLUMN joined INTEGER REFERENCES projects;
   -- The project of its folder, if that is joined with another; project is then the other.
   ALTER TABLE sessions ADD COLUMN own INTEGER REFERENCES projects;
-  -- Whether only its prompts are known, from the list of all prompts (history-prompts.ts).
+  -- Whether only its prompts are known, from the list of all prompts (ingest.ts).
   ALTER TABLE sessions ADD COLUMN prompts_only INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX sessions_own ON sessions (own) WHERE own IS NOT NULL;
   `,

@@ -107,7 +107,7 @@ const projectRow = (db: Database, path: string): { id: number; joined: number | 
     )
     .get(path)!
 
-/** Takes out what was known of a session only from the list of all prompts (history-prompts.ts). Call when its transcript has come. */
+/** Takes out what was known of a session only from the list of all prompts (ingest.ts). Call when its transcript has come. */
 export function dropPromptsOnly(db: Database, session: string): void {
   if (db.query("SELECT 1 FROM sessions WHERE id = ? AND prompts_only = 1").get(session) === null) return
   const turns = "SELECT id FROM turns WHERE session = ?1 AND via = 'history'"

@@ -1,7 +1,7 @@
 /** `ctxbridge bench prune`: what each way of pruning costs, over a simulated session and the user's own largest. */
 import { existsSync } from "node:fs"
 import { openCurrent } from "../archive/open-current.ts"
-import { largestRequests } from "../archive/queries/largest-requests.ts"
+import { largestRequests } from "../archive/queries/token-use.ts"
 import { linesFrom } from "../archive/records.ts"
 import { pruneBenchReport } from "../bench/prune/prune-bench.ts"
 import { type PlayedSession, playedSession } from "../bench/prune/prune-steps.ts"

@@ -1,9 +1,9 @@
 /** Renders sessions and their turns as tables. Pure. */
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { shortNameOf } from "../archive/project.ts"
-import type { Lineage } from "../archive/queries/lineage.ts"
 import type { CountedSession, Session } from "../archive/queries/sessions.ts"
 import { allTokens, type SessionUse } from "../archive/queries/token-use.ts"
+import type { Lineage } from "../archive/queries/transcripts.ts"
 import { formatTokens } from "../autopilot/token-figures.ts"
 import type { Turn } from "../read/turn.ts"
 import { bytes, count, oneLine } from "../util/text.ts"

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs"
 import wasm from "../../dist/kernel/dot.wasm" with { type: "file" }
 import type { Database } from "../archive/database.ts"
-import { scanVectors } from "../archive/queries/vector-scan.ts"
+import { scanVectors } from "../archive/queries/word-matches.ts"
 import { isScale, VECTOR_HEAD } from "../archive/vectors.ts"
 import { quantiseQuery } from "./quantise.ts"
 

@@ -1,7 +1,7 @@
 /** Reads a transcript out of the vault, byte for byte as the host wrote it. */
 import type { Database } from "../archive/database.ts"
-import { lineageOf } from "../archive/queries/lineage.ts"
 import { findSessions, type Session } from "../archive/queries/sessions.ts"
+import { lineageOf } from "../archive/queries/transcripts.ts"
 import { type TranscriptRow, transcriptsOf } from "../archive/transcript-rows.ts"
 import { findByName } from "../read/by-name.ts"
 import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../read/turn.ts"

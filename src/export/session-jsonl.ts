@@ -1,6 +1,7 @@
 /** A session as our own JSON lines, as described in docs/export.md. Pure. */
-import type { Lineage } from "../archive/queries/lineage.ts"
+
 import type { Session } from "../archive/queries/sessions.ts"
+import type { Lineage } from "../archive/queries/transcripts.ts"
 import type { WholeTurn } from "../read/turn.ts"
 
 /** Increased when a field changes its meaning. Adding fields does not count. */

@@ -1,7 +1,7 @@
 /** Renders a session as readable Markdown. Pure. */
 import { toolKind } from "../agents/tool-kinds.ts"
-import type { Lineage } from "../archive/queries/lineage.ts"
 import type { Session } from "../archive/queries/sessions.ts"
+import type { Lineage } from "../archive/queries/transcripts.ts"
 import type { WholeTurn } from "../read/turn.ts"
 import type { Part } from "../transcript/types.ts"
 import { cut, oneLine } from "../util/text.ts"

@@ -5,7 +5,7 @@
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { factsIn } from "../archive/queries/fact-uses.ts"
-import { notesIn } from "../archive/queries/notes.ts"
+import { notesIn } from "../archive/queries/sessions.ts"
 import { commandIn, quoteInert, quoteSpoken } from "../restore/quote.ts"
 import { scopeOf } from "../restore/restore-scope.ts"
 import type { Held } from "../restore/whole-words.ts"

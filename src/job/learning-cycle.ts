@@ -5,7 +5,7 @@
 import type { Database } from "../archive/database.ts"
 import { open } from "../archive/open.ts"
 import { openCurrent } from "../archive/open-current.ts"
-import { sessionsToFollow } from "../archive/queries/followed-uses.ts"
+import { sessionsToFollow } from "../archive/queries/fact-uses.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { standingOf } from "../embed/embedding-state.ts"

@@ -8,8 +8,7 @@
  */
 import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
 import type { Database } from "../archive/database.ts"
-import { usesNoted } from "../archive/queries/followed-uses.ts"
-import { openingCalls, turnsByHandle } from "../archive/queries/opened-handles.ts"
+import { openingCalls, turnsByHandle, usesNoted } from "../archive/queries/fact-uses.ts"
 import { type AgedRow, agedTurn, agedTurns } from "../archive/queries/turn-ages.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { lastTwo } from "../restore/paths.ts"

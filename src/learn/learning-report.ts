@@ -1,6 +1,6 @@
 /** How often what restores show is used, and what showing it is worth. */
 import type { Database } from "../archive/database.ts"
-import { hasDisplays, sessionsToFollow, triedRestores, useCounts } from "../archive/queries/followed-uses.ts"
+import { hasDisplays, sessionsToFollow, triedRestores, useCounts } from "../archive/queries/fact-uses.ts"
 import { SLOT_KINDS, type SlotKind } from "../restore/slots.ts"
 import { type Trial, trialsOf } from "./note-uses.ts"
 

@@ -6,13 +6,14 @@ import type { Database } from "../archive/database.ts"
 import {
   type GrownSession,
   hasDisplays,
+  type LearnedRow,
   sessionsToFollow,
   setFollowed,
+  setLearned,
   type TriedRestore,
   triedRestores,
-} from "../archive/queries/followed-uses.ts"
-import { type LearnedRow, setLearned } from "../archive/queries/learned.ts"
-import { turnsByHandle } from "../archive/queries/opened-handles.ts"
+  turnsByHandle,
+} from "../archive/queries/fact-uses.ts"
 import { type SlotRow, slotsGiven } from "../archive/queries/slot-rows.ts"
 import { recordsFrom } from "../archive/records.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"

@@ -17,20 +17,22 @@ import { CtxError, EXIT, usageError } from "../util/errors.ts"
 import { shortLines } from "../util/pages.ts"
 import { count, cut, lengthOf } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { wholeTurn } from "./hit-passages.ts"
-import { DATA, minute, plain } from "./quoting.ts"
-import { toldObservation } from "./told-observation.ts"
 import {
+  DATA,
   type LineRange,
   lineOfMatch,
+  minute,
   outlineOf,
+  plain,
   sizeOfLines,
   stretchAfter,
   stretchAround,
   stretchBefore,
   type ToldLine,
   toldLines,
-} from "./told-turn.ts"
+  wholeTurn,
+} from "./hit-passages.ts"
+import { toldObservation } from "./told-observation.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { turnOrSession } from "./what-is-meant.ts"
 

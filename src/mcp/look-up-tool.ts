@@ -1,8 +1,7 @@
 /** `look_up`: questions of their own about earlier work: commands, errors, a file's history, a topic's files. */
 import { openCurrent } from "../archive/open-current.ts"
 import { startRenewing } from "../job/spawn.ts"
-import type { CommandRun } from "../search/commands-run.ts"
-import type { Fix } from "../search/fixes.ts"
+import type { CommandRun, Fix } from "../search/fixes.ts"
 import { type LinesReason, namesLine, whyLines } from "../search/line-question.ts"
 import { typedPath } from "../search/narrowing.ts"
 import { type TopicFile, type Touch, touchesOf } from "../search/topic-files.ts"
@@ -10,7 +9,7 @@ import { commandsAbout, filesOfTopic, fixesAbout, type Topic } from "../search/t
 import { usageError } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { DATA, minute, nameOr, plain, strange } from "./quoting.ts"
+import { DATA, minute, nameOr, plain, strange } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { knownProjectIn } from "./what-is-meant.ts"
 

@@ -16,7 +16,7 @@ import type { FoundTurns } from "../search/search-turns.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { count, lengthOf } from "../util/text.ts"
 import type { WholeHit } from "./hit-passages.ts"
-import { DATA, minute, nameOr, plain, safeError, strange } from "./quoting.ts"
+import { DATA, minute, nameOr, plain, safeError, strange } from "./hit-passages.ts"
 
 type AnyHit = Hit | FarHit
 

@@ -5,7 +5,7 @@ import { askForRebuild } from "../job/spawn.ts"
 import { name } from "../restore/quote.ts"
 import { tryTo } from "../util/files.ts"
 import { bytes, count } from "../util/text.ts"
-import { DATA, minute, plain } from "./quoting.ts"
+import { DATA, minute, plain } from "./hit-passages.ts"
 import type { ServerTool } from "./tool.ts"
 import { knownProjectIn } from "./what-is-meant.ts"
 

@@ -11,7 +11,7 @@ import { search } from "../search/search-turns.ts"
 import { CtxError, EXIT } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import { DATA, minute, plain, strange } from "./quoting.ts"
+import { DATA, minute, plain, strange } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { knownProjectIn, turnOrSession } from "./what-is-meant.ts"
 

@@ -2,7 +2,7 @@
 import type { Observation } from "../archive/queries/summaries.ts"
 import { blockQuote, name } from "../restore/quote.ts"
 import { oneLine } from "../util/text.ts"
-import { DATA, minute, plain } from "./quoting.ts"
+import { DATA, minute, plain } from "./hit-passages.ts"
 
 /** UTF-16 units. */
 const TITLE = 120

@@ -1,7 +1,7 @@
 /** What each way would have taken out of the window in the user's sessions, when it was fullest. */
 import { decodeLine } from "../agents/decode.ts"
 import type { Database } from "../archive/database.ts"
-import { type LargestRequest, largestRequests } from "../archive/queries/largest-requests.ts"
+import { type LargestRequest, largestRequests } from "../archive/queries/token-use.ts"
 import { linesFrom } from "../archive/records.ts"
 import { messageUsage, SYNTHETIC } from "../claude/usage.ts"
 import { type PruneOptions, pruneMessages } from "../prune/prune-messages.ts"

@@ -1,6 +1,5 @@
 /** Sessions as they are listed and opened. */
 import type { Database } from "../archive/database.ts"
-import { type Lineage, lineageOf } from "../archive/queries/lineage.ts"
 import {
   type CountedSession,
   listSessions,
@@ -11,6 +10,7 @@ import {
   withUse,
 } from "../archive/queries/sessions.ts"
 import { allTokens, useOfSessions } from "../archive/queries/token-use.ts"
+import { type Lineage, lineageOf } from "../archive/queries/transcripts.ts"
 import { type Turn, turnsBeforeFork, turnsOfSession } from "./turn.ts"
 
 interface SessionList {

@@ -10,9 +10,8 @@ import {
   successesSince,
 } from "../archive/queries/calls.ts"
 import { isCommandOf } from "../archive/queries/fact-uses.ts"
-import { notesIn } from "../archive/queries/notes.ts"
 import type { Scope } from "../archive/queries/scope.ts"
-import { aboutSession, archivedOf, keptNotes } from "../archive/queries/sessions.ts"
+import { aboutSession, archivedOf, keptNotes, notesIn } from "../archive/queries/sessions.ts"
 import { hasNamesake, pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"

@@ -1,6 +1,6 @@
 /** What was learnt in a project about what its restores should show first. Written by learn/, read here. */
 import type { Database } from "../archive/database.ts"
-import { learnedRows } from "../archive/queries/learned.ts"
+import { learnedRows } from "../archive/queries/fact-uses.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
 import type { Weigh } from "./slots.ts"
 

@@ -3,8 +3,8 @@
  * vectors made by the background job choose among the results. Nothing here loads a model.
  */
 import type { Database } from "../archive/database.ts"
-import { kinships } from "../archive/queries/lineage.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
+import { kinships } from "../archive/queries/transcripts.ts"
 import { turnNames } from "../archive/queries/turns.ts"
 import {
   type ComparedVectors,

@@ -1,7 +1,6 @@
 /** Corrects words of a query that nobody has ever written, by the nearest words of the index. */
 import type { Database } from "../archive/database.ts"
-import { type IndexedWord, wordsThatBegin } from "../archive/queries/vocabulary.ts"
-import { newestMatches } from "../archive/queries/word-matches.ts"
+import { type IndexedWord, newestMatches, wordsThatBegin } from "../archive/queries/word-matches.ts"
 import { distance } from "../util/text.ts"
 import { stem } from "../util/words.ts"
 import { allOf, wordExpression } from "./fts-expression.ts"

@@ -1,7 +1,7 @@
 /** What a search is restricted to. The index decides what its marks cover, and a check of each row the rest. */
 import type { Database } from "../archive/database.ts"
-import { type Condition, messagesWhere, pathNamed } from "../archive/queries/condition.ts"
 import { idsOfProject, projectId } from "../archive/queries/projects.ts"
+import { type Condition, messagesWhere, pathNamed } from "../archive/queries/scope.ts"
 import { spanOfSessions } from "../archive/queries/sessions.ts"
 import { turnsTouching } from "../archive/queries/touched-files.ts"
 import { mark } from "../archive/word-index.ts"

@@ -1,6 +1,6 @@
 /** Files related to a topic, found through the turns about it; and the turns that touched a file. */
 import type { Database } from "../archive/database.ts"
-import { pathNamed } from "../archive/queries/condition.ts"
+import { pathNamed } from "../archive/queries/scope.ts"
 import {
   type FileOfTurn,
   filesWithTurn,

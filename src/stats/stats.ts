@@ -1,20 +1,22 @@
 /** What the archive says of your work in figures (docs/stats.md says what each of them counts). */
 import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { projectId } from "../archive/queries/projects.ts"
+import type { StatsSpan } from "../archive/queries/token-use.ts"
 import {
+  allTokens,
   callsFailed,
   type EditedFile,
   type FailedCall,
   filesEdited,
+  type ModelRequest,
+  requestsIn,
   type ToolTotal,
   type TurnDone,
   toolTotals,
   turnsDone,
-} from "../archive/queries/activity.ts"
-import { type ModelRequest, requestsIn } from "../archive/queries/model-requests.ts"
-import { projectId } from "../archive/queries/projects.ts"
-import type { StatsSpan } from "../archive/queries/span.ts"
-import { allTokens, useOfSessions } from "../archive/queries/token-use.ts"
+  useOfSessions,
+} from "../archive/queries/token-use.ts"
 import type { Receipt } from "../restore/receipt.ts"
 import { totalOf } from "../restore/receipt-total.ts"
 import { receiptsOf } from "../restore/session-receipts.ts"

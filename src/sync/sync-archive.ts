@@ -3,7 +3,7 @@
  * it is noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
 import type { Database } from "../archive/database.ts"
-import { changesSince, turnsOnlyIn } from "../archive/queries/changes.ts"
+import { changesSince, turnsOnlyIn } from "../archive/queries/touched-files.ts"
 import { turnByHandle } from "../archive/queries/turns.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
 import { embeddedHandles } from "../archive/turn-vectors.ts"

@@ -4,7 +4,7 @@
  * target knows it.
  */
 
-import type { Watermark } from "../archive/queries/changes.ts"
+import type { Watermark } from "../archive/queries/touched-files.ts"
 import type { Tally } from "../backends/backend.ts"
 import type { Target } from "../backends/open-target.ts"
 import { tryTo, writePrivate, writeWhole } from "../util/files.ts"

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import fc from "fast-check"
 import { open } from "../../src/archive/open.ts"
-import { changesSince, type Watermark } from "../../src/archive/queries/changes.ts"
+import { changesSince, type Watermark } from "../../src/archive/queries/touched-files.ts"
 import { openTurn } from "../../src/read/turn.ts"
 import { CopyReaders } from "../../src/vault/reader.ts"
 import { ChangingArchive, changingStep, type Step } from "../support/changing-archive.ts"

@@ -1,6 +1,6 @@
 /** Rows of messages: where their lines are in the vault, and what a search ranks. */
 import type { Database } from "../database.ts"
-import type { Condition } from "./condition.ts"
+import type { Condition } from "./scope.ts"
 import { IS_EMPTY } from "./turn-kinds.ts"
 
 /** Where a line is in the vault. */

@@ -1,7 +1,8 @@
 /** Rows of sessions: listed, found by name, the latest of a project. */
 import type { Database } from "../database.ts"
+import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
-import { isAtHome } from "./scope.ts"
+import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
 import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turn-kinds.ts"
 
@@ -111,7 +112,7 @@ const ORDERS = {
 } as const
 
 /** What the views can order sessions by: the latest, the most or the largest first, titles by alphabet. */
-export type SessionOrder = keyof typeof ORDERS
+type SessionOrder = keyof typeof ORDERS
 
 export function listSessions(
   db: Database,
@@ -320,3 +321,65 @@ export const sessionFolders = (db: Database): SessionFolder[] =>
       "SELECT id, cwd FROM sessions WHERE parent IS NULL AND prompts_only = 0 ORDER BY started DESC",
     )
     .all()
+
+/* What sessions are called. */
+
+/** By session: its title, else its first prompt. Sessions that have neither are left out. */
+export function titlesOf(db: Database, sessions: readonly string[]): Map<string, string> {
+  const rows = db
+    .query<{ id: string; title: string | null }, [string]>(
+      `SELECT s.id, coalesce(s.title, ${FIRST_PROMPT}) AS title
+       FROM sessions s WHERE s.id IN (SELECT value FROM json_each(?1))`,
+    )
+    .all(JSON.stringify(sessions))
+  return new Map(rows.flatMap(({ id, title }) => (title ? [[id, title]] : [])))
+}
+
+/* The latest prompts of all sessions, as something to choose from. */
+
+interface LatestPrompt {
+  /** With its prefix. */
+  readonly handle: string
+  readonly session: string
+  readonly prompt: string
+  readonly started: string | null
+}
+
+/** Sessions to look in: each has a prompt at least, so the turns wanted are among theirs. */
+const LATEST_SESSIONS = `SELECT i.id FROM sessions i LEFT JOIN projects q ON q.id = i.project
+  WHERE (?1 IS NULL OR q.path = ?1) AND i.parent IS NULL ORDER BY i.ended DESC LIMIT ?2`
+
+/** Newest first. */
+export const latestPrompts = (db: Database, project: string | undefined, most: number): LatestPrompt[] =>
+  db
+    .query<LatestPrompt, [string | null, number]>(
+      `SELECT '${HANDLE_PREFIX}' || handle AS handle, session, prompt, started FROM turns t
+       WHERE session IN (${LATEST_SESSIONS}) AND t.via <> 'none' AND NOT ${IS_EMPTY} AND taken_back = 0
+       ORDER BY started DESC LIMIT ?2`,
+    )
+    .all(project ?? null, most)
+
+/* Rows of notes: sentences worded as constraints, decisions, or attempts in vain. */
+
+interface Note {
+  readonly text: string
+  readonly turn: number
+  /** Handle of the turn, without its prefix. */
+  readonly handle: string
+}
+
+/** Newest first in each part of the scope, at most so many of each. */
+export const notesIn = (
+  db: Database,
+  scope: Scope,
+  kind: "constraint" | "answer" | "decision" | "refuted",
+  most: number,
+): Note[] =>
+  rowsIn<Note>(
+    db,
+    scope,
+    `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
+     WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 AND ${STANDS}
+       AND n.origin NOT IN ('subagent', 'import', 'other') AND instr(n.session, '/') = 0
+     ORDER BY n.turn DESC, n.place DESC LIMIT ${most}`,
+  )

@@ -1,7 +1,9 @@
 /** Rows of files: which turns read, wrote, edited or mentioned a path. */
+import { isTool } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
-import type { Condition } from "./condition.ts"
+import type { CallPlace } from "./calls.ts"
+import type { Condition } from "./scope.ts"
 import { rowsIn, type Scope, STANDS } from "./scope.ts"
 
 export interface TouchedFile {
@@ -110,3 +112,116 @@ export const pathsChanged = (db: Database, session: string, most: number): strin
     )
     .all(session)
     .map(({ path }) => path)
+
+/* Calls that edited or wrote files, and the notes that may say why. */
+
+export interface FileEdit extends CallPlace {
+  readonly tool: string
+  readonly path: string
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  readonly time: string | null
+  readonly prompt: string
+  readonly answer: string
+  readonly takenBack: number
+}
+
+/**
+ * Those that did not fail, newest first. Where a path does not fit the line that the views have of a call, also those of
+ * other files in the same turn.
+ *
+ * @param named a condition on rows `f` of `files`
+ */
+export const editsOf = (db: Database, { sql, values }: Condition, project: string | undefined): FileEdit[] =>
+  db
+    .query<FileEdit, (string | null)[]>(
+      `SELECT c.id, c.use, c.result, c.name AS tool, w.path, ? || t.handle AS handle, t.session, t.seq,
+         coalesce(m.time, t.started) AS time, t.prompt, t.answer, t.taken_back AS takenBack
+       FROM (SELECT DISTINCT f.turn, f.path FROM files f WHERE f.op IN ('edit', 'write') AND ${sql}) w
+         JOIN tool_calls c ON c.turn = w.turn AND (c.target = w.path OR length(w.path) > 250 OR w.path GLOB '*[ \t][ \t]*')
+         JOIN turns t ON t.id = c.turn
+         LEFT JOIN messages m ON m.id = c.use
+         LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
+       WHERE ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1 AND c.use IS NOT NULL
+         AND (? IS NULL OR p.path = ?)
+       ORDER BY time DESC, c.use DESC`,
+    )
+    .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
+
+export interface NoteBefore {
+  /** constraint, decision or refuted. */
+  readonly kind: string
+  readonly text: string
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly seq: number
+}
+
+/** Notes of a session's turns up to this one that the user did not take back, the latest first. */
+export const notesUpTo = (db: Database, session: string, seq: number, most: number): NoteBefore[] =>
+  db
+    .query<NoteBefore, [string, string, number, number]>(
+      `SELECT n.kind, n.text, ? || t.handle AS handle, t.seq FROM notes n JOIN turns t ON t.id = n.turn
+       WHERE n.session = ? AND t.seq <= ? AND t.taken_back = 0 ORDER BY t.seq DESC, n.place DESC LIMIT ?`,
+    )
+    .all(HANDLE_PREFIX, session, seq, most)
+
+/*
+ * What has changed in the views since somebody last looked: turns grow in place, are taken back, are forgotten, and
+ * views are made anew under other row ids. So turns go by their handles, and what was seen of each is compared with what
+ * is there: nothing is missed, whatever happened in between, and no write has to keep a list.
+ *
+ * It is for copies of the turns elsewhere, on another machine or in another database (sync/).
+ *
+ * The price is one walk over turns and messages at each look. Words that `forget` blanked inside a tool's input show
+ * only if they were in what the views keep of it; the tombstones tell of all (vault/tombstones.ts).
+ */
+
+/** What was seen: a hash of each turn's state, by its handle with `ctx:`. Empty: nothing yet. */
+export type Watermark = ReadonlyMap<string, string>
+
+interface Changes {
+  /** Handles of turns that are new or other than they were, in the order of the views. */
+  readonly changed: readonly string[]
+  /** Handles of turns that are no more. */
+  readonly gone: readonly string[]
+  readonly watermark: Watermark
+}
+
+const STATE = `json_array(t.session, t.seq, t.via, t.prompt, t.answer, t.started, t.ended, t.tools, t.errors,
+  t.interrupted, t.taken_back, t.origin,
+  -- A sum of 64-bit hashes could overflow.
+  (SELECT json_array(count(*), sum(m.key >> 32), sum(m.key & 0xffffffff)) FROM messages m WHERE m.turn = t.id),
+  (SELECT json_group_array(json_array(c.id, c.target, c.is_error, c.exit_code, c.error)) FROM tool_calls c
+   WHERE c.turn = t.id))`
+
+export function changesSince(db: Database, watermark: Watermark): Changes {
+  const rows = db.query<{ handle: string; state: string }, []>(
+    `SELECT t.handle, ${STATE} AS state FROM turns t ORDER BY t.id`,
+  )
+  const changed: string[] = []
+  const seen = new Map<string, string>()
+  for (const row of rows.iterate()) {
+    const handle = HANDLE_PREFIX + row.handle
+    const state = Bun.hash.xxHash64(row.state).toString(36)
+    seen.set(handle, state)
+    if (watermark.get(handle) !== state) changed.push(handle)
+  }
+  const gone = [...watermark.keys()].filter((handle) => !seen.has(handle))
+  return { changed, gone, watermark: seen }
+}
+
+/** Handles, with `ctx:`, of the turns of which no line is in any other copy than these. */
+export function turnsOnlyIn(db: Database, copies: readonly string[]): Set<string> {
+  if (copies.length === 0) return new Set()
+  const rows = db
+    .query<{ handle: string }, [string]>(
+      `WITH these AS MATERIALIZED (SELECT id FROM transcripts WHERE copy IN (SELECT value FROM json_each(?)))
+       SELECT handle FROM turns t WHERE t.transcript IN these AND NOT EXISTS (
+         SELECT 1 FROM messages m WHERE m.turn = t.id AND m.transcript NOT IN these)`,
+    )
+    .all(JSON.stringify(copies))
+  return new Set(rows.map(({ handle }) => HANDLE_PREFIX + handle))
+}

@@ -2,7 +2,7 @@
 
 /**
  * A human's prompt and all that follows. Neither what came before the first prompt, nor the task of a subagent, nor a
- * note that the model wanted kept, nor a prompt of which nothing else is known (history-prompts.ts).
+ * note that the model wanted kept, nor a prompt of which nothing else is known (ingest.ts).
  */
 export const IS_TURN = "t.via NOT IN ('none', 'brief', 'history')"
 

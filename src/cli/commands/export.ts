@@ -2,8 +2,8 @@
 
 import type { Database } from "../../archive/database.ts"
 import { openCurrent } from "../../archive/open-current.ts"
-import { lineageOf } from "../../archive/queries/lineage.ts"
 import { findSessions } from "../../archive/queries/sessions.ts"
+import { lineageOf } from "../../archive/queries/transcripts.ts"
 import { inBlocks } from "../../export/in-blocks.ts"
 import { writeExport } from "../../export/output-file.ts"
 import { exportRaw, type Selection, select, turnsOfSelection } from "../../export/raw-transcript.ts"

@@ -1,5 +1,5 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
-import type { CommandRun } from "../../search/commands-run.ts"
+import type { CommandRun } from "../../search/fixes.ts"
 import { commandsAbout } from "../../search/topics.ts"
 import { count } from "../../util/text.ts"
 import { block } from "../block.ts"

@@ -2,7 +2,7 @@
 
 import type { Database } from "../../archive/database.ts"
 import { openReady } from "../../archive/open.ts"
-import { titlesOf } from "../../archive/queries/session-titles.ts"
+import { titlesOf } from "../../archive/queries/sessions.ts"
 import type { Observation } from "../../archive/queries/summaries.ts"
 import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../search/corrected-query.ts"
 import type { FarAnswer } from "../../search/elsewhere.ts"

@@ -1,6 +1,7 @@
 /** What the pages are made of. */
-import type { Lineage } from "../../archive/queries/lineage.ts"
+
 import type { CountedSession } from "../../archive/queries/sessions.ts"
+import type { Lineage } from "../../archive/queries/transcripts.ts"
 import type { Turn, WholeTurn } from "../../read/turn.ts"
 import type { Part } from "../../transcript/types.ts"
 

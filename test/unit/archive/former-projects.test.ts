@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import { type Database, databasePath, openFile } from "../../../src/archive/database.ts"
-import { carryProjects } from "../../../src/archive/former-projects.ts"
 import { open } from "../../../src/archive/open.ts"
+import { carryProjects } from "../../../src/archive/rebuild-views.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 function keepForItself(db: Database): void {

@@ -1,7 +1,7 @@
 /** Lines of transcripts that are no JSON objects. */
 import { expect, test } from "bun:test"
 import { appendFileSync, utimesSync } from "node:fs"
-import { malformedLines } from "../../../src/archive/queries/malformed-lines.ts"
+import { malformedLines } from "../../../src/archive/queries/transcripts.ts"
 import { Archive } from "../../support/archive.ts"
 import { findings } from "../../support/examined.ts"
 import { Inside, run } from "../../support/inside.ts"

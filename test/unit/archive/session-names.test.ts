@@ -1,7 +1,6 @@
 /** What sessions are called, and how many turns they have: the same wherever either is told. */
 import { expect, test } from "bun:test"
-import { titlesOf } from "../../../src/archive/queries/session-titles.ts"
-import { findSessions } from "../../../src/archive/queries/sessions.ts"
+import { findSessions, titlesOf } from "../../../src/archive/queries/sessions.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, Peer, run } from "../../support/inside.ts"
 import type { Transcript } from "../../support/transcript.ts"

@@ -1,7 +1,7 @@
 /** What is used of what a restore or an answer of ours showed, and what is no evidence for it. */
 import { expect, test } from "bun:test"
 import { open } from "../../../src/archive/open.ts"
-import { triedRestores } from "../../../src/archive/queries/followed-uses.ts"
+import { triedRestores } from "../../../src/archive/queries/fact-uses.ts"
 import type { SlotItem } from "../../../src/archive/queries/slot-rows.ts"
 import { rebuild } from "../../../src/archive/rebuild-views.ts"
 import { TURNS, usesOf } from "../../../src/learn/follow-uses.ts"

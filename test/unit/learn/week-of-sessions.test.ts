@@ -3,7 +3,7 @@
  * restores; what is learnt is what the job learns.
  */
 import { expect, test } from "bun:test"
-import { learnedRows } from "../../../src/archive/queries/learned.ts"
+import { learnedRows } from "../../../src/archive/queries/fact-uses.ts"
 import { projectOfSession } from "../../../src/archive/queries/projects.ts"
 import { Dice } from "../../../src/bench/seeded-random.ts"
 import type { Step } from "../../../src/claude/fake/transcript.ts"

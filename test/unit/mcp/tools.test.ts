@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import type { Taken } from "../../../src/archive/capture-transcript.ts"
-import { noteSummary } from "../../../src/archive/summary-rows.ts"
+import { noteSummary } from "../../../src/archive/ingest.ts"
 import { transcriptByCopy } from "../../../src/archive/transcript-rows.ts"
 import type { CallResult } from "../../../src/mcp/sdk.ts"
 import { SERVER_TOOLS, serviceOf } from "../../../src/mcp/server.ts"

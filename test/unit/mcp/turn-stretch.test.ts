@@ -1,6 +1,6 @@
 /** Which lines of a turn are shown around a match. */
 import { expect, test } from "bun:test"
-import { stretchAround } from "../../../src/mcp/told-turn.ts"
+import { stretchAround } from "../../../src/mcp/hit-passages.ts"
 
 const linesOf = (...sizes: readonly number[]) =>
   sizes.map((size, message) => ({ text: "x".repeat(size - 1), message, title: "", isAnswer: false }))

@@ -1,7 +1,7 @@
 /** Constraints of the sessions that `/clear` ended before. */
 import { describe, expect, test } from "bun:test"
 import { copyFileSync } from "node:fs"
-import { addClear } from "../../../src/archive/queries/lineage.ts"
+import { addClear } from "../../../src/archive/queries/transcripts.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { Archive } from "../../support/archive.ts"
 
