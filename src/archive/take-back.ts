@@ -9,7 +9,7 @@
 import { isCaveat } from "../claude/user-text.ts"
 import type { Part, TranscriptRecord } from "../transcript/types.ts"
 import type { Database } from "./database.ts"
-import { IS_EMPTY } from "./queries/turn-kinds.ts"
+import { IS_EMPTY } from "./queries/turns.ts"
 
 /**
  * The line that a prompt follows, so that another can take its place. undefined for the first of a session, which

@@ -2,7 +2,7 @@
 import { codeOf } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { type Database, openFile } from "./database.ts"
-import { IS_TURN } from "./queries/turn-kinds.ts"
+import { IS_TURN } from "./queries/turns.ts"
 
 /** Vector of a piece of a message's text. */
 export interface MessageVector {

@@ -9,7 +9,7 @@
 import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
 import type { Database } from "../archive/database.ts"
 import { openingCalls, turnsByHandle, usesNoted } from "../archive/queries/fact-uses.ts"
-import { type AgedRow, agedTurn, agedTurns } from "../archive/queries/turn-ages.ts"
+import { type AgedRow, agedTurn, agedTurns } from "../archive/queries/turns.ts"
 import { isOwnTool } from "../archive/tool-rows.ts"
 import { lastTwo } from "../restore/paths.ts"
 import { preservedText } from "../restore/receipt.ts"

@@ -4,7 +4,7 @@
  */
 import { chill, warm } from "../archive/cold-turns.ts"
 import type { Database } from "../archive/database.ts"
-import { archivedSize, hasCold } from "../archive/queries/turn-ages.ts"
+import { archivedSize, hasCold } from "../archive/queries/turns.ts"
 import type { Config } from "../config/options.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type KnownTurn, knownTurns } from "./follow-uses.ts"

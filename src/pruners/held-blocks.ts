@@ -8,7 +8,7 @@ import type { Database } from "../archive/database.ts"
 import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { identify } from "../archive/identity.ts"
 import { openCurrent } from "../archive/open-current.ts"
-import { followedCopies, handleByKey, type TurnPlace, turnPlaces } from "../archive/queries/turn-places.ts"
+import { followedCopies, handleByKey, type TurnPlace, turnPlaces } from "../archive/queries/turns.ts"
 import { linesFrom } from "../archive/records.ts"
 import {
   blocksIn,

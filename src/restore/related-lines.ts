@@ -14,7 +14,7 @@ import {
   vectorsBeside,
 } from "../archive/vectors.ts"
 import { HASHED_ID } from "../embed/hashed-words.ts"
-import type { Clue } from "../search/clue-words.ts"
+import type { Clue } from "../search/related-turns.ts"
 import {
   FOCUSED,
   FOCUSED_WITHIN,

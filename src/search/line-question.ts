@@ -15,7 +15,7 @@ import { basename, resolve, withSlashes } from "../util/path.ts"
 import { count } from "../util/text.ts"
 import { namesWithin, wordSet, wordsOf } from "../util/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
-import { isEveryday } from "./everyday-words.ts"
+import { isEveryday } from "./related-turns.ts"
 import type { Topic } from "./topics.ts"
 import { WholeCalls } from "./whole-calls.ts"
 

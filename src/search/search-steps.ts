@@ -5,7 +5,7 @@
  */
 import type { Database } from "../archive/database.ts"
 import { hasObservations, type Observation } from "../archive/queries/summaries.ts"
-import { hasCold } from "../archive/queries/turn-ages.ts"
+import { hasCold } from "../archive/queries/turns.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { ColdFound, ColdHit } from "./cold.ts"

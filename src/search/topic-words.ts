@@ -3,7 +3,7 @@
  * parser?". Such words tell little by themselves, so whoever uses them wants all of them. Pure.
  */
 import { namesIn } from "../util/words.ts"
-import type { Clue } from "./clue-words.ts"
+import type { Clue } from "./related-turns.ts"
 import { isStopWord } from "./stop-words.ts"
 
 /** Words that ask, as opposed to those that say for what. */

@@ -1,6 +1,6 @@
 /** Rows of boundaries: when the host compacted a session, and where in its transcript. */
 import type { Database } from "../database.ts"
-import { IS_TURN } from "./turn-kinds.ts"
+import { IS_TURN } from "./turns.ts"
 
 interface CompactedSession {
   readonly session: string

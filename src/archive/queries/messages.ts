@@ -1,7 +1,7 @@
 /** Rows of messages: where their lines are in the vault, and what a search ranks. */
 import type { Database } from "../database.ts"
 import type { Condition } from "./scope.ts"
-import { IS_EMPTY } from "./turn-kinds.ts"
+import { IS_EMPTY } from "./turns.ts"
 
 /** Where a line is in the vault. */
 export interface LinePlace {

@@ -4,7 +4,7 @@ import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
 import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
-import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turn-kinds.ts"
+import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turns.ts"
 
 /** A session as it is listed; its own numbers, without its subagents'. */
 export interface Session {

@@ -3,7 +3,7 @@ import { isTool } from "../../agents/tool-kinds.ts"
 import type { Tokens } from "../../transcript/types.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
-import { FIRST_PROMPT, IS_TURN } from "./turn-kinds.ts"
+import { FIRST_PROMPT, IS_TURN } from "./turns.ts"
 
 export interface TokenUse extends Tokens {
   readonly model: string

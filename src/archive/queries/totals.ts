@@ -2,7 +2,7 @@
 import { isBesideCopy, isHistoryCopy } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 import { knownCopies } from "../transcript-rows.ts"
-import { IS_TURN } from "./turn-kinds.ts"
+import { IS_TURN } from "./turns.ts"
 
 /** Without sessions of which only the prompts are known. */
 export interface Totals {

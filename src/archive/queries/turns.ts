@@ -1,8 +1,16 @@
 /** Rows of turns: of a session, by handle, around one, in the scope of a restore. */
+import { tryTo } from "../../util/files.ts"
+import { isBesideCopy } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import { NOTES_SESSIONS } from "../notes-session.ts"
 import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
-import { IS_EMPTY, IS_TURN, SHARED_TURNS } from "./turn-kinds.ts"
+
+/**
+ * A human's prompt and all that follows. Neither what came before the first prompt, nor the task of a subagent, nor a
+ * note that the model wanted kept, nor a prompt of which nothing else is known (ingest.ts).
+ */
+export const IS_TURN = "t.via NOT IN ('none', 'brief', 'history')"
 
 export interface TurnRow {
   readonly id: number
@@ -288,3 +296,126 @@ export const firstTurnBehind = (
       "SELECT min(id) AS id FROM turns WHERE session = ? AND transcript = ? AND first > ?",
     )
     .get(session, transcript, offset)?.id ?? undefined
+
+/* What counts as a turn, in one place: conditions on rows `t` of `turns`, and what is counted and shown by them. */
+
+/** The same in a session's own list, where a subagent's tasks are its turns, and so are kept notes. */
+const IS_LISTED = "t.via <> 'none'"
+
+/** A command that only the host executed, such as `/model`: nothing was said or done for it. */
+export const IS_EMPTY = "(t.via = 'command' AND t.tools = 0 AND t.answer = '')"
+
+/** Turns `t` that session `s` shares with those it is a fork of: up to the last one that it has a copy of. */
+const SHARED_TURNS =
+  "lineage l JOIN turns t ON t.session = l.parent AND t.id <= l.turn WHERE l.child = s.id AND l.kind = 'fork'"
+
+/** How many of session `s` are another's, whose conversation it continues. */
+export const SHARED_COUNT = `(SELECT count(*) FROM ${SHARED_TURNS} AND ${IS_LISTED})`
+
+/** How many turns the conversation of session `s` has. */
+export const TURN_COUNT = `((SELECT count(*) FROM turns t WHERE t.session = s.id AND ${IS_LISTED}) + ${SHARED_COUNT})`
+
+/**
+ * With what session `s` began: the first prompt that something was done for, a command as it was typed. Until there is
+ * one, the first command.
+ */
+export const FIRST_PROMPT = `coalesce(
+  (SELECT t.prompt FROM turns t WHERE t.session = s.id AND ${IS_LISTED} AND NOT ${IS_EMPTY} ORDER BY t.seq LIMIT 1),
+  (SELECT t.prompt FROM turns t WHERE t.session = s.id AND ${IS_LISTED} ORDER BY t.seq LIMIT 1),
+  (SELECT t.prompt FROM ${SHARED_TURNS} AND ${IS_LISTED} AND NOT ${IS_EMPTY} ORDER BY t.id LIMIT 1))`
+
+/* Where turns lie in transcripts: for whoever reads those from end to end, and wants the turn of each line. */
+
+/** A transcript as far as the views have followed it. */
+interface FollowedCopy {
+  readonly id: number
+  /** Below `vault/`. */
+  readonly copy: string
+  readonly copyId: string
+  /** Bytes of the transcript. */
+  readonly indexed: number
+}
+
+/** A session's transcripts and those of its subagents, without the files beside them. */
+export const followedCopies = (db: Database, session: string): FollowedCopy[] =>
+  db
+    .query<FollowedCopy, { session: string }>(
+      `SELECT id, copy, copy_id AS copyId, indexed FROM transcripts
+       WHERE session = :session OR session > :session || '/' AND session < :session || '0' ORDER BY id`,
+    )
+    .all({ session })
+    .filter(({ copy }) => !isBesideCopy(copy))
+
+export interface TurnPlace {
+  readonly handle: string
+  /** Offsets of its first line, and behind its last. */
+  readonly first: number
+  readonly last: number
+}
+
+/** In the order of the transcript. */
+export const turnPlaces = (db: Database, transcript: number): TurnPlace[] =>
+  db
+    .query<TurnPlace, [number]>("SELECT handle, first, last FROM turns WHERE transcript = ? ORDER BY first")
+    .all(transcript)
+
+/** The handle of the turn that a message with this key belongs to, whatever transcript had it first. */
+export const handleByKey = (db: Database, key: bigint): string | undefined =>
+  db
+    .query<{ handle: string }, [bigint]>(
+      "SELECT t.handle FROM messages m JOIN turns t ON t.id = m.turn WHERE m.key = ?",
+    )
+    .get(key)?.handle
+
+/* What decides which turns are cold (learn/tiers.ts), and which are. */
+
+export interface AgedRow {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  /** ISO 8601. */
+  readonly ended: string | null
+  /** Of its lines in the transcript. */
+  readonly bytes: number
+  readonly tools: number
+  /** 1 when it touched any. */
+  readonly files: number
+  readonly cold: number
+  /** 1 for what the model wants kept. */
+  readonly isNote: number
+  /** 1 when Claude Code compacted the session in it. */
+  readonly hasSummary: number
+}
+
+const AGE_COLUMNS = `t.id AS turn, t.handle, t.ended, t.last - t.first AS bytes, t.tools, t.cold,
+  t.session GLOB '${NOTES_SESSIONS}' AS isNote, EXISTS (SELECT 1 FROM files f WHERE f.turn = t.id) AS files,
+  EXISTS (SELECT 1 FROM boundaries b WHERE b.session = t.session AND b.transcript = t.transcript
+    AND b.offset >= t.first AND b.offset < t.last) AS hasSummary`
+
+export const agedTurns = (db: Database): AgedRow[] =>
+  db.query<AgedRow, []>(`SELECT ${AGE_COLUMNS} FROM turns t`).all()
+
+/** @returns undefined if there is no such turn */
+export const agedTurn = (db: Database, turn: number): AgedRow | undefined =>
+  db.query<AgedRow, [number]>(`SELECT ${AGE_COLUMNS} FROM turns t WHERE t.id = ?`).get(turn) ?? undefined
+
+/** Bytes of all turns' lines, without looking at each: at least as many. */
+export const archivedSize = (db: Database): number =>
+  db.query<{ bytes: number }, []>("SELECT coalesce(sum(archived), 0) AS bytes FROM transcripts").get()!.bytes
+
+/** Views of an earlier version, which are read as they are while nobody can bring them up to date, have none. */
+export const hasCold = (db: Database): boolean =>
+  tryTo(() => db.query("SELECT 1 FROM turns WHERE cold = 1 LIMIT 1").get() !== null) ?? false
+
+/** Copies that have cold turns, and the files beside them. */
+export const copiesWithCold = (db: Database): Set<string> =>
+  new Set(
+    db
+      .query<{ copy: string }, []>(
+        `SELECT DISTINCT c.copy FROM turns t JOIN transcripts c ON c.id = t.transcript WHERE t.cold = 1
+         UNION SELECT c.copy FROM transcripts c WHERE c.path NOT LIKE '%.jsonl' AND EXISTS (
+           SELECT 1 FROM turns t WHERE t.session = c.session AND t.cold = 1)`,
+      )
+      .all()
+      .map(({ copy }) => copy),
+  )

@@ -1,8 +1,6 @@
 /** Which words tell what a prompt is about, and which turns have enough of them. */
 import { describe, expect, test } from "bun:test"
-import { cluesOf } from "../../../src/search/clue-words.ts"
-import { isEveryday } from "../../../src/search/everyday-words.ts"
-import { relatedTurns } from "../../../src/search/related-turns.ts"
+import { cluesOf, isEveryday, relatedTurns } from "../../../src/search/related-turns.ts"
 import { Archive } from "../../support/archive.ts"
 
 const typed = (prompt: string): string[] => cluesOf(prompt).map((clue) => clue.typed)
