@@ -1,0 +1,25 @@
+/** The house does not grow back: how many files there are, how long they are, and who uses what they export. */
+import { expect, test } from "bun:test"
+import { join } from "node:path"
+import { houseIn } from "./support/house.ts"
+
+const house = houseIn(join(import.meta.dir, "../src"))
+
+test("no file is longer than what one reads in one sitting", () => {
+  expect(house.longest).toBeLessThanOrEqual(600)
+})
+
+/** As it is; whoever makes one of them smaller lowers it here. */
+test.each([
+  ["files", 660],
+  ["short", 107],
+  ["exported", 2990],
+  ["once", 1470],
+  ["never", 260],
+] as const)("%s: at most %i", (name, most) => {
+  expect(house[name]).toBeLessThanOrEqual(most)
+})
+
+test("half of the files have at least as many lines", () => {
+  expect(house.median).toBeGreaterThanOrEqual(100)
+})
