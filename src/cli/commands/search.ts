@@ -126,11 +126,11 @@ const CUT = "turns outside the index were searched for one second only; --cold s
 const SOME = "no exact match there; these have some of the words"
 
 /** What the user should know about how it was found. */
-function noteOf({ note, hits, cold, local }: FindResult): string | undefined {
+function noteOf({ note, hits, cold, local, isTyped }: FindResult): string | undefined {
   if (note !== undefined) return note
   if (cold?.isCut) return CUT
-  // What was found elsewhere has the words as they were typed.
-  if (hits.some((hit) => "far" in hit)) return undefined
+  // What was found elsewhere, or outside the index, has the words as they were typed.
+  if (isTyped || hits.some((hit) => "far" in hit)) return undefined
   if (local.isLoose && hits.length > 0 && !hits.some((hit) => "cold" in hit)) return LOOSE_NOTE
   return correctionNote(local.corrections) ?? partialNote(local.partial)
 }
