@@ -11,9 +11,9 @@ import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { open } from "../src/archive/open.ts"
 import { packVectors } from "../src/archive/vectors.ts"
-import type { Backend, EntryQuery } from "../src/backends/backend.ts"
 import { serverAddress } from "../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../src/backends/postgres-backend.ts"
+import { openPostgresTarget } from "../src/backends/postgres-target.ts"
+import type { EntryQuery, Target } from "../src/backends/target.ts"
 import { Dice } from "../src/bench/seeded-random.ts"
 import { folderOfModel, installedModel, manifestFile, modelFolder } from "../src/embed/model-files.ts"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
@@ -155,7 +155,7 @@ async function serverCpu(address: string | undefined): Promise<number | undefine
 }
 
 /** @param address of a server whose processes can be seen */
-async function measure(backend: Backend, embedder: string, address: string | undefined): Promise<void> {
+async function measure(backend: Target, embedder: string, address: string | undefined): Promise<void> {
   const all: number[] = []
   // Connects again, if it had nothing to do for long.
   await backend.stats()
@@ -224,7 +224,7 @@ for (const kind of values.kinds.split(",")) {
   console.log(
     `  second sync  ${second.wall.toFixed(2)} s, ${second.report["turns"]} turns sent, CPU ${second.cpu.toFixed(2)} s`,
   )
-  const backend = await openPostgresBackend(serverAddress(server.address, NO_VARIABLES), 600_000)
+  const backend = await openPostgresTarget(serverAddress(server.address, NO_VARIABLES), 600_000)
   await measure(
     backend,
     installedModel(join(home, "archive"))!.embedder,

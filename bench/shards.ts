@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util"
 import { entryOf } from "../src/backends/entry.ts"
 import { serverAddress } from "../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../src/backends/postgres-backend.ts"
+import { openPostgresTarget } from "../src/backends/postgres-target.ts"
 import { Dice } from "../src/bench/seeded-random.ts"
 import { installedPostgres, NO_VARIABLES, psql, startPostgres } from "../test/support/postgres.ts"
 import { Topics } from "./seeded-vectors.ts"
@@ -21,7 +21,7 @@ await using two = await startPostgres(programs)
 const addressOf = (server: typeof one, database: string): string =>
   server.address.replace(/[a-z]+$/, database)
 const open = (server: typeof one, database: string) =>
-  openPostgresBackend(serverAddress(addressOf(server, database), NO_VARIABLES))
+  openPostgresTarget(serverAddress(addressOf(server, database), NO_VARIABLES))
 
 const dice = new Dice(5)
 const topics = new Topics(1)

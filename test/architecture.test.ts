@@ -235,7 +235,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\bimport\((?!")/,
     // The script of a child, which loads a package that the user named by its absolute folder.
-    allowed: /^backends\/agentdb-host\.ts$/,
+    allowed: /^backends\/agentdb-target\.ts$/,
     reason:
       "a computed import() is resolved at run time in the folder we are started in; write the path as a literal",
   },

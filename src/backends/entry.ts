@@ -108,6 +108,10 @@ export const isPlainSession = (session: string): boolean =>
     .split("/")
     .every(isPlainId)
 
+/** Whether a session is a given one, or a subagent of it. */
+export const isOfSession = (session: string, owner: string): boolean =>
+  session === owner || session.startsWith(`${owner}/`)
+
 /** What decides between two versions of a turn. */
 export interface Version extends Pick<Entry, "id">, Pick<EntryMetadata, "messages" | "takenBack"> {
   readonly hasVector: boolean

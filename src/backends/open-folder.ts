@@ -15,13 +15,15 @@ import {
   forgottenFolder,
   framesFolder,
   type LineFolder,
+  type LineSeal,
   lineFilesIn,
+  lineStarts,
   markerFile,
   ownFiles,
-} from "./entry-files.ts"
-import { type LineSeal, lineStarts, unwritable, wholeLines } from "./line-files.ts"
-import { isSealAbout, newSeal, openSeal, type SealAbout } from "./seal.ts"
-import type { SealedFolders } from "./sealed-folders.ts"
+  unwritable,
+  wholeLines,
+} from "./folder-files.ts"
+import { isSealAbout, newSeal, openSeal, type SealAbout, type SealedFolders } from "./seal.ts"
 
 /** Formats: without encryption, and with it. */
 const PLAIN = 1

@@ -2,35 +2,29 @@
 import { CtxError, usageError } from "../util/errors.ts"
 import { ownProgram } from "../util/own-program.ts"
 import { isAbsolute, join, resolve } from "../util/path.ts"
-import type { Backend } from "./backend.ts"
-import { openFolderBackend } from "./folder-backend.ts"
-import { openFolderFrames } from "./folder-frames.ts"
-import type { FrameStore } from "./frame-store.ts"
+import { openFolderTarget } from "./folder-target.ts"
 import { examineFolder } from "./open-folder.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
-import { SealedFolders } from "./sealed-folders.ts"
+import { SealedFolders } from "./seal.ts"
+import type { Target } from "./target.ts"
 
-export interface Target {
+/** A target before it is opened. */
+export interface NamedTarget {
   readonly kind: "folder" | "postgres" | "sqlite" | "agentdb"
   /** For people: a path, or an address without its password. */
   readonly shown: string
   /** Whether a program on this computer answers, and no server. */
   readonly isHere?: boolean
-  open(): Promise<Backend>
+  /** Makes it, if it is not there but its place is. Throws what is wrong with it before anything is written. */
+  open(): Promise<Target>
   /**
    * For whoever only reads: nothing is made there.
    *
    * @param patience ms for one call to a server
    */
-  openToRead(patience: number): Promise<Backend>
+  openToRead(patience: number): Promise<Target>
   /** Of a folder: throws what is wrong with what it says of itself. Nothing is opened. */
   examine?(): void
-  /**
-   * The bytes of the vault there; undefined: this kind keeps none.
-   *
-   * @param isReader whether nothing is to be made there
-   */
-  openFrames?(isReader?: boolean): Promise<FrameStore>
 }
 
 export interface TargetWorld {
@@ -51,7 +45,7 @@ export interface TargetWorld {
 }
 
 /** @throws CtxError exit 64 for what can be no target */
-export function backendNamed(named: string, world: TargetWorld): Target {
+export function targetCalled(named: string, world: TargetWorld): NamedTarget {
   if (isServerAddress(named)) return serverTarget(named, world)
   const [, scheme, rest] = /^(sqlite|agentdb):(?:\/\/(?=\/))?(.*)$/is.exec(named) ?? []
   if (scheme?.toLowerCase() === "sqlite") return sqliteTarget(rest!, world)
@@ -66,59 +60,54 @@ export function backendNamed(named: string, world: TargetWorld): Target {
 function folderTarget(
   root: string,
   { writer, passphrase, stateHome, isNewKey = false }: TargetWorld,
-): Target {
+): NamedTarget {
   const seen = new SealedFolders(stateHome)
   return {
     kind: "folder",
     shown: root,
     async open() {
       const newKeyFor = isNewKey ? writer() : undefined
-      return openFolderBackend(root, writer(), passphrase?.(), false, { seen, newKeyFor })
+      return openFolderTarget(root, writer(), passphrase?.(), false, { seen, newKeyFor })
     },
     examine: () => examineFolder(root, { passphrase: passphrase?.(), seen }),
-    openToRead: async () => openFolderBackend(root, "", passphrase?.(), true, { seen }),
-    openFrames: async (isReader) => openFolderFrames(root, writer(), passphrase?.(), isReader, { seen }),
+    openToRead: async () => openFolderTarget(root, "", passphrase?.(), true, { seen }),
   }
 }
 
 // Whoever keeps a folder loads none of the others.
 
-function serverTarget(named: string, { variables, writer }: TargetWorld): Target {
+function serverTarget(named: string, { variables, writer }: TargetWorld): NamedTarget {
   const address = serverAddress(named, variables)
   return {
     kind: "postgres",
     shown: address.shown,
     async open() {
-      const { openPostgresBackend } = await import("./postgres-backend.ts")
-      return openPostgresBackend(address, undefined, false, writer())
+      const { openPostgresTarget } = await import("./postgres-target.ts")
+      return openPostgresTarget(address, undefined, false, writer())
     },
     async openToRead(patience) {
-      const { openPostgresBackend } = await import("./postgres-backend.ts")
-      return openPostgresBackend(address, patience, true)
-    },
-    async openFrames() {
-      const { openPostgresFrames } = await import("./postgres-frames.ts")
-      return openPostgresFrames(address, writer())
+      const { openPostgresTarget } = await import("./postgres-target.ts")
+      return openPostgresTarget(address, patience, true)
     },
   }
 }
 
-function sqliteTarget(path: string, world: TargetWorld): Target {
+function sqliteTarget(path: string, world: TargetWorld): NamedTarget {
   if (path === "") throw usageError("sqlite: names no file", "sqlite:PATH")
   const file = placeAt(path, world)
-  const open = async (isReader: boolean): Promise<Backend> =>
-    (await import("./sqlite-backend.ts")).openSqliteBackend(file, isReader)
+  const open = async (isReader: boolean): Promise<Target> =>
+    (await import("./sqlite-target.ts")).openSqliteTarget(file, isReader)
   return { kind: "sqlite", shown: `sqlite:${file}`, open: () => open(false), openToRead: () => open(true) }
 }
 
-function agentdbTarget(path: string, world: TargetWorld): Target {
+function agentdbTarget(path: string, world: TargetWorld): NamedTarget {
   // Beside the archive and not in it: whatever is in there is the archive's.
   const file = path === "" ? `${world.dataHome}-agentdb.db` : placeAt(path, world)
-  const open = async (isReader: boolean): Promise<Backend> => {
+  const open = async (isReader: boolean): Promise<Target> => {
     const folder = packageFolder(world.agentdb)
-    const { openAgentdbBackend } = await import("./agentdb-backend.ts")
+    const { openAgentdbTarget } = await import("./agentdb-target.ts")
     const program = { exePath: ownProgram(), env: { HOME: world.home } }
-    return openAgentdbBackend({ folder, file, ...program }, isReader)
+    return openAgentdbTarget({ folder, file, ...program }, isReader)
   }
   const shown = `agentdb:${file}`
   return { kind: "agentdb", shown, isHere: true, open: () => open(false), openToRead: () => open(true) }

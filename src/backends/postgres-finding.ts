@@ -3,8 +3,9 @@
  * PostgreSQL must not show a row to a search before it knows whose it is. So these functions run as the owner of the
  * tables, and ask themselves. They take values only, never SQL. Pure.
  */
+import { pathPattern, plainTool } from "./entry-rules.ts"
 import type { Ask } from "./postgres-door.ts"
-import { CONDITIONS } from "./postgres-filters.ts"
+import type { EntriesWanted, EntryQuery } from "./target.ts"
 
 /** Whoever logged in, whatever role was set since. */
 export const TENANT = "session_user::text"
@@ -19,6 +20,48 @@ export async function lockTenant(ask: Ask, mode: "SHARE" | "UPDATE", also = "1")
   if ((await ask(lock)).length > 0) return
   await ask("INSERT INTO ctxbridge.locks DEFAULT VALUES ON CONFLICT DO NOTHING")
   await ask(lock)
+}
+
+/** What a query is narrowed to, as conditions on rows of `ctxbridge.entries`: the same as `filterFor` says. */
+type Filter = Exclude<keyof EntriesWanted, "limit" | "withContent">
+
+/** Texts of a list in the metadata. What is no list has none: a row that somebody damaged must not fail a search. */
+const textsOf = (list: string): string =>
+  `jsonb_array_elements_text(CASE jsonb_typeof(metadata->'${list}') WHEN 'array' THEN metadata->'${list}' ELSE '[]' END)`
+
+/** Of the query's second parameter, which has what is wanted by name. */
+const FILTERS: Readonly<Record<Filter, string>> = {
+  session: "(session = $2->>'session' OR starts_with(session, ($2->>'session') || '/'))",
+  project: "project = $2->>'project'",
+  projectName:
+    "substring(regexp_replace(project, '[/\\\\]\\.git$', '') FROM '[^/\\\\]+$') = $2->>'projectName'",
+  since: "coalesce(metadata->>'ended', started) COLLATE \"C\" >= $2->>'since'",
+  until: "started < $2->>'until'",
+  tool: `EXISTS (SELECT FROM ${textsOf("toolNames")} t
+    WHERE lower(regexp_replace(t, '[^[:alnum:]]+', '', 'g')) = $2->>'tool')`,
+  file: `EXISTS (SELECT FROM ${textsOf("filePaths")} f WHERE f ~ ($2->>'file'))`,
+}
+
+/** An expression of SQL for the conditions that `narrowed` asks for, as SQL. */
+const CONDITIONS = Object.entries(FILTERS)
+  .map(([name, sql]) => `CASE WHEN narrowed ? '${name}' THEN ' AND ${sql.replaceAll("'", "''")}' ELSE '' END`)
+  .join(" ||\n    ")
+
+/** What the functions that find are given. */
+export function narrowedTo({ withContent, tool, file, ...rest }: EntryQuery): string {
+  const { session, project, projectName, since, until } = rest
+  const isAny = "isAny" in rest && rest.isAny === true
+  return JSON.stringify({
+    session,
+    project,
+    projectName,
+    since,
+    until,
+    tool: tool && plainTool(tool),
+    file: file && pathPattern(file),
+    withContent: withContent === true ? true : undefined,
+    isAny: isAny ? true : undefined,
+  })
 }
 
 /** Not `tenant = …`: that has an index, which for a tenant with most of the rows is the worst to take. */

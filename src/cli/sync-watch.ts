@@ -1,5 +1,5 @@
 /** `ctxbridge sync --watch`: a line per sync in which something happened, until Ctrl-C. */
-import type { BackendStats, DamagedFile, FolderState } from "../backends/backend.ts"
+import type { DamagedFile, FolderState, TargetStats } from "../backends/target.ts"
 import type { FetchedFrames } from "../sync/fetch-frames.ts"
 import type { SentFrames } from "../sync/send-frames.ts"
 import { archiveSignature, stoppedWatching, syncAgain } from "../sync/sync-again.ts"
@@ -182,7 +182,7 @@ export function renderFetched(fetched: FetchedFrames, shown: string): string[] {
   return lines
 }
 
-export function renderThere({ entries, sessions, misnamed = 0 }: BackendStats): string[] {
+export function renderThere({ entries, sessions, misnamed = 0 }: TargetStats): string[] {
   const lines = [`There now: ${count(entries, "turn")} of ${count(sessions, "session")}`]
   if (misnamed > 0)
     lines.push(
@@ -210,6 +210,6 @@ export const renderMended = (files: readonly DamagedFile[]): string[] =>
       `${count(lines, "line")} of ${safe(file)} could not be read, and ${lines === 1 ? "was" : "were"} removed`,
   )
 
-/** The name of the computer that writes a file (sync/writer-name.ts). */
+/** The name of the computer that writes a file (`writerName`). */
 const machineIn = (file: string): string | undefined =>
   /\/(?:copy of )?([a-z0-9-]+?)-[0-9a-f]{8}(?![a-z0-9])/i.exec(file)?.[1]

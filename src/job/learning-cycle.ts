@@ -14,7 +14,7 @@ import { type KnownTurn, knownTurns } from "../learn/follow-uses.ts"
 import { noteUses } from "../learn/note-uses.ts"
 import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../learn/tiering.ts"
 import { mayGo } from "../learn/tiers.ts"
-import { readAutoSync } from "../sync/auto-sync.ts"
+import { readAutoSync } from "../sync/sync-again.ts"
 import { Embedding } from "./embedding.ts"
 import { backgroundTargets, syncInBackground } from "./sync-in-background.ts"
 

@@ -1,13 +1,13 @@
 /** The background job's sync: what the user has allowed with `sync.auto`, in batches, and nobody waits for it. */
 import type { Database } from "../archive/database.ts"
 import { openCurrent } from "../archive/open-current.ts"
-import type { Target } from "../backends/open-target.ts"
+import type { NamedTarget } from "../backends/open-target.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/auto-sync.ts"
+import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/sync-again.ts"
+import { writerName } from "../sync/sync-ledger.ts"
 import { type SyncDone, syncOnce, withSyncLock } from "../sync/sync-once.ts"
 import { configuredTargets } from "../sync/targets.ts"
-import { writerName } from "../sync/writer-name.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { tryTo } from "../util/files.ts"
 import { logError } from "../util/log.ts"
@@ -20,7 +20,7 @@ const INTERRUPTED = "interrupted"
 export const backgroundTargets = (
   { home, dataHome, stateHome }: PathsAndPolicy,
   config: Config,
-): readonly Target[] => configuredTargets(config, { cwd: home, home, dataHome, stateHome })
+): readonly NamedTarget[] => configuredTargets(config, { cwd: home, home, dataHome, stateHome })
 
 export const isBackgroundSyncDue = (paths: PathsAndPolicy, config: Config, now: number): boolean =>
   config["sync.auto"] !== "off" &&

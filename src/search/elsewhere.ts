@@ -5,8 +5,8 @@
 import type { Database } from "../archive/database.ts"
 import { shortNameOf } from "../archive/project.ts"
 import { handleOfTurn } from "../archive/queries/turns.ts"
-import type { Backend, EntriesWanted, FoundEntry } from "../backends/backend.ts"
 import { type Entry, type EntryVector, isEntry, isPlainSession } from "../backends/entry.ts"
+import type { EntriesWanted, FoundEntry, Target } from "../backends/target.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { QueryVector } from "../embed/semantic-search.ts"
 import { filterText } from "../secrets/filter.ts"
@@ -41,7 +41,7 @@ export interface FarTarget {
   /** Whether a program on this computer answers, and no server. */
   readonly isHere?: boolean
   /** @param patience ms for one call to a server */
-  openToRead(patience: number): Promise<Backend>
+  openToRead(patience: number): Promise<Target>
 }
 
 export type FarNarrowing = Omit<EntriesWanted, "withContent">
@@ -187,7 +187,7 @@ export async function openFar(
 }
 
 /** Opens a target, and waits for the answer no longer than the deadline. */
-async function askedWithin<T>(target: FarTarget, ask: (backend: Backend) => Promise<T>): Promise<T> {
+async function askedWithin<T>(target: FarTarget, ask: (backend: Target) => Promise<T>): Promise<T> {
   const deadline = target.isHere ? DEADLINE_HERE : DEADLINE
   let timer: ReturnType<typeof setTimeout> | undefined
   const silence = new Promise<never>((_, reject) => {
@@ -214,7 +214,7 @@ const silent = ({ shown }: FarTarget, deadline: number): CtxError =>
   })
 
 async function foundAt(
-  backend: Backend,
+  backend: Target,
   { shown }: FarTarget,
   request: FarRequest,
   world: FarWorld,
@@ -245,7 +245,7 @@ async function foundAt(
 
 /** What has all words of the query and, if these are few, what has some of the rarest. */
 async function byWordsAt(
-  backend: Backend,
+  backend: Target,
   { query, weights }: FarRequest,
   wanted: EntriesWanted,
 ): Promise<{ readonly found: readonly FoundEntry[]; readonly share: number }> {

@@ -1,21 +1,99 @@
-/** Makes entries of the turns in the archive, for as long as the views are open. What must not be sent is left out. */
+/**
+ * Makes entries of the turns in the archive, a batch at a time: what was said and done in each as text, without secrets.
+ * What must not be sent is left out.
+ */
 import type { Database } from "../archive/database.ts"
 import { isExcludedSession } from "../archive/excluded-session.ts"
 import { projectOfSession } from "../archive/queries/projects.ts"
 import { turnByHandle } from "../archive/queries/turns.ts"
 import { currentTranscript } from "../archive/transcript-rows.ts"
 import { meanVector } from "../archive/turn-vectors.ts"
-import type { Entry, EntryVector } from "../backends/entry.ts"
+import { type Entry, type EntryVector, entryOf } from "../backends/entry.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { linesOfTurn, readTurn, turnOf } from "../read/turn.ts"
+import { installedModel } from "../embed/model-files.ts"
+import { callsIn, partText } from "../export/part-text.ts"
+import { linesOfTurn, readTurn, turnOf, type WholeTurn } from "../read/turn.ts"
 import { filterText } from "../secrets/filter.ts"
 import { codeOf } from "../util/errors.ts"
+import { cut, oneLine } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { entryOfTurn } from "./turn-entry.ts"
-import { machineName } from "./writer-name.ts"
+import type { FormerVersions } from "./former-versions.ts"
+import { machineName, type SentTurn } from "./sync-ledger.ts"
+import type { SyncWorld } from "./sync-steps.ts"
 
-type Fillers = ((session: string) => ((line: Uint8Array) => Uint8Array) | undefined) | undefined
+/** Entries and UTF-16 units of a batch. */
+export const MOST_ENTRIES = 1000
+const MOST_TEXT = 2_000_000
+/** Turns that are read before anything else has its turn. */
+const AT_ONCE = 50
+
+export interface TurnToSend {
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly state: string
+  /** Its own machine sends it by now. What this one has sent of it must not hold what was taken out since. */
+  readonly isTheirs: boolean
+}
+
+export interface Batch {
+  readonly entries: Entry[]
+  /** Of former versions, which hold what must not be kept. */
+  readonly outdated: string[]
+  readonly sent: SentTurn[]
+  excluded: number
+  unreadable: number
+  /** Turns with a text that another machine has taken out. */
+  withheld: number
+  /** Number of turns looked at. */
+  looked: number
+}
+
+export async function nextBatch(
+  due: readonly TurnToSend[],
+  formers: FormerVersions,
+  world: SyncWorld,
+): Promise<Batch> {
+  const { place, look, others } = world
+  const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
+  const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
+  const embedder = installedModel(place.dataHome)?.embedder
+  let length = 0
+  const take = (maker: EntryMaker, { handle, state, isTheirs }: TurnToSend): void => {
+    const made = maker.entryOf(handle)
+    if (made === undefined) return
+    if ("leftOut" in made) {
+      formers.unseen(made.session)
+      if (!isTheirs) batch[made.leftOut]++
+    } else if (made.isWithheld) {
+      batch.outdated.push(...formers.allOf(handle, made.entry))
+      if (!isTheirs) batch.withheld++
+    } else if (isTheirs) batch.outdated.push(...formers.staleOf(handle, made.entry))
+    else {
+      const { id, key, content, metadata, vector } = made.entry
+      const { sessionId: session, messages } = metadata
+      batch.outdated.push(...formers.outdatedBy(handle, made.entry))
+      batch.entries.push(made.entry)
+      batch.sent.push({ handle, state, id, key, session, messages, hasVector: vector !== undefined })
+      length += content.length
+    }
+  }
+  const isFull = (): boolean => batch.looked >= due.length || length >= MOST_TEXT
+  while (!isFull()) {
+    look((db) => {
+      using maker = new EntryMaker(db, place, embedder, (session) => others?.fillerFor(session))
+      // As they were at one moment, whatever others write meanwhile.
+      db.transaction(() => {
+        for (let n = 0; n < AT_ONCE && !isFull(); n++) take(maker, due[batch.looked++]!)
+      })()
+    })
+    // Lets what is on its way go on.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return batch
+}
+
+type Fillers = (session: string) => ((line: Uint8Array) => Uint8Array) | undefined
 
 /** What there is to say of a turn elsewhere. */
 type MadeEntry =
@@ -30,7 +108,7 @@ interface SessionAtHand {
   readonly project: string | null
 }
 
-export class EntryMaker implements Disposable {
+class EntryMaker implements Disposable {
   readonly #db: Database
   readonly #place: PathsAndPolicy
   readonly #embedder: string | undefined
@@ -67,7 +145,7 @@ export class EntryMaker implements Disposable {
     const { dataHome, secrets } = this.#place
     const turn = readIfReadable(() => readTurn(this.#db, dataHome, turnOf(row), this.#readers))
     if (turn === "unreadable") return { session: row.session, leftOut: turn }
-    const fill = this.#fillerFor?.(row.session)
+    const fill = this.#fillerFor(row.session)
     const lines = fill === undefined ? [] : [...linesOfTurn(this.#db, dataHome, turnOf(row), this.#readers)]
     const entry = entryOfTurn(turn, {
       project,
@@ -108,4 +186,74 @@ function readIfReadable<T>(read: () => T): T | "unreadable" {
     if (codeOf(error).startsWith("vault-")) return "unreadable"
     throw error
   }
+}
+
+/** UTF-16 units of a summary, of one message's part, and of a turn. What is longer is whole in the vault. */
+const SUMMARY = 300
+const LONGEST_PART = 100_000
+const LONGEST = 1_000_000
+/** Files that the summary names. */
+const MOST_FILES = 5
+
+interface EntryContext {
+  /** Path of the session's project. */
+  readonly project: string | null
+  /** Name of this computer. */
+  readonly machine: string
+  /** What the model answered, as the views keep it. */
+  readonly answer: string
+  readonly vector: EntryVector | undefined
+  /** Fills secrets in a text. */
+  readonly filter: (text: string) => string
+}
+
+function entryOfTurn(turn: WholeTurn, context: EntryContext): Entry {
+  const { project, machine, vector, filter } = context
+  const toolNames = [...new Set(turn.tools.map(({ name }) => name).filter((name) => name !== ""))]
+  const filePaths = [...new Set(turn.files.map(({ path }) => filter(path)))]
+  return entryOf({
+    summary: summaryOf(turn, toolNames, filePaths, context),
+    content: cut(contentOf(turn, filter), LONGEST),
+    metadata: {
+      sessionId: turn.session,
+      chunkIndex: turn.seq,
+      timestamp: turn.started,
+      ended: turn.ended,
+      project,
+      machine,
+      toolNames,
+      filePaths,
+      messages: turn.messages.length,
+      takenBack: turn.takenBack === true,
+      ...(turn.usage.length === 0 ? {} : { usage: turn.usage }),
+    },
+    ...(vector === undefined ? {} : { vector }),
+  })
+}
+
+/** The prompt, the tools, the files and how the model answered, as the design documents put it. */
+function summaryOf(
+  turn: WholeTurn,
+  tools: readonly string[],
+  files: readonly string[],
+  { answer, filter }: EntryContext,
+): string {
+  const names = files.slice(0, MOST_FILES).map((path) => path.split("/").slice(-2).join("/"))
+  const parts = [
+    cut(oneLine(filter(cut(turn.prompt, LONGEST_PART))), 120),
+    tools.length === 0 ? "" : `Tools: ${tools.join(", ")}`,
+    names.length === 0 ? "" : `Files: ${names.join(", ")}`,
+    oneLine(filter(answer)),
+  ]
+  return cut(parts.filter((part) => part !== "").join(" | "), SUMMARY)
+}
+
+function contentOf(turn: WholeTurn, filter: EntryContext["filter"]): string {
+  const callOf = callsIn(turn.tools)
+  return turn.messages
+    .flatMap(({ parts }) => parts.map((part) => partText(part, callOf)))
+    .flatMap((shown) =>
+      shown === undefined ? [] : [`${shown.title}\n${filter(cut(shown.text, LONGEST_PART))}`],
+    )
+    .join("\n\n")
 }

@@ -7,15 +7,15 @@ import { isExcludedFolder } from "../archive/excluded.ts"
 import { markPending } from "../archive/pending.ts"
 import { followRemoval } from "../archive/removal.ts"
 import { sources } from "../archive/view-sources.ts"
-import { type DamagedFile, isOfSession } from "../backends/backend.ts"
+import { isOfSession } from "../backends/entry.ts"
 import {
   type CopyName,
-  type FrameStore,
   isPlainlyNamed,
   type PieceAbout,
   pieceKey,
   type VaultPiece,
-} from "../backends/frame-store.ts"
+} from "../backends/pieces.ts"
+import type { DamagedFile, FrameStore } from "../backends/target.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterLines } from "../secrets/filter.ts"
 import { codeOf } from "../util/errors.ts"
@@ -25,8 +25,8 @@ import { appendMirrored, fillMirror, mirrorIds, mirrorOf, provenFrame } from "..
 import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
-import type { FrameState } from "./frame-state.ts"
 import { contiguous, fillerFor, frameOf, inBatches, ownerships } from "./piece-frames.ts"
+import type { FrameState } from "./sync-ledger.ts"
 
 export interface FetchedFrames {
   /** Nobody has sent any, not even this machine. */

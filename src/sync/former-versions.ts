@@ -3,11 +3,10 @@
  * and, where it may have lost count, those that the target says this archive has put there.
  */
 import { listPending } from "../archive/pending.ts"
-import { type Backend, isOfSession, type SentVersion } from "../backends/backend.ts"
-import { type Entry, entryId } from "../backends/entry.ts"
+import { type Entry, entryId, isOfSession } from "../backends/entry.ts"
+import type { SentVersion, Target } from "../backends/target.ts"
 import { ownerOf, type Tombstone } from "../vault/tombstones.ts"
-import type { Ledger } from "./sync-ledger.ts"
-import { machineName } from "./writer-name.ts"
+import { type Ledger, machineName } from "./sync-ledger.ts"
 
 /** Whether something was taken out of a session since the last sync, here or by another machine. */
 export type MayHold = (session: string) => boolean
@@ -49,7 +48,7 @@ export class FormerVersions {
 
   /** Looks at the target where a sync was killed, or all that was noted is lost, and where something was taken out. */
   static async there(
-    backend: Backend,
+    target: Target,
     ledger: Ledger,
     { news, filled, all }: { news: readonly Tombstone[]; filled: readonly string[]; all: boolean },
   ): Promise<FormerVersions> {
@@ -59,7 +58,7 @@ export class FormerVersions {
     const isUnsure = all || !ledger.isWhole
     const there =
       isUnsure || sessions.length > 0
-        ? await backend.ownThere(machineName(), isUnsure ? undefined : sessions)
+        ? await target.ownThere(machineName(), isUnsure ? undefined : sessions)
         : []
     return new FormerVersions(ledger, mayHoldOf(news, filled), there)
   }

@@ -1,22 +1,26 @@
 /** Pieces at a target, as the vault sees them: which of them follow each other, and whether they are what they say. Pure. */
 
-import { isOfSession } from "../backends/backend.ts"
-import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import { isOfSession } from "../backends/entry.ts"
+import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/pieces.ts"
 import { type MirroredFrame, mirrorIds, provenFrame } from "../vault/mirror-copy.ts"
 import { fillLines } from "../vault/tombstones.ts"
 
-/** Pieces, and bytes of transcript, that are asked for at once. */
+/** Pieces that go at once, and bytes of transcript that are asked for. */
 const MOST_PIECES = 50
 const MOST_ASKED = 8 << 20
 
-/** Pieces that are asked for at once. */
-export function* inBatches(pieces: readonly PieceAbout[]): Generator<PieceAbout[]> {
-  let batch: PieceAbout[] = []
+/** Pieces that go at once: if nothing else is said, that are asked for. */
+export function* inBatches<P extends PieceAbout>(
+  pieces: Iterable<P>,
+  most = MOST_ASKED,
+  sizeOf = ({ from, to }: P): number => to - from,
+): Generator<P[]> {
+  let batch: P[] = []
   let bytes = 0
   for (const piece of pieces) {
     batch.push(piece)
-    bytes += piece.to - piece.from
-    if (batch.length < MOST_PIECES && bytes < MOST_ASKED) continue
+    bytes += sizeOf(piece)
+    if (batch.length < MOST_PIECES && bytes < most) continue
     yield batch
     batch = []
     bytes = 0

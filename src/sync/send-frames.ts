@@ -8,7 +8,8 @@ import type { Database } from "../archive/database.ts"
 import { isExcludedSession } from "../archive/excluded-session.ts"
 import { aboutSession } from "../archive/queries/sessions.ts"
 import { sources } from "../archive/view-sources.ts"
-import type { CopyName, FrameStore, LineFills, PieceAbout, VaultPiece } from "../backends/frame-store.ts"
+import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/pieces.ts"
+import type { FrameStore } from "../backends/target.ts"
 import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { codeOf } from "../util/errors.ts"
@@ -27,44 +28,35 @@ import { mirrorIds, mirrorOf } from "../vault/mirror-copy.ts"
 import { CopyReader, openCopy } from "../vault/reader.ts"
 import { damaged, provenContent } from "../vault/swap-copy.ts"
 import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
-import type { FrameState } from "./frame-state.ts"
 import { contiguous, fillerFor, fillsOf, inBatches, isProven, ownerships } from "./piece-frames.ts"
-import type { SyncWorld } from "./sync-archive.ts"
+import type { FrameState } from "./sync-ledger.ts"
+import type { SyncWorld } from "./sync-steps.ts"
 
 /** Bytes of transcript in a piece, give or take a frame. */
 const CHUNK = 256 << 10
-/** Pieces and compressed bytes of a batch. */
-const MOST_PIECES = 50
+/** Compressed bytes of a batch. */
 const MOST_BYTES = 4 << 20
 /** zstd level, as for merged frames. */
 const LEVEL = 9
 
-export interface SentFrames {
+const nothingSent = () => ({
   /** Copies of which something was sent. */
-  readonly copies: number
-  readonly pieces: number
-  /** Of transcripts. */
-  readonly bytes: number
-  readonly refused: number
-  /** Copies left out: of folders in `capture.exclude`, and those that cannot be read. */
-  readonly excluded: number
-  readonly unreadable: number
-  /** Copies that were sent anew, because they hold something else than before. */
-  readonly changed: number
-  /** Copies of which something had been lost or damaged there, and was sent again. */
-  readonly lost: number
-}
-
-export const NOTHING_SENT: SentFrames = {
   copies: 0,
   pieces: 0,
+  /** Of transcripts. */
   bytes: 0,
   refused: 0,
+  /** Copies left out: of folders in `capture.exclude`, and those that cannot be read. */
   excluded: 0,
   unreadable: 0,
+  /** Copies that were sent anew, because they hold something else than before. */
   changed: 0,
+  /** Copies of which something had been lost or damaged there, and was sent again. */
   lost: 0,
-}
+})
+
+export type SentFrames = Readonly<ReturnType<typeof nothingSent>>
+export const NOTHING_SENT: SentFrames = nothingSent()
 
 /** A copy that may go. */
 interface Sendable {
@@ -88,14 +80,14 @@ export async function sendFrames(
   writer: string,
   all: boolean,
 ): Promise<SentFrames> {
-  const counts = { ...NOTHING_SENT } as { -readonly [K in keyof SentFrames]: number }
+  const counts = nothingSent()
   const { place } = world
   // Whatever the user has switched off: what leaves the machine is filtered.
   const secrets = { ...place.secrets, enabled: true }
   const rules = `${RULES_NUMBER}:${hashOf(secrets.patterns)}`
   await store.put([])
   const fills = await store.fills()
-  const there = grouped(await store.list(writer))
+  const there = Map.groupBy(await store.list(writer), ({ copy }) => copy)
   const { sendable, excluded } = world.look((db) => sendableCopies(db, world, state, there, store.isOwn))
   counts.excluded = excluded
   const passing = sendable.flatMap(({ of }) => of ?? [])
@@ -238,16 +230,6 @@ function sendableCopies(
   return { sendable, excluded }
 }
 
-function grouped(pieces: readonly PieceAbout[]): Map<string, PieceAbout[]> {
-  const found = new Map<string, PieceAbout[]>()
-  for (const piece of pieces) {
-    const group = found.get(piece.copy)
-    if (group === undefined) found.set(piece.copy, [piece])
-    else group.push(piece)
-  }
-  return found
-}
-
 /** One copy on its way. */
 class Sending {
   readonly id: string
@@ -327,18 +309,8 @@ class Sending {
   }
 
   /** What comes after the last piece that is there. */
-  *batches(last: PieceAbout | undefined): Generator<VaultPiece[]> {
-    let batch: VaultPiece[] = []
-    let bytes = 0
-    for (const piece of this.#pieces(last?.to ?? 0, last?.hidden ?? 0)) {
-      batch.push(piece)
-      bytes += piece.frame.length
-      if (batch.length < MOST_PIECES && bytes < MOST_BYTES) continue
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    if (batch.length > 0) yield batch
+  batches(last: PieceAbout | undefined): Iterable<VaultPiece[]> {
+    return inBatches(this.#pieces(last?.to ?? 0, last?.hidden ?? 0), MOST_BYTES, ({ frame }) => frame.length)
   }
 
   *#pieces(start: number, hiddenBefore: number): Generator<VaultPiece> {

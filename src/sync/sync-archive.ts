@@ -1,6 +1,6 @@
 /**
- * Sends what is new in the archive to a backend, and carries what was forgotten. In batches: each is safe there before
- * it is noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
+ * Sends what is new in the archive to a target, and carries what was forgotten. In batches: each is safe there before it is
+ * noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
 import type { Database } from "../archive/database.ts"
 import { changesSince, turnsOnlyIn } from "../archive/queries/touched-files.ts"
@@ -8,143 +8,199 @@ import { turnByHandle } from "../archive/queries/turns.ts"
 import { allCopies } from "../archive/transcript-rows.ts"
 import { embeddedHandles } from "../archive/turn-vectors.ts"
 import { viewsStamp } from "../archive/views-stamp.ts"
-import { type Backend, type Forgetting, hasLess } from "../backends/backend.ts"
-import type { Entry } from "../backends/entry.ts"
-import type { PathsAndPolicy } from "../config/load.ts"
+import type { Tally, Target } from "../backends/target.ts"
 import { installedModel } from "../embed/model-files.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { count } from "../util/text.ts"
 import { listTombstones, type Tombstone } from "../vault/tombstones.ts"
-import { EntryMaker } from "./entry-maker.ts"
+import { type Batch, MOST_ENTRIES, nextBatch, type TurnToSend } from "./entry-maker.ts"
 import { FormerVersions, isNamedByPath, type MayHold, mayBeAbout, mayHoldOf } from "./former-versions.ts"
 import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
+import { runSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
 
-/** Entries and UTF-16 units of a batch. */
-const MOST_ENTRIES = 1000
-const MOST_TEXT = 2_000_000
-/** Turns that are read before anything else has its turn. */
-const AT_ONCE = 50
-
-export interface SyncWorld {
-  readonly place: PathsAndPolicy
-  /** Opens the views for one look: whoever wants them alone need not wait for the network. */
-  readonly look: <T>(use: (db: Database) => T) => T
-  readonly onProgress?: (label: string, done: number, total: number) => void
-  /** Called before each batch; what it throws ends the sync. */
-  readonly goOn?: () => void
-  /** Whether whoever sent the bytes of this copy of the vault has sent its turns, too. */
-  readonly isTheirs?: (copy: string) => boolean
-  /** Fills in lines of a session what other machines have taken out; undefined if that is nothing. */
-  readonly fillerFor?: (session: string) => ((line: Uint8Array) => Uint8Array) | undefined
-  /** Sessions out of which they have taken something; none if that is no more than at the last sync. */
-  readonly newlyFilled?: () => readonly string[]
-  /** Another one whenever they have taken out more. */
-  readonly fillsStamp?: () => string
-  /** Carries forgotten sessions to what is kept there besides entries. */
-  readonly alsoForget?: (sessions: readonly string[], texts: readonly Tombstone[]) => Promise<void>
-}
-
-export interface SyncReport {
+export const noCounts = () => ({
   /** Turns that were new here, or other than before. */
-  readonly turns: number
+  turns: 0,
   /** Of these, turns that were stored there, that were there already, and that were forgotten there. */
-  readonly stored: number
-  readonly known: number
-  readonly refused: number
+  stored: 0,
+  known: 0,
+  refused: 0,
   /** Turns left out: of folders in `capture.exclude`, and those whose text cannot be read. */
-  readonly excluded: number
-  readonly unreadable: number
+  excluded: 0,
+  unreadable: 0,
   /** Entries that are gone there because they were forgotten or changed here. */
-  readonly forgotten: number
+  forgotten: 0,
   /** Turns that had been sent, were not there any more, and were sent again. */
-  readonly lost: number
+  lost: 0,
   /** Entries that were taken out there because they could not be read. */
-  readonly mended: number
+  mended: 0,
+})
+
+type Counts = ReturnType<typeof noCounts>
+export type SyncReport = Readonly<Counts>
+
+/** The entries' part of a sync: what it was called with, and what its steps have found and done. */
+interface EntrySync {
+  readonly target: Target
+  readonly ledger: Ledger
+  readonly world: SyncWorld
+  readonly wanted: { readonly all: boolean }
+  readonly counts: Counts
+  lost: Lost
+  /** What was forgotten here, and is to be told. */
+  news: readonly Tombstone[]
+  /** Turns that were sent, and are gone with it. */
+  gone: readonly SentTurn[]
+  /** Names what of this machine was looked at. */
+  seen: string | undefined
+  /** Whether nothing has changed, neither here nor there. */
+  isQuiet: boolean
+  formers: FormerVersions
+  due: readonly TurnToSend[]
 }
 
-type Counts = { -readonly [K in keyof SyncReport]: number }
+const hasNews = ({ news }: EntrySync): boolean => news.length > 0
+const hasChanged = ({ isQuiet }: EntrySync): boolean => !isQuiet
+
+/** In this order. */
+export const ENTRY_STEPS: readonly SyncStep<EntrySync>[] = [
+  // What others have forgotten leaves what this machine keeps there.
+  { name: "tidy", run: async ({ target }) => void (await target.put([])) },
+  { name: "mend", needs: "all", run: mend },
+  { name: "compare", run: compare },
+  // Before anything is sent: nobody else sends it meanwhile.
+  { name: "forget", due: hasNews, run: forget },
+  { name: "choose", due: hasChanged, run: choose },
+  { name: "send", due: hasChanged, run: send },
+  // Only now is it known which turns are gone.
+  { name: "clean", due: hasChanged, run: clean },
+  { name: "note", run: note },
+]
 
 /** @param all looks at every turn again, for a target that has lost something, and after `redact` */
 export async function syncArchive(
-  backend: Backend,
+  target: Target,
   ledger: Ledger,
   world: SyncWorld,
   all: boolean,
 ): Promise<SyncReport> {
   const counts = noCounts()
-  let total = 0
+  const formers = new FormerVersions(ledger, () => false, [])
+  const nothing = {
+    lost: NOTHING_LOST,
+    news: [],
+    gone: [],
+    seen: undefined,
+    isQuiet: false,
+    formers,
+    due: [],
+  }
+  const sync: EntrySync = { target, ledger, world, wanted: { all }, counts, ...nothing }
   try {
-    await backend.put([])
-    if (all) counts.mended = await backend.mend()
-    const lost = await lostThere(backend, ledger)
-    // What was forgotten is told again, since others would bring it back.
-    const news = newsOf(ledger, world, lost.forgotten)
-    const seen = seenBy(world)
-    const isQuiet = news.length === 0 && lost.turns.length === 0
-    if (!all && isQuiet && seen !== undefined && seen === ledger.seen) {
-      ledger.noteThere(lost.there)
-      return counts
-    }
-    const gone = goneTurns(ledger, world, news)
-    if (news.length > 0) counts.forgotten += await backend.forget(forgetting(news, gone))
-    if (news.length > 0) await world.alsoForget?.(sessionsOf(news), textsOf(news))
-    const filled = world.newlyFilled?.() ?? []
-    const formers = await FormerVersions.there(backend, ledger, { news, filled, all })
-    const lostHandles = new Set(lost.turns.map(({ handle }) => handle))
-    const looked = { mayHold: mayHoldOf(news, filled), all, lost: lostHandles, formers }
-    const due = dueTurns(ledger, world, looked)
-    total = due.length
-    if (due.length > 0) ledger.noteSending(true)
-    let sending: Promise<void> = Promise.resolve()
-    const send = async (batch: Batch, at: number): Promise<void> => {
-      if (batch.outdated.length > 0) counts.forgotten += await backend.forget({ ids: batch.outdated })
-      const { stored, known, refused } = await backend.put(batch.entries)
-      ledger.add(batch.sent)
-      counts.lost += batch.sent.filter(({ handle }) => lostHandles.has(handle)).length
-      add(counts, batch)
-      counts.stored += stored
-      counts.known += known
-      counts.refused += refused
-      world.onProgress?.("sending", at, due.length)
-    }
-    try {
-      for (let at = 0; at < due.length; ) {
-        world.goOn?.()
-        // Made while the former one is on its way.
-        const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), formers, world)
-        at += batch.looked
-        backend.prepare?.(batch.entries)
-        await sending
-        sending = send(batch, at)
-        // Whoever waits for it next is told.
-        sending.catch(() => {})
-      }
-    } finally {
-      await sending
-    }
-    const { dead, waiting } = formers.gone(news, world.place.dataHome)
-    if (dead.length > 0) counts.forgotten += await backend.forget({ ids: dead })
-    const isAll = counts.excluded + counts.unreadable === 0
-    // What is neither there nor here is nobody's.
-    const dueHandles = new Set(due.map(({ handle }) => handle))
-    const nowhere = lost.turns.filter(({ handle }) => !dueHandles.has(handle))
-    const theirs = due.filter(({ isTheirs }) => isTheirs)
-    const left = [...gone, ...nowhere, ...theirs].map(({ handle }) => handle)
-    const settled = news.filter((one) => !waiting.some((session) => mayBeAbout(one, session)))
-    ledger.settle(settled, left, isAll ? seen : undefined)
-    ledger.noteThere(await seenThere(backend))
-    ledger.noteSending(false)
+    await runSteps(ENTRY_STEPS, sync)
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error
     const { hint, code } = isCtxError(error) ? error : { hint: undefined, code: codeOf(error) }
-    const done = `${counts.turns} of ${count(total, "turn")} are committed there`
+    const done = `${counts.turns} of ${count(sync.due.length, "turn")} are committed there`
     throw new CtxError(code, `${messageOf(error)}; ${done}`, {
       hint: hint ?? "run it again to go on",
       cause: error,
     })
   }
 }
+
+async function mend({ target, counts }: EntrySync): Promise<void> {
+  counts.mended = await target.mend()
+}
+
+async function compare(sync: EntrySync): Promise<void> {
+  const { target, ledger, world, wanted } = sync
+  const lost = await lostThere(target, ledger)
+  sync.lost = lost
+  // What was forgotten is told again, since others would bring it back.
+  sync.news = newsOf(ledger, world, lost.forgotten)
+  sync.seen = seenBy(world)
+  const isSeen = sync.seen !== undefined && sync.seen === ledger.seen
+  sync.isQuiet = isSeen && !wanted.all && sync.news.length + lost.turns.length === 0
+}
+
+async function forget(sync: EntrySync): Promise<void> {
+  const { target, ledger, world, counts, news } = sync
+  sync.gone = goneTurns(ledger, world, news)
+  counts.forgotten += await target.forget({
+    sessions: sessionsOf(news),
+    ids: sync.gone.map(({ id }) => id),
+    fills: textsOf(news),
+  })
+  await world.others?.look()
+}
+
+async function choose(sync: EntrySync): Promise<void> {
+  const { target, ledger, world, news, lost, wanted } = sync
+  const { all } = wanted
+  const filled = world.others?.newlyFilled ?? []
+  sync.formers = await FormerVersions.there(target, ledger, { news, filled, all })
+  const looked = { mayHold: mayHoldOf(news, filled), all, lost: handlesOf(lost.turns), formers: sync.formers }
+  sync.due = dueTurns(ledger, world, looked)
+  if (sync.due.length > 0) ledger.noteSending(true)
+}
+
+async function send({ target, ledger, world, counts, formers, due, lost }: EntrySync): Promise<void> {
+  const lostHandles = handlesOf(lost.turns)
+  let sending: Promise<void> = Promise.resolve()
+  const sent = async (batch: Batch, at: number): Promise<void> => {
+    if (batch.outdated.length > 0) counts.forgotten += await target.forget({ ids: batch.outdated })
+    const { stored, known, refused } = await target.put(batch.entries)
+    ledger.add(batch.sent)
+    counts.lost += batch.sent.filter(({ handle }) => lostHandles.has(handle)).length
+    add(counts, batch)
+    counts.stored += stored
+    counts.known += known
+    counts.refused += refused
+    world.onProgress?.("sending", at, due.length)
+  }
+  try {
+    for (let at = 0; at < due.length; ) {
+      world.goOn?.()
+      // Made while the former one is on its way.
+      const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), formers, world)
+      at += batch.looked
+      target.prepare?.(batch.entries)
+      await sending
+      sending = sent(batch, at)
+      // Whoever waits for it next is told.
+      sending.catch(() => {})
+    }
+  } finally {
+    await sending
+  }
+}
+
+async function clean(sync: EntrySync): Promise<void> {
+  const { target, world, counts, news, formers } = sync
+  const { dead, waiting } = formers.gone(news, world.place.dataHome)
+  if (dead.length > 0) counts.forgotten += await target.forget({ ids: dead })
+  // What cannot be carried out as yet is told again by the next sync.
+  sync.news = news.filter((one) => !waiting.some((session) => mayBeAbout(one, session)))
+}
+
+async function note(sync: EntrySync): Promise<void> {
+  const { target, ledger, counts, news, gone, lost, due, seen } = sync
+  if (sync.isQuiet) return ledger.noteThere(lost.there)
+  const isAll = counts.excluded + counts.unreadable === 0
+  // What is neither there nor here is nobody's.
+  const dueHandles = handlesOf(due)
+  const nowhere = lost.turns.filter(({ handle }) => !dueHandles.has(handle))
+  const theirs = due.filter(({ isTheirs }) => isTheirs)
+  const left = [...gone, ...nowhere, ...theirs].map(({ handle }) => handle)
+  ledger.settle(news, left, isAll ? seen : undefined)
+  ledger.noteThere(await seenThere(target))
+  ledger.noteSending(false)
+}
+
+const handlesOf = (turns: readonly Pick<SentTurn, "handle">[]): ReadonlySet<string> =>
+  new Set(turns.map(({ handle }) => handle))
 
 interface Lost {
   /** What was sent, and is not there. */
@@ -155,27 +211,35 @@ interface Lost {
   readonly there: SeenThere
 }
 
+const NOTHING_LOST: Lost = { turns: [], forgotten: false, there: { forgotten: 0 } }
+
 /** What the target has lost since the last sync: files deleted, rows removed, all of it restored from an earlier day. */
-async function lostThere(backend: Backend, ledger: Ledger): Promise<Lost> {
+async function lostThere(target: Target, ledger: Ledger): Promise<Lost> {
   const before = ledger.there
-  const there = await seenThere(backend)
+  const there = await seenThere(target)
   const forgotten = there.forgotten < (before?.forgotten ?? 0)
   const isSure =
     there.tally !== undefined && before?.tally !== undefined && !hasLess(there.tally, before.tally)
-  const turns = isSure || ledger.turns.size === 0 ? [] : await backend.lacking(ledger.turns.values())
+  const turns = isSure || ledger.turns.size === 0 ? [] : await target.lacking(ledger.turns.values())
   return { turns, forgotten, there }
 }
 
-async function seenThere(backend: Backend): Promise<SeenThere> {
-  const tally = await backend.tally?.()
-  return { ...(tally && { tally }), forgotten: await backend.forgottenThere() }
+async function seenThere(target: Target): Promise<SeenThere> {
+  const tally = await target.tally?.()
+  return { ...(tally && { tally }), forgotten: await target.forgottenThere() }
 }
 
+const hasLess = (now: Tally, before: Tally): boolean =>
+  Object.entries(before).some(([writer, [turns, lines]]) => {
+    const [turnsNow, linesNow] = now[writer] ?? [0, 0]
+    return turnsNow < turns || linesNow < lines
+  })
+
 /** Names the views and the vectors in them as they are now, with all that hooks have left. */
-function seenBy({ place: { dataHome }, look, fillsStamp }: SyncWorld): string | undefined {
+function seenBy({ place: { dataHome }, look, others }: SyncWorld): string | undefined {
   look(() => {})
   const stamp = viewsStamp(dataHome, Date.now())
-  return stamp && `${stamp} ${installedModel(dataHome)?.embedder} ${fillsStamp?.() ?? ""}`
+  return stamp && `${stamp} ${installedModel(dataHome)?.embedder} ${others?.fillsStamp ?? ""}`
 }
 
 /** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
@@ -203,18 +267,6 @@ function add(counts: Counts, { entries, excluded, unreadable, withheld }: Batch)
   counts.refused += withheld
 }
 
-export const noCounts = (): Counts => ({
-  turns: 0,
-  stored: 0,
-  known: 0,
-  refused: 0,
-  excluded: 0,
-  unreadable: 0,
-  forgotten: 0,
-  lost: 0,
-  mended: 0,
-})
-
 /** What was forgotten here since the last sync, or ever. */
 const newsOf = (ledger: Ledger, { place }: Pick<SyncWorld, "place">, isAll: boolean): Tombstone[] =>
   listTombstones(place.dataHome).filter((tombstone) => isAll || !ledger.knows(tombstone))
@@ -228,11 +280,6 @@ function goneTurns(ledger: Ledger, world: SyncWorld, news: readonly Tombstone[])
     .filter((turn) => news.some((tombstone) => mayBeAbout(tombstone, turn.session)))
 }
 
-const forgetting = (news: readonly Tombstone[], gone: readonly SentTurn[]): Forgetting => ({
-  sessions: sessionsOf(news),
-  ids: gone.map(({ id }) => id),
-})
-
 /** The sessions that are forgotten as a whole, and subagents. */
 const sessionsOf = (news: readonly Tombstone[]): string[] =>
   news
@@ -243,14 +290,6 @@ const sessionsOf = (news: readonly Tombstone[]): string[] =>
 
 const textsOf = (news: readonly Tombstone[]): Tombstone[] =>
   news.filter((one) => !isNamedByPath(one) && !one.whole && Object.keys(one.lines).length > 0)
-
-interface DueTurn {
-  /** With `ctx:`. */
-  readonly handle: string
-  readonly state: string
-  /** Its own machine sends it by now. What this one has sent of it must not hold what was taken out since. */
-  readonly isTheirs: boolean
-}
 
 interface Looked {
   readonly mayHold: MayHold
@@ -263,12 +302,12 @@ interface Looked {
 
 function dueTurns(
   ledger: Ledger,
-  { place, look, isTheirs }: SyncWorld,
+  { place, look, others }: SyncWorld,
   { mayHold, all, lost, formers }: Looked,
-): DueTurn[] {
+): TurnToSend[] {
   return look((db) => {
     const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
-    const theirs = turnsIn(db, isTheirs ?? (() => false))
+    const theirs = turnsIn(db, (copy) => others?.isTheirs(copy) === true)
     const due = new Set(changed)
     for (const handle of lost) if (watermark.has(handle)) due.add(handle)
     for (const [handle, sent] of ledger.turns) {
@@ -293,57 +332,4 @@ function dueTurns(
 function turnsIn(db: Database, isTheirs: (copy: string) => boolean): Set<string> {
   const copies = allCopies(db).map(({ copy }) => copy)
   return turnsOnlyIn(db, copies.filter(isTheirs))
-}
-
-interface Batch {
-  readonly entries: Entry[]
-  /** Of former versions, which hold what must not be kept. */
-  readonly outdated: string[]
-  readonly sent: SentTurn[]
-  excluded: number
-  unreadable: number
-  /** Turns with a text that another machine has taken out. */
-  withheld: number
-  /** Number of turns looked at. */
-  looked: number
-}
-
-async function nextBatch(due: readonly DueTurn[], formers: FormerVersions, world: SyncWorld): Promise<Batch> {
-  const { place, look, fillerFor } = world
-  const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
-  const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
-  const embedder = installedModel(place.dataHome)?.embedder
-  let length = 0
-  const take = (maker: EntryMaker, { handle, state, isTheirs }: DueTurn): void => {
-    const made = maker.entryOf(handle)
-    if (made === undefined) return
-    if ("leftOut" in made) {
-      formers.unseen(made.session)
-      if (!isTheirs) batch[made.leftOut]++
-    } else if (made.isWithheld) {
-      batch.outdated.push(...formers.allOf(handle, made.entry))
-      if (!isTheirs) batch.withheld++
-    } else if (isTheirs) batch.outdated.push(...formers.staleOf(handle, made.entry))
-    else {
-      const { id, key, content, metadata, vector } = made.entry
-      const { sessionId: session, messages } = metadata
-      batch.outdated.push(...formers.outdatedBy(handle, made.entry))
-      batch.entries.push(made.entry)
-      batch.sent.push({ handle, state, id, key, session, messages, hasVector: vector !== undefined })
-      length += content.length
-    }
-  }
-  const isFull = (): boolean => batch.looked >= due.length || length >= MOST_TEXT
-  while (!isFull()) {
-    look((db) => {
-      using maker = new EntryMaker(db, place, embedder, fillerFor)
-      // As they were at one moment, whatever others write meanwhile.
-      db.transaction(() => {
-        for (let n = 0; n < AT_ONCE && !isFull(); n++) take(maker, due[batch.looked++]!)
-      })()
-    })
-    // Lets what is on its way go on.
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return batch
 }

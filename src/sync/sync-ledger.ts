@@ -1,16 +1,17 @@
 /**
- * What a target has been told: one file per target in `sync/`, by the target's own id, to which each batch appends a few
- * lines once it is safe there. It holds names and hashes, no text. If it is lost, everything is sent again, and the
- * target knows it.
+ * What this machine knows of targets, in `sync/`: what each has been told, what of its frames was compared and fetched, when
+ * the last sync was, and what this archive is called there. Names and hashes, no text.
  */
-
+import { hostname } from "node:os"
 import type { Watermark } from "../archive/queries/touched-files.ts"
-import type { Tally } from "../backends/backend.ts"
-import type { Target } from "../backends/open-target.ts"
+import type { NamedTarget } from "../backends/open-target.ts"
+import { pieceKey, type VaultPiece } from "../backends/pieces.ts"
+import type { Tally } from "../backends/target.ts"
 import { tryTo, writePrivate, writeWhole } from "../util/files.ts"
 import { appendFileSync, readFileSync } from "../util/fs.ts"
 import { hashName, parseLines, readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
+import { isFetchedCopy, machineOf } from "../vault/layout.ts"
 import type { Tombstone } from "../vault/tombstones.ts"
 
 /** What is known of a turn there. */
@@ -27,32 +28,28 @@ export interface SentTurn {
   readonly hasVector: boolean
 }
 
-/** A tombstone that the target knows of: a hash of its session, and when it was written. */
-interface ToldTombstone {
-  readonly tombstone: string
-  readonly time: number
-}
-
-/** The views as they were when nothing in them was left to send, and what else that depends on. */
-interface SeenViews {
-  readonly views: string
-}
-
-/** Whether a sync is under way, or was when its process ended: then more may be there than is noted. */
-interface UnderWay {
-  readonly sending: boolean
-}
-
 /** What was there when the last sync ended: turns by writer where that is known, and what was forgotten. */
 export interface SeenThere {
   readonly tally?: Tally | undefined
   readonly forgotten: number
 }
 
-const isSent = (line: object): line is SentTurn => "handle" in line && "state" in line
+type LedgerLine =
+  | SentTurn
+  /** That the target knows of: a hash of its session, and when it was written. */
+  | { readonly tombstone: string; readonly time: number }
+  /** As they were when nothing in them was left to send, and what else that depends on. */
+  | { readonly views: string }
+  /** Whether a sync is under way, or was when its process ended: then more may be there than is noted. */
+  | { readonly sending: boolean }
+  | { readonly there: SeenThere }
 
 export const syncFolder = (dataHome: string): string => join(dataHome, "sync")
 
+/**
+ * What a target has been told: one file per target, by the target's own id, to which each batch appends a few lines once it
+ * is safe there. If it is lost, everything is sent again, and the target knows it.
+ */
 export class Ledger {
   readonly turns = new Map<string, SentTurn>()
   /** A turn in which a text was filled has another handle, but the same key. */
@@ -66,11 +63,11 @@ export class Ledger {
   /** Whether the file ends with a newline. A killed process may have left half a line, which nobody reads. */
   #hasNewline = false
 
-  /** @param target the backend's id */
+  /** @param target the target's id */
   constructor(dataHome: string, target: string) {
     this.#file = join(syncFolder(dataHome), `${hashName(target)}.jsonl`)
     const text = tryTo(() => readFileSync(this.#file, "utf8")) ?? ""
-    for (const line of parseLines(text)) this.#take(line as object)
+    for (const line of parseLines(text)) this.#take(line as LedgerLine)
   }
 
   get watermark(): Watermark {
@@ -134,9 +131,7 @@ export class Ledger {
     this.#lines = current.length
   }
 
-  #append(
-    lines: readonly (SentTurn | ToldTombstone | SeenViews | UnderWay | { readonly there: SeenThere })[],
-  ): void {
+  #append(lines: readonly LedgerLine[]): void {
     if (lines.length === 0) return
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("")
     if (this.#lines === 0) writePrivate(this.#file, text)
@@ -145,28 +140,126 @@ export class Ledger {
     for (const line of lines) this.#take(line)
   }
 
-  #take(line: object): void {
+  #take(line: LedgerLine): void {
     this.#lines++
-    if (isSent(line)) {
+    if ("handle" in line && "state" in line) {
       const before = this.#handles.get(line.key)
       if (before !== undefined && before !== line.handle) this.turns.delete(before)
       this.#handles.set(line.key, line.handle)
       this.turns.set(line.handle, line)
-    } else if ("tombstone" in line) {
-      const { tombstone, time } = line as ToldTombstone
-      this.#tombstones.set(tombstone, time)
-    } else if ("views" in line) this.#seen = (line as SeenViews).views
-    else if ("sending" in line) this.#isWhole = !(line as UnderWay).sending
-    else if ("there" in line) this.#there = (line as { there: SeenThere }).there
+    } else if ("tombstone" in line) this.#tombstones.set(line.tombstone, line.time)
+    else if ("views" in line) this.#seen = line.views
+    else if ("sending" in line) this.#isWhole = !line.sending
+    else if ("there" in line) this.#there = line.there
+  }
+}
+
+/** How far a copy was fetched, and a hash of what was there then. */
+interface Fetched {
+  readonly to: number
+  readonly digest: string
+}
+
+const pieceHash = ({ to, sha256, frame }: VaultPiece): string =>
+  `${to} ${sha256.slice(0, 16)} ${Bun.hash.xxHash64(frame).toString(36)}`
+
+/**
+ * What is known of the frames at a target. Only what is costly to find out: if it is lost, copies are compared with what is
+ * there, byte by byte, once.
+ */
+export class FrameState {
+  /** By the copy's id: the file as it was when it was last compared with what is there. */
+  readonly compared = new Map<string, string>()
+  /** By the copy's id: how far it was there when the last sync ended. */
+  readonly sent = new Map<string, number>()
+  /** Of the files there that this machine writes, as they were then. */
+  stamps: Readonly<Record<string, string>>
+  /** By `<machine>/<id>`. */
+  readonly fetched = new Map<string, Fetched>()
+  /** Pieces that are not what they say, and a hash of each: they are not unpacked again until they are others. */
+  readonly #refused = new Map<string, string>()
+  /** Hash of what was taken out of lines by anybody, when the turns were last looked at. */
+  fills: string
+  /** What was told of damage there, which is told once. */
+  told: readonly string[]
+  /** Machines of which something was fetched. */
+  readonly #machines: Set<string>
+  readonly #file: string
+
+  /** @param target the target's id */
+  constructor(dataHome: string, target: string) {
+    this.#file = join(syncFolder(dataHome), `${hashName(target)}.frames.json`)
+    const { machines, compared, sent, stamps, told, fetched, fills, refused } = (readJson(this.#file) ??
+      {}) as {
+      machines?: readonly string[]
+      refused?: Record<string, string>
+      fills?: string
+      told?: readonly string[]
+      sent?: Record<string, number>
+      stamps?: Record<string, string>
+      compared?: Record<string, string>
+      fetched?: Record<string, Fetched>
+    }
+    this.#machines = new Set(machines)
+    this.fills = fills ?? ""
+    this.told = told ?? []
+    this.stamps = stamps ?? {}
+    for (const [id, to] of Object.entries(sent ?? {})) this.sent.set(id, to)
+    for (const [id, stamp] of Object.entries(compared ?? {})) this.compared.set(id, stamp)
+    for (const [name, one] of Object.entries(fetched ?? {})) this.fetched.set(name, one)
+    for (const [name, hash] of Object.entries(refused ?? {})) this.#refused.set(name, hash)
+  }
+
+  /** Notes, before anything is fetched, whose copies may come. */
+  expect(machines: readonly string[]): void {
+    if (machines.every((machine) => this.#machines.has(machine))) return
+    for (const machine of machines) this.#machines.add(machine)
+    this.save()
+  }
+
+  /** Whether a copy of the vault mirrors one at this target: whoever sent its bytes has sent its turns, too. */
+  isTheirs(copy: string): boolean {
+    return isFetchedCopy(copy) && this.#machines.has(machineOf(copy))
+  }
+
+  isRefused(piece: VaultPiece): boolean {
+    const known = this.#refused.get(pieceKey(piece))
+    return known !== undefined && known === pieceHash(piece)
+  }
+
+  /** Notes whether a piece is what it says. */
+  judge(piece: VaultPiece, isSound: boolean): void {
+    if (isSound) this.#refused.delete(pieceKey(piece))
+    else this.#refused.set(pieceKey(piece), pieceHash(piece))
+  }
+
+  /** Drops what is noted of pieces that are no more. */
+  keepRefused(there: ReadonlySet<string>): void {
+    for (const name of this.#refused.keys()) if (!there.has(name)) this.#refused.delete(name)
+  }
+
+  save(): void {
+    const machines = [...this.#machines]
+    const compared = Object.fromEntries(this.compared)
+    writeJson(this.#file, {
+      machines,
+      fills: this.fills,
+      told: this.told,
+      compared,
+      sent: Object.fromEntries(this.sent),
+      stamps: this.stamps,
+      fetched: Object.fromEntries(this.fetched),
+      refused: Object.fromEntries(this.#refused),
+    })
   }
 }
 
 /** The last sync with a target. */
 export interface LastSync {
-  readonly kind: Target["kind"]
+  readonly kind: NamedTarget["kind"]
   /** As shown to people. */
   readonly target: string
-  /** The backend's id. */
+  /** The target's id. */
   readonly id: string
   /** ISO 8601. */
   readonly time: string
@@ -186,3 +279,19 @@ export function lastSyncs(dataHome: string): LastSync[] {
 
 export const noteSync = (dataHome: string, last: LastSync): void =>
   writeJson(lastFile(dataHome), [last, ...lastSyncs(dataHome).filter(({ target }) => target !== last.target)])
+
+/** What this computer is called elsewhere. */
+export const machineName = (host = hostname()): string =>
+  host
+    .replaceAll(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-/, "")
+    .slice(0, 40) || "unnamed"
+
+/** This archive's name among those that write to a folder: readable, and another one when the archive is copied. */
+export function writerName(dataHome: string, host?: string): string {
+  const file = join(syncFolder(dataHome), "id.txt")
+  const known = tryTo(() => readFileSync(file, "utf8").trim())
+  const id = known !== undefined && /^[0-9a-f]{8}$/.test(known) ? known : crypto.randomUUID().slice(0, 8)
+  if (id !== known) writeWhole(file, `${id}\n`)
+  return `${machineName(host)}-${id}`
+}

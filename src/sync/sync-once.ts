@@ -1,20 +1,19 @@
-/** One sync with one target, from the first call to the last: what was forgotten, turns, and the vault's bytes. */
+/** One sync with one target, from the first call to the last. */
 import { closeSync, mkdirSync } from "node:fs"
-import type { Backend, BackendStats, DamagedFile, FolderState } from "../backends/backend.ts"
-import { NO_FRAMES } from "../backends/frame-store.ts"
-import type { Target } from "../backends/open-target.ts"
+import type { NamedTarget } from "../backends/open-target.ts"
+import type { LineFills } from "../backends/pieces.ts"
+import type { DamagedFile, FolderState, FrameStore, Target, TargetStats } from "../backends/target.ts"
 import { CtxError, codeOf, EXIT, throwBusy, usageError } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { holdLockFile } from "../util/lock.ts"
 import { join } from "../util/path.ts"
 import { isOthersCopy } from "../vault/layout.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
-import { type OnPassed, openFirst } from "./first-target.ts"
-import { FrameState } from "./frame-state.ts"
 import { fillerFor, fillsOf } from "./piece-frames.ts"
 import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
-import { noCounts, type SyncReport, type SyncWorld, syncArchive } from "./sync-archive.ts"
-import { Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
+import { noCounts, type SyncReport, syncArchive } from "./sync-archive.ts"
+import { FrameState, Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
+import { type OthersThere, runSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
 
 export interface SyncWanted {
   /** Turns, and what was forgotten. */
@@ -31,11 +30,11 @@ export interface SyncWanted {
 
 export interface SyncDone {
   /** The one that answered. */
-  readonly target: Target
+  readonly target: NamedTarget
   readonly report: SyncReport
   readonly frames: SentFrames | null
   readonly fetched: FetchedFrames | null
-  readonly there: BackendStats
+  readonly there: TargetStats
   /** Files there that cannot be read in part and are not this machine's to mend, unless that was told before. */
   readonly damagedIn: readonly DamagedFile[]
   /** This machine's own, of which it has taken out what could not be read. */
@@ -44,86 +43,200 @@ export interface SyncDone {
   readonly folder: FolderState | null
 }
 
-/** Brings the views up to date with what was fetched. */
 interface OnceWorld extends SyncWorld {
+  /** Brings the views up to date with what was fetched. */
   readonly follow: () => void
-  readonly onPassed?: OnPassed
+  /** Called for each target that does not answer, with the one that is tried next. */
+  readonly onPassed?: (error: unknown, next: NamedTarget) => void
   /** Name of this archive at targets. */
   readonly writer: string
 }
 
+/** What a sync was called with, and what its steps have found and done. */
+class Sync {
+  readonly targets: readonly NamedTarget[]
+  readonly world: OnceWorld
+  readonly wanted: SyncWanted
+  /** Whether there is an archive, and it is sent. */
+  sends: boolean
+  // Of the step `open`.
+  named!: NamedTarget
+  opened: Target | undefined
+  /** Targets that did not answer. */
+  readonly passed: { readonly target: string; readonly code: string }[] = []
+  ledger!: Ledger
+  state!: FrameState
+  // Of those that follow.
+  fetched: FetchedFrames | null = null
+  others!: Others
+  report: SyncReport = noCounts()
+  frames: SentFrames | undefined
+  there!: TargetStats
+  damagedIn: readonly DamagedFile[] = []
+
+  constructor(targets: readonly NamedTarget[], world: OnceWorld, wanted: SyncWanted) {
+    this.targets = targets
+    this.world = world
+    this.wanted = wanted
+    this.sends = wanted.send
+  }
+
+  get target(): Target {
+    return this.opened!
+  }
+}
+
+const sends = ({ sends }: Sync): boolean => sends
+
+/** In this order. */
+export const SYNC_STEPS: readonly SyncStep<Sync>[] = [
+  // A folder that is not what it was ends it here: nothing was read or written.
+  { name: "open", run: open },
+  // Before anything is sent: what is fetched is not sent back.
+  { name: "fetch", needs: "pull", run: fetchTheirs },
+  // What others have taken out must not be sent.
+  { name: "meet", run: meet },
+  // What was forgotten, then turns.
+  { name: "entries", due: sends, run: entries },
+  { name: "frames", needs: "frames", due: sends, run: frames },
+  // What others have forgotten leaves what this machine keeps there, even if it sends no frames.
+  { name: "tidy", needs: "send", due: ({ frames }) => frames === undefined, run: tidy },
+  { name: "count", run: countThere },
+  { name: "note", needs: "send", run: note },
+  // Once, because only another machine can mend it.
+  { name: "tell", run: tell },
+]
+
 /**
  * Call with `sync.lock`.
  *
- * @param targets the first that answers counts
+ * @param targets at least one; the first that answers counts
+ * @throws CtxError that of the last one, if none answers
  */
 export async function syncOnce(
-  targets: readonly Target[],
+  targets: readonly NamedTarget[],
   world: OnceWorld,
   wanted: SyncWanted,
 ): Promise<SyncDone> {
-  const { dataHome } = world.place
-  // Whoever only fetches makes nothing: what was sent there may still be on its way.
-  const isReader = ({ kind }: Target): boolean => kind === "folder" && !wanted.send && !wanted.newKey
-  const open = (one: Target): Promise<Backend> => (isReader(one) ? openToFetch(one) : one.open())
-  const { target, backend, passed } = await openFirst(targets, open, world.onPassed)
+  const sync = new Sync(targets, world, wanted)
   try {
-    if (target.openFrames === undefined && (wanted.frames || wanted.pull))
-      throw usageError(`${target.shown} keeps no frames`, "a folder and a PostgreSQL server do")
-    const ledger = new Ledger(dataHome, backend.id)
-    const state = new FrameState(dataHome, backend.id)
-    const store = (await target.openFrames?.(isReader(target))) ?? NO_FRAMES
-    try {
-      const fetched = wanted.pull ? await fetchFrames(store, state, world, world.writer) : null
-      if (fetched !== null && fetched.pieces > 0) world.follow()
-      let fills = await store.fills()
-      const hash = (): string => Bun.hash.xxHash64(JSON.stringify(fills)).toString(36)
-      const sending: SyncWorld = {
-        ...world,
-        fillsStamp: hash,
-        fillerFor: (session) => (fillsOf(fills, session).length > 0 ? fillerFor(fills, session) : undefined),
-        newlyFilled: () => (hash() === state.fills ? [] : fills.map(({ session }) => session)),
-        // What others may have written is not passed on to where all counts as the user's own.
-        isTheirs: (copy) => state.isTheirs(copy) || (store.isOwn && isOthersCopy(copy)),
-        async alsoForget(sessions, texts) {
-          await store.forget(sessions, texts)
-          // Before any turn is looked at.
-          fills = await store.fills()
-        },
-      }
-      // A new machine that fetches need have nothing yet.
-      const sends = wanted.send && (!wanted.pull || hasArchive(world))
-      const report = sends ? await syncArchive(backend, ledger, sending, wanted.all) : noCounts()
-      if (sends && hash() !== state.fills) {
-        state.fills = hash()
-        state.save()
-      }
-      const sent =
-        sends && wanted.frames ? await sendFrames(store, state, sending, world.writer, wanted.all) : undefined
-      const frames = wanted.frames ? (sent ?? NOTHING_SENT) : null
-      if (sent === undefined && wanted.send) await store.put([])
-      const there = await backend.stats()
-      if (wanted.send) {
-        const { kind, shown } = target
-        const time = new Date().toISOString()
-        const told = passed.length > 0 ? { passed } : {}
-        const encrypted = backend.folder?.encrypted
-        const how = encrypted === undefined ? {} : { encrypted }
-        noteSync(dataHome, { kind, target: shown, id: backend.id, time, ...how, ...told })
-      }
-      const damagedIn = newlyDamaged(
-        state,
-        [...(there.damagedIn ?? []), ...(fetched?.damagedIn ?? [])],
-        wanted,
-      )
-      const mendedIn = [...(backend.mendedIn?.() ?? []), ...(store.mendedIn?.() ?? [])]
-      const folder = backend.folder ?? null
-      return { target, report, frames, fetched, there, folder, damagedIn, mendedIn }
-    } finally {
-      await store.close()
-    }
+    await runSteps(SYNC_STEPS, sync)
+    const { named, report, fetched, there, damagedIn, target } = sync
+    const frames = wanted.frames ? (sync.frames ?? NOTHING_SENT) : null
+    const [folder, mendedIn] = [target.folder ?? null, target.mendedIn?.() ?? []]
+    return { target: named, report, frames, fetched, there, folder, damagedIn, mendedIn }
   } finally {
-    await backend.close()
+    await sync.opened?.close()
+  }
+}
+
+async function open(sync: Sync): Promise<void> {
+  const { targets, world, wanted, passed } = sync
+  for (const [n, named] of targets.entries()) {
+    // Whoever only fetches makes nothing: what was sent there may still be on its way.
+    const isReader = named.kind === "folder" && !wanted.send && !wanted.newKey
+    sync.named = named
+    try {
+      sync.opened = await (isReader ? openToFetch(named) : named.open())
+      break
+    } catch (error) {
+      const next = targets[n + 1]
+      if (next === undefined) throw error
+      passed.push({ target: named.shown, code: codeOf(error) })
+      world.onPassed?.(error, next)
+    }
+  }
+  const { target, named } = sync
+  if (target.frames === undefined && (wanted.frames || wanted.pull))
+    throw usageError(`${named.shown} keeps no frames`, "a folder and a PostgreSQL server do")
+  sync.ledger = new Ledger(world.place.dataHome, target.id)
+  sync.state = new FrameState(world.place.dataHome, target.id)
+}
+
+async function fetchTheirs(sync: Sync): Promise<void> {
+  const { target, state, world } = sync
+  sync.fetched = await fetchFrames(target.frames!, state, world, world.writer)
+  if (sync.fetched.pieces > 0) world.follow()
+  // A new machine that fetches need have nothing yet.
+  sync.sends &&= hasArchive(world)
+}
+
+async function meet(sync: Sync): Promise<void> {
+  sync.others = new Others(sync.target.frames, sync.state)
+  await sync.others.look()
+}
+
+async function entries(sync: Sync): Promise<void> {
+  const { target, ledger, world, wanted, others } = sync
+  sync.report = await syncArchive(target, ledger, { ...world, others }, wanted.all)
+  others.noteSeen()
+}
+
+async function frames(sync: Sync): Promise<void> {
+  const { target, state, world, wanted } = sync
+  sync.frames = await sendFrames(target.frames!, state, world, world.writer, wanted.all)
+}
+
+async function tidy({ target }: Sync): Promise<void> {
+  await target.frames?.put([])
+}
+
+async function countThere(sync: Sync): Promise<void> {
+  sync.there = await sync.target.stats()
+}
+
+function note({ named, target, world, passed }: Sync): void {
+  const { kind, shown } = named
+  const time = new Date().toISOString()
+  const told = passed.length > 0 ? { passed } : {}
+  const encrypted = target.folder?.encrypted
+  const how = encrypted === undefined ? {} : { encrypted }
+  noteSync(world.place.dataHome, { kind, target: shown, id: target.id, time, ...how, ...told })
+}
+
+function tell(sync: Sync): void {
+  const { there, fetched, state, wanted } = sync
+  const damaged = [...(there.damagedIn ?? []), ...(fetched?.damagedIn ?? [])]
+  sync.damagedIn = newlyDamaged(state, damaged, wanted)
+}
+
+/** What text others have taken out of lines, and whose copies they send, as this sync sees it. */
+class Others implements OthersThere {
+  readonly #frames: FrameStore | undefined
+  readonly #state: FrameState
+  #fills: readonly LineFills[] = []
+
+  constructor(frames: FrameStore | undefined, state: FrameState) {
+    this.#frames = frames
+    this.#state = state
+  }
+
+  async look(): Promise<void> {
+    this.#fills = (await this.#frames?.fills()) ?? []
+  }
+
+  get fillsStamp(): string {
+    return Bun.hash.xxHash64(JSON.stringify(this.#fills)).toString(36)
+  }
+
+  fillerFor(session: string): ((line: Uint8Array) => Uint8Array) | undefined {
+    return fillsOf(this.#fills, session).length > 0 ? fillerFor(this.#fills, session) : undefined
+  }
+
+  get newlyFilled(): readonly string[] {
+    return this.fillsStamp === this.#state.fills ? [] : this.#fills.map(({ session }) => session)
+  }
+
+  isTheirs(copy: string): boolean {
+    // What others may have written is not passed on to where all counts as the user's own.
+    return this.#state.isTheirs(copy) || ((this.#frames?.isOwn ?? true) && isOthersCopy(copy))
+  }
+
+  /** Notes that the turns were looked at with all that was taken out. */
+  noteSeen(): void {
+    if (this.fillsStamp === this.#state.fills) return
+    this.#state.fills = this.fillsStamp
+    this.#state.save()
   }
 }
 
@@ -146,12 +259,12 @@ function newlyDamaged(
   return news
 }
 
-async function openToFetch(target: Target): Promise<Backend> {
+async function openToFetch(named: NamedTarget): Promise<Target> {
   try {
-    return await target.openToRead(PATIENCE)
+    return await named.openToRead(PATIENCE)
   } catch (error) {
-    const isEmpty = codeOf(error) === "target-missing" && statsOf(target.shown)?.isDirectory() === true
-    throw isEmpty ? noFrames(target.shown) : error
+    const isEmpty = codeOf(error) === "target-missing" && statsOf(named.shown)?.isDirectory() === true
+    throw isEmpty ? noFrames(named.shown) : error
   }
 }
 

@@ -3,16 +3,15 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { entryOf } from "../../src/backends/entry.ts"
-import { openFolderBackend } from "../../src/backends/folder-backend.ts"
-import { openFolderFrames } from "../../src/backends/folder-frames.ts"
-import type { FrameStore, VaultPiece } from "../../src/backends/frame-store.ts"
+import { openFolderTarget } from "../../src/backends/folder-target.ts"
+import type { VaultPiece } from "../../src/backends/pieces.ts"
 import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresFrames } from "../../src/backends/postgres-frames.ts"
 import { tryTo } from "../../src/util/files.ts"
 import { dataFrame, sha256 } from "../../src/vault/frame.ts"
 import { vaultFiles } from "../../src/vault/vault-files.ts"
 import { binary, run } from "../support/binary.ts"
 import { BLOCK, bomb } from "../support/bomb.ts"
+import { type FramesOf, openFolderFrames, openPostgresFrames } from "../support/frames-of.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
 import { NO_VARIABLES, startPglite } from "../support/postgres.ts"
@@ -95,7 +94,7 @@ const BOMBS: readonly (readonly [does: string, about: Partial<VaultPiece>])[] = 
 
 const stores: readonly (readonly [
   kind: string,
-  open: (stack: AsyncDisposableStack) => Promise<{ target: string; store: FrameStore }>,
+  open: (stack: AsyncDisposableStack) => Promise<{ target: string; store: FramesOf }>,
 ])[] = [
   [
     "a folder",
@@ -265,7 +264,7 @@ describe("entries", () => {
     const odd = ["--dangerously-skip-permissions", "-x", "a b", "../../planted", "s/../x", ""]
     const bad = odd.map(entry)
     const good = [entry(numbered(1)), entry(`${numbered(1)}/a1`), entry("s0123~claude-mem")]
-    await openFolderBackend(folder.path, "evil-1").put([...bad, ...good])
+    await openFolderTarget(folder.path, "evil-1").put([...bad, ...good])
     await machine.hook("stop", machine.session().turn("The okapi here").flush())
     const env = { ...machine.env, CTXBRIDGE_SYNC_TO: folder.path }
     const warning = `${folder.path}: 6 turns left out, because their session ids are not valid`
@@ -307,7 +306,7 @@ describe("entries", () => {
   test("a line that never ends costs only itself", async () => {
     using folder = tempFolder()
     using machine = new Machine()
-    await openFolderBackend(folder.path, "one-1").put([entry(numbered(1))])
+    await openFolderTarget(folder.path, "one-1").put([entry(numbered(1))])
     const sub = join(folder.path, "entries")
     // 512 MB that take no room.
     const endless = join(sub, "evil-1.1.jsonl")

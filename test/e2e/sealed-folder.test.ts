@@ -17,8 +17,8 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { type Entry, entryOf } from "../../src/backends/entry.ts"
-import { openFolderBackend } from "../../src/backends/folder-backend.ts"
-import { sealedFoldersFile } from "../../src/backends/sealed-folders.ts"
+import { openFolderTarget } from "../../src/backends/folder-target.ts"
+import { sealedFoldersFile } from "../../src/backends/seal.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
@@ -116,7 +116,7 @@ const ATTACKS: readonly Attack[] = [
     does: "the same id with a key of theirs",
     async act(root) {
       const { id } = marker(root)
-      await openFolderBackend(join(root, "theirs"), "theirs", THEIRS).put([forged])
+      await openFolderTarget(join(root, "theirs"), "theirs", THEIRS).put([forged])
       const { encryption } = JSON.parse(readFileSync(join(root, "theirs", "ctxbridge.json"), "utf8"))
       write(root, { format: 2, id, encryption })
     },
@@ -126,7 +126,7 @@ const ATTACKS: readonly Attack[] = [
     does: "an encrypted folder of theirs",
     async act(root) {
       rmSync(cloudIn(root), { recursive: true })
-      await openFolderBackend(cloudIn(root), "theirs", THEIRS).put([forged])
+      await openFolderTarget(cloudIn(root), "theirs", THEIRS).put([forged])
     },
     told: { "seen, open": OTHER_KEY, seen: OTHER_KEY, open: WRONG, nothing: LOCKED },
   },
@@ -134,7 +134,7 @@ const ATTACKS: readonly Attack[] = [
     does: "a link to a plain folder of theirs",
     async act(root) {
       renameSync(cloudIn(root), join(root, "away"))
-      await openFolderBackend(join(root, "theirs"), "theirs").put([forged])
+      await openFolderTarget(join(root, "theirs"), "theirs").put([forged])
       symlinkSync(join(root, "theirs"), cloudIn(root))
     },
     told: { "seen, open": CHANGED, seen: CHANGED, open: PLAIN, nothing: undefined },
@@ -351,7 +351,7 @@ describe("a new key", () => {
       [
         "of another key",
         () => {
-          openFolderBackend(join(folder.path, "theirs"), "theirs", THEIRS)
+          openFolderTarget(join(folder.path, "theirs"), "theirs", THEIRS)
           cpSync(join(folder.path, "theirs", "ctxbridge.json"), join(target, "ctxbridge.json"))
         },
       ],

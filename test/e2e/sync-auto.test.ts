@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { readAutoSync } from "../../src/sync/auto-sync.ts"
+import { readAutoSync } from "../../src/sync/sync-again.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { freePort } from "../support/postgres.ts"

@@ -3,9 +3,9 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../src/backends/postgres-backend.ts"
-import { openPostgresFrames } from "../../src/backends/postgres-frames.ts"
+import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
 import { run, start } from "../support/binary.ts"
+import { openPostgresFrames } from "../support/frames-of.ts"
 import { contentOf, Machine } from "../support/machine.ts"
 import { NO_VARIABLES, startPglite } from "../support/postgres.ts"
 import { limit } from "../support/slowness.ts"
@@ -413,7 +413,7 @@ describe("killed in the middle", () => {
   test("through PostgreSQL: nothing twice, nothing lost", async () => {
     await using server = await startPglite({ vectors: false })
     const address = serverAddress(server.address, NO_VARIABLES)
-    const backend = await openPostgresBackend(address)
+    const backend = await openPostgresTarget(address)
     const store = await openPostgresFrames(address, "looker")
     try {
       await check(server.address, {

@@ -6,17 +6,15 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
-import type { Backend } from "../../src/backends/backend.ts"
-import { openFolderBackend } from "../../src/backends/folder-backend.ts"
-import { openFolderFrames } from "../../src/backends/folder-frames.ts"
-import type { FrameStore } from "../../src/backends/frame-store.ts"
+import { openFolderTarget } from "../../src/backends/folder-target.ts"
 import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../src/backends/postgres-backend.ts"
-import { openPostgresFrames } from "../../src/backends/postgres-frames.ts"
+import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
+import type { Target } from "../../src/backends/target.ts"
 import { frameContent } from "../../src/vault/frame.ts"
 import { isFetchedCopy, vaultFile } from "../../src/vault/layout.ts"
 import { tailOf } from "../../src/vault/reader.ts"
 import { vaultFiles } from "../../src/vault/vault-files.ts"
+import { type FramesOf, openFolderFrames, openPostgresFrames } from "../support/frames-of.ts"
 import { Inside, run } from "../support/inside.ts"
 import { contentOf } from "../support/machine.ts"
 import { NO_VARIABLES, startPglite, type TestServer } from "../support/postgres.ts"
@@ -324,10 +322,10 @@ test("through a server", async () => {
 
 async function serverLook(address: string): ReturnType<Look> {
   const at = serverAddress(address, NO_VARIABLES)
-  return openLook(await openPostgresBackend(at), await openPostgresFrames(at, "looker"))
+  return openLook(await openPostgresTarget(at), await openPostgresFrames(at, "looker"))
 }
 
-async function openLook(backend: Backend, store: FrameStore): ReturnType<Look> {
+async function openLook(backend: Target, store: FramesOf): ReturnType<Look> {
   try {
     const found = await backend.find({ words: "", limit: 10_000 })
     const entries = await Promise.all(found.map(({ id }) => backend.get(id)))
@@ -353,7 +351,7 @@ test("through an encrypted folder", async () => {
     using folder = tempFolder()
     const root = join(folder.path, "target")
     const look = () =>
-      openLook(openFolderBackend(root, "looker", SECRET), openFolderFrames(root, "looker", SECRET))
+      openLook(openFolderTarget(root, "looker", SECRET), openFolderFrames(root, "looker", SECRET))
     await check(root, look, made, SECRET)
     for (const line of (await folderLook(root)).text.split("\n"))
       expect(line).not.toMatch(/word\d+x|5e551011|"frame"/)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { open } from "../../src/archive/open.ts"
 import { sources } from "../../src/archive/view-sources.ts"
-import { openFolderBackend } from "../../src/backends/folder-backend.ts"
+import { openFolderTarget } from "../../src/backends/folder-target.ts"
 import { FILTERED } from "../../src/secrets/filter.ts"
 import { syncArchive } from "../../src/sync/sync-archive.ts"
 import { Ledger } from "../../src/sync/sync-ledger.ts"
@@ -19,7 +19,7 @@ setDefaultTimeout(120_000)
 /** A sync as the command does it: target and ledger are opened anew each time. */
 async function sync(world: ChangingArchive, folder: string) {
   const { dataHome, root } = world.archive
-  const backend = openFolderBackend(folder, "machine")
+  const backend = openFolderTarget(folder, "machine")
   const paths = {
     dataHome,
     home: root,
@@ -56,7 +56,7 @@ const textIn = (folder: string): string =>
     .join("\n")
 
 const idsIn = async (folder: string): Promise<string[]> => {
-  const found = await openFolderBackend(folder, "reader").find({ words: "", limit: 10_000 })
+  const found = await openFolderTarget(folder, "reader").find({ words: "", limit: 10_000 })
   return found.map(({ id }) => id).sort()
 }
 

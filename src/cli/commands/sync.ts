@@ -1,14 +1,13 @@
 /** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. Fetches the rest. */
 import { openCurrent } from "../../archive/open-current.ts"
-import type { Target } from "../../backends/open-target.ts"
+import type { NamedTarget } from "../../backends/open-target.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../backends/postgres-migrations.ts"
 import { followFetched } from "../../job/follow-fetched.ts"
-import { readPassphrase } from "../../sync/passphrase.ts"
-import { plannedSync, type SyncWorld } from "../../sync/sync-archive.ts"
-import { Ledger, lastSyncs } from "../../sync/sync-ledger.ts"
+import { plannedSync } from "../../sync/sync-archive.ts"
+import { Ledger, lastSyncs, writerName } from "../../sync/sync-ledger.ts"
 import { noFrames, type SyncDone, type SyncWanted, syncOnce, withSyncLock } from "../../sync/sync-once.ts"
-import { configuredTargets, targetNamed } from "../../sync/targets.ts"
-import { writerName } from "../../sync/writer-name.ts"
+import type { SyncWorld } from "../../sync/sync-steps.ts"
+import { configuredTargets, readPassphrase, targetNamed } from "../../sync/targets.ts"
 import { messageOf, usageError } from "../../util/errors.ts"
 import { oneLine } from "../../util/text.ts"
 import { stringArg } from "../args.ts"
@@ -65,7 +64,7 @@ export default {
     }
     const named = stringArg(args, "to")
     const newKey = args["new-key"] === true
-    const targetsOf = (isNewKey: boolean): Target[] => {
+    const targetsOf = (isNewKey: boolean): NamedTarget[] => {
       const here = { ...env, isNewKey }
       return named === undefined
         ? configuredTargets(env.config, here)
@@ -123,12 +122,12 @@ function refuseNoPassphrase({ env }: Context, flagged: string): void {
 
 function once(
   { env, out }: Context,
-  targets: readonly Target[],
+  targets: readonly NamedTarget[],
   world: SyncWorld,
   wanted: SyncWanted,
 ): Promise<SyncDone> {
   const follow = (): void => followFetched(env.dataHome, out.progress)
-  const onPassed = (error: unknown, next: Target): void =>
+  const onPassed = (error: unknown, next: NamedTarget): void =>
     writeError(`warning: ${oneLine(safe(messageOf(error)))}; trying ${safe(next.shown)}\n`)
   return syncOnce(targets, { ...world, writer: writerName(env.dataHome), follow, onPassed }, wanted)
 }
@@ -146,7 +145,7 @@ function report({ out }: Context, done: SyncDone, wanted: SyncWanted): void {
   out.print([...renderMended(mendedIn), ...renderDamaged(damagedIn)])
 }
 
-async function plan({ args, env, out }: Context, target: Target, world: SyncWorld): Promise<void> {
+async function plan({ args, env, out }: Context, target: NamedTarget, world: SyncWorld): Promise<void> {
   const { kind, shown } = target
   target.examine?.()
   const id = lastSyncs(env.dataHome).find(({ target }) => target === shown)?.id ?? ""

@@ -1,11 +1,28 @@
-/** What every backend does. Runs over a pair of them that see the same target, as two machines do. */
-import { expect } from "bun:test"
-import { type Backend, nameOfEntry } from "../../../src/backends/backend.ts"
+/**
+ * What every target does. Runs over a pair of machines that see the same target; a new kind of target is one file that
+ * passes this.
+ */
+import { expect, test } from "bun:test"
 import { type Entry, type EntryMetadata, entryOf } from "../../../src/backends/entry.ts"
-import { type SharedTarget, withTwoMachines } from "./with-two-machines.ts"
+import type { LineFills, VaultPiece } from "../../../src/backends/pieces.ts"
+import type { Target } from "../../../src/backends/target.ts"
+import { dataFrame, frameContent, sha256 } from "../../../src/vault/frame.ts"
+import { type FramesOf, framesOf } from "../../support/frames-of.ts"
 
-/** Opens the same, empty target as often as wanted, each time as another machine. */
-export type Target = SharedTarget<Backend>
+/** A place for a target, in which nothing is yet. */
+export interface SharedTarget extends AsyncDisposable {
+  /** Opens it, as often as wanted, each time as another machine. */
+  open(machine: string): Promise<Target>
+  /** Opens it for whoever only reads. */
+  read(): Promise<Target>
+}
+
+interface Kind {
+  /** Whether it keeps the bytes of vaults, too. */
+  readonly frames: boolean
+  /** false: the tests are skipped, and say so. */
+  readonly isThere?: boolean
+}
 
 interface Draft extends Partial<EntryMetadata> {
   readonly content?: string
@@ -45,9 +62,50 @@ export const padded = (values: readonly number[]): number[] => [
 
 const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id).sort()
 
-/** @param isThere false: the tests are skipped, and say so */
-export function backendContract(name: string, makeTarget: () => Promise<Target>, isThere = true): void {
-  const check = withTwoMachines(name, makeTarget, isThere)
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** A piece of a transcript whose bytes are the text's. */
+export function piece(text: string, about: Partial<VaultPiece> = {}): VaultPiece {
+  const content = new TextEncoder().encode(text)
+  const from = about.from ?? 0
+  return {
+    writer: "one",
+    copy: "c0ffee00-0000",
+    place: "home/-src-app/5e551011.jsonl.zst",
+    path: "/home/ada/.claude/projects/-src-app/5e551011.jsonl",
+    created: 1_700_000_000_000,
+    session: "5e551011",
+    folder: "/src/app",
+    from,
+    to: from + content.length,
+    sha256: hex(sha256(content)),
+    tailHash: "abc",
+    time: 1_700_000_000_001,
+    rules: 3,
+    hidden: 0,
+    frame: dataFrame(content),
+    ...about,
+  }
+}
+
+const textOf = ({ frame }: VaultPiece): string => new TextDecoder().decode(frameContent(frame))
+const aboutOf = ({ frame: _, ...about }: VaultPiece) => about
+
+/** @param makeTarget makes a place of its own for each test */
+export function targetContract(name: string, makeTarget: () => Promise<SharedTarget>, kind: Kind): void {
+  const only = test.skipIf(!(kind.isThere ?? true))
+  const check = (title: string, run: (one: Target, other: Target) => Promise<void>): void => {
+    only(`${name}: ${title}`, async () => {
+      await using shared = await makeTarget()
+      const [one, other] = [await shared.open("one"), await shared.open("other")]
+      try {
+        await run(one, other)
+      } finally {
+        await one.close()
+        await other.close()
+      }
+    })
+  }
 
   check("an empty target has nothing, and the same id for all", async (one, other) => {
     expect(await one.stats()).toEqual({ entries: 0, sessions: 0, forgotten: 0, damaged: 0 })
@@ -284,7 +342,7 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
         draft({ sessionId: "away/worker" }),
       ]
       const lacking = async (entries: readonly Entry[]) =>
-        (await one.lacking(entries.map(sentOf))).map(({ id }) => id)
+        (await one.lacking(entries.map(sentVersion))).map(({ id }) => id)
       await one.put([])
       expect(await lacking(sent)).toEqual([absent!.id])
       expect(await lacking([later, latest])).toEqual([latest.id])
@@ -303,9 +361,9 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
       const theirs = draft({ sessionId: "main", machine: "other" })
       await one.put([main!, agent!, next!])
       await other.put([theirs])
-      const told = async (machine: Backend, name: string, sessions?: readonly string[]) =>
+      const told = async (machine: Target, name: string, sessions?: readonly string[]) =>
         (await machine.ownThere(name, sessions)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      const all = (...entries: Entry[]) => entries.map(sentOf).sort((a, b) => (a.id < b.id ? -1 : 1))
+      const all = (...entries: Entry[]) => entries.map(sentVersion).sort((a, b) => (a.id < b.id ? -1 : 1))
       expect(await told(one, "one")).toEqual(all(main!, agent!, next!))
       expect(await told(one, "one", ["main"])).toEqual(all(main!, agent!))
       expect(await told(one, "one", [])).toEqual([])
@@ -317,9 +375,203 @@ export function backendContract(name: string, makeTarget: () => Promise<Target>,
       expect(await told(one, "one", ["other", "main"])).toEqual(all(longer))
     },
   )
+
+  check("of two versions in one batch, the later one is stored, in whichever order", async (one, other) => {
+    const [short, next] = [draft({ messages: 2 }), draft({ messages: 2 })]
+    const later = ({ metadata: { chunkIndex } }: Entry) => draft({ content: "more", messages: 4, chunkIndex })
+    const [long, longer] = [later(short), later(next)]
+    expect(await one.put([short, long, longer, next])).toEqual({ stored: 2, known: 2, refused: 0 })
+    expect(idsOf(await other.find({ words: "", limit: 9 }))).toEqual(idsOf([long, longer]))
+    expect(await other.get(short.id)).toBeUndefined()
+  })
+
+  check("what is prepared is not there before it is put", async (one, other) => {
+    const entries = [draft({ content: "prepared" })]
+    one.prepare?.(entries)
+    expect((await other.stats()).entries).toBe(0)
+    expect(await one.put(entries)).toMatchObject({ stored: 1 })
+    expect(await other.get(entries[0]!.id)).toEqual(entries[0]!)
+  })
+
+  check("a writer that has less than before shows where there is a tally", async (one, other) => {
+    const [gone, stays, theirs] = [draft({ messages: 3 }), draft({ messages: 4 }), draft({ messages: 5 })]
+    await one.put([gone, stays])
+    await other.put([theirs])
+    await other.forget({ ids: [gone.id] })
+    if (one.tally !== undefined) expect(await one.tally()).toEqual({ one: [1, 4], other: [1, 5] })
+    expect(await one.lacking([gone, stays, theirs].map(sentVersion))).toEqual([])
+  })
+
+  check("text that was taken out can be told to any", async (one) => {
+    const entry = draft({})
+    await one.put([entry])
+    const fills = [{ session: "5e551011", key: "k", lines: { aa: [[1, 5]] as const } }]
+    expect(await one.forget({ fills })).toBe(0)
+    expect(await one.stats()).toMatchObject({ entries: 1, forgotten: 0 })
+    expect(await one.frames?.fills()).toEqual(kind.frames ? fills : undefined)
+  })
+
+  only(`${name}: what was put and forgotten is there when all have closed it`, async () => {
+    await using shared = await makeTarget()
+    const first = await shared.open("one")
+    const [entry, secret] = [draft({}), draft({ content: "swordfish" })]
+    await first.put([entry, secret])
+    await first.forget({ ids: [secret.id] })
+    await first.close()
+    const later = await shared.open("later")
+    expect(later.id).toBe(first.id)
+    expect(await later.get(entry.id)).toEqual(entry)
+    expect(await later.put([entry, secret])).toMatchObject({ refused: 1 })
+    expect(await later.stats()).toMatchObject({ entries: 1, forgotten: 1 })
+    await later.close()
+  })
+
+  only(`${name}: whoever only reads makes nothing`, async () => {
+    await using shared = await makeTarget()
+    for (let n = 0; n < 2; n++) await expect(shared.read()).rejects.toMatchObject({ code: "target-missing" })
+    const one = await shared.open("one")
+    const entry = draft({ content: "about herons" })
+    await one.put([entry])
+    const reader = await shared.read()
+    expect(reader.id).toBe(one.id)
+    expect(await reader.get(entry.id)).toEqual(entry)
+    expect(idsOf(await reader.find({ words: "herons", limit: 5 }))).toEqual([entry.id])
+    expect(await reader.stats()).toEqual(await one.stats())
+    await reader.close()
+    await one.close()
+  })
+
+  check("it says whether it keeps frames", async (one) => {
+    expect(one.frames !== undefined).toBe(kind.frames)
+  })
+  if (!kind.frames) return
+  const checkFrames = (title: string, run: (one: FramesOf, other: FramesOf) => Promise<void>): void =>
+    check(title, (one, other) => run(framesOf(one), framesOf(other)))
+
+  check("a session is forgotten once, with its turns and its frames", async (one, other) => {
+    const [its, stays] = [draft({ sessionId: "gone" }), draft({ sessionId: "gone-not" })]
+    const bytes = piece("a\n", { session: "gone/worker" })
+    await one.put([its, stays])
+    await one.frames!.put([bytes])
+    expect(await other.forget({ sessions: ["gone"] })).toBe(1)
+    expect(await one.frames!.list()).toEqual([])
+    expect(await one.frames!.put([bytes])).toEqual({ stored: 0, known: 0, refused: 1 })
+    expect(await one.put([its, stays])).toEqual({ stored: 0, known: 1, refused: 1 })
+    expect(await other.stats()).toMatchObject({ entries: 1, forgotten: 1 })
+  })
+
+  checkFrames("an empty target has no frames", async (one) => {
+    expect(await one.list()).toEqual([])
+    expect(await one.get([piece("x")])).toEqual([])
+    expect(await one.forgotten()).toEqual([])
+    expect(await one.put([])).toEqual({ stored: 0, known: 0, refused: 0 })
+  })
+
+  checkFrames("what one machine puts, another one gets, byte for byte, in order", async (one, other) => {
+    const first = piece('{"a":"größer 语言 \\u0000"}\n')
+    const second = piece(`${"x".repeat(300_000)}\n`, { from: first.to })
+    expect(await one.put([second, first])).toEqual({ stored: 2, known: 0, refused: 0 })
+    expect(await other.list()).toEqual([first, second].map(aboutOf))
+    expect(await other.get([first, second])).toEqual([first, second])
+    expect((await other.get([second])).map(textOf)).toEqual([textOf(second)])
+  })
+
+  checkFrames(
+    "putting again changes nothing; the same copy of another machine is another",
+    async (one, other) => {
+      const its = piece("same\n")
+      const others = { ...its, writer: "other" }
+      expect(await one.put([its])).toMatchObject({ stored: 1 })
+      expect(await one.put([its, its])).toEqual({ stored: 0, known: 2, refused: 0 })
+      expect(await other.put([others])).toMatchObject({ stored: 1 })
+      expect(await one.list("one")).toEqual([aboutOf(its)])
+      expect(await one.list()).toEqual([its, others].map(aboutOf))
+    },
+  )
+
+  checkFrames(
+    "a copy that is dropped can be put anew, and nobody else's goes with it",
+    async (one, other) => {
+      const its = piece("with swordfish\n")
+      const anew = piece("with *********\n")
+      const others = { ...its, writer: "other" }
+      const more = piece("another\n", { copy: "facade" })
+      await one.put([its, more])
+      await other.put([others])
+      await one.drop([its.copy])
+      expect(await one.list()).toEqual([more, others].map(aboutOf))
+      expect(await one.put([anew])).toMatchObject({ stored: 1 })
+      expect((await other.get([anew])).map(textOf)).toEqual(["with *********\n"])
+    },
+  )
+
+  checkFrames(
+    "a forgotten session is gone for all, with its subagents, and refused from then on",
+    async (one, other) => {
+      const its = piece("a\n", { session: "gone" })
+      const agent = piece("b\n", { session: "gone/worker", copy: "b" })
+      const stays = piece("c\n", { session: "gone-not", copy: "c" })
+      const others = { ...its, writer: "other" }
+      await one.put([its, agent, stays])
+      await other.put([others])
+      await other.forget(["gone"])
+      expect(await one.list()).toEqual([aboutOf(stays)])
+      expect(await one.forgotten()).toEqual(["gone"])
+      expect(await one.put([its, piece("d\n", { session: "gone/late", copy: "d" })])).toEqual({
+        stored: 0,
+        known: 0,
+        refused: 2,
+      })
+      await other.forget(["gone"])
+      expect(await other.forgotten()).toEqual(["gone"])
+      expect(await other.list()).toEqual([aboutOf(stays)])
+    },
+  )
+
+  checkFrames("text that was taken out is told to all, once, and grows", async (one, other) => {
+    const fill = (lines: LineFills["lines"]): LineFills => ({ session: "5e551011", key: "k", lines })
+    await one.forget([], [fill({ aa: [[1, 5]] })])
+    await one.forget([], [fill({ aa: [[1, 5]] })])
+    await other.forget(
+      [],
+      [
+        fill({
+          bb: [
+            [0, 2],
+            [4, 9],
+          ],
+        }),
+      ],
+    )
+    const both = fill({
+      aa: [[1, 5]],
+      bb: [
+        [0, 2],
+        [4, 9],
+      ],
+    })
+    expect(await one.fills()).toEqual([both])
+    expect(await other.fills()).toEqual([both])
+    expect(await one.forgotten()).toEqual([])
+  })
+
+  checkFrames("many at once come back as they were", async (one, other) => {
+    let from = 0
+    const all = Array.from({ length: 200 }, (_, n) => {
+      const made = piece(`line ${n} ${"y".repeat(n * 7)}\n`, { from })
+      from = made.to
+      return made
+    })
+    for (let at = 0; at < all.length; at += 30) await one.put(all.slice(at, at + 30))
+    const listed = await other.list()
+    expect(listed).toEqual(all.map(aboutOf))
+    expect((await other.get(listed)).map(textOf)).toEqual(all.map(textOf))
+  })
 }
 
-const sentOf = (entry: Entry) => ({
+export const nameOfEntry = ({ id, metadata }: Entry) => ({ id, session: metadata.sessionId })
+
+const sentVersion = (entry: Entry) => ({
   ...nameOfEntry(entry),
   key: entry.key,
   messages: entry.metadata.messages,

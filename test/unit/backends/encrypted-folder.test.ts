@@ -3,12 +3,11 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { createCipheriv, randomBytes, scryptSync } from "node:crypto"
 import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
-import { openFolderFrames } from "../../../src/backends/folder-frames.ts"
+import { openFolderTarget } from "../../../src/backends/folder-target.ts"
 import { BLOCK, bomb } from "../../support/bomb.ts"
+import { openFolderFrames } from "../../support/frames-of.ts"
 import { tempFolder } from "../../support/temp.ts"
-import { draft } from "./contract.ts"
-import { piece } from "./frame-contract.ts"
+import { draft, piece } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
@@ -36,7 +35,7 @@ const codeOf = (open: () => unknown): unknown => {
 
 test("no word, name of a session or of a file of the project is in its files, nor in their names", async () => {
   using folder = tempFolder()
-  const backend = openFolderBackend(folder.path, "one", PASSPHRASE)
+  const backend = openFolderTarget(folder.path, "one", PASSPHRASE)
   await backend.put([
     draft({ content: "the launch is on monday", sessionId: "5e551011-aa", filePaths: ["/src/rocket.ts"] }),
   ])
@@ -56,17 +55,17 @@ test("no word, name of a session or of a file of the project is in its files, no
 test("the wrong passphrase, none, or one where nothing is encrypted: an error, and nothing is written", async () => {
   using folder = tempFolder()
   const root = join(folder.path, "encrypted")
-  await openFolderBackend(root, "one", PASSPHRASE).put([draft({})])
+  await openFolderTarget(root, "one", PASSPHRASE).put([draft({})])
   const before = everything(root)
   for (const wrong of ["correct horse battery stable", "", undefined]) {
-    expect(codeOf(() => openFolderBackend(root, "two", wrong))).toBe("target-locked")
+    expect(codeOf(() => openFolderTarget(root, "two", wrong))).toBe("target-locked")
     expect(codeOf(() => openFolderFrames(root, "two", wrong))).toBe("target-locked")
   }
   expect(everything(root)).toBe(before)
   const plain = join(folder.path, "plain")
-  await openFolderBackend(plain, "one").put([draft({})])
+  await openFolderTarget(plain, "one").put([draft({})])
   const was = everything(plain)
-  expect(codeOf(() => openFolderBackend(plain, "one", PASSPHRASE))).toBe("target-plain")
+  expect(codeOf(() => openFolderTarget(plain, "one", PASSPHRASE))).toBe("target-plain")
   expect(everything(plain)).toBe(was)
   // Versions that know nothing of it take it for a newer folder.
   expect(JSON.parse(readFileSync(join(root, "ctxbridge.json"), "utf8"))).toMatchObject({ format: 2 })
@@ -74,7 +73,7 @@ test("the wrong passphrase, none, or one where nothing is encrypted: an error, a
 
 test("a description that would take all memory, or says nothing of the key, is damaged", () => {
   using folder = tempFolder()
-  openFolderBackend(folder.path, "one", PASSPHRASE)
+  openFolderTarget(folder.path, "one", PASSPHRASE)
   const marker = join(folder.path, "ctxbridge.json")
   const { encryption, ...rest } = JSON.parse(readFileSync(marker, "utf8"))
   const cost = (n: unknown, r: unknown = 8, p: unknown = 1) => ({ ...encryption, n, r, p })
@@ -100,38 +99,38 @@ test("a description that would take all memory, or says nothing of the key, is d
   ]) {
     writeFileSync(marker, JSON.stringify({ ...rest, encryption: broken }))
     for (const isReader of [false, true]) {
-      const code = codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE, isReader))
+      const code = codeOf(() => openFolderTarget(folder.path, "one", PASSPHRASE, isReader))
       expect({ broken, isReader, code }).toEqual({ broken, isReader, code: "target-damaged" })
     }
   }
   for (const id of ["", "-x", "a b", "../x", 7, null]) {
     writeFileSync(marker, JSON.stringify({ ...rest, id, encryption }))
-    expect({ id, code: codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE)) }).toEqual({
+    expect({ id, code: codeOf(() => openFolderTarget(folder.path, "one", PASSPHRASE)) }).toEqual({
       id,
       code: "target-damaged",
     })
   }
   for (const text of ["", "{", "null", "[]", " ".repeat(1 << 17)]) {
     writeFileSync(marker, text)
-    expect(codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
+    expect(codeOf(() => openFolderTarget(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
   }
   // What is encrypted must not become plain by taking the description away.
   writeFileSync(marker, JSON.stringify(rest))
-  expect(codeOf(() => openFolderBackend(folder.path, "one"))).toBe("target-damaged")
-  expect(codeOf(() => openFolderBackend(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
+  expect(codeOf(() => openFolderTarget(folder.path, "one"))).toBe("target-damaged")
+  expect(codeOf(() => openFolderTarget(folder.path, "one", PASSPHRASE))).toBe("target-damaged")
 })
 
 test("lines that were changed, moved, swapped, or come from another file are refused and counted", async () => {
   using folder = tempFolder()
   const entries = [draft({ content: "a" }), draft({ content: "b" }), draft({ content: "c" })]
-  await openFolderBackend(folder.path, "one", PASSPHRASE).put(entries)
+  await openFolderTarget(folder.path, "one", PASSPHRASE).put(entries)
   const file = join(folder.path, "entries", "one.1.jsonl")
   const whole = readFileSync(file, "utf8")
   const [a, b, c] = whole.trimEnd().split("\n") as [string, string, string]
   const flipped = `${a.slice(0, 30)}${a[30] === "A" ? "B" : "A"}${a.slice(31)}`
   const stats = async (name: string, lines: readonly string[]) => {
     writeFileSync(join(folder.path, "entries", name), lines.map((line) => `${line}\n`).join(""))
-    const { entries: count, damaged } = await openFolderBackend(folder.path, "reader", PASSPHRASE).stats()
+    const { entries: count, damaged } = await openFolderTarget(folder.path, "reader", PASSPHRASE).stats()
     return [count, damaged]
   }
   expect(await stats("one.1.jsonl", [flipped, b, c])).toEqual([2, 1])
@@ -143,7 +142,7 @@ test("lines that were changed, moved, swapped, or come from another file are ref
   expect(await stats("two.1.jsonl", [a])).toEqual([3, 1])
   // And from another folder with the same passphrase.
   using other = tempFolder()
-  await openFolderBackend(other.path, "one", PASSPHRASE).put(entries)
+  await openFolderTarget(other.path, "one", PASSPHRASE).put(entries)
   expect(
     await stats(
       "one.1.jsonl",
@@ -155,13 +154,13 @@ test("lines that were changed, moved, swapped, or come from another file are ref
 test("half a line is dropped and put again; what is forgotten leaves the file, and the rest can be read", async () => {
   using folder = tempFolder()
   const [first, second, third] = [draft({}), draft({}), draft({})]
-  await openFolderBackend(folder.path, "one", PASSPHRASE).put([first, second])
+  await openFolderTarget(folder.path, "one", PASSPHRASE).put([first, second])
   const file = join(folder.path, "entries", "one.1.jsonl")
   truncateSync(file, statSync(file).size - 20)
-  const backend = openFolderBackend(folder.path, "one", PASSPHRASE)
+  const backend = openFolderTarget(folder.path, "one", PASSPHRASE)
   expect(await backend.put([first, second, third])).toEqual({ stored: 2, known: 1, refused: 0 })
   await backend.forget({ ids: [first.id] })
-  const reader = openFolderBackend(folder.path, "reader", PASSPHRASE)
+  const reader = openFolderTarget(folder.path, "reader", PASSPHRASE)
   expect(await reader.get(second.id)).toEqual(second)
   expect(await reader.get(third.id)).toEqual(third)
   expect(await reader.stats()).toMatchObject({ entries: 2, damaged: 0 })
@@ -171,7 +170,7 @@ test("half a line is dropped and put again; what is forgotten leaves the file, a
 test("a line that somebody with the passphrase has made is not unpacked into all memory", async () => {
   using folder = tempFolder()
   const entry = draft({ content: "a" })
-  await openFolderBackend(folder.path, "one", PASSPHRASE).put([entry])
+  await openFolderTarget(folder.path, "one", PASSPHRASE).put([entry])
   const { id, encryption } = JSON.parse(readFileSync(join(folder.path, "ctxbridge.json"), "utf8"))
   const { n, r, p, salt } = encryption
   const key = scryptSync(PASSPHRASE, Buffer.from(salt, "base64"), 32, { N: n, r, p, maxmem: 256 * n * r })
@@ -192,7 +191,7 @@ test("a line that somebody with the passphrase has made is not unpacked into all
     line,
   ].map(sealed)
   writeFileSync(join(folder.path, "entries", "two.1.jsonl"), `${lines.join("\n")}\n`)
-  const reader = openFolderBackend(folder.path, "reader", PASSPHRASE, true)
+  const reader = openFolderTarget(folder.path, "reader", PASSPHRASE, true)
   const before = process.resourceUsage().maxRSS
   expect(await reader.stats()).toMatchObject({ entries: 2, damaged: 5 })
   expect((process.resourceUsage().maxRSS - before) >> 10).toBeLessThan(60)

@@ -2,28 +2,11 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openFolderFrames } from "../../../src/backends/folder-frames.ts"
+import { openFolderFrames } from "../../support/frames-of.ts"
 import { tempFolder } from "../../support/temp.ts"
-import { frameContract, piece } from "./frame-contract.ts"
+import { piece } from "./contract.ts"
 
 setDefaultTimeout(60_000)
-
-frameContract("folder", async () => {
-  const folder = tempFolder()
-  return {
-    open: async (machine) => openFolderFrames(join(folder.path, "target"), machine),
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
-  }
-})
-
-frameContract("encrypted folder", async () => {
-  const folder = tempFolder()
-  return {
-    open: async (machine) =>
-      openFolderFrames(join(folder.path, "target"), machine, "correct horse battery staple"),
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
-  }
-})
 
 test("half a line is dropped, and put again", async () => {
   using folder = tempFolder()

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Socket } from "bun"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
 import {
   freePort,
   installedPostgres,
@@ -20,7 +20,7 @@ setDefaultTimeout(60_000)
 /** Opens with little patience; ends with the error. */
 async function failure(address: string): Promise<{ code: string; message: string; hint: string }> {
   try {
-    const backend = await openPostgresBackend(serverAddress(address, NO_VARIABLES), 700)
+    const backend = await openPostgresTarget(serverAddress(address, NO_VARIABLES), 700)
     await backend.close()
   } catch (error) {
     const { code, message, hint } = error as { code: string; message: string; hint: string }
@@ -106,9 +106,9 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
     await server.run("ALTER DATABASE standby SET default_transaction_read_only = on")
     expect(await failure(address)).toMatchObject({ code: "target-unwritable" })
     await server.run("ALTER DATABASE standby SET default_transaction_read_only = off")
-    await (await openPostgresBackend(serverAddress(address, NO_VARIABLES))).close()
+    await (await openPostgresTarget(serverAddress(address, NO_VARIABLES))).close()
     await server.run("ALTER DATABASE standby SET default_transaction_read_only = on")
-    const backend = await openPostgresBackend(serverAddress(address, NO_VARIABLES))
+    const backend = await openPostgresTarget(serverAddress(address, NO_VARIABLES))
     await expect(backend.put([draft({})])).rejects.toMatchObject({ code: "target-unwritable" })
     expect((await backend.stats()).entries).toBe(0)
     await backend.close()
@@ -120,7 +120,7 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
   })
 
   test("a server that is shut down between two calls", async () => {
-    const backend = await openPostgresBackend(serverAddress(server.address, NO_VARIABLES), 2000)
+    const backend = await openPostgresTarget(serverAddress(server.address, NO_VARIABLES), 2000)
     await server.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'ctxbridge'",
     )
@@ -190,7 +190,7 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
       code: "target-untrusted",
     })
     const trusted = serverAddress(`${address}&sslrootcert=${file("ours.crt")}`, NO_VARIABLES)
-    const backend = await openPostgresBackend(trusted)
+    const backend = await openPostgresTarget(trusted)
     expect(await backend.put([draft({})])).toMatchObject({ stored: 1 })
     await backend.close()
   })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import type { Entry } from "../../../src/backends/entry.ts"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
 import {
   installedPostgres,
   NO_VARIABLES,
@@ -49,7 +49,7 @@ function migrates(name: string, start: () => Promise<TestServer>, embedding: str
     })
     afterAll(async () => server[Symbol.asyncDispose]())
     const vector = embedding === "real[]" ? `{${padded([1])}}` : `[${padded([1])}]`
-    const open = () => openPostgresBackend(serverAddress(server.address, NO_VARIABLES))
+    const open = () => openPostgresTarget(serverAddress(server.address, NO_VARIABLES))
 
     test("entries and what was forgotten stay, under the same name of the target", async () => {
       await server.run(versionOne(embedding))

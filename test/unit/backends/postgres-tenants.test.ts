@@ -1,10 +1,10 @@
 /** Many users on one real PostgreSQL: nobody reads, counts, changes or guesses what is somebody else's. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
-import { openPostgresFrames } from "../../../src/backends/postgres-frames.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../../src/backends/postgres-migrations.ts"
+import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
 import { closing } from "../../support/closing.ts"
+import { openPostgresFrames } from "../../support/frames-of.ts"
 import {
   installedPostgres,
   NO_VARIABLES,
@@ -12,8 +12,7 @@ import {
   startPostgres,
   type TestServer,
 } from "../../support/postgres.ts"
-import { draft, padded } from "./contract.ts"
-import { piece } from "./frame-contract.ts"
+import { draft, padded, piece } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
@@ -25,7 +24,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
   const addressOf = (user: string, database = "memory"): string =>
     server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
   const open = (user: string, database?: string) =>
-    openPostgresBackend(serverAddress(addressOf(user, database), NO_VARIABLES))
+    openPostgresTarget(serverAddress(addressOf(user, database), NO_VARIABLES))
   const as = (user: string, statements: string, database?: string) =>
     psql(programs!, addressOf(user, database), statements)
   /** Rows as lines. Fails unless the statements go through. */
@@ -303,7 +302,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
         text += new TextDecoder().decode(value)
       }
       const patient = serverAddress(addressOf("alice"), NO_VARIABLES)
-      await using alice = await closing(openPostgresBackend(patient, 5000))
+      await using alice = await closing(openPostgresTarget(patient, 5000))
       await using frames = await closing(openPostgresFrames(patient, "one", 5000))
       const turn = draft({ content: "meanwhile", sessionId: "meanwhile" })
       expect(await alice.put([turn])).toEqual({ stored: 1, known: 0, refused: 0 })

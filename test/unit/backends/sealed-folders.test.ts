@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { SealedFolders } from "../../../src/backends/sealed-folders.ts"
+import { SealedFolders } from "../../../src/backends/seal.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const idsOf = (seen: SealedFolders, root: string, id?: string): string[] =>

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { isSyncDue, noteAutoSync, pauseAfter, readAutoSync } from "../../../src/sync/auto-sync.ts"
+import { isSyncDue, noteAutoSync, pauseAfter, readAutoSync } from "../../../src/sync/sync-again.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const MINUTE = 60_000

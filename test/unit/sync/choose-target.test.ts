@@ -1,6 +1,6 @@
 /** Which target counts where none is named. */
 import { expect, test } from "bun:test"
-import { type BackendName, chooseTargets } from "../../../src/sync/choose-target.ts"
+import { type BackendName, chooseTargets } from "../../../src/sync/targets.ts"
 
 const named = (to: string) => ({ named: to, by: "CTXBRIDGE_SYNC_TO" as const })
 const NOTHING = { to: undefined, server: false, agentdb: undefined }

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
+import { openFolderTarget } from "../../../src/backends/folder-target.ts"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
-import { writerName } from "../../../src/sync/writer-name.ts"
+import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
+import { writerName } from "../../../src/sync/sync-ledger.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { NO_VARIABLES, startPglite, type TestServer } from "../../support/postgres.ts"
 import { tempFolder } from "../../support/temp.ts"
@@ -77,7 +77,7 @@ const serverTarget = async (): Promise<Target> => {
   return {
     to: server.address,
     async text() {
-      const backend = await openPostgresBackend(serverAddress(server.address, NO_VARIABLES))
+      const backend = await openPostgresTarget(serverAddress(server.address, NO_VARIABLES))
       try {
         const found = await backend.find({ words: "", limit: 1000, withContent: true })
         return found.map((one) => JSON.stringify(one)).join("\n")
@@ -177,7 +177,7 @@ test("a turn that had another number, and what others have put of its session", 
   await machine.hook("stop", session.flush())
   await done(machine, "sync", "--to", to)
   const put = async (writer: string, content: string): Promise<void> => {
-    const backend = openFolderBackend(to, writer)
+    const backend = openFolderTarget(to, writer)
     await backend.put([draft({ sessionId: session.session, content })])
     await backend.close()
   }

@@ -2,24 +2,28 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openSqliteBackend } from "../../../src/backends/sqlite-backend.ts"
+import { openSqliteTarget } from "../../../src/backends/sqlite-target.ts"
 import { tempFolder } from "../../support/temp.ts"
-import { backendContract, draft } from "./contract.ts"
+import { draft, targetContract } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
-backendContract("sqlite", async () => {
+const target = async () => {
   const folder = tempFolder()
+  const path = join(folder.path, "target.db")
   return {
-    open: async () => openSqliteBackend(join(folder.path, "target.db")),
+    open: async () => openSqliteTarget(path),
+    read: async () => openSqliteTarget(path, true),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   }
-})
+}
+
+targetContract("sqlite", target, { frames: false })
 
 test("it is one private file, and forgotten or replaced text is not in it any more", async () => {
   using folder = tempFolder()
   const path = join(folder.path, "target.db")
-  const backend = openSqliteBackend(path)
+  const backend = openSqliteTarget(path)
   const secret = draft({ content: "the launch code is swordfish", messages: 2 })
   const { chunkIndex } = secret.metadata
   const other = draft({ content: "marlin" })
@@ -46,13 +50,13 @@ test("a reader makes and changes nothing", async () => {
       return (error as { code?: unknown }).code
     }
   }
-  expect(codeOf(() => openSqliteBackend(path, true))).toBe("target-missing")
+  expect(codeOf(() => openSqliteTarget(path, true))).toBe("target-missing")
   expect(existsSync(path)).toBe(false)
-  expect(codeOf(() => openSqliteBackend(join(folder.path, "missing", "x.db")))).toBe("target-missing")
+  expect(codeOf(() => openSqliteTarget(join(folder.path, "missing", "x.db")))).toBe("target-missing")
   const entry = draft({})
-  const writer = openSqliteBackend(path)
+  const writer = openSqliteTarget(path)
   await writer.put([entry])
-  const reader = openSqliteBackend(path, true)
+  const reader = openSqliteTarget(path, true)
   expect(await reader.get(entry.id)).toEqual(entry)
   await expect(reader.put([draft({})])).rejects.toMatchObject({ code: "target-unwritable" })
   await reader.close()
@@ -64,7 +68,7 @@ test("what is no file of ours is left alone", async () => {
   const at = (name: string): string => join(folder.path, name)
   const codeOf = (path: string): unknown => {
     try {
-      openSqliteBackend(path)
+      openSqliteTarget(path)
       return "opened"
     } catch (error) {
       return (error as { code?: unknown }).code

@@ -3,12 +3,11 @@ import { Database } from "bun:sqlite"
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openAgentdbBackend } from "../../../src/backends/agentdb-backend.ts"
-import { nameOfEntry } from "../../../src/backends/backend.ts"
+import { openAgentdbTarget } from "../../../src/backends/agentdb-target.ts"
 import { agentdbFolder } from "../../support/agentdb.ts"
 import { closing } from "../../support/closing.ts"
 import { tempFolder } from "../../support/temp.ts"
-import { backendContract, draft } from "./contract.ts"
+import { draft, nameOfEntry, targetContract } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
@@ -16,22 +15,22 @@ const folder = await agentdbFolder()
 const isThere = folder !== undefined
 
 const open = (file: string, isReader = false) =>
-  openAgentdbBackend(
+  openAgentdbTarget(
     { folder: folder!, file, exePath: process.execPath, env: { PATH: "/usr/bin:/bin" } },
     isReader,
   )
 
-backendContract(
-  "agentdb",
-  async () => {
-    const target = tempFolder()
-    return {
-      open: async () => open(join(target.path, "memory.db")),
-      [Symbol.asyncDispose]: async () => target[Symbol.dispose](),
-    }
-  },
-  isThere,
-)
+const target = async () => {
+  const made = tempFolder()
+  const file = join(made.path, "memory.db")
+  return {
+    open: () => open(file),
+    read: () => open(file, true),
+    [Symbol.asyncDispose]: async () => made[Symbol.dispose](),
+  }
+}
+
+targetContract("agentdb", target, { frames: false, isThere })
 
 test.skipIf(!isThere)("several writers at once lose nothing, and it is one private file", async () => {
   using target = tempFolder()
@@ -115,7 +114,7 @@ test("a folder without the package, and a package that cannot be loaded", async 
   using target = tempFolder()
   const file = join(target.path, "memory.db")
   const openAt = (name: string) =>
-    openAgentdbBackend({ folder: join(target.path, name), file, exePath: process.execPath, env: {} })
+    openAgentdbTarget({ folder: join(target.path, name), file, exePath: process.execPath, env: {} })
   await expect(openAt("missing")).rejects.toMatchObject({ code: "target-missing", hint: expect.any(String) })
   mkdirSync(join(target.path, "empty"))
   writeFileSync(join(target.path, "empty", "package.json"), "{}")

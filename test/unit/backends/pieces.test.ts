@@ -1,9 +1,9 @@
 /** What others have written about a piece of a vault is checked before it names any file, or any session. */
 import { expect, test } from "bun:test"
-import { isPieceAbout, isPlainlyNamed } from "../../../src/backends/frame-store.ts"
+import { isPieceAbout, isPlainlyNamed } from "../../../src/backends/pieces.ts"
 import { sessionIdOf } from "../../../src/util/session-id.ts"
 import { vaultPath } from "../../../src/vault/layout.ts"
-import { piece } from "./frame-contract.ts"
+import { piece } from "./contract.ts"
 
 const { frame: _, ...good } = piece("x\n")
 

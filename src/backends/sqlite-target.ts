@@ -3,12 +3,19 @@ import { type Database, openFile } from "../archive/database.ts"
 import { CtxError, codeOf, messageOf } from "../util/errors.ts"
 import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/json-files.ts"
-import { dirname } from "../util/path.ts"
 import { wordSet } from "../util/words.ts"
-import { type Backend, type EntryQuery, isOfAny, type SentVersion } from "./backend.ts"
-import { bestEntries } from "./best-entries.ts"
-import { type Entry, isBehind, isEntry, isLater, type Version, versionOf } from "./entry.ts"
-import { isNamed } from "./entry-filter.ts"
+import { type Entry, isEntry, type Version, versionOf } from "./entry.ts"
+import {
+  bestEntries,
+  type ForgottenThere,
+  isForgottenThere,
+  isNamed,
+  missing,
+  sentOf,
+  sift,
+  type VersionThere,
+} from "./entry-rules.ts"
+import { type EntryQuery, type Forgetting, mustBeThere, type PutReport, type Target } from "./target.ts"
 
 /** ms to wait for another writer. */
 const WAIT = 5000
@@ -41,7 +48,7 @@ const TABLES = `
 `
 
 /** @param isReader whether the file must be there; nothing is written then */
-export function openSqliteBackend(path: string, isReader = false): Backend {
+export function openSqliteTarget(path: string, isReader = false): Target {
   const told = <T>(work: () => T): T => {
     try {
       return work()
@@ -76,21 +83,8 @@ export function openSqliteBackend(path: string, isReader = false): Backend {
       return undefined
     },
 
-    async forget({ ids = [], sessions = [] }) {
-      return told(() =>
-        db
-          .transaction(() => {
-            const keep = db.query("INSERT INTO forgotten VALUES (?, ?) ON CONFLICT DO NOTHING")
-            for (const one of ids) keep.run("id", one)
-            for (const one of sessions) keep.run("session", one)
-            const gone = db
-              .query<{ number: number }, []>(`SELECT number FROM entries e WHERE ${IS_DEAD}`)
-              .all()
-            for (const { number } of gone) drop(db, number)
-            return gone.length
-          })
-          .immediate(),
-      )
+    async forget(what) {
+      return told(() => db.transaction(() => forgetAll(db, what)).immediate())
     },
 
     async stats() {
@@ -107,29 +101,15 @@ export function openSqliteBackend(path: string, isReader = false): Backend {
 
     async lacking(sent) {
       return told(() => {
-        const there = new Map(
-          db
-            .query<VersionRow & Pick<Entry, "key">, []>(`SELECT key, ${VERSION_COLUMNS} FROM entries`)
-            .all()
-            .map((row) => [row.key, versionIn(row)]),
-        )
-        const dead = deadQuery(db)
-        return [...sent].filter(
-          (one) => isBehind(there.get(one.key), one) && dead.get(one.id, one.session)!.dead === 0,
-        )
+        const there = new Map(versionsIn(db))
+        return missing(sent, (key) => there.get(key), forgottenIn(db))
       })
     },
 
     async ownThere(machine, sessions) {
-      return told(() =>
-        db
-          .query<SentVersion, [string]>(
-            `SELECT key, id, session, messages FROM entries
-             WHERE CASE WHEN json_valid(entry) THEN json_extract(entry, '$.metadata.machine') END = ?`,
-          )
-          .all(machine)
-          .filter(({ session }) => isOfAny(session, sessions)),
-      )
+      const own =
+        "WHERE typeof(session) = 'text' AND CASE WHEN json_valid(entry) THEN json_extract(entry, '$.metadata.machine') END = ?"
+      return told(() => sentOf(versionsIn(db, own, machine), sessions))
     },
 
     async forgottenThere() {
@@ -146,23 +126,9 @@ export function openSqliteBackend(path: string, isReader = false): Backend {
   }
 }
 
-/** Whether the row `e`, with an id and a session, is among what is forgotten. */
-const IS_DEAD = `(EXISTS (SELECT 1 FROM forgotten f WHERE f.kind = 'id' AND f.name = e.id)
-  OR EXISTS (SELECT 1 FROM forgotten f WHERE f.kind = 'session'
-    AND (f.name = e.session OR substr(e.session, 1, length(f.name) + 1) = f.name || '/')))`
-
 function openedFile(path: string, isReader: boolean): { db: Database; id: string } {
-  const stats = statsOf(path)
-  if (stats === undefined && (isReader || statsOf(dirname(path)) === undefined)) {
-    throw new CtxError(
-      "target-missing",
-      `no such ${isReader ? `file: ${path}` : `folder: ${dirname(path)}`}`,
-      {
-        hint: "is the drive or share mounted?",
-      },
-    )
-  }
-  if (stats?.isFile() === false) throw new CtxError("target-missing", `not a file: ${path}`)
+  mustBeThere(path, isReader)
+  if (statsOf(path)?.isFile() === false) throw new CtxError("target-missing", `not a file: ${path}`)
   const db = openFile(path, isReader ? "apart-read" : "apart", WAIT)
   try {
     if (!isReader) db.transaction(() => makeTables(db, path)).immediate()
@@ -192,63 +158,36 @@ function makeTables(db: Database, path: string): void {
 const damaged = (path: string): CtxError =>
   new CtxError("target-damaged", `${path} is not one of ours, or damaged`, { hint: "name another file" })
 
-const VERSION_COLUMNS = "number, id, messages, taken_back AS takenBack, has_vector AS hasVector"
-
-const deadQuery = (db: Database) =>
-  db.query<{ dead: number }, [string, string]>(
-    `SELECT ${IS_DEAD} AS dead FROM (SELECT ? AS id, ? AS session) e`,
-  )
-
-/** Takes out rows that are no entries, or not those that their columns say. */
-function mendAll(db: Database): number {
-  const rows = db.query<VersionRow & { key: string; session: string; entry: string }, []>(
-    `SELECT key, session, entry, ${VERSION_COLUMNS} FROM entries`,
-  )
-  const unsound: number[] = []
-  for (const { number, key, session, entry, ...row } of rows.iterate()) {
-    const value = parseJson(entry)
-    const isSound =
-      isEntry(value) &&
-      value.key === key &&
-      value.metadata.sessionId === session &&
-      Bun.deepEquals(versionOf(value), versionIn({ number, ...row }))
-    if (!isSound) unsound.push(number)
-  }
-  for (const number of unsound) drop(db, number)
-  return unsound.length
+function forgottenIn(db: Database): ForgottenThere {
+  const rows = db.query<{ kind: string; name: string }, []>("SELECT kind, name FROM forgotten").all()
+  const named = (wanted: string): Set<string> =>
+    new Set(rows.filter(({ kind }) => kind === wanted).map(({ name }) => name))
+  return { ids: named("id"), sessions: named("session") }
 }
+
+/** @returns number of entries that are gone now */
+function forgetAll(db: Database, { ids = [], sessions = [] }: Forgetting): number {
+  const keep = db.query("INSERT INTO forgotten VALUES (?, ?) ON CONFLICT DO NOTHING")
+  for (const one of ids) keep.run("id", one)
+  for (const one of sessions) keep.run("session", one)
+  const forgotten = forgottenIn(db)
+  const rows = db.query<{ number: number; id: string; session: string }, []>(
+    "SELECT number, id, session FROM entries",
+  )
+  const gone = rows.all().filter((row) => isForgottenThere(row, forgotten))
+  for (const { number } of gone) drop(db, number)
+  return gone.length
+}
+
+const VERSION_COLUMNS = "number, id, session, messages, taken_back AS takenBack, has_vector AS hasVector"
 
 interface VersionRow {
   readonly number: number
   readonly id: string
+  readonly session: string
   readonly messages: number
   readonly takenBack: number
   readonly hasVector: number
-}
-
-function putAll(db: Database, entries: readonly Entry[]) {
-  const before = db.query<VersionRow, [string]>(`SELECT ${VERSION_COLUMNS} FROM entries WHERE key = ?`)
-  const isDead = deadQuery(db)
-  const add = db.query("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING number")
-  const index = db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
-  let stored = 0
-  let refused = 0
-  for (const entry of entries) {
-    const { id, key, content, metadata, vector } = entry
-    if (isDead.get(id, metadata.sessionId)!.dead === 1) {
-      refused++
-      continue
-    }
-    const known = before.get(key)
-    if (known !== null && !isLater(versionOf(entry), versionIn(known))) continue
-    if (known !== null) drop(db, known.number)
-    const { sessionId, messages, takenBack } = metadata
-    const row = [key, id, sessionId, messages, Number(takenBack), Number(vector !== undefined)] as const
-    const { number } = add.get(...row, JSON.stringify(entry)) as { number: number }
-    index.run(number, [...wordSet(content)].join(" "))
-    stored++
-  }
-  return { stored, known: entries.length - stored - refused, refused }
 }
 
 const versionIn = ({ id, messages, takenBack, hasVector }: VersionRow): Version => ({
@@ -257,6 +196,56 @@ const versionIn = ({ id, messages, takenBack, hasVector }: VersionRow): Version 
   takenBack: takenBack === 1,
   hasVector: hasVector === 1,
 })
+
+/** By their keys. */
+const versionsIn = (db: Database, where = "", ...values: string[]): [key: string, VersionThere][] =>
+  db
+    .query<VersionRow & Pick<Entry, "key">, string[]>(`SELECT key, ${VERSION_COLUMNS} FROM entries ${where}`)
+    .all(...values)
+    .map((row) => [row.key, { ...versionIn(row), session: row.session }])
+
+/** Takes out rows that are no entries, or not those that their columns say. */
+function mendAll(db: Database): number {
+  const rows = db.query<VersionRow & { key: string; entry: string }, []>(
+    `SELECT key, entry, ${VERSION_COLUMNS} FROM entries`,
+  )
+  const unsound: number[] = []
+  for (const { key, entry, ...row } of rows.iterate()) {
+    const value = parseJson(entry)
+    const isSound =
+      isEntry(value) &&
+      value.key === key &&
+      value.metadata.sessionId === row.session &&
+      Bun.deepEquals(versionOf(value), versionIn(row))
+    if (!isSound) unsound.push(row.number)
+  }
+  for (const number of unsound) drop(db, number)
+  return unsound.length
+}
+
+function putAll(db: Database, entries: readonly Entry[]): PutReport {
+  const before = db.query<VersionRow, [string]>(`SELECT ${VERSION_COLUMNS} FROM entries WHERE key = ?`)
+  const add = db.query("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING number")
+  const index = db.query("INSERT INTO words (rowid, text) VALUES (?, ?)")
+  const numbers = new Map<string, number>()
+  const knownOf = (key: string): Version | undefined => {
+    const row = before.get(key)
+    if (row === null) return undefined
+    numbers.set(key, row.number)
+    return versionIn(row)
+  }
+  const { fresh, report } = sift(entries, knownOf, forgottenIn(db))
+  for (const entry of fresh) {
+    const { id, key, content, metadata, vector } = entry
+    const { sessionId, messages, takenBack } = metadata
+    const known = numbers.get(key)
+    if (known !== undefined) drop(db, known)
+    const row = [key, id, sessionId, messages, Number(takenBack), Number(vector !== undefined)] as const
+    const { number } = add.get(...row, JSON.stringify(entry)) as { number: number }
+    index.run(number, [...wordSet(content)].join(" "))
+  }
+  return report
+}
 
 function drop(db: Database, number: number): void {
   db.query("DELETE FROM words WHERE rowid = ?").run(number)

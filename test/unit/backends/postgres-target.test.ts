@@ -1,9 +1,9 @@
-/** Entries in real PostgreSQL servers: PGlite with and without pgvector, and Debian's where it is installed. */
+/** Entries and frames in real PostgreSQL servers: PGlite with and without pgvector, and Debian's where it is installed. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Topics } from "../../../bench/seeded-vectors.ts"
 import type { Entry } from "../../../src/backends/entry.ts"
 import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresBackend } from "../../../src/backends/postgres-backend.ts"
+import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
 import { Dice } from "../../../src/bench/seeded-random.ts"
 import { closing } from "../../support/closing.ts"
 import {
@@ -13,12 +13,12 @@ import {
   startPostgres,
   type TestServer,
 } from "../../support/postgres.ts"
-import { backendContract, draft, padded } from "./contract.ts"
+import { draft, padded, targetContract } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
 const open = (address: string, writer = "") =>
-  openPostgresBackend(serverAddress(address, NO_VARIABLES), undefined, false, writer)
+  openPostgresTarget(serverAddress(address, NO_VARIABLES), undefined, false, writer)
 const EMPTY = "DROP SCHEMA IF EXISTS ctxbridge CASCADE"
 
 /** One server for all tests of a kind; each test finds it empty. */
@@ -38,9 +38,13 @@ function kind(
     })
     const target = async () => {
       await server.run(EMPTY)
-      return { open: (writer: string) => open(server.address, writer), [Symbol.asyncDispose]: async () => {} }
+      return {
+        open: (writer: string) => open(server.address, writer),
+        read: () => openPostgresTarget(serverAddress(server.address, NO_VARIABLES), undefined, true),
+        [Symbol.asyncDispose]: async () => {},
+      }
     }
-    backendContract(name, target, isThere)
+    targetContract(name, target, { frames: true, isThere })
     more?.(() => server)
   })
 }

@@ -1,12 +1,6 @@
-/**
- * Where the bytes of the vault are kept besides it, so that another machine can have its copies. They go by ranges of the
- * transcript and not by the frames of a copy, because small frames are merged later. Each machine has its own copies
- * there, whole: what one of them forgets or rewrites leaves no gap in another's.
- */
-
+/** A piece of a vault: a range of a transcript as it goes to a target. What may be one, and what its names may be. Pure. */
 import { transcriptName } from "../agents/layouts.ts"
 import { isPlainId } from "../util/session-id.ts"
-import type { DamagedFile } from "./backend.ts"
 import { isPlainSession } from "./entry.ts"
 
 /** A copy on the machine that archived it. */
@@ -50,14 +44,6 @@ export interface VaultPiece extends PieceAbout {
   readonly frame: Uint8Array
 }
 
-export interface PutPieces {
-  readonly stored: number
-  /** There already. */
-  readonly known: number
-  /** Of sessions that were forgotten. */
-  readonly refused: number
-}
-
 /**
  * Text that was taken out of lines of a session, so that whoever else sends these lines takes it out, too. As in a
  * tombstone (vault/tombstones.ts): keyed hashes of the lines, and the spans to fill. It does not hold the text.
@@ -66,57 +52,6 @@ export interface LineFills {
   readonly session: string
   readonly key: string
   readonly lines: Readonly<Record<string, readonly (readonly [from: number, to: number])[]>>
-}
-
-export interface FrameStore {
-  /** Whether nobody but the user can have written what is there: it takes the passphrase, or the role's own rows. */
-  readonly isOwn: boolean
-  /**
-   * Even without pieces, takes out what others have forgotten of that which this machine keeps there.
-   *
-   * @returns when everything is safe there
-   */
-  put(pieces: readonly VaultPiece[]): Promise<PutPieces>
-  /**
-   * What is kept, without what anybody has forgotten, in order within each copy.
-   *
-   * @param writer only what this one sent
-   */
-  list(writer?: string): Promise<readonly PieceAbout[]>
-  /** The pieces with these names that are still there. */
-  get(wanted: readonly PieceName[]): Promise<readonly VaultPiece[]>
-  /** Removes copies that this machine sent, to send them anew. */
-  drop(copies: readonly string[]): Promise<void>
-  /** Whole sessions with their subagents, as `Backend.forget`, and text of others. */
-  forget(sessions: readonly string[], fills?: readonly LineFills[]): Promise<void>
-  /** What text anybody has taken out. */
-  fills(): Promise<readonly LineFills[]>
-  /** Sessions that are refused. */
-  forgotten(): Promise<readonly string[]>
-  /**
-   * Where a piece was when it was last listed, for people; undefined: nowhere in particular. `stamps` has another value for
-   * a file of this machine's whenever somebody has written to it.
-   */
-  fileOf?(piece: PieceName): string | undefined
-  stamps?(): Readonly<Record<string, string>>
-  /** Files with lines that could not be read when all was last listed. */
-  damagedIn?(): readonly DamagedFile[]
-  /** As of `Backend`. */
-  mendedIn?(): readonly DamagedFile[]
-  close(): Promise<void>
-}
-
-/** Of a target that keeps entries only. */
-export const NO_FRAMES: FrameStore = {
-  isOwn: true,
-  put: async () => ({ stored: 0, known: 0, refused: 0 }),
-  list: async () => [],
-  get: async () => [],
-  async drop() {},
-  async forget() {},
-  fills: async () => [],
-  forgotten: async () => [],
-  async close() {},
 }
 
 export type PieceName = Pick<PieceAbout, "writer" | "copy" | "from">

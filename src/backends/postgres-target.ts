@@ -1,19 +1,22 @@
-/** Keeps entries in PostgreSQL, with pgvector where it is there. */
+/** Keeps entries and frames in PostgreSQL, with pgvector where it is there. */
+import { CtxError } from "../util/errors.ts"
 import { wordSet } from "../util/words.ts"
-import type { Backend, EntryQuery, FoundEntry, SentVersion } from "./backend.ts"
 import { type Entry, isBehind, isEntry, type Version } from "./entry.ts"
-import { isNamed } from "./entry-filter.ts"
+import { isNamed, putReport } from "./entry-rules.ts"
+import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./pieces.ts"
 import type { ServerAddress } from "./postgres-address.ts"
-import { connect } from "./postgres-door.ts"
-import { narrowedTo } from "./postgres-filters.ts"
-import { lockTenant, TENANT } from "./postgres-finding.ts"
-import { VECTOR_LENGTH } from "./postgres-migrations.ts"
-import { prepareTables, type Tables, tablesThere } from "./postgres-schema.ts"
+import { type Ask, connect, type Server } from "./postgres-door.ts"
+import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
+import { NEWEST_VERSION, SET_UP, VECTOR_LENGTH } from "./postgres-migrations.ts"
+import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./target.ts"
 
 /** ms for one call. */
 const DEADLINE = 30_000
 /** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
 const MOST_WORDS = 250_000
+
+/** Times that, for what has frames in it: a batch of them takes a while on a slow line. */
+const SLOWER = 2
 
 /** Rows with ids that begin alike, of which some may be damaged. */
 const ALIKE = 20
@@ -25,12 +28,12 @@ const MERGING = 64
  * @param isReader whether nothing is made or brought up to date there
  * @param writer name of this archive among those that put
  */
-export async function openPostgresBackend(
+export async function openPostgresTarget(
   address: ServerAddress,
   deadline = DEADLINE,
   isReader = false,
   writer = "",
-): Promise<Backend> {
+): Promise<Target> {
   const server = connect(address, deadline)
   let tables: Tables
   try {
@@ -42,22 +45,24 @@ export async function openPostgresBackend(
   const rowsText = (entries: readonly Entry[]): string =>
     JSON.stringify(entries.map((entry) => rowOf(entry, tables)))
   const prepared = new WeakMap<readonly Entry[], string>()
+  const slow = server.within(SLOWER * deadline)
   return {
     id: tables.id,
+    frames: framesAt(slow, writer),
 
     prepare(entries) {
       prepared.set(entries, rowsText(entries))
     },
 
     async put(entries) {
-      if (entries.length === 0) return { stored: 0, known: 0, refused: 0 }
+      if (entries.length === 0) return putReport(0, 0, 0)
       const given = prepared.get(entries) ?? rowsText(entries)
       const [counts] = await server.transaction(async (ask) => {
         await lockTenant(ask, "SHARE", `set_config('work_mem', '${MERGING}MB', true)`)
         return ask(putting(tables), [given, writer])
       })
       const { stored, alive } = counts as unknown as { stored: number; alive: number }
-      return { stored, known: alive - stored, refused: entries.length - alive }
+      return putReport(entries.length, stored, entries.length - alive)
     },
 
     async find(query) {
@@ -75,22 +80,29 @@ export async function openPostgresBackend(
       return rows.map(entryIn).find(isEntry)
     },
 
-    async forget({ ids = [], sessions = [] }) {
+    async forget({ ids = [], sessions = [], fills = [] }) {
       const names = [
         ...ids.map((name) => ({ kind: "id", name })),
         ...sessions.map((name) => ({ kind: "session", name })),
       ]
-      const rows = await server.transaction(async (ask) => {
+      const hasFrames = sessions.length + fills.length > 0
+      const [row] = await (hasFrames ? slow : server).transaction(async (ask) => {
         await lockTenant(ask, "UPDATE")
         const given = "jsonb_to_recordset($1::text::jsonb) AS f(kind text, name text)"
         const keeping = `INSERT INTO ctxbridge.forgotten (kind, name) SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
         await ask(keeping, [JSON.stringify(names)])
-        return ask(
-          `SELECT ctxbridge.forget_entries(${textArray(1)}, ${textArray(2)}) AS gone`,
-          [ids, sessions].map((one) => JSON.stringify(one)),
-        )
+        const [gone, owners] = [ids, sessions].map((one) => JSON.stringify(one))
+        if (hasFrames) {
+          const told = fills.map(({ session, key, lines }) => ({ session, key, lines }))
+          await ask(TELLING_FILLS, [JSON.stringify(told)])
+          await ask(`SELECT ctxbridge.forget_frames(${textArray(1)})`, [owners!])
+        }
+        return ask(`SELECT ctxbridge.forget_entries(${textArray(1)}, ${textArray(2)}) AS gone`, [
+          gone!,
+          owners!,
+        ])
       })
-      return Number(rows[0]!["gone"])
+      return Number(row!["gone"])
     },
 
     async stats() {
@@ -122,7 +134,7 @@ export async function openPostgresBackend(
       if (behind.length === 0) return behind
       const dead = await server.ask(
         `SELECT e.key FROM jsonb_to_recordset($1::text::jsonb) AS e(key text, id text, session text)
-         WHERE ${isIn(`(SELECT * FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) f`)}`,
+         WHERE ${IS_FORGOTTEN}`,
         [JSON.stringify(behind.map(({ key, id, session }) => ({ key, id, session })))],
       )
       const keys = new Set(dead.map((row) => row["key"]))
@@ -166,10 +178,11 @@ export async function openPostgresBackend(
 
 type VersionRow = Pick<Entry, "key"> & Omit<Version, "hasVector">
 
-/** Whether the row `e` is among what is forgotten, in rows `f`. */
-const isIn = (forgotten: string): string => `(e.id IN (SELECT f.name FROM ${forgotten} WHERE f.kind = 'id')
-  OR EXISTS (SELECT FROM ${forgotten} WHERE f.kind = 'session'
-    AND (e.session = f.name OR starts_with(e.session, f.name || '/'))))`
+/** Whether the row `e` is of a session that is forgotten; of one that is, or forgotten by its id. */
+const IS_OF_FORGOTTEN = `EXISTS (SELECT FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'session'
+  AND (e.session = f.name OR starts_with(e.session, f.name || '/')))`
+const IS_FORGOTTEN = `(e.id IN (SELECT f.name FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'id')
+  OR ${IS_OF_FORGOTTEN})`
 
 /** Says which version of a turn is the later one, as `isLater` does. */
 const rank = (of: string): string =>
@@ -183,7 +196,7 @@ const putting = ({ vectors }: Tables): string => `
       messages int, taken_back boolean, summary text, content text, metadata jsonb, words tsvector, about text[],
       embedder text, embedding ${vectors ?? "real[]"}, signs varbit)
   ), alive AS (
-    SELECT * FROM given e WHERE NOT ${isIn(`(SELECT * FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) f`)}
+    SELECT * FROM given e WHERE NOT ${IS_FORGOTTEN}
   ), stored AS (
     INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs, writer)
     SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs, $2::text FROM alive
@@ -265,3 +278,166 @@ function finding(query: EntryQuery, { vectors }: Tables): [statement: string, pa
 }
 
 const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
+
+/** Whoever owns the tables is not bound by the rules for rows. */
+const OWN = `tenant = ${TENANT}`
+
+/** Pieces, in a table beside the entries. */
+function framesAt(server: Server, writer: string): FrameStore {
+  return {
+    // A rule for rows shows no others.
+    isOwn: true,
+    async put(pieces) {
+      if (pieces.length === 0) return putReport(0, 0, 0)
+      const rows = pieces.map(({ frame, ...about }) => ({
+        about,
+        session: about.session,
+        copy: about.copy,
+        start: about.from,
+        frame: Buffer.from(frame).toString("base64"),
+      }))
+      const [counts] = await server.transaction(async (ask) => {
+        await lockTenant(ask, "SHARE")
+        return ask(PUTTING_PIECES, [JSON.stringify(rows), writer])
+      })
+      const { stored, alive } = counts as unknown as { stored: number; alive: number }
+      return putReport(pieces.length, stored, pieces.length - alive)
+    },
+
+    async list(wanted) {
+      const rows =
+        wanted === undefined
+          ? await server.ask(`SELECT writer, copy, about FROM ctxbridge.frames WHERE ${OWN}`)
+          : await server.ask(
+              `SELECT writer, copy, about FROM ctxbridge.frames WHERE ${OWN} AND writer = $1::text`,
+              [wanted],
+            )
+      return rows
+        .map(({ about }) => about)
+        .filter(isPieceAbout)
+        .sort(byCopy)
+    },
+
+    async get(wanted) {
+      const rows = await server.ask(
+        `SELECT f.about, translate(encode(f.frame, 'base64'), E'\\n', '') AS frame
+         FROM jsonb_to_recordset($1::text::jsonb) AS w(writer text, copy text, "from" bigint)
+         JOIN ctxbridge.frames f ON ${OWN} AND f.writer = w.writer AND f.copy = w.copy AND f.start = w."from"`,
+        [JSON.stringify(wanted.map(({ writer, copy, from }) => ({ writer, copy, from })))],
+      )
+      const found = new Map<string, VaultPiece>()
+      for (const { about, frame } of rows) {
+        if (isPieceAbout(about))
+          found.set(pieceKey(about), {
+            ...about,
+            frame: new Uint8Array(Buffer.from(String(frame), "base64")),
+          })
+      }
+      return wanted.flatMap((name) => found.get(pieceKey(name)) ?? [])
+    },
+
+    async drop(copies) {
+      await server.ask(`SELECT ctxbridge.drop_frames($1::text, ${textArray(2)})`, [
+        writer,
+        JSON.stringify(copies),
+      ])
+    },
+
+    async fills() {
+      const rows = await server.ask(
+        `SELECT session, key, lines FROM ctxbridge.fills WHERE ${OWN} ORDER BY session, key`,
+      )
+      return rows.flatMap((row) => (isLineFills(row) ? [row] : []))
+    },
+
+    async forgotten() {
+      const rows = await server.ask(`SELECT name FROM ctxbridge.forgotten WHERE ${OWN} AND kind = 'session'`)
+      return rows.map(({ name }) => String(name))
+    },
+  }
+}
+
+const TELLING_FILLS = `
+  INSERT INTO ctxbridge.fills AS old (session, key, lines)
+  SELECT session, key, lines FROM jsonb_to_recordset($1::text::jsonb) AS g(session text, key text, lines jsonb)
+  ON CONFLICT (tenant, session, key) DO UPDATE SET lines = old.lines || excluded.lines`
+
+const PUTTING_PIECES = `
+  WITH given AS (
+    SELECT * FROM jsonb_to_recordset($1::text::jsonb)
+      AS g(copy text, start bigint, session text, about jsonb, frame text)
+  ), alive AS (
+    SELECT * FROM given e WHERE NOT ${IS_OF_FORGOTTEN}
+  ), stored AS (
+    INSERT INTO ctxbridge.frames (writer, copy, start, session, about, frame)
+    SELECT $2::text, copy, start, session, about, decode(frame, 'base64') FROM alive
+    ON CONFLICT DO NOTHING RETURNING 1
+  )
+  SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
+
+/** What the statements need to know of the tables that are there. */
+interface Tables {
+  /** Names what is kept here for this user. */
+  readonly id: string
+  /** Type of vectors, with its schema, quoted; undefined: they are arrays. */
+  readonly vectors: string | undefined
+}
+
+/** @throws CtxError `target-newer` */
+async function prepareTables(server: Server, shown: string): Promise<Tables> {
+  const ready = await readTables(server.ask, shown)
+  if (ready?.version === NEWEST_VERSION) return ready
+  await server.transaction((ask) => ask(SET_UP), "as long as it takes")
+  return (await readTables(server.ask, shown))!
+}
+
+/**
+ * For whoever only reads.
+ *
+ * @throws CtxError `target-missing` if there are none, or those of an older version
+ */
+async function tablesThere(server: Server, shown: string): Promise<Tables> {
+  const found = await readTables(server.ask, shown)
+  if (found?.version === NEWEST_VERSION) return found
+  const what = found === undefined ? "nothing has been sent there yet" : "its tables are of an older version"
+  throw new CtxError("target-missing", `${shown}: ${what}`, { hint: "ctxbridge sync makes the tables" })
+}
+
+async function readTables(
+  ask: Ask,
+  shown: string,
+): Promise<(Tables & { readonly version: number }) | undefined> {
+  const [there] = await ask(
+    `SELECT 1 AS is FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = 'ctxbridge' AND c.relname = 'target'`,
+  )
+  if (there === undefined) return undefined
+  const [row] = await ask("SELECT t.*, session_user::text AS tenant FROM ctxbridge.target t")
+  if (row === undefined) {
+    throw new CtxError("target-damaged", `${shown}: the table ctxbridge.target is empty`, {
+      hint: "DROP SCHEMA ctxbridge CASCADE there removes everything of ours; it is sent again then",
+    })
+  }
+  const { id, version, owner, tenant } = row as {
+    id: string
+    version: number
+    owner?: string
+    tenant: string
+  }
+  if (version > NEWEST_VERSION) {
+    throw new CtxError("target-newer", `${shown} was set up by a newer version of ctxbridge (${version})`, {
+      hint: "upgrade ctxbridge on this machine",
+    })
+  }
+  const [type] = await ask(
+    `SELECT format('%I.%I', n.nspname, t.typname) AS vectors FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+       JOIN pg_namespace n ON n.oid = t.typnamespace
+     WHERE a.attrelid = to_regclass('ctxbridge.entries') AND a.attname = 'embedding' AND t.typname <> '_float4'`,
+  )
+  // To whom it belongs, it is what it was before there were tenants. To everybody else, it is something of his own.
+  return {
+    id: tenant === owner ? id : `${id}/${tenant}`,
+    version,
+    vectors: type?.["vectors"] as string | undefined,
+  }
+}

@@ -1,4 +1,4 @@
-/** Entries in a folder: nobody loses anything, whoever is killed, and what is forgotten leaves the files. */
+/** Entries and frames in a folder: nobody loses anything, whoever is killed, and what is forgotten leaves the files. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
@@ -14,32 +14,31 @@ import {
   writeFileSync,
 } from "node:fs"
 import { basename, join, resolve } from "node:path"
-import { openFolderBackend } from "../../../src/backends/folder-backend.ts"
-import { openFolderFrames } from "../../../src/backends/folder-frames.ts"
+import { openFolderTarget } from "../../../src/backends/folder-target.ts"
 import { CONFLICTED, conflicted } from "../../support/conflicted.ts"
+import { openFolderFrames } from "../../support/frames-of.ts"
 import { tempFolder } from "../../support/temp.ts"
-import { backendContract, draft } from "./contract.ts"
-import { piece } from "./frame-contract.ts"
+import { draft, piece, targetContract } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 
 const PASSPHRASE = "correct horse battery staple"
 
-backendContract("folder", async () => {
-  const folder = tempFolder()
-  return {
-    open: async (machine) => openFolderBackend(join(folder.path, "target"), machine),
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+for (const [name, passphrase] of [
+  ["folder", undefined],
+  ["encrypted folder", PASSPHRASE],
+] as const) {
+  const target = async () => {
+    const folder = tempFolder()
+    const root = join(folder.path, "target")
+    return {
+      open: async (machine: string) => openFolderTarget(root, machine, passphrase),
+      read: async () => openFolderTarget(root, "", passphrase, true),
+      [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+    }
   }
-})
-
-backendContract("encrypted folder", async () => {
-  const folder = tempFolder()
-  return {
-    open: async (machine) => openFolderBackend(join(folder.path, "target"), machine, PASSPHRASE),
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
-  }
-})
+  targetContract(name, target, { frames: true })
+}
 
 const APPENDER = resolve(import.meta.dir, "../../support/append-entries.ts")
 const appender = (root: string, writer: string, most: number) =>
@@ -59,7 +58,7 @@ test("ten writers at once: 300 of 300", async () => {
     writers.map(async (one) => [await one.exited, await new Response(one.stderr).text()]),
   )
   expect(ended).toEqual(writers.map(() => [0, ""]))
-  const backend = openFolderBackend(folder.path, "reader")
+  const backend = openFolderTarget(folder.path, "reader")
   expect(await backend.stats()).toEqual({ entries: 300, sessions: 10, forgotten: 0, damaged: 0 })
   expect(readdirSync(join(folder.path, "entries"))).toHaveLength(10)
 })
@@ -75,7 +74,7 @@ test("a writer killed while it appends has everything that it was told is safe",
   child.kill(9)
   await child.exited
   const safe = told.split("\n").slice(0, -1).length
-  const backend = openFolderBackend(folder.path, "machine")
+  const backend = openFolderTarget(folder.path, "machine")
   const { entries, damaged } = await backend.stats()
   expect(damaged).toBe(0)
   expect(entries).toBeGreaterThanOrEqual(safe)
@@ -88,10 +87,10 @@ test("a writer killed while it appends has everything that it was told is safe",
 test("half a line is dropped, and written again", async () => {
   using folder = tempFolder()
   const [first, second, third] = [draft({}), draft({}), draft({})]
-  await openFolderBackend(folder.path, "machine").put([first, second])
+  await openFolderTarget(folder.path, "machine").put([first, second])
   const file = join(folder.path, "entries", "machine.1.jsonl")
   truncateSync(file, statSync(file).size - 20)
-  const backend = openFolderBackend(folder.path, "machine")
+  const backend = openFolderTarget(folder.path, "machine")
   expect(await backend.get(second.id)).toBeUndefined()
   expect(await backend.put([first, second, third])).toEqual({ stored: 2, known: 1, refused: 0 })
   expect(await backend.stats()).toMatchObject({ entries: 3, damaged: 0 })
@@ -106,7 +105,7 @@ test("half a line is dropped, and written again", async () => {
 test("a damaged line costs only itself, and is counted", async () => {
   using folder = tempFolder()
   const kept = draft({})
-  const backend = openFolderBackend(folder.path, "machine")
+  const backend = openFolderTarget(folder.path, "machine")
   await backend.put([kept])
   const forged = { ...draft({ content: "as it was" }), content: "as it was not" }
   const file = join(folder.path, "entries", "machine.1.jsonl")
@@ -118,7 +117,7 @@ test("a damaged line costs only itself, and is counted", async () => {
 test("each writer writes only its own files, private ones", async () => {
   using folder = tempFolder()
   const root = join(folder.path, "target")
-  const [one, other] = ["one", "other"].map((name) => openFolderBackend(root, name))
+  const [one, other] = ["one", "other"].map((name) => openFolderTarget(root, name))
   await one!.put([draft({})])
   const before = readFileSync(join(root, "entries/one.1.jsonl"))
   await other!.put([draft({})])
@@ -143,15 +142,15 @@ test("forgotten text leaves our files at once, and those of another machine at i
   using folder = tempFolder()
   const secret = draft({ content: "the launch code is swordfish" })
   const kept = draft({})
-  const one = openFolderBackend(folder.path, "one")
+  const one = openFolderTarget(folder.path, "one")
   await one.put([secret, kept])
-  await openFolderBackend(folder.path, "other").put([secret])
+  await openFolderTarget(folder.path, "other").put([secret])
   // What a process killed in the middle of this leaves.
   writeFileSync(join(folder.path, "entries/.one.1.jsonl.new"), "swordfish")
   await one.forget({ ids: [secret.id] })
   expect(readFileSync(join(folder.path, "entries/one.1.jsonl"), "utf8")).not.toContain("swordfish")
   expect(everything(folder.path)).toContain("swordfish")
-  const other = openFolderBackend(folder.path, "other")
+  const other = openFolderTarget(folder.path, "other")
   await other.put([])
   expect(everything(folder.path)).not.toContain("swordfish")
   expect(idsOfAll(await other.find({ words: "", limit: 9 }))).toEqual([kept.id])
@@ -164,15 +163,15 @@ test("a version that has a later one leaves the files when the backend is closed
   const first = draft({ content: "version 1", messages: 1 })
   const { chunkIndex } = first.metadata
   const version = (messages: number) => draft({ content: `version ${messages}`, messages, chunkIndex })
-  const backend = openFolderBackend(folder.path, "machine")
+  const backend = openFolderTarget(folder.path, "machine")
   await backend.put([first, draft({}), draft({}), draft({})])
   await backend.put([version(2)])
   await backend.close()
   expect(everything(folder.path)).not.toContain("version 1")
   // This one is killed before it closes.
-  await openFolderBackend(folder.path, "machine").put([version(3)])
+  await openFolderTarget(folder.path, "machine").put([version(3)])
   expect(everything(folder.path)).toContain("version 2")
-  await openFolderBackend(folder.path, "machine").put([])
+  await openFolderTarget(folder.path, "machine").put([])
   expect(everything(folder.path)).not.toContain("version 2")
   expect(everything(folder.path)).toContain("version 3")
   expect((await backend.stats()).entries).toBe(4)
@@ -180,19 +179,19 @@ test("a version that has a later one leaves the files when the backend is closed
 
 test("a large file is followed by another one", async () => {
   using folder = tempFolder()
-  const backend = openFolderBackend(folder.path, "machine")
+  const backend = openFolderTarget(folder.path, "machine")
   for (let n = 0; n < 3; n++) await backend.put([draft({ content: `${n} ${"x".repeat(9 << 20)}` })])
   expect(readdirSync(join(folder.path, "entries")).sort()).toEqual([
     "machine.1.jsonl",
     "machine.2.jsonl",
     "machine.3.jsonl",
   ])
-  expect((await openFolderBackend(folder.path, "machine").stats()).entries).toBe(3)
+  expect((await openFolderTarget(folder.path, "machine").stats()).entries).toBe(3)
 })
 
 const codeOfOpening = (root: string): unknown => {
   try {
-    openFolderBackend(root, "machine")
+    openFolderTarget(root, "machine")
     return "opened"
   } catch (error) {
     return (error as { code?: unknown }).code
@@ -239,11 +238,11 @@ describe("what a cloud drive has made of another machine's files", () => {
             piece("owl\n", { writer: "host-1a2b3c4d" }),
             piece("heron\n", { writer: "host-1a2b3c4d", copy: "b" }),
           ]
-          const one = openFolderBackend(root, "host-1a2b3c4d", passphrase)
+          const one = openFolderTarget(root, "host-1a2b3c4d", passphrase)
           await one.put(entries)
           await one.forget({ sessions: ["gone"] })
           await openFolderFrames(root, "host-1a2b3c4d", passphrase).put(pieces)
-          const other = openFolderBackend(root, "other", passphrase)
+          const other = openFolderTarget(root, "other", passphrase)
           const frames = openFolderFrames(root, "other", passphrase)
           const looksAlike = async (): Promise<void> => {
             expect(await other.stats()).toEqual({ entries: 2, sessions: 1, forgotten: 1, damaged: 0 })
@@ -276,8 +275,8 @@ describe("what a cloud drive has made of another machine's files", () => {
 test("what was sent under a former name of the computer is not missing", async () => {
   using folder = tempFolder()
   const entry = draft({ content: "about the owl" })
-  await openFolderBackend(folder.path, "former-1a2b3c4d").put([entry])
+  await openFolderTarget(folder.path, "former-1a2b3c4d").put([entry])
   const sent = { id: entry.id, key: entry.key, session: entry.metadata.sessionId, messages: 2 }
-  const backend = openFolderBackend(folder.path, "new-1a2b3c4d")
+  const backend = openFolderTarget(folder.path, "new-1a2b3c4d")
   expect(await backend.lacking([sent, { ...sent, messages: 3 }])).toEqual([{ ...sent, messages: 3 }])
 })
