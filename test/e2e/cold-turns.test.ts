@@ -76,3 +76,19 @@ test("cold turns are out of the index and nowhere else, also after a rebuild", a
   expect((await cli("status")).totals.turns).toBe(1)
   expect(await colds()).toBe(0)
 })
+
+test("a word that only cold turns have is not told as one that was corrected", async () => {
+  using machine = new Machine()
+  const env = { ...machine.env, CLAUDE_FLOW_RETENTION_DAYS: "30" }
+  const old = machine.session({ start: Date.now() - 40 * DAY }).turn("Where is the theodolite?", [], "In it.")
+  const young = machine.session({ start: Date.now() - 2 * DAY }).turn("Where is the theodolith?", [], "Gone.")
+  for (const session of [old, young]) {
+    await machine.hook("stop", session.flush(), {}, { env })
+    await machine.hook("session-end", session, { reason: "other" }, { env })
+  }
+  await machine.idle()
+  const { stdout } = await run(["search", "theodolite", "--json"], { env, cwd: machine.cwd })
+  const { hits, note, corrections } = JSON.parse(stdout)
+  expect(hits.map(({ session }: { session: string }) => session)).toEqual([old.session])
+  expect({ note, corrections }).toEqual({})
+})
