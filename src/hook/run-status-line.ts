@@ -4,11 +4,11 @@
  */
 import { rememberWindow } from "../autopilot/autopilot-files.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
-import { readHostContext } from "../autopilot/host-context.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../autopilot/status-line-text.ts"
 import { judge } from "../autopilot/track-context.ts"
 import { wishesIn } from "../autopilot/window.ts"
 import { inHostShell } from "../claude/settings/hook-shell.ts"
+import { readHostContext } from "../claude/status-line-input.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
 import { parseJson } from "../util/json-files.ts"
 import { killGroup, ownGroup } from "../util/processes.ts"

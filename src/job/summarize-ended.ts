@@ -3,13 +3,18 @@
  * many a day. A session is taken off the list before the model is asked, so nothing is paid for again and again; only if
  * the job itself has to end meanwhile, it goes back.
  */
+
 import type { Database } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
-import { claudeProgram } from "../claude/settings/run-claude.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import type { SessionMaterial } from "../summarize/summarize-session.ts"
-import { dueSessions, summarizeSession, summarizingAlone } from "../summarize/summarize-session.ts"
+import {
+  dueSessions,
+  summarizeSession,
+  summarizingAlone,
+  writerOfSummaries,
+} from "../summarize/summarize-session.ts"
 import { codeOf } from "../util/errors.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { logError } from "../util/log.ts"
@@ -86,7 +91,7 @@ export async function summarizeEnded(
   const { dataHome, home, stateHome } = place
   const options = { place, model: config["summaries.model"], isOver, anew: false, now: Date.now }
   try {
-    const program = claudeProgram(home)
+    const program = writerOfSummaries(home)
     await summarizingAlone(dataHome, async () => {
       for (const material of due) {
         if (isOver() || isWanted()) return

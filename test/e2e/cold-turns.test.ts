@@ -90,5 +90,5 @@ test("a word that only cold turns have is not told as one that was corrected", a
   const { stdout } = await run(["search", "theodolite", "--json"], { env, cwd: machine.cwd })
   const { hits, note, corrections } = JSON.parse(stdout)
   expect(hits.map(({ session }: { session: string }) => session)).toEqual([old.session])
-  expect({ note, corrections }).toEqual({})
+  expect([note, corrections]).toEqual([undefined, undefined])
 })

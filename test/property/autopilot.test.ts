@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { FillCounter, UNSEEN } from "../../src/autopilot/context-report.ts"
-import { readHostContext } from "../../src/autopilot/host-context.ts"
 import { joinLines, LINE_COLUMNS, NOTHING_KNOWN, renderLine } from "../../src/autopilot/status-line-text.ts"
 import { glance } from "../../src/claude/glance.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claude/install/status-line.ts"
+import { readHostContext } from "../../src/claude/status-line-input.ts"
 import type { Part } from "../../src/transcript/types.ts"
 
 const part: fc.Arbitrary<Part> = fc.oneof(

@@ -11,10 +11,10 @@ import { index } from "../../src/archive/indexing.ts"
 import { open } from "../../src/archive/open.ts"
 import { examineContext } from "../../src/autopilot/context-report.ts"
 import { type ContextState, NEW_CONTEXT } from "../../src/autopilot/context-state.ts"
-import { readHostContext } from "../../src/autopilot/host-context.ts"
 import { follow, judge } from "../../src/autopilot/track-context.ts"
 import { windowOf } from "../../src/autopilot/window.ts"
 import { glance } from "../../src/claude/glance.ts"
+import { readHostContext } from "../../src/claude/status-line-input.ts"
 import { sampleFiles, transcriptFiles } from "../support/real.ts"
 
 const THRESHOLDS = { warn: 0.7, critical: 0.85 }

@@ -1,5 +1,5 @@
 /** `ctxbridge help hook`. Real hook calls take the hot path (main.ts) and never come here. */
-import { HOOKS } from "../../claude/hooks.ts"
+import { EVENTS } from "../../transcript/hook-event.ts"
 import { usageError } from "../../util/errors.ts"
 import type { Command } from "../command.ts"
 
@@ -14,7 +14,7 @@ export default {
     event: {
       type: "positional",
       required: true,
-      valueHint: Object.values(HOOKS).join("|"),
+      valueHint: EVENTS.join("|"),
       description: "What has happened; docs/hooks.md says what is done then",
     },
   },

@@ -2,11 +2,9 @@
 import { usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
-import { pruneNative } from "../prune/native.ts"
-import { prunePatch } from "../prune/patch.ts"
-import { prunePlugin } from "../prune/plugin.ts"
 import { pruneProxy } from "../prune/proxy.ts"
 import { pruneRecommend } from "../prune/recommend.ts"
+import { pruneNative, prunePatch, prunePlugin } from "../prune/set-ways.ts"
 import { pruneStatus } from "../prune/status.ts"
 
 const ACTIONS = {

@@ -1,7 +1,7 @@
 /** What the host tells the status line of the window: hosts of all versions, and documents of any shape. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { readHostContext } from "../../../src/autopilot/host-context.ts"
+import { readHostContext } from "../../../src/claude/status-line-input.ts"
 
 const usage = { input_tokens: 1000, cache_read_input_tokens: 48_000, cache_creation_input_tokens: 1000 }
 

@@ -1,8 +1,9 @@
 /** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
-import { transcriptPath } from "../claude/hooks.ts"
+
 import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { contextTokens, tokenCount, tokensIn } from "../transcript/token-counts.ts"
 import { isPlainId } from "../util/session-id.ts"
+import { transcriptPath } from "./hooks.ts"
 
 interface HostContext {
   readonly session: string | undefined
