@@ -1,13 +1,98 @@
-/** `ctxbridge bench torture`: breaks things around the binary and counts what is lost. */
+/** `ctxbridge bench prune`, `survive` and `torture`: what they print. */
+
+import { existsSync, statSync } from "node:fs"
+import { openCurrent } from "../archive/open-current.ts"
+import { largestRequests } from "../archive/queries/token-use.ts"
+import { linesFrom } from "../archive/records.ts"
+import { pruneBenchReport } from "../bench/prune/prune-bench.ts"
+import { type PlayedSession, playedSession } from "../bench/prune/prune-steps.ts"
+import { renderPruneBench } from "../bench/prune/prune-tables.ts"
+import { simulatedSession } from "../bench/prune/simulated-session.ts"
+import { type CompactionResult, inFolder, inVault, survive } from "../bench/survive/replay.ts"
+import { renderSurvive, reportOf } from "../bench/survive/survive-report.ts"
 import { enclosure } from "../bench/torture/case-disk.ts"
 import { CASES, FULL_SCALE, QUICK_SCALE, torture } from "../bench/torture/run-cases.ts"
 import { type CaseResult, faultsOf, type TortureReport } from "../bench/torture/torture-report.ts"
 import { childEnvironment } from "../config/load.ts"
-import { EXIT, usageError } from "../util/errors.ts"
+import { sentPassages } from "../pruners/savings.ts"
+import { pruneOptions } from "../pruners/way.ts"
+import { CtxError, EXIT, usageError } from "../util/errors.ts"
+import { resolve } from "../util/path.ts"
+import { untilHeard } from "../util/temporary.ts"
+import { vaultFile } from "../vault/layout.ts"
 import { positive, stringArg } from "./args.ts"
 import { renderTable } from "./block.ts"
 import type { Context } from "./command.ts"
-import { createStyle, type Style } from "./style.ts"
+import { createStyle, type Style, safe } from "./style.ts"
+
+const SEED = 1
+const TURNS = 150
+
+/** How many of the user's sessions are played, the largest first. */
+const SESSIONS = 5
+
+export async function benchPrune({ args, env, out }: Context): Promise<number> {
+  const played = [simulatedSession(SEED, TURNS)]
+  const own = existsSync(env.dataHome) ? ownSessions(env.dataHome, args["quick"] === true ? 1 : SESSIONS) : []
+  for (const session of own) {
+    played.push(session)
+    await untilHeard()
+  }
+  const report = pruneBenchReport(played, pruneOptions(env.config))
+  out.print(renderPruneBench(report).map(safe))
+  out.json(report)
+  return EXIT.ok
+}
+
+function* ownSessions(dataHome: string, most: number): Generator<PlayedSession> {
+  using db = openCurrent(dataHome, "command")
+  for (const { title, copy } of largestRequests(db, "largest", most)) {
+    const lines = [...linesFrom(vaultFile(dataHome, copy))].map(({ line }) => line)
+    const passages = sentPassages(lines)
+    if (passages.length > 0) yield playedSession(title, passages)
+  }
+}
+
+/* `ctxbridge bench survive`: what a compaction lost that was needed later, and what the restore gives back. */
+
+/** Number of the model's steps after a compaction. Whatever they use again counts as needed. */
+const WINDOW = 30
+
+export async function benchSurvive({ args, env, out }: Context): Promise<number> {
+  const options = {
+    budget: positive(args, "budget") ?? env.config["restore.budget"],
+    window: positive(args, "window") ?? WINDOW,
+  }
+  const folder = stringArg(args, "data")
+  const wanted = stringArg(args, "session")
+  if (folder !== undefined && !statSync(resolve(env.cwd, folder), { throwIfNoEntry: false })?.isDirectory()) {
+    throw usageError(`no such folder: ${folder}`)
+  }
+  const all = folder === undefined ? inVault(env.dataHome) : inFolder(resolve(env.cwd, folder))
+  const sources = all.filter(({ session }) => wanted === undefined || session.startsWith(wanted))
+  const found: CompactionResult[] = []
+  const known = new Set<string>()
+  for (const [n, source] of sources.entries()) {
+    out.progress("transcripts", n, sources.length)
+    for (const one of survive(source, options, known)) {
+      found.push(one)
+      await untilHeard()
+    }
+  }
+  out.progress("transcripts", sources.length, sources.length)
+  if (found.length === 0) {
+    throw new CtxError("no-compactions", "no compaction after which the model went on", {
+      hint: "--data DIR looks at transcripts in a folder; ctxbridge import archives Claude Code's",
+      exit: EXIT.notFound,
+    })
+  }
+  const report = reportOf(found, options)
+  for (const line of renderSurvive(report)) out.print(safe(line))
+  out.json(report)
+  return EXIT.ok
+}
+
+/* `ctxbridge bench torture`: breaks things around the binary and counts what is lost. */
 
 export async function benchTorture({ args, out, env }: Context): Promise<number> {
   const seed = positive(args, "seed") ?? 1

@@ -3,17 +3,20 @@
  * on WebAssembly, or hashed words when there is no model. Slow to load, so only the background job and commands that
  * search by meaning import it.
  */
+
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import type { Paths } from "../config/load.ts"
-import { CtxError } from "../util/errors.ts"
+import { CtxError, isMissing } from "../util/errors.ts"
+import { mkdirSync } from "../util/fs.ts"
 import { logError } from "../util/log.ts"
+import { join } from "../util/path.ts"
+import { isAlive } from "../util/process-alive.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed-words.ts"
 import { damageOfModel, type InstalledModel, modelState } from "./model-files.ts"
-import { deaths, forgiveDeaths, guarded, isNativeTrusted } from "./native-guard.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { Runtime } from "./runtime.ts"
 import type { NativeFiles } from "./runtime-files.ts"
 import type { QueryVector } from "./semantic-search.ts"
-import { piecesOf } from "./text-pieces.ts"
 import type { SentenceModel } from "./transformers.ts"
 
 export type RuntimeName = Runtime["name"] | "hashed"
@@ -154,4 +157,93 @@ export async function vectorOf(embedder: Embedder, text: string): Promise<QueryV
     for (const [n, value] of (await embedder.embed(piece)).entries()) values[n]! += value
   }
   return { embedder: embedder.id, values: toLengthOne(values) }
+}
+
+/*
+ * Native code can crash the whole process, for instance on a processor that lacks an instruction. Each process that
+ * loads it leaves a mark until it has computed something; after three marks of dead processes, WebAssembly is used
+ * instead.
+ */
+
+const MARK = "loading-native-"
+/** One or two of them may have been killed by someone. */
+const TOO_MANY = 3
+
+const isNativeTrusted = (stateHome: string): boolean => deaths(stateHome) < TOO_MANY
+
+/** How many processes have died while loading it since it last worked. */
+const deaths = (stateHome: string): number =>
+  marks(stateHome).filter((name) => !isAlive(Number(name.slice(MARK.length)))).length
+
+/** Forgets those deaths, for instance because the files that caused them were replaced. */
+function forgiveDeaths(stateHome: string): void {
+  for (const name of marks(stateHome)) rmSync(join(stateHome, name), { force: true })
+}
+
+/** Runs `work`, which loads the native library and uses it for the first time. */
+async function guarded<T>(stateHome: string, work: () => Promise<T>): Promise<T> {
+  const own = join(stateHome, `${MARK}${process.pid}`)
+  mkdirSync(stateHome, { recursive: true, mode: 0o700 })
+  writeFileSync(own, "", { mode: 0o600 })
+  try {
+    const result = await work()
+    // It works, so it did not kill the others.
+    forgiveDeaths(stateHome)
+    return result
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function marks(stateHome: string): string[] {
+  try {
+    return readdirSync(stateHome).filter((name) => name.startsWith(MARK))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/* Splits text into pieces that fit a model. Pure. */
+
+/** Tokens that the model was made for, including the two it adds. */
+export const MOST_TOKENS = 256
+/** Only this much of a long text is embedded: nobody searches for a pasted file by its meaning. */
+export const MOST_PIECES = 16
+/** UTF-16 units that in most texts make fewer than MOST_TOKENS tokens. */
+const LIKELY = 900
+/** A shorter remainder stays with the piece before it, if it fits. */
+const WORTH_IT = 40
+
+/** @param tokens counts a text's tokens the way the model does */
+export function piecesOf(text: string, tokens: (text: string) => number): string[] {
+  const pieces: string[] = []
+  // Longer than all pieces together can be, so the rest need not be tokenised.
+  let rest = text.trim().slice(0, MOST_PIECES * MOST_TOKENS * 8)
+  while (rest !== "" && pieces.length < MOST_PIECES) {
+    let length = rest.length <= LIKELY + WORTH_IT ? rest.length : breakBefore(rest, LIKELY)
+    while (length > 1 && tokens(rest.slice(0, length)) > MOST_TOKENS) {
+      length = breakBefore(rest, Math.floor(length / 2))
+    }
+    const piece = rest.slice(0, length).trim()
+    if (piece !== "") pieces.push(piece)
+    rest = rest.slice(length).trimStart()
+  }
+  return pieces
+}
+
+/**
+ * Where to cut, at `limit` or before: after a paragraph, a sentence or a word, otherwise anywhere but inside a
+ * surrogate pair.
+ */
+function breakBefore(text: string, limit: number): number {
+  const head = text.slice(0, limit)
+  const least = Math.floor(limit / 2)
+  for (const mark of [/\n\s*\n/g, /\n/g, /[.!?;:。！？]\s/g, /\s/g]) {
+    let at = -1
+    for (const match of head.matchAll(mark)) at = match.index + match[0].length
+    if (at > least) return at
+  }
+  const unit = text.charCodeAt(limit - 1)
+  return limit > 1 && unit >= 0xd800 && unit <= 0xdbff ? limit - 1 : Math.max(1, limit)
 }

@@ -1,7 +1,7 @@
 /** `stats` in real terminals of three widths, with colour and without, in the C locale and in one of UTF-8. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { renderFriction, renderStats, type StatsScreen } from "../../src/cli/commands/stats.ts"
 import { inAscii } from "../../src/cli/output.ts"
-import { renderFriction, renderStats, type StatsScreen } from "../../src/cli/render-stats.ts"
 import { createStyle } from "../../src/cli/style.ts"
 import type { Stats } from "../../src/stats/stats.ts"
 import { localDate } from "../../src/util/local-time.ts"

@@ -4,9 +4,7 @@ import { renderReport } from "../../bench/hook-tables.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, unknownWord } from "../args.ts"
-import { benchPrune } from "../bench-prune.ts"
-import { benchSurvive } from "../bench-survive.ts"
-import { benchTorture } from "../bench-torture.ts"
+import { benchPrune, benchSurvive, benchTorture } from "../bench-torture.ts"
 import { type Command, flag, naming, option } from "../command.ts"
 
 const SUITES = ["hooks", "torture", "survive", "prune"]

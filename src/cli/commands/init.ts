@@ -1,7 +1,8 @@
 /** `ctxbridge init`: what a shell needs to open the picker at a key. */
+import { usageError } from "../../util/errors.ts"
+import { singleQuoted } from "../../util/text.ts"
 import { unknownWord } from "../args.ts"
 import { type Command, option } from "../command.ts"
-import { type Shell, shellWidget, widgetKey } from "../shell-widgets.ts"
 
 const SHELLS: readonly Shell[] = ["zsh", "bash", "fish"]
 const KEY = "ctrl-g"
@@ -27,3 +28,67 @@ export default {
     out.json({ shell, script })
   },
 } satisfies Command
+
+/* Functions for shells that open the picker at a key and put what is chosen into the command line. Pure. */
+
+type Shell = "zsh" | "bash" | "fish"
+
+/** A key that every shell can bind, and that the terminal does not take for itself. */
+interface WidgetKey {
+  readonly modifier: "ctrl" | "alt"
+  readonly letter: string
+}
+
+/**
+ * @param text such as `ctrl-g`, `alt-m`
+ * @throws CtxError exit 64
+ */
+function widgetKey(text: string): WidgetKey {
+  const [, modifier, letter] = /^(ctrl|alt)-([a-z])$/.exec(text.toLowerCase()) ?? []
+  // Enter, Tab and Backspace send the same as these.
+  if (modifier === undefined || letter === undefined || (modifier === "ctrl" && "mijh".includes(letter)))
+    throw usageError(`--key ${text} is no key that can be bound`, "such as ctrl-g or alt-m")
+  return { modifier: modifier as WidgetKey["modifier"], letter }
+}
+
+/** @param program absolute path of ctxbridge, or its name if it is on PATH */
+function shellWidget(shell: Shell, { modifier, letter }: WidgetKey, program: string): string {
+  const isCtrl = modifier === "ctrl"
+  // A name that an alias has would be replaced by it.
+  const pick = `command ${singleQuoted(program)} pick --print`
+  switch (shell) {
+    case "zsh":
+      return `# ctxbridge for zsh. Put into ~/.zshrc:  eval "$(ctxbridge init zsh)"
+_ctxbridge_pick() {
+  local chosen
+  chosen=$(${pick} </dev/tty)
+  LBUFFER+=$chosen
+  zle reset-prompt
+}
+zle -N _ctxbridge_pick
+bindkey -M emacs '${isCtrl ? `^${letter.toUpperCase()}` : `^[${letter}`}' _ctxbridge_pick
+bindkey -M viins '${isCtrl ? `^${letter.toUpperCase()}` : `^[${letter}`}' _ctxbridge_pick
+`
+    case "bash":
+      return `# ctxbridge for bash 4 or later. Put into ~/.bashrc:  eval "$(ctxbridge init bash)"
+_ctxbridge_pick() {
+  local chosen
+  chosen=$(${pick} </dev/tty)
+  READLINE_LINE=\${READLINE_LINE:0:READLINE_POINT}$chosen\${READLINE_LINE:READLINE_POINT}
+  READLINE_POINT=$((READLINE_POINT + \${#chosen}))
+}
+bind -m emacs -x '"${isCtrl ? "\\C-" : "\\e"}${letter}": _ctxbridge_pick'
+bind -m vi-insert -x '"${isCtrl ? "\\C-" : "\\e"}${letter}": _ctxbridge_pick'
+`
+    case "fish":
+      return `# ctxbridge for fish. Put into ~/.config/fish/config.fish:  ctxbridge init fish | source
+function _ctxbridge_pick
+    set -l chosen (${pick} </dev/tty)
+    commandline -i -- (string join ' ' -- $chosen)
+    commandline -f repaint
+end
+bind ${isCtrl ? "\\c" : "\\e"}${letter} _ctxbridge_pick
+bind -M insert ${isCtrl ? "\\c" : "\\e"}${letter} _ctxbridge_pick
+`
+  }
+}

@@ -2,11 +2,16 @@
 import { listsOurServer } from "../../claude/our-server.ts"
 import { hostState } from "../../claude/settings/state-file.ts"
 import { hostPlace } from "../../config/load.ts"
+import { readState } from "../../hook/state.ts"
+import { waitingPrompt } from "../../hook/waiting-prompt.ts"
+import type { ServerWorld } from "../../mcp/tool.ts"
+import { learningIn } from "../../restore/restore.ts"
+import { configuredTargets } from "../../sync/targets.ts"
 import { compileLate } from "../../util/compiling.ts"
 import { usageError } from "../../util/errors.ts"
-import { type Command, flag } from "../command.ts"
+import { tryTo } from "../../util/files.ts"
+import { type Command, type Environment, flag } from "../command.ts"
 import { isTerminal } from "../output.ts"
-import { serverWorld } from "../server-world.ts"
 
 const STDIN = 0
 
@@ -28,3 +33,19 @@ export default {
     await serveArchive({ ...world, isSecond }, (line) => out.raw(Buffer.from(line)))
   },
 } satisfies Command
+
+/* What the server sees of the world: the command's environment, and what the host says of itself. */
+
+export const serverWorld = (env: Environment, host: ReturnType<typeof hostPlace>): ServerWorld => ({
+  ...env,
+  folder: host.project ?? env.cwd,
+  session: host.session,
+  restores: env.config["restore.enabled"],
+  restoreBudget: env.config["restore.budget"],
+  restoreRelated: env.config["restore.related"],
+  learning: learningIn(env.config),
+  // What is wrong with the configuration, `sync` says.
+  targets: tryTo(() => configuredTargets(env.config, env)) ?? [],
+  waiting: (session) => waitingPrompt(readState(env.dataHome, session)),
+  now: Date.now,
+})

@@ -1,11 +1,13 @@
 /** `ctxbridge prune`: four ways to keep Claude Code's window lean. */
-import { usageError } from "../../util/errors.ts"
+import { pruneOptions } from "../../pruners/way.ts"
+import { PRUNE_WAYS, pickWay, pruneReport } from "../../pruners/ways.ts"
+import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { words } from "../args.ts"
-import { type Command, flag, option } from "../command.ts"
-import { pruneProxy } from "../prune/proxy.ts"
-import { pruneRecommend } from "../prune/recommend.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
 import { pruneNative, prunePatch, prunePlugin } from "../prune/set-ways.ts"
-import { pruneStatus } from "../prune/status.ts"
+import { renderPruneReport, renderRecommendation } from "../render-prune.ts"
+import { proxyFor, saidOf } from "../run-proxy.ts"
+import { screenOf } from "../screen.ts"
 
 const ACTIONS = {
   status: pruneStatus,
@@ -44,3 +46,59 @@ export default {
     return ACTIONS[action](context)
   },
 } satisfies Command
+
+/* `ctxbridge prune proxy`: a proxy in the foreground, for any number of sessions. */
+
+async function pruneProxy(context: Context): Promise<void> {
+  const { out } = context
+  const proxy = proxyFor(context)
+  out.event({ event: "listening", url: proxy.url, upstream: proxy.upstream })
+  out.print([
+    `Listening on ${proxy.url}, forwarding to ${proxy.upstream}.`,
+    "Requests carry your API key: they are not logged or stored, and only this machine can connect.",
+    "",
+    "In another terminal:",
+    `  ANTHROPIC_BASE_URL=${proxy.url} claude`,
+    "",
+    "Press Ctrl-C to stop.",
+  ])
+  out.flush()
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve())
+  })
+  await proxy.stop()
+  out.event({ event: "ended", ...proxy.counts })
+  out.print(["", saidOf(proxy.counts)])
+}
+
+/* `ctxbridge prune recommend`: the safest way that works for what is installed, why, and the command. */
+
+async function pruneRecommend({ env, out }: Context): Promise<number> {
+  const report = await pruneReport(env, pruneOptions(env.config))
+  const [first] = report.clients
+  if (first === undefined)
+    throw new CtxError("not-found", "Claude Code was not found: no `claude` on PATH or in the usual places", {
+      exit: EXIT.notFound,
+      hint: "if it is elsewhere, ctxbridge prune proxy still works",
+    })
+  const found = report.clients.map((client) => ({ client, picked: pickWay(client) }))
+  for (const one of found) out.print(renderRecommendation(report, one.client, one.picked))
+  out.json({
+    isArchiving: report.isArchiving,
+    clients: found.map(({ client: { ways: _, ...client }, picked }) => ({
+      ...client,
+      recommended: picked ?? null,
+      command: PRUNE_WAYS.find(({ name }) => name === picked?.way)?.start ?? null,
+    })),
+  })
+  return found[0]!.picked === undefined ? EXIT.failed : EXIT.ok
+}
+
+/* `ctxbridge prune status`: installed programs, what works for each, what is at work, what it would save and risk. */
+
+async function pruneStatus({ env, out }: Context): Promise<void> {
+  const report = await pruneReport(env, pruneOptions(env.config))
+  out.print(renderPruneReport(report, screenOf(out)))
+  const ways = PRUNE_WAYS.map(({ name, what, risk, start, stop }) => ({ name, what, risk, start, stop }))
+  out.json({ ...report, ways })
+}

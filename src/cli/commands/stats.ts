@@ -1,22 +1,36 @@
 /** `ctxbridge stats`: tokens, cost and activity; what recurs; what compactions dropped. */
-
 import { openCurrent } from "../../archive/open-current.ts"
+import { folderOf, shortNameOf } from "../../archive/project.ts"
+import { formatTokens, shortTokens } from "../../autopilot/token-figures.ts"
 import { wantsUnicode } from "../../config/load.ts"
 import { writeExport } from "../../export/output-file.ts"
 import { statsHtml } from "../../export/stats-html.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import { HELD_KINDS } from "../../restore/receipt.ts"
+import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../../stats/activity-grid.ts"
 import { PRICES_AS_OF, PRICES_FROM, priceList } from "../../stats/prices.ts"
-import { gatherFriction, gatherStats, PERIODS, spanOf } from "../../stats/stats.ts"
+import {
+  type CompactionStats,
+  type Friction,
+  gatherFriction,
+  gatherStats,
+  PERIODS,
+  type Spent,
+  type SpentRow,
+  type Stats,
+  spanOf,
+} from "../../stats/stats.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
 import { localDate } from "../../util/local-time.ts"
 import { resolve } from "../../util/path.ts"
-import { bytes } from "../../util/text.ts"
+import { bytes, count } from "../../util/text.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
+import { renderPairs, renderTable } from "../block.ts"
 import { type Command, flag, option } from "../command.ts"
 import { knownProject, projectWanted } from "../project-wanted.ts"
-import { renderFriction, renderStats, type StatsScreen } from "../render-stats.ts"
-import { screenOf, timeArg } from "../screen.ts"
-import { safe } from "../style.ts"
+import { dollars, shortIds } from "../render-session.ts"
+import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
+import { fit, indented, type Style, safe } from "../style.ts"
 
 /** Rows of the table, and tools, files and errors. */
 const ROWS = 14
@@ -93,3 +107,283 @@ export default {
     out.json({ ...scope, prices: { asOf: PRICES_AS_OF, from: PRICES_FROM }, ...stats })
   },
 } satisfies Command
+
+/* Renders figures of your work for people. Pure. */
+
+export interface StatsScreen extends Screen {
+  readonly unicode: boolean
+  /** The local day. */
+  readonly today: string
+}
+
+/** Columns of the widest names of projects. */
+const NAME = 24
+/** Tools, files and errors shown where they are not the subject. */
+const FEW = 5
+
+interface Shown {
+  readonly project: string | undefined
+  /** Rows of a table at most. */
+  readonly limit: number
+}
+
+export function renderStats(stats: Stats, { project, limit }: Shown, screen: StatsScreen): string[] {
+  const { style, columns } = screen
+  const rows = stats.rows.slice(0, limit)
+  const more = stats.rows.length - rows.length
+  const { tools, files, errors } = stats.friction
+  return [
+    style.bold(fit(`${place(project)}, ${stats.first ?? "?"} to ${stats.last ?? "?"}`, columns)),
+    ...summary(stats, screen),
+    ...section(style, "Tokens and cost", [
+      ...spentTable(stats, rows, screen),
+      ...(more > 0 ? [style.dim(`${more} more with --limit ${stats.rows.length}`)] : []),
+    ]),
+    ...section(style, "Turns by day", renderHeatmap(stats.days, screen.today, screen)),
+    ...section(style, "Turns by hour", renderHours(stats.hours, screen)),
+    ...section(style, "Tools", toolTable(tools.slice(0, FEW), screen)),
+    ...section(style, "Files most edited", fileTable(files.slice(0, FEW), screen)),
+    ...section(style, "Errors that recur", errorTable(errors.slice(0, FEW), screen)),
+    ...(errors.length > 0 ? [style.dim("ctxbridge stats friction tells more.")] : []),
+    ...section(style, "Compactions", compactions(stats.compactions, screen)),
+  ]
+}
+
+export function renderFriction(friction: Friction, { project, limit }: Shown, screen: StatsScreen): string[] {
+  const { style, columns } = screen
+  const tools = friction.tools.filter(({ failed }) => failed > 0).sort((a, b) => b.failed - a.failed)
+  const { interrupted, takenBack } = friction
+  return [
+    style.bold(fit(`What gets in the way: ${place(project)}`, columns)),
+    `${count(interrupted, "turn")} interrupted, ${takenBack} rewound`,
+    ...section(style, "Errors that recur", errorBlocks(friction, screen)),
+    ...section(style, "Tools that fail", toolTable(tools.slice(0, limit), screen)),
+    ...section(style, "Failed calls by hour", renderHours(friction.failuresByHour, screen)),
+    ...section(style, "Files edited again and again", fileTable(friction.files, screen)),
+  ]
+}
+
+const section = (style: Style, title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ["", style.bold(title), ...lines]
+
+const place = (project: string | undefined): string =>
+  project === undefined ? "Every project" : safe(folderOf(project))
+
+function summary({ sessions, turns, total, told, unpriced }: Stats, screen: StatsScreen): string[] {
+  const { style, columns } = screen
+  const { input, output, cacheCreation, cacheRead } = total.tokens
+  const pairs: [string, string][] = [
+    ["sessions", `${sessions} with ${count(turns, "turn")}`],
+    ["tokens", `${formatTokens(input)} input, ${formatTokens(output)} output`],
+    ["", `${formatTokens(cacheCreation)} written to cache, ${formatTokens(cacheRead)} read from it`],
+    ["cost", `${cost(total)} at list prices of ${PRICES_AS_OF}`],
+  ]
+  if (told !== null) {
+    const which = told.sessions === sessions ? "" : `, ${told.sessions} of ${sessions} sessions`
+    pairs.push(["", `${dollars(told.cost)} says Claude Code itself${which}`])
+    if (told.sessions !== sessions) pairs.push(["", `${dollars(told.estimated)} at list prices, of the same`])
+  }
+  const missing = unpriced.map(
+    ({ model, tokens }) => `No price known for ${safe(model)} (${formatTokens(tokens)} tokens).`,
+  )
+  return [...renderPairs(pairs, style), ...missing.map((line) => style.dim(fit(line, columns)))]
+}
+
+/** `$1.20`; `?` if no price is known for anything of it. */
+const cost = ({ cost: known, unpriced, requests }: Spent): string =>
+  known === 0 && unpriced > 0
+    ? "?"
+    : requests === 0
+      ? "$0.00"
+      : `${dollars(known)}${unpriced > 0 ? " + ?" : ""}`
+
+function spentTable({ by }: Stats, rows: readonly SpentRow[], { columns, style }: StatsScreen): string[] {
+  if (rows.length === 0) return []
+  const right = { align: "right" } as const
+  const names =
+    by === "session" ? shortIds(rows.map(({ key }) => key)).map(safe) : rows.map(({ key }) => nameOf(by, key))
+  const head = [
+    { title: by, ...(by === "project" || by === "model" ? { flexible: true } : {}) },
+    { title: "turns", ...right },
+    { title: "input", ...right },
+    { title: "output", ...right },
+    { title: "cached", ...right },
+    { title: "read", ...right },
+    { title: "cost", ...right },
+  ]
+  const cells = rows.map((row, n) => [
+    names[n]!,
+    row.turns === null ? "" : String(row.turns),
+    shortTokens(row.tokens.input),
+    shortTokens(row.tokens.output),
+    shortTokens(row.tokens.cacheCreation),
+    shortTokens(row.tokens.cacheRead),
+    cost(row),
+  ])
+  return renderTable(head, cells, columns, style)
+}
+
+function nameOf(by: Stats["by"], key: string): string {
+  if (key === "") return "unknown"
+  return by === "project" ? fit(shortNameOf(key) ?? key, NAME) : safe(key)
+}
+
+/** `12%` */
+const share = (part: number, whole: number): string => {
+  const percent = (100 * part) / whole
+  return whole === 0 || part === 0 ? "0%" : percent < 0.5 ? "<1%" : `${Math.round(percent)}%`
+}
+
+function toolTable(tools: Friction["tools"], { columns, style }: StatsScreen): string[] {
+  if (tools.length === 0) return []
+  const right = { align: "right" } as const
+  const head = [
+    { title: "tool", flexible: true },
+    { title: "calls", ...right },
+    { title: "failed", ...right },
+    { title: "", ...right },
+  ]
+  const rows = tools.map(({ name, calls, failed }) => [
+    name,
+    String(calls),
+    String(failed),
+    share(failed, calls),
+  ])
+  return renderTable(head, rows, columns, style)
+}
+
+function fileTable(files: Friction["files"], { columns, style }: StatsScreen): string[] {
+  if (files.length === 0) return []
+  const right = { align: "right" } as const
+  const head = [
+    { title: "edits", ...right },
+    { title: "turns", ...right },
+    { title: "latest" },
+    { title: "file", flexible: true },
+  ]
+  const width = Math.max(20, columns - 30)
+  const rows = files.map(({ path, edits, turns, handle }) => [
+    String(edits),
+    String(turns),
+    handle,
+    ending(path, width),
+  ])
+  return renderTable(head, rows, columns, style)
+}
+
+/** The end of a path says more than its beginning. */
+function ending(path: string, width: number): string {
+  const whole = safe(path).replace(/\s+/g, " ")
+  if (Bun.stringWidth(whole) <= width) return whole
+  const parts = whole.split("/")
+  while (parts.length > 1 && Bun.stringWidth(`…/${parts.join("/")}`) > width) parts.shift()
+  return `…/${parts.join("/")}`
+}
+
+function errorTable(errors: Friction["errors"], { columns, style, now }: StatsScreen): string[] {
+  if (errors.length === 0) return []
+  const head = [
+    { title: "times", align: "right" as const },
+    { title: "last" },
+    { title: "latest" },
+    { title: "error", flexible: true },
+  ]
+  const rows = errors.map(({ times, last, handle, error }) => [String(times), ago(last, now), handle, error])
+  return renderTable(head, rows, columns, style)
+}
+
+function errorBlocks({ errors }: Friction, { columns, style, now }: StatsScreen): string[] {
+  return errors.flatMap(({ error, tool, times, turns, last, handle, solvedIn }) => [
+    style.red(fit(error, columns)),
+    indented(
+      `${times} times in ${count(turns, "turn")}, ${tool}, last ${ago(last, now)} in ${handle}`,
+      columns,
+    ),
+    solvedIn === null
+      ? style.dim(indented("not seen to succeed later in that session", columns))
+      : style.green(indented(`it succeeded in ${solvedIn}`, columns)),
+  ])
+}
+
+/** What is worth a headline: the kinds of which most is lost, and best known. */
+const HEADLINE = ["command", "path"] as const
+
+function compactions({ examined, more, kinds }: CompactionStats, { columns, style }: StatsScreen): string[] {
+  if (examined === 0) return []
+  const told = HEADLINE.filter((kind) => kinds[kind].before > 0)
+  const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => {
+    const { before, kept, given, lost } = kinds[kind]
+    return [`${kind}s`, String(before), ...[kept, given, lost].map((n) => share(n, before))]
+  })
+  const titles = ["before", "kept", "restored", "lost"]
+  const head = [{ title: "" }, ...titles.map((title) => ({ title, align: "right" as const }))]
+  return [
+    ...told.flatMap((kind) => {
+      const { before, kept, given } = kinds[kind]
+      const summaries = `Summaries kept ${share(kept, before)} of your ${kind}s`
+      return wrapped(`${summaries}, ctxbridge restored ${share(given, before)}.`, columns)
+    }),
+    ...renderTable(head, rows, columns, style),
+    style.dim(
+      `${more ? `The latest ${examined}` : count(examined, "compaction")}: ctxbridge receipts has each.`,
+    ),
+  ]
+}
+
+/* Activity by day as a grid of weeks, and by hour as one line of bars. Pure. */
+
+/** From nothing to the most; each takes two columns, so that a cell is about as wide as high. */
+const SHADES = ["··", "░░", "▒▒", "▓▓", "██"] as const
+const PLAIN_SHADES = [" .", "--", "++", "**", "##"] as const
+const BARS = "▁▂▃▄▅▆▇█"
+const PLAIN_BARS = "_.:-=+*#"
+
+const CELL = 2
+/** Columns of the names of days, with the space after them. */
+const MARGIN = 4
+
+interface Look {
+  readonly columns: number
+  readonly style: Style
+  readonly unicode: boolean
+}
+
+/** @param days with activity, the earliest first */
+function renderHeatmap(
+  days: readonly DayActivity[],
+  today: string,
+  { columns, style, unicode }: Look,
+): string[] {
+  const shades = unicode ? SHADES : PLAIN_SHADES
+  const weeks = gridOf(days, today, Math.floor((columns - MARGIN) / CELL), shades.length - 1)
+  const cell = (shade: number | undefined): string =>
+    shade === undefined ? "" : shade === 0 ? style.dim(shades[0]) : style.green(shades[shade]!)
+  let months = ""
+  for (const [n, { month }] of weeks.entries())
+    if (month !== undefined) months = `${months.padEnd(n * CELL)}${MONTH_NAMES[month - 1]} `
+  return [
+    style.dim(`${" ".repeat(MARGIN)}${months.trimEnd()}`),
+    ...DAY_NAMES.map(
+      (name, n) => style.dim(name.padEnd(MARGIN)) + weeks.map((week) => cell(week.days[n]?.shade)).join(""),
+    ),
+  ]
+}
+
+/** Two lines: a bar for each hour, and the hours. */
+function renderHours(hours: readonly number[], { style, unicode }: Look): string[] {
+  const most = Math.max(1, ...hours)
+  const bars = unicode ? BARS : PLAIN_BARS
+  const bar = (n: number): string => (n === 0 ? " " : bars[shadeOf(n, most, bars.length) - 1]!)
+  const names = [0, 6, 12, 18].map((hour) => String(hour).padEnd(6 * CELL))
+  const margin = " ".repeat(MARGIN)
+  return [
+    margin +
+      style.green(
+        hours
+          .map((n) => bar(n).repeat(CELL))
+          .join("")
+          .trimEnd(),
+      ),
+    style.dim((margin + names.join("")).trimEnd()),
+  ]
+}

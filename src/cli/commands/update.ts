@@ -1,10 +1,13 @@
 /** `ctxbridge update`: replaces this binary by another release's, and takes that back. Never by itself. */
-import { existsSync } from "node:fs"
+
+import { existsSync, rmSync } from "node:fs"
 import { releases, version } from "../../../package.json"
 import { spawnJob } from "../../job/spawn.ts"
 import { CtxError, EXIT, usageError } from "../../util/errors.ts"
+import { tryTo } from "../../util/files.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import { writeError } from "../output.ts"
 import { safe } from "../style.ts"
 import { previousOf, replaceBinary, rollBack, stagedOf } from "../update/beside-binary.ts"
 import {
@@ -17,7 +20,6 @@ import {
   type ReleaseSource,
   releaseSource,
 } from "../update/get-binary.ts"
-import { untilInterrupted } from "../update/interrupted.ts"
 import { holdingBinary, ownBinary, thisPlatform } from "../update/replace-running.ts"
 
 export default {
@@ -145,4 +147,24 @@ async function goBack({ env, out }: Context): Promise<void> {
   })
   out.print(safe(`${binary}: ${version} → ${before}`))
   out.json({ version, found: before, changed: true, binary })
+}
+
+/* What is said, and removed, when an update is interrupted before the binary is replaced. */
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+
+/** @param staged what is removed; a download stays for the next try */
+function untilInterrupted(binary: string, staged: string): Disposable {
+  const heard = (signal: NodeJS.Signals): void => {
+    tryTo(() => rmSync(staged, { force: true }))
+    writeError(`ctxbridge: interrupted; ${binary} is the former one\n`)
+    stop()
+    // End as if we had not listened.
+    process.kill(process.pid, signal)
+  }
+  const stop = (): void => {
+    for (const signal of SIGNALS) process.off(signal, heard)
+  }
+  for (const signal of SIGNALS) process.on(signal, heard)
+  return { [Symbol.dispose]: stop }
 }

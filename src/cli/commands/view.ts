@@ -1,25 +1,27 @@
 /** `ctxbridge view`: sessions as HTML pages, and a page that lists a project's sessions. */
+
 import { mkdirSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
 import type { Database } from "../../archive/database.ts"
 import { dropOldPages, pagesFolder } from "../../archive/kept-pages.ts"
 import { openCurrent } from "../../archive/open-current.ts"
 import { folderOf, shortNameOf } from "../../archive/project.ts"
 import { findSessions, type Session } from "../../archive/queries/sessions.ts"
+import { childEnvironment } from "../../config/load.ts"
 import type { PageLink } from "../../export/html/page-data.ts"
 import { anchorOf } from "../../export/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../../export/output-file.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../read/by-name.ts"
 import { sessionList } from "../../read/session-list.ts"
-import { usageError } from "../../util/errors.ts"
+import { CtxError, messageOf, usageError } from "../../util/errors.ts"
 import { statsOf } from "../../util/files.ts"
 import { hashName } from "../../util/json-files.ts"
 import { bytes, count } from "../../util/text.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
-import { openPage } from "../open-page.ts"
 import { knownProject, noSessions, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
@@ -151,4 +153,46 @@ function writePages(
     before += session.turns
     return { session: session.id, file, bytes: size }
   })
+}
+
+/* Opens a file with whatever the user's system opens it with, without a shell. */
+
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["rundll32.exe", "url.dll,FileProtocolHandler"],
+}
+const OTHERWISE = ["xdg-open"]
+
+/** ms to wait whether it fails: some openers stay as long as the browser. */
+const PATIENCE = 2000
+
+/**
+ * @param anchor of a place in the file; empty: its beginning
+ * @throws CtxError
+ */
+async function openPage(path: string, anchor: string): Promise<void> {
+  const address = pathToFileURL(path).href + (anchor === "" ? "" : `#${anchor}`)
+  const command = [...(OPENERS[process.platform] ?? OTHERWISE), address]
+  const failed = (cause: unknown): CtxError =>
+    new CtxError("no-opener", `${command[0]} cannot open the page: ${messageOf(cause)}`, {
+      hint: `open ${path} in a browser`,
+      cause,
+    })
+  let child: Bun.Subprocess
+  try {
+    child = Bun.spawn(command, {
+      stdio: ["ignore", "ignore", "ignore"],
+      env: childEnvironment(),
+      detached: true,
+    })
+  } catch (error) {
+    throw failed(error)
+  }
+  child.unref()
+  const stays = Promise.withResolvers<number>()
+  const timer = setTimeout(stays.resolve, PATIENCE, 0)
+  const code = await Promise.race([child.exited, stays.promise])
+  // We would live on until it fires.
+  clearTimeout(timer)
+  if (code !== 0) throw failed(`exit ${code}`)
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test"
 import type { Command } from "../../../src/cli/command.ts"
+import { bashCompletions, fishCompletions, zshCompletions } from "../../../src/cli/commands/completions.ts"
 import { commandModels } from "../../../src/cli/completions/command-words.ts"
-import { bashCompletions, fishCompletions, zshCompletions } from "../../../src/cli/completions/scripts.ts"
 import { Inside, run } from "../../support/inside.ts"
 
 const COMMANDS: Command[] = [

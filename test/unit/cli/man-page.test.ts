@@ -1,7 +1,7 @@
 /** The manual page. */
 import { expect, test } from "bun:test"
+import { manPage } from "../../../src/cli/commands/man.ts"
 import { commandModels } from "../../../src/cli/completions/command-words.ts"
-import { manPage } from "../../../src/cli/man-page.ts"
 import { Inside, run } from "../../support/inside.ts"
 
 const page = async (): Promise<string> => {

@@ -1,6 +1,6 @@
 /** What `learn report` says, and when it says that it cannot tell. */
 import { expect, test } from "bun:test"
-import { renderLearning } from "../../../src/cli/render-learning.ts"
+import { renderLearning } from "../../../src/cli/commands/learn.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 import type { LearningReport } from "../../../src/learn/learning-report.ts"
 import { type Lift, liftOf } from "../../../src/learn/learning-report.ts"

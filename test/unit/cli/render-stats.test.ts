@@ -5,8 +5,8 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { renderFriction, renderStats, type StatsScreen } from "../../../src/cli/commands/stats.ts"
 import { inAscii } from "../../../src/cli/output.ts"
-import { renderFriction, renderStats, type StatsScreen } from "../../../src/cli/render-stats.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 import { MADE_NOW, MADE_TODAY, madeStats } from "../../support/made-stats.ts"
 

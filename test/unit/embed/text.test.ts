@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { textsToEmbed } from "../../../src/embed/embed-turns.ts"
+import { MOST_PIECES, MOST_TOKENS, piecesOf } from "../../../src/embed/embedder.ts"
 import { HASHED_DIMENSION, hashedVector } from "../../../src/embed/hashed-words.ts"
 import { dot } from "../../../src/embed/published-cosines.ts"
-import { MOST_PIECES, MOST_TOKENS, piecesOf } from "../../../src/embed/text-pieces.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 
