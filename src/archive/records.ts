@@ -12,7 +12,7 @@ export interface PlacedRecord {
 
 const utf8 = new TextDecoder()
 
-export interface PlacedLine {
+interface PlacedLine {
   readonly line: string
   /** Offset of its first byte in the transcript. */
   readonly offset: number

@@ -32,7 +32,7 @@ const ENTRIES = "ctxbridge"
 const FORGOTTEN = "ctxbridge-forgotten"
 const TARGET = "ctxbridge-target"
 
-export interface AgentdbPlace {
+interface AgentdbPlace {
   /** Of the package, absolute. */
   readonly folder: string
   /** The file that it keeps everything in. */

@@ -140,7 +140,7 @@ export function filterFor(wanted: EntriesWanted): (metadata: EntryMetadata) => b
 }
 
 /** The last part of the path of a project's folder; of a repository, the project's path is that of its `.git`. */
-export const projectNameOf = (project: string | null): string | undefined =>
+const projectNameOf = (project: string | null): string | undefined =>
   project?.replace(/[/\\]\.git$/, "").match(/[^/\\]+$/)?.[0]
 
 /** Letters and digits of a tool's name, as the archive's own index has it. */

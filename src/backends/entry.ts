@@ -27,7 +27,7 @@ export interface EntryMetadata {
   readonly usage?: readonly EntryUsage[]
 }
 
-export interface EntryUsage {
+interface EntryUsage {
   readonly model: string
   readonly input: number
   readonly output: number

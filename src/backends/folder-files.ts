@@ -196,7 +196,7 @@ const beginnings = (stem: string): string[] =>
   stem.split("-").map((_, n, parts) => parts.slice(0, parts.length - n).join("-"))
 
 /** How the name of a copy begins that a cloud drive or a person made of a file. */
-export const COPY_OF = /^copy of /i
+const COPY_OF = /^copy of /i
 
 const closed = (lines: readonly string[], file: string, first: number, seal: LineSeal | undefined): string =>
   lines
@@ -340,7 +340,7 @@ function countOf(file: string): number {
 }
 
 /** @returns bytes that were cut off */
-export function cutHalfLine(file: string): number {
+function cutHalfLine(file: string): number {
   const size = statsOf(file)?.size ?? 0
   if (size === 0) return 0
   const fd = openSync(file, "r+")

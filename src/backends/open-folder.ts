@@ -41,7 +41,7 @@ export interface FolderWishes {
 }
 
 /** With what a folder is opened. */
-export interface FolderAccess extends FolderWishes {
+interface FolderAccess extends FolderWishes {
   /** Encrypts a new folder; must be that of an encrypted one, and absent for one that is not. */
   readonly passphrase?: string | undefined
 }

@@ -119,7 +119,7 @@ const sealOf = (key: Uint8Array): LineSeal => ({
     }),
 })
 
-export interface SealedFolder {
+interface SealedFolder {
   readonly id: string
   /** Hash of what the folder said of its key. */
   readonly key: string

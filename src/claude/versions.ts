@@ -3,7 +3,7 @@
  * before (docs/hooks.md). Pure.
  */
 
-export type ClaudeVersion = readonly [major: number, minor: number, patch: number]
+type ClaudeVersion = readonly [major: number, minor: number, patch: number]
 
 /** Whether a version such as `2.1.112` is at least this one; false for an unknown version. */
 export function atLeast(version: string | undefined, least: ClaudeVersion): boolean {

@@ -10,7 +10,7 @@ import { OPTIONS_DOC } from "../config/options-doc.ts"
 import type { NameKind } from "./command.ts"
 import { fit } from "./style.ts"
 
-export interface OfferedName {
+interface OfferedName {
   readonly name: string
   /** One line, or empty. */
   readonly about: string

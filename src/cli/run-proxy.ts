@@ -16,7 +16,7 @@ import { count } from "../util/text.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 
-export interface RunningProxy extends PruningProxy {
+interface RunningProxy extends PruningProxy {
   /** For people and logs: without credentials. */
   readonly upstream: string
 }

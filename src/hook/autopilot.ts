@@ -15,14 +15,14 @@ import type { HostLimits, Settings } from "../config/load.ts"
 import type { HookEvent } from "../transcript/hook-event.ts"
 import { followFile } from "./follow-file.ts"
 
-export interface CloseLook {
+interface CloseLook {
   readonly context: ContextState
   /** Set at a human's prompt, once there is a reading. */
   readonly judgement: Judgement | undefined
   readonly advice: Advice | undefined
 }
 
-export interface Watch {
+interface Watch {
   readonly event: HookEvent
   readonly settings: Settings
   readonly known: ContextState

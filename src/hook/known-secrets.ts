@@ -23,7 +23,7 @@ export function takeOn(paths: PathsAndPolicy, path: string, options: TakeOptions
   }
 }
 
-export interface Knowing {
+interface Knowing {
   /** The state without the values that are known. */
   readonly state: SessionState
   /** Whether the job has to search what was archived before. */

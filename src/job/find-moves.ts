@@ -127,7 +127,7 @@ const PATIENCE = 10_000
  * Anybody may have made the repository, so nothing of its settings may start a program: git reads commits, and neither
  * work tree nor index. It fetches nothing that is missing, which would run what the settings say.
  */
-export function rootCommit(repository: string): string | undefined {
+function rootCommit(repository: string): string | undefined {
   if (existsSync(join(repository, "shallow"))) return undefined
   const git = Bun.which("git", { PATH: foldersOfPath().join(process.platform === "win32" ? ";" : ":") })
   if (git === null) return undefined

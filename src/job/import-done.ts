@@ -7,13 +7,13 @@ import { join } from "../util/path.ts"
 import { shellWord, unsteered } from "../util/text.ts"
 import type { FoundMoves } from "./find-moves.ts"
 
-export interface ImportDone {
+interface ImportDone {
   readonly transcripts: number
   readonly bytes: number
 }
 
 /** Folders of a repository that was moved, as the projects' names have them. */
-export interface ToldMove {
+interface ToldMove {
   readonly from: string
   readonly to: string
   /** Whether they are joined now, or not any more. */

@@ -31,7 +31,7 @@ export const limitsIn = (config: Config): TierLimits => ({
 })
 
 /** Whether anything can be cold, or is. Cheap enough to ask each time. */
-export const isTiered = (db: Database, { retention, maxSize }: TierLimits): boolean =>
+const isTiered = (db: Database, { retention, maxSize }: TierLimits): boolean =>
   retention > 0 || (maxSize > 0 && archivedSize(db) > maxSize) || hasCold(db)
 
 export function tierPlan(turns: readonly KnownTurn[], limits: TierLimits, now: number): TierPlan {

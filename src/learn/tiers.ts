@@ -32,7 +32,7 @@ export interface TierLimits {
   readonly maxSize: number
 }
 
-export interface Cold {
+interface Cold {
   /** Older than the retention. */
   readonly byAge: ReadonlySet<number>
   /** Beyond the size that stays hot. */

@@ -38,7 +38,7 @@ export async function* peerLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   if (length > 0) yield take()
 }
 
-export type RequestId = string | number
+type RequestId = string | number
 
 const QUOTE = 0x22
 const ESCAPE = 0x5c

@@ -9,7 +9,7 @@ export interface DiffLine {
 }
 
 /** One replaced text. Where in the file it lies is not known. */
-export type Hunk = readonly DiffLine[]
+type Hunk = readonly DiffLine[]
 
 /** Unchanged lines shown on each side of a change. */
 const CONTEXT = 3

@@ -17,7 +17,7 @@ import { pipelinesIn } from "../transcript/shell-script.ts"
 import { cut, oneLine } from "../util/text.ts"
 
 /** A model's words. Whoever shows them says so. */
-export interface ModelSummary {
+interface ModelSummary {
   readonly kind: "model"
   readonly model: string
   /** When it was written, in ISO 8601. */
@@ -31,7 +31,7 @@ export interface ModelSummary {
 }
 
 /** Sentences, names and commands of the session itself. */
-export interface ExtractedSummary {
+interface ExtractedSummary {
   readonly kind: "extract"
   /** Its title, or its first prompt. */
   readonly request: string | null
@@ -113,7 +113,7 @@ function outcomeIn(db: Database, scope: Scope): Outcome | null {
   return last === undefined ? null : { command: last.command, failed: last === bad, exitCode: last.exitCode }
 }
 
-export interface SummaryPart {
+interface SummaryPart {
   readonly label: string
   readonly text: string
   /** What the text is about, with `ctx:` or `obs:`. */

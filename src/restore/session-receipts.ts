@@ -9,7 +9,7 @@ import { transcriptsOf } from "../archive/transcript-rows.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
 
-export interface ReceiptFilter {
+interface ReceiptFilter {
   /** Undefined: all projects. */
   readonly project?: string | undefined
   readonly session?: string | undefined

@@ -51,7 +51,7 @@ export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
   readonly line: number | null
 }
 
-export interface ColdRequest extends Narrowing {
+interface ColdRequest extends Narrowing {
   readonly query: string
   readonly limit: number
   /** Turns that the index has already found; they are not reported again. */
@@ -252,7 +252,7 @@ const LONGEST = 1000
 const COMPARED = 50
 
 /** What the index has found, so far as it tells what to look for. */
-export type Wanting = Pick<FoundTurns, "words" | "corrections">
+type Wanting = Pick<FoundTurns, "words" | "corrections">
 
 /**
  * Looks for what a search wants in turns that are out of the index, when the index has nothing, or nothing with all the

@@ -44,9 +44,9 @@ export interface FarTarget {
   openToRead(patience: number): Promise<Target>
 }
 
-export type FarNarrowing = Omit<EntriesWanted, "withContent">
+type FarNarrowing = Omit<EntriesWanted, "withContent">
 
-export interface FarRequest extends FarNarrowing {
+interface FarRequest extends FarNarrowing {
   readonly query: Query
   /** What words weigh in the archive here. What it does not have is the rarest; among those, what is longer. */
   readonly weights: readonly Weighted[]
@@ -81,13 +81,13 @@ export const farRequest = (
 
 type Place = Pick<PathsAndPolicy, "dataHome" | "secrets">
 
-export interface FarWorld {
+interface FarWorld {
   readonly place: Place
   /** Undefined if nothing is archived here. */
   readonly db: Database | undefined
 }
 
-export interface FarFound {
+interface FarFound {
   /** Who answered, for people. */
   readonly target: string
   /** Best first. */
@@ -298,7 +298,7 @@ const handleHere = ({ db }: Pick<FarWorld, "db">, { metadata }: FarEntry): strin
   db && handleOfTurn(db, metadata.sessionId, metadata.chunkIndex, metadata.timestamp)
 
 /** Where it was found. */
-export interface FarPlace {
+interface FarPlace {
   /** As shown to people: a path, or an address without its password. */
   readonly target: string
   /** Name of the computer that sent it. */

@@ -46,7 +46,7 @@ export interface Hit extends TakenBack {
   readonly promptsOnly?: true
 }
 
-export interface HitOptions {
+interface HitOptions {
   readonly texts: MessageTexts
   /** Whether scores only reflect the order, not how much better one hit is than the next. */
   readonly isFused: boolean

@@ -43,7 +43,7 @@ export interface Order {
   put(found: FoundTurns, isByMeaning: boolean): readonly Hit[]
 }
 
-export interface FindWorld extends Pick<PathsAndPolicy, "dataHome" | "stateHome" | "secrets"> {
+interface FindWorld extends Pick<PathsAndPolicy, "dataHome" | "stateHome" | "secrets"> {
   /** Undefined if nothing is archived here: then only elsewhere can be searched. */
   readonly db: Database | undefined
   readonly readers: CopyReaders

@@ -10,7 +10,7 @@ const gateOf = (): RegExp =>
 
 let gate: RegExp | undefined
 
-export interface Encoded {
+interface Encoded {
   readonly start: number
   readonly end: number
   /** The decoded content, one character per byte. */

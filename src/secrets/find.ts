@@ -24,7 +24,7 @@ const EXAMPLES = [
 ]
 
 /** `lines`: lines of a transcript, each independent of the others. */
-export type TextKind = "lines" | "text"
+type TextKind = "lines" | "text"
 
 /**
  * Calls `add` with the start and end of each secret; these may overlap.

@@ -5,7 +5,7 @@
  * only what is certainly random, since anything may have such a name. `pin`: six digits or more. `hex`: 32
  * hexadecimal digits.
  */
-export type Introduced = "password" | "secret" | "key" | "pin" | "hex"
+type Introduced = "password" | "secret" | "key" | "pin" | "hex"
 
 export interface Name {
   readonly kind: Introduced

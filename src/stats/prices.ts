@@ -9,7 +9,7 @@ export const PRICES_AS_OF = "2026-11-20"
 /** Where it was read: the same figures make up what `/cost` says there. */
 export const PRICES_FROM = "the model catalogue of Claude Code 2.1.330"
 
-export interface Price {
+interface Price {
   readonly input: number
   readonly output: number
   readonly cacheRead: number

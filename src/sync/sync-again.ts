@@ -20,7 +20,7 @@ const FIRST_PAUSE = 5 * SECOND
 const LONGEST_PAUSE = 300 * SECOND
 
 /** Code of what ends a sync because the watch is over. */
-export const STOPPED_WATCHING = "stopped-watching"
+const STOPPED_WATCHING = "stopped-watching"
 
 export interface SyncLoop {
   sync(): Promise<void>
@@ -94,7 +94,7 @@ export interface SyncFailure {
   readonly since: string
 }
 
-export interface AutoSync {
+interface AutoSync {
   /** When it was last tried, in ms since the epoch. */
   readonly tried: number
   readonly failures: number

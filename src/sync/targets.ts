@@ -15,7 +15,7 @@ import { writerName } from "./sync-ledger.ts"
 type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome" | "stateHome" | "isNewKey">
 
 /** The options that say where entries go, and with which passphrase. */
-export type TargetOptions = Pick<Config, "sync.to" | "sync.backend" | "sync.passphrase-file">
+type TargetOptions = Pick<Config, "sync.to" | "sync.backend" | "sync.passphrase-file">
 
 interface ConfiguredTarget extends NamedTarget, Pick<ChosenTarget, "why"> {}
 
@@ -44,7 +44,7 @@ export const configuredTargets = (config: TargetOptions, here: Here): Configured
 export type BackendName = "auto" | "sqlite" | "postgres" | "agentdb" | "json"
 
 /** What the environment says. */
-export interface TargetWishes {
+interface TargetWishes {
   /** What names a target expressly, and the name of what does. */
   readonly to: { readonly named: string; readonly by: "CTXBRIDGE_SYNC_TO" | "sync.to" } | undefined
   /** Whether RUVECTOR_HOST names a server. Libpq's variables alone do not count: they may be meant for another database. */
@@ -53,7 +53,7 @@ export interface TargetWishes {
   readonly agentdb: string | undefined
 }
 
-export interface ChosenTarget {
+interface ChosenTarget {
   /** As in `sync --to`. */
   readonly named: string
   /** Why it was chosen, for people. */

@@ -10,7 +10,7 @@ const ERROR_LOCK_VIOLATION = 33
 /** ms between two looks at a pipe. */
 const LOOK = 1
 
-export interface WindowsCalls {
+interface WindowsCalls {
   /** As `tryLock` of libc.ts. */
   readonly lockNow: (fd: number, shared: boolean) => boolean
   /** As `readable` of libc.ts; what is no pipe always is. */

@@ -22,7 +22,7 @@ const CHUNK = 256 << 10
 /** ms to wait for another process that appends to the same copy. */
 const PATIENCE = 5000
 
-export interface MadeRequest {
+interface MadeRequest {
   readonly copy: string
   /** Goes into the copy's header as its origin. */
   readonly path: string

@@ -43,7 +43,7 @@ export interface Listed {
   readonly time: number
 }
 
-export interface CopyList {
+interface CopyList {
   /** By the copy's id. */
   readonly copies: ReadonlyMap<string, Listed>
   /** Ids of copies that the user has given up: nobody reports them as lost. */

@@ -80,7 +80,7 @@ export class ValuesInMemory implements KnownValues {
   protected note(_place: Place): void {}
 }
 
-export class SessionValues extends ValuesInMemory {
+class SessionValues extends ValuesInMemory {
   readonly #file: string
 
   /** @param owner the session, without a subagent */

@@ -37,7 +37,7 @@ interface Held {
   readonly hash: string
 }
 
-export interface Losses {
+interface Losses {
   readonly lost: readonly LostCopy[]
   /** Copies that the host's transcript can make whole: they are not lost. */
   readonly restorable: readonly KnownCopy[]

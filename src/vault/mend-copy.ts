@@ -29,7 +29,7 @@ import { hashAfter, sameButForFiller, tailHash, withSource } from "./source-file
 import { copyFrame, replacementOf, writeFrame } from "./swap-copy.ts"
 import type { Forgotten } from "./tombstones.ts"
 
-export interface MendOptions {
+interface MendOptions {
   /** What the list says of the copy in this place; undefined: nothing. */
   readonly listed: Listed | undefined
   readonly secrets: SecretSettings

@@ -7,7 +7,7 @@ import { withCopy } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 import { provenContent } from "./swap-copy.ts"
 
-export interface RedactCopyOptions {
+interface RedactCopyOptions {
   readonly secrets: SecretSettings
   /** Also filters again what our own rules have filtered, as the user may have new patterns. */
   readonly rescan: boolean

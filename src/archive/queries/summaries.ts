@@ -7,7 +7,7 @@ import { NOTES_SESSIONS } from "../notes-session.ts"
 
 export const OBSERVATION_PREFIX = "obs:"
 
-export interface SummaryRow {
+interface SummaryRow {
   readonly time: string
   readonly model: string
   /** The last turn that the model has read, and `turns.last` of it then. */

@@ -29,7 +29,7 @@ export interface Shown {
   readonly todos: readonly { readonly content: string; readonly status: string }[]
 }
 
-export interface ShownFrom {
+interface ShownFrom {
   readonly planFolders: readonly string[]
   readonly dataHome: string
 }

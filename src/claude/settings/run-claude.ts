@@ -27,7 +27,7 @@ export interface Asked {
   readonly isOver?: (() => boolean) | undefined
 }
 
-export interface Answered {
+interface Answered {
   readonly text: string
   /** US dollars, as it reports; null: it does not. */
   readonly cost: number | null

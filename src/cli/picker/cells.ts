@@ -75,7 +75,7 @@ interface Cell {
 const segmenter = new Intl.Segmenter()
 
 /** The characters of a harmless text, each with its columns. */
-export function* cellsOf(text: string, { unicode }: Charset): Generator<Cell> {
+function* cellsOf(text: string, { unicode }: Charset): Generator<Cell> {
   if (ASCII.test(text)) {
     for (let at = 0; at < text.length; at++) yield { text: text[at]!, width: 1 }
     return

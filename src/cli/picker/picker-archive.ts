@@ -28,7 +28,7 @@ interface Place {
   readonly home: string
 }
 
-export interface PickerSearch {
+interface PickerSearch {
   readonly text: string
   /** Whether the cursor is at the end, so that the last word may go on. */
   readonly isTyping: boolean

@@ -19,7 +19,7 @@ const LONE_ESCAPE = 50
 /** ms after which we would have been stopped. */
 const NOT_STOPPED = 100
 
-export interface TerminalSize {
+interface TerminalSize {
   readonly columns: number
   readonly rows: number
 }

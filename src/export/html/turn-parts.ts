@@ -22,7 +22,7 @@ export interface CompactionItem {
   readonly restored: string | undefined
 }
 
-export interface PlainItem {
+interface PlainItem {
   readonly kind: "part"
   readonly part: ToldPart
 }
