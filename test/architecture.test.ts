@@ -142,7 +142,12 @@ const DYNAMIC_DOORS = [
   "cli/commands/mcp.ts",
   "cli/commands/search.ts",
   "cli/picker/run-picker.ts",
-  "hook/handle-event.ts",
+  "hook/call.ts",
+  "hook/answer.ts",
+  "hook/remember.ts",
+  "hook/seldom.ts",
+  "hook/steps.ts",
+  "hook/take.ts",
   "hook/run.ts",
   "hook/reply.ts",
   "hook/run-status-line.ts",
@@ -183,7 +188,7 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\bprocess\.(?:exit|reallyExit)\(/,
-    allowed: /^(hook\/end-program|cli\/output)\.ts$/,
+    allowed: /^(util\/end-program|cli\/output)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {
@@ -254,7 +259,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\b(eval|new Function|require|getBuiltinModule)\(/,
     // What hooks seldom need: loading node:os costs each of them 0.2 ms, node:fs 1.3 (docs/adr/0013).
-    allowed: /^(config\/load|util\/(errors|fs|libc|path)|secrets\/rules|vault\/frame)\.ts$/,
+    allowed: /^(config\/load|util\/(errors|fs|libc|path)|secrets\/rules|vault\/(frame|tombstones))\.ts$/,
     reason: "use a static import",
   },
 ]
@@ -582,14 +587,14 @@ describe("the hot program", () => {
     expect(packages).toEqual([])
   })
 
-  test("its chunks in the build hold no package and less than 74 kB", async () => {
+  test("its chunks in the build hold no package and at most 72 kB", async () => {
     const { inputs, bytes } = await hookChunk(await readMeta())
     expect(inputs).toContain("src/hook/run.ts")
     expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
     expect(
       inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\/|formats\/rows\.js$/.test(input)),
     ).toEqual([])
-    expect(bytes).toBeLessThan(74_000)
+    expect(bytes).toBeLessThanOrEqual(72_000)
   })
 
   test("a hook that restores loads one chunk more, with all that it needs to read what is new", async () => {

@@ -4,6 +4,7 @@
  */
 import { isPromptHistory, placeBeside, transcriptName } from "../agents/layouts.ts"
 import type { Paths, Policy } from "../config/load.ts"
+import type { HookEvent } from "../transcript/hook-event.ts"
 import { endOfLines } from "../util/byte-lines.ts"
 import { realpathSync } from "../util/fs.ts"
 import { isWithin, literalStart } from "../util/globs.ts"
@@ -15,6 +16,24 @@ import { withSource } from "../vault/source-file.ts"
 const NAMED_WITHIN = 8 << 20
 const STEP = 64 << 10
 const CWD = '"cwd"'
+
+/**
+ * What may be archived of an event.
+ *
+ * @returns undefined if the user wants nothing of it here, not even a line in the log
+ */
+export function wantedOf(event: HookEvent, paths: Pick<Paths, "home"> & Policy): HookEvent | undefined {
+  const { transcript, agentTranscript, cwd } = event
+  const isOut =
+    transcript === undefined
+      ? cwd === undefined || isExcludedFolder(paths, cwd)
+      : isExcluded(paths, transcript, cwd)
+  if (isOut) return undefined
+  // A subagent may work in another folder than its session.
+  return agentTranscript !== undefined && isExcluded(paths, agentTranscript)
+    ? { ...event, agentTranscript: undefined }
+    : event
+}
 
 /** @param told the session's folder according to the host, for a transcript that does not name one yet */
 export function isExcluded(

@@ -2,8 +2,9 @@
  * `ctxbridge search` on its own: build/bundles.ts makes one chunk of the command, the router and everything they import
  * before the build, because a search must start at once (docs/adr/0013).
  */
-import { endWith } from "../hook/end-program.ts"
+
 import { compileLate } from "../util/compiling.ts"
+import { endWith } from "../util/end-program.ts"
 import search from "./commands/search.ts"
 import { runCli } from "./router.ts"
 

@@ -18,7 +18,7 @@ import { runChild } from "../util/processes.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { type VerifyReport, verify } from "../vault/verify-vault.ts"
 
-interface HookCall {
+interface PlayedHook {
   readonly event: string
   readonly ms: number
   readonly exitCode: number
@@ -38,7 +38,7 @@ export interface DemoReport {
   /** The context given back after it. */
   readonly restored: string
   readonly checks: readonly Check[]
-  readonly hooks: readonly HookCall[]
+  readonly hooks: readonly PlayedHook[]
   readonly ms: number
 }
 
@@ -54,7 +54,7 @@ export async function runDemo(folder: string): Promise<DemoReport> {
   mkdirSync(dirname(transcript), { recursive: true })
   // Claim this hour's sweep of the folder, which would start a job that outlives the demo.
   sweepDue(dirname(transcript), paths.stateHome, Date.now())
-  const hooks: HookCall[] = []
+  const hooks: PlayedHook[] = []
   const hook: CallHook = async (event, more) => {
     const payload = hookPayload(event, { session: session.id, transcript, cwd }, more)
     hooks.push(await callHook(event, payload, env))
@@ -92,7 +92,7 @@ async function callHook(
   event: string,
   stdin: string,
   env: Record<string, string | undefined>,
-): Promise<HookCall> {
+): Promise<PlayedHook> {
   const {
     ms,
     code: exitCode,
@@ -106,7 +106,7 @@ function judge(
   paths: PathsAndPolicy,
   session: DemoSession,
   transcript: string,
-  seen: { instructions: string; restored: string; hooks: readonly HookCall[] },
+  seen: { instructions: string; restored: string; hooks: readonly PlayedHook[] },
 ) {
   const report = verify({ dataHome: paths.dataHome, home: paths.home, transcripts: [transcript] })
   using db = openCurrent(paths.dataHome, "command")

@@ -3,16 +3,9 @@
  * names a file or an identifier. In doubt, no. Loaded only for the first prompt after a compaction. Pure.
  */
 
-export interface AskedForEarlier {
-  /** Whether the prompt asks what was said or done. */
-  readonly inWords: boolean
-  /** What kind of answer it asks for, if it says so. */
-  readonly kind?: AskedKind
-  /** Files and identifiers in it. */
-  readonly names: readonly string[]
-}
+import type { AskedForEarlier, AskedKind, Later } from "./call.ts"
 
-export type AskedKind = "decision" | "command" | "error"
+export const ASKING: Later = { asking: ({ event }) => ({ earlier: asksForEarlier(event.prompt!) }) }
 
 /** The first that matches counts: "which command did we choose?" asks for a command. */
 const KINDS: readonly (readonly [AskedKind, RegExp])[] = [

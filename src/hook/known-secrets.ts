@@ -4,6 +4,7 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
 import { isDue, knownOf, refreshDue } from "../vault/known-values.ts"
 import { knownFile } from "../vault/layout.ts"
+import type { Added, HookCall, Later } from "./call.ts"
 import type { SessionState } from "./state.ts"
 
 /** For `captureTranscript`. */
@@ -23,33 +24,22 @@ export function takeOn(paths: PathsAndPolicy, path: string, options: TakeOptions
   }
 }
 
-interface Knowing {
-  /** The state without the values that are known. */
-  readonly state: SessionState
-  /** Whether the job has to search what was archived before. */
-  readonly due: boolean
-}
-
-/**
- * @param size of the file of what is known, before anything was taken
- * @param before the state as it was read
- */
-export function knowing(
-  place: PathsAndPolicy,
-  session: string,
-  size: number,
-  before: SessionState,
-  after: SessionState,
-): Knowing {
+/** Takes the values that are known out of what this call remembers, and asks for the job if it has to search for them. */
+function withoutKnownSecrets({ event, settings, before, state, known: size = 0, isJobDue }: HookCall): Added {
+  const { paths } = settings
   const clean: Record<string, unknown> = {}
   for (const key of ["prompt", "focus", "summary"] as const) {
-    const text = after[key]
+    const text = state[key]
     if (text === undefined || text === before[key]) continue
-    const { known } = knownOf(place, session, "")
-    clean[key] = withoutKnown(text, known)
+    clean[key] = withoutKnown(text, knownOf(paths, event.session, "").known)
   }
-  const state = Object.keys(clean).length === 0 ? after : { ...after, ...clean }
-  const file = knownFile(place.dataHome, session)
+  const isClean = Object.keys(clean).length === 0
+  const file = knownFile(paths.dataHome, event.session)
   refreshDue(file, size)
-  return { state, due: isDue(file) }
+  return {
+    isJobDue: isJobDue === true || isDue(file),
+    state: isClean ? state : ({ ...state, ...clean } as SessionState),
+  }
 }
+
+export const SECRETS: Later = { secrets: withoutKnownSecrets }

@@ -5,25 +5,28 @@
  */
 
 import type { Database } from "../archive/database.ts"
+import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
 import { lastCompaction } from "../archive/queries/boundaries.ts"
 import { commandsIn } from "../archive/queries/calls.ts"
+import { factsIn } from "../archive/queries/fact-uses.ts"
 import { claimGiven, lastGiven } from "../archive/queries/restores.ts"
+import { notesIn } from "../archive/queries/sessions.ts"
 import { findOpening } from "../restore/find-opening.ts"
 import { Page } from "../restore/page.ts"
 import { lastTwo } from "../restore/paths.ts"
-import { commandIn, name, quoteSpoken } from "../restore/quote.ts"
+import { commandIn, name, quoteInert, quoteSpoken } from "../restore/quote.ts"
 import { CLOSE, hintToOpen } from "../restore/render.ts"
-import { containsWhole, heldIn } from "../restore/whole-words.ts"
+import { scopeOf } from "../restore/restore-scope.ts"
+import { containsWhole, type Held, heldIn } from "../restore/whole-words.ts"
 import type { Hit } from "../search/hit.ts"
-import { placeOf } from "../search/related-turns.ts"
+import { type Clue, cluesOf, placeOf } from "../search/related-turns.ts"
 import { search } from "../search/search-turns.ts"
+import { isAsking, topicWords } from "../search/topic-words.ts"
 import { RECALL } from "../transcript/our-marks.ts"
+import { wordSet } from "../util/words.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import type { AskedForEarlier, AskedKind } from "./asks-for-earlier.ts"
-import { rememberGiven } from "./claim-answer.ts"
-import { writtenSince } from "./missed-compactions.ts"
-import { answersTo, Question } from "./recall-answers.ts"
-import type { ReplyRequest } from "./reply.ts"
+import type { AskedForEarlier, AskedKind, HookCall } from "./call.ts"
+import { rememberGiven, writtenSince } from "./given.ts"
 
 /** Characters of the whole text, and of each passage. */
 const LARGEST = 1000
@@ -39,8 +42,8 @@ const FOUND = 12
  *
  * @returns `""` unless something was found; given once for a compaction
  */
-export function recalled(db: Database, reply: ReplyRequest, asked: AskedForEarlier): string {
-  const { event, settings, state, now } = reply
+export function recalled(db: Database, call: HookCall, asked: AskedForEarlier): string {
+  const { event, settings, state, now } = call
   const compaction = lastCompaction(db, event.session, state.compactAt)
   const since = compaction && writtenSince(event, compaction)?.toString()
   if (compaction === undefined || since === undefined) return ""
@@ -68,7 +71,7 @@ export function recalled(db: Database, reply: ReplyRequest, asked: AskedForEarli
           .slice(0, MOST)
   if (passages.length === 0 && answers.length === 0) return ""
   const runs = asked.kind === "command" && answers.length === 0 ? runsIn(db, passages, question) : answers
-  const text = rendered({ passages, answers: runs, kind: asked.kind }, reply)
+  const text = rendered({ passages, answers: runs, kind: asked.kind }, call)
   if (
     text === "" ||
     !claimGiven(db, event.session, { source: "recall", mark: `of ${compaction.offset}`, time: now })
@@ -114,7 +117,7 @@ interface Found {
 
 const TITLES: Record<AskedKind, string> = { decision: "Decisions", command: "Commands", error: "Errors seen" }
 
-function rendered({ passages, answers, kind }: Found, { event, settings }: ReplyRequest): string {
+function rendered({ passages, answers, kind }: Found, { event, settings }: HookCall): string {
   const opening = findOpening({ ...settings.paths, cwd: event.cwd })
   const head = [
     `${RECALL} session="${name(event.session, 80)}">`,
@@ -131,4 +134,78 @@ function rendered({ passages, answers, kind }: Found, { event, settings }: Reply
     }),
   )
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
+}
+
+// What a question about earlier work asks for, and what is noted of the session that answers it: decisions, commands
+// and error lines, which say more than any passage with the same words.
+
+/** How many notes and facts of the session are looked at, the latest. */
+const NOTES_LOOKED_AT = 300
+/** The share of the weight of a question's telling words that an answer must have. */
+const LEAST_SHARE = 0.5
+
+/** What a passage must say besides, if the question has only everyday words. */
+const SPEAKS_OF: Record<AskedKind, RegExp> = {
+  decision:
+    /\b(?:decid|decision|cho[os]|settle|agree|instead|rather|reject|prefer|because|statt|weil|entsch(?:ie|ei)d)/i,
+  command: /^\W*(?:\.{0,2}\/|\w+ )[^.!?]*$/,
+  error: /\b(?:error|exception|fail|fehler)/i,
+}
+
+class Question {
+  readonly kind: AskedKind | undefined
+  readonly clues: readonly Clue[]
+  /** Whether none of its words tells much by itself. */
+  readonly isEveryday: boolean
+
+  constructor(prompt: string, kind: AskedKind | undefined) {
+    const clues = cluesOf(prompt).filter(({ typed }) => !isAsking(typed.toLowerCase()))
+    this.kind = kind
+    this.isEveryday = clues.length === 0
+    this.clues = this.isEveryday ? topicWords(prompt) : clues
+  }
+
+  /** Everyday words fit only all together, telling ones by half of their weight. */
+  fits(text: string): boolean {
+    if (this.clues.length === 0) return false
+    if (this.isEveryday) {
+      const words = wordSet(text)
+      return this.clues.every(({ word }) => words.has(word))
+    }
+    const lower = text.toLowerCase()
+    const weigh = (some: readonly Clue[]): number => some.reduce((sum, { weight }) => sum + weight, 0)
+    const shared = this.clues.filter(
+      ({ word, typed }) => lower.includes(typed.toLowerCase()) || lower.includes(word),
+    )
+    return shared.length > 0 && weigh(shared) >= LEAST_SHARE * weigh(this.clues)
+  }
+
+  isAbout(passage: string): boolean {
+    return !this.isEveryday || this.kind === undefined || SPEAKS_OF[this.kind].test(passage)
+  }
+}
+
+/** Lines with what was decided, run or met, latest first, as far as it fits and the new context lacks it. */
+function answersTo(
+  db: Database,
+  session: string,
+  question: Question,
+  { held, shown }: { readonly held: Held; readonly shown: number },
+): string[] {
+  const { kind } = question
+  if (kind === undefined) return []
+  const lacks = (text: string): boolean => question.fits(text) && !held(text)
+  const scope = scopeOf(db, session)
+  if (kind === "decision") {
+    return notesIn(db, scope, kind, NOTES_LOOKED_AT)
+      .filter(({ text }) => lacks(text))
+      .slice(0, MOST)
+      .map(({ handle, text }) => `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`)
+  }
+  // Of a command, its form is as it was typed; of an error, how the call ended.
+  return factsIn(db, scope, kind, NOTES_LOOKED_AT)
+    .map(({ text, form }) => (kind === "command" ? form : text))
+    .filter(lacks)
+    .slice(0, MOST)
+    .map((text) => `- ${kind === "command" ? commandIn(text, shown) : quoteInert(text, shown)}`)
 }

@@ -4,57 +4,34 @@ import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
 import { type Database, databasePath } from "../archive/database.ts"
 import { isExcluded } from "../archive/excluded.ts"
 import { open } from "../archive/open.ts"
-import { listPending, type Pending } from "../archive/pending.ts"
+import { listPending, type Pending, settlePending } from "../archive/pending.ts"
 import { writePointer } from "../archive/pointers.ts"
 import { projectOf } from "../archive/project.ts"
 import { type FoundCompaction, lastCompaction } from "../archive/queries/boundaries.ts"
 import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
 import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
-import { addClear, isAfterClear } from "../archive/queries/transcripts.ts"
-import { additionalContext } from "../claude/hooks.ts"
-import type { Settings } from "../config/load.ts"
+import { addClear, isAfterClear, isCopyIndexed } from "../archive/queries/transcripts.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
-import type { HookEvent } from "../transcript/hook-event.ts"
 import { compileLate } from "../util/compiling.ts"
+import { codeOf } from "../util/errors.ts"
 import { statSync } from "../util/fs.ts"
 import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
-import type { AskedForEarlier } from "./asks-for-earlier.ts"
-import { claimAnswer, rememberGiven } from "./claim-answer.ts"
-import { CLEAR_LASTS, claimClear, isCleared, SILENT_CLEAR_LASTS } from "./cleared-sessions.ts"
-import { instructionsFor, restored } from "./event-restore.ts"
-import { Indexer } from "./indexer.ts"
-import { missedCompaction } from "./missed-compactions.ts"
-import { answeredAt, compactionUnanswered, type SessionState } from "./state.ts"
-
-export interface ReplyRequest {
-  readonly event: HookEvent
-  readonly settings: Settings
-  readonly state: SessionState
-  /** As the last hook left it. */
-  readonly before: SessionState
-  readonly taken: readonly Taken[]
-  /** What was taken of the session's own transcript, if it has a copy. */
-  readonly own: Taken | undefined
-  /** What the prompt asks for of what came before the compaction. */
-  readonly earlier?: AskedForEarlier | undefined
-  /** ms since the epoch. */
-  readonly now: number
-  /** ms of performance.now(). */
-  readonly deadline: number
-}
-
-export interface Reply {
-  /** For stdout. */
-  readonly text: string
-  readonly state: SessionState
-  /** The views were missing, so the background job must rebuild them from the whole vault. */
-  readonly lost?: boolean
-  /** Whether it was too late to begin one. */
-  readonly late?: boolean
-}
+import type { Stretch } from "../vault/reader.ts"
+import type { Added, HookCall } from "./call.ts"
+import { claimAnswer, instructionsFor, missedCompaction, rememberGiven, restored } from "./given.ts"
+import {
+  CLEAR_LASTS,
+  claimClear,
+  isCleared,
+  isUnanswered,
+  type SessionState,
+  SILENT_CLEAR_LASTS,
+  withAnswer,
+  withStartAnswered,
+} from "./state.ts"
 
 /** Shares of the remaining time: for indexing, and for waiting for another writer. */
 const VIEWS_SHARE = 0.6
@@ -62,41 +39,35 @@ const WAIT_SHARE = 0.5
 /** ms for the transcripts of other sessions. */
 const OTHERS_TIME = 200
 
-export async function reply(request: ReplyRequest): Promise<Reply> {
+export async function replied(call: HookCall): Promise<Added> {
   compileLate()
-  const { settings, taken, deadline } = request
+  const { settings, taken, deadline, earlier, state } = call
   const { dataHome } = settings.paths
   const start = performance.now()
   const left = deadline - start
   // Most sessions start with nothing left to index, and then the decoder is not even loaded.
-  const index = needsIndexing(request) ? (await import("../archive/indexing.ts")).index : undefined
-  const { earlier } = request
-  const recall = earlier && (await import("./recall.ts")).recalled
-  const lost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
+  const index = needsIndexing(call) ? (await import("../archive/indexing.ts")).index : undefined
+  const recall = earlier && !isUnanswered(state) ? (await import("./recall.ts")).recalled : undefined
+  const areViewsLost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = open(dataHome, "hook", left * WAIT_SHARE)
   const indexer = new Indexer(db, dataHome, index)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
-  const answering = db.transaction(() => {
+  const answering = db.transaction((): Added => {
     for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
-    if (earlier !== undefined && recall !== undefined && !compactionUnanswered(request.state)) {
-      return { text: additionalContext(request.event, recall(db, request, earlier)), state: request.state }
-    }
-    return answer(db, indexer, request)
+    return recall === undefined ? answer(db, indexer, call) : { text: recall(db, call, earlier!) }
   })
-  let answered: Reply
-  try {
-    answered = answering.immediate()
-  } catch (error) {
+  const close = (error: unknown): never => {
     // But then a second one is opened for reading, and whoever waits to replace the views would wait for this one.
     db.close()
     throw error
   }
+  const answered = await Promise.try(() => answering.immediate()).catch(close)
   indexer.settle()
-  return { ...answered, lost }
+  return { ...answered, areViewsLost }
 }
 
 /** Whether there may be something to index, from this session or others of the folder, taken now or earlier. */
-function needsIndexing({ event, settings, taken, now }: ReplyRequest): boolean {
+function needsIndexing({ event, settings, taken, now }: HookCall): boolean {
   const { dataHome } = settings.paths
   if (taken.some(({ captured }) => captured.taken > 0) || event.source === "clear") return true
   const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
@@ -106,33 +77,31 @@ function needsIndexing({ event, settings, taken, now }: ReplyRequest): boolean {
   return event.cwd !== undefined && isCleared(dataHome, projectOf(event.cwd), now - SILENT_CLEAR_LASTS)
 }
 
-function answer(db: Database, indexer: Indexer, request: ReplyRequest): Reply {
-  const { event, state } = request
-  if (event.name === "pre-compact") return { text: instructionsFor(db, request), state }
+function answer(db: Database, indexer: Indexer, call: HookCall): Added {
+  const { event, state, now } = call
+  if (event.name === "pre-compact") return { text: instructionsFor(db, call) }
   const isPrompt = event.name === "user-prompt-submit"
-  if (isPrompt && !compactionUnanswered(state)) {
+  if (isPrompt && !isUnanswered(state)) {
     const { delivery: _lost, ...rest } = state
-    return { text: additionalContext(event, again(db, request)), state: rest }
+    return { text: again(db, call), state: rest }
   }
   const missed = isPrompt ? missedCompaction(db, event.session, state) : undefined
   if (isPrompt && missed === undefined) {
     const { compactTime: _time, compactAt: _at, unannounced: _noted, ...rest } = state
-    return { text: "", state: rest }
+    return { state: rest }
   }
-  if (isPrompt || event.source === "compact") {
-    const given = restore(db, request, "compact", event.session, missed)
-    if (given === NOTHING && !isPrompt) return { text: "", state }
-    const { summary: _used, focus: _told, delivery: _former, unannounced: _noted, ...rest } = state
-    const restoreTime = answeredAt(rest, request.now)
-    const next = { ...rest, restoreTime, ...(isPrompt ? {} : deliveryOf(request, given)) }
-    return { text: additionalContext(event, given.text, given.note), state: next }
+  if (!isPrompt && event.source !== "compact") {
+    const given = begin(db, indexer, call)
+    if (given === NOTHING) return {}
+    return { text: given.text, note: given.note ?? "", state: { ...state, ...deliveryOf(call, given) } }
   }
-  const given = begin(db, indexer, request)
-  if (given === NOTHING) return { text: "", state }
-  return {
-    text: additionalContext(event, given.text, given.note),
-    state: { ...state, ...(given.isRestore ? deliveryOf(request, given) : {}) },
-  }
+  const given = restore(db, call, "compact", event.session, missed)
+  if (given === NOTHING && !isPrompt) return {}
+  const { summary: _used, focus: _told, delivery: _former, ...rest } = state
+  const next = isPrompt
+    ? withAnswer(rest, now)
+    : withStartAnswered({ ...rest, ...deliveryOf(call, given) }, now, call.compactions)
+  return { text: given.text, note: given.note ?? "", state: next }
 }
 
 /** What a session is given. */
@@ -148,14 +117,11 @@ interface Given {
 const NOTHING: Given = { text: "" }
 
 /** Where to start looking for the restore in the transcript. */
-function deliveryOf({ event, taken, now }: ReplyRequest, { text }: Given): Pick<SessionState, "delivery"> {
-  if (text === "") return {}
-  const own = taken.find(({ path }) => path === event.transcript)
-  return { delivery: { at: own?.captured.size ?? 0, time: now } }
-}
+const deliveryOf = ({ found, now }: HookCall, { text, isRestore }: Given): Pick<SessionState, "delivery"> =>
+  text === "" || !isRestore ? {} : { delivery: { at: found?.captured.size ?? 0, time: now } }
 
 /** Repeats the last restore, which the host has dropped. Never a second time. */
-function again(db: Database, { event, state, before, now }: ReplyRequest): string {
+function again(db: Database, { event, state, before, now }: HookCall): string {
   const last = lastGiven(db, event.session)
   if (last === null) return ""
   // Hosts up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then lost nothing.
@@ -166,13 +132,13 @@ function again(db: Database, { event, state, before, now }: ReplyRequest): strin
 }
 
 /** A starting session: continued from another, resumed, or new. */
-function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
-  const { event, settings, now } = request
+function begin(db: Database, indexer: Indexer, call: HookCall): Given {
+  const { event, settings, now } = call
   const { dataHome } = settings.paths
   const { session, source, cwd } = event
   if (source === "resume") {
-    const text = lostOnResume(db, session, request.state)
-    return text !== "" && claimAnswer(db, request, "resume") ? { text } : NOTHING
+    const text = lostOnResume(db, session, call.state)
+    return text !== "" && claimAnswer(db, call, "resume") ? { text } : NOTHING
   }
   // Another settings file's hook may have answered the same event.
   if (cwd === undefined || isAfterClear(db, session)) return NOTHING
@@ -182,23 +148,23 @@ function begin(db: Database, indexer: Indexer, request: ReplyRequest): Given {
   }
   if (source === "clear") {
     const parent = claimClear(dataHome, project, now - CLEAR_LASTS) ?? latestSession(db, project, session)
-    return parent === undefined ? NOTHING : continueFrom(db, indexer, request, parent)
+    return parent === undefined ? NOTHING : continueFrom(db, indexer, call, parent)
   }
   if (source !== "startup") return NOTHING
   const parent = claimClear(dataHome, project, now - SILENT_CLEAR_LASTS)
-  if (parent !== undefined) return continueFrom(db, indexer, request, parent)
-  return settings.resolved.config["restore.startup"] ? { text: pointer(db, request, project) } : NOTHING
+  if (parent !== undefined) return continueFrom(db, indexer, call, parent)
+  return settings.resolved.config["restore.startup"] ? { text: pointer(db, call, project) } : NOTHING
 }
 
-function continueFrom(db: Database, indexer: Indexer, request: ReplyRequest, parent: string): Given {
-  const { event } = request
-  if (event.transcript !== undefined) indexSession(indexer, request, parent)
+function continueFrom(db: Database, indexer: Indexer, call: HookCall, parent: string): Given {
+  const { event } = call
+  if (event.transcript !== undefined) indexSession(indexer, call, parent)
   addClear(db, event.session, parent)
-  return restore(db, request, "clear", spokenIn(db, parent))
+  return restore(db, call, "clear", spokenIn(db, parent))
 }
 
 /** Indexes a session that has just ended, as the views may not have followed yet. */
-function indexSession(indexer: Indexer, { event, settings, now, deadline }: ReplyRequest, id: string): void {
+function indexSession(indexer: Indexer, { event, settings, now, deadline }: HookCall, id: string): void {
   const path = `${dirname(event.transcript!)}/${id}.jsonl`
   if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
@@ -210,22 +176,22 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Repl
 /** @param missed at a prompt: the compaction that is answered now */
 function restore(
   db: Database,
-  request: ReplyRequest,
+  call: HookCall,
   source: RestoreSource,
   from: string,
   missed?: FoundCompaction,
 ): Given {
-  if (!claimAnswer(db, request, source)) return NOTHING
-  const { event, settings } = request
-  const { text, facts, slots } = restored(db, request, source, from, missed)
+  if (!claimAnswer(db, call, source)) return NOTHING
+  const { event, settings } = call
+  const { text, facts, slots } = restored(db, call, source, from, missed)
   const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
   const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text, slots), note, isRestore: true }
 }
 
-function pointer(db: Database, request: ReplyRequest, project: string): string {
-  const { session } = request.event
-  const { paths, resolved } = request.settings
+function pointer(db: Database, call: HookCall, project: string): string {
+  const { session } = call.event
+  const { paths, resolved } = call.settings
   const { dataHome } = paths
   const related = resolved.config["restore.related"]
   const last = latestSession(db, project, session)
@@ -234,8 +200,8 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
       writePointer(dataHome, project, { session: "", text: "", related })
     return ""
   }
-  if (!claimAnswer(db, request, "startup")) return ""
-  const { text } = pointerTo(db, last, { ...paths, cwd: request.event.cwd }, { related })
+  if (!claimAnswer(db, call, "startup")) return ""
+  const { text } = pointerTo(db, last, { ...paths, cwd: call.event.cwd }, { related })
   writePointer(dataHome, project, { session: last, text, related })
   return rememberGiven(db, session, text)
 }
@@ -246,4 +212,65 @@ function pointer(db: Database, request: ReplyRequest, project: string): string {
 function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
   const text = givenToOldHost(db, session) ?? ""
   return promptOpen ? text : withoutPending(text)
+}
+
+type Index = typeof import("../archive/indexing.ts").index
+
+/** Indexes what a reply needs before it reads the views, within its transaction. */
+class Indexer {
+  readonly #db: Database
+  readonly #dataHome: string
+  readonly #index: Index | undefined
+  readonly #copies: string[] = []
+
+  /** @param index undefined if there is nothing to index */
+  constructor(db: Database, dataHome: string, index: Index | undefined) {
+    this.#db = db
+    this.#dataHome = dataHome
+    this.#index = index
+  }
+
+  /** @param end ms of performance.now() at which to stop */
+  index(pending: Pending, end: number, fresh: readonly Stretch[] = []): void {
+    if (this.#index === undefined) return
+    this.#index(this.#db, this.#dataHome, pending, () => performance.now() >= end, fresh)
+    this.#copies.push(pending.copy)
+  }
+
+  /**
+   * Indexes what the hook has taken of its own session. The session may be a fork, and the lines it shares with its
+   * origin belong to whichever is indexed first. So before a session that is new to the views, everything that has
+   * waited longer is indexed, even if that leaves no time for the session itself.
+   */
+  indexOwn(taken: Taken, end: number): void {
+    if (taken.captured.archived > 0 && !isCopyIndexed(this.#db, taken.copy))
+      this.indexFolder(dirname(taken.path), end, taken)
+    this.index(taken, end, taken.fresh)
+  }
+
+  /**
+   * Indexes what other sessions of the folder have left, oldest first.
+   *
+   * @param end ms of performance.now() at which to stop
+   * @param before the copy at which to stop
+   */
+  indexFolder(folder: string, end: number, before?: Pending): void {
+    if (this.#index === undefined) return
+    for (const one of listPending(this.#dataHome)) {
+      if (performance.now() >= end || one.copy === before?.copy) return
+      if (!one.path.startsWith(`${folder}/`) || this.#copies.includes(one.copy)) continue
+      try {
+        // Nested in the reply's transaction: a copy that cannot be read to its end leaves nothing behind.
+        this.#db.transaction(() => this.index(one, end))()
+      } catch (error) {
+        if (codeOf(error).startsWith("SQLITE_")) throw error
+        // A copy that is damaged or was just replaced keeps its marker, and must not hold up the reply.
+      }
+    }
+  }
+
+  /** Call after the commit. */
+  settle(): void {
+    for (const copy of this.#copies) settlePending(this.#dataHome, copy)
+  }
 }

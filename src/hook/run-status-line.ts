@@ -2,6 +2,7 @@
  * `ctxbridge statusline`: as hot as the hooks, since the host calls it after every message. Whatever happens: exit 0,
  * nothing on stderr, one line of ours.
  */
+
 import { rememberWindow } from "../autopilot/autopilot-files.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../autopilot/status-line-text.ts"
@@ -10,10 +11,10 @@ import { wishesIn } from "../autopilot/window.ts"
 import { inHostShell } from "../claude/settings/hook-shell.ts"
 import { readHostContext } from "../claude/status-line-input.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { endNow } from "../util/end-program.ts"
 import { parseJson } from "../util/json-files.ts"
 import { killGroup, ownGroup } from "../util/processes.ts"
 import { answerHost } from "../util/write-output.ts"
-import { endNow } from "./end-program.ts"
 import { readState } from "./state.ts"
 import { readInput } from "./stdin.ts"
 
@@ -40,12 +41,10 @@ export async function runStatusLine(other: string | undefined): Promise<void> {
 async function own(input: Uint8Array): Promise<string> {
   const settings = loadSettings()
   if (!settings.resolved.config["statusline.enabled"]) return ""
-  try {
-    return renderLine(await factsOf(parse(input), settings), wantsColor(true))
-  } catch {
+  return Promise.try(async () => renderLine(await factsOf(parse(input), settings), wantsColor(true))).catch(
     // Not logged: the log would load the filter for secrets, which costs more than everything else here.
-    return renderLine(NOTHING_KNOWN, false)
-  }
+    () => renderLine(NOTHING_KNOWN, false),
+  )
 }
 
 const parse = (input: Uint8Array): unknown => parseJson(Buffer.from(input).toString("utf8"))
@@ -96,7 +95,7 @@ async function sinceThen(
   { transcript, isEmptied }: ReturnType<typeof readHostContext>,
 ): Promise<ContextState> {
   if (transcript === undefined) return context
-  const now = (await import("./follow-file.ts")).followFile(context, transcript, context.at ?? 0)
+  const now = (await import("./watch-window.ts")).followFile(context, transcript, context.at ?? 0)
   if (!isEmptied || now.estimated === true) return now
   // The compaction is not even in the transcript yet.
   const { tokens: _before, base, ...rest } = now

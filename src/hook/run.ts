@@ -10,13 +10,12 @@ import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
 import { eventNamed } from "../transcript/hook-event.ts"
 import { compileLate } from "../util/compiling.ts"
+import { endNow, endWith } from "../util/end-program.ts"
 import { EXIT } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
-import { logError } from "../util/log.ts"
 import { answerHost, STDERR, writeAll } from "../util/write-output.ts"
-import { endNow, endWith } from "./end-program.ts"
-import { handle } from "./handle-event.ts"
 import { readDocument } from "./stdin.ts"
+import { handle } from "./steps.ts"
 
 /** Share of the deadline for waiting for the host's document. */
 const STDIN_SHARE = 0.7
@@ -64,10 +63,10 @@ async function answer(name: string | undefined): Promise<string | undefined> {
     const text = await handle(event, own, deadline)
     const { dataHome } = settings.paths
     if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return text
-    return (await import("./tell-import.ts")).withImportTold(text, dataHome)
+    return (await import("./seldom.ts")).withImportTold(text, dataHome)
   } catch (error) {
     // Whatever else the caller named stays out of the log.
-    logError(settings.paths.stateHome, { event: eventNamed(`${name}`) ?? "hook", error })
+    await log(settings, eventNamed(`${name}`) ?? "hook", error)
     return ""
   }
 }
@@ -76,6 +75,8 @@ async function answer(name: string | undefined): Promise<string | undefined> {
 async function noteBadOptions(settings: Settings): Promise<void> {
   if (settings.resolved.problems.length + settings.broken.length === 0) return
   const refusal = (await import("../config/config-text.ts")).refusalOf(settings)
-  if (refusal !== undefined)
-    logError(settings.paths.stateHome, { event: "session-start", error: new Error(refusal.message) })
+  if (refusal !== undefined) await log(settings, "session-start", new Error(refusal.message))
 }
+
+const log = async ({ paths }: Settings, event: string, error: unknown): Promise<void> =>
+  (await import("../util/log.ts")).logError(paths.stateHome, { event, error })

@@ -1,46 +1,72 @@
 /**
- * What hooks remember between two events of a session: one small file per session, always replaced as a whole.
+ * What hooks remember between two events: a small file per session, and one per project of the sessions that `/clear`
+ * ended. Always replaced as a whole.
  *
- * It is a file because opening the database costs a hook 2 ms, too much for these (docs/adr/0003). If it is lost, a
+ * They are files because opening the database costs a hook 2 ms, too much for these (docs/adr/0003). If one is lost, a
  * convenience is lost, never a turn.
  */
-import { changingSessions, readSession, sessionFile } from "../archive/session-files.ts"
+import { changingSessions, readSession, sessionFile, sessionFolder } from "../archive/session-files.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
-import { codeOf } from "../util/errors.ts"
-import { replaceSoon, tryTo, writePrivate } from "../util/files.ts"
-import { linkSync, unlinkSync } from "../util/fs.ts"
+import { hostProcess } from "../config/load.ts"
+import { replaceSoon, tryTo } from "../util/files.ts"
+import { existsSync, readFileSync, unlinkSync } from "../util/fs.ts"
+import { hashName, readJson, writeJson } from "../util/json-files.ts"
+import { join } from "../util/path.ts"
 
-export interface SessionState {
-  /** The last human prompt. */
-  readonly prompt?: string
-  /** Size of the transcript in bytes when it arrived; its own line comes after that. */
-  readonly promptAt?: number
-  /** Whether the answer to it is still incomplete. */
-  readonly promptOpen?: boolean
-  /** When a compaction was announced, in ms since the epoch. It may never have happened. */
-  readonly compactTime?: number
-  /** Size of the transcript in bytes at that moment; for an unannounced compaction, its offset. */
-  readonly compactAt?: number
-  /** Nobody announced it: it was found in the transcript, at `compactTime`. */
-  readonly unannounced?: boolean
+/** As its file has it, since the first version: what goes together side by side. Unknown fields stay as they are. */
+export type SessionState = Prompted & Compacted & Answered & Standing
+
+type Absent<Names extends string> = { readonly [name in Names]?: never }
+
+/** The last human prompt. */
+type Prompted =
+  | {
+      readonly prompt: string
+      /** Size of the transcript in bytes when it arrived; its own line comes after that. */
+      readonly promptAt: number
+      /** Whether the answer to it is still incomplete. */
+      readonly promptOpen: boolean
+    }
+  | Absent<"prompt" | "promptAt" | "promptOpen">
+
+/** The last compaction that hooks were told of or have found. */
+type Compacted =
+  | {
+      /** When it was announced, in ms since the epoch. It may never have happened. */
+      readonly compactTime: number
+      /** Size of the transcript in bytes at that moment; for an unannounced compaction, its offset. */
+      readonly compactAt: number
+      /** Nobody announced it: it was found in the transcript, at `compactTime`, and not answered since. */
+      readonly unannounced?: true
+    }
+  | Absent<"compactTime" | "compactAt" | "unannounced">
+
+/** The last answer to a compaction: to this one if it is not older, or else to an earlier one. */
+type Answered =
+  | {
+      /** When context was given back, in ms since the epoch. */
+      readonly restoreTime: number
+      /** No human prompt has come since: the next may ask for what is missing. */
+      readonly recallDue?: true
+      /** The compaction has not been seen in the transcript yet. */
+      readonly boundaryDue?: true
+    }
+  | Absent<"restoreTime" | "recallDue" | "boundaryDue">
+
+/** What depends on nothing else. */
+interface Standing {
+  /** The user's instructions for the compaction, until it is answered. */
+  readonly focus?: string
+  /** The host's own summary of the compaction, until it is answered. */
+  readonly summary?: string
+  /** A restore given at a session's start, until it has been seen in the conversation. */
+  readonly delivery?: Delivery
   /** Bytes of the transcript already searched for compactions. */
   readonly seenAt?: number
-  /** A compaction was answered, but has not been seen in the transcript yet. */
-  readonly boundaryDue?: boolean
-  /** The user's instructions for the compaction. */
-  readonly focus?: string
-  /** The host's own summary of that compaction. */
-  readonly summary?: string
   /** A compaction was refused, which is done once. */
-  readonly refused?: boolean
+  readonly refused?: true
   /** When our plugin last answered a compaction, in ms since the epoch; until the host announces one of its own. */
   readonly compactedByPlugin?: number
-  /** When context was last given back, in ms since the epoch. */
-  readonly restoreTime?: number
-  /** A compaction was answered, and no human prompt has come since: the next may ask for what is missing. */
-  readonly recallDue?: boolean
-  /** That restore, until it has been seen in the conversation. */
-  readonly delivery?: Delivery
   /** Size of the transcript in bytes when the host last resumed it. archive/session-files.ts reads this, too. */
   readonly resumedAt?: number
   /** When the session began, in ms since the epoch. */
@@ -51,7 +77,6 @@ export interface SessionState {
   readonly context?: ContextState
 }
 
-/** A restore given at a session's start. */
 export interface Delivery {
   /** Size of the transcript in bytes at that moment; the host records the restore after it. */
   readonly at: number
@@ -60,7 +85,7 @@ export interface Delivery {
 }
 
 /** Whether a compaction was announced or found, and not answered since. It may not have happened. */
-export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
+export function isUnanswered({ compactTime, restoreTime = 0 }: SessionState): boolean {
   return compactTime !== undefined && restoreTime < compactTime
 }
 
@@ -71,9 +96,28 @@ export function compactionUnanswered({ compactTime, restoreTime = 0 }: SessionSt
 export const announcedAt = ({ restoreTime = 0 }: SessionState, now: number): number =>
   Math.max(now, restoreTime + 1)
 
-/** Date of the answer, in ms since the epoch. */
-export const answeredAt = ({ compactTime = 0 }: SessionState, now: number): number =>
-  Math.max(now, compactTime)
+type AnsweredState = SessionState & { readonly restoreTime: number }
+
+/** @param now ms since the epoch */
+export function withAnswer(state: SessionState, now: number): AnsweredState {
+  const { unannounced: _answered, ...rest } = state
+  return { ...rest, restoreTime: Math.max(now, state.compactTime ?? 0) }
+}
+
+/**
+ * With a compaction answered at the session's start. The host writes it down only after that.
+ *
+ * @param compactions those that the transcript holds already
+ */
+export function withStartAnswered(
+  state: SessionState,
+  now: number,
+  compactions: readonly number[],
+): SessionState {
+  const { boundaryDue: _former, ...rest } = withAnswer(state, now)
+  const next = { ...rest, recallDue: true } as const
+  return compactions.length > 0 ? next : { ...next, boundaryDue: true }
+}
 
 export const readState = (dataHome: string, session: string): SessionState =>
   (readSession(dataHome, session) as SessionState | undefined) ?? {}
@@ -106,28 +150,98 @@ export function changeState(
   )
 }
 
-/** Whether this call is the first for the session's start: the hooks of several settings files are called for it. */
-export function claimStart(dataHome: string, session: string, now: number): boolean {
-  const file = sessionFile(dataHome, session)
-  const own = `${file}.${process.pid}`
-  try {
-    // Linked rather than created, so that nobody ever reads half a file.
-    writePrivate(own, JSON.stringify({ startTime: now } satisfies SessionState))
-    linkSync(own, file)
-    unlinkSync(own)
-    return true
-  } catch (error) {
-    tryTo(() => unlinkSync(own))
-    // If nothing can be written, answering twice is better than not at all.
-    if (codeOf(error) !== "EEXIST") return true
-    return changingSessions(dataHome, () => {
-      const state = readState(dataHome, session)
-      if (Math.abs(now - (state.startTime ?? 0)) < SAME_EVENT) return false
-      writeState(dataHome, session, { ...state, startTime: now })
-      return true
-    })
-  }
-}
-
 /** Calls of the same kind within this many ms are about the same event. */
 export const SAME_EVENT = 500
+
+// Sessions that `/clear` ended and no session has continued yet. The host reports the end and the new beginning in two
+// calls that do not name each other's session; all they have in common is the host's process.
+
+/** ms within which a session continues one that `/clear` ended. */
+export const CLEAR_LASTS = 5 * 60_000
+/** The same for hosts that report the session after `/clear` as `startup`. */
+export const SILENT_CLEAR_LASTS = 15_000
+
+interface Clear {
+  readonly session: string
+  /** ms since the epoch. */
+  readonly time: number
+  /** The host's process. */
+  readonly host: number
+}
+
+/** One file per project. `archive/session-traces.ts` also knows its name. */
+const clearFile = (dataHome: string, project: string): string =>
+  join(sessionFolder(dataHome), `clear-${hashName(project)}.json`)
+
+/**
+ * Records that `/clear` ended this session, so that the next one of the same project and process continues it.
+ *
+ * @param now ms since the epoch
+ */
+export function rememberClear(dataHome: string, project: string, session: string, now: number): void {
+  const file = clearFile(dataHome, project)
+  changingSessions(dataHome, () => {
+    const others = clearsIn(file).filter((one) => one.session !== session && one.time >= now - CLEAR_LASTS)
+    writeJson(file, [...others, { session, time: now, host: ownHost() } satisfies Clear])
+  })
+}
+
+/**
+ * The session that `/clear` ended and no session has continued.
+ *
+ * @param since ms since the epoch; older ones are ignored
+ */
+export const clearedSession = (dataHome: string, project: string, since: number): string | undefined =>
+  chosen(clearsIn(clearFile(dataHome, project)), since)?.session
+
+export const isCleared = (dataHome: string, project: string, since: number): boolean =>
+  clearsIn(clearFile(dataHome, project)).some(({ time }) => time >= since)
+
+/** Like `clearedSession`, but each session is returned only once. */
+export function claimClear(dataHome: string, project: string, since: number): string | undefined {
+  const file = clearFile(dataHome, project)
+  if (!existsSync(file)) return undefined
+  return changingSessions(dataHome, () => {
+    const clears = clearsIn(file)
+    const clear = chosen(clears, since)
+    if (clear === undefined) return undefined
+    const others = clears.filter((one) => one !== clear)
+    // If that fails, another session was faster.
+    return tryTo(() => {
+      if (others.length > 0) writeJson(file, others)
+      else unlinkSync(file)
+      return clear.session
+    })
+  })
+}
+
+/**
+ * Prefers the latest of our own host. Falls back to any, because the host may have been restarted or may call us
+ * through an unknown program.
+ */
+function chosen(clears: readonly Clear[], since: number): Clear | undefined {
+  const open = clears.filter(({ time }) => time >= since)
+  if (open.length < 2) return open[0]
+  const host = ownHost()
+  return open.findLast((one) => one.host === host) ?? open.at(-1)
+}
+
+function clearsIn(file: string): readonly Clear[] {
+  const clears = readJson(file) as readonly Clear[] | Clear | undefined
+  if (clears === undefined) return []
+  return Array.isArray(clears) ? clears : [clears as Clear]
+}
+
+/** The process that called this hook. Hosts up to 2.1.112 do not tell, and call through a shell. */
+function ownHost(): number {
+  const parent = process.ppid
+  // Not every system has such files.
+  return hostProcess() ?? tryTo(() => callerOf(parent)) ?? parent
+}
+
+/** A shell may replace itself with the program it starts; this one has not. */
+function callerOf(parent: number): number {
+  if (!readFileSync(`/proc/${parent}/cmdline`, "utf8").includes(" hook session-")) return parent
+  const [, above] = readFileSync(`/proc/${parent}/stat`, "utf8").split(") ").at(-1)!.split(" ")
+  return Number(above)
+}

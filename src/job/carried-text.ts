@@ -20,7 +20,7 @@ import { isObject, objectOf, stringOf } from "../transcript/json.ts"
 import { MARK } from "../transcript/our-marks.ts"
 import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/json-files.ts"
-import type { Tombstone } from "../vault/tombstones.ts"
+import type { Tombstone } from "../vault/tombstone.ts"
 import { findText, type TextFound } from "./forget-text.ts"
 
 /** What tells that a text is about sessions that are to be forgotten. */

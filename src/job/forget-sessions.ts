@@ -6,7 +6,8 @@ import { statsOf } from "../util/files.ts"
 import { readList } from "../vault/copy-list.ts"
 import { isHistoryCopy, isSummaryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
-import { emptyTombstone, ownerOf, readTombstone, type Tombstone } from "../vault/tombstones.ts"
+import type { Tombstone } from "../vault/tombstone.ts"
+import { emptyTombstone, ownerOf, readTombstone } from "../vault/tombstones.ts"
 
 export interface Leaving {
   /** A session, including its subagents, or a single `<session>/<agent>`. */

@@ -12,14 +12,8 @@ import { statsOf } from "../util/files.ts"
 import { parseJson } from "../util/json-files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"
-import {
-  emptyTombstone,
-  fillSpans,
-  lineHash,
-  ownerOf,
-  readTombstone,
-  type Tombstone,
-} from "../vault/tombstones.ts"
+import { fillSpans, lineHash, type Tombstone } from "../vault/tombstone.ts"
+import { emptyTombstone, ownerOf, readTombstone } from "../vault/tombstones.ts"
 
 export interface TextFound {
   readonly copies: readonly { readonly copy: string; readonly session: string; readonly places: number }[]

@@ -5,7 +5,8 @@
 import { listPending } from "../archive/pending.ts"
 import { type Entry, entryId, isOfSession } from "../backends/entry.ts"
 import type { SentVersion, Target } from "../backends/target.ts"
-import { ownerOf, type Tombstone } from "../vault/tombstones.ts"
+import type { Tombstone } from "../vault/tombstone.ts"
+import { ownerOf } from "../vault/tombstones.ts"
 import { type Ledger, machineName } from "./sync-ledger.ts"
 
 /** Whether something was taken out of a session since the last sync, here or by another machine. */

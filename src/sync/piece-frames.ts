@@ -3,7 +3,7 @@
 import { isOfSession } from "../backends/entry.ts"
 import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/pieces.ts"
 import { type MirroredFrame, mirrorIds, provenFrame } from "../vault/mirror-copy.ts"
-import { fillLines } from "../vault/tombstones.ts"
+import { fillLines } from "../vault/tombstone.ts"
 
 /** Pieces that go at once, and bytes of transcript that are asked for. */
 const MOST_PIECES = 50

@@ -2,6 +2,7 @@
  * Sends what is new in the archive to a target, and carries what was forgotten. In batches: each is safe there before it is
  * noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
+
 import type { Database } from "../archive/database.ts"
 import { changesSince, turnsOnlyIn } from "../archive/queries/touched-files.ts"
 import { turnByHandle } from "../archive/queries/turns.ts"
@@ -12,11 +13,13 @@ import type { Tally, Target } from "../backends/target.ts"
 import { installedModel } from "../embed/model-files.ts"
 import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
 import { count } from "../util/text.ts"
-import { listTombstones, type Tombstone } from "../vault/tombstones.ts"
+import type { Tombstone } from "../vault/tombstone.ts"
+import { listTombstones } from "../vault/tombstones.ts"
 import { type Batch, MOST_ENTRIES, nextBatch, type TurnToSend } from "./entry-maker.ts"
 import { FormerVersions, isNamedByPath, type MayHold, mayBeAbout, mayHoldOf } from "./former-versions.ts"
 import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
-import { runSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
+import type { SyncStep, SyncWorld } from "./sync-steps.ts"
+import { runSyncSteps } from "./sync-steps.ts"
 
 export const noCounts = () => ({
   /** Turns that were new here, or other than before. */
@@ -97,7 +100,7 @@ export async function syncArchive(
   }
   const sync: EntrySync = { target, ledger, world, wanted: { all }, counts, ...nothing }
   try {
-    await runSteps(ENTRY_STEPS, sync)
+    await runSyncSteps(ENTRY_STEPS, sync)
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error

@@ -12,7 +12,7 @@ import { appendFileSync, readFileSync } from "../util/fs.ts"
 import { hashName, parseLines, readJson, writeJson } from "../util/json-files.ts"
 import { join } from "../util/path.ts"
 import { isFetchedCopy, machineOf } from "../vault/layout.ts"
-import type { Tombstone } from "../vault/tombstones.ts"
+import type { Tombstone } from "../vault/tombstone.ts"
 
 /** What is known of a turn there. */
 export interface SentTurn {

@@ -13,7 +13,7 @@ import { fillerFor, fillsOf } from "./piece-frames.ts"
 import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
 import { noCounts, type SyncReport, syncArchive } from "./sync-archive.ts"
 import { FrameState, Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
-import { type OthersThere, runSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
+import { type OthersThere, runSyncSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
 
 export interface SyncWanted {
   /** Turns, and what was forgotten. */
@@ -120,7 +120,7 @@ export async function syncOnce(
 ): Promise<SyncDone> {
   const sync = new Sync(targets, world, wanted)
   try {
-    await runSteps(SYNC_STEPS, sync)
+    await runSyncSteps(SYNC_STEPS, sync)
     const { named, report, fetched, there, damagedIn, target } = sync
     const frames = wanted.frames ? (sync.frames ?? NOTHING_SENT) : null
     const [folder, mendedIn] = [target.folder ?? null, target.mendedIn?.() ?? []]

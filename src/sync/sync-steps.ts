@@ -12,7 +12,7 @@ export interface SyncStep<Work extends { readonly wanted: object }> {
 }
 
 /** Runs what is due, one after the other; what one of them throws ends the sync. What was committed before stays. */
-export async function runSteps<Work extends { readonly wanted: object }>(
+export async function runSyncSteps<Work extends { readonly wanted: object }>(
   steps: readonly SyncStep<Work>[],
   work: Work,
 ): Promise<void> {

@@ -10,19 +10,24 @@ const LARGEST = 1 << 20
 
 export const logPath = (stateHome: string): string => join(stateHome, "ctxbridge.log")
 
-/** Appends one JSON line. Never throws: there is no one left to tell. */
+/**
+ * Appends one JSON line. Never throws: there is no one left to tell.
+ *
+ * @param entry `step`: of a hook's steps, the one that failed
+ */
 export function logError(
   stateHome: string,
-  entry: { event: string; error: unknown; session?: string },
+  entry: { event: string; error: unknown; session?: string; step?: string },
 ): void {
   try {
     const path = logPath(stateHome)
     mkdirSync(stateHome, { recursive: true, mode: 0o700 })
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LARGEST) renameSync(path, `${path}.1`)
-    const { event, error, session } = entry
+    const { event, step, error, session } = entry
     const line = {
       time: new Date().toISOString(),
       event,
+      step,
       session,
       code: codeOf(error),
       message: filterText(messageOf(error), FILTERED),
@@ -37,6 +42,7 @@ export function logError(
 export interface LoggedError {
   readonly time: string
   readonly event: string
+  readonly step?: string
   readonly session?: string
   readonly code: string
   readonly message: string

@@ -7,7 +7,8 @@ import { FILLER } from "../secrets/fill.ts"
 import type { HistoryPrompt } from "../transcript/agent.ts"
 import { linesIn } from "../util/byte-lines.ts"
 import { HISTORY } from "../util/session-id.ts"
-import { type Forgotten, fillLines, readTombstone, tombstoneCount } from "./tombstones.ts"
+import { fillLines } from "./tombstone.ts"
+import { type Forgotten, readTombstone, tombstoneCount } from "./tombstones.ts"
 
 /** undefined if nothing at all is forgotten. */
 export function forgottenPrompts(dataHome: string): Forgotten | undefined {

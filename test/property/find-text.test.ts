@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { type LineFinder, patternFinder, skeleton, textFinder } from "../../src/transcript/find-text.ts"
-import { fillSpans } from "../../src/vault/tombstones.ts"
+import { fillSpans } from "../../src/vault/tombstone.ts"
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)

@@ -39,9 +39,9 @@ test("who changes files of sessions is alone, and waits for nobody for long", ()
   expect(changingSessions(dataHome, () => tryLock(other))).toBe(false)
   expect(tryLock(other)).toBe(true)
   // One that was stopped while it was at it.
-  writeState(dataHome, "s", { promptAt: 1 })
-  changeState(dataHome, "s", { promptAt: 1 }, { promptAt: 2 })
-  expect(readState(dataHome, "s")).toEqual({ promptAt: 2 })
+  writeState(dataHome, "s", { seenAt: 1 })
+  changeState(dataHome, "s", { seenAt: 1 }, { seenAt: 2 })
+  expect(readState(dataHome, "s")).toEqual({ seenAt: 2 })
   closeSync(other)
 })
 

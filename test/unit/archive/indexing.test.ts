@@ -7,13 +7,8 @@ import { isComplete, markBehind } from "../../../src/archive/completeness.ts"
 import { index, untilDone } from "../../../src/archive/indexing.ts"
 import { listPending, settlePending } from "../../../src/archive/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
-import {
-  emptyTombstone,
-  type FilledSpan,
-  fillSpans,
-  lineHash,
-  writeTombstone,
-} from "../../../src/vault/tombstones.ts"
+import { type FilledSpan, fillSpans, lineHash } from "../../../src/vault/tombstone.ts"
+import { emptyTombstone, writeTombstone } from "../../../src/vault/tombstones.ts"
 import { Archive } from "../../support/archive.ts"
 
 test("a text that is forgotten between archiving and indexing does not get into the views", () => {

@@ -2,13 +2,7 @@
 import { expect, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import {
-  CLEAR_LASTS,
-  claimClear,
-  clearedSession,
-  isCleared,
-  rememberClear,
-} from "../../../src/hook/cleared-sessions.ts"
+import { CLEAR_LASTS, claimClear, clearedSession, isCleared, rememberClear } from "../../../src/hook/state.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const NOW = 10 * CLEAR_LASTS

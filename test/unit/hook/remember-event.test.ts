@@ -1,7 +1,10 @@
 /** What each event leaves for later ones. */
 import { describe, expect, test } from "bun:test"
+import type { Taken } from "../../../src/archive/capture-transcript.ts"
 import { decodeEvent } from "../../../src/claude/hooks.ts"
-import { rememberEvent } from "../../../src/hook/remember-event.ts"
+import type { Settings } from "../../../src/config/load.ts"
+import { callFor } from "../../../src/hook/call.ts"
+import { remember } from "../../../src/hook/remember.ts"
 import type { SessionState } from "../../../src/hook/state.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import type { EventName, HookEvent } from "../../../src/transcript/hook-event.ts"
@@ -11,8 +14,12 @@ const NOW = 1_000_000
 const event = (name: EventName, fields: Record<string, unknown> = {}): HookEvent =>
   decodeEvent(name, { session_id: "s", ...fields })!
 
-const after = (state: SessionState, one: HookEvent, size = 500): SessionState =>
-  rememberEvent(state, one, NOW, size, FILTERED)
+const SETTINGS = { paths: { secrets: FILTERED } } as Settings
+
+function after(state: SessionState, one: HookEvent, size = 500): SessionState {
+  const taken = [{ captured: { size } } as Taken]
+  return remember({ ...callFor(one, SETTINGS, NOW, 0), taken, before: state, state })?.state ?? state
+}
 
 describe("a prompt", () => {
   test("stays open until the turn ends or the session is cleared", () => {
@@ -24,7 +31,7 @@ describe("a prompt", () => {
   })
 
   test("of another program, or none, changes nothing", () => {
-    const state = { prompt: "mine", promptOpen: true }
+    const state = { prompt: "mine", promptAt: 0, promptOpen: true }
     expect(after(state, event("user-prompt-submit"))).toBe(state)
     expect(after(state, event("user-prompt-submit", { prompt: "report", source: "system" }))).toBe(state)
     expect(after({}, event("stop"))).toEqual({})
@@ -41,7 +48,10 @@ describe("a prompt", () => {
 
 describe("a compaction", () => {
   test("is dated after the last answer, also when the clock was set back", () => {
-    const state = after({ restoreTime: NOW + 50, summary: "old", unannounced: true }, event("pre-compact"))
+    const state = after(
+      { restoreTime: NOW + 50, summary: "old", compactTime: NOW, compactAt: 7, unannounced: true },
+      event("pre-compact"),
+    )
     expect(state).toEqual({ restoreTime: NOW + 50, compactTime: NOW + 51, compactAt: 500 })
   })
 
@@ -54,11 +64,11 @@ describe("a compaction", () => {
   test("gives a summary only with an agent that has no type, soon after, or in the summary's form", () => {
     const said = (last_assistant_message: string, agent_type?: string): HookEvent =>
       event("subagent-stop", { last_assistant_message, agent_type })
-    const compacting = { compactTime: NOW - 1000 }
+    const compacting = { compactTime: NOW - 1000, compactAt: 0 }
     expect(after(compacting, said("all of it", "")).summary).toBe("all of it")
     expect(after(compacting, said("all of it", "Explore"))).toBe(compacting)
     expect(after(compacting, said("all of it"))).toBe(compacting)
-    const long = { compactTime: NOW - 11 * 60_000 }
+    const long = { compactTime: NOW - 11 * 60_000, compactAt: 0 }
     expect(after(long, said("all of it", ""))).toBe(long)
     expect(after(long, said("<summary>all</summary>", "")).summary).toBe("<summary>all</summary>")
   })

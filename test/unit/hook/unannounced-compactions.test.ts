@@ -3,9 +3,10 @@ import { describe, expect, test } from "bun:test"
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Settings } from "../../../src/config/load.ts"
-import { gaveWay } from "../../../src/hook/give-way.ts"
+import { callFor } from "../../../src/hook/call.ts"
+import { noticeCompactions } from "../../../src/hook/notice.ts"
+import { giveWay } from "../../../src/hook/seldom.ts"
 import type { SessionState } from "../../../src/hook/state.ts"
-import { withCompactions } from "../../../src/hook/unanswered-compactions.ts"
 import type { HookEvent } from "../../../src/transcript/hook-event.ts"
 import { Archive } from "../../support/archive.ts"
 import type { RunOptions } from "../../support/binary.ts"
@@ -260,8 +261,8 @@ const LEFT: readonly (readonly [
 ])[] = [
   ["the compaction", 1, {}, 1],
   ["nothing yet", 0, {}, undefined],
-  ["one that was answered", 1, { boundaryDue: true }, undefined],
-  ["one that was answered, and this one", 2, { boundaryDue: true }, 2],
+  ["one that was answered", 1, { restoreTime: 4, boundaryDue: true }, undefined],
+  ["one that was answered, and this one", 2, { restoreTime: 4, boundaryDue: true }, 2],
   ["an announced one", 1, { compactTime: 5, compactAt: 3 }, undefined],
 ]
 
@@ -276,16 +277,18 @@ test.each(LEFT)("a hook gives way and the transcript holds %s", (_what, boundari
   }
   const own = archive.take(session.say("And so on.").flush())
   const event = { name: "session-start", source: "compact", session: "s1" } as HookEvent
-  const state = withCompactions(event, before, before, own, 10)
   const settings = {} as Settings
-  const reply = gaveWay({ event, settings, before, state, own, taken: [own], now: 10, deadline: 0 })
-  expect(reply).toMatchObject({ text: "", late: true })
-  const { compactTime, compactAt, unannounced } = reply!.state
+  const call = { ...callFor(event, settings, 10, 0), before, state: before, own }
+  const late = giveWay({ ...call, ...noticeCompactions(call) })
+  expect(late?.text).toBeUndefined()
+  expect(late).toMatchObject({ isReplied: true, isJobDue: true })
+  const { state } = late!
+  const { compactTime, compactAt, unannounced } = state!
   expect({ compactTime, compactAt, unannounced }).toEqual(
     unanswered === undefined
       ? { compactTime: known.compactTime, compactAt: known.compactAt, unannounced: undefined }
       : { compactTime: 10, compactAt: offsets[unanswered - 1], unannounced: true },
   )
-  if (boundaries > 0) expect(reply!.state.seenAt).toBe(own.captured.archived)
-  expect(reply!.state.boundaryDue).toBeUndefined()
+  if (boundaries > 0) expect(state!.seenAt).toBe(own.captured.archived)
+  expect(state!.boundaryDue).toBeUndefined()
 })

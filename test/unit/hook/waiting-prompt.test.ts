@@ -1,14 +1,14 @@
 /** Which prompt waits for an answer: a human's, as a restore shows it. */
 import { expect, test } from "bun:test"
 import { decodeEvent, isHumanPrompt } from "../../../src/claude/hooks.ts"
-import { waitingPrompt } from "../../../src/hook/waiting-prompt.ts"
+import { waitingPrompt } from "../../../src/hook/given.ts"
 
 const waits = (prompt: string): string | undefined =>
   waitingPrompt({ prompt, promptAt: 7, promptOpen: true })?.text
 
 test("a prompt waits until it is answered", () => {
   expect(waitingPrompt({ prompt: "go on", promptAt: 7, promptOpen: true })).toEqual({ text: "go on", at: 7 })
-  expect(waitingPrompt({ prompt: "go on", promptOpen: false })).toBeUndefined()
+  expect(waitingPrompt({ prompt: "go on", promptAt: 7, promptOpen: false })).toBeUndefined()
 })
 
 test("what others wrote does not, nor what was pasted, nor a command that the host executes itself", () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Source } from "../../../src/archive/view-sources.ts"
 import { carriedFinder, type Names } from "../../../src/job/carried-text.ts"
-import { fillSpans } from "../../../src/vault/tombstones.ts"
+import { fillSpans } from "../../../src/vault/tombstone.ts"
 
 const SECRET = "5ec2e7aa-0000-4000-8000-000000000001"
 const OTHER = "0dde7aaa-0000-4000-8000-000000000002"

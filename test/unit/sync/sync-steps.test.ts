@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ENTRY_STEPS } from "../../../src/sync/sync-archive.ts"
 import { SYNC_STEPS } from "../../../src/sync/sync-once.ts"
-import { runSteps, type SyncStep } from "../../../src/sync/sync-steps.ts"
+import { runSyncSteps, type SyncStep } from "../../../src/sync/sync-steps.ts"
 
 interface Walk {
   readonly wanted: { readonly all: boolean; readonly pull: boolean }
@@ -32,14 +32,14 @@ test("steps run in their order, as far as they are wanted and due, until one fai
     step("forget", { due: ({ seen }) => seen.includes("fetch") }),
     step("send", { due: ({ seen }) => seen.at(-1) === "late" }),
   ]
-  await runSteps(steps, walk)
+  await runSyncSteps(steps, walk)
   expect(walk.seen).toEqual(["open", "mend", "late", "send"])
   const failing = step("fail", {
     run() {
       throw new Error("closed")
     },
   })
-  await expect(runSteps([failing, step("after")], walk)).rejects.toThrow("closed")
+  await expect(runSyncSteps([failing, step("after")], walk)).rejects.toThrow("closed")
   expect(walk.seen).not.toContain("after")
 })
 

@@ -2,15 +2,14 @@ import { afterAll, expect, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { lineHash, type Tombstone } from "../../../src/vault/tombstone.ts"
 import {
   emptyTombstone,
   forgottenOf,
-  lineHash,
   listTombstones,
   ownerOf,
   readTombstone,
   removeTombstone,
-  type Tombstone,
   tombstoneCount,
   writeTombstone,
 } from "../../../src/vault/tombstones.ts"

@@ -9,57 +9,40 @@ import { compactionOffsets } from "../claude/glance.ts"
 import type { HookEvent } from "../transcript/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
-import { announcedAt, compactionUnanswered, type SessionState } from "./state.ts"
+import type { Added, HookCall } from "./call.ts"
+import { announcedAt, isUnanswered, type SessionState } from "./state.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
 const LOOKED_AT = 2 << 20
 
-/**
- * Notes the last compaction without an answer, so that the next prompt makes up for it.
- *
- * @param before as the last hook left it
- * @param state with what this event adds
- * @param own what was taken of the session's own transcript
- * @param now ms since the epoch
- */
-export function withCompactions(
-  event: HookEvent,
-  before: SessionState,
-  state: SessionState,
-  own: Taken | undefined,
-  now: number,
-): SessionState {
-  if (own === undefined) return state
+/** Notes the last compaction without an answer, so that the next prompt makes up for it. */
+export function noticeCompactions({ event, before, state, own, now }: HookCall): Added | undefined {
+  if (own === undefined) return undefined
+  const { superseded, archived } = own.captured
+  const compactions = newCompactions(event, before, own)
   // Rewritten by the host: the bytes already searched have moved, so nobody can tell which compactions are new.
   // Where another process has archived it since, only its length may show that.
-  const { superseded, archived } = own.captured
-  if (superseded !== undefined || (before.seenAt ?? 0) > archived) return { ...state, seenAt: archived }
-  const offsets = newCompactions(event, before, own)
-  const last = offsets[offsets.length - 1]
+  if (superseded !== undefined || (before.seenAt ?? 0) > archived)
+    return { compactions, state: { ...state, seenAt: archived } }
+  const last = compactions[compactions.length - 1]
   // Bytes without a compaction may be looked at again, so they are no reason to write the state.
-  const seen = state === before && last === undefined ? state : { ...state, seenAt: archived }
-  if (last === undefined) return seen
-  const { boundaryDue, ...rest } = seen
-  const answered = boundaryDue === true ? 1 : 0
+  if (last === undefined) return state === before ? undefined : { state: { ...state, seenAt: archived } }
+  const { boundaryDue, ...rest } = state
+  const seen = { ...rest, seenAt: archived }
+  const answered = boundaryDue ? 1 : 0
   // This hook answers it, another one has, or the next prompt already has one to answer.
-  if (event.source === "compact" || offsets.length === answered || compactionUnanswered(before)) return rest
-  return event.name === "pre-compact"
-    ? { ...rest, compactAt: last }
-    : { ...rest, compactTime: announcedAt(rest, now), compactAt: last, unannounced: true }
-}
-
-/**
- * State after a restore at a session's start. The host writes the compaction down only after that.
- *
- * @param seen whether the transcript already holds it
- */
-export const withBoundaryDue = (state: SessionState, seen: boolean): SessionState => {
-  const { boundaryDue: _former, unannounced: _answered, ...rest } = state
-  return seen ? rest : { ...rest, boundaryDue: true }
+  if (event.source === "compact" || compactions.length === answered || isUnanswered(before))
+    return { compactions, state: seen }
+  if (event.name !== "pre-compact") {
+    const found = { compactTime: announcedAt(seen, now), compactAt: last, unannounced: true } as const
+    return { compactions, state: { ...seen, ...found } }
+  }
+  // The one just announced, unless it was refused.
+  return { compactions, state: seen.compactTime === undefined ? seen : { ...seen, compactAt: last } }
 }
 
 /** Offsets in the transcript. */
-export function newCompactions(event: HookEvent, before: SessionState, own: Taken): number[] {
+function newCompactions(event: HookEvent, before: SessionState, own: Taken): number[] {
   const known = before.seenAt ?? before.promptAt
   const from = known ?? 0
   const { archived } = own.captured
@@ -85,3 +68,9 @@ function compactionsFrom({ path, captured }: Taken, from: number): number[] {
   })
   return found
 }
+
+/** Whether it is open if the last restore has reached the conversation. */
+export const mayBeLost = ({ event, state, found, settings }: HookCall): boolean =>
+  found !== undefined &&
+  (state.delivery !== undefined || (event.name === "user-prompt-submit" && isUnanswered(state))) &&
+  settings.resolved.config["restore.enabled"]
