@@ -39,8 +39,13 @@ export class FormerVersions {
   readonly #met = new Set<string>()
   /** Sessions of which a turn could not be looked at. */
   readonly #unseen = new Set<string>()
+  /** Handles of turns that were noted and are not there, where a sync was interrupted: it may have ended in between. */
+  readonly absent: ReadonlySet<string>
 
-  constructor(ledger: Ledger, mayHold: MayHold, there: readonly SentVersion[]) {
+  constructor(ledger: Ledger, mayHold: MayHold, there: readonly SentVersion[], isUnsure = false) {
+    const ids = new Set(there.map(({ id }) => id))
+    const absent = isUnsure ? [...ledger.turns].filter(([, { id }]) => !ids.has(id)) : []
+    this.absent = new Set(absent.map(([handle]) => handle))
     const noted = new Set([...ledger.turns.values()].map(({ id }) => id))
     this.#ledger = ledger
     this.#mayHold = mayHold
@@ -61,7 +66,7 @@ export class FormerVersions {
       isUnsure || sessions.length > 0
         ? await target.ownThere(machineName(), isUnsure ? undefined : sessions)
         : []
-    return new FormerVersions(ledger, mayHoldOf(news, filled), there)
+    return new FormerVersions(ledger, mayHoldOf(news, filled), there, !ledger.isWhole)
   }
 
   /** Sessions of what was not noted. */
@@ -94,11 +99,14 @@ export class FormerVersions {
     return this.#of(handle, key).flatMap((one) => one?.id ?? [])
   }
 
-  /** The same of a turn that its own machine sends, and maybe under the same id: what it holds no more. */
-  staleOf(handle: string, { key, content, metadata: { messages } }: Entry): string[] {
+  /**
+   * The same of a turn that its own machine sends, and maybe under the same id: what it holds no more. Where nothing was
+   * taken out, what is there is left to that machine, however it is told here by now.
+   */
+  staleOf(handle: string, { key, content }: Entry): string[] {
     return this.#of(handle, key).flatMap((one) => {
       if (one === undefined || one.id === entryId(one.key, content)) return []
-      return messages > one.messages && !this.#mayHold(one.session) ? [] : [one.id]
+      return this.#mayHold(one.session) ? [one.id] : []
     })
   }
 

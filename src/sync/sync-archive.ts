@@ -125,7 +125,7 @@ async function compare(sync: EntrySync): Promise<void> {
   sync.news = newsOf(ledger, world, lost.forgotten)
   sync.seen = seenBy(world)
   const isSeen = sync.seen !== undefined && sync.seen === ledger.seen
-  sync.isQuiet = isSeen && !wanted.all && sync.news.length + lost.turns.length === 0
+  sync.isQuiet = isSeen && ledger.isWhole && !wanted.all && sync.news.length + lost.turns.length === 0
 }
 
 async function forget(sync: EntrySync): Promise<void> {
@@ -144,7 +144,8 @@ async function choose(sync: EntrySync): Promise<void> {
   const { all } = wanted
   const filled = world.others?.newlyFilled ?? []
   sync.formers = await FormerVersions.there(target, ledger, { news, filled, all })
-  const looked = { mayHold: mayHoldOf(news, filled), all, lost: handlesOf(lost.turns), formers: sync.formers }
+  const missing = new Set([...handlesOf(lost.turns), ...sync.formers.absent])
+  const looked = { mayHold: mayHoldOf(news, filled), all, lost: missing, formers: sync.formers }
   sync.due = dueTurns(ledger, world, looked)
   if (sync.due.length > 0) ledger.noteSending(true)
 }

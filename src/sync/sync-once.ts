@@ -169,7 +169,8 @@ async function meet(sync: Sync): Promise<void> {
 async function entries(sync: Sync): Promise<void> {
   const { target, ledger, world, wanted, others } = sync
   sync.report = await syncArchive(target, ledger, { ...world, others }, wanted.all)
-  others.noteSeen()
+  // What cannot be read now has to be looked at again.
+  if (sync.report.unreadable === 0) others.noteSeen()
 }
 
 async function frames(sync: Sync): Promise<void> {

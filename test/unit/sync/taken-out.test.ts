@@ -234,3 +234,24 @@ test("turns that were passed on, once their own machine sends them", async () =>
   expect(linesIn(second)).toContain("about herons")
   expect(linesIn(second)).not.toContain(WORD)
 })
+
+test("turns that their own machine sends stay there, also when they are told otherwise here", async () => {
+  using origin = new Inside()
+  using machine = new Inside()
+  using folder = tempFolder()
+  const [first, second] = ["first", "second"].map((name) => join(folder.path, name)) as [string, string]
+  await origin.hook("stop", origin.session().turn("about herons").turn("about fish").flush())
+  await done(origin, "sync", "--to", first, "--frames")
+  await done(machine, "sync", "--to", first, "--pull")
+  await done(machine, "sync", "--to", second, "--frames")
+  await done(origin, "sync", "--to", second, "--frames")
+  await done(machine, "sync", "--to", second, "--frames", "--pull")
+  const { there } = await done(origin, "sync", "--to", second, "--frames")
+  const config = join(folder.path, "config.toml")
+  writeFileSync(config, 'secrets.patterns = ["herons"]\n')
+  machine.env["CTXBRIDGE_CONFIG"] = config
+  expect(await done(machine, "sync", "--to", second, "--frames", "--pull", "--all")).toMatchObject({
+    forgotten: 0,
+  })
+  expect((await done(origin, "sync", "--to", second, "--frames", "--all")).there).toEqual(there)
+})
