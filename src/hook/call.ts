@@ -1,10 +1,12 @@
 /** One hook call, as it goes from step to step, and what runs the steps (steps.ts). */
+
 import type { Taken, TakeOptions } from "../archive/capture-transcript.ts"
 import type { ContextState } from "../autopilot/context-state.ts"
 import type { Judgement } from "../autopilot/track-context.ts"
 import { isHumanPrompt } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
 import type { EventName, HookEvent } from "../transcript/hook-event.ts"
+import type { logError } from "../util/log.ts"
 import type { SessionState } from "./state.ts"
 
 /** What it was called with, and what the steps so far have found: what is optional, until one of them has. */
@@ -126,13 +128,16 @@ export async function runSteps(steps: readonly HookStep[], call: HookCall, found
       Object.assign(call, added instanceof Promise ? await added : added)
     } catch (failure) {
       const { event, settings } = call
-      const { logError } = await import("../util/log.ts")
       const entry = { event: event.name, step: name, session: event.session, error: failure }
-      logError(settings.paths.stateHome, entry)
+      await noted(settings.paths.stateHome, entry)
       if (instead !== undefined) await runSteps(instead, call, { failure })
     }
   }
 }
+
+/** A log that cannot be written, or not even loaded, keeps nothing from going on. */
+export const noted = (stateHome: string, entry: Parameters<typeof logError>[1]): Promise<void> =>
+  import("../util/log.ts").then((log) => log.logError(stateHome, entry)).catch(() => {})
 
 export const seldom = async (): Promise<Later> => (await import("./seldom.ts")).SELDOM
 

@@ -5,6 +5,7 @@
  * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
  * database, one transaction.
  */
+
 import { decodeEvent } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
@@ -14,6 +15,7 @@ import { endNow, endWith } from "../util/end-program.ts"
 import { EXIT } from "../util/errors.ts"
 import { existsSync } from "../util/fs.ts"
 import { answerHost, STDERR, writeAll } from "../util/write-output.ts"
+import { noted } from "./call.ts"
 import { readDocument } from "./stdin.ts"
 import { handle } from "./steps.ts"
 
@@ -63,7 +65,7 @@ async function answer(name: string | undefined): Promise<string | undefined> {
     const text = await handle(event, own, deadline)
     const { dataHome } = settings.paths
     if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return text
-    return (await import("./seldom.ts")).withImportTold(text, dataHome)
+    return await (await import("./seldom.ts")).withImportTold(text, dataHome)
   } catch (error) {
     // Whatever else the caller named stays out of the log.
     await log(settings, eventNamed(`${name}`) ?? "hook", error)
@@ -78,5 +80,5 @@ async function noteBadOptions(settings: Settings): Promise<void> {
   if (refusal !== undefined) await log(settings, "session-start", new Error(refusal.message))
 }
 
-const log = async ({ paths }: Settings, event: string, error: unknown): Promise<void> =>
-  (await import("../util/log.ts")).logError(paths.stateHome, { event, error })
+const log = ({ paths }: Settings, event: string, error: unknown): Promise<void> =>
+  noted(paths.stateHome, { event, error })

@@ -33,8 +33,11 @@ function knownBytes({ event, settings }: HookCall): number {
   return statsOf(knownFile(settings.paths.dataHome, event.session))?.size ?? 0
 }
 
-async function toVault({ settings, taking, taken, path, known }: HookCall): Promise<Added> {
-  const knows = known === 0 ? "ask" : (await knowing()).known
+async function toVault(call: HookCall): Promise<Added> {
+  const { settings, taking, taken, path, known } = call
+  // What the first transcript brought is known in the second.
+  const isNew = known === 0 && (taken.length === 0 || knownBytes(call) === 0)
+  const knows = isNew ? "ask" : (await knowing()).known
   const first = captureTranscript(settings.paths, path!, { ...taking, known: knows })
   const isWhole = first.captured.state !== "recognised"
   const one = isWhole ? first : (await knowing()).takeOn(settings.paths, path!, taking, first)

@@ -186,6 +186,17 @@ test("a value of the session is filled in its subagents, and the other way round
   await verified(machine)
 })
 
+test("what the session's new bytes show is filled in the subagent's, also when one hook brings both", async () => {
+  using machine = new Machine()
+  const session = machine.session().turn("look", reading(ENV)).flush()
+  const agent = subagent(machine, session, "c3")
+  mkdirSync(dirname(agent.path), { recursive: true })
+  agent.turn(BARE).flush()
+  const fields = { agent_id: "c3", agent_type: "x", agent_transcript_path: agent.path }
+  await machine.hook("subagent-stop", session, fields)
+  expect(words(machine, agent)).toContain(`The login was ${STARS}, it says.`)
+})
+
 test("a line forgotten before more was recognised stays forgotten", async () => {
   using machine = new Machine()
   const session = machine.session().turn(`unspeakable ${VALUE} thing`).turn("other").flush()
