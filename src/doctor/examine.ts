@@ -32,6 +32,7 @@ import { hookRuns } from "./hook-trials.ts"
 import {
   type InstalledHook,
   installedChecks,
+  installHint,
   isExecutable,
   ourHooks,
   realFile,
@@ -236,7 +237,7 @@ async function binaryChecks(patient: Patient): Promise<Finding[]> {
 }
 
 async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Promise<Finding> {
-  const more = { hint: `ctxbridge install --scope ${scope}`, repair: reinstall(patient, scope) }
+  const more = { hint: installHint(scope), repair: reinstall(patient, scope) }
   const real = realFile(binary)
   if (real === undefined) return finding("binary", "fail", `hooks call ${binary}, which does not exist`, more)
   if (!isExecutable(binary))
@@ -247,7 +248,7 @@ async function oneBinary(patient: Patient, { binary, scope }: InstalledHook): Pr
   // A project's files arrive with `git clone`, so we do not run what they name.
   if (scope !== "user") {
     const text = `${scope} settings: hooks call another binary, which is not run to ask its version: ${binary}`
-    return finding("binary", "warn", text, { hint: `ctxbridge install --scope ${scope}` })
+    return finding("binary", "warn", text, { hint: installHint(scope) })
   }
   const version = await versionOf(binary)
   if (version === patient.version)

@@ -47,7 +47,7 @@ export async function hookRuns(patient: Patient): Promise<Finding[]> {
       ? []
       : [
           finding("runs", "skipped", `${count(left, "hook")} not run`, {
-            hint: "they set variables, or a project's settings name them",
+            hint: "they set variables, or a project's or an organisation's settings name them",
           }),
         ]
   if (safe.length === 0) {

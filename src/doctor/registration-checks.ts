@@ -8,7 +8,13 @@ import {
   type ServerStatus,
   serverStatus,
 } from "../claude/install/hook-status.ts"
-import { CLEARED, isOurHook, type OurHookCommand, readOurHook } from "../claude/install/hooks-table.ts"
+import {
+  CLEARED,
+  HOST_EVENTS,
+  isOurHook,
+  type OurHookCommand,
+  readOurHook,
+} from "../claude/install/hooks-table.ts"
 import { oneAtATime } from "../claude/install/install-lock.ts"
 import { install, installServer } from "../claude/install/registration.ts"
 import { transcriptsFolder } from "../claude/places.ts"
@@ -81,10 +87,29 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
       }),
     ]
   }
-  return status
-    .filter(({ installed, stale }) => installed.length + stale.length > 0)
-    .map((one) => presenceIn(patient, one, hooks))
+  const managed = hooks.filter(({ scope }) => scope === "managed")
+  return [
+    ...status
+      .filter(({ installed, stale }) => installed.length + stale.length > 0)
+      .map((one) => presenceIn(patient, one, hooks)),
+    ...(managed.length > 0 ? [managedPresence(managed, hooks)] : []),
+  ]
 }
+
+/** What an organisation's settings have of our hooks, which is not ours to change. */
+function managedPresence(managed: readonly InstalledHook[], hooks: readonly InstalledHook[]): Finding {
+  const missing = HOST_EVENTS.filter((name) => !hooks.some(({ event }) => event === name))
+  if (missing.length === 0) return finding("hooks", "ok", `managed settings: ${managed.length}`)
+  return finding("hooks", "fail", `managed settings, and no other: no hook for ${missing.join(", ")}`, {
+    hint: installHint("user"),
+  })
+}
+
+/** What a user can do about hooks of a scope. */
+export const installHint = (scope: SettingsFile["scope"]): string =>
+  scope === "managed"
+    ? "your organisation's settings name it: ask who manages them"
+    : `ctxbridge install --scope ${scope}`
 
 /** The finding for one settings file with hooks of ours. */
 function presenceIn(
@@ -92,7 +117,7 @@ function presenceIn(
   { scope, missing, stale, installed }: HookStatus,
   hooks: readonly InstalledHook[],
 ): Finding {
-  const more = { hint: `ctxbridge install --scope ${scope}`, repair: reinstall(patient, scope) }
+  const more = { hint: installHint(scope), repair: reinstall(patient, scope) }
   if (missing.length > 0) {
     return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
   }
@@ -149,7 +174,10 @@ function doubles(patient: Patient): Finding[] {
   if (doubled.length > 0) {
     found.push(
       finding("double", "warn", `${doubled.join(", ")}: several different ctxbridge hooks`, {
-        hint: `keep one: ctxbridge uninstall --scope ${own.at(-1) ?? "user"}, or ctxbridge install`,
+        hint:
+          own.length === 0
+            ? installHint("managed")
+            : `keep one: ctxbridge uninstall --scope ${own.at(-1)}, or ctxbridge install`,
         details: [...new Set(hooks.map(({ scope, binary }) => `${scope}: ${binary}`))],
       }),
     )

@@ -4,8 +4,15 @@ import { existsSync } from "node:fs"
 import { openCurrent } from "../archive/open-current.ts"
 import { type Installed, installedClients } from "../claude/install/clients.ts"
 import { hookStatus, ourPlugins } from "../claude/install/hook-status.ts"
+import { isOurHook } from "../claude/install/hooks-table.ts"
 import type { HostFolders } from "../claude/install/registration.ts"
-import { type HostEnvironment, type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
+import {
+  type HostEnvironment,
+  type HostValue,
+  hooksOf,
+  hostEnvironment,
+  readSettings,
+} from "../claude/settings/read-settings.ts"
 import type { PruneOptions } from "../prune/prune-messages.ts"
 import { tryTo } from "../util/files.ts"
 import { patchState } from "./patch/apply-patch.ts"
@@ -136,7 +143,10 @@ export async function pruneReport(places: ReportPlaces, options: PruneOptions): 
 /** Whether any of our hooks is registered, in the settings or by a plugin. */
 export const isArchiving = (places: HostFolders & { readonly exePath: string }): boolean =>
   hookStatus(places, places.exePath).some(({ installed, stale }) => installed.length + stale.length > 0) ||
-  ourPlugins(places).length > 0
+  ourPlugins(places).length > 0 ||
+  readSettings(places).some(
+    (file) => file.scope === "managed" && hooksOf(file).some(({ command }) => isOurHook(command)),
+  )
 
 /** Of all these sessions' tokens, those that a way would have saved; undefined if it cannot be told. */
 export function shareSaved(sessions: readonly Savings[], way: WayName): number | undefined {

@@ -35,8 +35,9 @@ export const MANAGED =
   { darwin: "/Library/Application Support/ClaudeCode", win32: "C:/Program Files/ClaudeCode" }[
     process.platform as string
   ] ?? "/etc/claude-code"
-/** Maximum size of a file in bytes; it may be anyone's. */
-const LONGEST = 1 << 20
+/** Maximum size of a file in bytes, and of a project's, which may be anyone's. */
+const LONGEST = 16 << 20
+const LONGEST_OF_PROJECT = 1 << 20
 const MOST_FILES = 20
 const MOST_PATTERNS = 200
 /** In UTF-16 units; no path is longer. Matching a megabyte of brackets takes 50 ms per file. */
@@ -78,7 +79,7 @@ export function settingsFiles(
 export function readSettings(places: SettingsPlaces): SettingsFile[] {
   const managed = managedFiles(places.managed ?? MANAGED).map((file) => ({ scope: "managed" as const, file }))
   return [...settingsFiles(places), ...managed].flatMap(({ scope, file }) => {
-    const text = readSmall(file, LONGEST)
+    const text = readSmall(file, scope === "project" ? LONGEST_OF_PROJECT : LONGEST)
     return text === undefined
       ? []
       : [{ scope, file, fields: objectOf(parseJson(text.replace(/^\uFEFF/, ""))) }]
