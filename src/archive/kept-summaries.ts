@@ -16,7 +16,7 @@ import { markPending } from "./pending.ts"
 export const summaryName = (session: string): string => `${session}/summary`
 
 /**
- * No such file exists: the path says whose summary it is (claude/transcript-name.ts).
+ * No such file exists: the path says whose summary it is (agents/layouts.ts).
  */
 const originOf = (dataHome: string, session: string): string =>
   join(dataHome, "summaries~", session, "subagents", "agent-summary.jsonl")

@@ -1,6 +1,5 @@
 /**
  * What the model used of what it was shown again: of a restore's slots, and of what our server and commands answered.
- * Pure.
  *
  * A path is used when it is opened or changed, a command when it is run, a name when it is typed. It counts only if
  * nothing else in the context had said it before: neither the summary, nor a file that was read, nor a prompt, nor the

@@ -31,7 +31,7 @@ export interface RenderOptions {
   readonly budget: number
   /** The host's own summary; what it contains is not repeated. */
   readonly summary: string
-  /** What the host itself adds to the new context; see host-memory.ts and reshown-by-host.ts. */
+  /** What the host itself adds to the new context; see standing-text.ts and shown-again.ts in claude/context. */
   readonly standing?: string
   /**
    * Whether a plugin answered the compaction instead of the host. Then nothing is shown again, and what the plugin

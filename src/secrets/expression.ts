@@ -3,7 +3,7 @@
  * They mean what they mean in JavaScript, except that repetitions of what may be empty can end earlier. Back-references
  * and look-arounds within look-arounds are refused. Pure.
  *
- * Here an expression becomes a program: small steps that `matcher.ts` follows.
+ * Here an expression becomes a program: small steps that `patterns.ts` follows.
  */
 
 /** Steps of a program. `x` and `y` are steps to go on with, or what the comments say. */

@@ -1,4 +1,4 @@
-/** JSON that may not be any. Pure. */
+/** JSON that may not be any, and small files of it. */
 import { tryTo, writeWhole } from "./files.ts"
 import { existsSync, readdirSync, readFileSync, renameSync, unlinkSync } from "./fs.ts"
 

@@ -5,7 +5,7 @@ import type { SlotItem } from "./slot-rows.ts"
 export interface Given {
   /** compact, clear. */
   readonly source: string
-  /** For which event, see hook/claim-answer.ts. */
+  /** For which event, see hook/answer.ts. */
   readonly mark: string
   /** ms since the epoch. */
   readonly time: number
