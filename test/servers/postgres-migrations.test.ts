@@ -1,16 +1,16 @@
 /** A database that an earlier version made is brought up to date by whoever comes first, and nothing in it is lost. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import type { Entry } from "../../../src/backends/entry.ts"
-import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
+import type { Entry } from "../../src/backends/entry.ts"
+import { serverAddress } from "../../src/backends/postgres-address.ts"
+import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
 import {
   installedPostgres,
   NO_VARIABLES,
   startPglite,
   startPostgres,
   type TestServer,
-} from "../../support/postgres.ts"
-import { draft, padded } from "./contract.ts"
+} from "../support/postgres.ts"
+import { draft, padded } from "../unit/backends/contract.ts"
 
 setDefaultTimeout(60_000)
 

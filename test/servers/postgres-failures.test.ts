@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Socket } from "bun"
-import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
+import { serverAddress } from "../../src/backends/postgres-address.ts"
+import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
 import {
   freePort,
   installedPostgres,
   NO_VARIABLES,
   startPostgres,
   type TestServer,
-} from "../../support/postgres.ts"
-import { draft } from "./contract.ts"
+} from "../support/postgres.ts"
+import { draft } from "../unit/backends/contract.ts"
 
 setDefaultTimeout(60_000)
 
