@@ -11,10 +11,10 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 615],
+  ["files", 610],
   ["short", 87],
-  ["exported", 2915],
-  ["once", 1450],
+  ["exported", 2905],
+  ["once", 1440],
   ["never", 210],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)

@@ -6,15 +6,11 @@
 
 import type { Database } from "../archive/database.ts"
 import { transcriptByCopy } from "../archive/transcript-rows.ts"
+import { claudeProgram } from "../claude/settings/run-claude.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import type { SessionMaterial } from "../summarize/summarize-session.ts"
-import {
-  dueSessions,
-  summarizeSession,
-  summarizingAlone,
-  writerOfSummaries,
-} from "../summarize/summarize-session.ts"
+import { dueSessions, summarizeSession, summarizingAlone } from "../summarize/summarize-session.ts"
 import { codeOf } from "../util/errors.ts"
 import { readJson, writeJson } from "../util/json-files.ts"
 import { logError } from "../util/log.ts"
@@ -91,7 +87,7 @@ export async function summarizeEnded(
   const { dataHome, home, stateHome } = place
   const options = { place, model: config["summaries.model"], isOver, anew: false, now: Date.now }
   try {
-    const program = writerOfSummaries(home)
+    const program = claudeProgram(home)
     await summarizingAlone(dataHome, async () => {
       for (const material of due) {
         if (isOver() || isWanted()) return

@@ -15,7 +15,7 @@ import { aboutSession, archivedOf, keptNotes, notesIn } from "../archive/queries
 import { hasNamesake, pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
 import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
 import { openTodos, parseTodos } from "../archive/todos.ts"
-import { endsWithAnswer, filesShownAgain } from "../claude/context/kept-messages.ts"
+import { endsWithAnswer, filesShownAgain } from "../claude/context/shown-again.ts"
 import { type Clue, cluesOf, placeOf } from "../search/related-turns.ts"
 import { isSentence } from "../transcript/sentence-names.ts"
 import { shellWords } from "../transcript/shell-script.ts"

@@ -9,7 +9,7 @@ import { toolCallsOf } from "../archive/queries/calls.ts"
 import { errorsIn, latestSummary, type TurnToRead, turnsToRead } from "../archive/queries/summaries.ts"
 import { filesOf } from "../archive/queries/touched-files.ts"
 import { tokensOfText } from "../autopilot/token-figures.ts"
-import { type Asked, askClaude, claudeProgram } from "../claude/settings/run-claude.ts"
+import { type Asked, askClaude } from "../claude/settings/run-claude.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import { blockQuote, time as timeOf } from "../restore/quote.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
@@ -64,13 +64,6 @@ const ATTEMPTS = 2
  *
  * @throws CtxError `client-failed`, `bad-answer`, `forgotten`; nothing is kept then
  */
-/**
- * The user's own program, which writes them.
- *
- * @throws CtxError exit 3
- */
-export const writerOfSummaries = (home: string): string => claudeProgram(home)
-
 export async function summarizeSession(
   material: SessionMaterial,
   options: SummarizeOptions,

@@ -1,13 +1,33 @@
 /** `ctxbridge prune`: four ways to keep Claude Code's window lean. */
+import { version } from "../../../package.json"
+import { type Installed, installedClients } from "../../claude/install/clients.ts"
+import { hookStatus } from "../../claude/install/hook-status.ts"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
+import type { SettingsChange } from "../../claude/install/register.ts"
+import { hostEnvironment } from "../../claude/settings/read-settings.ts"
+import { atLeast, PERCENT_FROM, WINDOW_FROM } from "../../claude/versions.ts"
+import {
+  applyPatch,
+  checkPatch,
+  installedTargets,
+  namedTarget,
+  type PatchChange,
+  revertPatch,
+} from "../../pruners/patch/apply-patch.ts"
+import type { PatchStatus } from "../../pruners/patch/examine-program.ts"
+import { pluginFolder, pluginWay, revertPlugin, setPlugin } from "../../pruners/plugin/set-plugin.ts"
+import { DEFAULT_CLEARING } from "../../pruners/savings.ts"
+import { type NativeWish, nativeWay, revertNative, setNative } from "../../pruners/set-native.ts"
 import { pruneOptions } from "../../pruners/way.ts"
-import { PRUNE_WAYS, pickWay, pruneReport } from "../../pruners/ways.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { words } from "../args.ts"
+import { isArchiving, PRUNE_WAYS, pickWay, pruneReport } from "../../pruners/ways.ts"
+import { CtxError, EXIT, isCtxError, usageError } from "../../util/errors.ts"
+import { positive, stringArg, words } from "../args.ts"
+import { wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
-import { pruneNative, prunePatch, prunePlugin } from "../prune/set-ways.ts"
 import { renderPruneReport, renderRecommendation } from "../render-prune.ts"
 import { proxyFor, saidOf } from "../run-proxy.ts"
 import { screenOf } from "../screen.ts"
+import { safe } from "../style.ts"
 
 const ACTIONS = {
   status: pruneStatus,
@@ -101,4 +121,222 @@ async function pruneStatus({ env, out }: Context): Promise<void> {
   out.print(renderPruneReport(report, screenOf(out)))
   const ways = PRUNE_WAYS.map(({ name, what, risk, start, stop }) => ({ name, what, risk, start, stop }))
   out.json({ ...report, ways })
+}
+
+/* `ctxbridge prune native`, `plugin` and `patch`: what keeps the window lean is set, and taken back. */
+
+/** Claude Code ignores a smaller window. */
+const LEAST_WINDOW = 100_000
+
+async function pruneNative(context: Context): Promise<void> {
+  const { args, env, out } = context
+  const options = { ...env, dryRun: args["dry-run"] === true }
+  if (args["revert"] === true) {
+    const change = oneAtATime(env.home, () => revertNative(options))
+    out.print(safe(revertedLine(change)))
+    out.json({ ...change, notes: [] })
+    return
+  }
+  const asked = wishOf(context)
+  const [client, ...others] = await installedClients(env.home)
+  const { wish, notes } = fitted(asked, client, context)
+  if (wish.clearing !== undefined) notes.push(...others.flatMap((one) => warningOf(one, context)))
+  // A file that cannot be read comes before what it does not have.
+  setNative({ ...options, dryRun: true }, wish)
+  if (!isArchiving(env))
+    throw new CtxError(
+      "not-archiving",
+      "the hooks of ctxbridge are not registered, so cleared output would be lost",
+      {
+        hint: "ctxbridge install",
+      },
+    )
+  const change = oneAtATime(env.home, () => setNative(options, wish))
+  out.print([...setLines(change), ...notes].map(safe))
+  out.json({ ...change, notes })
+}
+
+function wishOf({ args, env }: Context): NativeWish {
+  const window = positive(args, "window")
+  if (window !== undefined && window < LEAST_WINDOW)
+    throw usageError(`--window must be at least ${LEAST_WINDOW}`, "Claude Code ignores a smaller one")
+  const percent = positive(args, "percent")
+  if (percent !== undefined && percent > 100) throw usageError("--percent must be at most 100")
+  const clearing = {
+    trigger: positive(args, "trigger") ?? DEFAULT_CLEARING.trigger,
+    keep: positive(args, "keep") ?? DEFAULT_CLEARING.keep,
+    atLeast: Math.max(1, env.config["prune.threshold"]),
+  }
+  return { clearing, window, percent }
+}
+
+/** What of a wish the program that is called by name can do, and what there is to say of the rest. */
+function fitted(wish: NativeWish, client: Installed | undefined, { env }: Context) {
+  if (client === undefined)
+    return { wish, notes: ["Claude Code was not found; clearing old output needs 2.1.112 or newer."] }
+  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  const notes: string[] = []
+  const tooOld = (name: string, from: readonly [number, number, number]): void => {
+    if (!atLeast(client.version, from))
+      notes.push(`--${name}: versions before ${from.join(".")} may ignore it.`)
+  }
+  if (wish.window !== undefined) tooOld("window", WINDOW_FROM)
+  if (wish.percent !== undefined) tooOld("percent", PERCENT_FROM)
+  if (unsupported === undefined) return { wish, notes }
+  if (wish.window === undefined && wish.percent === undefined)
+    throw new CtxError("unsupported", `old tool output cannot be cleared: ${unsupported}`, {
+      hint: "ctxbridge prune recommend says what works here",
+    })
+  return {
+    wish: { ...wish, clearing: undefined },
+    notes: [...notes, `Old tool output is not cleared: ${unsupported}.`],
+  }
+}
+
+/** Of a program that reads the same settings. */
+function warningOf(client: Installed, { env }: Context): string[] {
+  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  return unsupported === undefined
+    ? []
+    : [`Requests from ${wholePath(client.path)} may be refused: ${unsupported}.`]
+}
+
+function setLines({ file, changed, dryRun, added, replaced, backup }: SettingsChange): string[] {
+  if (!changed) return [`Nothing to do: already set in ${wholePath(file)}`]
+  const names = [
+    ...added.map((name) => `  new       ${name}`),
+    ...replaced.map((name) => `  replaced  ${name}`),
+  ]
+  if (dryRun) return [`Would set in ${wholePath(file)}:`, ...names]
+  return [
+    `Set in ${wholePath(file)}:`,
+    ...names,
+    ...(backup === undefined ? [] : [`  backup    ${wholePath(backup)}`]),
+    "Takes effect in new sessions. Undo with `ctxbridge prune native --revert`.",
+  ]
+}
+
+function revertedLine({ action, dryRun, file, removed }: SettingsChange): string {
+  if (action === "none") return `Nothing to remove from ${wholePath(file)}`
+  const names = removed.join(", ")
+  if (dryRun) return `Would remove from ${wholePath(file)}: ${names}`
+  if (action === "restored") return `Restored, byte for byte as before: ${wholePath(file)}`
+  if (action === "deleted") return `Deleted, since it did not exist before: ${wholePath(file)}`
+  return `Removed from ${wholePath(file)}: ${names}`
+}
+
+/* `ctxbridge prune plugin`: a plugin that answers Claude Code's compactions, and back. */
+
+async function prunePlugin({ args, env, out }: Context): Promise<void> {
+  const options = { ...env, dryRun: args["dry-run"] === true }
+  const folder = pluginFolder(env)
+  if (args["revert"] === true) {
+    const change = oneAtATime(env.home, () => revertPlugin(options))
+    const isNone = change.action === "none"
+    const verb = options.dryRun ? "Would remove" : "Removed"
+    out.print(
+      safe(
+        isNone
+          ? `Nothing to remove from ${wholePath(change.file)}`
+          : `${verb} the plugin from ${wholePath(change.file)}`,
+      ),
+    )
+    out.json({ ...change, folder })
+    return
+  }
+  const [client] = await installedClients(env.home)
+  const unsupported = client && pluginWay(client, env).unsupported
+  if (unsupported !== undefined)
+    throw new CtxError("unsupported", `a plugin cannot answer compactions: ${unsupported}`, {
+      hint: "ctxbridge prune recommend says what works here",
+    })
+  const change = oneAtATime(env.home, () => setPlugin(options, env.exePath, version))
+  const file = wholePath(change.file)
+  out.json({ ...change, folder })
+  if (options.dryRun) {
+    out.print(
+      safe(change.changed ? `Would write ${folder} and register it in ${file}` : `Would update ${folder}`),
+    )
+    return
+  }
+  out.print(
+    [
+      change.changed ? `Wrote ${folder} and registered it in ${file}` : `Updated ${folder}`,
+      "Takes effect in new sessions. Undo with `ctxbridge prune plugin --revert`.",
+    ].map(safe),
+  )
+}
+
+/* `ctxbridge prune patch`: Claude Code's own program is changed so that it prunes, and back. */
+
+/** What was done to one program, or why nothing was. */
+type Outcome =
+  | { readonly file: string; readonly status: PatchStatus }
+  | (PatchChange & { readonly action: "patch" | "revert" })
+  | { readonly file: string; readonly refused: string; readonly hint: string | undefined }
+
+async function prunePatch({ args, env, out }: Context): Promise<number> {
+  const dryRun = args["dry-run"] === true
+  const isCheck = args["check"] === true
+  const isRevert = args["revert"] === true
+  if (isCheck && isRevert) throw usageError("--check and --revert cannot be used together")
+  const act = (file: string): Outcome => {
+    if (isCheck) return { file, status: checkPatch(file) }
+    if (isRevert) return { ...revertPatch(file, { dryRun }), action: "revert" }
+    return { ...applyPatch(file, { binary: env.exePath, dryRun }), action: "patch" }
+  }
+
+  const named = stringArg(args, "target")
+  const files = named === undefined ? installedTargets(env.home, env.cwd) : [namedTarget(named, env.cwd)]
+  if (files.length === 0)
+    throw new CtxError("no-client", "Claude Code was not found", {
+      hint: "ctxbridge prune patch --target PATH names its cli.js",
+      exit: EXIT.notFound,
+    })
+  const outcomes = files.length === 1 ? [act(files[0]!)] : files.map((file) => attempted(file, act))
+
+  const changed = outcomes.some((one) => "action" in one && one.action === "patch" && one.changed)
+  const notes = changed && !dryRun ? notesFor(env) : []
+  for (const one of outcomes) out.print(linesOf(one, dryRun).map(safe))
+  out.print(notes)
+  out.json({ dryRun, programs: outcomes, notes })
+  const isDone = (one: Outcome): boolean => ("status" in one ? one.status === "patched" : !("refused" in one))
+  return outcomes.every(isDone) ? EXIT.ok : EXIT.failed
+}
+
+/** One that cannot be changed does not keep the others from it. */
+function attempted(file: string, act: (file: string) => Outcome): Outcome {
+  try {
+    return act(file)
+  } catch (error) {
+    if (!isCtxError(error)) throw error
+    return { file, refused: error.message, hint: error.hint }
+  }
+}
+
+function linesOf(one: Outcome, dryRun: boolean): string[] {
+  const path = wholePath(one.file)
+  if ("status" in one) return [`${one.status}  ${path}`]
+  if ("refused" in one) return [one.refused, ...(one.hint === undefined ? [] : [`  hint: ${one.hint}`])]
+  const of = one.version === undefined ? "" : ` (Claude Code ${one.version})`
+  if (one.action === "revert") {
+    if (!one.changed) return [`Nothing to revert: ${path}`]
+    return [dryRun ? `Would restore ${path}` : `Restored, byte for byte as before: ${path}${of}`]
+  }
+  if (!one.changed) return [`Nothing to do: ${path} is patched${of}`]
+  if (dryRun) return [`Would insert into ${path}, provided the result runs:`, ...(one.diff ?? [])]
+  return [`Patched ${path}${of}`, `  backup    ${path}.backup`]
+}
+
+function notesFor(env: Context["env"]): string[] {
+  const isArchiving = hookStatus(env, env.exePath).some(({ installed }) => installed.length > 0)
+  return [
+    "Takes effect in new sessions. Undo with `ctxbridge prune patch --revert`; CLAUDE_TEXT_PRUNE_DISABLE=1 switches it off for one session.",
+    "Claude Code's licence may not allow such changes, and every update undoes them.",
+    ...(isArchiving
+      ? []
+      : [
+          "The hooks of ctxbridge are not registered, so nothing is pruned until you run `ctxbridge install`.",
+        ]),
+  ]
 }

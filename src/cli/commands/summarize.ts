@@ -3,15 +3,11 @@
 import { openCurrent } from "../../archive/open-current.ts"
 import { sessionsByLatest } from "../../archive/queries/summaries.ts"
 import { formatTokens } from "../../autopilot/token-figures.ts"
+import { claudeProgram } from "../../claude/settings/run-claude.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { findSessionByName } from "../../read/by-name.ts"
 import type { SessionMaterial } from "../../summarize/summarize-session.ts"
-import {
-  dueSessions,
-  summarizeSession,
-  summarizingAlone,
-  writerOfSummaries,
-} from "../../summarize/summarize-session.ts"
+import { dueSessions, summarizeSession, summarizingAlone } from "../../summarize/summarize-session.ts"
 import { codeOf, EXIT, isCtxError, messageOf } from "../../util/errors.ts"
 import { count } from "../../util/text.ts"
 import { positive, stringArg, words } from "../args.ts"
@@ -63,7 +59,7 @@ export default {
       out.json(report(context, model, []))
       return EXIT.ok
     }
-    const program = writerOfSummaries(env.home)
+    const program = claudeProgram(env.home)
     const what = `${count(due.length, "session")}, about ${formatTokens(tokens)} tokens`
     out.print([`${what} for ${model}, sent by ${safe(program)}:`, ...listed])
     if (dryRun) {

@@ -5,7 +5,7 @@ import { isRemovable, managerOf } from "../../../src/cli/update/replace-running.
 test.each([
   ["/home/a/.local/bin/ctxbridge", undefined],
   ["/usr/local/bin/ctxbridge", undefined],
-  ["/work/ctxbridge/dist/ctxbridge", undefined],
+  ["/srv/ctxbridge/dist/ctxbridge", undefined],
   ["/usr/lib/node_modules/ctxbridge-linux-x64/bin/ctxbridge", "npm"],
   ["C:\\Users\\a\\node_modules\\ctxbridge-windows-x64\\bin\\ctxbridge.exe", "npm"],
   ["/opt/homebrew/Cellar/ctxbridge/1.0.0/bin/ctxbridge", "Homebrew"],
@@ -20,7 +20,7 @@ test.each([
   ["/usr/local/bin/ctxbridge", true],
   ["/usr/bin/ctxbridge", false],
   ["/usr/lib/node_modules/ctxbridge-linux-x64/bin/ctxbridge", false],
-  ["/work/ctxbridge/dist/ctxbridge", false],
+  ["/srv/ctxbridge/dist/ctxbridge", false],
   ["/home/a/bin/ctxbridge-0.1.0-linux-x64", false],
   ["C:/Users/a/.local/bin/ctxbridge.exe", false],
 ])("%s is removed by --purge: %p", (path, is) => {

@@ -24,14 +24,14 @@ test.each([
   ["/a/!b", "/a/!b", true],
   ["/a/b\\c", "/a/b\\c", true],
   ["/a/?", "/a/😀", true],
-  ["C:/work/**", "C:/work/a", true],
-  ["C:/work", "D:/work", false],
+  ["C:/dev/**", "C:/dev/a", true],
+  ["C:/dev", "D:/work", false],
 ])("%s and %s: %p", (pattern, folder, expected) => expect(isWithin(pattern, folder)).toBe(expected))
 
 test.each([
   ["/a/b/*/c", "/a/b"],
   ["/*", "/"],
-  ["C:/work/*", "C:/work"],
+  ["C:/dev/*", "C:/dev"],
 ])("%s begins with the folder %s", (pattern, folder) => expect(literalStart(pattern)).toBe(folder))
 
 test("a pattern that could run for ever does not", () => {
