@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { Dice } from "../src/bench/seeded-random.ts"
+import { Dice } from "../src/cli/bench/seeded-random.ts"
 import { MINILM_SIZED, writeModel } from "../test/support/onnx-model.ts"
 import { Transcript } from "../test/support/transcript.ts"
 

@@ -12,7 +12,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { percent } from "../src/util/text.ts"
+import { percent } from "../src/base/text.ts"
 import { stretchesFrom } from "../src/vault/reader.ts"
 import { vaultFiles } from "../src/vault/vault-files.ts"
 

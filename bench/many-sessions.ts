@@ -5,8 +5,8 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { median } from "../src/bench/hook-world.ts"
-import { markdownTable } from "../src/util/text.ts"
+import { markdownTable } from "../src/base/text.ts"
+import { median } from "../src/cli/bench/hook-world.ts"
 import { tempFolder } from "../test/support/temp.ts"
 import { seededTranscript } from "./seeded-transcript.ts"
 

@@ -11,7 +11,7 @@ import { mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { buildEmpty } from "../src/bench/bench-hooks.ts"
+import { buildEmpty } from "../src/cli/bench/bench-hooks.ts"
 import { seededArchive } from "./seeded-archive.ts"
 import { common, middling, rare } from "./seeded-words.ts"
 

@@ -5,15 +5,15 @@
  *     CTXBRIDGE_HOME=DIR bun bench/prune-grid.ts [--sessions N]
  */
 import { parseArgs } from "node:util"
-import { openCurrent } from "../src/archive/open-current.ts"
-import { largestRequests } from "../src/archive/queries/token-use.ts"
-import { linesFrom } from "../src/archive/records.ts"
-import { batchedRule, costOf, fullAt, SUMMARY_TOKENS, unpruned } from "../src/bench/prune/prune-bench.ts"
-import { type PlayedSession, playedSession } from "../src/bench/prune/prune-steps.ts"
-import { simulatedSession } from "../src/bench/prune/simulated-session.ts"
-import { sentPassages } from "../src/pruners/savings.ts"
-import { markdownTable } from "../src/util/text.ts"
+import { markdownTable } from "../src/base/text.ts"
+import { batchedRule, costOf, fullAt, SUMMARY_TOKENS, unpruned } from "../src/cli/bench/prune/prune-bench.ts"
+import { type PlayedSession, playedSession } from "../src/cli/bench/prune/prune-steps.ts"
+import { simulatedSession } from "../src/cli/bench/prune/simulated-session.ts"
+import { sentPassages } from "../src/prune/savings.ts"
 import { vaultFile } from "../src/vault/layout.ts"
+import { openCurrent } from "../src/views/open-current.ts"
+import { largestRequests } from "../src/views/queries/token-use.ts"
+import { linesFrom } from "../src/views/records.ts"
 
 const KEEPS = [1, 2, 4, 8]
 /** UTF-16 units of JSON. */

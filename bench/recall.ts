@@ -3,13 +3,13 @@
  * the options that all commands have.
  */
 import { resolve } from "node:path"
+import { EXIT, usageError } from "../src/base/errors.ts"
 import { stringArg } from "../src/cli/args.ts"
 import { renderTable } from "../src/cli/block.ts"
 import type { Command } from "../src/cli/command.ts"
 import { runCli } from "../src/cli/router.ts"
 import { createStyle, type Style } from "../src/cli/style.ts"
-import { openEmbedder } from "../src/embed/embedder.ts"
-import { EXIT, usageError } from "../src/util/errors.ts"
+import { openEmbedder } from "../src/find/embed/embedder.ts"
 import { compareSearches, type RecallReport } from "./recall/compare-searches.ts"
 import type { Scores } from "./recall/scores.ts"
 

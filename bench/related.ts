@@ -3,12 +3,12 @@
  * with the options that all commands have.
  */
 import { resolve } from "node:path"
+import { CtxError, EXIT } from "../src/base/errors.ts"
 import { stringArg } from "../src/cli/args.ts"
 import { renderTable } from "../src/cli/block.ts"
 import type { Command, Output } from "../src/cli/command.ts"
 import { runCli } from "../src/cli/router.ts"
 import { createStyle } from "../src/cli/style.ts"
-import { CtxError, EXIT } from "../src/util/errors.ts"
 import { conversationsIn } from "./recall/conversations.ts"
 import { countRelated, countRelatedIn, type RelatedReport } from "./related/count-related.ts"
 

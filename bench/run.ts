@@ -5,8 +5,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../src/bench/bench-hooks.ts"
-import { renderReport } from "../src/bench/hook-tables.ts"
+import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../src/cli/bench/bench-hooks.ts"
+import { renderReport } from "../src/cli/bench/hook-tables.ts"
 
 const root = join(import.meta.dir, "..")
 

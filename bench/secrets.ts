@@ -7,7 +7,7 @@
  * is not filled whole.
  */
 import { parseArgs } from "node:util"
-import { Dice } from "../src/bench/seeded-random.ts"
+import { Dice } from "../src/cli/bench/seeded-random.ts"
 import { FILTERED, filterLines, filterText } from "../src/secrets/filter.ts"
 import { SET_1 } from "./secrets/set-1.ts"
 import { SET_2 } from "./secrets/set-2.ts"

@@ -1,5 +1,5 @@
 /** Transcripts of made-up sessions: the same ones for the same seed. */
-import { Dice } from "../src/bench/seeded-random.ts"
+import { Dice } from "../src/cli/bench/seeded-random.ts"
 import { sentence } from "./seeded-words.ts"
 
 const PROJECTS = 20

@@ -1,5 +1,5 @@
 /** Vectors of length 1 around some topics, as those of texts are: neighbours are near, and most others are not. */
-import { Dice } from "../src/bench/seeded-random.ts"
+import { Dice } from "../src/cli/bench/seeded-random.ts"
 
 const LENGTH = 384
 const TOPICS = 500

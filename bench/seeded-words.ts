@@ -1,5 +1,5 @@
 /** Words of a made-up language, as often as words of a real one: the few of them most of the time. */
-import type { Dice } from "../src/bench/seeded-random.ts"
+import type { Dice } from "../src/cli/bench/seeded-random.ts"
 
 const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ")
 const VOCABULARY = 30_000

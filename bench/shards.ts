@@ -4,10 +4,10 @@
  * (postgres_fdw). Says of each thing that a backend does whether it works there. Needs an installed PostgreSQL.
  */
 import { parseArgs } from "node:util"
-import { entryOf } from "../src/backends/entry.ts"
-import { serverAddress } from "../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../src/backends/postgres-target.ts"
-import { Dice } from "../src/bench/seeded-random.ts"
+import { Dice } from "../src/cli/bench/seeded-random.ts"
+import { entryOf } from "../src/sync/targets/entry.ts"
+import { serverAddress } from "../src/sync/targets/postgres-address.ts"
+import { openPostgresTarget } from "../src/sync/targets/postgres-target.ts"
 import { installedPostgres, NO_VARIABLES, psql, startPostgres } from "../test/support/postgres.ts"
 import { Topics } from "./seeded-vectors.ts"
 import { common, rare, sentence } from "./seeded-words.ts"

@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { buildEmpty } from "../src/bench/bench-hooks.ts"
-import { writeTranscript } from "../src/bench/corpus.ts"
-import { type Case, measureCommands } from "../src/bench/hook-world.ts"
+import { buildEmpty } from "../src/cli/bench/bench-hooks.ts"
+import { writeTranscript } from "../src/cli/bench/corpus.ts"
+import { type Case, measureCommands } from "../src/cli/bench/hook-world.ts"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
 

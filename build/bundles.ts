@@ -1,6 +1,6 @@
 /**
  * Runs before the build: makes one module of each program that must start at once, with all that it imports
- * statically, and the vectors' kernel. src/main.ts and src/embed/ import what is made.
+ * statically, and the vectors' kernel. src/main.ts and src/find/embed/ import what is made.
  *
  * Otherwise the bundler splits the code into dozens of chunks, according to which commands share it, and every chunk
  * costs time at each start (docs/adr/0013). What is imported dynamically or required stays in src/ and is shared with
@@ -32,28 +32,28 @@ interface Bundle {
 /** Each is made after those that it names in `made`. */
 const BUNDLES: readonly Bundle[] = [
   // What a hook loads besides when it restores. Most have to index something first.
-  { entry: "src/hook/reply.ts", folder: "dist/reply", within: ["src/archive/indexing.ts"] },
+  { entry: "src/hook/reply.ts", folder: "dist/reply", within: ["src/views/indexing.ts"] },
   // The user waits for a hook at every prompt.
   { entry: "src/hook/run.ts", folder: "dist/hook", made: { "src/hook/reply.ts": "dist/reply/reply.js" } },
   // A search is asked while somebody types or thinks. The router is inside, for help, errors and exit codes.
   { entry: "src/cli/run-search.ts", folder: "dist/search" },
   // Each session of Claude Code starts a server. The SDK's validator of JSON Schema, a third of the module, is left out:
-  // it is for forms that a server has the user fill in, and ours has none (`NO_FORMS` in src/mcp/sdk.ts).
+  // it is for forms that a server has the user fill in, and ours has none (`NO_FORMS` in src/cli/server/sdk.ts).
   {
     entry: "src/cli/run-server.ts",
     folder: "dist/mcp",
     within: [
-      "src/mcp/server.ts",
-      "src/search/elsewhere.ts",
-      "src/search/observations.ts",
-      "src/search/nothing-found.ts",
+      "src/cli/server/server.ts",
+      "src/find/elsewhere.ts",
+      "src/find/observations.ts",
+      "src/find/nothing-found.ts",
     ],
     instead: { "@modelcontextprotocol/server/_shims": "build/mcp-shims.ts" },
   },
 ]
 
 for (const bundle of BUNDLES) await makeOneModule(bundle)
-await makeKernel("src/embed/dot-kernel.wat", "dist/kernel")
+await makeKernel("src/find/embed/dot-kernel.wat", "dist/kernel")
 
 async function makeOneModule({ entry, folder, within = [], made = {}, instead = {} }: Bundle): Promise<void> {
   const target = join(ROOT, folder)

@@ -1,6 +1,6 @@
 /**
  * Runs before the build: prepares the parts of ONNX Runtime and transformers that the bundler cannot take as they are,
- * in dist/runtime/, from where src/embed/ imports them. Does nothing when the files for these versions exist.
+ * in dist/runtime/, from where src/find/embed/ imports them. Does nothing when the files for these versions exist.
  *
  * Argument: for which system, as `linux-arm64`, instead of this one; `none`: WebAssembly only.
  */
@@ -12,7 +12,7 @@ const TARGET = join(ROOT, "dist/runtime")
 const PACKAGES = join(ROOT, "node_modules")
 /** The library shrinks from 46 to 15 MB. Level 19 would save another 1.5 MB and take 19 s. */
 const LEVEL = 12
-/** How many parts the library is split into; they are unpacked in parallel (src/embed/runtime-files.ts). */
+/** How many parts the library is split into; they are unpacked in parallel (src/find/embed/runtime-files.ts). */
 const PARTS = 4
 
 const version = (name: string): string =>

@@ -1,8 +1,9 @@
 /** Renders the option table as Markdown, and puts generated blocks into a page. Pure. */
+
+import { markdownTable } from "../src/base/text.ts"
 import { keyLabel, PICKER_KEYS } from "../src/cli/picker/query-line.ts"
 import { type Key, OPTIONS } from "../src/config/options.ts"
 import { OPTIONS_DOC } from "../src/config/options-doc.ts"
-import { markdownTable } from "../src/util/text.ts"
 
 const HEAD = ["Option", "Default", "Allowed", "Environment", "In a project's file", "Meaning"]
 

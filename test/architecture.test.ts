@@ -13,31 +13,26 @@ const SRC = join(import.meta.dir, "../src")
 /** Lowest first. A folder may import itself and the lines above its own; one below another may have a line of its own. */
 const LAYERS: readonly (readonly string[])[] = [
   ["secrets"],
-  ["util"],
-  ["transcript"],
+  ["base"],
+  ["record"],
   ["claude"],
   ["agents"],
-  ["config", "prune"],
+  ["config"],
   ["vault"],
   ["claude/settings"],
-  ["archive"],
-  ["backends"],
-  ["read"],
-  ["embed"],
-  ["search"],
-  ["claude/context"],
-  ["restore", "foreign", "autopilot"],
-  ["stats"],
-  ["export"],
-  ["learn"],
-  ["summarize"],
+  ["views"],
+  ["sync/targets", "find/embed"],
+  ["claude/context", "claude/install"],
+  ["find"],
+  ["restore"],
+  ["cli/stats"],
+  ["cli/pages"],
   ["sync"],
   ["job"],
-  ["hook", "claude/install", "mcp"],
-  ["pruners"],
-  ["claude/fake"],
-  ["bench"],
-  ["demo", "doctor"],
+  ["hook", "cli/server", "claude/fake"],
+  ["prune"],
+  ["cli/bench"],
+  ["cli/demo", "cli/doctor"],
   ["cli"],
   ["main.ts"],
 ]
@@ -49,41 +44,40 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     reason: "it is loaded for help alone, so that commands start fast; write a Command (cli/command.ts)",
   },
   "jsonc-parser": {
-    door: "util/json-text.ts",
-    reason: "its `modify` rewrites other people's hooks; use util/json-text.ts",
+    door: "base/json-text.ts",
+    reason: "its `modify` rewrites other people's hooks; use base/json-text.ts",
   },
   "@modelcontextprotocol/server": {
-    door: "mcp/sdk.ts",
-    reason: "its transport drops what it cannot parse; describe a Tool (mcp/tool.ts)",
+    door: "cli/server/sdk.ts",
+    reason: "its transport drops what it cannot parse; describe a Tool (cli/server/tool.ts)",
   },
   acorn: {
-    door: "pruners/patch/find-place.ts",
+    door: "prune/patch/find-place.ts",
     reason: "a whole bundle takes seconds and a gigabyte; parse one function of it with functionAt",
   },
   diff: {
-    door: "read/edit-diff.ts",
+    door: "views/edit-diff.ts",
     reason: "two long texts take minutes; use editDiff, which has a limit",
   },
   postgres: {
-    door: "backends/postgres-door.ts",
+    door: "sync/targets/postgres-door.ts",
     reason: "each call needs a deadline of ours; use connect",
   },
   "bun:sqlite": {
-    door: "archive/database.ts",
-    reason:
-      "the order of pragmas matters and migrations run there; use archive/open.ts and the type Database",
+    door: "views/database.ts",
+    reason: "the order of pragmas matters and migrations run there; use views/open.ts and the type Database",
   },
-  "bun:ffi": { door: "util/libc.ts", reason: "native calls stay in one place; use tryLock or readable" },
+  "bun:ffi": { door: "base/libc.ts", reason: "native calls stay in one place; use tryLock or readable" },
   "@huggingface/transformers": {
-    door: "embed/transformers.ts",
+    door: "find/embed/transformers.ts",
     reason: "it must see our runtime before it is evaluated, and no server; use openEmbedder",
   },
-  "onnxruntime-common": { door: "embed/ort-native.ts", reason: "use openEmbedder" },
+  "onnxruntime-common": { door: "find/embed/ort-native.ts", reason: "use openEmbedder" },
   "onnxruntime-node": {
-    door: "embed/runtime-files.ts",
+    door: "find/embed/runtime-files.ts",
     reason: "a binary holds its files compressed; use openEmbedder",
   },
-  "onnxruntime-web": { door: "embed/ort-wasm.ts", reason: "use openEmbedder" },
+  "onnxruntime-web": { door: "find/embed/ort-wasm.ts", reason: "use openEmbedder" },
 }
 
 /** What build/runtime.ts makes of packages. */
@@ -127,11 +121,11 @@ const NO_MODULES = [
   "../package.json",
   "../dist/kernel/dot.wasm",
   "../plugin/skills/recall/SKILL.md",
-  "export/stats.css",
-  "pruners/patch/inserted.js",
-  "pruners/plugin/compact-module.js",
-  "export/html/page.css",
-  "export/html/page.js",
+  "cli/pages/stats.css",
+  "prune/patch/inserted.js",
+  "prune/plugin/compact-module.js",
+  "cli/pages/html/page.css",
+  "cli/pages/html/page.js",
 ]
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
@@ -151,23 +145,23 @@ const DYNAMIC_DOORS = [
   "hook/run.ts",
   "hook/reply.ts",
   "hook/run-status-line.ts",
-  "embed/embedder.ts",
-  "search/search-steps.ts",
-  "backends/open-target.ts",
+  "find/embed/embedder.ts",
+  "find/search-steps.ts",
+  "sync/targets/open-target.ts",
 ]
 
 /** Functions of their arguments. So is every file whose first comment says "Pure". */
 const PURE: readonly RegExp[] = [
-  /^transcript\//,
-  /^prune\//,
+  /^record\//,
+  /^prune\/prune-messages\.ts$/,
   /^restore\/(render|explain|complement|pack-names|page|quote|neutral|instructions|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^agents\//,
   /^config\/(options|options-doc)\.ts$/,
   /^claude\/install\/(settings-edit|server-edit|status-line|hooks-table)\.ts$/,
-  /^util\/(json-text|json-style|line-diff)\.ts$/,
-  /^archive\/(schema|todos|handle-prefix)\.ts$/,
-  /^util\/(errors|text)\.ts$/,
+  /^base\/(json-text|json-style|line-diff)\.ts$/,
+  /^views\/(schema|todos|handle-prefix)\.ts$/,
+  /^base\/(errors|text)\.ts$/,
 ]
 
 /** What a pure file may use of Bun: functions of their arguments, too. */
@@ -188,7 +182,7 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\bprocess\.(?:exit|reallyExit)\(/,
-    allowed: /^(util\/end-program|cli\/output)\.ts$/,
+    allowed: /^(base\/end-program|cli\/output)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {
@@ -199,36 +193,36 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\bprocess\.stderr\b/,
     // Of the second, another program's.
-    allowed: /^(cli\/output|pruners\/patch\/apply-patch)\.ts$/,
+    allowed: /^(cli\/output|prune\/patch\/apply-patch)\.ts$/,
     reason: "stderr belongs to the host in hooks; throw a CtxError, or use logError",
   },
   {
     word: /\bconsole\.\w+\(/,
     // The script of a child, which is measured and not ours.
-    allowed: /^bench\/hook-world\.ts$/,
+    allowed: /^cli\/bench\/hook-world\.ts$/,
     reason: "use out.print in commands, logError in hooks and the job",
   },
   {
     word: /\b(tryLock|openLock)\(/,
     // The last two wait in their own way.
-    allowed: /^(util\/(libc|lock|folder-lock)|archive\/(open|replace-database))\.ts$/,
-    reason: "use withLockFile or holdLockFile of util/lock.ts, and give the lock its line in docs/files.md",
+    allowed: /^(base\/(libc|lock|folder-lock)|views\/(open|replace-database))\.ts$/,
+    reason: "use withLockFile or holdLockFile of base/lock.ts, and give the lock its line in docs/files.md",
   },
   {
     word: /\bprocess\.execPath\b/,
     // Looking for processes like ours, and measuring.
-    allowed: /^(util\/(own-program|processes)\.ts$|bench\/)/,
+    allowed: /^(base\/(own-program|processes)\.ts$|cli\/bench\/)/,
     reason: "it names no file once an update has replaced ours; use ownProgram",
   },
   {
     word: /\bMath\.random\(/,
     allowed: /^$/,
-    reason: "not repeatable; take names from a hash, data from bench/seeded-random.ts",
+    reason: "not repeatable; take names from a hash, data from cli/bench/seeded-random.ts",
   },
   {
     word: /\b(fetch|Bun\.(serve|listen|connect|udpSocket))\(|\bnew WebSocket\b/,
     // `model install --from <address>`, a proxy for Claude Code's own requests, and `update`.
-    allowed: /^(embed\/install-model|pruners\/proxy\/proxy-server|cli\/update\/get-binary)\.ts$/,
+    allowed: /^(find\/embed\/install-model|prune\/proxy\/proxy-server|cli\/update\/get-binary)\.ts$/,
     reason:
       "no network unless the user asks: `model install`, `update`, `prune proxy`; a database's client has its own",
   },
@@ -240,26 +234,26 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\bimport\((?!")/,
     // The script of a child, which loads a package that the user named by its absolute folder.
-    allowed: /^backends\/agentdb-target\.ts$/,
+    allowed: /^sync\/targets\/agentdb-target\.ts$/,
     reason:
       "a computed import() is resolved at run time in the folder we are started in; write the path as a literal",
   },
   {
     word: new RegExp(`["'](?:${Object.keys(CLAUDE_CODE_TOOLS).join("|")})["']`),
     // Migrations stay as they were; benches and the demo write what Claude Code would. A title of the help is a verb.
-    allowed: /^(claude\/|archive\/schema\.ts$|bench\/|cli\/command-groups\.ts$|demo\/|secrets\/)/,
+    allowed: /^(claude\/|views\/schema\.ts$|cli\/bench\/|cli\/command-groups\.ts$|cli\/demo\/|secrets\/)/,
     reason: "agents differ in the names of their tools; ask for the kind (agents/tool-kinds.ts)",
   },
   {
     word: /\b(SELECT|INSERT INTO|INSERT OR|UPDATE \w+ SET|DELETE FROM)\b/,
     // Others' databases, servers, and corpora.
-    allowed: /^(archive|foreign|bench|backends)\//,
+    allowed: /^(views|job\/import|cli\/bench|sync\/targets)\//,
     reason: "the statements that read the views lie together, with typed rows, in archive/queries/",
   },
   {
     word: /\b(eval|new Function|require|getBuiltinModule)\(/,
     // What hooks seldom need: loading node:os costs each of them 0.2 ms, node:fs 1.3 (docs/adr/0013).
-    allowed: /^(config\/load|util\/(errors|fs|libc|path)|secrets\/rules|vault\/(frame|tombstones))\.ts$/,
+    allowed: /^(config\/load|base\/(errors|fs|libc|path)|secrets\/rules|vault\/(frame|tombstones))\.ts$/,
     reason: "use a static import",
   },
 ]
@@ -537,15 +531,15 @@ describe("files", () => {
 describe("a search", () => {
   test("loads neither what indexes nor what most searches have no need of", () => {
     const closure = staticClosure("cli/run-search.ts")
-    const wanted = ["archive/open.ts", "search/search-steps.ts", "claude/decode-line.ts"]
+    const wanted = ["views/open.ts", "find/search-steps.ts", "claude/decode-line.ts"]
     const unwanted = [
-      "archive/open-current.ts",
-      "archive/turn-writer.ts",
-      "read/turn.ts",
-      "embed/semantic-search.ts",
-      "search/cold.ts",
-      "search/elsewhere.ts",
-      "search/search-by-meaning.ts",
+      "views/open-current.ts",
+      "views/turn-writer.ts",
+      "views/turn.ts",
+      "find/embed/semantic-search.ts",
+      "find/cold.ts",
+      "find/elsewhere.ts",
+      "find/search-by-meaning.ts",
       "secrets/filter.ts",
       "vault/capture.ts",
     ]
@@ -567,7 +561,7 @@ describe("the server", () => {
     const [chunk] = Object.values(outputs).filter(({ entryPoint }) => entryPoint === "dist/mcp/run-server.js")
     expect(chunk!.imports.filter(({ kind }) => kind === "import-statement")).toEqual([])
     const { inputs } = await Bun.file(join(SRC, "../dist/mcp/meta.json")).json()
-    expect(Object.keys(inputs)).toContain("src/mcp/server.ts")
+    expect(Object.keys(inputs)).toContain("src/cli/server/server.ts")
     expect(Object.keys(inputs).filter((input) => /ajv/i.test(input))).toEqual([])
   })
 })
@@ -579,7 +573,7 @@ describe("the hot program", () => {
       for (const { specifier, kind } of byPath.get(path)?.imports ?? []) {
         if (kind === "static" && !/^(\.|bun:ffi$)/.test(specifier)) {
           packages.push(
-            `${path} imports ${specifier}: hooks start at every prompt; import it behind hook/reply.ts, or use util/fs.ts and util/path.ts (docs/adr/0013)`,
+            `${path} imports ${specifier}: hooks start at every prompt; import it behind hook/reply.ts, or use base/fs.ts and base/path.ts (docs/adr/0013)`,
           )
         }
       }

@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { blockOf, optionsTable, pickerKeysTable, withBlock } from "../docs/blocks.ts"
 import { commandBlock } from "../docs/generate.ts"
+import { EXIT } from "../src/base/errors.ts"
 import { wholeOverview } from "../src/cli/overview.ts"
 import { createStyle } from "../src/cli/style.ts"
 import { OPTIONS } from "../src/config/options.ts"
-import { EXIT } from "../src/util/errors.ts"
 
 const ROOT = join(import.meta.dir, "..")
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
@@ -58,7 +58,7 @@ test("the exit codes of docs/commands.md and of the help are those of the progra
 
 test("docs/doctor.md names every check", () => {
   const rows = [...read("docs/doctor.md").matchAll(/^\| `([a-z-]+)`/gm)].map(([, check]) => check)
-  for (const path of new Bun.Glob("src/doctor/*.ts").scanSync(ROOT)) {
+  for (const path of new Bun.Glob("src/cli/doctor/*.ts").scanSync(ROOT)) {
     for (const [, check] of read(path).matchAll(/\b(?:finding|waiting)\(\s*"([a-z-]+)"/g))
       expect(rows).toContain(check)
   }

@@ -3,7 +3,7 @@ import { afterAll } from "bun:test"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setVariable } from "../src/util/libc.ts"
+import { setVariable } from "../src/base/libc.ts"
 
 for (const name of Object.keys(process.env)) {
   if (/^(CTXBRIDGE_(?!TEST_|FUZZ)|CLAUDE_|CLAUDECODE|ANTHROPIC_|RUVECTOR_|PG|BUN_|XDG_)/.test(name))

@@ -5,11 +5,11 @@
 
 import { decodeLine } from "../../src/agents/decode.ts"
 import { toolTarget } from "../../src/agents/tool-input.ts"
-import type { Database } from "../../src/archive/database.ts"
-import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
-import { isStopWord } from "../../src/search/stop-words.ts"
+import { isStopWord } from "../../src/find/stop-words.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"
+import type { Database } from "../../src/views/database.ts"
+import { HANDLE_PREFIX } from "../../src/views/handle-prefix.ts"
 import { comparable, type Shown } from "./scores.ts"
 
 interface Line {

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { CtxError, EXIT, messageOf } from "../../src/util/errors.ts"
+import { CtxError, EXIT, messageOf } from "../../src/base/errors.ts"
 import type { Question } from "./scores.ts"
 
 export interface Conversation {

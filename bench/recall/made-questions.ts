@@ -3,12 +3,12 @@
  * names that occur in few turns, commands that were run, errors, decisions.
  */
 import { isTool } from "../../src/agents/tool-kinds.ts"
-import type { Database } from "../../src/archive/database.ts"
-import { HANDLE_PREFIX } from "../../src/archive/handle-prefix.ts"
-import { MessageTexts } from "../../src/search/message-text.ts"
-import { isStopWord } from "../../src/search/stop-words.ts"
-import { namesIn } from "../../src/util/words.ts"
+import { namesIn } from "../../src/base/words.ts"
+import { MessageTexts } from "../../src/find/message-text.ts"
+import { isStopWord } from "../../src/find/stop-words.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"
+import type { Database } from "../../src/views/database.ts"
+import { HANDLE_PREFIX } from "../../src/views/handle-prefix.ts"
 import { comparable, type Question } from "./scores.ts"
 
 /** Questions per kind, spread over all turns. */

@@ -2,7 +2,7 @@
  * Prompts for the sessions in sessions.ts: some unrelated to all of them, some that continue where one of them left
  * off. Pure.
  */
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import type { SessionName } from "./sessions.ts"
 
 /** Nothing from another session helps here. */

@@ -1,5 +1,5 @@
 /** Random values of a given shape, for sets of secrets. Nothing that looks like a secret stands in the repository. */
-import type { Dice } from "../../src/bench/seeded-random.ts"
+import type { Dice } from "../../src/cli/bench/seeded-random.ts"
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz"
 const UPPER = LOWER.toUpperCase()

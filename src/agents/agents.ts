@@ -4,7 +4,7 @@
  * Code's (src/claude).
  */
 import { claudeCode } from "../claude/claude-code.ts"
-import type { Agent, AgentPlaces } from "../transcript/agent.ts"
+import type { Agent, AgentPlaces } from "../record/agent.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
 export const AGENTS: readonly Agent[] = [claudeCode]

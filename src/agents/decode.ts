@@ -1,7 +1,7 @@
 /** Decodes lines of transcripts, whichever agent wrote them. Pure. */
-import type { Agent, HistoryPrompt } from "../transcript/agent.ts"
-import type { TranscriptRecord } from "../transcript/types.ts"
-import { type RecordSpan, wholeRecordsIn } from "../transcript/whole-records.ts"
+import type { Agent, HistoryPrompt } from "../record/agent.ts"
+import type { TranscriptRecord } from "../record/types.ts"
+import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { AGENTS } from "./agents.ts"
 
 const writerOf = (line: string): Agent => AGENTS.find(({ wrote }) => wrote(line)) ?? AGENTS.at(-1)!

@@ -6,7 +6,7 @@
 
 import { NOT_RUN } from "../claude/human-replies.ts"
 import { atLeast, TELLS_REFUSALS, TELLS_STATUS } from "../claude/versions.ts"
-import { errorLinesIn, exitStatusIn } from "../transcript/error-lines.ts"
+import { errorLinesIn, exitStatusIn } from "../record/error-lines.ts"
 import { isHostTool } from "./origin.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 

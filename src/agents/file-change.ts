@@ -1,5 +1,5 @@
 /** What a call that wrote or edited a file did to it, as far as one line tells. Pure. */
-import { isObject, objectOf, stringOf } from "../transcript/json.ts"
+import { isObject, objectOf, stringOf } from "../record/json.ts"
 import { toolKind } from "./tool-kinds.ts"
 
 /** Lines written, or one line as it was added or removed. */

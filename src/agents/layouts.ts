@@ -2,9 +2,10 @@
  * Whose file it is, by its path: each agent lays out its folder in its own way. Hooks use it, so it loads no decoder. An
  * agent whose sessions are files named by their ids needs no row here. Pure.
  */
+
+import { sessionIdOf } from "../base/session-id.ts"
 import { claudeLayout } from "../claude/file-layout.ts"
-import type { FileLayout, PlaceBeside, TranscriptName } from "../transcript/agent.ts"
-import { sessionIdOf } from "../util/session-id.ts"
+import type { FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 
 /** The first one whose folder it is says what it is. */
 const LAYOUTS: readonly FileLayout[] = [claudeLayout]

@@ -6,7 +6,7 @@
 
 import { isRefusal } from "../claude/human-replies.ts"
 import { atLeast, HEADS_OUTPUT } from "../claude/versions.ts"
-import type { Part } from "../transcript/types.ts"
+import type { Part } from "../record/types.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
 export type Origin = "human" | "assistant" | "tool" | "web" | "subagent" | Foreign | "host"

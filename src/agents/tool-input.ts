@@ -1,9 +1,9 @@
 /** What the views need of a tool call's input: a line that sums it up, its files, its todos. */
 
-import type { TaskChange, TodoItem } from "../transcript/agent.ts"
-import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { jsonHead, shortLine } from "../transcript/one-line.ts"
-import { withSlashes } from "../util/path.ts"
+import { withSlashes } from "../base/path.ts"
+import type { TaskChange, TodoItem } from "../record/agent.ts"
+import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { jsonHead, shortLine } from "../record/one-line.ts"
 import { toolKind, toolNamed } from "./tool-kinds.ts"
 
 interface ToolFile {

@@ -1,6 +1,6 @@
 /** What tools do, by the names under which they are kept, whichever agent has them. Pure. */
 
-import type { AgentTool, ToolKind } from "../transcript/agent.ts"
+import type { AgentTool, ToolKind } from "../record/agent.ts"
 import { AGENTS } from "./agents.ts"
 
 /** Names are of one agent: what two call the same, both do. */

@@ -1,7 +1,8 @@
 /** Claude Code as one of the agents. It is the last that is asked: what no other wrote is its own. */
-import type { Agent } from "../transcript/agent.ts"
-import { isObject } from "../transcript/json.ts"
-import { parseJson } from "../util/json-files.ts"
+
+import { parseJson } from "../base/json-files.ts"
+import type { Agent } from "../record/agent.ts"
+import { isObject } from "../record/json.ts"
 import { decodeRecord, partsOf } from "./decode-line.ts"
 import { PROMPT_HISTORY } from "./file-layout.ts"
 import { mediaData } from "./media-data.ts"

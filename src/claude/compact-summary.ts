@@ -1,6 +1,6 @@
 /** The host's own summary of a compaction, in the transcript. */
-import { type JsonObject, objectOf } from "../transcript/json.ts"
-import { linesWith } from "../transcript/lines-with.ts"
+import { type JsonObject, objectOf } from "../record/json.ts"
+import { linesWith } from "../record/lines-with.ts"
 import { textsOf } from "./content.ts"
 
 /** A word that its line contains. */

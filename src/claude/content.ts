@@ -1,6 +1,6 @@
 /** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
-import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import type { Part } from "../transcript/types.ts"
+import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import type { Part } from "../record/types.ts"
 import { saidInResult } from "./human-replies.ts"
 import { isMedia, mediaIn } from "./media-data.ts"
 import { type Speaker, userTextParts } from "./user-text.ts"

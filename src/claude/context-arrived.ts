@@ -8,9 +8,9 @@
  * host itself says that the hook failed.
  */
 
-import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { linesWith } from "../transcript/lines-with.ts"
-import { MARK, RECALL } from "../transcript/our-marks.ts"
+import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { linesWith } from "../record/lines-with.ts"
+import { MARK, RECALL } from "../record/our-marks.ts"
 import { isSummary, SUMMARY } from "./compact-summary.ts"
 import { textsOf } from "./content.ts"
 import { atLeast, TELLS_CONTEXT } from "./versions.ts"

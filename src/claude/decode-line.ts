@@ -3,10 +3,11 @@
  *
  * Runs in hooks on every new line: one JSON.parse, and nothing costlier on long strings than searching for a word.
  */
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { tokenCount, tokensIn } from "../transcript/token-counts.ts"
-import type { HostResult, Part, TranscriptRecord, Usage } from "../transcript/types.ts"
-import { withSlashes } from "../util/path.ts"
+
+import { withSlashes } from "../base/path.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { tokenCount, tokensIn } from "../record/token-counts.ts"
+import type { HostResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import { assistantParts, textsOf, userParts } from "./content.ts"
 import { promptIn } from "./prompt-history.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
@@ -87,7 +88,7 @@ function decodeHistory(line: JsonObject): TranscriptRecord | undefined {
   }
 }
 
-/** A line of our own with what the model wanted kept (archive/kept-notes.ts). */
+/** A line of our own with what the model wanted kept (views/kept-notes.ts). */
 function noteParts(line: JsonObject): Part[] {
   const text = stringOf(line["text"])
   // One that was taken back is filled.

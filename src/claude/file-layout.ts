@@ -1,6 +1,7 @@
 /** How Claude Code names its files. Pure. */
-import type { FileLayout, PlaceBeside, TranscriptName } from "../transcript/agent.ts"
-import { basename } from "../util/path.ts"
+
+import { basename } from "../base/path.ts"
+import type { FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 
 const PROJECTS = "/projects/"
 const SUBAGENTS = "/subagents/"

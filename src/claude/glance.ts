@@ -3,10 +3,10 @@
  * and compactions. Searches for two words that such lines contain, and parses only these lines.
  */
 
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { type LineSpan, lineAt, parsedLine } from "../transcript/lines-with.ts"
-import { promptTokens, tokenCount } from "../transcript/token-counts.ts"
-import type { Usage } from "../transcript/types.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { type LineSpan, lineAt, parsedLine } from "../record/lines-with.ts"
+import { promptTokens, tokenCount } from "../record/token-counts.ts"
+import type { Usage } from "../record/types.ts"
 import { messageUsage } from "./usage.ts"
 
 /** Inside a JSON string, the second quotation mark would be escaped. */

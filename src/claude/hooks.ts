@@ -1,8 +1,8 @@
 /** Claude Code's hooks: what its settings call them, what it tells them and what it takes from them. Pure. */
 
-import type { EventName, HookEvent } from "../transcript/hook-event.ts"
-import { isAbsolute, normalize, withSlashes } from "../util/path.ts"
-import { isPlainId, sessionIdOf } from "../util/session-id.ts"
+import { isAbsolute, normalize, withSlashes } from "../base/path.ts"
+import { isPlainId, sessionIdOf } from "../base/session-id.ts"
+import type { EventName, HookEvent } from "../record/hook-event.ts"
 
 /**
  * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76

@@ -1,8 +1,8 @@
 /**
  * What a human says in a call's result: why they refused the call, or what they answered to the model's questions. Pure.
  */
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import type { Part } from "../transcript/types.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import type { Part } from "../record/types.ts"
 
 /** Beginning of the result of a call that a human refused, so nothing was run. */
 const REJECTED = "The user doesn't want to proceed with this tool use"

@@ -2,8 +2,9 @@
  * What one line says, for callers that need nothing else of it. Pure. Loading the whole decoder would take hooks longer
  * than reading all such lines.
  */
-import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { parseJson } from "../util/json-files.ts"
+
+import { parseJson } from "../base/json-files.ts"
+import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { textsOf } from "./content.ts"
 
 /** Beginning of what the host writes of its own accord, besides what it gives for a skill or command. */

@@ -1,5 +1,5 @@
 /** Images, documents and sounds: which blocks are some, and their bytes, which records leave out. */
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 
 const MEDIA: readonly unknown[] = ["image", "document", "audio"]
 

@@ -1,7 +1,7 @@
 /** Our server, as Claude Code's files list it and as it names our tools. Pure. */
 
-import { type JsonObject, objectOf } from "../transcript/json.ts"
-import { isOurBinary } from "../util/own-program.ts"
+import { isOurBinary } from "../base/own-program.ts"
+import { type JsonObject, objectOf } from "../record/json.ts"
 
 /** The name under which the host knows our server. */
 export const SERVER_NAME = "ctxbridge"

@@ -1,5 +1,5 @@
 /** Where Claude Code keeps its files. Pure. */
-import { join } from "../util/path.ts"
+import { join } from "../base/path.ts"
 
 /** Its configuration folder, unless `CLAUDE_CONFIG_DIR` names another. */
 export const configFolder = (home: string): string => join(home, ".claude")

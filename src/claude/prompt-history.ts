@@ -3,9 +3,9 @@
  * Claude Code has deleted. Pure.
  */
 
-import type { HistoryPrompt } from "../transcript/agent.ts"
-import { type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { isAbsolute, withSlashes } from "../util/path.ts"
+import { isAbsolute, withSlashes } from "../base/path.ts"
+import type { HistoryPrompt } from "../record/agent.ts"
+import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { isBuiltInCommand } from "./user-text.ts"
 
 /** A session's id, as Claude Code makes them and as nothing else may be one. */

@@ -1,8 +1,8 @@
 /** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
 
-import { isObject, objectOf, stringOf } from "../transcript/json.ts"
-import { contextTokens, tokenCount, tokensIn } from "../transcript/token-counts.ts"
-import { isPlainId } from "../util/session-id.ts"
+import { isPlainId } from "../base/session-id.ts"
+import { isObject, objectOf, stringOf } from "../record/json.ts"
+import { contextTokens, tokenCount, tokensIn } from "../record/token-counts.ts"
 import { transcriptPath } from "./hooks.ts"
 
 interface HostContext {

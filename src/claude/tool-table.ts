@@ -1,6 +1,6 @@
 /** What Claude Code's tools do, and what of their input tells most. Read from 1.0.51 to 2.1.330. */
-import type { AgentTool, TaskChange, TodoItem } from "../transcript/agent.ts"
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
+import type { AgentTool, TaskChange, TodoItem } from "../record/agent.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 
 /** Fields that name the file a call is about. */
 const FILE_FIELDS = ["file_path", "notebook_path", "path"] as const

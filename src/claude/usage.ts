@@ -1,7 +1,7 @@
 /** Token counts of an API message, which the host repeats on each of its lines. */
-import { isObject, type JsonObject, objectOf, stringOf } from "../transcript/json.ts"
-import { tokenCount, tokensIn } from "../transcript/token-counts.ts"
-import type { Usage } from "../transcript/types.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { tokenCount, tokensIn } from "../record/token-counts.ts"
+import type { Usage } from "../record/types.ts"
 
 export const SYNTHETIC = "<synthetic>"
 

@@ -4,8 +4,8 @@
  * The host puts much into user messages that no human said: reminders, command output, task notifications, summaries. A
  * prompt opens a turn, so mistaking one of these for a prompt, or the reverse, divides the session in the wrong place.
  */
-import { isBlank } from "../transcript/json.ts"
-import type { Part, PromptVia } from "../transcript/types.ts"
+import { isBlank } from "../record/json.ts"
+import type { Part, PromptVia } from "../record/types.ts"
 import { withoutPasted } from "./pasted.ts"
 
 /** Who speaks in a user message, according to its envelope. */

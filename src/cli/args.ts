@@ -1,7 +1,7 @@
 /** Converts argument values, which the command line leaves as strings. */
 
-import { type CtxError, usageError } from "../util/errors.ts"
-import { nearNames } from "../util/text.ts"
+import { type CtxError, usageError } from "../base/errors.ts"
+import { nearNames } from "../base/text.ts"
 
 type Args = Readonly<Record<string, unknown>>
 

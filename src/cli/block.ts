@@ -1,5 +1,5 @@
 /** Texts shown as they are: paths, commands, errors. Limits the number of lines, but never cuts a path. Pure. */
-import { count } from "../util/text.ts"
+import { count } from "../base/text.ts"
 import { dotted, fit, type Style, safe } from "./style.ts"
 
 /** Maximum characters of a line: longer ones are data. */

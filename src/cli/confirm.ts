@@ -1,8 +1,8 @@
 /** Asks the person at the terminal: before something is deleted for good, or whether something should be done. */
 import { readSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
-import { usageError } from "../util/errors.ts"
-import { STDERR, STDIN, STDOUT } from "../util/write-output.ts"
+import { usageError } from "../base/errors.ts"
+import { STDERR, STDIN, STDOUT } from "../base/write-output.ts"
 import { type Context, flag } from "./command.ts"
 
 export const YES_ARG = { yes: flag("Do not ask for confirmation", "y") } as const

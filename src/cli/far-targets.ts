@@ -1,10 +1,11 @@
 /** The targets that `search` and `show` ask: with `--backend` that one, else those that are configured. */
-import type { Database } from "../archive/database.ts"
-import { openCurrent } from "../archive/open-current.ts"
-import { type FarTarget, refuseUnknown } from "../search/elsewhere.ts"
-import { parseQuery } from "../search/parse-query.ts"
+
+import { usageError } from "../base/errors.ts"
+import { type FarTarget, refuseUnknown } from "../find/elsewhere.ts"
+import { parseQuery } from "../find/parse-query.ts"
 import { configuredTargets, targetNamed } from "../sync/targets.ts"
-import { usageError } from "../util/errors.ts"
+import type { Database } from "../views/database.ts"
+import { openCurrent } from "../views/open-current.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 

@@ -1,6 +1,6 @@
 /** The hint for a command that lacks a session or a turn: the newest one there is. */
-import { type CtxError, usageError } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
+import { type CtxError, usageError } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
 import type { ArgSpec } from "./command.ts"
 import { offeredNames } from "./offered-names.ts"
 

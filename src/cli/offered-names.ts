@@ -1,12 +1,13 @@
 /** What the archive has to choose from where a command wants a name: for shells to complete, and for hints. */
-import type { Database } from "../archive/database.ts"
-import { openCurrent } from "../archive/open-current.ts"
-import { projectOf } from "../archive/project.ts"
-import { toolsCalled } from "../archive/queries/calls.ts"
-import { knownAs, projectPaths } from "../archive/queries/projects.ts"
-import { latestPrompts, listSessions } from "../archive/queries/sessions.ts"
+
 import { OPTIONS } from "../config/options.ts"
 import { OPTIONS_DOC } from "../config/options-doc.ts"
+import type { Database } from "../views/database.ts"
+import { openCurrent } from "../views/open-current.ts"
+import { projectOf } from "../views/project.ts"
+import { toolsCalled } from "../views/queries/calls.ts"
+import { knownAs, projectPaths } from "../views/queries/projects.ts"
+import { latestPrompts, listSessions } from "../views/queries/sessions.ts"
 import type { NameKind } from "./command.ts"
 import { fit } from "./style.ts"
 

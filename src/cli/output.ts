@@ -1,10 +1,11 @@
 /** Writes everything that a command prints. */
+
+import { CtxError, codeOf, messageOf } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
+import { fstatSync } from "../base/fs.ts"
+import { once } from "../base/once.ts"
+import { STDERR, STDOUT, writeAll } from "../base/write-output.ts"
 import { columnsFromEnv, isDumb, wantsUnicode } from "../config/load.ts"
-import { CtxError, codeOf, messageOf } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
-import { fstatSync } from "../util/fs.ts"
-import { once } from "../util/once.ts"
-import { STDERR, STDOUT, writeAll } from "../util/write-output.ts"
 import type { Output } from "./command.ts"
 import { type ProgressUnit, progressLine } from "./progress.ts"
 import { safeJson } from "./style.ts"

@@ -1,7 +1,7 @@
 /** Shows text that is longer than the screen in the user's pager, as git does. */
 import { isatty } from "node:tty"
+import { STDIN, STDOUT } from "../base/write-output.ts"
 import { childEnvironment, pagerCommand } from "../config/load.ts"
-import { STDIN, STDOUT } from "../util/write-output.ts"
 
 /** What a shell says of a command that it cannot start. */
 const NOT_STARTED = [126, 127]

@@ -1,5 +1,5 @@
 /** The line that shows how far long work is. Pure. */
-import { bytes } from "../util/text.ts"
+import { bytes } from "../base/text.ts"
 
 /** What `done` and `total` count. */
 export type ProgressUnit = "bytes" | "items"

@@ -1,12 +1,13 @@
 /** The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. */
-import type { Database } from "../archive/database.ts"
-import { folderOf, projectOf } from "../archive/project.ts"
-import { knownAs, projectPaths } from "../archive/queries/projects.ts"
-import { parseQuery } from "../search/parse-query.ts"
-import { CtxError, EXIT, usageError } from "../util/errors.ts"
-import { existsSync, realpathSync } from "../util/fs.ts"
-import { basename, resolve } from "../util/path.ts"
-import { cut, nearNames, shellWord } from "../util/text.ts"
+
+import { CtxError, EXIT, usageError } from "../base/errors.ts"
+import { existsSync, realpathSync } from "../base/fs.ts"
+import { basename, resolve } from "../base/path.ts"
+import { cut, nearNames, shellWord } from "../base/text.ts"
+import { parseQuery } from "../find/parse-query.ts"
+import type { Database } from "../views/database.ts"
+import { folderOf, projectOf } from "../views/project.ts"
+import { knownAs, projectPaths } from "../views/queries/projects.ts"
 import { stringArg } from "./args.ts"
 import { type Context, flag, option } from "./command.ts"
 

@@ -1,9 +1,10 @@
 /** Ways of pruning, for people. Pure. */
-import { formatTokens } from "../autopilot/token-figures.ts"
-import { WAYS, type WayName, type WayState } from "../pruners/way.ts"
-import type { Recommended } from "../pruners/ways.ts"
-import { type ClientWays, PRUNE_WAYS, type PruneReport, shareSaved } from "../pruners/ways.ts"
-import { count, percent } from "../util/text.ts"
+
+import { count, percent } from "../base/text.ts"
+import { WAYS, type WayName, type WayState } from "../prune/way.ts"
+import type { Recommended } from "../prune/ways.ts"
+import { type ClientWays, PRUNE_WAYS, type PruneReport, shareSaved } from "../prune/ways.ts"
+import { formatTokens } from "../restore/window/token-figures.ts"
 import { renderPairs, renderTable, wholePath } from "./block.ts"
 import type { Screen } from "./screen.ts"
 import { safe } from "./style.ts"

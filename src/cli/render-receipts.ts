@@ -1,8 +1,9 @@
 /** Renders receipts as tables for people. Pure. */
+
+import { count } from "../base/text.ts"
 import type { DeliveryProof, Receipt } from "../restore/receipt.ts"
 import { HELD_KINDS } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
-import { count } from "../util/text.ts"
 import { renderTable } from "./block.ts"
 import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"

@@ -1,7 +1,8 @@
 /** Renders what a session was about, and what a model observed in it. */
-import type { Observation } from "../archive/queries/summaries.ts"
-import { type SessionSummary, summaryParts, summarySource } from "../read/session-summary.ts"
-import { oneLine } from "../util/text.ts"
+
+import { oneLine } from "../base/text.ts"
+import type { Observation } from "../views/queries/summaries.ts"
+import { type SessionSummary, summaryParts, summarySource } from "../views/session-summary.ts"
 import type { Screen } from "./screen.ts"
 import { ago, wrapped, wrappedIn } from "./screen.ts"
 import { fit, indented, safe } from "./style.ts"

@@ -1,11 +1,11 @@
 /** Renders a whole turn: as it was said, or laid out for a terminal. Pure. */
 
-import { type CallOf, callsIn, partText } from "../export/part-text.ts"
-import type { Worth } from "../learn/follow-uses.ts"
-import { type DiffLine, editDiff } from "../read/edit-diff.ts"
-import type { ToldPart, TurnMessage, WholeTurn } from "../read/turn.ts"
-import type { Part } from "../transcript/types.ts"
-import { count, oneLine } from "../util/text.ts"
+import { count, oneLine } from "../base/text.ts"
+import type { Part } from "../record/types.ts"
+import type { Worth } from "../restore/learning/follow-uses.ts"
+import { type DiffLine, editDiff } from "../views/edit-diff.ts"
+import { type CallOf, callsIn, partText } from "../views/part-text.ts"
+import type { ToldPart, TurnMessage, WholeTurn } from "../views/turn.ts"
 import { block } from "./block.ts"
 import { period, type Screen, wrapped } from "./screen.ts"
 import type { ShowPath } from "./shown-path.ts"

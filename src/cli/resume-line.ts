@@ -1,11 +1,11 @@
 /** How a session is resumed, in words. */
 
-import { openCurrent } from "../archive/open-current.ts"
-import { folderOf } from "../archive/project.ts"
-import { projectOfSession } from "../archive/queries/projects.ts"
-import type { OtherVersion, Resume } from "../export/resurrect-sessions.ts"
-import { tryTo } from "../util/files.ts"
-import { bytes, count, shellWord } from "../util/text.ts"
+import { tryTo } from "../base/files.ts"
+import { bytes, count, shellWord } from "../base/text.ts"
+import { openCurrent } from "../views/open-current.ts"
+import { folderOf } from "../views/project.ts"
+import { projectOfSession } from "../views/queries/projects.ts"
+import type { OtherVersion, Resume } from "./pages/resurrect-sessions.ts"
 
 /** @param session whose id the host has made: `unstartable` says of which sessions that is not known */
 export function resumeLine(session: string, { folder, configDir }: Resume): string {

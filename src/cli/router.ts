@@ -1,6 +1,20 @@
 /** Arguments → command → exit code. Rarely needed modules are loaded on demand, because a search must start at once. */
 import { version } from "../../package.json"
-import { cannotWrite } from "../archive/unwritable.ts"
+import {
+  CtxError,
+  codeOf,
+  EXIT,
+  isCtxError,
+  isDamage,
+  messageOf,
+  usageError,
+  VIEWS_LOST,
+} from "../base/errors.ts"
+import { once } from "../base/once.ts"
+import { ownProgram } from "../base/own-program.ts"
+import { currentFolder } from "../base/path.ts"
+import { nearest, oneLine, withoutPasswords } from "../base/text.ts"
+import { STDIN } from "../base/write-output.ts"
 import { refusalOf } from "../config/config-text.ts"
 import {
   loadSettings,
@@ -11,22 +25,8 @@ import {
   terminalTraits,
   wantsColor,
 } from "../config/load.ts"
-import {
-  CtxError,
-  codeOf,
-  EXIT,
-  isCtxError,
-  isDamage,
-  messageOf,
-  usageError,
-  VIEWS_LOST,
-} from "../util/errors.ts"
-import { once } from "../util/once.ts"
-import { ownProgram } from "../util/own-program.ts"
-import { currentFolder } from "../util/path.ts"
-import { nearest, oneLine, withoutPasswords } from "../util/text.ts"
-import { STDIN } from "../util/write-output.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
+import { cannotWrite } from "../views/unwritable.ts"
 import { type ArgSpec, argsOf, type Command, type Environment } from "./command.ts"
 import { ALIASES, PLUMBING } from "./command-groups.ts"
 import { COMMANDS } from "./commands.ts"
@@ -161,7 +161,7 @@ function refuse(settings: Settings, goesOn: boolean): void {
 /** What cannot be moved stays, and `status` reports it; the current command may not need it. */
 async function emptySpool(paths: PathsAndPolicy): Promise<void> {
   const [{ drainSpool }, { spawnJob }] = await Promise.all([
-    import("../archive/drain-spool.ts"),
+    import("../views/drain-spool.ts"),
     import("../job/spawn.ts"),
   ])
   const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
@@ -175,7 +175,7 @@ async function emptySpool(paths: PathsAndPolicy): Promise<void> {
 }
 
 const isUnusable = async (dataHome: string, error: unknown): Promise<boolean> =>
-  (await import("../archive/schema-shape.ts")).isUnusable(dataHome, error)
+  (await import("../views/schema-shape.ts")).isUnusable(dataHome, error)
 
 /** Starts a rebuild of the views and returns the error to report; the next call finds the new views. */
 async function lost(error: unknown, dataHome: string): Promise<unknown> {

@@ -1,7 +1,7 @@
 /** `--format`: the rows of a --json document as text for scripts. Pure. */
 
-import { usageError } from "../util/errors.ts"
-import { nearNames } from "../util/text.ts"
+import { usageError } from "../base/errors.ts"
+import { nearNames } from "../base/text.ts"
 import type { RowSpec } from "./command.ts"
 import { escapedUnits, UNPRINTED } from "./style.ts"
 

@@ -1,7 +1,9 @@
 /** Starts the proxy for `prune proxy` and for `proxy`, and says in the end what it did. */
 
+import { CtxError, usageError } from "../base/errors.ts"
+import { count } from "../base/text.ts"
 import { type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
-import { vaultAnswers } from "../pruners/held-blocks.ts"
+import { vaultAnswers } from "../prune/held-blocks.ts"
 import {
   type ProxyCounts,
   type PruningProxy,
@@ -9,10 +11,8 @@ import {
   startProxy,
   upstreamOf,
   upstreamShown,
-} from "../pruners/proxy/proxy-server.ts"
-import { pruneOptions, UNITS_PER_TOKEN } from "../pruners/way.ts"
-import { CtxError, usageError } from "../util/errors.ts"
-import { count } from "../util/text.ts"
+} from "../prune/proxy/proxy-server.ts"
+import { pruneOptions, UNITS_PER_TOKEN } from "../prune/way.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 

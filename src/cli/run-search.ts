@@ -3,8 +3,8 @@
  * before the build, because a search must start at once (docs/adr/0013).
  */
 
-import { compileLate } from "../util/compiling.ts"
-import { endWith } from "../util/end-program.ts"
+import { compileLate } from "../base/compiling.ts"
+import { endWith } from "../base/end-program.ts"
 import search from "./commands/search.ts"
 import { runCli } from "./router.ts"
 

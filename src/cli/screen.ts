@@ -1,8 +1,8 @@
 /** The terminal on which something is shown to people. */
-import { usageError } from "../util/errors.ts"
-import { localTimeOf, MOMENTS, momentOf, twoDigits } from "../util/local-time.ts"
-import { shortLines } from "../util/pages.ts"
-import { count } from "../util/text.ts"
+import { usageError } from "../base/errors.ts"
+import { localTimeOf, MOMENTS, momentOf, twoDigits } from "../base/local-time.ts"
+import { shortLines } from "../base/pages.ts"
+import { count } from "../base/text.ts"
 import { stringArg } from "./args.ts"
 import type { Output } from "./command.ts"
 import { createStyle, type Style } from "./style.ts"

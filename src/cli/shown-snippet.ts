@@ -1,7 +1,7 @@
 /** What was found, as a terminal shows it. Pure. */
 import { toolKind } from "../agents/tool-kinds.ts"
-import type { Hit } from "../search/hit.ts"
-import type { Snippet } from "../search/snippet.ts"
+import type { Hit } from "../find/hit.ts"
+import type { Snippet } from "../find/snippet.ts"
 
 /** The file of a tool's call is named from its project on, unless only the part before it has words of the query. */
 export function shownSnippet({

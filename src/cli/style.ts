@@ -1,6 +1,7 @@
 /** Text for a terminal: with colour where wanted, and without anything that could control the terminal. */
+
+import { unsteered } from "../base/text.ts"
 import { withoutIgnored } from "../restore/neutral.ts"
-import { unsteered } from "../util/text.ts"
 
 export interface Style {
   bold(text: string): string

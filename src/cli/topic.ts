@@ -1,10 +1,10 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
 
-import { openCurrent } from "../archive/open-current.ts"
+import { usageError } from "../base/errors.ts"
+import type { Topic } from "../find/topics.ts"
 import { startRenewing } from "../job/spawn.ts"
-import type { Topic } from "../search/topics.ts"
-import { usageError } from "../util/errors.ts"
 import { CopyReaders } from "../vault/reader.ts"
+import { openCurrent } from "../views/open-current.ts"
 import { positive, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
 import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "./project-wanted.ts"

@@ -1,9 +1,9 @@
 /** Finds the transcripts named on a command line. */
 import { statSync } from "node:fs"
+import { usageError } from "../base/errors.ts"
+import { resolve } from "../base/path.ts"
+import { count } from "../base/text.ts"
 import { transcriptsBelow } from "../job/find-transcripts.ts"
-import { usageError } from "../util/errors.ts"
-import { resolve } from "../util/path.ts"
-import { count } from "../util/text.ts"
 
 /** " and 3 files beside them"; empty if there are none. */
 export const besideWords = (n: number): string => (n === 0 ? "" : ` and ${count(n, "file")} beside them`)

@@ -1,11 +1,12 @@
 /** The only file that reads the process environment and configuration files. */
+
+import { messageOf } from "../base/errors.ts"
+import { readOrdinary } from "../base/files.ts"
+import { existsSync } from "../base/fs.ts"
+import { speaksUtf8 } from "../base/locale.ts"
+import { dirname, fromSystem, isAbsolute, join } from "../base/path.ts"
 import { configFolder, stateFile } from "../claude/places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
-import { messageOf } from "../util/errors.ts"
-import { readOrdinary } from "../util/files.ts"
-import { existsSync } from "../util/fs.ts"
-import { speaksUtf8 } from "../util/locale.ts"
-import { dirname, fromSystem, isAbsolute, join } from "../util/path.ts"
 import { type Layer, OPTIONS, type Resolved, resolveOptions } from "./options.ts"
 import { NO_BUN_VARIABLES } from "./unused-variables.ts"
 

@@ -2,8 +2,8 @@
  * Defines every option once. The type, environment names, validation, `config list` and docs/configuration.md come from
  * this table; what options are for is said in options-doc.ts, which hooks do not load.
  */
-import { addresses } from "../util/errors.ts"
-import { cut } from "../util/text.ts"
+import { addresses } from "../base/errors.ts"
+import { cut } from "../base/text.ts"
 
 type Raw = string | number | boolean | readonly string[]
 
@@ -111,7 +111,7 @@ const text = (allowed: string, isOne: (one: string) => boolean, ...env: readonly
 const isTarget = (one: string): boolean =>
   /^postgres(?:ql)?:/.test(one) ? addresses().addressShown(one) === one : isPath(one)
 
-/** Whether an address of http is one of our own machine, `embed/install-model.ts` decides. */
+/** Whether an address of http is one of our own machine, `find/embed/install-model.ts` decides. */
 const isModelSource = (one: string): boolean => /^(?:https?:\/\/|\/)[^\0\s]/.test(one)
 
 /** Whether it is one of our own machine, `ctxbridge update` decides. */
@@ -144,7 +144,7 @@ const list = (
 const isFolderPattern = (one: string): boolean =>
   /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
 
-/** A model, then input and output, and perhaps what reading from and writing to the cache costs (stats/prices.ts). */
+/** A model, then input and output, and perhaps what reading from and writing to the cache costs (cli/stats/prices.ts). */
 const isPrice = (one: string): boolean => /^\s*\S*[A-Za-z]\S*(?:\s+\d{1,6}(?:\.\d{1,6})?){2,5}\s*$/.test(one)
 
 /** Each with its scope, its default, the range of a number, and its environment variables. */

@@ -2,8 +2,9 @@
  * Makes the user's own patterns ready for the filter. Those that cannot be used are named; the others stay in force.
  * Loaded only if there are any.
  */
+
+import { cut } from "../base/text.ts"
 import { finderOf, problemOf } from "../secrets/patterns.ts"
-import { cut } from "../util/text.ts"
 import type { Settings } from "./load.ts"
 import type { Problem } from "./options.ts"
 

@@ -1,15 +1,15 @@
 /** Whether an event is answered, by whom, and what a new session is told without the views. */
 
-import { listPending } from "../archive/pending.ts"
-import { readPointer } from "../archive/pointers.ts"
-import { projectOf } from "../archive/project.ts"
-import { changingSessions, sessionFile } from "../archive/session-files.ts"
+import { tryTo, writePrivate } from "../base/files.ts"
+import { existsSync, linkSync, unlinkSync } from "../base/fs.ts"
+import { dirname } from "../base/path.ts"
 import { toolName } from "../claude/our-server.ts"
 import { namesOurServer } from "../claude/settings/state-file.ts"
-import type { HookEvent } from "../transcript/hook-event.ts"
-import { tryTo, writePrivate } from "../util/files.ts"
-import { existsSync, linkSync, unlinkSync } from "../util/fs.ts"
-import { dirname } from "../util/path.ts"
+import type { HookEvent } from "../record/hook-event.ts"
+import { listPending } from "../views/pending.ts"
+import { readPointer } from "../views/pointers.ts"
+import { projectOf } from "../views/project.ts"
+import { changingSessions, sessionFile } from "../views/session-files.ts"
 import { type Added, type HookCall, type HookStep, runSteps, seldom } from "./call.ts"
 import {
   isCleared,

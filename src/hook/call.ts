@@ -1,12 +1,12 @@
 /** One hook call, as it goes from step to step, and what runs the steps (steps.ts). */
 
-import type { Taken, TakeOptions } from "../archive/capture-transcript.ts"
-import type { ContextState } from "../autopilot/context-state.ts"
-import type { Judgement } from "../autopilot/track-context.ts"
+import type { logError } from "../base/log.ts"
 import { isHumanPrompt } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
-import type { EventName, HookEvent } from "../transcript/hook-event.ts"
-import type { logError } from "../util/log.ts"
+import type { EventName, HookEvent } from "../record/hook-event.ts"
+import type { ContextState } from "../restore/window/context-state.ts"
+import type { Judgement } from "../restore/window/track-context.ts"
+import type { Taken, TakeOptions } from "../views/capture-transcript.ts"
 import type { SessionState } from "./state.ts"
 
 /** What it was called with, and what the steps so far have found: what is optional, until one of them has. */
@@ -137,7 +137,7 @@ export async function runSteps(steps: readonly HookStep[], call: HookCall, found
 
 /** A log that cannot be written, or not even loaded, keeps nothing from going on. */
 export const noted = (stateHome: string, entry: Parameters<typeof logError>[1]): Promise<void> =>
-  import("../util/log.ts").then((log) => log.logError(stateHome, entry)).catch(() => {})
+  import("../base/log.ts").then((log) => log.logError(stateHome, entry)).catch(() => {})
 
 export const seldom = async (): Promise<Later> => (await import("./seldom.ts")).SELDOM
 

@@ -1,9 +1,10 @@
 /** What a hook does about values that were recognised as secrets in its session. Loaded only if there are any. */
-import { captureTranscript, type Taken, type TakeOptions } from "../archive/capture-transcript.ts"
+
 import type { PathsAndPolicy } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
 import { isDue, knownOf, refreshDue } from "../vault/known-values.ts"
 import { knownFile } from "../vault/layout.ts"
+import { captureTranscript, type Taken, type TakeOptions } from "../views/capture-transcript.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import type { SessionState } from "./state.ts"
 

@@ -4,11 +4,11 @@
  * transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 
-import type { Taken } from "../archive/capture-transcript.ts"
 import { compactionOffsets } from "../claude/glance.ts"
-import type { HookEvent } from "../transcript/hook-event.ts"
+import type { HookEvent } from "../record/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
+import type { Taken } from "../views/capture-transcript.ts"
 import type { Added, HookCall } from "./call.ts"
 import { announcedAt, isUnanswered, type SessionState } from "./state.ts"
 

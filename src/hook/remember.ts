@@ -1,8 +1,9 @@
 /** What events leave for later ones: the prompt, a compaction and its summary in the session's state, and work for the job. */
+
+import { tryTo } from "../base/files.ts"
+import { dirname } from "../base/path.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
-import { tryTo } from "../util/files.ts"
-import { dirname } from "../util/path.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 import type { Added, HookCall } from "./call.ts"
@@ -146,7 +147,7 @@ export async function keep(call: HookCall): Promise<undefined> {
     return true
   })
   if (!isWritten) {
-    const { spoolState } = await import("../archive/spool.ts")
+    const { spoolState } = await import("../views/spool.ts")
     const latest = base ? withChanges(base, state, readState(paths.dataHome, event.session)) : state
     spoolState(paths, event.session, JSON.stringify(latest))
   }

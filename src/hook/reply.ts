@@ -1,25 +1,25 @@
 /** The reply for events that give the model something: one connection, one transaction. */
 
-import { captureTranscript, type Taken } from "../archive/capture-transcript.ts"
-import { type Database, databasePath } from "../archive/database.ts"
-import { isExcluded } from "../archive/excluded.ts"
-import { open } from "../archive/open.ts"
-import { listPending, type Pending, settlePending } from "../archive/pending.ts"
-import { writePointer } from "../archive/pointers.ts"
-import { projectOf } from "../archive/project.ts"
-import { type FoundCompaction, lastCompaction } from "../archive/queries/boundaries.ts"
-import { addGivenAgain, givenToOldHost, lastGiven } from "../archive/queries/restores.ts"
-import { latestSession, spokenIn } from "../archive/queries/sessions.ts"
-import { addClear, isAfterClear, isCopyIndexed } from "../archive/queries/transcripts.ts"
+import { compileLate } from "../base/compiling.ts"
+import { codeOf } from "../base/errors.ts"
+import { statSync } from "../base/fs.ts"
+import { dirname } from "../base/path.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
-import { compileLate } from "../util/compiling.ts"
-import { codeOf } from "../util/errors.ts"
-import { statSync } from "../util/fs.ts"
-import { dirname } from "../util/path.ts"
 import { knownOf } from "../vault/known-values.ts"
 import type { Stretch } from "../vault/reader.ts"
+import { captureTranscript, type Taken } from "../views/capture-transcript.ts"
+import { type Database, databasePath } from "../views/database.ts"
+import { isExcluded } from "../views/excluded.ts"
+import { open } from "../views/open.ts"
+import { listPending, type Pending, settlePending } from "../views/pending.ts"
+import { writePointer } from "../views/pointers.ts"
+import { projectOf } from "../views/project.ts"
+import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
+import { addGivenAgain, givenToOldHost, lastGiven } from "../views/queries/restores.ts"
+import { latestSession, spokenIn } from "../views/queries/sessions.ts"
+import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
 import type { Added, HookCall } from "./call.ts"
 import { claimAnswer, instructionsFor, missedCompaction, rememberGiven, restored } from "./given.ts"
 import {
@@ -46,7 +46,7 @@ export async function replied(call: HookCall): Promise<Added> {
   const start = performance.now()
   const left = deadline - start
   // Most sessions start with nothing left to index, and then the decoder is not even loaded.
-  const index = needsIndexing(call) ? (await import("../archive/indexing.ts")).index : undefined
+  const index = needsIndexing(call) ? (await import("../views/indexing.ts")).index : undefined
   const recall = earlier && !isUnanswered(state) ? (await import("./recall.ts")).recalled : undefined
   const areViewsLost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = open(dataHome, "hook", left * WAIT_SHARE)
@@ -214,7 +214,7 @@ function lostOnResume(db: Database, session: string, { promptOpen }: SessionStat
   return promptOpen ? text : withoutPending(text)
 }
 
-type Index = typeof import("../archive/indexing.ts").index
+type Index = typeof import("../views/indexing.ts").index
 
 /** Indexes what a reply needs before it reads the views, within its transaction. */
 class Indexer {

@@ -6,15 +6,15 @@
  * database, one transaction.
  */
 
+import { compileLate } from "../base/compiling.ts"
+import { endNow, endWith } from "../base/end-program.ts"
+import { EXIT } from "../base/errors.ts"
+import { existsSync } from "../base/fs.ts"
+import { answerHost, STDERR, writeAll } from "../base/write-output.ts"
 import { decodeEvent } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
-import { eventNamed } from "../transcript/hook-event.ts"
-import { compileLate } from "../util/compiling.ts"
-import { endNow, endWith } from "../util/end-program.ts"
-import { EXIT } from "../util/errors.ts"
-import { existsSync } from "../util/fs.ts"
-import { answerHost, STDERR, writeAll } from "../util/write-output.ts"
+import { eventNamed } from "../record/hook-event.ts"
 import { noted } from "./call.ts"
 import { readDocument } from "./stdin.ts"
 import { handle } from "./steps.ts"

@@ -1,14 +1,14 @@
 /** What few hooks need: what becomes of a compaction, its reply or a restore where it does not go as usual. */
 
-import type { Taken } from "../archive/capture-transcript.ts"
-import { projectOf } from "../archive/project.ts"
+import { parseJson } from "../base/json-files.ts"
+import { bytes, count } from "../base/text.ts"
 import { type Outcome, outcomeIn } from "../claude/context-arrived.ts"
 import { atLeast, HEEDS_REFUSAL } from "../claude/versions.ts"
-import { objectOf, stringOf } from "../transcript/json.ts"
-import { parseJson } from "../util/json-files.ts"
-import { bytes, count } from "../util/text.ts"
+import { objectOf, stringOf } from "../record/json.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
+import type { Taken } from "../views/capture-transcript.ts"
+import { projectOf } from "../views/project.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import { noticeCompactions } from "./notice.ts"
 import {
@@ -118,7 +118,7 @@ async function watchInFull(call: HookCall): Promise<Added> {
 async function advise({ state, news, text, note }: HookCall): Promise<Added | undefined> {
   const { context } = state
   if (context === undefined || text + note !== "") return undefined
-  const { adviceOn } = await import("../autopilot/advice.ts")
+  const { adviceOn } = await import("../restore/window/advice.ts")
   const { zone, warning, notice } = adviceOn(news!)
   return { text: warning, note: notice, state: { ...state, context: { ...context, told: zone } } }
 }
@@ -144,7 +144,7 @@ export function giveWay(call: HookCall): Added | undefined {
 
 /** What the hooks before have left of the session in the spool, while it cannot be written to its usual place. */
 async function recollectSpooled({ event, settings }: HookCall): Promise<Added | undefined> {
-  const { newerState } = await import("../archive/spool.ts")
+  const { newerState } = await import("../views/spool.ts")
   const newer = newerState(settings.paths, event.session)
   if (newer === undefined) return undefined
   const before = newer as SessionState
@@ -169,13 +169,13 @@ function allow(): Added {
 
 /** Like `captureTranscript`, where the vault cannot be written. */
 async function toSpool({ settings, taking, taken, path, failure }: HookCall): Promise<Added> {
-  const { takeToSpool } = await import("../archive/spool.ts")
+  const { takeToSpool } = await import("../views/spool.ts")
   const one = takeToSpool(settings.paths, path!, taking, failure)
   return { taken: [...taken, one], unmarked: undefined, isSpooled: true }
 }
 
 async function mark({ settings, unmarked }: HookCall): Promise<undefined> {
-  const { spoolMarker } = await import("../archive/spool.ts")
+  const { spoolMarker } = await import("../views/spool.ts")
   spoolMarker(settings.paths, unmarked!)
 }
 

@@ -5,13 +5,14 @@
  * They are files because opening the database costs a hook 2 ms, too much for these (docs/adr/0003). If one is lost, a
  * convenience is lost, never a turn.
  */
-import { changingSessions, readSession, sessionFile, sessionFolder } from "../archive/session-files.ts"
-import type { ContextState } from "../autopilot/context-state.ts"
+
+import { replaceSoon, tryTo } from "../base/files.ts"
+import { existsSync, readFileSync, unlinkSync } from "../base/fs.ts"
+import { hashName, readJson, writeJson } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
 import { hostProcess } from "../config/load.ts"
-import { replaceSoon, tryTo } from "../util/files.ts"
-import { existsSync, readFileSync, unlinkSync } from "../util/fs.ts"
-import { hashName, readJson, writeJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
+import type { ContextState } from "../restore/window/context-state.ts"
+import { changingSessions, readSession, sessionFile, sessionFolder } from "../views/session-files.ts"
 
 /** As its file has it, since the first version: what goes together side by side. Unknown fields stay as they are. */
 export type SessionState = Prompted & Compacted & Answered & Standing
@@ -67,7 +68,7 @@ interface Standing {
   readonly refused?: true
   /** When our plugin last answered a compaction, in ms since the epoch; until the host announces one of its own. */
   readonly compactedByPlugin?: number
-  /** Size of the transcript in bytes when the host last resumed it. archive/session-files.ts reads this, too. */
+  /** Size of the transcript in bytes when the host last resumed it. views/session-files.ts reads this, too. */
   readonly resumedAt?: number
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
@@ -169,7 +170,7 @@ interface Clear {
   readonly host: number
 }
 
-/** One file per project. `archive/session-traces.ts` also knows its name. */
+/** One file per project. `views/session-traces.ts` also knows its name. */
 const clearFile = (dataHome: string, project: string): string =>
   join(sessionFolder(dataHome), `clear-${hashName(project)}.json`)
 

@@ -3,10 +3,10 @@
  *
  * Uses poll(2) and read(2), because Bun's stream costs 0.8 ms more and its pending read would keep the process alive.
  */
-import { codeOf } from "../util/errors.ts"
-import { readSync } from "../util/fs.ts"
-import { parseJson } from "../util/json-files.ts"
-import { readable } from "../util/libc.ts"
+import { codeOf } from "../base/errors.ts"
+import { readSync } from "../base/fs.ts"
+import { parseJson } from "../base/json-files.ts"
+import { readable } from "../base/libc.ts"
 
 const STDIN = 0
 /** ms of silence after which a document that ends in `}` is considered complete. */

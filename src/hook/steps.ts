@@ -8,7 +8,7 @@
 
 import { additionalContext, isSubagents } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
-import type { HookEvent } from "../transcript/hook-event.ts"
+import type { HookEvent } from "../record/hook-event.ts"
 import { claim, isByPlugin, isOwed, mayAsk, reply } from "./answer.ts"
 import { type Added, callFor, type HookCall, type HookStep, runSteps, seldom } from "./call.ts"
 import { mayBeLost, noticeCompactions } from "./notice.ts"
@@ -64,7 +64,7 @@ export const STEPS: readonly HookStep[] = [
 export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
   const { paths } = settings
   const event =
-    paths.exclude.length === 0 ? called : (await import("../archive/excluded.ts")).wantedOf(called, paths)
+    paths.exclude.length === 0 ? called : (await import("../views/excluded.ts")).wantedOf(called, paths)
   if (event === undefined) return ""
   const call = callFor(event, settings, Date.now(), deadline)
   await runSteps(STEPS, call)

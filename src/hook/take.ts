@@ -1,8 +1,9 @@
 /** The first steps: the new bytes of the event's transcripts, and of what lies beside them, go into the vault. */
-import { captureTranscript } from "../archive/capture-transcript.ts"
-import type { HookEvent } from "../transcript/hook-event.ts"
-import { statsOf } from "../util/files.ts"
+
+import { statsOf } from "../base/files.ts"
+import type { HookEvent } from "../record/hook-event.ts"
 import { knownFile } from "../vault/layout.ts"
+import { captureTranscript } from "../views/capture-transcript.ts"
 import { type Added, type HookCall, type HookStep, runSteps, seldom } from "./call.ts"
 
 /** For each transcript: into the vault, or into the spool if that fails. */
@@ -59,6 +60,6 @@ export const hasBeside = ({ event }: HookCall): boolean =>
   event.transcript !== undefined && statsOf(event.transcript.slice(0, -6)) !== undefined
 
 export async function takeBeside({ event, settings, now, taking }: HookCall): Promise<Added> {
-  const { takeNewBeside } = await import("../archive/files-beside.ts")
+  const { takeNewBeside } = await import("../views/files-beside.ts")
   return { isJobDue: takeNewBeside(settings.paths, event.transcript!, now, taking.deadline) }
 }

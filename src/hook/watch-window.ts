@@ -3,20 +3,20 @@
  * something noteworthy has happened, without opening the database (docs/adr/0003). Work is O(new bytes).
  */
 
-import type { Taken } from "../archive/capture-transcript.ts"
-import { stateDocument } from "../autopilot/advice.ts"
-import { learnPoints, learntPoints, publishState, toldWindow } from "../autopilot/autopilot-files.ts"
-import { type ContextState, NEW_CONTEXT } from "../autopilot/context-state.ts"
-import { follow, type Judgement, judge, withPrompt } from "../autopilot/track-context.ts"
-import { wishesIn } from "../autopilot/window.ts"
-import { isNews, zoneOf } from "../autopilot/zone.ts"
+import { NEWLINE } from "../base/byte-lines.ts"
 import { glance } from "../claude/glance.ts"
 import { type HostLimits, hostLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { contextTokens } from "../transcript/token-counts.ts"
-import { NEWLINE } from "../util/byte-lines.ts"
+import { contextTokens } from "../record/token-counts.ts"
+import { stateDocument } from "../restore/window/advice.ts"
+import { learnPoints, learntPoints, publishState, toldWindow } from "../restore/window/autopilot-files.ts"
+import { type ContextState, NEW_CONTEXT } from "../restore/window/context-state.ts"
+import { follow, type Judgement, judge, withPrompt } from "../restore/window/track-context.ts"
+import { wishesIn } from "../restore/window/window.ts"
+import { isNews, zoneOf } from "../restore/window/zone.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
+import type { Taken } from "../views/capture-transcript.ts"
 import type { Added, HookCall } from "./call.ts"
 
 /**

@@ -8,14 +8,14 @@
  */
 
 import { closeSync, readSync, writeSync } from "node:fs"
-import type { Pending } from "../archive/pending.ts"
+import { NEWLINE } from "../base/byte-lines.ts"
+import { codeOf } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
+import { readable } from "../base/libc.ts"
 import { childEnvironment } from "../config/load.ts"
-import { NEWLINE } from "../util/byte-lines.ts"
-import { codeOf } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
-import { readable } from "../util/libc.ts"
 import type { Tail } from "../vault/copy-file.ts"
 import { tailOf } from "../vault/reader.ts"
+import type { Pending } from "../views/pending.ts"
 import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
 import { ownCommand } from "./spawn.ts"
 

@@ -1,7 +1,7 @@
 /** Limits how often slow work is done, such as searching a folder for transcripts that no hook has reported. */
-import { mkdirSync, statSync, writeFileSync } from "../util/fs.ts"
-import { hashName } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
+import { mkdirSync, statSync, writeFileSync } from "../base/fs.ts"
+import { hashName } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR

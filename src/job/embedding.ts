@@ -1,14 +1,15 @@
 /**
  * Embedding during one run of the job. The model is loaded when there is something to embed, and kept until the end.
  */
-import type { Database } from "../archive/database.ts"
-import { isUnusable } from "../archive/schema-shape.ts"
-import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../archive/vectors.ts"
+
+import { logError } from "../base/log.ts"
 import type { Paths } from "../config/load.ts"
-import { embedCycle } from "../embed/embed-turns.ts"
-import { type Embedder, embedderId, openSoundEmbedder } from "../embed/embedder.ts"
-import { DIMENSION } from "../embed/model-manifest.ts"
-import { logError } from "../util/log.ts"
+import { embedCycle } from "../find/embed/embed-turns.ts"
+import { type Embedder, embedderId, openSoundEmbedder } from "../find/embed/embedder.ts"
+import { DIMENSION } from "../find/embed/model-manifest.ts"
+import type { Database } from "../views/database.ts"
+import { isUnusable } from "../views/schema-shape.ts"
+import { dropDamagedVectors, dropOtherVectors, dueTurns } from "../views/vectors.ts"
 import { vectorsDue } from "./due-work.ts"
 
 const NEWEST = Number.MAX_SAFE_INTEGER

@@ -1,8 +1,14 @@
 /**
  * Learns the root commits of repositories while they are there, and joins those that were moved with their new place
- * (archive/joined-projects.ts). In the background job and `import`, never in a hook.
+ * (views/joined-projects.ts). In the background job and `import`, never in a hook.
  */
-import type { Database } from "../archive/database.ts"
+
+import { tryTo } from "../base/files.ts"
+import { existsSync, realpathSync } from "../base/fs.ts"
+import { dirname, join } from "../base/path.ts"
+import { childEnvironment, foldersOfPath } from "../config/load.ts"
+import { learnProject } from "../restore/learning/note-uses.ts"
+import type { Database } from "../views/database.ts"
 import {
   changeJoined,
   isGone,
@@ -13,14 +19,9 @@ import {
   notFollowed,
   type Repository,
   readJoined,
-} from "../archive/joined-projects.ts"
-import { folderOf, projectOf } from "../archive/project.ts"
-import { ownProjects, projectId } from "../archive/queries/projects.ts"
-import { childEnvironment, foldersOfPath } from "../config/load.ts"
-import { learnProject } from "../learn/note-uses.ts"
-import { tryTo } from "../util/files.ts"
-import { existsSync, realpathSync } from "../util/fs.ts"
-import { dirname, join } from "../util/path.ts"
+} from "../views/joined-projects.ts"
+import { folderOf, projectOf } from "../views/project.ts"
+import { ownProjects, projectId } from "../views/queries/projects.ts"
 
 export interface FoundMoves {
   readonly joined: readonly Join[]

@@ -1,9 +1,9 @@
 /** Finds transcripts in the host's folders. */
 import { readdirSync, statSync } from "node:fs"
 import { placeBeside } from "../agents/layouts.ts"
-import { isMissing } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
-import { join } from "../util/path.ts"
+import { isMissing } from "../base/errors.ts"
+import { statsOf } from "../base/files.ts"
+import { join } from "../base/path.ts"
 
 /** Maximum depth; the host nests projects, sessions and subagents. */
 const DEEPEST = 6

@@ -1,7 +1,7 @@
 /** Brings the views up to date with copies that were fetched from another machine. */
-import { catchUp } from "../archive/indexing.ts"
-import { openCurrent } from "../archive/open-current.ts"
-import { listPending } from "../archive/pending.ts"
+import { catchUp } from "../views/indexing.ts"
+import { openCurrent } from "../views/open-current.ts"
+import { listPending } from "../views/pending.ts"
 
 export function followFetched(
   dataHome: string,

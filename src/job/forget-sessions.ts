@@ -1,13 +1,14 @@
 /** Sessions to forget as a whole: what the vault holds of them, and their tombstones. */
-import { isNotesSession } from "../archive/notes-session.ts"
-import { recordsFrom } from "../archive/records.ts"
-import { type Source, sources } from "../archive/view-sources.ts"
-import { statsOf } from "../util/files.ts"
+
+import { statsOf } from "../base/files.ts"
 import { readList } from "../vault/copy-list.ts"
 import { isHistoryCopy, isSummaryCopy, vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
 import { emptyTombstone, ownerOf, readTombstone } from "../vault/tombstones.ts"
+import { isNotesSession } from "../views/notes-session.ts"
+import { recordsFrom } from "../views/records.ts"
+import { type Source, sources } from "../views/view-sources.ts"
 
 export interface Leaving {
   /** A session, including its subagents, or a single `<session>/<agent>`. */

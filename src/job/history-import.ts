@@ -1,12 +1,12 @@
 /** How much of the agents' history is missing from the vault, and its import in the background. */
 
 import { transcriptFolders } from "../agents/agents.ts"
-import { forgottenTranscript } from "../archive/capture-transcript.ts"
-import { isExcluded } from "../archive/excluded.ts"
+import { statsOf } from "../base/files.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { statsOf } from "../util/files.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
+import { forgottenTranscript } from "../views/capture-transcript.ts"
+import { isExcluded } from "../views/excluded.ts"
 import { transcriptsBelow } from "./find-transcripts.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"

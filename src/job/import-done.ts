@@ -1,10 +1,10 @@
 /** What the job has done that the user should hear of, noted until the next session that starts tells them. */
 
-import { folderOf } from "../archive/project.ts"
-import { isObject } from "../transcript/json.ts"
-import { dropFile, readJson, takeFile, writeJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
-import { shellWord, unsteered } from "../util/text.ts"
+import { dropFile, readJson, takeFile, writeJson } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
+import { shellWord, unsteered } from "../base/text.ts"
+import { isObject } from "../record/json.ts"
+import { folderOf } from "../views/project.ts"
 import type { FoundMoves } from "./find-moves.ts"
 
 interface ImportDone {

@@ -1,20 +1,20 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 
 import { placeBeside } from "../agents/layouts.ts"
-import type { Taken } from "../archive/capture-transcript.ts"
-import { isExcluded } from "../archive/excluded.ts"
+import { endOfLines, NEWLINE } from "../base/byte-lines.ts"
+import { codeOf, messageOf } from "../base/errors.ts"
+import { statsOf, tryTo } from "../base/files.ts"
 import type { Paths, Policy } from "../config/load.ts"
-import type { TakenArchive } from "../foreign/import-archive.ts"
-import { wholeRecordsIn } from "../transcript/whole-records.ts"
-import { endOfLines, NEWLINE } from "../util/byte-lines.ts"
-import { codeOf, messageOf } from "../util/errors.ts"
-import { statsOf, tryTo } from "../util/files.ts"
+import { wholeRecordsIn } from "../record/whole-records.ts"
 import { remainderOf, withTranscript } from "../vault/check-copy.ts"
 import { readExactly, type Tail } from "../vault/copy-file.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { follows } from "../vault/source-file.ts"
+import type { Taken } from "../views/capture-transcript.ts"
+import { isExcluded } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
+import type { TakenArchive } from "./import/import-archive.ts"
 import { takeSlice, unwantedIn } from "./take-slice.ts"
 
 /**

@@ -2,13 +2,14 @@
  * Takes transcripts into vault and views, one after another: alone or, if there is much to take and a second core, with
  * a child that captures ahead. The views are the same either way.
  */
-import type { Database } from "../archive/database.ts"
-import { doubting, index, type OnGap, untilDone } from "../archive/indexing.ts"
-import { isPending, settlePending } from "../archive/pending.ts"
-import { codeOf, messageOf } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
+
+import { codeOf, messageOf } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
 import type { Tail } from "../vault/copy-file.ts"
 import { tailOf } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import { doubting, index, type OnGap, untilDone } from "../views/indexing.ts"
+import { isPending, settlePending } from "../views/pending.ts"
 import { CaptureAhead, type Slice } from "./capture-ahead.ts"
 import { copyOf, type ImportedFile, type ImportPlace, importFile, sizeOf } from "./import-file.ts"
 import { type Indexed, indexTaken } from "./request-visits.ts"

@@ -2,14 +2,15 @@
  * Looks again for secrets in transcripts that are archived: when hooks may not have been able to note what they had
  * recognised, or older rules did not recognise it.
  */
-import { sessionOf } from "../archive/capture-transcript.ts"
+
+import { endOfLines } from "../base/byte-lines.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { endOfLines } from "../util/byte-lines.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { withSource } from "../vault/source-file.ts"
+import { sessionOf } from "../views/capture-transcript.ts"
 
 const LEARNT_AT_ONCE = 1 << 20
 

@@ -2,19 +2,20 @@
  * The learning cycle, all at once: what the background job does in small steps when nothing else is to be done. Every
  * number is counted.
  */
-import type { Database } from "../archive/database.ts"
-import { open } from "../archive/open.ts"
-import { openCurrent } from "../archive/open-current.ts"
-import { sessionsToFollow } from "../archive/queries/fact-uses.ts"
+
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { standingOf } from "../embed/embedding-state.ts"
-import { confidence } from "../learn/confidence.ts"
-import { type KnownTurn, knownTurns } from "../learn/follow-uses.ts"
-import { noteUses } from "../learn/note-uses.ts"
-import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../learn/tiering.ts"
-import { mayGo } from "../learn/tiers.ts"
+import { standingOf } from "../find/embed/embedding-state.ts"
+import { confidence } from "../restore/learning/confidence.ts"
+import { type KnownTurn, knownTurns } from "../restore/learning/follow-uses.ts"
+import { noteUses } from "../restore/learning/note-uses.ts"
+import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../restore/learning/tiering.ts"
+import { mayGo } from "../restore/learning/tiers.ts"
 import { readAutoSync } from "../sync/sync-again.ts"
+import type { Database } from "../views/database.ts"
+import { open } from "../views/open.ts"
+import { openCurrent } from "../views/open-current.ts"
+import { sessionsToFollow } from "../views/queries/fact-uses.ts"
 import { Embedding } from "./embedding.ts"
 import { backgroundTargets, syncInBackground } from "./sync-in-background.ts"
 

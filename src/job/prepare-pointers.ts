@@ -1,11 +1,12 @@
 /** Renders what the next session of a project will be told, so that its start need not open the database. */
-import type { Database } from "../archive/database.ts"
-import { readPointer, writePointer } from "../archive/pointers.ts"
-import { folderOf } from "../archive/project.ts"
-import { latestProjects } from "../archive/queries/projects.ts"
-import { latestSession } from "../archive/queries/sessions.ts"
+
 import type { Paths } from "../config/load.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
+import type { Database } from "../views/database.ts"
+import { readPointer, writePointer } from "../views/pointers.ts"
+import { folderOf } from "../views/project.ts"
+import { latestProjects } from "../views/queries/projects.ts"
+import { latestSession } from "../views/queries/sessions.ts"
 
 type PointerPlaces = Pick<Paths, "home" | "dataHome" | "claudeDir" | "hostConfig">
 

@@ -2,13 +2,14 @@
  * Requests from hooks to the background job, each a small file, so that a running job finds later requests as well as
  * those left by a killed job.
  */
-import { listedStrings } from "../transcript/json.ts"
-import { isMissing } from "../util/errors.ts"
-import { writeWhole } from "../util/files.ts"
-import { renameSync, rmSync, unlinkSync } from "../util/fs.ts"
-import { dropFile, fileNamesIn, hashName, readJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
-import { isAlive } from "../util/process-alive.ts"
+
+import { isMissing } from "../base/errors.ts"
+import { writeWhole } from "../base/files.ts"
+import { renameSync, rmSync, unlinkSync } from "../base/fs.ts"
+import { dropFile, fileNamesIn, hashName, readJson } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
+import { isAlive } from "../base/process-alive.ts"
+import { listedStrings } from "../record/json.ts"
 
 export interface JobRequest {
   /** Transcripts to bring up to date. */

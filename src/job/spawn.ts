@@ -1,7 +1,8 @@
 /** Starts the background job and does not wait for it. */
+
+import { tryTo } from "../base/files.ts"
+import { ownProgram } from "../base/own-program.ts"
 import { childEnvironment } from "../config/load.ts"
-import { tryTo } from "../util/files.ts"
-import { ownProgram } from "../util/own-program.ts"
 import { type JobRequest, leaveRequest } from "./requests.ts"
 
 /**

@@ -3,10 +3,10 @@
  * that process dies. Stopping loses nothing.
  */
 
-import { throwBusy } from "../util/errors.ts"
-import { existsSync } from "../util/fs.ts"
-import { isLockFree, withLockFile } from "../util/lock.ts"
-import { join } from "../util/path.ts"
+import { throwBusy } from "../base/errors.ts"
+import { existsSync } from "../base/fs.ts"
+import { isLockFree, withLockFile } from "../base/lock.ts"
+import { join } from "../base/path.ts"
 
 const askOf = (stateHome: string): string => join(stateHome, "job.stop")
 

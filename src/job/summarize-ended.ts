@@ -4,17 +4,17 @@
  * the job itself has to end meanwhile, it goes back.
  */
 
-import type { Database } from "../archive/database.ts"
-import { transcriptByCopy } from "../archive/transcript-rows.ts"
+import { codeOf } from "../base/errors.ts"
+import { readJson, writeJson } from "../base/json-files.ts"
+import { logError } from "../base/log.ts"
+import { join } from "../base/path.ts"
 import { claudeProgram } from "../claude/settings/run-claude.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import type { SessionMaterial } from "../summarize/summarize-session.ts"
-import { dueSessions, summarizeSession, summarizingAlone } from "../summarize/summarize-session.ts"
-import { codeOf } from "../util/errors.ts"
-import { readJson, writeJson } from "../util/json-files.ts"
-import { logError } from "../util/log.ts"
-import { join } from "../util/path.ts"
+import type { Database } from "../views/database.ts"
+import { transcriptByCopy } from "../views/transcript-rows.ts"
+import type { SessionMaterial } from "./summarize-session.ts"
+import { dueSessions, summarizeSession, summarizingAlone } from "./summarize-session.ts"
 
 interface SummariesToday {
   /** UTC, `2026-03-01`. */

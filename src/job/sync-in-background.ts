@@ -1,16 +1,17 @@
 /** The background job's sync: what the user has allowed with `sync.auto`, in batches, and nobody waits for it. */
-import type { Database } from "../archive/database.ts"
-import { openCurrent } from "../archive/open-current.ts"
-import type { NamedTarget } from "../backends/open-target.ts"
+
+import { CtxError, codeOf, isCtxError, messageOf } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
+import { logError } from "../base/log.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/sync-again.ts"
 import { writerName } from "../sync/sync-ledger.ts"
 import { type SyncDone, syncOnce, withSyncLock } from "../sync/sync-once.ts"
+import type { NamedTarget } from "../sync/targets/open-target.ts"
 import { configuredTargets } from "../sync/targets.ts"
-import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
-import { logError } from "../util/log.ts"
+import type { Database } from "../views/database.ts"
+import { openCurrent } from "../views/open-current.ts"
 import { hasRequests } from "./requests.ts"
 
 /** Code of what ends a sync because the job has other work. */

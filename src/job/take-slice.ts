@@ -1,19 +1,19 @@
 /** Takes a transcript into the vault for work that nobody waits for. */
 
 import { isPromptHistory } from "../agents/layouts.ts"
+import type { Paths, Policy } from "../config/load.ts"
+import type { HistoryPrompt } from "../record/agent.ts"
+import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
+import { knownOf } from "../vault/known-values.ts"
+import type { Forgotten } from "../vault/tombstones.ts"
 import {
   captureTranscript,
   forgottenTranscript,
   type Taken,
   type TakeOptions,
   UNHURRIED,
-} from "../archive/capture-transcript.ts"
-import { isExcludedFolder } from "../archive/excluded.ts"
-import type { Paths, Policy } from "../config/load.ts"
-import type { HistoryPrompt } from "../transcript/agent.ts"
-import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
-import { knownOf } from "../vault/known-values.ts"
-import type { Forgotten } from "../vault/tombstones.ts"
+} from "../views/capture-transcript.ts"
+import { isExcludedFolder } from "../views/excluded.ts"
 
 /** @param slice ms after which to stop; what is left is taken by the next call */
 export const takeSlice = (

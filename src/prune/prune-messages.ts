@@ -7,9 +7,10 @@
  * the API's cache holds. Thinking is signed together with all that precedes it, so whatever was thought before the cut
  * moved is removed, and what was thought afterwards remains valid.
  */
+
+import { cut } from "../base/text.ts"
 import { userTextParts } from "../claude/user-text.ts"
-import { isObject, type JsonObject, objectOf } from "../transcript/json.ts"
-import { cut } from "../util/text.ts"
+import { isObject, type JsonObject, objectOf } from "../record/json.ts"
 
 export interface PruneOptions extends PrunableOptions {
   /** Latest prompts that stay whole, with all that follows them. The current one always does. */

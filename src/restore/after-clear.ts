@@ -1,6 +1,7 @@
 /** What a session is given after `/clear`: as much as `restore.clear` says. */
-import type { Database } from "../archive/database.ts"
+
 import type { Config } from "../config/options.ts"
+import type { Database } from "../views/database.ts"
 import { pointerTo } from "./pointer-to.ts"
 import { type Restore, type RestoreOptions, restoreOf } from "./restore.ts"
 

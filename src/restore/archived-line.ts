@@ -1,7 +1,8 @@
 /** Lines of transcripts, read from the vault for a restore: where secrets are filtered. */
-import type { LinePlace } from "../archive/queries/messages.ts"
+
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders } from "../vault/reader.ts"
+import type { LinePlace } from "../views/queries/messages.ts"
 
 /** Longer lines, in bytes, are not worth unpacking. */
 export const LONGEST_LINE = 64 << 10

@@ -1,7 +1,7 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../agents/errors-met.ts"
-import { withoutNamedSentences, withoutSentences } from "../transcript/sentence-names.ts"
-import { lengthOf } from "../util/text.ts"
+import { lengthOf } from "../base/text.ts"
+import { withoutNamedSentences, withoutSentences } from "../record/sentence-names.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import type { Page } from "./page.ts"
 import { lastTwo } from "./paths.ts"

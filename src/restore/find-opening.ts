@@ -3,16 +3,16 @@
  * are read when a restore is made, and for a pointer when that is rendered, which is mostly before anyone waits for it.
  */
 
-import { folderOf, projectOf } from "../archive/project.ts"
+import { parseJson } from "../base/json-files.ts"
+import { ownProgram } from "../base/own-program.ts"
+import { join } from "../base/path.ts"
+import { shellWord } from "../base/text.ts"
 import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../claude/our-server.ts"
 import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
 import { hostState } from "../claude/settings/state-file.ts"
-import { objectOf } from "../transcript/json.ts"
-import { parseJson } from "../util/json-files.ts"
-import { ownProgram } from "../util/own-program.ts"
-import { join } from "../util/path.ts"
-import { shellWord } from "../util/text.ts"
+import { objectOf } from "../record/json.ts"
 import { readSmall } from "../vault/read-part.ts"
+import { folderOf, projectOf } from "../views/project.ts"
 import { BY_NAME, type Opening } from "./render.ts"
 
 /** Maximum bytes of a project's list of servers. */

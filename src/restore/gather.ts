@@ -1,6 +1,12 @@
 /** Reads the material for a restore from the views. */
 import { toolKind } from "../agents/tool-kinds.ts"
-import type { Database } from "../archive/database.ts"
+import { resolve } from "../base/path.ts"
+import { cut } from "../base/text.ts"
+import { endsWithAnswer, filesShownAgain } from "../claude/context/shown-again.ts"
+import { type Clue, cluesOf, placeOf } from "../find/related-turns.ts"
+import { isSentence } from "../record/sentence-names.ts"
+import { shellWords } from "../record/shell-script.ts"
+import type { Database } from "../views/database.ts"
 import {
   type ChangedFile,
   filesChangedIn,
@@ -8,19 +14,13 @@ import {
   lastRun,
   movingScripts,
   successesSince,
-} from "../archive/queries/calls.ts"
-import { isCommandOf } from "../archive/queries/fact-uses.ts"
-import type { Scope } from "../archive/queries/scope.ts"
-import { aboutSession, archivedOf, keptNotes, notesIn } from "../archive/queries/sessions.ts"
-import { hasNamesake, pathsChanged, turnsWithChanges } from "../archive/queries/touched-files.ts"
-import { countTurns, latestTurns, type TurnLine } from "../archive/queries/turns.ts"
-import { openTodos, parseTodos } from "../archive/todos.ts"
-import { endsWithAnswer, filesShownAgain } from "../claude/context/shown-again.ts"
-import { type Clue, cluesOf, placeOf } from "../search/related-turns.ts"
-import { isSentence } from "../transcript/sentence-names.ts"
-import { shellWords } from "../transcript/shell-script.ts"
-import { resolve } from "../util/path.ts"
-import { cut } from "../util/text.ts"
+} from "../views/queries/calls.ts"
+import { isCommandOf } from "../views/queries/fact-uses.ts"
+import type { Scope } from "../views/queries/scope.ts"
+import { aboutSession, archivedOf, keptNotes, notesIn } from "../views/queries/sessions.ts"
+import { hasNamesake, pathsChanged, turnsWithChanges } from "../views/queries/touched-files.ts"
+import { countTurns, latestTurns, type TurnLine } from "../views/queries/turns.ts"
+import { openTodos, parseTodos } from "../views/todos.ts"
 import type { ArchivedLines } from "./archived-line.ts"
 import type { Brief, CommandOutcome, Fact, Facts, FileInFlight, Material, Quote } from "./material.ts"
 import { belowFolder } from "./paths.ts"

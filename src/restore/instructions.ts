@@ -1,6 +1,7 @@
 /** Plain text for the host's compaction: what its summary should not drop. Only recorded facts. Pure. */
-import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import { bytes, count, cut } from "../util/text.ts"
+
+import { bytes, count, cut } from "../base/text.ts"
+import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import type { Material } from "./material.ts"
 import { code, commandIn, errorIn, quoteSpoken, word } from "./quote.ts"
 

@@ -2,15 +2,15 @@
  * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
  */
 
-import type { Database } from "../archive/database.ts"
-import { givenAgain, lastGiven } from "../archive/queries/restores.ts"
-import { currentTranscript } from "../archive/transcript-rows.ts"
+import { endOfLines } from "../base/byte-lines.ts"
 import { contextsIn, outcomeIn } from "../claude/context-arrived.ts"
-import { objectOf } from "../transcript/json.ts"
-import { linesWith } from "../transcript/lines-with.ts"
-import { endOfLines } from "../util/byte-lines.ts"
+import { objectOf } from "../record/json.ts"
+import { linesWith } from "../record/lines-with.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import { givenAgain, lastGiven } from "../views/queries/restores.ts"
+import { currentTranscript } from "../views/transcript-rows.ts"
 import type { DeliveryProof } from "./receipt.ts"
 
 /** How many bytes after a restore are examined, as in hooks. */

@@ -1,7 +1,7 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
 import type { FileChange } from "../agents/file-change.ts"
-import type { KeptNotes } from "../archive/queries/sessions.ts"
-import type { TurnLine } from "../archive/queries/turns.ts"
+import type { KeptNotes } from "../views/queries/sessions.ts"
+import type { TurnLine } from "../views/queries/turns.ts"
 
 /** Added to every fact's age in messages: the very latest fact is no more likely than those just before it. */
 export const SETTLING = 5

@@ -1,5 +1,5 @@
 /** Fits lines into a budget. Pure. */
-import { lengthOf } from "../util/text.ts"
+import { lengthOf } from "../base/text.ts"
 import { containsWhole } from "./whole-words.ts"
 
 /** How many lines may be too long before a section ends. */

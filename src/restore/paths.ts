@@ -1,5 +1,5 @@
 /** How paths are shown. Pure. */
-import { withSlashes } from "../util/path.ts"
+import { withSlashes } from "../base/path.ts"
 
 /** Shows paths inside the session's folder relative to it. */
 export function belowFolder(cwd: string | undefined): (path: string) => string {

@@ -1,8 +1,9 @@
 /** Makes the pointer to where a session was left. */
-import type { Database } from "../archive/database.ts"
-import { latestObservations, type Observation } from "../archive/queries/summaries.ts"
+
+import { count, cut } from "../base/text.ts"
 import type { ClaudePlaces } from "../claude/settings/read-settings.ts"
-import { count, cut } from "../util/text.ts"
+import type { Database } from "../views/database.ts"
+import { latestObservations, type Observation } from "../views/queries/summaries.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
 import type { Brief } from "./material.ts"

@@ -1,7 +1,7 @@
-/** What was learnt in a project about what its restores should show first. Written by learn/, read here. */
-import type { Database } from "../archive/database.ts"
-import { learnedRows } from "../archive/queries/fact-uses.ts"
-import { projectOfSession } from "../archive/queries/projects.ts"
+/** What was learnt in a project about what its restores should show first. Written by learning/, read here. */
+import type { Database } from "../views/database.ts"
+import { learnedRows } from "../views/queries/fact-uses.ts"
+import { projectOfSession } from "../views/queries/projects.ts"
 import type { Weigh } from "./slots.ts"
 
 /** No restore is made worse than this by what was learnt, and none better. */

@@ -1,7 +1,8 @@
 /** How text from the archive appears in what we say: always as a quotation, never as a line of its own. Pure. */
-import { errorLinesIn } from "../transcript/error-lines.ts"
-import { withoutNamedSentences, withoutSentences } from "../transcript/sentence-names.ts"
-import { cut, oneLine } from "../util/text.ts"
+
+import { cut, oneLine } from "../base/text.ts"
+import { errorLinesIn } from "../record/error-lines.ts"
+import { withoutNamedSentences, withoutSentences } from "../record/sentence-names.ts"
 import { inert, neutral, visible } from "./neutral.ts"
 
 /** How many characters are examined per character shown; the rest would be cut off anyway. */

@@ -5,15 +5,16 @@
  * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
  * chosen. What was learnt in the project moves that by a factor of at most two (docs/learning.md).
  */
-import type { Database } from "../archive/database.ts"
-import { latestRuns, shownIn } from "../archive/queries/calls.ts"
-import { type FactRow, factsIn } from "../archive/queries/fact-uses.ts"
-import type { Scope } from "../archive/queries/scope.ts"
-import { latestTurnIds } from "../archive/queries/turns.ts"
+
 import { resultText } from "../claude/line-texts.ts"
-import { factNames, pathsIn, quotedFilesIn } from "../transcript/facts.ts"
-import { isSentence } from "../transcript/sentence-names.ts"
-import { simpleCommands } from "../transcript/shell-script.ts"
+import { factNames, pathsIn, quotedFilesIn } from "../record/facts.ts"
+import { isSentence } from "../record/sentence-names.ts"
+import { simpleCommands } from "../record/shell-script.ts"
+import type { Database } from "../views/database.ts"
+import { latestRuns, shownIn } from "../views/queries/calls.ts"
+import { type FactRow, factsIn } from "../views/queries/fact-uses.ts"
+import type { Scope } from "../views/queries/scope.ts"
+import { latestTurnIds } from "../views/queries/turns.ts"
 import type { ArchivedLines } from "./archived-line.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import { cellOf, markOf, type SlotKind, type Weigh } from "./slots.ts"

@@ -1,5 +1,5 @@
 /** What a restore gave back, in one line for the user. Only counts: it contains no word of the archive. Pure. */
-import { count } from "../util/text.ts"
+import { count } from "../base/text.ts"
 import type { Facts } from "./material.ts"
 import { ON_THE_WAY } from "./render.ts"
 import { explain, type Section } from "./slots.ts"

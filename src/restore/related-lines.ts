@@ -1,20 +1,11 @@
 /**
- * Turns of the project's other sessions on the current subject. Words decide what is related (search/related-turns.ts);
+ * Turns of the project's other sessions on the current subject. Words decide what is related (find/related-turns.ts);
  * vectors made by the background job choose among the results. Nothing here loads a model.
  */
-import type { Database } from "../archive/database.ts"
-import { projectOfSession } from "../archive/queries/projects.ts"
-import { kinships } from "../archive/queries/transcripts.ts"
-import { turnNames } from "../archive/queries/turns.ts"
-import {
-  type ComparedVectors,
-  isScale,
-  isWholeRow,
-  unpackVectors,
-  vectorsBeside,
-} from "../archive/vectors.ts"
-import { HASHED_ID } from "../embed/hashed-words.ts"
-import type { Clue } from "../search/related-turns.ts"
+
+import { codeOf } from "../base/errors.ts"
+import { HASHED_ID } from "../find/embed/hashed-words.ts"
+import type { Clue } from "../find/related-turns.ts"
 import {
   FOCUSED,
   FOCUSED_WITHIN,
@@ -22,8 +13,12 @@ import {
   placeOf,
   type RelatedTurn,
   relatedTurns,
-} from "../search/related-turns.ts"
-import { codeOf } from "../util/errors.ts"
+} from "../find/related-turns.ts"
+import type { Database } from "../views/database.ts"
+import { projectOfSession } from "../views/queries/projects.ts"
+import { kinships } from "../views/queries/transcripts.ts"
+import { turnNames } from "../views/queries/turns.ts"
+import { type ComparedVectors, isScale, isWholeRow, unpackVectors, vectorsBeside } from "../views/vectors.ts"
 import type { RelatedLine } from "./material.ts"
 
 /**

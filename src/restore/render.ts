@@ -1,11 +1,12 @@
 /** Renders the material as the text that goes back to the model. Pure: same input, same bytes. */
-import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
-import type { KeptNote } from "../archive/queries/sessions.ts"
-import type { TurnLine } from "../archive/queries/turns.ts"
+
+import { count, cut } from "../base/text.ts"
 import { toolName } from "../claude/our-server.ts"
 import { atLeast, KEEPS_LAST, KEEPS_PENDING, SHOWS_FILES } from "../claude/versions.ts"
-import { withoutQuestion } from "../transcript/noted-sentences.ts"
-import { count, cut } from "../util/text.ts"
+import { withoutQuestion } from "../record/noted-sentences.ts"
+import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import type { KeptNote } from "../views/queries/sessions.ts"
+import type { TurnLine } from "../views/queries/turns.ts"
 import { complement } from "./complement.ts"
 import {
   type CommandOutcome,

@@ -1,5 +1,5 @@
 /** Which sessions and turns a restore may draw from. */
-import type { Database } from "../archive/database.ts"
+import type { Database } from "../views/database.ts"
 import {
   clearedWithConstraints,
   firstReplaced,
@@ -8,7 +8,7 @@ import {
   type Scope,
   type ScopePart,
   subagentsOf,
-} from "../archive/queries/scope.ts"
+} from "../views/queries/scope.ts"
 
 const ALL = Number.MAX_SAFE_INTEGER
 

@@ -1,12 +1,13 @@
 /**
  * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
  */
-import type { Database } from "../archive/database.ts"
-import { boundariesIn, compactedSessions } from "../archive/queries/boundaries.ts"
-import { givenAfterCompactions } from "../archive/queries/restores.ts"
-import { recordsFrom } from "../archive/records.ts"
-import { transcriptsOf } from "../archive/transcript-rows.ts"
+
 import { vaultFile } from "../vault/layout.ts"
+import type { Database } from "../views/database.ts"
+import { boundariesIn, compactedSessions } from "../views/queries/boundaries.ts"
+import { givenAfterCompactions } from "../views/queries/restores.ts"
+import { recordsFrom } from "../views/records.ts"
+import { transcriptsOf } from "../views/transcript-rows.ts"
 import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
 
 interface ReceiptFilter {

@@ -2,7 +2,7 @@
  * The slots of a restore: names, paths and commands that it shows or that were left out by chance, so that it can be
  * seen what showing them is worth. Constraints, tasks, words of the user, and what has failed are never left out. Pure.
  */
-import { HANDLE_PREFIX } from "../archive/handle-prefix.ts"
+import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { interest } from "./complement.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
 import { lastTwo } from "./paths.ts"

@@ -2,7 +2,7 @@
  * Whether a text is already there: on a page, or in what the new context contains without us. It must not merely be part
  * of a longer word: `src/app.ts` is not in `src/app.tsx`. Pure.
  */
-import { oneLine } from "../util/text.ts"
+import { oneLine } from "../base/text.ts"
 
 /** Whether a text is already there verbatim, in whole words, apart from white space, and mostly from case. */
 export type Held = (text: string) => boolean

@@ -2,25 +2,26 @@
  * Makes entries of the turns in the archive, a batch at a time: what was said and done in each as text, without secrets.
  * What must not be sent is left out.
  */
-import type { Database } from "../archive/database.ts"
-import { isExcludedSession } from "../archive/excluded-session.ts"
-import { projectOfSession } from "../archive/queries/projects.ts"
-import { turnByHandle } from "../archive/queries/turns.ts"
-import { currentTranscript } from "../archive/transcript-rows.ts"
-import { meanVector } from "../archive/turn-vectors.ts"
-import { type Entry, type EntryVector, entryOf } from "../backends/entry.ts"
+
+import { codeOf } from "../base/errors.ts"
+import { cut, oneLine } from "../base/text.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { installedModel } from "../embed/model-files.ts"
-import { callsIn, partText } from "../export/part-text.ts"
-import { linesOfTurn, readTurn, turnOf, type WholeTurn } from "../read/turn.ts"
+import { installedModel } from "../find/embed/model-files.ts"
 import { filterText } from "../secrets/filter.ts"
-import { codeOf } from "../util/errors.ts"
-import { cut, oneLine } from "../util/text.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
+import type { Database } from "../views/database.ts"
+import { isExcludedSession } from "../views/excluded-session.ts"
+import { callsIn, partText } from "../views/part-text.ts"
+import { projectOfSession } from "../views/queries/projects.ts"
+import { turnByHandle } from "../views/queries/turns.ts"
+import { currentTranscript } from "../views/transcript-rows.ts"
+import { linesOfTurn, readTurn, turnOf, type WholeTurn } from "../views/turn.ts"
+import { meanVector } from "../views/turn-vectors.ts"
 import type { FormerVersions } from "./former-versions.ts"
 import { machineName, type SentTurn } from "./sync-ledger.ts"
 import type { SyncWorld } from "./sync-steps.ts"
+import { type Entry, type EntryVector, entryOf } from "./targets/entry.ts"
 
 /** Entries and UTF-16 units of a batch. */
 export const MOST_ENTRIES = 1000

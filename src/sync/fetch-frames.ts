@@ -3,30 +3,31 @@
  * vault; each piece is proven before it is kept, and kept before the next is asked for. Pieces that are there already
  * are not fetched again, so whoever is killed goes on where he was.
  */
-import { isExcludedFolder } from "../archive/excluded.ts"
-import { markPending } from "../archive/pending.ts"
-import { followRemoval } from "../archive/removal.ts"
-import { sources } from "../archive/view-sources.ts"
-import { isOfSession } from "../backends/entry.ts"
-import {
-  type CopyName,
-  isPlainlyNamed,
-  type PieceAbout,
-  pieceKey,
-  type VaultPiece,
-} from "../backends/pieces.ts"
-import type { DamagedFile, FrameStore } from "../backends/target.ts"
+
+import { codeOf } from "../base/errors.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterLines } from "../secrets/filter.ts"
-import { codeOf } from "../util/errors.ts"
 import { withCompactLock } from "../vault/compact-vault.ts"
 import { fetchedPath, isFetchedCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
 import { appendMirrored, fillMirror, mirrorIds, mirrorOf, provenFrame } from "../vault/mirror-copy.ts"
 import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
+import { isExcludedFolder } from "../views/excluded.ts"
+import { markPending } from "../views/pending.ts"
+import { followRemoval } from "../views/removal.ts"
+import { sources } from "../views/view-sources.ts"
 import { contiguous, fillerFor, frameOf, inBatches, ownerships } from "./piece-frames.ts"
 import type { FrameState } from "./sync-ledger.ts"
+import { isOfSession } from "./targets/entry.ts"
+import {
+  type CopyName,
+  isPlainlyNamed,
+  type PieceAbout,
+  pieceKey,
+  type VaultPiece,
+} from "./targets/pieces.ts"
+import type { DamagedFile, FrameStore } from "./targets/target.ts"
 
 export interface FetchedFrames {
   /** Nobody has sent any, not even this machine. */

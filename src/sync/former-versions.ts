@@ -2,12 +2,13 @@
  * Former versions of turns at a target, which may hold what has been taken out since: those that the ledger has noted
  * and, where it may have lost count, those that the target says this archive has put there.
  */
-import { listPending } from "../archive/pending.ts"
-import { type Entry, entryId, isOfSession } from "../backends/entry.ts"
-import type { SentVersion, Target } from "../backends/target.ts"
+
 import type { Tombstone } from "../vault/tombstone.ts"
 import { ownerOf } from "../vault/tombstones.ts"
+import { listPending } from "../views/pending.ts"
 import { type Ledger, machineName } from "./sync-ledger.ts"
+import { type Entry, entryId, isOfSession } from "./targets/entry.ts"
+import type { SentVersion, Target } from "./targets/target.ts"
 
 /** Whether something was taken out of a session since the last sync, here or by another machine. */
 export type MayHold = (session: string) => boolean

@@ -1,9 +1,9 @@
 /** Pieces at a target, as the vault sees them: which of them follow each other, and whether they are what they say. Pure. */
 
-import { isOfSession } from "../backends/entry.ts"
-import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/pieces.ts"
 import { type MirroredFrame, mirrorIds, provenFrame } from "../vault/mirror-copy.ts"
 import { fillLines } from "../vault/tombstone.ts"
+import { isOfSession } from "./targets/entry.ts"
+import type { CopyName, LineFills, PieceAbout, VaultPiece } from "./targets/pieces.ts"
 
 /** Pieces that go at once, and bytes of transcript that are asked for. */
 const MOST_PIECES = 50

@@ -4,15 +4,9 @@
  */
 
 import { closeSync, fstatSync } from "node:fs"
-import type { Database } from "../archive/database.ts"
-import { isExcludedSession } from "../archive/excluded-session.ts"
-import { aboutSession } from "../archive/queries/sessions.ts"
-import { sources } from "../archive/view-sources.ts"
-import type { CopyName, LineFills, PieceAbout, VaultPiece } from "../backends/pieces.ts"
-import type { FrameStore } from "../backends/target.ts"
+import { codeOf } from "../base/errors.ts"
 import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
-import { codeOf } from "../util/errors.ts"
 import { readTail, type Segment, segmentsFrom, type Tail } from "../vault/copy-file.ts"
 import { dataFrame, sha256 } from "../vault/frame.ts"
 import {
@@ -28,9 +22,15 @@ import { mirrorIds, mirrorOf } from "../vault/mirror-copy.ts"
 import { CopyReader, openCopy } from "../vault/reader.ts"
 import { damaged, provenContent } from "../vault/swap-copy.ts"
 import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
+import type { Database } from "../views/database.ts"
+import { isExcludedSession } from "../views/excluded-session.ts"
+import { aboutSession } from "../views/queries/sessions.ts"
+import { sources } from "../views/view-sources.ts"
 import { contiguous, fillerFor, fillsOf, inBatches, isProven, ownerships } from "./piece-frames.ts"
 import type { FrameState } from "./sync-ledger.ts"
 import type { SyncWorld } from "./sync-steps.ts"
+import type { CopyName, LineFills, PieceAbout, VaultPiece } from "./targets/pieces.ts"
+import type { FrameStore } from "./targets/target.ts"
 
 /** Bytes of transcript in a piece, give or take a frame. */
 const CHUNK = 256 << 10

@@ -3,10 +3,10 @@
  * with the user's leave, at most every few minutes, and ever more seldom while the target fails. What went wrong there is
  * kept until a sync succeeds, for `status` and `doctor`.
  */
-import { CtxError, codeOf, EXIT, isCtxError } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
-import { readJson, writeJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
+import { CtxError, codeOf, EXIT, isCtxError } from "../base/errors.ts"
+import { statsOf } from "../base/files.ts"
+import { readJson, writeJson } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
 import { syncFolder } from "./sync-ledger.ts"
 
 const SECOND = 1000

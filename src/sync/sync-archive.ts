@@ -3,23 +3,23 @@
  * noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
 
-import type { Database } from "../archive/database.ts"
-import { changesSince, turnsOnlyIn } from "../archive/queries/touched-files.ts"
-import { turnByHandle } from "../archive/queries/turns.ts"
-import { allCopies } from "../archive/transcript-rows.ts"
-import { embeddedHandles } from "../archive/turn-vectors.ts"
-import { viewsStamp } from "../archive/views-stamp.ts"
-import type { Tally, Target } from "../backends/target.ts"
-import { installedModel } from "../embed/model-files.ts"
-import { CtxError, codeOf, isCtxError, messageOf } from "../util/errors.ts"
-import { count } from "../util/text.ts"
+import { CtxError, codeOf, isCtxError, messageOf } from "../base/errors.ts"
+import { count } from "../base/text.ts"
+import { installedModel } from "../find/embed/model-files.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
 import { listTombstones } from "../vault/tombstones.ts"
+import type { Database } from "../views/database.ts"
+import { changesSince, turnsOnlyIn } from "../views/queries/touched-files.ts"
+import { turnByHandle } from "../views/queries/turns.ts"
+import { allCopies } from "../views/transcript-rows.ts"
+import { embeddedHandles } from "../views/turn-vectors.ts"
+import { viewsStamp } from "../views/views-stamp.ts"
 import { type Batch, MOST_ENTRIES, nextBatch, type TurnToSend } from "./entry-maker.ts"
 import { FormerVersions, isNamedByPath, type MayHold, mayBeAbout, mayHoldOf } from "./former-versions.ts"
 import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
 import type { SyncStep, SyncWorld } from "./sync-steps.ts"
 import { runSyncSteps } from "./sync-steps.ts"
+import type { Tally, Target } from "./targets/target.ts"
 
 export const noCounts = () => ({
   /** Turns that were new here, or other than before. */

@@ -3,16 +3,16 @@
  * the last sync was, and what this archive is called there. Names and hashes, no text.
  */
 import { hostname } from "node:os"
-import type { Watermark } from "../archive/queries/touched-files.ts"
-import type { NamedTarget } from "../backends/open-target.ts"
-import { pieceKey, type VaultPiece } from "../backends/pieces.ts"
-import type { Tally } from "../backends/target.ts"
-import { tryTo, writePrivate, writeWhole } from "../util/files.ts"
-import { appendFileSync, readFileSync } from "../util/fs.ts"
-import { hashName, parseLines, readJson, writeJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
+import { tryTo, writePrivate, writeWhole } from "../base/files.ts"
+import { appendFileSync, readFileSync } from "../base/fs.ts"
+import { hashName, parseLines, readJson, writeJson } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
 import { isFetchedCopy, machineOf } from "../vault/layout.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
+import type { Watermark } from "../views/queries/touched-files.ts"
+import type { NamedTarget } from "./targets/open-target.ts"
+import { pieceKey, type VaultPiece } from "./targets/pieces.ts"
+import type { Tally } from "./targets/target.ts"
 
 /** What is known of a turn there. */
 export interface SentTurn {

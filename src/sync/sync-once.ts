@@ -1,12 +1,9 @@
 /** One sync with one target, from the first call to the last. */
 import { closeSync, mkdirSync } from "node:fs"
-import type { NamedTarget } from "../backends/open-target.ts"
-import type { LineFills } from "../backends/pieces.ts"
-import type { DamagedFile, FolderState, FrameStore, Target, TargetStats } from "../backends/target.ts"
-import { CtxError, codeOf, EXIT, throwBusy, usageError } from "../util/errors.ts"
-import { statsOf } from "../util/files.ts"
-import { holdLockFile } from "../util/lock.ts"
-import { join } from "../util/path.ts"
+import { CtxError, codeOf, EXIT, throwBusy, usageError } from "../base/errors.ts"
+import { statsOf } from "../base/files.ts"
+import { holdLockFile } from "../base/lock.ts"
+import { join } from "../base/path.ts"
 import { isOthersCopy } from "../vault/layout.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
 import { fillerFor, fillsOf } from "./piece-frames.ts"
@@ -14,6 +11,9 @@ import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
 import { noCounts, type SyncReport, syncArchive } from "./sync-archive.ts"
 import { FrameState, Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
 import { type OthersThere, runSyncSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
+import type { NamedTarget } from "./targets/open-target.ts"
+import type { LineFills } from "./targets/pieces.ts"
+import type { DamagedFile, FolderState, FrameStore, Target, TargetStats } from "./targets/target.ts"
 
 export interface SyncWanted {
   /** Turns, and what was forgotten. */

@@ -1,6 +1,7 @@
 /** A sync is a table of steps over one value: what runs them, and what they know of the world. Pure. */
-import type { Database } from "../archive/database.ts"
+
 import type { PathsAndPolicy } from "../config/load.ts"
+import type { Database } from "../views/database.ts"
 
 export interface SyncStep<Work extends { readonly wanted: object }> {
   readonly name: string

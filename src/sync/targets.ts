@@ -3,14 +3,14 @@
  * design documents' order; and with which passphrase.
  */
 import { statSync } from "node:fs"
-import { type NamedTarget, type TargetWorld, targetCalled } from "../backends/open-target.ts"
-import { isServerAddress } from "../backends/postgres-address.ts"
+import { CtxError, messageOf, usageError } from "../base/errors.ts"
+import { letsOthersIn, readOrdinary } from "../base/files.ts"
+import { join } from "../base/path.ts"
 import { passphraseVariable, serverVariables, targetWishes } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { CtxError, messageOf, usageError } from "../util/errors.ts"
-import { letsOthersIn, readOrdinary } from "../util/files.ts"
-import { join } from "../util/path.ts"
 import { writerName } from "./sync-ledger.ts"
+import { type NamedTarget, type TargetWorld, targetCalled } from "./targets/open-target.ts"
+import { isServerAddress } from "./targets/postgres-address.ts"
 
 type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome" | "stateHome" | "isNewKey">
 

@@ -3,8 +3,8 @@
  * The result is a copy like any other, so views, export and verify need no special case.
  */
 import { statSync } from "node:fs"
+import { throwBusy } from "../base/errors.ts"
 import { type FilteredLines, filterLines, type SecretSettings } from "../secrets/filter.ts"
-import { throwBusy } from "../util/errors.ts"
 import {
   appendFrame,
   behind,

@@ -5,7 +5,7 @@
  * note of copy and pieces, so nothing is spooled twice.
  */
 import { fstatSync, statSync } from "node:fs"
-import { CtxError } from "../util/errors.ts"
+import { CtxError } from "../base/errors.ts"
 import { type Captured, type CaptureRequest, capture, NOTHING_TAKEN } from "./capture.ts"
 import { archivedBytes, readTail, type Tail } from "./copy-file.ts"
 import { vaultFile } from "./layout.ts"

@@ -4,10 +4,11 @@
  * Takes O(new bytes), whatever the size of the transcript, because the cursor is the last note of the copy. Takes whole
  * lines only, unless the caller says otherwise: the host is still writing half a line.
  */
+
+import { endOfLines } from "../base/byte-lines.ts"
+import { compileAsUsual } from "../base/compiling.ts"
+import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../base/fs.ts"
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
-import { endOfLines } from "../util/byte-lines.ts"
-import { compileAsUsual } from "../util/compiling.ts"
-import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../util/fs.ts"
 import {
   appendFrame,
   archivedBytes,

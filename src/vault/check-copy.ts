@@ -1,8 +1,8 @@
 /** Checks one copy, frame by frame, against its own notes and against the transcript. Holds one frame in memory. */
 import { closeSync, fstatSync } from "node:fs"
+import { endOfLines } from "../base/byte-lines.ts"
+import { messageOf } from "../base/errors.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
-import { endOfLines } from "../util/byte-lines.ts"
-import { messageOf } from "../util/errors.ts"
 import { isWholeObject } from "./capture.ts"
 import {
   holdsNothing,

@@ -1,9 +1,9 @@
 /** Decides which copies are merged, and when. One process at a time. */
 
 import { closeSync, fstatSync, rmSync, statSync } from "node:fs"
-import { isMissing, messageOf } from "../util/errors.ts"
-import { holdLockFile } from "../util/lock.ts"
-import { join } from "../util/path.ts"
+import { isMissing, messageOf } from "../base/errors.ts"
+import { holdLockFile } from "../base/lock.ts"
+import { join } from "../base/path.ts"
 import { readExactly, readTail, type Segment, writeFully } from "./copy-file.ts"
 import { vaultFile } from "./layout.ts"
 import { withCopy } from "./reader.ts"

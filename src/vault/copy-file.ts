@@ -1,6 +1,6 @@
 /** One open copy in the vault. Needs no database. */
-import { isMissing } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
+import { isMissing } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
 import {
   closeSync,
   constants,
@@ -14,9 +14,9 @@ import {
   statSync,
   unlinkSync,
   writeSync,
-} from "../util/fs.ts"
-import { lock } from "../util/lock.ts"
-import { dirname } from "../util/path.ts"
+} from "../base/fs.ts"
+import { lock } from "../base/lock.ts"
+import { dirname } from "../base/path.ts"
 import {
   dataFrame,
   decodeHeader,

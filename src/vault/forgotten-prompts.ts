@@ -3,10 +3,10 @@
  * that list, so this is no part of `forgottenOf`.
  */
 import { historyPrompt } from "../agents/decode.ts"
+import { linesIn } from "../base/byte-lines.ts"
+import { HISTORY } from "../base/session-id.ts"
+import type { HistoryPrompt } from "../record/agent.ts"
 import { FILLER } from "../secrets/fill.ts"
-import type { HistoryPrompt } from "../transcript/agent.ts"
-import { linesIn } from "../util/byte-lines.ts"
-import { HISTORY } from "../util/session-id.ts"
 import { fillLines } from "./tombstone.ts"
 import { type Forgotten, readTombstone, tombstoneCount } from "./tombstones.ts"
 

@@ -4,8 +4,8 @@
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, unlinkSync } from "node:fs"
-import { CtxError } from "../util/errors.ts"
-import { lock } from "../util/lock.ts"
+import { CtxError } from "../base/errors.ts"
+import { lock } from "../base/lock.ts"
 import { asItIs } from "./capture.ts"
 import {
   archivedBytes,

@@ -4,11 +4,8 @@
  * Nothing of a value is kept: `known/` has one file per session, which says where in the host's transcripts its values
  * are. They are read there when they are needed.
  */
-import type { Paths } from "../config/load.ts"
-import { fill } from "../secrets/fill.ts"
-import { filterLines, type SecretSettings } from "../secrets/filter.ts"
-import { formsOf, isKeyLine, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
-import { statsOf, tryTo, writeWhole } from "../util/files.ts"
+
+import { statsOf, tryTo, writeWhole } from "../base/files.ts"
 import {
   appendFileSync,
   existsSync,
@@ -17,9 +14,13 @@ import {
   readFileSync,
   rmSync,
   statSync,
-} from "../util/fs.ts"
-import { parseLines } from "../util/json-files.ts"
-import { dirname, join } from "../util/path.ts"
+} from "../base/fs.ts"
+import { parseLines } from "../base/json-files.ts"
+import { dirname, join } from "../base/path.ts"
+import type { Paths } from "../config/load.ts"
+import { fill } from "../secrets/fill.ts"
+import { filterLines, type SecretSettings } from "../secrets/filter.ts"
+import { formsOf, isKeyLine, isMemorable, type Known, knownPlaces } from "../secrets/known.ts"
 import { asItIs, type KnownLines, type KnownValues } from "./capture.ts"
 import { readExactly } from "./copy-file.ts"
 import { knownFile, vaultFile, vaultPath } from "./layout.ts"

@@ -2,8 +2,8 @@
 
 import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
 import type { Foreign } from "../agents/origin.ts"
-import { basename, dirname, join } from "../util/path.ts"
-import { sessionIdOf } from "../util/session-id.ts"
+import { basename, dirname, join } from "../base/path.ts"
+import { sessionIdOf } from "../base/session-id.ts"
 
 const label = (root: string): string =>
   `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`
@@ -99,7 +99,7 @@ export const foreignIn = (copy: string, imported: boolean | undefined): Foreign 
 
 const SUMMARIES = "summaries/"
 
-/** Whether a model wrote its lines, about a session (archive/kept-summaries.ts). */
+/** Whether a model wrote its lines, about a session (views/kept-summaries.ts). */
 export const isSummaryCopy = (copy: string): boolean => originalPlace(copy).startsWith(SUMMARIES)
 
 export const summaryPath = (session: string): string => `${SUMMARIES}${session}.jsonl.zst`
@@ -118,7 +118,7 @@ export const isLooseCopy = (copy: string): boolean => originalPlace(copy).split(
 export const supersededPath = (vaultFile: string, n: number): string =>
   vaultFile.replace(/(\.jsonl)?\.zst$/, `.~${n}$&`)
 
-/** The copy's path before it was superseded, and before it was gone (`goneMark` in archive/transcript-rows.ts). */
+/** The copy's path before it was superseded, and before it was gone (`goneMark` in views/transcript-rows.ts). */
 export const withoutVersion = (vaultFile: string): string =>
   vaultFile.replace(/(\.~\d+)?((\.jsonl)?\.zst)[^.]*$/, "$2")
 

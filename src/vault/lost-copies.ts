@@ -2,7 +2,7 @@
  * Compares what the vault has held, by its list and by the views, with what it holds: a copy that was emptied, cut,
  * replaced by an older one or removed, and whose transcript the host no longer has, is lost.
  */
-import { tryTo } from "../util/files.ts"
+import { tryTo } from "../base/files.ts"
 import { isHeaderChanged, isUntouched, type Listed, readList } from "./copy-list.ts"
 import { TAIL_WINDOW, xxh64 } from "./frame.ts"
 import { isFetchedCopy, isImportedCopy, isSummaryCopy, vaultFile } from "./layout.ts"

@@ -4,12 +4,12 @@
  * the views and everything else that knows it still fit.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, rmSync } from "node:fs"
+import { throwBusy } from "../base/errors.ts"
+import { flush, tryTo } from "../base/files.ts"
+import { mkdirSync, renameSync } from "../base/fs.ts"
+import { lock } from "../base/lock.ts"
+import { dirname } from "../base/path.ts"
 import { filterLines, type SecretSettings } from "../secrets/filter.ts"
-import { throwBusy } from "../util/errors.ts"
-import { flush, tryTo } from "../util/files.ts"
-import { mkdirSync, renameSync } from "../util/fs.ts"
-import { lock } from "../util/lock.ts"
-import { dirname } from "../util/path.ts"
 import { asItIs, type KnownValues } from "./capture.ts"
 import {
   behind,

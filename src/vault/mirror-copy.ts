@@ -3,8 +3,8 @@
  * captured into them.
  */
 import { closeSync, fsyncSync } from "node:fs"
+import { CtxError } from "../base/errors.ts"
 import { FILLER } from "../secrets/fill.ts"
-import { CtxError } from "../util/errors.ts"
 import { LONGEST_UNCUT } from "./capture.ts"
 import { archivedBytes, openLocked, writeFully } from "./copy-file.ts"
 import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"

@@ -2,7 +2,7 @@
  * Reads files that are not ours: never more than asked for, never a pipe or device. A file that cannot be read counts
  * as missing.
  */
-import { tryTo } from "../util/files.ts"
+import { tryTo } from "../base/files.ts"
 import { readExactly } from "./copy-file.ts"
 import { withSource } from "./source-file.ts"
 

@@ -1,6 +1,6 @@
 /** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
-import { CtxError, messageOf } from "../util/errors.ts"
-import { closeSync } from "../util/fs.ts"
+import { CtxError, messageOf } from "../base/errors.ts"
+import { closeSync } from "../base/fs.ts"
 import {
   behind,
   holdsNothing,
@@ -235,7 +235,7 @@ export class CopyReader {
 let room = new Uint8Array(0)
 const LEAST_ROOM = 1 << 18
 
-/** The views mark a copy that is gone by its id (archive/transcript-rows.ts). */
+/** The views mark a copy that is gone by its id (views/transcript-rows.ts). */
 const missing = (file: string): CtxError =>
   new CtxError("vault-missing", `the vault has no copy ${file.replace(/(\.zst)#[^/]*$/, "$1")}`, {
     hint: "ctxbridge verify names what is missing",

@@ -5,7 +5,7 @@
  * The copy's id and cursor stay, since the cursor describes the transcript and not what we keep of it.
  */
 import { fstatSync, rmSync } from "node:fs"
-import { throwBusy } from "../util/errors.ts"
+import { throwBusy } from "../base/errors.ts"
 import { readExactly, readTail, type Segment, segmentsFrom, type Tail, writeFully } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
 import {

@@ -1,8 +1,8 @@
 /** Puts out of the way what cannot stay in the place of a copy. Deletes nothing of a transcript. */
 import { closeSync, existsSync, fstatSync, openSync, unlinkSync } from "node:fs"
-import { throwBusy } from "../util/errors.ts"
-import { renameSync } from "../util/fs.ts"
-import { lock } from "../util/lock.ts"
+import { throwBusy } from "../base/errors.ts"
+import { renameSync } from "../base/fs.ts"
+import { lock } from "../base/lock.ts"
 import { checkCopy } from "./check-copy.ts"
 import { holdsNothing, inodeOf, setAside, withLockedCopy } from "./copy-file.ts"
 import { tailOf } from "./reader.ts"

@@ -1,6 +1,7 @@
 /** The host's transcript, and whether a copy still matches it. */
+
+import { closeSync, type FileStats } from "../base/fs.ts"
 import { FILLER } from "../secrets/fill.ts"
-import { closeSync, type FileStats } from "../util/fs.ts"
 import {
   type LockedCopy,
   openIfThere,

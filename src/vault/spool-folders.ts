@@ -2,10 +2,11 @@
  * Where bytes go while the vault cannot be written: the state folder, or else the temporary one. Both use its format
  * and layout.
  */
+
+import { letsOthersIn } from "../base/files.ts"
+import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../base/fs.ts"
+import { dirname } from "../base/path.ts"
 import type { Paths } from "../config/load.ts"
-import { letsOthersIn } from "../util/files.ts"
-import { existsSync, lstatSync, mkdirSync, rmdirSync } from "../util/fs.ts"
-import { dirname } from "../util/path.ts"
 
 type SpoolPaths = Pick<Paths, "dataHome" | "stateHome" | "temporary">
 

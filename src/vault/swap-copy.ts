@@ -5,11 +5,11 @@
  * Appenders wait only while that last part is copied. Readers that have the old file open read it to its end.
  */
 import { chmodSync, closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync } from "node:fs"
-import { CtxError } from "../util/errors.ts"
-import { flush } from "../util/files.ts"
-import { renameSync } from "../util/fs.ts"
-import { lock } from "../util/lock.ts"
-import { dirname } from "../util/path.ts"
+import { CtxError } from "../base/errors.ts"
+import { flush } from "../base/files.ts"
+import { renameSync } from "../base/fs.ts"
+import { lock } from "../base/lock.ts"
+import { dirname } from "../base/path.ts"
 import {
   behind,
   inodeOf,

@@ -4,12 +4,12 @@
  * file that does not exist.
  */
 import { namesInPath } from "../agents/layouts.ts"
-import { codeOf, isMissing } from "../util/errors.ts"
-import { flush } from "../util/files.ts"
-import { existsSync, rmSync } from "../util/fs.ts"
-import { fileNamesIn, hashName, writeJson } from "../util/json-files.ts"
-import { join } from "../util/path.ts"
-import { isPlainId } from "../util/session-id.ts"
+import { codeOf, isMissing } from "../base/errors.ts"
+import { flush } from "../base/files.ts"
+import { existsSync, rmSync } from "../base/fs.ts"
+import { fileNamesIn, hashName, writeJson } from "../base/json-files.ts"
+import { join } from "../base/path.ts"
+import { isPlainId } from "../base/session-id.ts"
 import type { Edit } from "./rewrite.ts"
 import type { Tombstone } from "./tombstone.ts"
 

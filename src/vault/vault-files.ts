@@ -1,7 +1,7 @@
 /** Lists the vault's folder. */
-import { isMissing } from "../util/errors.ts"
-import { readdirSync, statSync } from "../util/fs.ts"
-import { join } from "../util/path.ts"
+import { isMissing } from "../base/errors.ts"
+import { readdirSync, statSync } from "../base/fs.ts"
+import { join } from "../base/path.ts"
 
 export interface VaultFile {
   readonly copy: string

@@ -1,9 +1,9 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
 import { placeBeside } from "../agents/layouts.ts"
+import { codeOf, messageOf } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
 import type { Paths } from "../config/load.ts"
-import { codeOf, messageOf } from "../util/errors.ts"
-import { tryTo } from "../util/files.ts"
 import { type CopyCheck, checkCopy, NOTHING_FOUND, type Remainder, remainderOf } from "./check-copy.ts"
 import {
   isBesideCopy,

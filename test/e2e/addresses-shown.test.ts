@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { logPath } from "../../src/util/log.ts"
+import { logPath } from "../../src/base/log.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

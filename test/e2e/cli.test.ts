@@ -14,7 +14,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { version } from "../../package.json"
-import { percent } from "../../src/util/text.ts"
+import { percent } from "../../src/base/text.ts"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { emptyTombstone, writeTombstone } from "../../src/vault/tombstones.ts"
 import { type Ran, run, start } from "../support/binary.ts"

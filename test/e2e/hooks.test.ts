@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { lastError, logPath } from "../../src/util/log.ts"
+import { lastError, logPath } from "../../src/base/log.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { contentOf, contextOf, type HookName, Machine, promptsIn } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

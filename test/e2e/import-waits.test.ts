@@ -1,8 +1,8 @@
 /** `import` beside others: it waits until they are done, or says what is in its way. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, openSync, readFileSync } from "node:fs"
-import { open } from "../../src/archive/open.ts"
-import { tryLock } from "../../src/util/libc.ts"
+import { tryLock } from "../../src/base/libc.ts"
+import { open } from "../../src/views/open.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { contentOf, Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { tryTo } from "../../src/util/files.ts"
+import { tryTo } from "../../src/base/files.ts"
 import { run, start } from "../support/binary.ts"
 import { findings } from "../support/doctor.ts"
 import { contentOf, Machine, promptsIn } from "../support/machine.ts"

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { bytes as bytesText } from "../../src/util/text.ts"
+import { bytes as bytesText } from "../../src/base/text.ts"
 import { binary, run } from "../support/binary.ts"
 import { doneIn } from "../support/events.ts"
 import { Machine } from "../support/machine.ts"

@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { markPending } from "../../src/archive/pending.ts"
 import { leaveRequest } from "../../src/job/requests.ts"
 import { vaultPath } from "../../src/vault/layout.ts"
 import { archivedIn } from "../../src/vault/reader.ts"
+import { markPending } from "../../src/views/pending.ts"
 import { run, start } from "../support/binary.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { unfinishedFile } from "../../src/util/edited-file.ts"
+import { unfinishedFile } from "../../src/base/edited-file.ts"
 import { run, start } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { type Manifest, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/embed/model-manifest.ts"
-import { sha256Of } from "../../src/util/sha256.ts"
+import { sha256Of } from "../../src/base/sha256.ts"
+import { type Manifest, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"

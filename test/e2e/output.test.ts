@@ -3,7 +3,7 @@
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, constants, readSync } from "node:fs"
-import { seldomCalled } from "../../src/util/libc.ts"
+import { seldomCalled } from "../../src/base/libc.ts"
 import { binary, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { contentOf, Machine, promptsIn, until } from "../support/machine.ts"

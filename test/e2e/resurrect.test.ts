@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { open } from "../../src/archive/open.ts"
+import { open } from "../../src/views/open.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Transcript } from "../support/transcript.ts"

@@ -1,8 +1,8 @@
 /** A transcript that the host has written anew: its former turns stay first. */
 import { describe, expect, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
-import { messagesOf } from "../../src/archive/queries/messages.ts"
-import { turnsOf } from "../../src/archive/queries/turns.ts"
+import { messagesOf } from "../../src/views/queries/messages.ts"
+import { turnsOf } from "../../src/views/queries/turns.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"

@@ -16,9 +16,9 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { type Entry, entryOf } from "../../src/backends/entry.ts"
-import { openFolderTarget } from "../../src/backends/folder-target.ts"
-import { sealedFoldersFile } from "../../src/backends/seal.ts"
+import { type Entry, entryOf } from "../../src/sync/targets/entry.ts"
+import { openFolderTarget } from "../../src/sync/targets/folder-target.ts"
+import { sealedFoldersFile } from "../../src/sync/targets/seal.ts"
 import { type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"

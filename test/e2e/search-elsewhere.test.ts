@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { entryOf } from "../../src/backends/entry.ts"
+import { entryOf } from "../../src/sync/targets/entry.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"

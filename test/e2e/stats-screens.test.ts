@@ -1,10 +1,10 @@
 /** `stats` in real terminals of three widths, with colour and without, in the C locale and in one of UTF-8. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { localDate } from "../../src/base/local-time.ts"
 import { renderFriction, renderStats, type StatsScreen } from "../../src/cli/commands/stats.ts"
 import { inAscii } from "../../src/cli/output.ts"
+import type { Stats } from "../../src/cli/stats/stats.ts"
 import { createStyle } from "../../src/cli/style.ts"
-import type { Stats } from "../../src/stats/stats.ts"
-import { localDate } from "../../src/util/local-time.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
-import { ADMINISTRATOR_SCRIPT } from "../../src/backends/postgres-migrations.ts"
-import { MOUNTS_REFUSED, smallDisk } from "../../src/bench/torture/case-disk.ts"
+import { MOUNTS_REFUSED, smallDisk } from "../../src/cli/bench/torture/case-disk.ts"
+import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations.ts"
 import { run, start } from "../support/binary.ts"
 import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"

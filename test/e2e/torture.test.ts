@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { writeTranscript } from "../../src/bench/corpus.ts"
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { writeTranscript } from "../../src/cli/bench/corpus.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { supersededPath } from "../../src/vault/layout.ts"
 import { archivedIn } from "../../src/vault/reader.ts"

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { randomBytes } from "node:crypto"
 import { renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { MIGRATIONS, PARSER } from "../../src/archive/schema.ts"
+import { MIGRATIONS, PARSER } from "../../src/views/schema.ts"
 import { run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { callOf, exchange, initialize, replyTo, textOf } from "../support/mcp.ts"

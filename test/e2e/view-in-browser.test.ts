@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { anchorOf } from "../../src/export/html/turn-html.ts"
+import { anchorOf } from "../../src/cli/pages/html/turn-html.ts"
 import { Browser, CHROMIUM, type Page } from "../support/browser.ts"
 import { HOSTILE } from "../support/hostile-page.ts"
 import { Inside, run } from "../support/inside.ts"

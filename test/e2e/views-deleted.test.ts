@@ -1,8 +1,8 @@
 /** The views are deleted while others have them open: whoever comes next makes them again, and all answer from those. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { rmSync } from "node:fs"
-import { databasePath } from "../../src/archive/database.ts"
-import { open } from "../../src/archive/open.ts"
+import { databasePath } from "../../src/views/database.ts"
+import { open } from "../../src/views/open.ts"
 import { run } from "../support/binary.ts"
 import { Machine, promptsIn } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"

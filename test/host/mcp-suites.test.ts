@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { SERVER_TOOLS } from "../../src/mcp/server.ts"
+import { SERVER_TOOLS } from "../../src/cli/server/server.ts"
 import { Machine } from "../support/machine.ts"
 import { fromNpm } from "./from-npm.ts"
 import { Bridge } from "./mcp-bridge.ts"

@@ -5,10 +5,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Database } from "../../src/archive/database.ts"
-import { openCurrent } from "../../src/archive/open-current.ts"
-import { turnsOf } from "../../src/archive/queries/turns.ts"
 import type { Receipt } from "../../src/restore/receipt.ts"
+import type { Database } from "../../src/views/database.ts"
+import { openCurrent } from "../../src/views/open-current.ts"
+import { turnsOf } from "../../src/views/queries/turns.ts"
 import {
   additionalContext,
   clearStages,

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openCurrent } from "../../src/archive/open-current.ts"
+import { openCurrent } from "../../src/views/open-current.ts"
 import { clearStages, FULL, openStage, type Stage } from "./checks.ts"
 import { type Client, clientFor } from "./clients.ts"
 import { runPrint, Terminal } from "./drive.ts"

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { openCurrent } from "../../src/archive/open-current.ts"
+import { openCurrent } from "../../src/views/open-current.ts"
 import { clearStages, once, openBareStage, type Stage } from "./checks.ts"
 import { type Client, clientFor } from "./clients.ts"
 import { type PrintRun, runPrint } from "./drive.ts"

@@ -1,12 +1,17 @@
 /** Whatever comes: shares sum to 100, lines keep their width, and no document breaks the reading. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { FillCounter, UNSEEN } from "../../src/autopilot/context-report.ts"
-import { joinLines, LINE_COLUMNS, NOTHING_KNOWN, renderLine } from "../../src/autopilot/status-line-text.ts"
 import { glance } from "../../src/claude/glance.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claude/install/status-line.ts"
 import { readHostContext } from "../../src/claude/status-line-input.ts"
-import type { Part } from "../../src/transcript/types.ts"
+import type { Part } from "../../src/record/types.ts"
+import { FillCounter, UNSEEN } from "../../src/restore/window/context-report.ts"
+import {
+  joinLines,
+  LINE_COLUMNS,
+  NOTHING_KNOWN,
+  renderLine,
+} from "../../src/restore/window/status-line-text.ts"
 
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ kind: fc.constantFrom("text", "thinking", "summary"), text: fc.string({ maxLength: 400 }) }),

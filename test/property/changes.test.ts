@@ -1,10 +1,10 @@
 /** Whoever follows the feed of changes has every turn as it is now, and is told of none twice. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import fc from "fast-check"
-import { open } from "../../src/archive/open.ts"
-import { changesSince, type Watermark } from "../../src/archive/queries/touched-files.ts"
-import { openTurn } from "../../src/read/turn.ts"
 import { CopyReaders } from "../../src/vault/reader.ts"
+import { open } from "../../src/views/open.ts"
+import { changesSince, type Watermark } from "../../src/views/queries/touched-files.ts"
+import { openTurn } from "../../src/views/turn.ts"
 import { ChangingArchive, changingStep, type Step } from "../support/changing-archive.ts"
 
 setDefaultTimeout(120_000)

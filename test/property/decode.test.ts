@@ -2,8 +2,8 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { decodeLine, partsOfLine } from "../../src/agents/decode.ts"
 import { exitCode, taskChange, todosOf, toolFiles, toolTarget } from "../../src/agents/tool-input.ts"
-import { commandPaths } from "../../src/transcript/path-words.ts"
-import type { Part } from "../../src/transcript/types.ts"
+import { commandPaths } from "../../src/record/path-words.ts"
+import type { Part } from "../../src/record/types.ts"
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),

@@ -4,9 +4,9 @@ import * as nodeFs from "node:fs"
 import { tmpdir } from "node:os"
 import * as nodePath from "node:path"
 import fc from "fast-check"
-import * as fs from "../../src/util/fs.ts"
-import { fileCalls } from "../../src/util/libc.ts"
-import * as path from "../../src/util/path.ts"
+import * as fs from "../../src/base/fs.ts"
+import { fileCalls } from "../../src/base/libc.ts"
+import * as path from "../../src/base/path.ts"
 
 const dir = nodeFs.mkdtempSync(nodePath.join(tmpdir(), "ctxbridge-files-"))
 afterAll(() => nodeFs.rmSync(dir, { recursive: true, force: true }))

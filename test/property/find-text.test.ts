@@ -1,7 +1,7 @@
 /** A text is found however JSON has it, and what is filled is that text and nothing else. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { type LineFinder, patternFinder, skeleton, textFinder } from "../../src/transcript/find-text.ts"
+import { type LineFinder, patternFinder, skeleton, textFinder } from "../../src/record/find-text.ts"
 import { fillSpans } from "../../src/vault/tombstone.ts"
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

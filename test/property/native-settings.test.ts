@@ -1,7 +1,7 @@
 /** `prune native` comes and goes without a trace, whatever is in the settings and whoever changes them meanwhile. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { addNative, EXTRA_BODY, type NativeWish, removeNative } from "../../src/pruners/set-native.ts"
+import { addNative, EXTRA_BODY, type NativeWish, removeNative } from "../../src/prune/set-native.ts"
 
 const CLEAR = "clear_tool_uses_20250919"
 

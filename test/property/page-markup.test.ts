@@ -1,8 +1,8 @@
 /** Whatever a transcript says: a page has only the tags and attributes that we write, and links that lead nowhere else. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { type Html, html, markdown } from "../../src/export/html/document.ts"
-import { diffHtml, longText, picture } from "../../src/export/html/turn-html.ts"
+import { type Html, html, markdown } from "../../src/cli/pages/html/document.ts"
+import { diffHtml, longText, picture } from "../../src/cli/pages/html/turn-html.ts"
 import { HOSTILE } from "../support/hostile-page.ts"
 
 const TAGS = new Set(

@@ -1,8 +1,8 @@
 /** However a patched client's conversation goes on: the API gets nothing that it would refuse, or has to read anew. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
+import { answerPatch, type PatchQuestion } from "../../src/prune/patch/answer-patch.ts"
 import type { PruneOptions } from "../../src/prune/prune-messages.ts"
-import { answerPatch, type PatchQuestion } from "../../src/pruners/patch/answer-patch.ts"
 import { misplacedThought, signed } from "../host/bound-thoughts.ts"
 import type { Message } from "../host/mock-api.ts"
 import { inserted, type OwnBlock, type OwnMessage } from "../support/inserted.ts"

@@ -6,7 +6,7 @@ import { KeyDecoder } from "../../src/cli/picker/key-decoder.ts"
 import { pickerFrame } from "../../src/cli/picker/picker-frame.ts"
 import type { PickerEvent } from "../../src/cli/picker/picker-state.ts"
 import { PICKER_KEYS } from "../../src/cli/picker/query-line.ts"
-import type { SessionSummary } from "../../src/read/session-summary.ts"
+import type { SessionSummary } from "../../src/views/session-summary.ts"
 import { afterEvents, hit, pickerState, screen } from "../support/picker.ts"
 
 /** Escapes, marks that reorder, wide and joined characters, heaps of accents, blanks of all kinds. */

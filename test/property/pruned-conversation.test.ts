@@ -1,8 +1,8 @@
 /** However a conversation goes on while it is pruned: the API gets nothing that it would refuse, or has to read anew. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
+import { prunedConversation } from "../../src/prune/held-blocks.ts"
 import { type PruneOptions, pruneMessages } from "../../src/prune/prune-messages.ts"
-import { prunedConversation } from "../../src/pruners/held-blocks.ts"
 
 interface Block {
   readonly type: string

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { recordsIn } from "../../src/agents/decode.ts"
-import { wholeRecordsIn } from "../../src/transcript/whole-records.ts"
+import { wholeRecordsIn } from "../../src/record/whole-records.ts"
 
 const words = fc.oneof(
   fc.string({ unit: "binary" }).map((text) => text.toWellFormed()),

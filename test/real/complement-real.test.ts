@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
+import { oneLine } from "../../src/base/text.ts"
 import { gather } from "../../src/restore/gather.ts"
 import { lastTwo } from "../../src/restore/paths.ts"
 import { renderRestore } from "../../src/restore/render.ts"
 import { explain } from "../../src/restore/slots.ts"
 import { containsWhole } from "../../src/restore/whole-words.ts"
-import { oneLine } from "../../src/util/text.ts"
 import { Archive } from "../support/archive.ts"
 import { transcriptFiles } from "../support/real.ts"
 

@@ -6,8 +6,8 @@ import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { relative } from "node:path"
 import { decodeLine } from "../../src/agents/decode.ts"
-import { isObject, type JsonObject, objectOf } from "../../src/transcript/json.ts"
-import type { TranscriptRecord } from "../../src/transcript/types.ts"
+import { isObject, type JsonObject, objectOf } from "../../src/record/json.ts"
+import type { TranscriptRecord } from "../../src/record/types.ts"
 import { SHARED, sampleFiles, transcriptFiles } from "../support/real.ts"
 
 /** Calls `each` for every line that is a JSON object. */

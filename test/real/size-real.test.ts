@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { type ArchiveStatus, ReadOnce, readViews, statusWith } from "../../src/archive/archive-status.ts"
-import { open } from "../../src/archive/open.ts"
-import { rebuild } from "../../src/archive/rebuild-views.ts"
 import { compactVault } from "../../src/vault/compact-vault.ts"
+import { type ArchiveStatus, ReadOnce, readViews, statusWith } from "../../src/views/archive-status.ts"
+import { open } from "../../src/views/open.ts"
+import { rebuild } from "../../src/views/rebuild-views.ts"
 import { Archive } from "../support/archive.ts"
 import { transcriptFiles } from "../support/real.ts"
 

@@ -3,11 +3,11 @@ import { Database } from "bun:sqlite"
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openAgentdbTarget } from "../../src/backends/agentdb-target.ts"
+import { openAgentdbTarget } from "../../src/sync/targets/agentdb-target.ts"
 import { agentdbFolder } from "../support/agentdb.ts"
 import { closing } from "../support/closing.ts"
 import { tempFolder } from "../support/temp.ts"
-import { draft, nameOfEntry, targetContract } from "../unit/backends/contract.ts"
+import { draft, nameOfEntry, targetContract } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
 

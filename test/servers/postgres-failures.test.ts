@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Socket } from "bun"
-import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
+import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
+import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import {
   freePort,
   installedPostgres,
@@ -13,7 +13,7 @@ import {
   startPostgres,
   type TestServer,
 } from "../support/postgres.ts"
-import { draft } from "../unit/backends/contract.ts"
+import { draft } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
 

@@ -1,8 +1,8 @@
 /** A database that an earlier version made is brought up to date by whoever comes first, and nothing in it is lost. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import type { Entry } from "../../src/backends/entry.ts"
-import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
+import type { Entry } from "../../src/sync/targets/entry.ts"
+import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
+import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import {
   installedPostgres,
   NO_VARIABLES,
@@ -10,7 +10,7 @@ import {
   startPostgres,
   type TestServer,
 } from "../support/postgres.ts"
-import { draft, padded } from "../unit/backends/contract.ts"
+import { draft, padded } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
 

@@ -1,10 +1,10 @@
 /** Entries and frames in real PostgreSQL servers: PGlite with and without pgvector, and Debian's where it is installed. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Topics } from "../../bench/seeded-vectors.ts"
-import type { Entry } from "../../src/backends/entry.ts"
-import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
+import type { Entry } from "../../src/sync/targets/entry.ts"
+import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
+import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import {
   installedPostgres,
@@ -13,7 +13,7 @@ import {
   startPostgres,
   type TestServer,
 } from "../support/postgres.ts"
-import { draft, padded, targetContract } from "../unit/backends/contract.ts"
+import { draft, padded, targetContract } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
 

@@ -1,12 +1,12 @@
 /** Many users on one real PostgreSQL: nobody reads, counts, changes or guesses what is somebody else's. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { serverAddress } from "../../src/backends/postgres-address.ts"
-import { ADMINISTRATOR_SCRIPT } from "../../src/backends/postgres-migrations.ts"
-import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
+import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
+import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations.ts"
+import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import { openPostgresFrames } from "../support/frames-of.ts"
 import { installedPostgres, NO_VARIABLES, psql, startPostgres, type TestServer } from "../support/postgres.ts"
-import { draft, padded, piece } from "../unit/backends/contract.ts"
+import { draft, padded, piece } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
 

@@ -1,6 +1,6 @@
 /** A process that puts entries into a folder one after the other, for tests of several at once and of killed ones. */
-import { openFolderTarget } from "../../src/backends/folder-target.ts"
-import { draft } from "../unit/backends/contract.ts"
+import { openFolderTarget } from "../../src/sync/targets/folder-target.ts"
+import { draft } from "../unit/sync/contract.ts"
 
 const [root, writer, most] = process.argv.slice(2)
 const backend = openFolderTarget(root!, writer!)

@@ -1,13 +1,13 @@
 /** An archive to which everything happens that changes turns: for followers of its changes. */
 import { readFileSync, rmSync } from "node:fs"
 import fc from "fast-check"
-import { open } from "../../src/archive/open.ts"
-import { rebuild } from "../../src/archive/rebuild-views.ts"
-import { followRemoval } from "../../src/archive/removal.ts"
-import { sources } from "../../src/archive/view-sources.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import { rewriteCopy } from "../../src/vault/rewrite.ts"
 import { emptyTombstone, readTombstone, writeTombstone } from "../../src/vault/tombstones.ts"
+import { open } from "../../src/views/open.ts"
+import { rebuild } from "../../src/views/rebuild-views.ts"
+import { followRemoval } from "../../src/views/removal.ts"
+import { sources } from "../../src/views/view-sources.ts"
 import { Archive } from "./archive.ts"
 import type { Transcript } from "./transcript.ts"
 

@@ -1,9 +1,9 @@
 /** What the index of words has, before and after turns were cold. */
 import { expect } from "bun:test"
-import { chill, warm } from "../../src/archive/cold-turns.ts"
-import type { Database } from "../../src/archive/database.ts"
-import { wordTotals } from "../../src/archive/word-index.ts"
 import { CopyReaders } from "../../src/vault/reader.ts"
+import { chill, warm } from "../../src/views/cold-turns.ts"
+import type { Database } from "../../src/views/database.ts"
+import { wordTotals } from "../../src/views/word-index.ts"
 
 /** Every word and mark of every message. */
 function wordsIn(db: Database): string[] {

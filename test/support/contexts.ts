@@ -2,7 +2,7 @@
  * Secrets of no known format, each in a place that gives it away: settings, code of many languages, commands, addresses
  * and sentences. Everything random comes from a seed, so nothing here is anyone's secret.
  */
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import { Noise } from "./planted.ts"
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz"

@@ -1,10 +1,10 @@
 /** What single checks of `doctor` find, without processes: none of these starts one. */
-import type { Finding, Patient } from "../../src/doctor/finding.ts"
-import { folderChecks } from "../../src/doctor/folder-checks.ts"
-import { installedChecks } from "../../src/doctor/registration-checks.ts"
-import { transcriptChecks } from "../../src/doctor/transcript-checks.ts"
-import { vaultChecks } from "../../src/doctor/vault-checks.ts"
-import { databaseChecks } from "../../src/doctor/views-checks.ts"
+import type { Finding, Patient } from "../../src/cli/doctor/finding.ts"
+import { folderChecks } from "../../src/cli/doctor/folder-checks.ts"
+import { installedChecks } from "../../src/cli/doctor/registration-checks.ts"
+import { transcriptChecks } from "../../src/cli/doctor/transcript-checks.ts"
+import { vaultChecks } from "../../src/cli/doctor/vault-checks.ts"
+import { databaseChecks } from "../../src/cli/doctor/views-checks.ts"
 import { environmentOf } from "./inside.ts"
 import type { Machine } from "./machine.ts"
 

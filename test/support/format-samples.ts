@@ -1,5 +1,5 @@
 /** Random tokens of every format, and the texts in which they may stand. None of them is anybody's. */
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import {
   ALPHABETS,
   type Alphabet,

@@ -1,9 +1,9 @@
 /** The frames of a target by themselves, with what belongs to the target as a whole. */
-import { openFolderTarget } from "../../src/backends/folder-target.ts"
-import type { LineFills } from "../../src/backends/pieces.ts"
-import type { ServerAddress } from "../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../src/backends/postgres-target.ts"
-import type { FrameStore, Target } from "../../src/backends/target.ts"
+import { openFolderTarget } from "../../src/sync/targets/folder-target.ts"
+import type { LineFills } from "../../src/sync/targets/pieces.ts"
+import type { ServerAddress } from "../../src/sync/targets/postgres-address.ts"
+import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
+import type { FrameStore, Target } from "../../src/sync/targets/target.ts"
 
 export interface FramesOf extends FrameStore {
   forget(sessions: readonly string[], fills?: readonly LineFills[]): Promise<number>

@@ -1,7 +1,7 @@
 /** Holds a lock of the archive, as another process would. */
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
-import { tryLock } from "../../src/util/libc.ts"
+import { tryLock } from "../../src/base/libc.ts"
 
 /** Runs `work` while a file of the data folder is locked. */
 export async function holding<T>(dataHome: string, name: string, work: () => Promise<T>): Promise<T> {

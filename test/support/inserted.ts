@@ -1,5 +1,5 @@
 /** The function that a patch inserts, with an answer that is given here instead of by a program. */
-import { functionFor } from "../../src/pruners/patch/examine-program.ts"
+import { functionFor } from "../../src/prune/patch/examine-program.ts"
 
 /** A message as Claude Code keeps it. */
 export interface OwnMessage {

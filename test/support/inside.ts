@@ -4,20 +4,20 @@
  * process fails the test. A hook that replies leaves the database open, as hooks do: no rebuild inside after one.
  */
 import { spyOn } from "bun:test"
+import { EXIT, isCtxError } from "../../src/base/errors.ts"
+import { oneLine } from "../../src/base/text.ts"
 import type { HookName } from "../../src/claude/fake/payload.ts"
 import { decodeEvent } from "../../src/claude/hooks.ts"
 import { argsOf, type Environment, type Output } from "../../src/cli/command.ts"
 import { serverWorld } from "../../src/cli/commands/mcp.ts"
 import { COMMANDS } from "../../src/cli/commands.ts"
 import { endOfFlags, parseArguments } from "../../src/cli/router.ts"
+import type { PeerLine } from "../../src/cli/server/peer-lines.ts"
+import type { ServerWorld } from "../../src/cli/server/tool.ts"
 import { safe, safeJson } from "../../src/cli/style.ts"
 import { hostPlace, loadSettings, type Settings } from "../../src/config/load.ts"
 import { withOwnPatterns } from "../../src/config/own-patterns.ts"
 import { handle } from "../../src/hook/steps.ts"
-import type { PeerLine } from "../../src/mcp/peer-lines.ts"
-import type { ServerWorld } from "../../src/mcp/tool.ts"
-import { EXIT, isCtxError } from "../../src/util/errors.ts"
-import { oneLine } from "../../src/util/text.ts"
 import { binary, type Ran, type RunOptions } from "./binary.ts"
 import { Machine } from "./machine.ts"
 import type { Called, Reply } from "./mcp.ts"
@@ -125,8 +125,8 @@ const worldOf = (options: Options): ServerWorld => serverWorld(environmentOf(opt
 export async function exchange(lines: readonly PeerLine[], options: Options) {
   // Loaded only by those who need it, as the program does.
   const [{ serve }, { serviceOf }] = await Promise.all([
-    import("../../src/mcp/sdk.ts"),
-    import("../../src/mcp/server.ts"),
+    import("../../src/cli/server/sdk.ts"),
+    import("../../src/cli/server/server.ts"),
   ])
   const written: string[] = []
   const all = async function* () {

@@ -1,6 +1,7 @@
 /** Figures with one of everything that `stats` shows, always the same. */
+
+import type { Stats } from "../../src/cli/stats/stats.ts"
 import { HELD_KINDS } from "../../src/restore/receipt.ts"
-import type { Stats } from "../../src/stats/stats.ts"
 
 /** The moment at which they are looked at. */
 export const MADE_NOW = Date.UTC(2026, 2, 14, 12)

@@ -4,8 +4,8 @@
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { type Manifest, MODEL_FILE, TOKENIZER_FILE } from "../../src/embed/model-manifest.ts"
-import { sha256Of } from "../../src/util/sha256.ts"
+import { sha256Of } from "../../src/base/sha256.ts"
+import { type Manifest, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { Graph, type Message } from "./onnx-file.ts"
 
 interface Shape {

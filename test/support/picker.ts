@@ -3,7 +3,7 @@ import type { PickerScreen } from "../../src/cli/picker/picker-frame.ts"
 import { initialState, type PickerEvent, type PickerState } from "../../src/cli/picker/picker-state.ts"
 import { updated } from "../../src/cli/picker/picker-update.ts"
 import { lineWith } from "../../src/cli/picker/query-line.ts"
-import type { Hit } from "../../src/search/hit.ts"
+import type { Hit } from "../../src/find/hit.ts"
 
 export const NOW = Date.UTC(2026, 2, 9, 12)
 

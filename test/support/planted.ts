@@ -1,5 +1,5 @@
 /** Secrets of every known kind, none of them real. Built from parts, so that no scanner takes this file for a leak. */
-import { Dice } from "../../src/bench/seeded-random.ts"
+import { Dice } from "../../src/cli/bench/seeded-random.ts"
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz"
 const DIGITS = "0123456789"

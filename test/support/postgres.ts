@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { PGlite } from "@electric-sql/pglite"
 import { vector } from "@electric-sql/pglite-pgvector"
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket"
-import type { ServerVariables } from "../../src/backends/postgres-address.ts"
+import type { ServerVariables } from "../../src/sync/targets/postgres-address.ts"
 
 /** An environment that says nothing of a server. */
 export const NO_VARIABLES: ServerVariables = {

@@ -3,7 +3,7 @@
  * has then. Called as `bun traced.ts <binary> <arguments>`; our own children come without the binary.
  */
 import { appendFileSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
-import { watchLocks } from "../../src/util/lock.ts"
+import { watchLocks } from "../../src/base/lock.ts"
 
 export interface Taking {
   /** The file whose lock is taken. */

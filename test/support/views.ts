@@ -1,6 +1,6 @@
 /** The whole content of the views, for comparing two archives. */
-import type { Database } from "../../src/archive/database.ts"
-import { unpackVectors } from "../../src/archive/vectors.ts"
+import type { Database } from "../../src/views/database.ts"
+import { unpackVectors } from "../../src/views/vectors.ts"
 
 const TABLES = [
   "projects",

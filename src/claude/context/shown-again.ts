@@ -3,15 +3,16 @@
  * used files, and in old versions the todos. The host's lines are not in the transcript yet when we are asked, so they
  * are reconstructed from earlier ones.
  */
-import type { Database } from "../../archive/database.ts"
-import { filesOpenedIn, type Invocation, skillCalls, typedCommands } from "../../archive/queries/calls.ts"
-import { hostLinesAfter, lastKinds } from "../../archive/queries/messages.ts"
-import type { Scope } from "../../archive/queries/scope.ts"
-import { latestTurnIds } from "../../archive/queries/turns.ts"
-import { resumedAt } from "../../archive/session-files.ts"
-import { currentTranscript } from "../../archive/transcript-rows.ts"
-import { isAbsolute, join } from "../../util/path.ts"
+
+import { isAbsolute, join } from "../../base/path.ts"
 import { readPart, readSmall } from "../../vault/read-part.ts"
+import type { Database } from "../../views/database.ts"
+import { filesOpenedIn, type Invocation, skillCalls, typedCommands } from "../../views/queries/calls.ts"
+import { hostLinesAfter, lastKinds } from "../../views/queries/messages.ts"
+import type { Scope } from "../../views/queries/scope.ts"
+import { latestTurnIds } from "../../views/queries/turns.ts"
+import { resumedAt } from "../../views/session-files.ts"
+import { currentTranscript } from "../../views/transcript-rows.ts"
 import { invokedText } from "../line-texts.ts"
 import { atLeast, HIDES_TODOS, KEEPS_PLAN, SHOWS_AGAIN, SHOWS_TYPED } from "../versions.ts"
 

@@ -2,11 +2,12 @@
  * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
  * their rules. Read the way the host does, as far as that takes negligible time.
  */
-import { folderOf, projectOf } from "../../archive/project.ts"
-import { statsOf, tryTo } from "../../util/files.ts"
-import { readdirSync, realpathSync } from "../../util/fs.ts"
-import { dirname, isAbsolute, join, resolve } from "../../util/path.ts"
+
+import { statsOf, tryTo } from "../../base/files.ts"
+import { readdirSync, realpathSync } from "../../base/fs.ts"
+import { dirname, isAbsolute, join, resolve } from "../../base/path.ts"
 import { readSmall } from "../../vault/read-part.ts"
+import { folderOf, projectOf } from "../../views/project.ts"
 import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../places.ts"
 import { type ClaudePlaces, type ContextSettings, MANAGED } from "../settings/read-settings.ts"
 import { hostState } from "../settings/state-file.ts"

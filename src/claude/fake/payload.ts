@@ -1,6 +1,6 @@
 /** What the host gives a hook on its standard input, and what it takes from its output. Pure. */
 
-import { tryTo } from "../../util/files.ts"
+import { tryTo } from "../../base/files.ts"
 import { HOOKS, type HostEvent } from "../hooks.ts"
 
 /** Our name of an event, as hook commands have it. */

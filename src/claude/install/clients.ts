@@ -4,12 +4,12 @@
  */
 
 import { closeSync, openSync, readSync } from "node:fs"
-import { objectOf, stringOf } from "../../transcript/json.ts"
-import { readOrdinary, tryTo } from "../../util/files.ts"
-import { realpathSync } from "../../util/fs.ts"
-import { parseJson } from "../../util/json-files.ts"
-import { dirname, join } from "../../util/path.ts"
-import { output } from "../../util/processes.ts"
+import { readOrdinary, tryTo } from "../../base/files.ts"
+import { realpathSync } from "../../base/fs.ts"
+import { parseJson } from "../../base/json-files.ts"
+import { dirname, join } from "../../base/path.ts"
+import { output } from "../../base/processes.ts"
+import { objectOf, stringOf } from "../../record/json.ts"
 import { COMMAND, programFolders } from "../places.ts"
 
 interface Client {

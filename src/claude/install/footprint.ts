@@ -4,11 +4,11 @@
  */
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
+import { isMissing } from "../../base/errors.ts"
+import { writeWhole } from "../../base/files.ts"
+import { dirname, fromSystem, join } from "../../base/path.ts"
 import type { Paths } from "../../config/load.ts"
-import { listedStrings } from "../../transcript/json.ts"
-import { isMissing } from "../../util/errors.ts"
-import { writeWhole } from "../../util/files.ts"
-import { dirname, fromSystem, join } from "../../util/path.ts"
+import { listedStrings } from "../../record/json.ts"
 import { existingSpools } from "../../vault/spool-folders.ts"
 import { removeIfEmpty } from "./register.ts"
 

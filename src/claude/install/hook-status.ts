@@ -1,8 +1,8 @@
 /** Which of our hooks the host would call with its current settings. */
 
 import { existsSync } from "node:fs"
-import { decode, readText, targetOf } from "../../util/edited-file.ts"
-import { messageOf } from "../../util/errors.ts"
+import { decode, readText, targetOf } from "../../base/edited-file.ts"
+import { messageOf } from "../../base/errors.ts"
 import {
   pluginsOf,
   readSettings,

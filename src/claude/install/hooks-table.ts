@@ -1,12 +1,12 @@
 /** The hooks we register with the host, and how to tell our own commands from anyone else's. */
 
+import { CtxError } from "../../base/errors.ts"
+import { isOurBinary } from "../../base/own-program.ts"
+import { isOnDrive } from "../../base/path.ts"
+import { shellWord } from "../../base/text.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
-import type { EventName } from "../../transcript/hook-event.ts"
-import { expandedWord, SHELL_WORD } from "../../transcript/shell-script.ts"
-import { CtxError } from "../../util/errors.ts"
-import { isOurBinary } from "../../util/own-program.ts"
-import { isOnDrive } from "../../util/path.ts"
-import { shellWord } from "../../util/text.ts"
+import type { EventName } from "../../record/hook-event.ts"
+import { expandedWord, SHELL_WORD } from "../../record/shell-script.ts"
 import { HOOKS, type HostEvent } from "../hooks.ts"
 
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]

@@ -3,10 +3,10 @@
  * lock is on the home folder itself, so that it leaves no file behind.
  */
 import { closeSync } from "node:fs"
-import { CtxError } from "../../util/errors.ts"
-import { tryTo } from "../../util/files.ts"
-import { openForLock } from "../../util/folder-lock.ts"
-import { lock } from "../../util/lock.ts"
+import { CtxError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
+import { openForLock } from "../../base/folder-lock.ts"
+import { lock } from "../../base/lock.ts"
 
 /** How long we wait for others, in ms. */
 const PATIENCE = 30_000

@@ -18,10 +18,10 @@ import {
   removeLeftovers,
   replaceFile,
   targetOf,
-} from "../../util/edited-file.ts"
-import { CtxError, codeOf, isCtxError, isMissing, messageOf } from "../../util/errors.ts"
-import { lineDiff } from "../../util/line-diff.ts"
-import { dirname, join } from "../../util/path.ts"
+} from "../../base/edited-file.ts"
+import { CtxError, codeOf, isCtxError, isMissing, messageOf } from "../../base/errors.ts"
+import { lineDiff } from "../../base/line-diff.ts"
+import { dirname, join } from "../../base/path.ts"
 
 export interface WithOurs {
   readonly text: string

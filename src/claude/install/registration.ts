@@ -4,11 +4,11 @@
  */
 
 import { existsSync, mkdirSync, statSync } from "node:fs"
-import { dropPointers } from "../../archive/pointers.ts"
+import { CtxError, codeOf } from "../../base/errors.ts"
+import { isEmptySettings } from "../../base/json-text.ts"
+import { basename, join } from "../../base/path.ts"
 import type { Paths } from "../../config/load.ts"
-import { CtxError, codeOf } from "../../util/errors.ts"
-import { isEmptySettings } from "../../util/json-text.ts"
-import { basename, join } from "../../util/path.ts"
+import { dropPointers } from "../../views/pointers.ts"
 import { PROJECT_SERVERS, SERVER_NAME } from "../our-server.ts"
 import { type SettingsScope, settingsPath } from "../settings/read-settings.ts"
 import { hostStateFile } from "../settings/state-file.ts"

@@ -1,7 +1,6 @@
 /** Adds, updates and removes our MCP server in the text of a host file that lists servers. */
 
-import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
-import { CtxError } from "../../util/errors.ts"
+import { CtxError } from "../../base/errors.ts"
 import {
   hasSiblings,
   inserted,
@@ -15,8 +14,9 @@ import {
   without,
   withValue,
   written,
-} from "../../util/json-text.ts"
-import { isOurBinary } from "../../util/own-program.ts"
+} from "../../base/json-text.ts"
+import { isOurBinary } from "../../base/own-program.ts"
+import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import { SERVER_NAME, SERVERS } from "../our-server.ts"
 import { expectOurBinary } from "./hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"

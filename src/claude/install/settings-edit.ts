@@ -18,7 +18,7 @@ import {
   without,
   withValue,
   written,
-} from "../../util/json-text.ts"
+} from "../../base/json-text.ts"
 import { HOOK_LABEL, type HostEvent, hookEntry } from "../hooks.ts"
 import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"

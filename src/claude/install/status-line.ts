@@ -5,7 +5,6 @@
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
 
-import { SHELL_WORD } from "../../transcript/shell-script.ts"
 import {
   inserted,
   member,
@@ -15,9 +14,10 @@ import {
   without,
   withValue,
   written,
-} from "../../util/json-text.ts"
-import { isOurBinary } from "../../util/own-program.ts"
-import { singleQuoted } from "../../util/text.ts"
+} from "../../base/json-text.ts"
+import { isOurBinary } from "../../base/own-program.ts"
+import { singleQuoted } from "../../base/text.ts"
+import { SHELL_WORD } from "../../record/shell-script.ts"
 import { ourProgram } from "./hooks-table.ts"
 import type { WithoutOurs } from "./register.ts"
 

@@ -1,8 +1,8 @@
 /** The shell in which the host runs hooks and status lines. */
 
+import { existsSync } from "../../base/fs.ts"
+import { fromSystem, join } from "../../base/path.ts"
 import { hostVariable } from "../../config/load.ts"
-import { existsSync } from "../../util/fs.ts"
-import { fromSystem, join } from "../../util/path.ts"
 
 /** Program and arguments for a line of the host's settings. */
 export function inHostShell(line: string): string[] {

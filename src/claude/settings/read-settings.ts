@@ -4,12 +4,12 @@
  * claude/install.
  */
 
+import { tryTo } from "../../base/files.ts"
+import { readdirSync, realpathSync } from "../../base/fs.ts"
+import { parseJson } from "../../base/json-files.ts"
+import { dirname, isAbsolute, join, resolve } from "../../base/path.ts"
 import { type HostLimits, hostLimits, hostVariable, type Paths, variablesSet } from "../../config/load.ts"
-import { type JsonObject, listedStrings, objectOf } from "../../transcript/json.ts"
-import { tryTo } from "../../util/files.ts"
-import { readdirSync, realpathSync } from "../../util/fs.ts"
-import { parseJson } from "../../util/json-files.ts"
-import { dirname, isAbsolute, join, resolve } from "../../util/path.ts"
+import { type JsonObject, listedStrings, objectOf } from "../../record/json.ts"
 import { readSmall } from "../../vault/read-part.ts"
 import { PROJECT_SETTINGS, userSettings } from "../places.ts"
 import { hostState } from "./state-file.ts"

@@ -4,13 +4,13 @@
  * anything.
  */
 import { delimiter } from "node:path"
+import { CtxError, EXIT } from "../../base/errors.ts"
+import { parseJson } from "../../base/json-files.ts"
+import { runChild } from "../../base/processes.ts"
+import { endProcessesIn, temporaryFolder } from "../../base/temporary.ts"
+import { cut, oneLine } from "../../base/text.ts"
 import { clientEnvironment, foldersOfPath } from "../../config/load.ts"
-import { objectOf, stringOf } from "../../transcript/json.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { parseJson } from "../../util/json-files.ts"
-import { runChild } from "../../util/processes.ts"
-import { endProcessesIn, temporaryFolder } from "../../util/temporary.ts"
-import { cut, oneLine } from "../../util/text.ts"
+import { objectOf, stringOf } from "../../record/json.ts"
 import { COMMAND, programFolders } from "../places.ts"
 
 /** ms for one answer. */

@@ -1,9 +1,10 @@
 /** Claude Code's own state file: its servers, and what the user has allowed in each folder. */
+
+import { existsSync } from "../../base/fs.ts"
+import { parseJson } from "../../base/json-files.ts"
+import { join } from "../../base/path.ts"
 import type { Paths } from "../../config/load.ts"
-import { type JsonObject, objectOf } from "../../transcript/json.ts"
-import { existsSync } from "../../util/fs.ts"
-import { parseJson } from "../../util/json-files.ts"
-import { join } from "../../util/path.ts"
+import { type JsonObject, objectOf } from "../../record/json.ts"
 import { readPart, readSmall } from "../../vault/read-part.ts"
 import { SERVER_NAME } from "../our-server.ts"
 

@@ -1,9 +1,10 @@
 /** `ctxbridge bench`: what ctxbridge costs on this machine, what it survives, what it gives back, and what pruning saves. */
-import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../../bench/bench-hooks.ts"
-import { renderReport } from "../../bench/hook-tables.ts"
+
+import { CtxError, EXIT } from "../../base/errors.ts"
 import { childEnvironment } from "../../config/load.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
 import { positive, unknownWord } from "../args.ts"
+import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../bench/bench-hooks.ts"
+import { renderReport } from "../bench/hook-tables.ts"
 import { benchPrune, benchSurvive, benchTorture } from "../bench-torture.ts"
 import { type Command, flag, naming, option } from "../command.ts"
 

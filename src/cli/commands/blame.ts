@@ -1,10 +1,10 @@
 /** `ctxbridge blame`: the turns that touched a file, and their purpose; or the edit that a line comes from. */
 
-import { blameLines, namesLine } from "../../search/line-question.ts"
-import { typedPath } from "../../search/narrowing.ts"
-import { type Touch, touchesOf } from "../../search/topic-files.ts"
-import { EXIT } from "../../util/errors.ts"
-import { oneLine } from "../../util/text.ts"
+import { EXIT } from "../../base/errors.ts"
+import { oneLine } from "../../base/text.ts"
+import { blameLines, namesLine } from "../../find/line-question.ts"
+import { typedPath } from "../../find/narrowing.ts"
+import { type Touch, touchesOf } from "../../find/topic-files.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import { type Command, flag } from "../command.ts"

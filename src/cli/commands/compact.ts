@@ -1,6 +1,6 @@
 /** `ctxbridge compact`: merges the vault's small frames. The background job does the same for the worst cases. */
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { bytes, count } from "../../util/text.ts"
+import { CtxError, EXIT } from "../../base/errors.ts"
+import { bytes, count } from "../../base/text.ts"
 import { type CompactReport, compactVault } from "../../vault/compact-vault.ts"
 import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"

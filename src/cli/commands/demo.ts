@@ -1,11 +1,11 @@
 /** `ctxbridge demo`: plays a session with a compaction and shows what comes back. Touches nothing of the user's. */
 
-import { type DemoReport, runDemo } from "../../demo/play-demo.ts"
-import { EXIT } from "../../util/errors.ts"
-import { join } from "../../util/path.ts"
-import { endProcessesIn, newFolder, type TemporaryFolder, temporaryFolder } from "../../util/temporary.ts"
-import { bytes, count, shellWord } from "../../util/text.ts"
+import { EXIT } from "../../base/errors.ts"
+import { join } from "../../base/path.ts"
+import { endProcessesIn, newFolder, type TemporaryFolder, temporaryFolder } from "../../base/temporary.ts"
+import { bytes, count, shellWord } from "../../base/text.ts"
 import { type Command, flag } from "../command.ts"
+import { type DemoReport, runDemo } from "../demo/play-demo.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {

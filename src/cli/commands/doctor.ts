@@ -1,12 +1,12 @@
 /** `ctxbridge doctor`: finds what keeps ctxbridge from working here, and what can be done about it. */
 import { version } from "../../../package.json"
-import { spoolStatus } from "../../archive/spool.ts"
+import { EXIT } from "../../base/errors.ts"
+import { count } from "../../base/text.ts"
 import { variablesSet } from "../../config/load.ts"
-import { type Examination, examine } from "../../doctor/examine.ts"
-import type { Finding, SpoolCount, State } from "../../doctor/finding.ts"
-import { EXIT } from "../../util/errors.ts"
-import { count } from "../../util/text.ts"
+import { spoolStatus } from "../../views/spool.ts"
 import { type Command, type Environment, flag } from "../command.ts"
+import { type Examination, examine } from "../doctor/examine.ts"
+import type { Finding, SpoolCount, State } from "../doctor/finding.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {

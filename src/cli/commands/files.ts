@@ -1,8 +1,8 @@
 /** `ctxbridge files`: the files related to a topic. */
 
-import type { TopicFile } from "../../search/topic-files.ts"
-import { filesOfTopic } from "../../search/topics.ts"
-import { count } from "../../util/text.ts"
+import { count } from "../../base/text.ts"
+import type { TopicFile } from "../../find/topic-files.ts"
+import { filesOfTopic } from "../../find/topics.ts"
 import type { Command } from "../command.ts"
 import { ago, type Screen } from "../screen.ts"
 import type { ShowPath } from "../shown-path.ts"

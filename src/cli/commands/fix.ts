@@ -1,8 +1,9 @@
 /** `ctxbridge fix`: what followed an error on earlier occasions. */
-import type { Fix } from "../../search/fixes.ts"
-import { fixesAbout } from "../../search/topics.ts"
-import { fromError } from "../../transcript/error-lines.ts"
-import { oneLine } from "../../util/text.ts"
+
+import { oneLine } from "../../base/text.ts"
+import type { Fix } from "../../find/fixes.ts"
+import { fixesAbout } from "../../find/topics.ts"
+import { fromError } from "../../record/error-lines.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"

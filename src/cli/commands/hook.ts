@@ -1,6 +1,7 @@
 /** `ctxbridge help hook`. Real hook calls take the hot path (main.ts) and never come here. */
-import { EVENTS } from "../../transcript/hook-event.ts"
-import { usageError } from "../../util/errors.ts"
+
+import { usageError } from "../../base/errors.ts"
+import { EVENTS } from "../../record/hook-event.ts"
 import type { Command } from "../command.ts"
 
 export default {

@@ -1,7 +1,8 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
-import type { CommandRun } from "../../search/fixes.ts"
-import { commandsAbout } from "../../search/topics.ts"
-import { count } from "../../util/text.ts"
+
+import { count } from "../../base/text.ts"
+import type { CommandRun } from "../../find/fixes.ts"
+import { commandsAbout } from "../../find/topics.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"

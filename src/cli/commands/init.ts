@@ -1,6 +1,6 @@
 /** `ctxbridge init`: what a shell needs to open the picker at a key. */
-import { usageError } from "../../util/errors.ts"
-import { singleQuoted } from "../../util/text.ts"
+import { usageError } from "../../base/errors.ts"
+import { singleQuoted } from "../../base/text.ts"
 import { unknownWord } from "../args.ts"
 import { type Command, option } from "../command.ts"
 

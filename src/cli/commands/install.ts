@@ -1,4 +1,7 @@
 /** `ctxbridge install`: registers our hooks with the host. */
+
+import { usageError } from "../../base/errors.ts"
+import { bytes } from "../../base/text.ts"
 import { foldersBefore, rememberFolders } from "../../claude/install/footprint.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
@@ -11,8 +14,6 @@ import {
 import type { StatusLineWish } from "../../claude/install/status-line.ts"
 import { SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
 import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
-import { usageError } from "../../util/errors.ts"
-import { bytes } from "../../util/text.ts"
 import { oneOf } from "../args.ts"
 import { type ArgSpec, type Command, type Context, flag } from "../command.ts"
 import { ask } from "../confirm.ts"

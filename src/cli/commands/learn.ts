@@ -1,9 +1,7 @@
 /** `ctxbridge learn`: what is learnt from what is used of restores, how well it serves, and how to begin anew. */
-import type { Database } from "../../archive/database.ts"
-import { open } from "../../archive/open.ts"
-import { openCurrent } from "../../archive/open-current.ts"
-import { type LearnedRow, learnedRows, resetLearning } from "../../archive/queries/fact-uses.ts"
-import { projectId } from "../../archive/queries/projects.ts"
+
+import { usageError } from "../../base/errors.ts"
+import { count, percent } from "../../base/text.ts"
 import {
   LEAST_LEFT_OUT,
   LEAST_RESTORES,
@@ -11,10 +9,13 @@ import {
   type Lift,
   learningReport,
   type Share,
-} from "../../learn/learning-report.ts"
+} from "../../restore/learning/learning-report.ts"
 import { SLOT_KINDS } from "../../restore/slots.ts"
-import { usageError } from "../../util/errors.ts"
-import { count, percent } from "../../util/text.ts"
+import type { Database } from "../../views/database.ts"
+import { open } from "../../views/open.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { type LearnedRow, learnedRows, resetLearning } from "../../views/queries/fact-uses.ts"
+import { projectId } from "../../views/queries/projects.ts"
 import { words } from "../args.ts"
 import { renderTable } from "../block.ts"
 import type { Command, Context } from "../command.ts"

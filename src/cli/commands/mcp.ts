@@ -1,17 +1,18 @@
 /** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
+
+import { compileLate } from "../../base/compiling.ts"
+import { usageError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
 import { listsOurServer } from "../../claude/our-server.ts"
 import { hostState } from "../../claude/settings/state-file.ts"
 import { hostPlace } from "../../config/load.ts"
 import { waitingPrompt } from "../../hook/given.ts"
 import { readState } from "../../hook/state.ts"
-import type { ServerWorld } from "../../mcp/tool.ts"
 import { learningIn } from "../../restore/restore.ts"
 import { configuredTargets } from "../../sync/targets.ts"
-import { compileLate } from "../../util/compiling.ts"
-import { usageError } from "../../util/errors.ts"
-import { tryTo } from "../../util/files.ts"
 import { type Command, type Environment, flag } from "../command.ts"
 import { isTerminal } from "../output.ts"
+import type { ServerWorld } from "../server/tool.ts"
 
 const STDIN = 0
 
@@ -27,7 +28,7 @@ export default {
     if (isTerminal(STDIN) && (await import("node:tty")).isatty(STDIN))
       throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
     compileLate()
-    const { serveArchive } = await import("../../mcp/server.ts")
+    const { serveArchive } = await import("../server/server.ts")
     const world = serverWorld(env, hostPlace())
     const isSecond = args["plugin"] === true && listsOurServer(hostState(env).fields)
     await serveArchive({ ...world, isSecond }, (line) => out.raw(Buffer.from(line)))

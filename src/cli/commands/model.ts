@@ -1,7 +1,9 @@
 /** `ctxbridge model`: manages the sentence model used by search by meaning. */
 import { readFileSync } from "node:fs"
-import { openCurrent } from "../../archive/open-current.ts"
-import { vectorTotals } from "../../archive/vectors.ts"
+import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
+import { resolve } from "../../base/path.ts"
+import { addressShown, bytes, count } from "../../base/text.ts"
 import {
   embedderId,
   mendRuntime,
@@ -9,22 +11,26 @@ import {
   openEmbedder,
   prepareRuntime,
   type RuntimeName,
-} from "../../embed/embedder.ts"
-import { addressOf, installModel, isInstalled, removeModel } from "../../embed/install-model.ts"
+} from "../../find/embed/embedder.ts"
+import { addressOf, installModel, isInstalled, removeModel } from "../../find/embed/install-model.ts"
 import {
   checkFiles,
   damageOfModel,
   installedModel,
   modelFolder,
   modelState,
-} from "../../embed/model-files.ts"
-import { type Manifest, MINILM, MINILM_URL, parseManifest, sizeOfModel } from "../../embed/model-manifest.ts"
-import { type Compared, compareGolden, SENTENCES } from "../../embed/published-cosines.ts"
+} from "../../find/embed/model-files.ts"
+import {
+  type Manifest,
+  MINILM,
+  MINILM_URL,
+  parseManifest,
+  sizeOfModel,
+} from "../../find/embed/model-manifest.ts"
+import { type Compared, compareGolden, SENTENCES } from "../../find/embed/published-cosines.ts"
 import { spawnJob } from "../../job/spawn.ts"
-import { CtxError, EXIT, messageOf, usageError } from "../../util/errors.ts"
-import { tryTo } from "../../util/files.ts"
-import { resolve } from "../../util/path.ts"
-import { addressShown, bytes, count } from "../../util/text.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { vectorTotals } from "../../views/vectors.ts"
 import { oneOf, stringArg, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { ask } from "../confirm.ts"

@@ -1,6 +1,7 @@
 /** `ctxbridge optimize`: runs the learning cycle now. The background job does the same when it has nothing else to do. */
+
+import { bytes, count } from "../../base/text.ts"
 import { type CycleReport, learningCycle } from "../../job/learning-cycle.ts"
-import { bytes, count } from "../../util/text.ts"
 import { renderPairs } from "../block.ts"
 import { type Command, flag } from "../command.ts"
 import { createStyle, safe } from "../style.ts"

@@ -1,5 +1,11 @@
 /** `ctxbridge project`: says where a repository or folder has been moved, so that its sessions are found there. */
-import type { Database } from "../../archive/database.ts"
+
+import { CtxError, EXIT, usageError } from "../../base/errors.ts"
+import { statsOf } from "../../base/files.ts"
+import { basename, resolve } from "../../base/path.ts"
+import { count, nearNames, shellWord } from "../../base/text.ts"
+import { learnAgain } from "../../job/find-moves.ts"
+import type { Database } from "../../views/database.ts"
 import {
   changeJoined,
   endOfJoins,
@@ -7,16 +13,11 @@ import {
   readJoined,
   withJoin,
   withoutJoin,
-} from "../../archive/joined-projects.ts"
-import { openCurrent } from "../../archive/open-current.ts"
-import { folderOf } from "../../archive/project.ts"
-import { ownProjects, type ProjectSessions } from "../../archive/queries/projects.ts"
-import { refuseUnwritable } from "../../archive/unwritable.ts"
-import { learnAgain } from "../../job/find-moves.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { statsOf } from "../../util/files.ts"
-import { basename, resolve } from "../../util/path.ts"
-import { count, nearNames, shellWord } from "../../util/text.ts"
+} from "../../views/joined-projects.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { folderOf } from "../../views/project.ts"
+import { ownProjects, type ProjectSessions } from "../../views/queries/projects.ts"
+import { refuseUnwritable } from "../../views/unwritable.ts"
 import { unknownWord, words } from "../args.ts"
 import { type Command, type Context, type Environment, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"

@@ -1,7 +1,7 @@
 /** `ctxbridge proxy -- claude …`: runs Claude Code behind a proxy that prunes, and ends with it. */
 import { constants } from "node:os"
+import { CtxError, EXIT } from "../../base/errors.ts"
 import { childEnvironment } from "../../config/load.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
 import { words } from "../args.ts"
 import { type Command, type Context, option } from "../command.ts"
 import { writeError } from "../output.ts"

@@ -1,5 +1,6 @@
 /** `ctxbridge prune`: four ways to keep Claude Code's window lean. */
 import { version } from "../../../package.json"
+import { CtxError, EXIT, isCtxError, usageError } from "../../base/errors.ts"
 import { type Installed, installedClients } from "../../claude/install/clients.ts"
 import { hookStatus } from "../../claude/install/hook-status.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
@@ -13,14 +14,13 @@ import {
   namedTarget,
   type PatchChange,
   revertPatch,
-} from "../../pruners/patch/apply-patch.ts"
-import type { PatchStatus } from "../../pruners/patch/examine-program.ts"
-import { pluginFolder, pluginWay, revertPlugin, setPlugin } from "../../pruners/plugin/set-plugin.ts"
-import { DEFAULT_CLEARING } from "../../pruners/savings.ts"
-import { type NativeWish, nativeWay, revertNative, setNative } from "../../pruners/set-native.ts"
-import { pruneOptions } from "../../pruners/way.ts"
-import { isArchiving, PRUNE_WAYS, pickWay, pruneReport } from "../../pruners/ways.ts"
-import { CtxError, EXIT, isCtxError, usageError } from "../../util/errors.ts"
+} from "../../prune/patch/apply-patch.ts"
+import type { PatchStatus } from "../../prune/patch/examine-program.ts"
+import { pluginFolder, pluginWay, revertPlugin, setPlugin } from "../../prune/plugin/set-plugin.ts"
+import { DEFAULT_CLEARING } from "../../prune/savings.ts"
+import { type NativeWish, nativeWay, revertNative, setNative } from "../../prune/set-native.ts"
+import { pruneOptions } from "../../prune/way.ts"
+import { isArchiving, PRUNE_WAYS, pickWay, pruneReport } from "../../prune/ways.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"

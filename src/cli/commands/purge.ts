@@ -1,11 +1,11 @@
 /** `ctxbridge purge`: forgets sessions that have been silent for a long time. */
 
-import type { Database } from "../../archive/database.ts"
-import { openCurrent } from "../../archive/open-current.ts"
-import { promptsOnlySessions, sessionsByEnd } from "../../archive/queries/sessions.ts"
-import { knownCopies } from "../../archive/transcript-rows.ts"
+import { usageError } from "../../base/errors.ts"
 import { leaving, silentSince } from "../../job/forget-sessions.ts"
-import { usageError } from "../../util/errors.ts"
+import type { Database } from "../../views/database.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { promptsOnlySessions, sessionsByEnd } from "../../views/queries/sessions.ts"
+import { knownCopies } from "../../views/transcript-rows.ts"
 import { stringArg } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import { YES_ARG } from "../confirm.ts"

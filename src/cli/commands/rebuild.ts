@@ -1,11 +1,11 @@
 /** `ctxbridge rebuild`: makes all views again from the vault alone. */
 import { existsSync } from "node:fs"
-import { databasePath } from "../../archive/database.ts"
-import { planRebuild } from "../../archive/rebuild-plan.ts"
-import { type RebuildReport, rebuild } from "../../archive/rebuild-views.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { join } from "../../util/path.ts"
-import { count } from "../../util/text.ts"
+import { CtxError, EXIT } from "../../base/errors.ts"
+import { join } from "../../base/path.ts"
+import { count } from "../../base/text.ts"
+import { databasePath } from "../../views/database.ts"
+import { planRebuild } from "../../views/rebuild-plan.ts"
+import { type RebuildReport, rebuild } from "../../views/rebuild-views.ts"
 import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 

@@ -1,13 +1,13 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
 
-import { openCurrent } from "../../archive/open-current.ts"
-import { folderOf } from "../../archive/project.ts"
+import { CtxError, EXIT } from "../../base/errors.ts"
 import { startRenewing } from "../../job/spawn.ts"
-import { findSessionByName } from "../../read/by-name.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { totalOf } from "../../restore/receipt-total.ts"
 import { receiptsOf } from "../../restore/session-receipts.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
+import { findSessionByName } from "../../views/by-name.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { folderOf } from "../../views/project.ts"
 import { positive, stringArg } from "../args.ts"
 import { type Command, naming, option } from "../command.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"

@@ -1,9 +1,9 @@
 /** `ctxbridge redact`: removes secrets that were archived before the filter knew them. */
 import { existsSync } from "node:fs"
+import { CtxError, EXIT } from "../../base/errors.ts"
+import { bytes, count } from "../../base/text.ts"
 import { fillKnown } from "../../job/fill-known.ts"
 import { type RedactReport, redactArchive } from "../../job/redact-archive.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { bytes, count } from "../../util/text.ts"
 import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 

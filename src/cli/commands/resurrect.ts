@@ -1,21 +1,21 @@
 /** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
 
-import { HANDLE_PREFIX } from "../../archive/handle-prefix.ts"
-import { openCurrent } from "../../archive/open-current.ts"
+import { EXIT, usageError } from "../../base/errors.ts"
+import { resolve } from "../../base/path.ts"
+import { bytes } from "../../base/text.ts"
+import { startRenewing } from "../../job/spawn.ts"
+import { findByName } from "../../views/by-name.ts"
+import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { stringArg, words } from "../args.ts"
+import { type Command, flag, option } from "../command.ts"
 import {
   type PutFile,
   type Resume,
   type Resurrected,
   resurrect,
   sessionsInVault,
-} from "../../export/resurrect-sessions.ts"
-import { startRenewing } from "../../job/spawn.ts"
-import { findByName } from "../../read/by-name.ts"
-import { EXIT, usageError } from "../../util/errors.ts"
-import { resolve } from "../../util/path.ts"
-import { bytes } from "../../util/text.ts"
-import { stringArg, words } from "../args.ts"
-import { type Command, flag, option } from "../command.ts"
+} from "../pages/resurrect-sessions.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 

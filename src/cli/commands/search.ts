@@ -1,18 +1,18 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 
-import type { Database } from "../../archive/database.ts"
-import { openReady } from "../../archive/open.ts"
-import { titlesOf } from "../../archive/queries/sessions.ts"
-import type { Observation } from "../../archive/queries/summaries.ts"
-import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../search/corrected-query.ts"
-import type { FarAnswer } from "../../search/elsewhere.ts"
-import { spanGiven, typedPath } from "../../search/narrowing.ts"
-import type { NothingFound } from "../../search/nothing-found.ts"
-import { ALSO_ROLES, ROLES } from "../../search/parse-query.ts"
-import { type FindRequest, type FindResult, find } from "../../search/search-steps.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
-import { count, cut, oneLine } from "../../util/text.ts"
+import { CtxError, EXIT } from "../../base/errors.ts"
+import { count, cut, oneLine } from "../../base/text.ts"
+import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../find/corrected-query.ts"
+import type { FarAnswer } from "../../find/elsewhere.ts"
+import { spanGiven, typedPath } from "../../find/narrowing.ts"
+import type { NothingFound } from "../../find/nothing-found.ts"
+import { ALSO_ROLES, ROLES } from "../../find/parse-query.ts"
+import { type FindRequest, type FindResult, find } from "../../find/search-steps.ts"
 import { CopyReaders } from "../../vault/reader.ts"
+import type { Database } from "../../views/database.ts"
+import { openReady } from "../../views/open.ts"
+import { titlesOf } from "../../views/queries/sessions.ts"
+import type { Observation } from "../../views/queries/summaries.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { writeError } from "../output.ts"
@@ -277,13 +277,13 @@ async function sessionWanted({ args }: Context, db: Database): Promise<string | 
   const word = stringArg(args, "session")
   return word === undefined
     ? undefined
-    : (await import("../../read/by-name.ts")).findSessionByName(db, word).id
+    : (await import("../../views/by-name.ts")).findSessionByName(db, word).id
 }
 
 async function opened(dataHome: string): Promise<Database> {
   const ready = openReady(dataHome)
   if (ready !== undefined) return ready
-  const { openCurrent } = await import("../../archive/open-current.ts")
+  const { openCurrent } = await import("../../views/open-current.ts")
   const { startRenewing } = await import("../../job/spawn.ts")
   return openCurrent(dataHome, "command", startRenewing)
 }

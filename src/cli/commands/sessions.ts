@@ -1,9 +1,10 @@
 /** `ctxbridge sessions`: lists the archived sessions, newest first, or as they are wanted. */
-import { openCurrent } from "../../archive/open-current.ts"
-import { folderOf } from "../../archive/project.ts"
+
+import { CtxError, EXIT } from "../../base/errors.ts"
 import { startRenewing } from "../../job/spawn.ts"
-import { SESSION_ORDERS, sessionList } from "../../read/session-list.ts"
-import { CtxError, EXIT } from "../../util/errors.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { folderOf } from "../../views/project.ts"
+import { SESSION_ORDERS, sessionList } from "../../views/session-list.ts"
 import { oneOf, positive, stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { knownProject, noSessions, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"

@@ -1,14 +1,25 @@
 /** `ctxbridge stats`: tokens, cost and activity; what recurs; what compactions dropped. */
-import { openCurrent } from "../../archive/open-current.ts"
-import { folderOf, shortNameOf } from "../../archive/project.ts"
-import { formatTokens, shortTokens } from "../../autopilot/token-figures.ts"
+
+import { CtxError, EXIT, usageError } from "../../base/errors.ts"
+import { localDate } from "../../base/local-time.ts"
+import { resolve } from "../../base/path.ts"
+import { bytes, count } from "../../base/text.ts"
 import { wantsUnicode } from "../../config/load.ts"
-import { writeExport } from "../../export/output-file.ts"
-import { statsHtml } from "../../export/stats-html.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { HELD_KINDS } from "../../restore/receipt.ts"
-import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../../stats/activity-grid.ts"
-import { PRICES_AS_OF, PRICES_FROM, priceList } from "../../stats/prices.ts"
+import { formatTokens, shortTokens } from "../../restore/window/token-figures.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { folderOf, shortNameOf } from "../../views/project.ts"
+import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
+import { renderPairs, renderTable } from "../block.ts"
+import { type Command, flag, option } from "../command.ts"
+import { writeExport } from "../pages/output-file.ts"
+import { statsHtml } from "../pages/stats-html.ts"
+import { knownProject, projectWanted } from "../project-wanted.ts"
+import { dollars, shortIds } from "../render-session.ts"
+import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
+import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../stats/activity-grid.ts"
+import { PRICES_AS_OF, PRICES_FROM, priceList } from "../stats/prices.ts"
 import {
   type CompactionStats,
   type Friction,
@@ -19,17 +30,7 @@ import {
   type SpentRow,
   type Stats,
   spanOf,
-} from "../../stats/stats.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { localDate } from "../../util/local-time.ts"
-import { resolve } from "../../util/path.ts"
-import { bytes, count } from "../../util/text.ts"
-import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
-import { renderPairs, renderTable } from "../block.ts"
-import { type Command, flag, option } from "../command.ts"
-import { knownProject, projectWanted } from "../project-wanted.ts"
-import { dollars, shortIds } from "../render-session.ts"
-import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
+} from "../stats/stats.ts"
 import { fit, indented, type Style, safe } from "../style.ts"
 
 /** Rows of the table, and tools, files and errors. */

@@ -2,8 +2,9 @@
  * `ctxbridge statusline` with options: its help, and its figures for programs. Other calls take the hot path in main.ts
  * and never come here.
  */
-import { renderLine } from "../../autopilot/status-line-text.ts"
+
 import { readStatusLine } from "../../hook/run-status-line.ts"
+import { renderLine } from "../../restore/window/status-line-text.ts"
 import { type Command, option } from "../command.ts"
 
 export default {

@@ -1,10 +1,11 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
-import { openCurrent } from "../../archive/open-current.ts"
+
+import { usageError } from "../../base/errors.ts"
+import { count, oneLine } from "../../base/text.ts"
 import { startRenewing } from "../../job/spawn.ts"
-import { findByName } from "../../read/by-name.ts"
-import { timelineOf } from "../../read/turn-timeline.ts"
-import { usageError } from "../../util/errors.ts"
-import { count, oneLine } from "../../util/text.ts"
+import { findByName } from "../../views/by-name.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { timelineOf } from "../../views/turn-timeline.ts"
 import { positive } from "../args.ts"
 import { type Command, option } from "../command.ts"
 import { ago, screenOf } from "../screen.ts"

@@ -2,9 +2,9 @@
 
 import { existsSync, rmSync } from "node:fs"
 import { releases, version } from "../../../package.json"
+import { CtxError, EXIT, usageError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
 import { spawnJob } from "../../job/spawn.ts"
-import { CtxError, EXIT, usageError } from "../../util/errors.ts"
-import { tryTo } from "../../util/files.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"

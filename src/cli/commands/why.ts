@@ -1,7 +1,8 @@
 /** `ctxbridge why`: where a line of a file comes from, and what was decided, said and thought about it then. */
-import { type LinesReason, namesLine, whyLines } from "../../search/line-question.ts"
-import { usageError } from "../../util/errors.ts"
-import { oneLine } from "../../util/text.ts"
+
+import { usageError } from "../../base/errors.ts"
+import { oneLine } from "../../base/text.ts"
+import { type LinesReason, namesLine, whyLines } from "../../find/line-question.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"

@@ -2,8 +2,9 @@
  * `ctxbridge __complete <kind> [beginning]`: names that a shell can offer, one a line, each with a tab and what it is.
  * Silent whatever happens: somebody is typing.
  */
+
+import { currentFolder } from "../../base/path.ts"
 import { resolvePlaces } from "../../config/load.ts"
-import { currentFolder } from "../../util/path.ts"
 import type { NameKind } from "../command.ts"
 import { offeredNames } from "../offered-names.ts"
 import { writeOut } from "../output.ts"

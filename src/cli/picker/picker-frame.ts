@@ -1,6 +1,7 @@
 /** The picker's screen: a state and a terminal's size give the lines of a frame. Pure. */
-import type { Hit } from "../../search/hit.ts"
-import { cut, oneLine } from "../../util/text.ts"
+
+import { cut, oneLine } from "../../base/text.ts"
+import type { Hit } from "../../find/hit.ts"
 import { shownSnippet } from "../shown-snippet.ts"
 import {
   type Charset,

@@ -1,8 +1,9 @@
 /** What the picker shows, and what happens to it. Pure. */
-import type { SessionSummary } from "../../read/session-summary.ts"
-import type { Hit } from "../../search/hit.ts"
-import { ROLES } from "../../search/parse-query.ts"
-import type { TurnPreview } from "../../search/preview-turn.ts"
+
+import type { Hit } from "../../find/hit.ts"
+import { ROLES } from "../../find/parse-query.ts"
+import type { TurnPreview } from "../../find/preview-turn.ts"
+import type { SessionSummary } from "../../views/session-summary.ts"
 import type { KeyInput } from "./key-decoder.ts"
 import type { QueryLine } from "./query-line.ts"
 

@@ -3,10 +3,10 @@
  * program ends, however it does.
  */
 import { isatty, WriteStream } from "node:tty"
+import { CtxError } from "../../base/errors.ts"
+import { closeSync, openSync } from "../../base/fs.ts"
+import { STDIN, STDOUT, writeAll } from "../../base/write-output.ts"
 import { isDumb } from "../../config/load.ts"
-import { CtxError } from "../../util/errors.ts"
-import { closeSync, openSync } from "../../util/fs.ts"
-import { STDIN, STDOUT, writeAll } from "../../util/write-output.ts"
 import { KeyDecoder, type KeyInput } from "./key-decoder.ts"
 
 /** The other screen; no line breaks of its own; pastes in brackets; clicks and wheel, with coordinates as numbers. */

@@ -1,9 +1,10 @@
 /** The preview of the selected turn, as lines. Pure. */
-import { shortNameOf } from "../../archive/project.ts"
-import { type SessionSummary, summaryParts, summarySource } from "../../read/session-summary.ts"
-import type { Hit } from "../../search/hit.ts"
-import type { Snippet } from "../../search/snippet.ts"
-import { oneLine } from "../../util/text.ts"
+
+import { oneLine } from "../../base/text.ts"
+import type { Hit } from "../../find/hit.ts"
+import type { Snippet } from "../../find/snippet.ts"
+import { shortNameOf } from "../../views/project.ts"
+import { type SessionSummary, summaryParts, summarySource } from "../../views/session-summary.ts"
 import { dated } from "../screen.ts"
 import { dotted } from "../style.ts"
 import {

@@ -1,9 +1,10 @@
 /** Runs the picker: events from the terminal into the state, frames out, and what has to be done in between. */
+
+import { EXIT, isCtxError, messageOf } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
+import { oneLine, shellWord } from "../../base/text.ts"
 import { childEnvironment, type TerminalTraits, terminalTraits } from "../../config/load.ts"
-import type { Hit } from "../../search/hit.ts"
-import { EXIT, isCtxError, messageOf } from "../../util/errors.ts"
-import { tryTo } from "../../util/files.ts"
-import { oneLine, shellWord } from "../../util/text.ts"
+import type { Hit } from "../../find/hit.ts"
 import type { Environment } from "../command.ts"
 import { safe } from "../style.ts"
 import type { PickerArchive } from "./picker-archive.ts"

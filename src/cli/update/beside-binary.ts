@@ -3,10 +3,10 @@
  * those of the installers, so that each removes what the other left when it was killed.
  */
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from "node:fs"
-import { tryTo } from "../../util/files.ts"
-import { realpathSync, renameSync } from "../../util/fs.ts"
-import { dirname, join } from "../../util/path.ts"
-import { isAlive } from "../../util/process-alive.ts"
+import { tryTo } from "../../base/files.ts"
+import { realpathSync, renameSync } from "../../base/fs.ts"
+import { dirname, join } from "../../base/path.ts"
+import { isAlive } from "../../base/process-alive.ts"
 
 /** For `update --rollback`. */
 export const previousOf = (binary: string): string => join(dirname(binary), ".ctxbridge.previous")

@@ -1,12 +1,12 @@
 /** One update at a time, with the binary in whose place the new one goes. */
 
 import { accessSync, closeSync, constants, readFileSync } from "node:fs"
-import { CtxError, codeOf, throwBusy, usageError } from "../../util/errors.ts"
-import { tryTo } from "../../util/files.ts"
-import { openForLock } from "../../util/folder-lock.ts"
-import { realpathSync } from "../../util/fs.ts"
-import { lock } from "../../util/lock.ts"
-import { dirname } from "../../util/path.ts"
+import { CtxError, codeOf, throwBusy, usageError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
+import { openForLock } from "../../base/folder-lock.ts"
+import { realpathSync } from "../../base/fs.ts"
+import { lock } from "../../base/lock.ts"
+import { dirname } from "../../base/path.ts"
 
 /** ms to wait for an update that is nearly done. */
 const PATIENCE = 1000

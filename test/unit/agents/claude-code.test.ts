@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test"
 import { placeBeside, transcriptName } from "../../../src/agents/layouts.ts"
+import { isPlainId, sessionIdOf } from "../../../src/base/session-id.ts"
 import { claudeCode } from "../../../src/claude/claude-code.ts"
 import { decodeEvent, HOOKS } from "../../../src/claude/hooks.ts"
 import { userSettings } from "../../../src/claude/places.ts"
-import { EVENTS, eventNamed } from "../../../src/transcript/hook-event.ts"
-import { isPlainId, sessionIdOf } from "../../../src/util/session-id.ts"
+import { EVENTS, eventNamed } from "../../../src/record/hook-event.ts"
 
 const SESSION = "11111111-0000-4000-8000-000000000001"
 const PROJECT = "/home/ada/.claude/projects/-home-ada-app"

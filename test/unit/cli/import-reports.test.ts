@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { open } from "../../../src/archive/open.ts"
+import { open } from "../../../src/views/open.ts"
 import { doneIn } from "../../support/events.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { makeLeafhill } from "../../support/leafhill.ts"

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
-import type { ContextReport } from "../../../src/autopilot/context-report.ts"
 import { renderContext } from "../../../src/cli/render-status.ts"
 import { createStyle } from "../../../src/cli/style.ts"
+import type { ContextReport } from "../../../src/restore/window/context-report.ts"
 
 const KINDS = [
   ["system, tools and memory", 61.8],

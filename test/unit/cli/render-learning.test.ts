@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test"
 import { renderLearning } from "../../../src/cli/commands/learn.ts"
 import { createStyle } from "../../../src/cli/style.ts"
-import type { LearningReport } from "../../../src/learn/learning-report.ts"
-import { type Lift, liftOf } from "../../../src/learn/learning-report.ts"
-import type { Trial } from "../../../src/learn/note-uses.ts"
+import type { LearningReport } from "../../../src/restore/learning/learning-report.ts"
+import { type Lift, liftOf } from "../../../src/restore/learning/learning-report.ts"
+import type { Trial } from "../../../src/restore/learning/note-uses.ts"
 
 const SCREEN = { columns: 100, style: createStyle(false), now: 0 }
 const ON = { enabled: true, holdOut: 0 }

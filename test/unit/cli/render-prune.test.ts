@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test"
 import { renderPruneReport, renderRecommendation } from "../../../src/cli/render-prune.ts"
 import { createStyle } from "../../../src/cli/style.ts"
-import type { WayState } from "../../../src/pruners/way.ts"
-import type { ClientWays, PruneReport } from "../../../src/pruners/ways.ts"
-import { pickWay } from "../../../src/pruners/ways.ts"
+import type { WayState } from "../../../src/prune/way.ts"
+import type { ClientWays, PruneReport } from "../../../src/prune/ways.ts"
+import { pickWay } from "../../../src/prune/ways.ts"
 
 const screen = { columns: 80, style: createStyle(false), now: 0 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { renderTurn } from "../../../src/cli/render-turn.ts"
 import { createStyle } from "../../../src/cli/style.ts"
-import type { WholeTurn } from "../../../src/read/turn.ts"
+import type { WholeTurn } from "../../../src/views/turn.ts"
 
 const LINES = 1_000_000
 

@@ -4,10 +4,10 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { TARGETS } from "../../../build/release/targets.ts"
 import { releases } from "../../../package.json"
+import { ownProgram } from "../../../src/base/own-program.ts"
 import { compareVersions, offersFor, parseSums } from "../../../src/cli/update/get-binary.ts"
 import { platformOf, withoutBaseline } from "../../../src/cli/update/replace-running.ts"
 import { OPTIONS } from "../../../src/config/options.ts"
-import { ownProgram } from "../../../src/util/own-program.ts"
 
 const HERE = { platform: "linux", arch: "x64", maps: "", cpu: "flags : sse avx2 bmi", isTranslated: false }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { open } from "../../../src/archive/open.ts"
+import { open } from "../../../src/views/open.ts"
 import { holding } from "../../support/held.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
-import type { ContextState } from "../../../src/autopilot/context-state.ts"
+import type { ContextState } from "../../../src/restore/window/context-state.ts"
 import type { Ran } from "../../support/binary.ts"
 import { holding } from "../../support/held.ts"
 import { Inside, Peer, run } from "../../support/inside.ts"

@@ -1,7 +1,7 @@
 /** What a hook takes from the host's document. */
 import { describe, expect, test } from "bun:test"
 import { decodeEvent, isHumanPrompt, isSubagents } from "../../../src/claude/hooks.ts"
-import { eventNamed, type HookEvent } from "../../../src/transcript/hook-event.ts"
+import { eventNamed, type HookEvent } from "../../../src/record/hook-event.ts"
 
 const event = (fields: object, name: HookEvent["name"] = "user-prompt-submit"): HookEvent =>
   decodeEvent(name, { session_id: "s-1", ...fields })!

@@ -1,13 +1,13 @@
 /** What each event leaves for later ones. */
 import { describe, expect, test } from "bun:test"
-import type { Taken } from "../../../src/archive/capture-transcript.ts"
 import { decodeEvent } from "../../../src/claude/hooks.ts"
 import type { Settings } from "../../../src/config/load.ts"
 import { callFor } from "../../../src/hook/call.ts"
 import { remember } from "../../../src/hook/remember.ts"
 import type { SessionState } from "../../../src/hook/state.ts"
+import type { EventName, HookEvent } from "../../../src/record/hook-event.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
-import type { EventName, HookEvent } from "../../../src/transcript/hook-event.ts"
+import type { Taken } from "../../../src/views/capture-transcript.ts"
 
 const NOW = 1_000_000
 

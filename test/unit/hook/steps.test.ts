@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { temporaryFolder } from "../../../src/base/temporary.ts"
 import type { Settings } from "../../../src/config/load.ts"
 import { callFor, type HookStep, runSteps } from "../../../src/hook/call.ts"
 import { STEPS } from "../../../src/hook/steps.ts"
-import type { HookEvent } from "../../../src/transcript/hook-event.ts"
-import { temporaryFolder } from "../../../src/util/temporary.ts"
+import type { HookEvent } from "../../../src/record/hook-event.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 

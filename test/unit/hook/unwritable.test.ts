@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { lastError } from "../../../src/util/log.ts"
+import { lastError } from "../../../src/base/log.ts"
 import { Inside } from "../../support/inside.ts"
 
 /** "All turns are archived" must not be said on a disk that took none. */

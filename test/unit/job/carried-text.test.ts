@@ -1,9 +1,9 @@
 /** What ctxbridge carried of a session is told from what others said, whatever line of the host it is in. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import type { Source } from "../../../src/archive/view-sources.ts"
 import { carriedFinder, type Names } from "../../../src/job/carried-text.ts"
 import { fillSpans } from "../../../src/vault/tombstone.ts"
+import type { Source } from "../../../src/views/view-sources.ts"
 
 const SECRET = "5ec2e7aa-0000-4000-8000-000000000001"
 const OTHER = "0dde7aaa-0000-4000-8000-000000000002"

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test"
 import { utimesSync } from "node:fs"
 import { join } from "node:path"
+import { hashName } from "../../../src/base/json-files.ts"
 import { allDue, probeDue, sweepDue, vectorsDue } from "../../../src/job/due-work.ts"
-import { hashName } from "../../../src/util/json-files.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const MINUTE = 60_000

@@ -1,10 +1,10 @@
 /** Forgetting a text. */
 import { describe, expect, test } from "bun:test"
 import { appendFileSync, rmSync, utimesSync } from "node:fs"
-import type { Source } from "../../../src/archive/view-sources.ts"
 import { findText } from "../../../src/job/forget-text.ts"
-import { textFinder } from "../../../src/transcript/find-text.ts"
+import { textFinder } from "../../../src/record/find-text.ts"
 import { vaultFile } from "../../../src/vault/layout.ts"
+import type { Source } from "../../../src/views/view-sources.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contentOf } from "../../support/machine.ts"

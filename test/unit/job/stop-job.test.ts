@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test"
 import { closeSync, existsSync } from "node:fs"
 import { join } from "node:path"
+import { holdLockFile } from "../../../src/base/lock.ts"
 import { isAskedToStop, jobLock, withoutJob } from "../../../src/job/stop-job.ts"
-import { holdLockFile } from "../../../src/util/lock.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 test("the job is asked while somebody works without it, and not before or after", () => {

@@ -1,6 +1,6 @@
 /** A restore and the instructions for a compaction keep to their budget, and fill it with what matters most. */
 import { expect, test } from "bun:test"
-import { Dice } from "../../../src/bench/seeded-random.ts"
+import { Dice } from "../../../src/cli/bench/seeded-random.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
 import type { Material } from "../../../src/restore/material.ts"

@@ -1,8 +1,8 @@
 /** Constraints of the sessions that `/clear` ended before. */
 import { describe, expect, test } from "bun:test"
 import { copyFileSync } from "node:fs"
-import { addClear } from "../../../src/archive/queries/transcripts.ts"
 import { gather } from "../../../src/restore/gather.ts"
+import { addClear } from "../../../src/views/queries/transcripts.ts"
 import { Archive } from "../../support/archive.ts"
 
 const constraintsOf = (archive: Archive, session: string): string[] =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { constraintsIn, decisionsIn } from "../../../src/transcript/noted-sentences.ts"
+import { constraintsIn, decisionsIn } from "../../../src/record/noted-sentences.ts"
 
 describe("constraints of the user", () => {
   test.each([

@@ -1,8 +1,8 @@
 /** Receipts of made-up transcripts in which every count is known. */
 import { describe, expect, test } from "bun:test"
 import { decodeLine } from "../../../src/agents/decode.ts"
+import { numbersIn } from "../../../src/record/facts.ts"
 import { holderOf, type Receipt, receiptsIn, shortNames } from "../../../src/restore/receipt.ts"
-import { numbersIn } from "../../../src/transcript/facts.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { Transcript } from "../../support/transcript.ts"
 

@@ -1,11 +1,11 @@
 /** Lines of other sessions: whose they may be, in which order they come, and what of them is seen. */
 import { expect, test } from "bun:test"
-import type { Database } from "../../../src/archive/database.ts"
-import { packVectors, putVectors } from "../../../src/archive/vectors.ts"
-import { HASHED_ID } from "../../../src/embed/hashed-words.ts"
-import { quantise, toLengthOne } from "../../../src/embed/quantise.ts"
+import { HASHED_ID } from "../../../src/find/embed/hashed-words.ts"
+import { quantise, toLengthOne } from "../../../src/find/embed/quantise.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
+import type { Database } from "../../../src/views/database.ts"
+import { packVectors, putVectors } from "../../../src/views/vectors.ts"
 import { Archive } from "../../support/archive.ts"
 
 const HERE = "Is the roof of the otter holt done?"

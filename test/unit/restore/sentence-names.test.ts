@@ -1,14 +1,10 @@
 /** Names of files that are orders: none comes back unasked, while names that people give their files do. */
 import { describe, expect, test } from "bun:test"
+import { isSentence, withoutNamedSentences, withoutSentences } from "../../../src/record/sentence-names.ts"
 import { ArchivedLines } from "../../../src/restore/archived-line.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderInstructions } from "../../../src/restore/instructions.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
-import {
-  isSentence,
-  withoutNamedSentences,
-  withoutSentences,
-} from "../../../src/transcript/sentence-names.ts"
 import { Archive } from "../../support/archive.ts"
 
 const ORDERS = [

@@ -1,6 +1,6 @@
 /** Values that stand apart from the name that tells what they are, and what must not be taken for one. */
 import { expect, test } from "bun:test"
-import { Dice } from "../../../src/bench/seeded-random.ts"
+import { Dice } from "../../../src/cli/bench/seeded-random.ts"
 import { FILTERED, filterLines, filterText } from "../../../src/secrets/filter.ts"
 
 const dice = new Dice(Math.floor(Math.random() * 1_000_000))

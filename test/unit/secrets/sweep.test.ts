@@ -1,6 +1,6 @@
 /** The pass that finds all sequences at once finds what searches for each of them find. */
 import { expect, test } from "bun:test"
-import { Dice } from "../../../src/bench/seeded-random.ts"
+import { Dice } from "../../../src/cli/bench/seeded-random.ts"
 import { FILTERED, filterLines, hurried } from "../../../src/secrets/filter.ts"
 import { type SequencePlaces, seekEach } from "../../../src/secrets/seek.ts"
 import { SOUGHT_SEQUENCES, sweep } from "../../../src/secrets/sweep.ts"

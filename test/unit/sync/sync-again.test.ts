@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test"
+import { CtxError, usageError } from "../../../src/base/errors.ts"
 import {
   POLL,
   pauseAfterFailure,
@@ -6,7 +7,6 @@ import {
   stoppedWatching,
   syncAgain,
 } from "../../../src/sync/sync-again.ts"
-import { CtxError, usageError } from "../../../src/util/errors.ts"
 
 /** A world whose time passes while it sleeps. */
 function played(sync: (n: number) => void, changes: (now: number) => string, until: number) {

@@ -5,15 +5,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { openFolderTarget } from "../../../src/backends/folder-target.ts"
-import { serverAddress } from "../../../src/backends/postgres-address.ts"
-import { openPostgresTarget } from "../../../src/backends/postgres-target.ts"
 import { writerName } from "../../../src/sync/sync-ledger.ts"
+import { openFolderTarget } from "../../../src/sync/targets/folder-target.ts"
+import { serverAddress } from "../../../src/sync/targets/postgres-address.ts"
+import { openPostgresTarget } from "../../../src/sync/targets/postgres-target.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { NO_VARIABLES, startPglite, type TestServer } from "../../support/postgres.ts"
 import { tempFolder } from "../../support/temp.ts"
 import type { Transcript } from "../../support/transcript.ts"
-import { draft } from "../backends/contract.ts"
+import { draft } from "./contract.ts"
 
 setDefaultTimeout(60_000)
 

@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { captureTranscript } from "../../../src/archive/capture-transcript.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import { dueKnown, isDue, knownOf, refreshDue, settleKnown } from "../../../src/vault/known-values.ts"
 import { knownFile, vaultFile, vaultPath } from "../../../src/vault/layout.ts"
+import { captureTranscript } from "../../../src/views/capture-transcript.ts"
 import { contentOf } from "../../support/machine.ts"
 import { tempFolder } from "../../support/temp.ts"
 

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test"
 import { transcriptName } from "../../../src/agents/layouts.ts"
-import { goneMark } from "../../../src/archive/transcript-rows.ts"
 import {
   isBesideCopy,
   isSuperseded,
@@ -8,6 +7,7 @@ import {
   vaultPath,
   withoutVersion,
 } from "../../../src/vault/layout.ts"
+import { goneMark } from "../../../src/views/transcript-rows.ts"
 
 test("a transcript's copy stands where the host has it, below its projects folder", () => {
   expect(vaultPath("/home/me/.claude/projects/-src-app/abc.jsonl", "/home/me")).toBe(

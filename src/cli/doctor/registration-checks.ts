@@ -1,0 +1,323 @@
+/** Whether our hooks are in the host's settings, intact and only once, and whether any hook there may hang for long. */
+
+import { constants, existsSync } from "node:fs"
+import { tryTo } from "../../base/files.ts"
+import { realpathSync } from "../../base/fs.ts"
+import { count } from "../../base/text.ts"
+import {
+  type HookStatus,
+  hookStatus,
+  ourPlugins,
+  type ServerStatus,
+  serverStatus,
+} from "../../claude/install/hook-status.ts"
+import {
+  CLEARED,
+  HOST_EVENTS,
+  isOurHook,
+  type OurHookCommand,
+  readOurHook,
+} from "../../claude/install/hooks-table.ts"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
+import { install, installServer } from "../../claude/install/registration.ts"
+import { transcriptsFolder } from "../../claude/places.ts"
+import {
+  type CommandHook,
+  hooksOf,
+  readSettings,
+  type SettingsFile,
+  type SettingsScope,
+} from "../../claude/settings/read-settings.ts"
+import { type Finding, finding, type Patient, type Repair } from "./finding.ts"
+import { isAllowed } from "./folder-checks.ts"
+
+/** Registers our hooks with this binary. Leaves out what others use too: a project's shared file, and an organisation's. */
+export function reinstall(patient: Patient, scope: SettingsFile["scope"]): Repair | undefined {
+  if (scope === "project" || scope === "managed") return undefined
+  return {
+    what: `register the hooks in the ${scope} settings`,
+    run: () =>
+      oneAtATime(patient.home, () => {
+        install({ ...patient, scope })
+      }),
+  }
+}
+
+export function installedChecks(patient: Patient): Finding[] {
+  const status = hookStatus(patient, patient.exePath)
+  const unreadable = status.filter(({ problem }) => problem !== undefined)
+  const present = status.filter(({ file }) => existsSync(file))
+  const sound = present.length === 0 ? "there is no file yet" : `valid JSON: ${namesOf(present)}`
+  return [
+    ...unreadable.map(({ scope, problem }) =>
+      finding("settings", "fail", `the ${scope} settings cannot be read: ${problem}`, {
+        hint: "Claude Code ignores the whole file, hooks and permissions; correct it",
+      }),
+    ),
+    ...(unreadable.length === 0 ? [finding("settings", "ok", sound)] : []),
+    ...disabled(patient),
+    ...presence(patient, status),
+    ...doubles(patient),
+  ]
+}
+
+const namesOf = (status: readonly HookStatus[]): string => status.map(({ scope }) => scope).join(", ")
+
+/** The narrowest file that says so decides. Not repaired: somebody wanted it. */
+function disabled(patient: Patient): Finding[] {
+  const found = readSettings(patient).findLast(({ fields }) => typeof fields["disableAllHooks"] === "boolean")
+  if (found?.fields["disableAllHooks"] !== true) return []
+  return [
+    finding("hooks", "fail", `${found.scope} settings: "disableAllHooks" is true`, {
+      hint: `Claude Code calls no hook and shows no status line; take it out of ${found.file}`,
+    }),
+  ]
+}
+
+function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
+  const hooks = ourHooks(patient)
+  const plugin = ourPlugins(patient)
+  if (hooks.length === 0) {
+    if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
+    if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
+    return [
+      finding("hooks", "fail", "no ctxbridge hooks: nothing is archived automatically", {
+        hint: "ctxbridge install",
+        repair: reinstall(patient, "user"),
+      }),
+    ]
+  }
+  const managed = hooks.filter(({ scope }) => scope === "managed")
+  return [
+    ...status
+      .filter(({ installed, stale }) => installed.length + stale.length > 0)
+      .map((one) => presenceIn(patient, one, hooks)),
+    ...(managed.length > 0 ? [managedPresence(managed, hooks)] : []),
+  ]
+}
+
+/** What an organisation's settings have of our hooks, which is not ours to change. */
+function managedPresence(managed: readonly InstalledHook[], hooks: readonly InstalledHook[]): Finding {
+  const missing = HOST_EVENTS.filter((name) => !hooks.some(({ event }) => event === name))
+  if (missing.length === 0) return finding("hooks", "ok", `managed settings: ${managed.length}`)
+  return finding("hooks", "fail", `managed settings, and no other: no hook for ${missing.join(", ")}`, {
+    hint: installHint("user"),
+  })
+}
+
+/** What a user can do about hooks of a scope. */
+export const installHint = (scope: SettingsFile["scope"]): string =>
+  scope === "managed"
+    ? "your organisation's settings name it: ask who manages them"
+    : `ctxbridge install --scope ${scope}`
+
+/** The finding for one settings file with hooks of ours. */
+function presenceIn(
+  patient: Patient,
+  { scope, missing, stale, installed }: HookStatus,
+  hooks: readonly InstalledHook[],
+): Finding {
+  const more = { hint: installHint(scope), repair: reinstall(patient, scope) }
+  if (missing.length > 0) {
+    return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
+  }
+  const broken = stale.filter((event) => !isOther(patient, scope, event, hooks))
+  const exposed = broken.filter((event) => lacksVariable(scope, event, hooks))
+  if (broken.length > 0 && exposed.length === broken.length) {
+    const text = `${scope} settings: the hook for ${exposed.join(", ")} does not clear ${CLEARED.join(", ")}`
+    return finding("hooks", "warn", `${text}: an earlier version registered it`, more)
+  }
+  if (broken.length > 0) {
+    const text = `${scope} settings: the hook for ${broken.join(", ")} is doubled, limited by a matcher, or has no timeout`
+    return finding("hooks", "fail", text, more)
+  }
+  if (stale.length > 0) {
+    return finding(
+      "hooks",
+      "ok",
+      `${scope} settings: all ${stale.length + installed.length}, of another binary`,
+    )
+  }
+  return finding("hooks", "ok", `${scope} settings: all ${installed.length}`)
+}
+
+/** Whether what is wrong with a hook is that a variable meant for Bun could stop it. */
+function lacksVariable(scope: SettingsScope, event: string, hooks: readonly InstalledHook[]): boolean {
+  const own = hooks.filter((one) => one.scope === scope && one.event === event)
+  return own.length === 1 && CLEARED.some((name) => !own[0]!.variables.includes(name))
+}
+
+/** Whether the only thing wrong with a hook is that it calls another binary. */
+function isOther(
+  patient: Patient,
+  scope: SettingsScope,
+  event: string,
+  hooks: readonly InstalledHook[],
+): boolean {
+  const own = hooks.filter((one) => one.scope === scope && one.event === event)
+  const [hook] = own
+  if (own.length !== 1 || hook === undefined || !((hook.timeout ?? 0) > 0)) return false
+  return realFile(hook.binary) !== realFile(patient.exePath)
+}
+
+/** The host runs identical commands once but different ones in parallel, and then archives each prompt twice. */
+function doubles(patient: Patient): Finding[] {
+  const hooks = ourHooks(patient)
+  const commands = new Map<string, Set<string>>()
+  for (const { event, command } of hooks) {
+    commands.set(event, (commands.get(event) ?? new Set()).add(command))
+  }
+  const doubled = [...commands].filter(([, different]) => different.size > 1).map(([event]) => event)
+  const scopes = [...new Set(hooks.map(({ scope }) => scope))]
+  const own = scopes.filter((scope) => scope !== "managed")
+  const found: Finding[] = []
+  if (doubled.length > 0) {
+    found.push(
+      finding("double", "warn", `${doubled.join(", ")}: several different ctxbridge hooks`, {
+        hint:
+          own.length === 0
+            ? installHint("managed")
+            : `keep one: ctxbridge uninstall --scope ${own.at(-1)}, or ctxbridge install`,
+        details: [...new Set(hooks.map(({ scope, binary }) => `${scope}: ${binary}`))],
+      }),
+    )
+  }
+  if (found.length > 0) return found
+  const [plugin] = ourPlugins(patient)
+  const yields = plugin !== undefined && hooks.length > 0
+  return [
+    finding(
+      "double",
+      "ok",
+      // Its run.sh looks for the hooks of an install.
+      yields ? `the plugin ${plugin} leaves the hooks to the settings` : "nothing is registered twice",
+    ),
+  ]
+}
+
+/** In seconds. */
+const LONGEST = 600
+
+/** Of all hooks, not only ours: a timeout that was probably meant in milliseconds. */
+export function timeoutCheck(patient: Patient): Finding {
+  const long = readSettings(patient).flatMap((file) =>
+    hooksOf(file)
+      .filter(({ timeout = 0 }) => timeout > LONGEST)
+      .map((hook) => ({ scope: file.scope, ...hook })),
+  )
+  if (long.length === 0) return finding("timeouts", "ok", "no hook waits longer than 10 minutes")
+  return finding("timeouts", "warn", `${count(long.length, "hook")} may hang for more than 10 minutes`, {
+    hint: "timeouts are in seconds: 5000 is 83 minutes",
+    details: long.map(
+      ({ scope, event, command, timeout }) =>
+        `${scope}, ${event}: ${timeout} s${isOurHook(command) ? ", ours: ctxbridge uninstall, then install" : ""}`,
+    ),
+  })
+}
+
+/* Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
+
+export const serverChecks = (patient: Patient): Finding[] =>
+  serverStatus(patient, patient.exePath).map((one) => findingOf(patient, one))
+
+function findingOf(patient: Patient, status: ServerStatus): Finding {
+  const { scope, command, problem } = status
+  const hint = `ctxbridge install --scope ${scope}`
+  switch (status.state) {
+    case "registered":
+      return finding("server", "ok", `${scope}: the MCP server is registered`)
+    case "other":
+      return ofOther(patient, status, hint)
+    case "taken":
+      return finding("server", "warn", `${scope}: another MCP server has the name ctxbridge`, {
+        hint: "rename it, then ctxbridge install",
+      })
+    case "absent": {
+      const [plugin] = ourPlugins(patient)
+      if (plugin !== undefined) return finding("server", "ok", `provided by the plugin ${plugin}`)
+      return finding("server", "skipped", "no MCP server is registered: Claude cannot search by itself", {
+        hint,
+      })
+    }
+    case "removed":
+      return finding("server", "skipped", `${scope}: the MCP server was removed after the install`, {
+        hint,
+      })
+    case "lost":
+      return finding(
+        "server",
+        "warn",
+        `${scope}: the MCP server was registered, and is gone from Claude Code's file`,
+        {
+          hint,
+          repair: registered(patient, status),
+        },
+      )
+    case "unknown":
+      return finding(
+        "server",
+        "fail",
+        `${scope}: the file that names MCP servers cannot be read: ${problem}`,
+        {
+          hint: `correct ${status.file}; nothing else of ctxbridge needs it`,
+          details: command === null ? [] : [command],
+        },
+      )
+  }
+}
+
+function ofOther(patient: Patient, status: ServerStatus, hint: string): Finding {
+  const { scope } = status
+  const command = status.command ?? ""
+  const repair = registered(patient, status)
+  if (realFile(command) === undefined || !isExecutable(command)) {
+    const text = `${scope}: the MCP server is ${command}, which does not exist or cannot be run`
+    return finding("server", "fail", text, { hint, repair })
+  }
+  if (realFile(command) !== realFile(patient.exePath)) {
+    return finding("server", "ok", `${scope}: the MCP server is another binary: ${command}`)
+  }
+  return finding("server", "warn", `${scope}: the MCP server is not registered the way an install does it`, {
+    hint,
+    repair,
+  })
+}
+
+/** Not for a project's file, because others use it too. */
+function registered(patient: Patient, { scope }: ServerStatus): Repair | undefined {
+  if (scope !== "user") return undefined
+  return {
+    what: `register the MCP server in the ${scope} settings`,
+    run: () =>
+      oneAtATime(patient.home, () => {
+        installServer({ ...patient, scope })
+      }),
+  }
+}
+
+/* Where this user's host files are, and which of our hooks its settings contain. */
+
+/** One of our hooks, as written in a settings file; `binary` is an absolute path if it can be found. */
+export interface InstalledHook extends CommandHook, OurHookCommand {
+  readonly scope: SettingsFile["scope"]
+}
+
+export function ourHooks(patient: Patient): InstalledHook[] {
+  return readSettings(patient).flatMap((file) =>
+    hooksOf(file).flatMap(({ event, command, timeout }) => {
+      const read = readOurHook(command, patient.home)
+      if (read === undefined) return []
+      const { binary, variables } = read
+      const found = binary.includes("/") ? binary : (Bun.which(binary) ?? binary)
+      return [{ scope: file.scope, event, command, timeout, binary: found, variables }]
+    }),
+  )
+}
+
+/** The path with links resolved; undefined if there is no such file. */
+export const realFile = (path: string): string | undefined => tryTo(() => realpathSync(path))
+
+export const isExecutable = (path: string): boolean => isAllowed(path, constants.X_OK)
+
+/** Where the host keeps this user's transcripts. */
+export const projectsOf = ({ claudeDir }: Patient): string => transcriptsFolder(claudeDir)

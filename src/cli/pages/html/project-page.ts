@@ -1,0 +1,286 @@
+/** The page of a project: a timeline of its days, and its sessions, each with a link to its own page. Pure. */
+
+import { count, cut, oneLine } from "../../../base/text.ts"
+import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
+import { allTokens } from "../../../views/queries/token-use.ts"
+import type { Turn } from "../../../views/turn.ts"
+import { type Content, documentHtml, type Html, html } from "./document.ts"
+import type { PageLink, PageWords, SessionData, SessionNote, SubagentData } from "./page-data.ts"
+import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
+
+interface ListedSession {
+  readonly session: CountedSession
+  /** File name of its page, beside this one. */
+  readonly file: string
+  /** Name of its project, where there are several. */
+  readonly project: string | undefined
+}
+
+export interface ProjectData {
+  /** Its folder. */
+  readonly folder: string
+  readonly name: string
+  /** Newest first. */
+  readonly sessions: readonly ListedSession[]
+}
+
+interface Day {
+  readonly day: string
+  readonly sessions: readonly ListedSession[]
+}
+
+const PROMPT = 300
+
+export const projectPage = (data: ProjectData, words: PageWords, version: string): Iterable<Html> =>
+  documentHtml(data.name, version, body(data, words))
+
+function* body({ folder, name, sessions }: ProjectData, words: PageWords): Generator<Html> {
+  const days: Day[] = [...Map.groupBy(sessions, ({ session }) => words.day(session.started ?? session.ended))]
+    .map(([day, all]) => ({ day, sessions: all }))
+    .toSorted((a, b) => (a.day < b.day ? 1 : -1))
+  const sum = (of: (session: CountedSession) => number): number =>
+    sessions.reduce((total, { session }) => total + of(session), 0)
+  const facts: Content[] = [
+    folder !== "" && html`<code>${folder}</code>`,
+    count(sessions.length, "session"),
+    count(
+      sum(({ turns }) => turns),
+      "turn",
+    ),
+    count(
+      sum(({ tools }) => tools),
+      "tool call",
+    ),
+    `${words.tokens(sum(tokensOf))} tokens`,
+  ]
+  yield html`<header class="top"><h1>${name}</h1><ul class="about">${facts.filter(Boolean).map((fact) => html`<li>${fact}</li>`)}</ul></header>
+${toolbar({}, false)}
+<div class="columns project"><main>
+${timeline(days, words)}
+`
+  const most = Math.max(1, ...sessions.map(({ session }) => session.turns))
+  for (const { day, sessions: all } of days) {
+    yield html`<section class="day group" id="day-${day}"><h2>${day}</h2>\n`
+    for (const one of all) yield sessionRow(one, most, words)
+    yield html`</section>\n`
+  }
+  yield html`<p class="nothing" hidden>No session is like that.</p></main></div>\n`
+}
+
+const tokensOf = ({ tokens }: CountedSession): number => allTokens(tokens)
+
+function sessionRow({ session, file, project }: ListedSession, most: number, words: PageWords): Html {
+  const { title, firstPrompt, turns, errors, cost, branch, started } = session
+  const tokens = tokensOf(session)
+  const facts: Content[] = [
+    words.hour(started),
+    project,
+    count(turns, "turn"),
+    errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
+    tokens > 0 && `${words.tokens(tokens)} tokens`,
+    cost !== null && words.dollars(cost),
+    branch !== null && html`<code>${branch}</code>`,
+  ]
+  return html`<a class="item session" data-kind="session" href="${file}"><b>${sessionTitle(session)}</b>
+${title !== null && firstPrompt !== null && html`<span class="first">${cut(oneLine(firstPrompt), PROMPT)}</span>`}
+<svg class="length" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(1, (turns / most) * 100).toFixed(1)}" height="4"/></svg>
+<span class="facts">${facts.filter(Boolean).map((fact) => html`<span>${fact}</span>`)}</span></a>
+`
+}
+
+const DAY = 86_400_000
+/** Width and height of the timeline, and the most columns in it. */
+const WIDTH = 800
+const HEIGHT = 80
+const MOST_DAYS = 366
+
+/** A column for each day from the first to the last, as high as it has turns. */
+function timeline(days: readonly Day[], words: PageWords): Html | undefined {
+  const known = days.filter(({ day }) => /^\d{4}-\d\d-\d\d$/.test(day))
+  const [last, first] = [known[0], known.at(-1)]
+  if (last === undefined || first === undefined) return undefined
+  const end = Date.parse(last.day)
+  const number = Math.min(MOST_DAYS, Math.max(14, (end - Date.parse(first.day)) / DAY + 1))
+  const start = end - (number - 1) * DAY
+  const turnsOf = ({ sessions }: Day): number => sessions.reduce((sum, { session }) => sum + session.turns, 0)
+  const most = Math.max(1, ...known.map(turnsOf))
+  const step = WIDTH / number
+  const columns = known.flatMap((one) => {
+    const at = (Date.parse(one.day) - start) / DAY
+    if (at < 0) return []
+    const height = Math.max(3, (turnsOf(one) / most) * HEIGHT)
+    const tokens = one.sessions.reduce((sum, { session }) => sum + tokensOf(session), 0)
+    return [
+      html`<a href="#day-${one.day}"><title>${one.day}: ${count(one.sessions.length, "session")}, ${count(turnsOf(one), "turn")}, ${words.tokens(tokens)} tokens</title><rect class="field" x="${(at * step).toFixed(1)}" width="${step.toFixed(1)}" height="${HEIGHT}"/><rect class="bar" x="${(at * step + step * 0.1).toFixed(1)}" y="${(HEIGHT - height).toFixed(1)}" width="${(step * 0.8).toFixed(1)}" height="${height.toFixed(1)}"/></a>`,
+    ]
+  })
+  return html`<figure class="timeline"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Turns by day">${columns}</svg><figcaption><span>${new Date(start).toISOString().slice(0, 10)}</span><span>turns by day</span><span>${last.day}</span></figcaption></figure>`
+}
+
+/* The page of a session, or of several, one below the other. Pure. */
+
+const TITLE = 120
+
+const sessionTitle = ({ title, firstPrompt, id }: Session): string =>
+  cut(oneLine(title ?? firstPrompt ?? id), TITLE)
+
+export function sessionPage(
+  sessions: readonly SessionData[],
+  words: PageWords,
+  version: string,
+  index?: PageLink,
+): Iterable<Html> {
+  const [first] = sessions
+  const title = sessions.length === 1 ? sessionTitle(first!.session) : count(sessions.length, "session")
+  return documentHtml(title, version, bodies(sessions, words, index))
+}
+
+function* bodies(
+  sessions: readonly SessionData[],
+  words: PageWords,
+  index: PageLink | undefined,
+): Generator<Html> {
+  for (const [n, data] of sessions.entries()) {
+    yield head(data, words, n === 0 ? index : undefined)
+    if (n === 0) yield toolbar(KINDS, true)
+    yield* columns(data, n, words)
+  }
+}
+
+const KINDS = {
+  prompt: "Prompts",
+  answer: "Answers",
+  tool: "Tools",
+  file: "Files",
+  error: "Errors",
+  thinking: "Thinking",
+}
+
+const head = (
+  data: SessionData,
+  words: PageWords,
+  index: PageLink | undefined,
+): Html => html`<header class="top">
+${index && html`<a class="up" href="${encodeURIComponent(index.file)}">${index.name}</a>`}
+<h1>${sessionTitle(data.session)}</h1>
+<ul class="about">${aboutSession(data, words).map((fact) => html`<li>${fact}</li>`)}</ul>
+</header>
+`
+
+/** @param n which session of the page */
+function* columns(data: SessionData, n: number, words: PageWords): Generator<Html> {
+  const { session, outline, context, compactions, turns, mediaOf } = data
+  const waiting = [...data.subagents]
+  const world: TurnWorld = {
+    words,
+    cwd: session.cwd,
+    contextOf: (handle) => context.get(handle),
+    mediaOf,
+    compactionAt: (time) => compactions.find((one) => one.time === time),
+    subagentOf: (brief) => takeFrom(waiting, brief),
+  }
+  yield html`<div class="columns">
+<nav class="contents" aria-label="Turns"><input type="checkbox" id="contents-${n}"><label for="contents-${n}">Contents</label>
+<ol>${outline.map(
+    ({ handle, seq, prompt, via, errors, takenBack }) =>
+      html`<li${takenBack && html` class="taken-back"`}><a href="#${anchorOf(handle)}"><span>${seq}</span>${via === "none" ? "(before the first prompt)" : cut(oneLine(prompt), TITLE)}${errors > 0 && html` <i class="bad" title="${count(errors, "error")}">${errors}</i>`}</a></li>\n`,
+  )}</ol></nav>
+<main>
+${data.notes.map(noteHtml)}
+`
+  for (const turn of turns) yield* turnHtml(turn, world)
+  // Those of which the archive lacks the call that started them.
+  while (data.isWhole && waiting.length > 0) yield* subagentHtml(waiting.shift()!, world)
+  yield html`<p class="nothing" hidden>Nothing of this session is like that.</p>
+</main>
+${tokenMeter(outline, context, words)}
+</div>
+`
+}
+
+function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefined {
+  const at = waiting.findIndex((one) => one.brief === brief)
+  return at < 0 ? undefined : waiting.splice(at, 1)[0]
+}
+
+function aboutSession({ session, lineage, compactions }: SessionData, words: PageWords): Content[] {
+  const { tokens, cost, cwd, branch, version, started, ended, turns, shared, tools, errors } = session
+  const total = allTokens(tokens)
+  const facts: Content[] = [
+    cwd !== null && html`<code>${cwd}</code>`,
+    branch !== null && html`branch <code>${branch}</code>`,
+    words.period(started, ended),
+    shared === 0 ? count(turns, "turn") : `${count(turns, "turn")} (${shared} shared)`,
+    count(tools, "tool call"),
+    errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
+    compactions.length > 0 && count(compactions.length, "compaction"),
+    lineage.subagents.length > 0 && count(lineage.subagents.length, "subagent"),
+    total > 0 &&
+      html`<span title="${words.tokens(tokens.input)} input, ${words.tokens(tokens.cacheCreation)} written to cache, ${words.tokens(tokens.cacheRead)} read from cache, ${words.tokens(tokens.output)} output">${words.tokens(total)} tokens</span>`,
+    cost !== null && html`<span title="By Claude Code’s own account">${words.dollars(cost)}</span>`,
+    version !== null && `Claude Code ${version}`,
+    html`session <code>${session.id}</code>`,
+    ...lineage.parents.map(
+      ({ session: id, kind }) => html`${kind === "fork" ? "begins with" : "continues"} <code>${id}</code>`,
+    ),
+  ]
+  return facts.filter(Boolean)
+}
+
+/** Words about the session that are not of it. */
+function noteHtml({ title, items, by }: SessionNote): Html {
+  const rows = items.map(
+    ({ label, text, handle }) =>
+      html`<li><strong>${label}</strong> <span>${text}${handle !== undefined && html` <a href="#${anchorOf(handle)}">${handle}</a>`}</span></li>\n`,
+  )
+  return html`<section class="about-session group"><h2>${title}</h2><ul class="item" data-kind="note">${rows}</ul><p class="note">${by}</p></section>\n`
+}
+
+/* How full the context was in each turn: a bar for each, from top to bottom. Pure. */
+
+/** Height of a turn's bar, in pixels, while there is room; a session of many turns is squeezed into the window. */
+const BAR = 12
+const METER_WIDTH = 100
+/** Characters of a prompt in a bar's title. */
+const PROMPT_MARK = 80
+
+/** @returns undefined if nothing is known of the context */
+export function tokenMeter(
+  turns: readonly Turn[],
+  context: ReadonlyMap<string, number>,
+  words: PageWords,
+): Html | undefined {
+  const most = turns.reduce((tokens, { handle }) => Math.max(tokens, context.get(handle) ?? 0), 0)
+  if (most === 0) return undefined
+  const height = turns.length * BAR
+  let before = 0
+  const bars = turns.map((turn, n) => {
+    const tokens = context.get(turn.handle) ?? 0
+    const isDrop = tokens > 0 && tokens < before / 2
+    if (tokens > 0) before = tokens
+    const width = Math.max(1, (tokens / most) * METER_WIDTH).toFixed(1)
+    const title = `${turn.seq}. ${cut(oneLine(turn.prompt), PROMPT_MARK)}: ${words.tokens(tokens)} tokens${turn.errors > 0 ? `, ${turn.errors} failed` : ""}`
+    return html`<a href="#${anchorOf(turn.handle)}"><title>${title}</title><rect class="field" y="${n * BAR}" width="${METER_WIDTH}" height="${BAR}"/><rect class="bar${turn.errors > 0 && " failed"}" y="${n * BAR + 1}" width="${width}" height="${BAR - 2}"/>${isDrop && html`<rect class="drop" y="${n * BAR}" width="${METER_WIDTH}" height="1.5"/>`}</a>`
+  })
+  return html`<aside class="meter" aria-label="Tokens in the context, by turn"><p title="The most tokens at a time">Context<br><b>${words.tokens(most)}</b></p>
+<svg viewBox="0 0 ${METER_WIDTH} ${height}" height="${height}" preserveAspectRatio="none">${bars}</svg></aside>`
+}
+
+/* What a page is searched and filtered with. Only the script makes it work, so only the script shows it. Pure. */
+
+/**
+ * @param kinds what can be chosen, by the `data-kind` of its items
+ * @param isFolded whether there is anything to unfold
+ */
+const toolbar = (
+  kinds: Readonly<Record<string, string>>,
+  isFolded: boolean,
+): Html => html`<div class="tools" role="search">
+<input id="search" type="search" placeholder="Search this page ( / )" aria-label="Search this page" autocomplete="off" spellcheck="false">
+<span class="kinds">${Object.entries(kinds).map(
+  ([kind, title]) => html`<button type="button" data-filter="${kind}" aria-pressed="false">${title}</button>`,
+)}</span>
+<span id="found" role="status"></span>
+<span class="right">${isFolded && html`<button type="button" id="unfold" aria-pressed="false">Unfold</button>`}
+<button type="button" id="theme" title="Dark or light" aria-label="Dark or light">◐</button></span>
+</div>`

@@ -1,0 +1,139 @@
+/** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
+import { randomUUID } from "node:crypto"
+import { closeSync, fstatSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, rmSync } from "node:fs"
+import { CtxError, codeOf, messageOf } from "../../base/errors.ts"
+import { renameSync } from "../../base/fs.ts"
+import { basename, dirname, join } from "../../base/path.ts"
+import { writeAll } from "../../base/write-output.ts"
+import { checkCopy, withTranscript } from "../../vault/check-copy.ts"
+import { CopyReader } from "../../vault/reader.ts"
+
+/**
+ * - `written`: there was no file
+ * - `completed`: there was only the beginning
+ * - `present`: the file has the same bytes
+ * - `longer`: the file has grown since it was archived
+ * - `differs`: another file is there, and was left
+ * - `replaced`: another file was there, and was set aside
+ * - `failed`
+ */
+type PutState = "written" | "completed" | "present" | "longer" | "differs" | "replaced" | "failed"
+
+export interface PutBack {
+  readonly state: PutState
+  readonly bytes: number
+  /** Where the former file was moved, for `replaced`; undefined in a dry run. */
+  readonly aside: string | undefined
+  readonly error: string | undefined
+}
+
+export interface PutOptions {
+  readonly force: boolean
+  readonly dryRun: boolean
+}
+
+/**
+ * Writes the file with mode 0600. Its modification time is the present, because the host's clean-up goes by it.
+ *
+ * @param copy absolute path of the copy
+ * @param target absolute path of the transcript
+ */
+export function putBack(copy: string, target: string, { force, dryRun }: PutOptions): PutBack {
+  let bytes = 0
+  try {
+    const found = look(copy, target)
+    bytes = found.bytes
+    const state = found.state === "differs" && force ? "replaced" : found.state
+    const idle = !["written", "completed", "replaced"].includes(state)
+    if (idle || dryRun) return { state, bytes, aside: undefined, error: undefined }
+    const aside = write(copy, target, found, state === "replaced")
+    return { state, bytes, aside, error: undefined }
+  } catch (error) {
+    return { state: "failed", bytes, aside: undefined, error: messageOf(error) }
+  }
+}
+
+interface Look {
+  readonly state: Exclude<PutState, "replaced" | "failed">
+  readonly bytes: number
+  /** Identifies the existing file and its version (see `outsideOf`); undefined when there is none. */
+  readonly seen: string | undefined
+}
+
+function look(copy: string, target: string): Look {
+  const seen = outsideOf(target)
+  return withTranscript(target, (source) => {
+    const check = checkCopy(copy, source)
+    if (check === undefined) throw new CtxError("vault-missing", `the vault has no copy ${copy}`)
+    if (check.damage.length > 0) {
+      throw new CtxError("vault-damaged", `the copy is damaged: ${check.damage[0]}`)
+    }
+    const { archived: bytes, differsAt } = check
+    if (source === undefined) return { state: seen === undefined ? "written" : "differs", bytes, seen }
+    const { size } = fstatSync(source)
+    if (differsAt === undefined) return { state: size > bytes ? "longer" : "present", bytes, seen }
+    return { state: differsAt === size ? "completed" : "differs", bytes, seen }
+  })
+}
+
+/** A string that changes when the file is written or replaced; undefined when there is none. */
+function outsideOf(path: string): string | undefined {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeNs}`
+}
+
+function write(copy: string, target: string, { seen }: Look, replace: boolean): string | undefined {
+  const folder = dirname(target)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Must not end in .jsonl, or the host would take it for a session.
+  const temporary = join(folder, `.${basename(target)}.${randomUUID().slice(0, 8)}.tmp`)
+  try {
+    fill(temporary, copy)
+    if (outsideOf(target) !== seen) throw changed(target)
+    const aside = replace ? setAside(target) : undefined
+    if (seen === undefined || aside !== undefined) placeNew(temporary, target)
+    else renameSync(temporary, target)
+    return aside
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+const changed = (target: string): CtxError =>
+  new CtxError("changed", `another program wrote ${target} at the same moment; it was left unchanged`)
+
+function fill(file: string, copy: string): void {
+  const fd = openSync(file, "wx", 0o600)
+  try {
+    const reader = new CopyReader(copy)
+    try {
+      for (const piece of reader.pieces()) writeAll(fd, piece)
+    } finally {
+      reader.close()
+    }
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Links instead of renaming, because a link never replaces a file that has appeared in the meantime. */
+function placeNew(temporary: string, target: string): void {
+  try {
+    linkSync(temporary, target)
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw changed(target)
+    // The file system has no hard links.
+    renameSync(temporary, target)
+  }
+}
+
+/** Renames the file to the first free name that the host does not take for a session. */
+function setAside(target: string): string {
+  for (let n = 1; ; n++) {
+    const aside = `${target}.before-${n}`
+    if (outsideOf(aside) !== undefined) continue
+    renameSync(target, aside)
+    return aside
+  }
+}

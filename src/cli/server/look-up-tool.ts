@@ -1,0 +1,157 @@
+/** `look_up`: questions of their own about earlier work: commands, errors, a file's history, a topic's files. */
+
+import { usageError } from "../../base/errors.ts"
+import { count } from "../../base/text.ts"
+import type { CommandRun, Fix } from "../../find/fixes.ts"
+import { type LinesReason, namesLine, whyLines } from "../../find/line-question.ts"
+import { typedPath } from "../../find/narrowing.ts"
+import { type TopicFile, type Touch, touchesOf } from "../../find/topic-files.ts"
+import { commandsAbout, filesOfTopic, fixesAbout, type Topic } from "../../find/topics.ts"
+import { startRenewing } from "../../job/spawn.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { DATA, minute, nameOr, plain, strange } from "./hit-passages.ts"
+import type { ServerTool, ServerWorld } from "./tool.ts"
+import { knownProjectIn } from "./what-is-meant.ts"
+
+const LIMIT = 5
+const MOST = 30
+/** UTF-16 units of everything, and of single texts. */
+const ROOM = 3500
+const COMMAND = 400
+const ERROR = 300
+const SAID = 240
+const STEP = 160
+const PATH = 200
+
+const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => readonly string[]>> = {
+  how: (topic) => commandsAbout(topic).map(runLines),
+  fix: (topic) => fixesAbout(topic).map(fixLines),
+  blame: ({ db, text, project }, { folder, home }) =>
+    touchesOf(db, typedPath(text, folder, home), project, false).map(touchLine),
+  why: (topic, { folder, home }) => {
+    if (!namesLine(topic.text, { folder, home }))
+      throw usageError("about names no line", "such as src/main.ts:12")
+    return whyLines(topic, { folder, home }).map(whyText)
+  },
+  files: (topic) => filesOfTopic(topic).map(fileLine),
+}
+
+export const lookUpTool: ServerTool = {
+  name: "look_up",
+  title: "How, fix, blame, why, files",
+  description:
+    "Before you work out again what was worked out before. how: how a command was run here and how it ended (before " +
+    "running it). fix: what was done after an error until it was gone (when one comes up). blame: the turns that changed " +
+    "a file, and what for (before changing it). why: the edit that a line comes from, and the reasons given then. files: " +
+    "the files of a topic.",
+  properties: {
+    kind: { type: "string", enum: Object.keys(KINDS) },
+    about: {
+      type: "string",
+      description: "Words of the command, error or topic; for blame a path, src/ or *.ts; for why path:line",
+    },
+    all_projects: { type: "boolean" },
+    limit: { type: "integer", description: `(${LIMIT})`, minimum: 1, maximum: MOST },
+  },
+  required: ["kind", "about"],
+  readOnly: true,
+  run(args, world) {
+    const kind = args.text("kind")!
+    const text = args.text("about")
+    if (text === undefined)
+      throw usageError("about is empty", "words of the command, error or topic, or a path")
+    const limit = args.number("limit") ?? LIMIT
+    using db = openCurrent(world.dataHome, "command", startRenewing)
+    const project = args.flag("all_projects") ? undefined : knownProjectIn(db, world)
+    using readers = new CopyReaders()
+    const found = KINDS[kind]!({ db, dataHome: world.dataHome, readers, text, project, limit }, world)
+    const scope = project === undefined ? "all projects" : "this project"
+    if (found.length === 0) {
+      return {
+        text: `Nothing found in ${scope}: try fewer or other words${project === undefined ? "" : ", or all_projects"}.`,
+      }
+    }
+    const head = `${found.length > limit ? `The best ${limit} of ${found.length}` : found.length} in ${scope}. ${DATA}`
+    return { text: within(head, found.slice(0, limit)) }
+  },
+}
+
+function within(head: string, found: readonly string[]): string {
+  let text = head
+  for (const one of found) {
+    if (text.length + one.length + 1 > ROOM && text !== head)
+      return `${text}\nThere are more: other words find others.`
+    text += `\n${one}`
+  }
+  return text
+}
+
+const said = (text: string, limit: number): string => JSON.stringify(plain(text, limit))
+const strangers = (text: string, limit: number): string => JSON.stringify(strange(text, limit))
+const dotted = (...parts: readonly (string | false | undefined)[]): string => parts.filter(Boolean).join(", ")
+
+function runLines(run: CommandRun): string {
+  const { command, runs, failures, failed, exitCode, error, time, handle, takenBack } = run
+  const ending =
+    failed === null
+      ? "unanswered"
+      : !failed
+        ? "succeeded"
+        : exitCode === null
+          ? "failed"
+          : `exit status ${exitCode}`
+  const figures = dotted(
+    `last run ${ending}`,
+    count(runs, "run"),
+    failures > 0 && `${failures} failed`,
+    minute(time),
+    handle,
+    takenBack && "rewound",
+  )
+  return [
+    said(command, COMMAND),
+    `  ${figures}`,
+    ...(failed && error !== null ? [`  error: ${strangers(error, ERROR)}`] : []),
+  ].join("\n")
+}
+
+function fixLines(fix: Fix): string {
+  const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer, takenBack } = fix
+  return [
+    `${handle} ${dotted(minute(time), takenBack && "rewound")}, ${nameOr(tool, "tool")}: ${said(target, STEP)}`,
+    `  error: ${strangers(error, ERROR)}`,
+    ...steps.map(
+      (step) =>
+        `  then ${nameOr(step.tool, "tool")}${step.failed ? " (failed)" : ""}: ${said(step.target, STEP)}`,
+    ),
+    solvedIn === null
+      ? "  it was not seen to work later in this session"
+      : `  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`,
+    ...(answer === "" ? [] : [`  answer: ${said(answer, SAID)}`]),
+  ].join("\n")
+}
+
+const touchLine = ({ handle, ops, path, time, prompt, answer, takenBack }: Touch): string =>
+  `${handle} ${dotted(minute(time), ...ops, takenBack && "rewound")} ${strangers(path, PATH)}\n` +
+  `  asked: ${said(prompt, SAID)}${answer === "" ? "" : `\n  answer: ${said(answer, SAID)}`}`
+
+function whyText({ lines, edit, reasons }: LinesReason): string {
+  const which =
+    lines.length === 1 ? `line ${lines[0]!.line}` : `lines ${lines[0]!.line}-${lines.at(-1)!.line}`
+  if (edit === null || reasons === null) return `${which}: no archived edit has it`
+  const quotes: (readonly [string, string | null])[] = [
+    ...reasons.notes.map(({ kind, text, handle }) => [`${kind} in ${handle}`, text] as const),
+    ["thought", reasons.thought],
+    ["said before", reasons.saidBefore],
+    ["said after", reasons.saidAfter],
+  ]
+  return [
+    `${which}: ${edit.handle} ${dotted(minute(edit.time), nameOr(edit.tool, "tool"), edit.takenBack && "rewound")}`,
+    `  asked: ${said(edit.prompt, SAID)}`,
+    ...quotes.flatMap(([label, text]) => (text === null ? [] : [`  ${label}: ${said(text, SAID)}`])),
+  ].join("\n")
+}
+
+const fileLine = ({ path, ops, turns, handle, time, takenBack }: TopicFile): string =>
+  `${strangers(path, PATH)} ${dotted(`${ops.join(", ")} in ${count(turns, "turn")}`, handle, minute(time), takenBack && "rewound")}`

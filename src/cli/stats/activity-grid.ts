@@ -1,0 +1,112 @@
+/** Activity as a grid of weeks and as bars, whoever draws it. Pure. */
+import { localTimeOf, twoDigits } from "../../base/local-time.ts"
+
+/** A year, and the week that it began in. */
+export const MOST_WEEKS = 53
+
+export interface DayActivity {
+  /** Local, `2026-03-02`. */
+  readonly day: string
+  readonly turns: number
+}
+
+/** How much of the most there is: 0 for nothing, else 1 to `steps`. */
+export const shadeOf = (n: number, most: number, steps: number): number =>
+  n === 0 ? 0 : Math.max(1, Math.ceil((n / most) * steps))
+
+interface GridDay {
+  readonly day: string
+  readonly turns: number
+  readonly shade: number
+}
+
+interface GridWeek {
+  /**
+   * The month whose first day is in the week, 1 to 12; of the first week, its month, unless the next week has one: there
+   * is no room for two names side by side.
+   */
+  readonly month: number | undefined
+  /** From Monday on, until today. */
+  readonly days: readonly GridDay[]
+}
+
+/**
+ * The weeks until `today` that fit, from the first one with activity on.
+ *
+ * @param days with activity, the earliest first
+ * @param steps shades besides that for nothing
+ */
+export function gridOf(
+  days: readonly DayActivity[],
+  today: string,
+  fitting: number,
+  steps: number,
+): GridWeek[] {
+  const last = mondayOf(today)
+  const first = days.length === 0 ? last : mondayOf(days[0]!.day)
+  const many = Math.max(1, Math.min(fitting, MOST_WEEKS, weeksBetween(first, last) + 1))
+  const begin = dayAfter(last, -7 * (many - 1))
+  const turnsOn = new Map(days.map(({ day, turns }) => [day, turns]))
+  const most = Math.max(1, ...days.flatMap(({ day, turns }) => (day < begin ? [] : turns)))
+  const sundayOf = (n: number): string => dayAfter(begin, 7 * n + 6)
+  const hasFirst = (n: number): boolean => n < many && Number(sundayOf(n).slice(8)) <= 7
+  return Array.from({ length: many }, (_, n) => {
+    const monday = dayAfter(begin, 7 * n)
+    const isNamed = hasFirst(n) || (n === 0 && !hasFirst(1))
+    const all = Array.from({ length: 7 }, (__, m) => dayAfter(monday, m)).filter((day) => day <= today)
+    return {
+      month: isNamed ? Number(sundayOf(n).slice(5, 7)) : undefined,
+      days: all.map((day) => {
+        const turns = turnsOn.get(day) ?? 0
+        return { day, turns, shade: shadeOf(turns, most, steps) }
+      }),
+    }
+  })
+}
+
+export const DAY_NAMES = ["Mon", "", "Wed", "", "Fri", "", "Sun"] as const
+export const MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ")
+
+/* Local days and hours of many moments. */
+
+export interface LocalHour {
+  /** `2026-03-02` */
+  readonly day: string
+  /** 0 to 23. */
+  readonly hour: number
+}
+
+/** Every time zone's offset is a multiple of this. */
+const QUARTER = 15 * 60_000
+
+/** Asks the C library once for each quarter of an hour. Undefined: that is no time. */
+export function hourFinder(): (time: string | null) => LocalHour | undefined {
+  const known = new Map<number, LocalHour>()
+  return (time) => {
+    const ms = time === null ? Number.NaN : Date.parse(time)
+    if (Number.isNaN(ms)) return undefined
+    const quarter = Math.floor(ms / QUARTER)
+    const found = known.get(quarter)
+    if (found !== undefined) return found
+    const { year, month, day, hour } = localTimeOf(quarter * QUARTER)
+    const slot = { day: `${year}-${twoDigits(month)}-${twoDigits(day)}`, hour }
+    known.set(quarter, slot)
+    return slot
+  }
+}
+
+const DAY = 24 * 60 * 60_000
+const utc = (day: string): number => Date.parse(`${day}T00:00:00Z`)
+
+/** The day so many days later. */
+const dayAfter = (day: string, days: number): string =>
+  new Date(utc(day) + days * DAY).toISOString().slice(0, 10)
+
+/** 0: Monday. */
+const weekday = (day: string): number => (new Date(utc(day)).getUTCDay() + 6) % 7
+
+/** The Monday of its week. */
+export const mondayOf = (day: string): string => dayAfter(day, -weekday(day))
+
+/** Whole weeks between two Mondays. */
+const weeksBetween = (from: string, to: string): number => Math.round((utc(to) - utc(from)) / (7 * DAY))

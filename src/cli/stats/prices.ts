@@ -1,0 +1,104 @@
+/**
+ * What tokens cost at list prices, in US dollars per million. Models that are not in the table have no price: none is
+ * guessed from their names. Pure.
+ */
+import type { Tokens } from "../../record/types.ts"
+
+/** Of the table. A price that changes later is wrong from then on, until the table is renewed. */
+export const PRICES_AS_OF = "2026-11-20"
+/** Where it was read: the same figures make up what `/cost` says there. */
+export const PRICES_FROM = "the model catalogue of Claude Code 2.1.330"
+
+interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+  /** Written to the cache, to be kept for five minutes, and for an hour. */
+  readonly cacheWrite: number
+  readonly cacheHour: number
+  /** What a request with a longer prompt costs, all of it. */
+  readonly long?: { readonly above: number; readonly price: Price }
+}
+
+/** What is not named follows from the price of input by the API's usual factors. */
+const price = (
+  input: number,
+  output: number,
+  cacheRead = input * 0.1,
+  cacheWrite = input * 1.25,
+  cacheHour = input * 2,
+): Price => ({ input, output, cacheRead, cacheWrite, cacheHour })
+
+const SONNET = price(3, 15)
+const OPUS = price(5, 25)
+const FIRST_OPUS = price(15, 75)
+
+const LIST: Readonly<Record<string, Price>> = {
+  "claude-3-5-haiku": price(0.8, 4),
+  "claude-haiku-4-5": price(1, 5),
+  "claude-haiku-5-5": { ...price(0.1, 0.5), long: { above: 100_000, price: price(0.5, 2.5) } },
+  "claude-3-5-sonnet": SONNET,
+  "claude-3-7-sonnet": SONNET,
+  "claude-sonnet-4": SONNET,
+  "claude-sonnet-4-0": SONNET,
+  "claude-sonnet-4-5": SONNET,
+  "claude-sonnet-4-6": SONNET,
+  "claude-sonnet-5": price(2, 10),
+  "claude-sonnet-5-5": price(2, 10, 0.1),
+  "claude-opus-4": FIRST_OPUS,
+  "claude-opus-4-0": FIRST_OPUS,
+  "claude-opus-4-1": FIRST_OPUS,
+  "claude-opus-4-5": OPUS,
+  "claude-opus-4-6": OPUS,
+  "claude-opus-4-7": OPUS,
+  "claude-opus-4-8": OPUS,
+  "claude-opus-5": OPUS,
+  "claude-opus-5-5": price(4, 20, 0.2),
+  "claude-fable-5": price(10, 50),
+  "claude-fable-5-1": price(10, 50, 0.25),
+  "claude-fable-5-2": price(8, 40, 0.2),
+  "claude-mythos-5": price(10, 50),
+  "claude-mythos-5-1": price(10, 50, 0.25),
+  "claude-mythos-5-2": price(8, 40, 0.2),
+}
+
+/** By model, as in the table; the user's own come first. */
+export type PriceList = ReadonlyMap<string, Price>
+
+/** @param own lines of the option `stats.prices`: `MODEL INPUT OUTPUT [CACHE-READ [CACHE-WRITE [CACHE-HOUR]]]` */
+export function priceList(own: readonly string[]): PriceList {
+  const list = new Map(Object.entries(LIST))
+  for (const line of own) {
+    const [model = "", ...figures] = line.trim().split(/\s+/)
+    const [input = 0, output = 0, ...cache] = figures.map(Number)
+    list.set(modelKey(model), price(input, output, ...cache))
+  }
+  return list
+}
+
+/** A model however its provider spells it: without region, date, version and size of the window. */
+export const modelKey = (model: string): string =>
+  model
+    .replace(/^.*?(?=claude-)/, "")
+    .replace(/\[1m\]$/i, "")
+    .replace(/(?:-v\d+(?::\d+)?|[-@](?:\d{8}|latest))+$/, "")
+
+/** @returns US dollars; undefined if no price is known for the model */
+export function requestCost(
+  prices: PriceList,
+  model: string,
+  tokens: Tokens & { readonly cacheHour: number },
+): number | undefined {
+  const found = prices.get(modelKey(model))
+  if (found === undefined) return undefined
+  const { input, output, cacheCreation, cacheRead, cacheHour } = tokens
+  const isLong = found.long !== undefined && input + cacheCreation + cacheRead > found.long.above
+  const each = isLong ? found.long!.price : found
+  const sum =
+    input * each.input +
+    output * each.output +
+    cacheRead * each.cacheRead +
+    (cacheCreation - cacheHour) * each.cacheWrite +
+    cacheHour * each.cacheHour
+  return sum / 1_000_000
+}

@@ -1,0 +1,24 @@
+/** Which embedder is in use, and how many turns have its vectors. Loads no model. */
+import type { Database } from "../../views/database.ts"
+import { type VectorTotals, vectorTotals } from "../../views/vectors.ts"
+import { HASHED_ID } from "./hashed-words.ts"
+import { modelState } from "./model-files.ts"
+
+export interface Standing extends VectorTotals {
+  readonly embedder: string
+  /** The installed model; null: vectors are made of hashed words. */
+  readonly model: string | null
+  /** Why an installed model is not used. */
+  readonly problem: string | null
+}
+
+export function standingOf(db: Database, dataHome: string): Standing {
+  const { installed, problem } = modelState(dataHome)
+  const embedder = installed?.embedder ?? HASHED_ID
+  return {
+    embedder,
+    model: installed?.manifest.id ?? null,
+    problem: problem ?? null,
+    ...vectorTotals(db, embedder),
+  }
+}

@@ -1,0 +1,259 @@
+/** Builds what is shown of a ranked turn: its best message, and enough of the turn to know what it was about. */
+
+import { cut, oneLine } from "../base/text.ts"
+import type { Database } from "../views/database.ts"
+import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import { lastAnswers, type MessagePlace, type RankRow } from "../views/queries/messages.ts"
+import { type FoundRow, foundRows } from "../views/queries/turns.ts"
+import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
+import type { Candidates, Weighted } from "./candidates.ts"
+import { roomOfHits, shareOut } from "./hit-budget.ts"
+import type { MessageTexts } from "./message-text.ts"
+import { passagesOf, type SearchedMessage } from "./passages.ts"
+import type { Ranked } from "./rank.ts"
+import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
+import { wordToldOf } from "./whole-names.ts"
+
+export interface Hit extends TakenBack {
+  /** With `ctx:`. */
+  readonly handle: string
+  readonly session: string
+  readonly seq: number
+  /** The host's uuid of the line that was found, or of the turn's first line when the turn was found as a whole. */
+  readonly uuid: string | null
+  readonly project: string | null
+  /** ISO 8601. */
+  readonly time: string | null
+  /** Who said it: human, assistant, tool, host. */
+  readonly role: string
+  /** Set only on what was fetched from where others may have written it. */
+  readonly others?: true
+  /** The tool that was called or that answered. */
+  readonly tool: string | null
+  readonly score: number
+  /** Words of the query in the message, as they were typed; of many, the rarest. Empty when it was found by meaning. */
+  readonly why: readonly string[]
+  readonly snippet: string
+  /** Where those words are in the snippet, in UTF-16 units. */
+  readonly marks: Snippet["marks"]
+  /** Excerpts or beginnings of the turn's prompt and last answer; null for the one that was itself found. */
+  readonly prompt: string | null
+  readonly answer: string | null
+  /** Excerpts of other messages in the turn that contain words of the query, if there is room. */
+  readonly also: readonly string[]
+  /** The vault has lost the copy: there is no more of it than this. */
+  readonly isLost?: true
+  /** Set if nothing but the prompts of its session is known. */
+  readonly promptsOnly?: true
+}
+
+interface HitOptions {
+  readonly texts: MessageTexts
+  /** Whether scores only reflect the order, not how much better one hit is than the next. */
+  readonly isFused: boolean
+  /** For each turn, its other messages that contain words of the query, best first. */
+  readonly beside: (turns: readonly Ranked[]) => Beside
+  /** Whether one excerpt per hit is enough. */
+  readonly isBrief: boolean
+  /** UTF-16 units for the texts of each hit; if undefined, all hits share what a reader should get at once. */
+  readonly room?: number | undefined
+}
+
+/** UTF-16 units for the words that tell why a turn was found. */
+const MOST_TYPED = 100
+/** UTF-16 units of text that each hit shows, however much room the rest of it takes. */
+const LEAST_TEXT = 60
+/** A hit with at least this much room, in UTF-16 units, also shows other messages of its turn. */
+const ROOM_BESIDE = 600
+/** With at least this much room for its texts, a hit shows several passages of each. */
+const ROOM_OF_PIECES = 350
+/** How the room is shared between the found text, the prompt, the answer, and each other message. */
+const SHARES = [3, 2, 2, 2, 2, 2]
+
+/** Every text in a hit that a reader sees. */
+export const hitTexts = (hit: Hit): string[] =>
+  [
+    hit.handle,
+    hit.session,
+    hit.uuid,
+    hit.project,
+    hit.time,
+    hit.role,
+    hit.tool,
+    ...hit.why,
+    hit.snippet,
+    hit.prompt,
+    hit.answer,
+    ...hit.also,
+  ].filter((text) => text !== null)
+
+type Beside = ReadonlyMap<number, readonly Pick<RankRow, "id" | "kind">[]>
+
+export function hitsOf(
+  db: Database,
+  ranked: readonly Ranked[],
+  { terms, masks }: Candidates,
+  { texts, isFused, isBrief, room: ofEach, beside }: HitOptions,
+): Hit[] {
+  const rows = foundRows(db, ranked)
+  const sought = soughtBy(terms)
+  const atLength = isBrief || isFused ? [] : withRoom(ranked, rows)
+  const others = beside(atLength)
+  const answers = lastAnswers(
+    db,
+    atLength.flatMap(({ turn }) => (rows.get(turn)?.answer.endsWith("…") ? [turn] : [])),
+  )
+  const ids = [...others.values()].flatMap((some) => some.map(({ id }) => id))
+  texts.load(
+    [...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))),
+    [...ids, ...answers.values()],
+  )
+  const found = ranked.flatMap(({ turn, message, score }) => {
+    const row = rows.get(turn)
+    if (row === undefined) return []
+    const { text, uuid, tools } = foundIn(row, texts)
+    const told = {
+      handle: HANDLE_PREFIX + row.handle,
+      session: row.session,
+      seq: row.seq,
+      uuid: uuid ?? null,
+      project: row.project,
+      time: row.time ?? row.started,
+      role: row.role ?? "human",
+      tool: tools[0] ?? null,
+    }
+    const why = message === undefined ? [] : typedIn(terms, masks[message] ?? 0, text)
+    const rounded = Math.round(score * 1000) / 1000
+    const taken = [...Object.values(told), rounded, ...why].join("").length
+    const answer = answers.get(turn)
+    const parts = partsOf(row, text, answer === undefined ? undefined : texts.of(answer)?.text)
+    for (const { id, kind } of others.get(turn) ?? []) {
+      const other = id === answer ? undefined : texts.of(id)?.text
+      if (other !== undefined && other !== parts[ANSWER]!.text)
+        parts.push({ text: other, isProse: isProse(kind), isFound: true, isLast: false })
+    }
+    let wants = taken
+    for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
+    return [{ parts, told, why, score, rounded, taken, wants, marks: marksOf(row, texts) }]
+  })
+  const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
+  return found.map(({ parts, told, why, rounded, taken, marks }, n) => {
+    const room = ofEach ?? Math.max(LEAST_TEXT, rooms[n]! - taken)
+    const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
+      parts,
+      sought,
+      room,
+    )
+    return {
+      ...told,
+      score: rounded,
+      why,
+      snippet: snippet!.text,
+      marks: snippet!.marks,
+      prompt: prompt!.text || null,
+      answer: answer!.text || null,
+      also: also.flatMap(({ text }) => text || []),
+      ...marks,
+    }
+  })
+}
+
+const marksOf = (
+  row: FoundRow,
+  texts: MessageTexts,
+): Pick<Hit, "takenBack" | "isLost" | "others" | "promptsOnly"> => ({
+  ...takenBackOf(row),
+  ...(row.origin === "other" ? { others: true } : {}),
+  ...(row.promptsOnly === 1 ? { promptsOnly: true } : {}),
+  ...(row.copy === null || texts.isThere(row.copy) ? {} : { isLost: true }),
+})
+
+/**
+ * The first hits, those with room for more than the message that was found. How much text a hit has is estimated from
+ * the length of its line and from what the views hold.
+ */
+function withRoom(ranked: readonly Ranked[], rows: ReadonlyMap<number, FoundRow>): readonly Ranked[] {
+  const guesses: { score: number; wants: number }[] = []
+  for (const { turn, score } of ranked) {
+    const row = rows.get(turn)
+    const wants = row === undefined ? 0 : (row.length ?? 0) + row.prompt.length + row.answer.length
+    guesses.push({ score, wants })
+  }
+  const rooms = roomOfHits(guesses)
+  const end = rooms.findIndex((room) => room < ROOM_BESIDE)
+  return end < 0 ? ranked : ranked.slice(0, end)
+}
+
+const ANSWER = 2
+
+/**
+ * The found text, the prompt and the last answer; the latter two are empty if they are what was found.
+ *
+ * @param answer the whole last answer, if known
+ */
+function partsOf(row: FoundRow, text: string, answer: string | undefined): SearchedMessage[] {
+  // The views keep a shortened answer; its beginning identifies it.
+  const opening = withoutMark(row.answer.slice(0, 200))
+  const isAnswer = opening !== "" && text.startsWith(opening)
+  const isPrompt = row.kind === null || isOpening(row)
+  return [
+    { text, isProse: isProse(row.kind), isFound: true, isLast: isAnswer },
+    { text: isPrompt ? "" : row.prompt, isProse: true, isFound: false, isLast: false },
+    { text: isAnswer ? "" : (answer ?? row.answer), isProse: true, isFound: false, isLast: true },
+  ]
+}
+
+/** One excerpt of each text; for the prompt and the answer, their beginnings. */
+function piecesOf(
+  [text, prompt, answer, ...others]: readonly SearchedMessage[],
+  sought: Sought,
+  room: number,
+): Snippet[] {
+  const asked = oneLine(prompt!.text)
+  const said = oneLine(answer!.text)
+  const wants = [text!.text, asked, said, ...others.map((one) => one.text)].map(({ length }) => length)
+  const [ofText, ofPrompt, ofAnswer, ...ofOthers] = shareOut(room, wants, SHARES)
+  return [
+    snippetOf(text!.text, sought, ofText!),
+    { text: cut(asked, ofPrompt!), marks: [] },
+    { text: cut(said, ofAnswer!), marks: [] },
+    ...others.map((one, n) => snippetOf(one.text, sought, ofOthers[n]!)),
+  ]
+}
+
+const isProse = (kind: string | null): boolean => kind === null || kind === "prompt" || kind === "answer"
+
+/** Whether what was found is the turn's own prompt, and not an answer that the human gave later in it. */
+export const isOpening = ({ kind, offset, first }: FoundRow): boolean => kind === "prompt" && offset === first
+
+const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
+
+function foundIn(row: FoundRow, texts: MessageTexts) {
+  const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
+  return read ?? { text: row.prompt || row.answer, uuid: row.uuid, tools: [] }
+}
+
+/** Where the message's line is; undefined when the turn was found as a whole. */
+function placeOf({ message: id, copy, offset, length, role, session }: FoundRow): MessagePlace | undefined {
+  if (id === null || copy === null || offset === null || length === null || role === null) return undefined
+  return { id, copy, offset, length, role, session }
+}
+
+/** Whether the views hold the whole text: they do for a prompt, unless it is very long. */
+const isKept = (row: FoundRow): boolean => isOpening(row) && row.prompt !== "" && !row.prompt.endsWith("…")
+
+/** The rarest terms in a mask as they were typed, each once; of names that are not there as a whole, only the parts. */
+function typedIn(terms: readonly Weighted[], mask: number, text: string): string[] {
+  const found = new Set<string>()
+  const has = (word: string): boolean => terms.some((one, n) => one.word === word && ((mask >>> n) & 1) === 1)
+  let left = MOST_TYPED
+  for (let n = 0; n < terms.length; n++) {
+    if (((mask >>> n) & 1) === 0) continue
+    const typed = cut(wordToldOf(terms[n]!, text, has).toLowerCase(), MOST_TYPED)
+    if (found.has(typed)) continue
+    if (typed.length > left) break
+    left -= typed.length
+    found.add(typed)
+  }
+  return [...found]
+}

@@ -1,0 +1,400 @@
+/** What `blame FILE:LINE` and `why FILE:LINE` answer, for commands and for the server. */
+import { toolFiles } from "../agents/tool-input.ts"
+import { CtxError, EXIT, usageError } from "../base/errors.ts"
+import { readOrdinary } from "../base/files.ts"
+import { existsSync } from "../base/fs.ts"
+import { once } from "../base/once.ts"
+import { basename, resolve, withSlashes } from "../base/path.ts"
+import { count } from "../base/text.ts"
+import { namesWithin, wordSet, wordsOf } from "../base/words.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import { type DiffLine, editDiff, type ReplacedText, replacedTexts } from "../views/edit-diff.ts"
+import { folderOf } from "../views/project.ts"
+import { type Condition, pathNamed } from "../views/queries/scope.ts"
+import { editsOf, type FileEdit, type NoteBefore, notesUpTo } from "../views/queries/touched-files.ts"
+import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
+import { openTurn, type ToldPart } from "../views/turn.ts"
+import { isEveryday } from "./related-turns.ts"
+import type { Topic } from "./topics.ts"
+import { WholeCalls } from "./whole-calls.ts"
+
+export interface LinesReason extends LinesOrigin {
+  /** Null where the edit is. */
+  readonly reasons: LineReasons | null
+}
+
+export interface Place {
+  readonly folder: string
+  readonly home: string
+}
+
+/** Whether the words name a line, and no file that is really called so. */
+export const namesLine = (text: string, { folder, home }: Place): boolean =>
+  linesNamed(text) !== undefined && !existsSync(absolute(text, { folder, home }))
+
+const absolute = (typed: string, { folder, home }: Place): string =>
+  typed.startsWith("~/") ? resolve(home, typed.slice(2)) : resolve(folder, typed)
+
+/**
+ * @param topic its text is `FILE:LINE` or `FILE:LINE-LINE`
+ * @throws CtxError as `linesOfFile`
+ */
+export function blameLines({ db, dataHome, readers, text, project }: Topic, place: Place): LinesOrigin[] {
+  const named = linesNamed(text)!
+  const path = absolute(named.file, place)
+  const root = project === undefined ? undefined : `${folderOf(project)}/`
+  const end = root !== undefined && path.startsWith(root) ? path.slice(root.length) : named.file
+  const lines = linesOfFile(path, named)
+  return originsOfLines(db, dataHome, readers, { path, end, project, lines })
+}
+
+/** @throws CtxError as `linesOfFile` */
+export function whyLines(topic: Topic, place: Place): LinesReason[] {
+  const { db, dataHome, readers } = topic
+  return blameLines(topic, place).map(({ lines, edit }) => {
+    const texts = lines.map((one) => one.text)
+    return { lines, edit, reasons: edit === null ? null : reasonsFor(db, dataHome, readers, edit, texts) }
+  })
+}
+
+/** Notes of earlier turns that are looked at, and notes of all kinds that are told. */
+const LOOKED_AT = 500
+const TOLD = 6
+
+/** Words of languages, in nearly every line. */
+const KEYWORDS = new Set(
+  "const await async export import class void null true this self public private static string boolean throw catch readonly interface type undefined none struct func impl match".split(
+    " ",
+  ),
+)
+
+/** What was decided, said and thought around the edit that introduced a line. Only quotes. */
+interface LineReasons {
+  /** Of the edit's turn, and those of earlier turns that speak of the line or the file; the latest first. */
+  readonly notes: readonly Omit<NoteBefore, "seq">[]
+  /** What the model said last before the edit, and first after it, of what speaks of the line or the file. */
+  readonly saidBefore: string | null
+  readonly saidAfter: string | null
+  /** What it thought last before the edit that does. */
+  readonly thought: string | null
+}
+
+/** @param lines the lines that the edit introduced */
+function reasonsFor(
+  db: Database,
+  dataHome: string,
+  readers: CopyReaders,
+  edit: LineEdit,
+  lines: readonly string[],
+): LineReasons {
+  const speaks = speaksOf(edit.path, lines)
+  const notes = notesUpTo(db, edit.session, edit.seq, LOOKED_AT)
+    .filter(({ seq, text }) => seq === edit.seq || speaks(text))
+    .slice(0, TOLD)
+    .map(({ seq: _seq, ...note }) => note)
+  const parts =
+    openTurn(db, dataHome, edit.handle, readers)?.messages.flatMap((message) => message.parts) ?? []
+  const at = parts.findIndex((part) => part.kind === "toolUse" && part.id === edit.call)
+  const [before, after] = at < 0 ? [[], []] : [parts.slice(0, at).reverse(), parts.slice(at + 1)]
+  const first = (some: readonly ToldPart[], kind: "text" | "thinking"): string | null => {
+    for (const part of some) if (part.kind === kind && speaks(part.text)) return part.text.trim()
+    return null
+  }
+  return {
+    notes,
+    saidBefore: first(before, "text"),
+    saidAfter: first(after, "text"),
+    thought: first(before, "thinking"),
+  }
+}
+
+/** Whether a text names the file, or a name from the lines that says something. */
+function speaksOf(path: string, lines: readonly string[]): (text: string) => boolean {
+  const file = basename(path).toLowerCase()
+  const names = new Set(lines.flatMap((line) => namesWithin(line)))
+  const subjects = [...names]
+    .map((name) => ({ name: name.toLowerCase(), words: wordsOf(name) }))
+    .filter(
+      ({ name, words }) => name.length > 3 && words.length > 0 && !KEYWORDS.has(name) && !isEveryday(name),
+    )
+  return (text) => {
+    if (text.toLowerCase().includes(file)) return true
+    const words = wordSet(text)
+    return subjects.some((subject) => subject.words.every((word) => words.has(word)))
+  }
+}
+
+/*
+ * Where lines of a file come from: the archived edit that introduced each. Edits say nothing of line numbers, so lines
+ * are found by their text, wherever they have moved since.
+ */
+
+/** Lines of a diff shown on each side of the line. */
+const AROUND = 3
+
+interface SoughtLine {
+  /** From 1. */
+  readonly line: number
+  readonly text: string
+}
+
+interface LineEdit extends Omit<FileEdit, "id" | "use" | "result" | "takenBack">, TakenBack {
+  /** tool_use_id */
+  readonly call: string
+  /** Whether only a piece of the line comes from it. */
+  readonly isPiece: boolean
+  /** What it changed there. */
+  readonly diff: readonly DiffLine[]
+}
+
+/** Lines side by side that one edit introduced. */
+export interface LinesOrigin {
+  readonly lines: readonly SoughtLine[]
+  /** Null: no archived edit has them. */
+  readonly edit: LineEdit | null
+}
+
+interface LinesWanted {
+  /** Absolute path of the file. */
+  readonly path: string
+  /** The end of it by which the file is known in other checkouts. */
+  readonly end: string
+  /** For `end`; undefined: all projects. */
+  readonly project: string | undefined
+  readonly lines: readonly SoughtLine[]
+}
+
+function originsOfLines(
+  db: Database,
+  dataHome: string,
+  readers: CopyReaders,
+  { path, end, project, lines }: LinesWanted,
+): LinesOrigin[] {
+  const calls = new WholeCalls(db, dataHome, readers)
+  const sought = new Set(lines.map(({ text }) => lineKey(text)))
+  const find = (condition: Condition, within: string | undefined) =>
+    once(() => readEdits(editsOf(db, condition, within), calls, sought))
+  const here = find({ sql: "f.path = ?", values: [withSlashes(path)] }, undefined)
+  // The same file in another checkout or worktree.
+  const elsewhere = find(pathNamed(end), project)
+  const groups: { lines: SoughtLine[]; found: Found | undefined }[] = []
+  for (const line of lines) {
+    const key = lineKey(line.text)
+    const found =
+      originIn(here(), key) ?? originIn(elsewhere(), key) ?? pieceIn(here(), key) ?? pieceIn(elsewhere(), key)
+    const last = groups.at(-1)
+    if (last !== undefined && isSame(last.found, found)) last.lines.push(line)
+    else groups.push({ lines: [line], found })
+  }
+  return groups.map(({ lines: ofEdit, found }) => ({
+    lines: ofEdit,
+    edit: found === undefined ? null : editOf(found, lineKey(ofEdit[0]!.text), calls),
+  }))
+}
+
+const isSame = (one: Found | undefined, other: Found | undefined): boolean =>
+  one?.edit.id === other?.edit.id && one?.isPiece === other?.isPiece
+
+interface ReadEdit {
+  readonly edit: FileEdit
+  readonly texts: readonly EditedText[]
+}
+
+interface Found extends ReadEdit {
+  readonly isPiece: boolean
+}
+
+/** Newest first. */
+const readEdits = (edits: readonly FileEdit[], calls: WholeCalls, sought: ReadonlySet<string>): ReadEdit[] =>
+  edits.flatMap((edit) => {
+    const input = calls.input(edit)
+    const texts = replacedTexts(edit.tool, input)?.map((text) => editedText(text, sought))
+    const isOfFile = toolFiles(edit.tool, input).some(({ path }) => path === edit.path)
+    return texts === undefined || !isOfFile ? [] : [{ edit, texts }]
+  })
+
+/**
+ * The edit that introduced the line: goes back in time. Writing the whole file may only have repeated what was there, so
+ * an earlier edit counts, also one that put a piece into the line, unless one between them had removed it.
+ */
+function originIn(edits: readonly ReadEdit[], key: string): Found | undefined {
+  let written: number | undefined
+  for (const [n, one] of edits.entries()) {
+    const effect = effectOn(one.texts, key)
+    if (effect === "introduced") return { ...one, isPiece: false }
+    if (effect === "written") written = n
+    if ((effect === "removed" || effect === "absent") && written !== undefined) break
+  }
+  if (written === undefined) return undefined
+  return pieceIn(edits.slice(written + 1), key) ?? { ...edits[written]!, isPiece: false }
+}
+
+function pieceIn(edits: readonly ReadEdit[], key: string): Found | undefined {
+  for (const one of edits) {
+    if (changedWithin(one.texts, key)) return { ...one, isPiece: true }
+    if (effectOn(one.texts, key) === "absent") return undefined
+  }
+  return undefined
+}
+
+function editOf({ edit, isPiece }: Found, key: string, calls: WholeCalls): LineEdit {
+  const { id, use: _use, result: _result, takenBack, ...row } = edit
+  const diff = around(editDiff(edit.tool, calls.input(edit)) ?? [], key)
+  return { ...row, call: id, isPiece, diff, ...takenBackOf({ takenBack }) }
+}
+
+/** The lines of a diff around the added one. */
+function around(hunks: readonly (readonly DiffLine[])[], key: string): readonly DiffLine[] {
+  const isIt = ({ mark, text }: DiffLine): boolean => mark === "+" && lineKey(text) === key
+  const isPieceOf = ({ mark, text }: DiffLine): boolean =>
+    mark === "+" && lineKey(text) !== "" && key.includes(lineKey(text))
+  const [hunk, at] = [isIt, isPieceOf]
+    .flatMap((is) => hunks.map((one) => [one, one.findIndex(is)] as const))
+    .find(([, n]) => n >= 0) ?? [hunks[0] ?? [], 0]
+  return hunk.slice(Math.max(0, at - AROUND), at + AROUND + 1)
+}
+
+/* Lines of a file as it is now, named as `FILE:LINE` or `FILE:LINE-LINE`. */
+
+interface LinesNamed {
+  /** As it was typed. */
+  readonly file: string
+  readonly from: number
+  readonly to: number
+}
+
+/** @returns undefined if it names no line */
+export function linesNamed(text: string): LinesNamed | undefined {
+  const [, file, from, to = from] = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/.exec(text) ?? []
+  return file === undefined ? undefined : { file, from: Number(from), to: Number(to) }
+}
+
+/** Bytes. Nobody asks where a line of a larger file comes from. */
+const LARGEST = 32 << 20
+/** How far away a line that tells something is looked for, to suggest it. */
+const NEAR = 20
+
+/**
+ * The lines that can be told from others.
+ *
+ * @param path absolute
+ * @throws CtxError exit 3 if there is no such file, exit 64 if it has no such line, or only lines that stand everywhere
+ */
+function linesOfFile(path: string, { file, from, to }: LinesNamed): SoughtLine[] {
+  if (!existsSync(path)) {
+    throw new CtxError(
+      "not-found",
+      `there is no file ${file}: a line is looked up in the file as it is now`,
+      {
+        hint: `ctxbridge blame ${file} lists the turns that touched it`,
+        exit: EXIT.notFound,
+      },
+    )
+  }
+  const content = readOrdinary(path, LARGEST)
+  if (content === undefined) throw usageError(`${file} is not a file of at most ${LARGEST >> 20} MB`)
+  const all = content.replace(/\r?\n$/, "").split(/\r?\n/)
+  if (from < 1 || to < from || to > all.length) {
+    throw usageError(
+      `${file} has no line ${from === to ? from : `${from}-${to}`}`,
+      `it has ${count(all.length, "line")}`,
+    )
+  }
+  const wanted = all.slice(from - 1, to).map((text, n) => ({ line: from + n, text }))
+  const telling = wanted.filter(({ text }) => !isCommonLine(text))
+  if (telling.length === 0) throw tooCommon(file, all, from, to)
+  return telling
+}
+
+function tooCommon(file: string, all: readonly string[], from: number, to: number): CtxError {
+  const which = from === to ? `line ${from} of ${file} is` : `lines ${from}-${to} of ${file} are`
+  const isTelling = (line: number): boolean =>
+    line >= 1 && line <= all.length && !isCommonLine(all[line - 1]!)
+  const steps = Array.from({ length: NEAR }, (_, n) => n + 1)
+  const near = [
+    ...steps
+      .map((n) => from - n)
+      .filter(isTelling)
+      .slice(0, 1),
+    ...steps
+      .map((n) => to + n)
+      .filter(isTelling)
+      .slice(0, 1),
+  ]
+  return usageError(
+    `${which} blank or stand${from === to ? "s" : ""} in many places: nothing tells where from`,
+    near.length === 0
+      ? "name a line with words in it"
+      : `try ${near.map((line) => `${file}:${line}`).join(" or ")}`,
+  )
+}
+
+/* What an edit did to one line of a file. White space does not count, so line endings and indents do not either. Pure. */
+
+/**
+ * `introduced`: it is new. `written`: the whole file was written with it, and nobody says what was there before.
+ * `kept`: it stands on both sides. `removed`: only before. `absent`: the whole file was written without it.
+ */
+type LineEffect = "introduced" | "written" | "kept" | "removed" | "absent"
+
+/** Two lines with the same are the same line. */
+const lineKey = (line: string): string => line.replace(/\s+/g, "")
+
+/** Of a replaced text what matters for the lines that are sought, so that each costs no search in all of it. */
+interface EditedText {
+  /** Keys of sought lines; undefined: nobody says what was there before. */
+  readonly before: ReadonlySet<string> | undefined
+  readonly after: ReadonlySet<string>
+  /** Keys of its first and last line, which may be pieces of lines; undefined if both were there before. */
+  readonly ends: readonly [first: string, last: string] | undefined
+  readonly isOneLine: boolean
+}
+
+/** @param sought keys of lines */
+function editedText({ before, after }: ReplacedText, sought: ReadonlySet<string>): EditedText {
+  const keys = after.split("\n").map(lineKey)
+  const ends = [keys[0]!, keys.at(-1)!] as const
+  const former = before === undefined ? undefined : lineKey(before)
+  return {
+    before: before === undefined ? undefined : new Set(before.split("\n").map(lineKey)).intersection(sought),
+    after: new Set(keys).intersection(sought),
+    ends: former === undefined || ends.every((piece) => former.includes(piece)) ? undefined : ends,
+    isOneLine: keys.length === 1,
+  }
+}
+
+/** @returns undefined if the edit does not touch the line with this key */
+function effectOn(texts: readonly EditedText[], key: string): LineEffect | undefined {
+  const effects = texts.map(({ before, after }): LineEffect | undefined => {
+    const isAfter = after.has(key)
+    if (before === undefined) return isAfter ? "written" : "absent"
+    const isBefore = before.has(key)
+    if (isAfter) return isBefore ? "kept" : "introduced"
+    return isBefore ? "removed" : undefined
+  })
+  return ORDER.find((effect) => effects.includes(effect))
+}
+
+/** Which effect counts when a call has several edits. */
+const ORDER: readonly LineEffect[] = ["introduced", "written", "removed", "kept", "absent"]
+
+/** Shorter pieces of a line are in too many lines. */
+const SHORTEST_PIECE = 4
+
+/** Whether an edit put a piece into the line with this key: replaced texts may begin and end within a line. */
+const changedWithin = (texts: readonly EditedText[], key: string): boolean =>
+  texts.some(({ ends, isOneLine }) => {
+    if (ends === undefined) return false
+    const [first, last] = ends
+    return isOneLine
+      ? isTelling(first) && key.includes(first)
+      : (isTelling(first) && key.endsWith(first)) || (isTelling(last) && key.startsWith(last))
+  })
+
+const isTelling = (piece: string): boolean => piece.length >= SHORTEST_PIECE && /\p{L}{2}/u.test(piece)
+
+/** A line that is blank, or only punctuation, or a word that ends a block: it stands everywhere. */
+const isCommonLine = (line: string): boolean =>
+  !/[\p{L}\p{N}]{2}/u.test(line) ||
+  /^\s*\W*(?:else|try|end|return|break|continue|pass|do|done|then|fi|finally)\b[^\p{L}]*$/u.test(line)

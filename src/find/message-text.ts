@@ -1,0 +1,103 @@
+/** Reads the text of a message, as a search sees it, from the vault. */
+
+import { partsOfLine } from "../agents/decode.ts"
+import { tryTo } from "../base/files.ts"
+import { statSync } from "../base/fs.ts"
+import { searchable } from "../record/searchable.ts"
+import { isBesideCopy, vaultFile } from "../vault/layout.ts"
+import type { CopyReader, CopyReaders } from "../vault/reader.ts"
+import { callOfMessage, recordAt } from "../views/beside-rows.ts"
+import type { Database } from "../views/database.ts"
+import { type MessagePlace, placesOf } from "../views/queries/messages.ts"
+import { toolsIn } from "../views/tool-name.ts"
+
+interface MessageText {
+  readonly text: string
+  readonly role: string
+  /** As the host wrote it. */
+  readonly uuid: string | undefined
+  readonly tools: readonly string[]
+}
+
+const utf8 = new TextDecoder()
+
+/** Texts of messages. Each is read only once: a text that was checked during the search is needed again to show it. */
+export class MessageTexts {
+  readonly #known = new Map<number, MessageText | undefined>()
+  readonly #there = new Map<string, boolean>()
+  readonly #db: Database
+  readonly #dataHome: string
+  readonly readers: CopyReaders
+
+  constructor(db: Database, dataHome: string, readers: CopyReaders) {
+    this.#db = db
+    this.#dataHome = dataHome
+    this.readers = readers
+  }
+
+  /** @returns undefined when the vault no longer holds the message */
+  of(message: number): MessageText | undefined {
+    if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placesOf(this.#db, [message])[0]))
+    return this.#known.get(message)
+  }
+
+  /**
+   * Reads several texts: each frame is unpacked once, and no further than the last message needed from it.
+   *
+   * @param others ids of messages whose places are not known yet
+   */
+  load(places: readonly MessagePlace[], others: readonly number[] = []): void {
+    const all = others.length === 0 ? places : [...places, ...placesOf(this.#db, others)]
+    const lastFirst = all.toSorted((a, b) =>
+      a.copy < b.copy ? -1 : a.copy > b.copy ? 1 : b.offset - a.offset,
+    )
+    let copy: string | undefined
+    for (const place of lastFirst) {
+      if (this.#known.has(place.id)) continue
+      if (copy !== undefined && copy !== place.copy) this.release(copy)
+      copy = place.copy
+      this.#known.set(place.id, this.#textAt(place))
+    }
+  }
+
+  #textAt(place: MessagePlace | undefined): MessageText | undefined {
+    const line = place && lineInVault(this.#dataHome, this.readers, place)
+    if (place === undefined || line === undefined) return undefined
+    const { parts, uuid } = isBesideCopy(place.copy)
+      ? recordAt(place.copy, line, callOfMessage(this.#db, place.id, place.copy))
+      : partsOfLine(line)
+    const said = parts.filter(({ kind }) => kind !== "title")
+    const tools = toolsIn(this.#db, place.session, said)
+    return { text: searchable(said, place.role).text, role: place.role, uuid, tools }
+  }
+
+  /** The reader of a copy, by its path below `vault/`. */
+  reader(copy: string): CopyReader {
+    return this.readers.of(vaultFile(this.#dataHome, copy))
+  }
+
+  /** Whether the vault has anything of a copy. */
+  isThere(copy: string): boolean {
+    let there = this.#there.get(copy)
+    if (there === undefined) {
+      there = (statSync(vaultFile(this.#dataHome, copy), { throwIfNoEntry: false })?.size ?? 0) > 0
+      this.#there.set(copy, there)
+    }
+    return there
+  }
+
+  /** Frees a copy's frame to make room for the next one. The texts read from it are kept. */
+  release(copy: string): void {
+    this.readers.release(vaultFile(this.#dataHome, copy))
+  }
+}
+
+/** @returns undefined when the vault does not hold it any more */
+export function lineInVault(
+  dataHome: string,
+  readers: CopyReaders,
+  { copy, offset, length }: MessagePlace,
+): string | undefined {
+  // A damaged or missing copy loses only its own texts; `verify` reports it.
+  return tryTo(() => utf8.decode(readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)))
+}

@@ -1,0 +1,213 @@
+/**
+ * Ranks candidates. What counts was measured (`bun bench/recall.ts`, docs/measurements/search.md): how rare the message's words
+ * are, how long it is, what its neighbours contain, and how much its session is about the words. How often a word
+ * occurs in a message did not help. Pure.
+ */
+import type { RankRow } from "../views/queries/messages.ts"
+import type { Candidates, Masks } from "./candidates.ts"
+
+export interface Ranked {
+  /** Its best message; undefined when the turn was found as a whole, by meaning. */
+  readonly message: number | undefined
+  readonly turn: number
+  readonly score: number
+}
+
+export const WEIGHTS = {
+  /** Length of a typical line, in bytes. */
+  usual: 1000,
+  /** How strongly longer lines are penalised, 0 to 1. */
+  lengths: 0.6,
+  /** What share of its score the adjacent message lends, and the factor for each step further away. */
+  near: 0.5,
+  fade: 0.6,
+  /** How many messages on each side lend. */
+  reach: 3,
+  session: 0.45,
+  /** What all the words of a turn together add. */
+  turn: 0.2,
+}
+
+const KINDS: Readonly<Record<string, number>> = {
+  prompt: 1,
+  answer: 1,
+  thinking: 0.7,
+  call: 0.8,
+  result: 0.7,
+  // Rare among what was put out, and often what is looked for.
+  failure: 1.25,
+  host: 0.4,
+}
+
+const EVERY_TERM = 0xffff_ffff
+
+/** BM25's k1. A word counts 1 in a message of usual length. */
+const K1 = 1.2
+
+/** The best candidates by their words alone, newest first among equals. Only these are examined further. */
+export function shortlist(candidates: Candidates, most: number): number[] {
+  return candidates.ids.length <= most ? [...candidates.ids] : bestFirst(candidates, most)
+}
+
+/** Like `shortlist`, but always sorted. */
+export function bestFirst({ terms, masks, ids }: Candidates, most: number): number[] {
+  const groups = new Map<number, number[]>()
+  for (let n = 0; n < ids.length; n++) {
+    const id = ids[n]!
+    const group = groups.get(masks[id]!)
+    if (group === undefined) groups.set(masks[id]!, [id])
+    else group.push(id)
+  }
+  const scoreOf = scorer(terms.map(({ weight }) => weight))
+  const best = [...groups].sort(([a], [b]) => scoreOf(b) - scoreOf(a))
+  const chosen: number[] = []
+  for (const [, group] of best) {
+    if (chosen.length >= most) break
+    const sorted = new Uint32Array(group).sort()
+    for (let n = sorted.length - 1; n >= 0 && chosen.length < most; n--) chosen.push(sorted[n]!)
+  }
+  return chosen
+}
+
+export function scorer(weights: readonly number[]): (mask: number) => number {
+  const known = new Map<number, number>()
+  return (mask) => {
+    let sum = known.get(mask)
+    if (sum === undefined) {
+      sum = 0
+      for (let n = 0; n < weights.length; n++) if ((mask >>> n) & 1) sum += weights[n]!
+      known.set(mask, sum)
+    }
+    return sum
+  }
+}
+
+/**
+ * Turns, best first, each with its best message.
+ *
+ * @param rows the shortlist and its neighbours, by ascending id
+ */
+export function rank({ terms, masks }: Candidates, rows: readonly RankRow[]): Ranked[] {
+  const idf = terms.map(({ weight }) => weight)
+  const scoreOf = scorer(idf)
+  const scores = withNeighbours(rows, ownScores(rows, masks, scoreOf))
+  const sessions = sessionScores(rows, masks, idf)
+  const turns = new Map<number, Best>()
+  let best: Best | undefined
+  for (let n = 0; n < rows.length; n++) {
+    const { id, turn, session } = rows[n]!
+    const score = scores[n]! + WEIGHTS.session * sessions.get(session)!
+    // Messages of a turn are adjacent, except for what a subagent did meanwhile.
+    if (best?.turn !== turn) best = turns.get(turn)
+    if (best === undefined) {
+      best = { turn, message: id, score, mask: masks[id]! }
+      turns.set(turn, best)
+      continue
+    }
+    best.mask |= masks[id]!
+    if (score > best.score) {
+      best.score = score
+      best.message = id
+    }
+  }
+  const ranked: Ranked[] = []
+  for (const { turn, message, score, mask } of turns.values()) {
+    ranked.push({ turn, message, score: score + WEIGHTS.turn * scoreOf(mask >>> 0) })
+  }
+  return ranked.sort((a, b) => b.score - a.score || b.message! - a.message!)
+}
+
+/** How many other messages of a turn are shown with it. */
+const BESIDE = 2
+
+/**
+ * For each of these turns, its other messages that contain words of the query, best first. Prompts are left out: a turn
+ * is always shown with its prompt.
+ */
+export function besides(
+  { terms, masks }: Candidates,
+  rows: readonly RankRow[],
+  turns: readonly Ranked[],
+): Map<number, RankRow[]> {
+  if (turns.length === 0) return new Map()
+  const found = new Map(turns.map(({ turn }) => [turn, [] as RankRow[]]))
+  const shown = new Set(turns.map(({ message }) => message))
+  for (let n = 0; n < rows.length; n++) {
+    const { id, turn, kind } = rows[n]!
+    if (masks[id] && kind !== "prompt" && !shown.has(id)) found.get(turn)?.push(rows[n]!)
+  }
+  const scoreOf = scorer(terms.map(({ weight }) => weight))
+  const best = (some: readonly RankRow[]): RankRow[] => {
+    const own = ownScores(some, masks, scoreOf)
+    const order = some.map((_, n) => n).sort((a, b) => own[b]! - own[a]!)
+    return order.slice(0, BESIDE).map((n) => some[n]!)
+  }
+  return new Map([...found].map(([turn, some]) => [turn, best(some)]))
+}
+
+/** A turn, as far as its messages have been examined. */
+interface Best {
+  readonly turn: number
+  message: number
+  score: number
+  mask: number
+}
+
+function ownScores(rows: readonly RankRow[], masks: Masks, scoreOf: (mask: number) => number): Float64Array {
+  const { usual, lengths } = WEIGHTS
+  const own = new Float64Array(rows.length)
+  const all = scoreOf(EVERY_TERM)
+  for (let n = 0; n < rows.length; n++) {
+    const { id, length, kind } = rows[n]!
+    const factor = ((KINDS[kind] ?? 1) * (K1 + 1)) / (1 + K1 * (1 - lengths + (lengths * length) / usual))
+    const score = scoreOf(masks[id]!)
+    // Half of the query is worth less than half as much as all of it.
+    own[n] = all === 0 ? 0 : score * Math.sqrt(score / all) * factor
+  }
+  return own
+}
+
+/** Adds what a message's neighbours lend to its own score. */
+function withNeighbours(rows: readonly RankRow[], own: Float64Array): Float64Array {
+  const { near, fade, reach } = WEIGHTS
+  const scores = own.slice()
+  const lends: number[] = []
+  for (let step = 0; step < reach; step++) lends.push(near * fade ** step)
+  for (let n = 0; n < rows.length; n++) {
+    const { id, session } = rows[n]!
+    for (let next = n + 1; next < rows.length; next++) {
+      const one = rows[next]!
+      const distance = one.id - id
+      if (distance > reach) break
+      if (one.session !== session) continue
+      const lent = lends[distance - 1]!
+      scores[n]! += lent * own[next]!
+      scores[next]! += lent * own[n]!
+    }
+  }
+  return scores
+}
+
+/** How much of the query each session is about. A word in many of its messages counts almost fully. */
+function sessionScores(rows: readonly RankRow[], masks: Masks, idf: readonly number[]): Map<string, number> {
+  const counts = new Map<string, number[]>()
+  let last: string | undefined
+  let count: number[] = []
+  for (let n = 0; n < rows.length; n++) {
+    const { session, id } = rows[n]!
+    if (session !== last) {
+      last = session
+      count = counts.get(session) ?? idf.map(() => 0)
+      counts.set(session, count)
+    }
+    const mask = masks[id]!
+    for (let term = 0; term < count.length; term++) count[term]! += (mask >>> term) & 1
+  }
+  const scores = new Map<string, number>()
+  for (const [session, count] of counts) {
+    let sum = 0
+    for (let n = 0; n < idf.length; n++) sum += (idf[n]! * count[n]!) / (count[n]! + 2)
+    scores.set(session, sum)
+  }
+  return scores
+}

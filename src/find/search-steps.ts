@@ -1,0 +1,294 @@
+/**
+ * A search as a table of steps over one value: what is found here by meaning and by words, elsewhere, and outside the
+ * index, what a model observed, and why there is nothing. The command and the server make a request of what was typed,
+ * and show what comes back.
+ */
+
+import type { PathsAndPolicy } from "../config/load.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import { hasObservations, type Observation } from "../views/queries/summaries.ts"
+import { hasCold } from "../views/queries/turns.ts"
+import type { ColdFound, ColdHit } from "./cold.ts"
+import type { FarAnswer, FarHit, FarTarget } from "./elsewhere.ts"
+import type { Hit } from "./hit.ts"
+import type { Narrowing } from "./narrowing.ts"
+import type { NothingFound } from "./nothing-found.ts"
+import { type FoundTurns, isWanting, type SearchRequest, search } from "./search-turns.ts"
+
+export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords"> {
+  /** `elsewhere`: only there. */
+  readonly where: "here" | "elsewhere" | "both"
+  /**
+   * How meaning counts: alone, besides words, or besides words if a model is installed. The first two take what there
+   * is instead of a model, and tell so in a note. Undefined: words alone.
+   */
+  readonly meaning?: "semantic" | "hybrid" | "installed" | undefined
+  /** Puts the best that were found here in another order, before anything is put among them. */
+  readonly order?: Order
+  /**
+   * What is outside the index: turns with more of the words come first, or are told apart; or the whole vault is searched
+   * for whatever the index lacks, which comes last.
+   */
+  readonly cold: "first" | "apart" | "vault"
+  /** Whether to tell that other projects have better ones. Default: false. */
+  readonly tellsOthers?: boolean
+  /** Called with the bytes of the vault searched so far. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export interface Order {
+  /** How many of the best it needs, if more than were asked for. */
+  readonly among: number
+  /** @returns all hits, best first */
+  put(found: FoundTurns, isByMeaning: boolean): readonly Hit[]
+}
+
+interface FindWorld extends Pick<PathsAndPolicy, "dataHome" | "stateHome" | "secrets"> {
+  /** Undefined if nothing is archived here: then only elsewhere can be searched. */
+  readonly db: Database | undefined
+  readonly readers: CopyReaders
+  readonly targets: readonly FarTarget[]
+}
+
+export interface FindResult {
+  /** From the index here and from elsewhere, best first; no more than were asked for. */
+  readonly indexed: readonly (Hit | FarHit)[]
+  /** The same with what is outside the index, unless that is told apart. */
+  readonly hits: readonly (Hit | FarHit | ColdHit)[]
+  /** Whether there are more than were asked for. */
+  readonly more: boolean
+  /** What the index here has, of which the rest is made. */
+  readonly local: FoundTurns
+  /** What is to be known of a search by meaning. */
+  readonly note: string | undefined
+  readonly far: FarAnswer | undefined
+  readonly cold: ColdFound | undefined
+  /** Whether `hits` are those outside the index alone: what was taken for a mistyped word is one that only they have. */
+  readonly isTyped: boolean
+  /** What other projects have, if their best is better. */
+  readonly others: { readonly turns: number; readonly more: boolean } | undefined
+  readonly observations: readonly Observation[]
+  /** Told if there is no hit, here or elsewhere. */
+  readonly why: NothingFound | undefined
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+interface Finding extends Writable<FindResult> {
+  readonly request: FindRequest
+  readonly world: FindWorld
+  /** What a search by meaning found, best first. */
+  similar?: SearchRequest["similar"]
+}
+
+/** With an archive that is to be searched. */
+interface FindingHere extends Finding {
+  readonly world: FindWorld & { readonly db: Database }
+}
+
+interface Step<Work> {
+  readonly name: string
+  due(finding: Work): boolean
+  run(finding: Work): void | Promise<void>
+}
+
+type AnyStep =
+  | (Step<Finding> & { readonly needs?: undefined })
+  | (Step<FindingHere> & { readonly needs: "archive" })
+
+const always = (): boolean => true
+
+/** In this order. What most searches have no need of is loaded when it is due. */
+const STEPS: readonly AnyStep[] = [
+  {
+    name: "by meaning",
+    needs: "archive",
+    due: ({ request: { meaning, query } }) =>
+      meaning !== undefined && !(meaning === "installed" && query === ""),
+    run: findByMeaning,
+  },
+  { name: "by words", needs: "archive", due: always, run: findByWords },
+  { name: "elsewhere", due: ({ request }) => request.where !== "here", run: askElsewhere },
+  { name: "as many as wanted", due: always, run: keepWanted },
+  {
+    name: "other projects",
+    needs: "archive",
+    due: ({ request: { tellsOthers = false, where, project }, local }) =>
+      tellsOthers && where === "here" && project !== undefined && isImprovable(local),
+    run: lookInOthers,
+  },
+  {
+    name: "outside the index",
+    needs: "archive",
+    due: ({ request, world, local }) => request.cold === "vault" || (isWanting(local) && hasCold(world.db)),
+    run: findCold,
+  },
+  {
+    name: "observations",
+    needs: "archive",
+    due: ({ world }) => hasObservations(world.db),
+    run: findObservations,
+  },
+  {
+    name: "why nothing",
+    needs: "archive",
+    due: ({ hits, cold }) => hits.length === 0 && !cold?.hits.length,
+    run: askWhyNothing,
+  },
+]
+
+const NOTHING: FoundTurns = {
+  hits: [],
+  more: false,
+  isLoose: false,
+  ranked: [],
+  terms: [],
+  words: { asked: [], lacking: [] },
+}
+
+/** @throws CtxError if only elsewhere is searched and nobody answers */
+export async function find(request: FindRequest, world: FindWorld): Promise<FindResult> {
+  const finding: Finding = {
+    request,
+    world,
+    indexed: [],
+    hits: [],
+    more: false,
+    local: NOTHING,
+    note: undefined,
+    far: undefined,
+    cold: undefined,
+    isTyped: false,
+    others: undefined,
+    observations: [],
+    why: undefined,
+  }
+  for (const step of STEPS) {
+    if (step.needs === undefined) {
+      if (step.due(finding)) await step.run(finding)
+    } else if (isHere(finding) && step.due(finding)) await step.run(finding)
+  }
+  return finding
+}
+
+const isHere = (finding: Finding): finding is FindingHere =>
+  finding.request.where !== "elsewhere" && finding.world.db !== undefined
+
+async function findByMeaning(finding: FindingHere): Promise<void> {
+  const { request, world } = finding
+  const { similarByModel, similarTo } = await import("./search-by-meaning.ts")
+  const { query, project, session } = request
+  const where = { project, session, isNarrowed: isNarrowed(request) }
+  if (request.meaning === "installed") {
+    finding.similar = await similarByModel(world, world.db, query, where)
+    return
+  }
+  const { similar, note } = await similarTo(world, world.db, query, where)
+  finding.similar = similar
+  finding.note = note
+}
+
+/** Whether messages are filtered by what vectors do not know. */
+const isNarrowed = ({ since, until, role, tool, file, error }: Narrowing): boolean =>
+  [since, until, role, tool, file, error].some(Boolean)
+
+function findByWords(finding: FindingHere): void {
+  const { request, world, similar } = finding
+  const { limit, order, meaning } = request
+  const asked = { ...request, similar, byWords: meaning !== "semantic" }
+  const most = Math.max(limit, order?.among ?? 0)
+  const local = search(world.db, world.dataHome, { ...asked, limit: most }, world.readers)
+  finding.local = local
+  finding.indexed = order?.put(local, similar !== undefined) ?? local.hits
+  finding.more = local.more
+}
+
+/** What is there is put among what was found here. If nobody answers, there is only that. */
+async function askElsewhere(finding: Finding): Promise<void> {
+  const { request, world, local } = finding
+  const { farRequest, findFar, withFar } = await import("./elsewhere.ts")
+  const { query, where, meaning } = request
+  const isByMeaning = where === "elsewhere" ? meaning !== undefined : finding.similar !== undefined
+  const vector =
+    isByMeaning && query !== ""
+      ? await (await import("./search-by-meaning.ts")).modelVector(world, query)
+      : undefined
+  const byWords = meaning !== "semantic" || vector === undefined
+  const asked = farRequest(request, local.terms, vector, byWords)
+  const far = await findFar(world.targets, asked, { place: world, db: world.db })
+  finding.far = far
+  if (where === "elsewhere") {
+    if (far.found === undefined) throw far.failures.at(-1)!
+    finding.indexed = far.found.hits
+  } else if (far.found !== undefined) {
+    finding.indexed = withFar<Hit | FarHit>(finding.indexed, local.words, far.found)
+  }
+  finding.more ||= far.found?.more ?? false
+}
+
+function keepWanted(finding: Finding): void {
+  const { limit } = finding.request
+  finding.more ||= finding.indexed.length > limit
+  finding.indexed = finding.indexed.slice(0, limit)
+  finding.hits = finding.indexed
+}
+
+/** Another project's best turn is better when it lacks at most this share of what ours lacks. */
+const BETTER = 0.5
+
+const isImprovable = ({ hits, words, isLoose }: FoundTurns): boolean =>
+  hits.length === 0 || words.lacking.length > 0 || isLoose
+
+function lookInOthers(finding: FindingHere): void {
+  const { request, world, local } = finding
+  const { hits, words, more } = search(
+    world.db,
+    world.dataHome,
+    { ...request, project: undefined },
+    world.readers,
+  )
+  const isOther = ({ project }: Hit): boolean => project !== request.project
+  if (hits[0] === undefined || !isOther(hits[0])) return
+  if (local.hits.length > 0 && words.lacking.length > local.words.lacking.length * BETTER) return
+  finding.others = { turns: hits.filter(isOther).length, more }
+}
+
+/** How many turns outside the index are told apart. */
+const APART = 3
+
+async function findCold(finding: FindingHere): Promise<void> {
+  const { request, world, local, indexed } = finding
+  const { db, dataHome } = world
+  const { searchColdTurns, searchVault } = await import("./cold.ts")
+  if (request.cold === "vault") {
+    const found = new Set(local.ranked.map(({ turn }) => turn))
+    finding.cold = searchVault(db, dataHome, { ...request, found })
+    finding.hits = [...indexed, ...finding.cold.hits]
+    finding.more ||= finding.cold.more
+    return
+  }
+  const limit = request.cold === "apart" ? APART : request.limit
+  const cold = searchColdTurns(db, dataHome, { ...request, limit }, local)
+  finding.cold = cold
+  if (request.cold === "apart") return
+  finding.isTyped =
+    local.corrections !== undefined && cold.hits.length > 0 && !indexed.some((hit) => "far" in hit)
+  const all = finding.isTyped ? cold.hits : [...cold.hits, ...indexed]
+  finding.hits = all.slice(0, limit)
+  finding.more = (finding.more && !finding.isTyped) || cold.more || all.length > limit
+}
+
+async function findObservations(finding: FindingHere): Promise<void> {
+  const { request, world } = finding
+  const { observationsFor } = await import("./observations.ts")
+  finding.observations = observationsFor(world.db, request.query, request)
+}
+
+async function askWhyNothing(finding: FindingHere): Promise<void> {
+  const { request, world } = finding
+  const { whyNothing } = await import("./nothing-found.ts")
+  // Something is always near in meaning where that was asked for, which tells nothing of the filters.
+  const similar = request.meaning === "installed" ? finding.similar : undefined
+  finding.why = whyNothing(world.db, world.dataHome, { ...request, similar }, world.readers)
+}

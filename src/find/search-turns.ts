@@ -1,0 +1,428 @@
+/** Turns a query and filters into hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
+
+import type { CopyReaders } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import {
+  type LatestRow,
+  latestMessages,
+  population,
+  type RankRow,
+  rankRows,
+  type TimedRow,
+} from "../views/queries/messages.ts"
+import { type EndedSession, sessionsByEnd } from "../views/queries/sessions.ts"
+import { matchesAmong } from "../views/queries/word-matches.ts"
+import { mark } from "../views/word-index.ts"
+import { type Candidates, candidatesOf, verified, type Weighted } from "./candidates.ts"
+import { type CorrectedQuery, type Correction, correctedQuery } from "./corrected-query.ts"
+import {
+  allOf,
+  anyOf,
+  ftsExpression,
+  isExact,
+  needsWord,
+  wordExpression,
+  wordsGivenBy,
+} from "./fts-expression.ts"
+import { fuse, type Similar } from "./fuse-rankings.ts"
+import { type Hit, hitsOf } from "./hit.ts"
+import { MessageTexts } from "./message-text.ts"
+import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
+import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
+import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import { isFiller } from "./stop-words.ts"
+import { type WholeName, wholeNamesIn } from "./whole-names.ts"
+
+export interface SearchRequest extends Narrowing {
+  /** Any text. Empty: the newest of what passes the filters. */
+  readonly query: string
+  readonly limit: number
+  /** Whether words that no message has stay as they are. Default: false, the nearest words are searched for. */
+  readonly isExact?: boolean | undefined
+  /** Whether to show only a hit's best message. Default: false. */
+  readonly isBrief?: boolean | undefined
+  /** UTF-16 units for the texts of each hit. Default: all hits share what a reader should get at once. */
+  readonly room?: number | undefined
+  /**
+   * What a search by meaning found, best first, with the same restrictions. Ignored when operators or phrases say what
+   * a message must have: meaning cannot be checked for words.
+   */
+  readonly similar?: readonly Similar[] | undefined
+  /** Whether words count besides meaning. Default: true. */
+  readonly byWords?: boolean | undefined
+  /** Whether `partial` is wanted, for which further texts are read. Default: true. */
+  readonly tellsPartial?: boolean | undefined
+}
+
+export interface FoundTurns {
+  /** Best first; each with its handle, session, project and time. */
+  readonly hits: readonly Hit[]
+  /** Whether there are more hits than were asked for. */
+  readonly more: boolean
+  /** Whether nothing had the query's phrases and fields, so these hits only contain words of it. */
+  readonly isLoose: boolean
+  /** Ids, versions and the like of which messages have only parts. */
+  readonly partial?: readonly string[]
+  /** Words that no message has, and what was searched for instead. */
+  readonly corrections?: readonly Correction[]
+  /** All turns that were found, best first. */
+  readonly ranked: readonly Ranked[]
+  /** What was looked for, by rarity. */
+  readonly terms: readonly Weighted[]
+  /** Words of the query as they were typed, but for fillers: all, and those that the best turn does not have. */
+  readonly words: { readonly asked: readonly string[]; readonly lacking: readonly string[] }
+}
+
+/** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */
+const SHORTLIST = 120
+/** As many for each hit that is asked for, because messages of one turn compete. */
+const PER_HIT = 12
+/** Messages looked at to tell whether there are more hits. */
+const LOOKED_AT = 1000
+/** How many turns found by meaning are merged with those found by words. */
+export const NEAREST = 100
+/**
+ * When the index alone cannot decide: how many messages' texts may be checked, and how many when none of those match.
+ */
+const CHECKED = [250, 2500] as const
+
+export function search(
+  db: Database,
+  dataHome: string,
+  request: SearchRequest,
+  readers: CopyReaders,
+): FoundTurns {
+  const texts = new MessageTexts(db, dataHome, readers)
+  const { ranking, text, corrections } = rankedForgivingly(db, texts, request)
+  const { turns: ranked, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
+  const shown = ranked.slice(0, request.limit)
+  const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
+  const { room, isBrief = false, tellsPartial = true } = request
+  const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief, room, beside })
+  const more = ranked.length > shown.length || isMoreLeft()
+  const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
+  const partial = hits.length === 0 || !tellsPartial ? [] : namesNowhere(db, texts, request, candidates, hits)
+  for (const name of partial) lackName(words, name)
+  return {
+    hits,
+    more,
+    isLoose,
+    ...(corrections && { corrections }),
+    ...(partial.length > 0 && { partial }),
+    ranked,
+    terms: candidates.terms,
+    words,
+  }
+}
+
+/** Messages that have all parts of a name, and whose texts are looked at for the whole. */
+const LOOKED_INTO = 40
+
+/** Names of several parts of which no message that was found has the whole. */
+function namesNowhere(
+  db: Database,
+  texts: MessageTexts,
+  request: SearchRequest,
+  { terms, masks, ids }: Candidates,
+  hits: readonly Hit[],
+): string[] {
+  const bitOf = (word: string | undefined): number => {
+    const n = terms.findIndex((term) => term.word === word && !term.isPrefix)
+    return n < 0 ? 0 : 2 ** n
+  }
+  const isNowhere = ({ words, joined, isIn }: WholeName): boolean => {
+    if (
+      hits.some((hit) => [hit.snippet, hit.prompt, hit.answer, ...hit.also].some((text) => isIn(text ?? "")))
+    )
+      return false
+    const bits = words.map(bitOf)
+    const all = bits.includes(0) ? 0 : bits.reduce((sum, bit) => sum | bit, 0)
+    const one = bitOf(joined)
+    const mayHave = (mask: number): boolean => (all !== 0 && (mask & all) === all) || (mask & one) !== 0
+    const having = ids.filter((id) => mayHave(masks[id]!)).sort((a, b) => b - a)
+    const filter = filterOf(db, request)
+    const rows = filter === undefined ? [] : rowsOf(db, having.slice(0, LOOKED_INTO), filter)
+    return !rows.some(({ id }) => isIn(texts.of(id)?.text ?? ""))
+  }
+  return wholeNamesIn(request.query)
+    .filter(isNowhere)
+    .map(({ typed }) => typed)
+}
+
+/** A path is several words, which the best turn may have. */
+function lackName({ asked, lacking }: { asked: string[]; lacking: string[] }, name: string): void {
+  const typed = name.toLowerCase()
+  if (asked.includes(typed) && !lacking.includes(typed)) lacking.push(typed)
+}
+
+/** Whether turns that are out of the index may have what was meant. */
+export const isWanting = ({ hits, words, corrections }: FoundTurns): boolean =>
+  hits.length === 0 || words.lacking.length > 0 || corrections !== undefined
+
+/** In a longer query that finds something, a word that nobody has written is mostly another word, not a typo. */
+const FEW = 3
+
+interface ForgivingRanking extends Partial<CorrectedQuery> {
+  readonly ranking: Ranking
+  /** What was searched for in the end. */
+  readonly text: string
+}
+
+/** Once more with the nearest words, if words of the query are in no message. */
+function rankedForgivingly(db: Database, texts: MessageTexts, request: SearchRequest): ForgivingRanking {
+  const ranking = rankedIn(db, texts, request)
+  const asTyped = { ranking, text: request.query }
+  if (request.isExact === true || request.similar !== undefined) return asTyped
+  const query = parseQuery(request.query)
+  if (ranking.turns.length > 0 && query.terms.length > FEW) return asTyped
+  const known = new Set(ranking.candidates.terms.map(({ word }) => word))
+  const missing = query.terms.filter(({ word, isPrefix }) => !isPrefix && !known.has(word))
+  const filter = missing.length === 0 ? undefined : filterOf(db, request)
+  const better = filter && correctedQuery(db, query, missing, filter, texts)
+  if (better === undefined) return asTyped
+  const again = rankedIn(db, texts, { ...request, query: better.text })
+  return again.turns.length === 0 ? asTyped : { ranking: again, ...better }
+}
+
+function wordsIn(
+  asked: readonly Term[],
+  { terms, masks }: Candidates,
+  rows: readonly RankRow[],
+  best: Ranked | undefined,
+): { asked: string[]; lacking: string[] } {
+  let mask = 0
+  for (const { id, turn } of rows) if (turn === best?.turn) mask |= masks[id]!
+  const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ typed }) => typed.toLowerCase()))
+  const all = [...new Set(asked.map((term) => term.typed.toLowerCase()))]
+  const subject = all.filter((word) => !isFiller(word))
+  const typed = subject.length > 0 ? subject : all
+  return { asked: typed, lacking: typed.filter((word) => !has.has(word)) }
+}
+
+/** All turns that match the query, best first, each with its best message. */
+export function rankedTurns(
+  db: Database,
+  dataHome: string,
+  request: Unlimited,
+  readers: CopyReaders,
+): Ranking {
+  return rankedIn(db, new MessageTexts(db, dataHome, readers), request)
+}
+
+/** About as many turns are counted. */
+const COUNTED = 40
+
+/** How many turns match, as far as they are counted, and whether there are more. */
+export function matchingTurns(
+  db: Database,
+  dataHome: string,
+  request: Unlimited,
+  readers: CopyReaders,
+): { turns: number; isMore: boolean } {
+  const { turns, isMoreLeft } = rankedTurns(db, dataHome, { ...request, limit: COUNTED }, readers)
+  return { turns: turns.length, isMore: isMoreLeft?.() ?? turns.length > COUNTED }
+}
+
+interface Ranking {
+  /** Best first. */
+  readonly turns: readonly Ranked[]
+  readonly candidates: Candidates
+  readonly rows: readonly RankRow[]
+  /** Whether results of a search by meaning are part of it. */
+  readonly isFused: boolean
+  /** As in `Found`. */
+  readonly isLoose?: boolean
+  /** Whether messages that were not ranked belong to further turns. */
+  readonly isMoreLeft?: () => boolean
+}
+
+type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
+
+function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Ranking {
+  const query = parseQuery(request.query)
+  const filter = isWordless(query) ? undefined : filterOf(db, request)
+  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
+  if (query.terms.length === 0 && query.must === undefined) {
+    const turns = newestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
+    return { turns, candidates: NOTHING, rows: [], isFused: false }
+  }
+  const most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))
+  let isLoose = false
+  let candidates = candidatesFor(db, query, filter)
+  let rows = compared(db, texts, candidates, query.must, filter, most)
+  if (rows.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
+    // Nobody said exactly that, but the phrase's words are still what was asked for.
+    isLoose = true
+    candidates = candidatesFor(db, { ...query, must: undefined }, filter)
+    rows = compared(db, texts, candidates, undefined, filter, most)
+  }
+  const { similar, byWords = true } = request
+  if (similar === undefined || query.must !== undefined) {
+    const turns = rank(candidates, rows)
+    // Whether others have a phrase as well is not known before their texts are read.
+    const isKnown = isLoose || query.must === undefined || isExact(query.must)
+    const isMoreLeft = (): boolean => isKnown && isLeft(db, candidates, most, turns, filter)
+    return { turns, candidates, rows, isFused: false, isLoose, isMoreLeft }
+  }
+  const lexical = byWords ? rank(candidates, rows) : []
+  return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows, isFused: true }
+}
+
+/** Keeps those that pass the filter: similarity knows nothing of tools, times and files. */
+function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
+  const ids = similar.flatMap(({ message }) => message ?? [])
+  const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
+  const marked =
+    filter.expression === undefined ? accepted : matchesAmong(db, [...accepted], filter.expression)
+  const isWanted = ({ message }: Similar): boolean =>
+    message === undefined ? filter.expression === undefined : marked.has(message)
+  return similar.filter(isWanted).slice(0, NEAREST)
+}
+
+/** The share of the best message's score that another needs to be reported with it. */
+const ALIKE = 0.6
+
+/** Single messages with most of the query's words, best first, newest first among equals. */
+export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
+  const wanted = parseQuery(query)
+  const filter = isWordless(wanted) ? undefined : filterOf(db, narrowing)
+  if (filter === undefined) return []
+  const candidates = candidatesFor(db, wanted, filter)
+  const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
+  const chosen = shortlist(candidates, most)
+  const accepted = new Set(rowsOf(db, chosen, filter).map(({ id }) => id))
+  const scored = chosen
+    .filter((id) => accepted.has(id))
+    .map((id) => ({ id, score: scoreOf(candidates.masks[id]!) }))
+    .sort((a, b) => b.score - a.score || b.id - a.id)
+  const least = (scored[0]?.score ?? 0) * ALIKE
+  return scored.filter(({ score }) => score >= least).map(({ id }) => id)
+}
+
+const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
+
+function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
+  const required = query.must === undefined ? undefined : ftsExpression(query.must)
+  const given = new Set(wordsGivenBy(query.must))
+  const expression = allOf([required, filter.expression])
+  const isOpen = query.isStrict && query.must !== undefined && !needsWord(query.must)
+  return candidatesOf(
+    db,
+    query.terms,
+    { expression, condition: filter.condition },
+    population(db),
+    given,
+    isOpen,
+  )
+}
+
+function compared(
+  db: Database,
+  texts: MessageTexts,
+  candidates: Candidates,
+  must: Node | undefined,
+  filter: Filter,
+  most: number,
+): TimedRow[] {
+  return must !== undefined && !isExact(must)
+    ? checked(db, texts, candidates, must, filter)
+    : rowsOf(db, withNeighbours(candidates, shortlist(candidates, most)), filter)
+}
+
+function isLeft(
+  db: Database,
+  candidates: Candidates,
+  most: number,
+  turns: readonly Ranked[],
+  filter: Filter,
+): boolean {
+  if (candidates.ids.length <= most) return false
+  const known = new Set(turns.map(({ turn }) => turn))
+  const next = bestFirst(candidates, most + LOOKED_AT).slice(most)
+  return rowsOf(db, next, filter).some(({ turn }) => !known.has(turn))
+}
+
+/** The chosen candidates and the candidates next to them. */
+function withNeighbours({ masks }: Candidates, chosen: readonly number[]): number[] {
+  const wanted: number[] = []
+  const sorted = new Uint32Array(chosen).sort()
+  for (let n = 0, next = 0; n < sorted.length; n++) {
+    const last = sorted[n]! + WEIGHTS.reach
+    for (next = Math.max(next, last - 2 * WEIGHTS.reach); next <= last; next++)
+      if (masks[next]) wanted.push(next)
+  }
+  return wanted
+}
+
+/** Candidates whose texts fulfil the requirement, as far as it is worth reading. */
+function checked(
+  db: Database,
+  texts: MessageTexts,
+  candidates: Candidates,
+  must: Node,
+  filter: Filter,
+): TimedRow[] {
+  let seen = 0
+  for (const most of CHECKED) {
+    const chosen = bestFirst(candidates, most).slice(seen)
+    seen += chosen.length
+    const accepted = rowsOf(db, chosen, filter)
+    const rows = new Map<number, TimedRow>()
+    for (let n = 0; n < accepted.length; n++) rows.set(accepted[n]!.id, accepted[n]!)
+    const best: number[] = []
+    for (let n = 0; n < chosen.length; n++) if (rows.has(chosen[n]!)) best.push(chosen[n]!)
+    const kept = verified(db, texts, best, must)
+    if (kept.length > 0) return kept.sort((a, b) => a - b).map((id) => rows.get(id)!)
+    if (seen < most) break
+  }
+  return []
+}
+
+/** Rows that the filter accepts, by ascending id. */
+function rowsOf(db: Database, ids: readonly number[], filter: Filter): TimedRow[] {
+  const rows = rankRows(db, ids, filter.isTimed)
+  return filter.isOpen ? rows : rows.filter((row) => filter.accepts(row))
+}
+
+/** How many sessions are looked through at a time, last ended first. The first step is nearly always enough. */
+const STEPS = [16, 64, Number.MAX_SAFE_INTEGER] as const
+
+/**
+ * What an empty query shows: the latest turns by the clock. Ids cannot tell, since they follow the order of archiving.
+ *
+ * @returns the turns of the latest messages that pass the filter, each with its latest message; at most `limit`
+ */
+function newestTurns(db: Database, filter: Filter, limit: number): Ranked[] {
+  const sessions = sessionsByEnd(db)
+  let found: LatestRow[] = []
+  let from = 0
+  for (const step of STEPS) {
+    const rows = latestIn(db, filter, sessions.slice(from, from + step))
+    found = [...found, ...rows].sort(laterFirst).slice(0, limit)
+    from += step
+    // All remaining sessions ended before the last turn found.
+    const next = sessions[from]
+    if (next === undefined || (found.length === limit && (next.ended ?? "") <= (found.at(-1)!.time ?? "")))
+      break
+  }
+  return found.map(({ turn, id }) => ({ turn, message: id, score: 0 }))
+}
+
+function latestIn(db: Database, filter: Filter, sessions: readonly EndedSession[]): LatestRow[] {
+  const { expression, condition } = filter
+  const ids = sessions.map(({ id }) => id)
+  const rows = latestMessages(db, ids, expression && within(expression, sessions), condition)
+  return rows.filter((row) => filter.accepts(row))
+}
+
+/** Adds the sessions to the expression, where they are few enough, so the index reads shorter lists. */
+function within(expression: string, sessions: readonly EndedSession[]): string {
+  if (sessions.length > STEPS[1]) return expression
+  const marks = new Set(sessions.map(({ id }) => wordExpression(mark.session(id))))
+  return allOf([expression, anyOf([...marks])])!
+}
+
+function laterFirst(a: LatestRow, b: LatestRow): number {
+  const [one, other] = [a.time ?? "", b.time ?? ""]
+  return one === other ? b.id - a.id : one < other ? 1 : -1
+}

@@ -1,0 +1,169 @@
+/** The four ways of pruning, safest first: what each does and risks, and whether it works and is at work. */
+
+import { existsSync } from "node:fs"
+import { tryTo } from "../base/files.ts"
+import { type Installed, installedClients } from "../claude/install/clients.ts"
+import { hookStatus, ourPlugins } from "../claude/install/hook-status.ts"
+import { isOurHook } from "../claude/install/hooks-table.ts"
+import type { HostFolders } from "../claude/install/registration.ts"
+import {
+  type HostEnvironment,
+  type HostValue,
+  hooksOf,
+  hostEnvironment,
+  readSettings,
+} from "../claude/settings/read-settings.ts"
+import { openCurrent } from "../views/open-current.ts"
+import { patchState } from "./patch/apply-patch.ts"
+import { pluginWay } from "./plugin/set-plugin.ts"
+import { isLoopback } from "./proxy/proxy-server.ts"
+import type { PruneOptions } from "./prune-messages.ts"
+import { recentSavings, type Savings } from "./savings.ts"
+import { nativeWay } from "./set-native.ts"
+import type { WayName, WayState } from "./way.ts"
+
+interface PruneWorld extends HostFolders {
+  /** The user's home folder. */
+  readonly home: string
+  readonly environment: HostEnvironment
+}
+
+interface Way {
+  readonly name: WayName
+  readonly what: string
+  readonly risk: string
+  readonly start: string
+  readonly stop: string
+  state(client: Installed, world: PruneWorld): WayState | Promise<WayState>
+}
+
+/** In the order of `WAYS`. */
+export const PRUNE_WAYS: readonly Way[] = [
+  {
+    name: "native",
+    what: "the API leaves out old tool output; what was said stays",
+    risk: "an API that does not know the setting refuses requests; Claude has to ask the archive for what was left out",
+    start: "ctxbridge prune native",
+    stop: "ctxbridge prune native --revert",
+    state: (client, { environment }) => nativeWay(client, environment),
+  },
+  {
+    name: "plugin",
+    what: "a plugin answers compactions at once, without a model, and keeps what you said",
+    risk: "it uses a new interface of Claude Code, which may change; if it fails, Claude Code compacts as usual",
+    start: "ctxbridge prune plugin",
+    stop: "ctxbridge prune plugin --revert",
+    state: pluginWay,
+  },
+  {
+    name: "proxy",
+    what: "a program on this machine shortens old text in Claude Code's requests",
+    risk: "requests and credentials pass through it, and with another address Claude Code leaves some features off",
+    start: "ctxbridge proxy -- claude",
+    stop: "end it, and Claude Code with it",
+    state: (_, { environment }) => proxyWay(environment.baseUrl),
+  },
+  {
+    name: "patch",
+    what: "Claude Code's own cli.js is changed so that it shortens old text",
+    risk: "it changes Claude Code itself, which its licence may forbid; each update undoes it",
+    start: "ctxbridge prune patch",
+    stop: "ctxbridge prune patch --revert",
+    state: (client) => patchState(client),
+  },
+]
+
+/** Of one program, in the same order. */
+async function waysOf(client: Installed, world: PruneWorld): Promise<WayState[]> {
+  return Promise.all(PRUNE_WAYS.map((way) => way.state(client, world)))
+}
+
+/* Which way of pruning is recommended for a program: the safest that works. Pure. */
+
+export interface Recommended {
+  readonly way: WayName
+  readonly isActive: boolean
+  /** The safer ways, and why each does not work. */
+  readonly passed: readonly { readonly way: WayName; readonly why: string }[]
+}
+
+/** @returns undefined if none works */
+export function pickWay({ ways }: Pick<ClientWays, "ways">): Recommended | undefined {
+  const at = ways.findIndex(({ unsupported }) => unsupported === undefined)
+  const found = ways[at]
+  return found && { way: found.way, isActive: found.isActive, passed: ways.slice(0, at).map(passedOver) }
+}
+
+const passedOver = ({ way, unsupported = "" }: WayState) => ({ way, why: unsupported })
+
+/* Which programs are installed, how each can be pruned, what is at work and what each way would save. */
+
+/** How many of the latest sessions are asked what would be saved. */
+const SESSIONS = 10
+
+export interface ClientWays extends Installed {
+  /** Safest first. */
+  readonly ways: readonly WayState[]
+}
+
+export interface PruneReport {
+  /** Whether sessions are archived: what is not must not be pruned. */
+  readonly isArchiving: boolean
+  /** First the one that is called by name. */
+  readonly clients: readonly ClientWays[]
+  readonly sessions: readonly Savings[]
+}
+
+interface ReportPlaces extends HostFolders {
+  readonly home: string
+  readonly exePath: string
+}
+
+export async function clientWays(places: Omit<ReportPlaces, "exePath">): Promise<ClientWays[]> {
+  const world = { ...places, environment: hostEnvironment(places) }
+  const clients = await installedClients(places.home)
+  return Promise.all(clients.map(async (client) => ({ ...client, ways: await waysOf(client, world) })))
+}
+
+export async function pruneReport(places: ReportPlaces, options: PruneOptions): Promise<PruneReport> {
+  const { dataHome } = places
+  const clients = await clientWays(places)
+  const read = () =>
+    tryTo(() => {
+      using db = openCurrent(dataHome, "command")
+      return recentSavings(db, dataHome, options, SESSIONS)
+    })
+  return {
+    isArchiving: isArchiving(places),
+    clients,
+    sessions: (existsSync(dataHome) ? read() : undefined) ?? [],
+  }
+}
+
+/** Whether any of our hooks is registered, in the settings or by a plugin. */
+export const isArchiving = (places: HostFolders & { readonly exePath: string }): boolean =>
+  hookStatus(places, places.exePath).some(({ installed, stale }) => installed.length + stale.length > 0) ||
+  ourPlugins(places).length > 0 ||
+  readSettings(places).some(
+    (file) => file.scope === "managed" && hooksOf(file).some(({ command }) => isOurHook(command)),
+  )
+
+/** Of all these sessions' tokens, those that a way would have saved; undefined if it cannot be told. */
+export function shareSaved(sessions: readonly Savings[], way: WayName): number | undefined {
+  const told = sessions.filter(({ saved }) => saved[way] !== undefined)
+  const tokens = told.reduce((sum, session) => sum + session.tokens, 0)
+  return tokens === 0 ? undefined : told.reduce((sum, { saved }) => sum + saved[way]!, 0) / tokens
+}
+
+/* Whether Claude Code's requests go through a proxy on this machine. Pure. */
+
+/** @param baseUrl every ANTHROPIC_BASE_URL that is set, the one that counts first */
+function proxyWay([first]: readonly HostValue[]): WayState {
+  const url = first === undefined ? null : URL.parse(first.value)
+  const isActive = url !== null && url.protocol === "http:" && isLoopback(url)
+  return {
+    way: "proxy",
+    isActive,
+    ...(isActive && { detail: `requests go to ${url.origin}: ctxbridge, or another proxy` }),
+  }
+}

@@ -1,0 +1,37 @@
+/** Finds lines of a transcript that contain certain words, without parsing all the others. */
+import { NEWLINE } from "../base/byte-lines.ts"
+import { parseJson } from "../base/json-files.ts"
+import { type JsonObject, objectOf } from "./json.ts"
+
+/** Offsets of a line: its first byte, and the one after its newline. */
+export interface LineSpan {
+  readonly from: number
+  readonly to: number
+}
+
+/** The line that contains byte `at`: callers come from words, and pass over the lines between (not `linesIn`). */
+export function lineAt(bytes: Buffer, at: number): LineSpan {
+  const end = bytes.indexOf(NEWLINE, at)
+  return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }
+}
+
+/** Its fields; none if it is not a line of the host's. */
+export const parsedLine = (bytes: Buffer, { from, to }: LineSpan): JsonObject =>
+  objectOf(parseJson(bytes.toString("utf8", from, to)))
+
+interface FoundLine {
+  readonly line: JsonObject
+  /** Offset of the newline that ends it. */
+  readonly end: number
+}
+
+/** Lines that contain these words and end in a newline. Parses them one by one: most callers need only the first. */
+export function* linesWith(bytes: Buffer, words: string): Generator<FoundLine> {
+  for (let at = bytes.indexOf(words); at >= 0; ) {
+    const span = lineAt(bytes, at)
+    const end = span.to - 1
+    if (bytes[end] !== NEWLINE) return
+    yield { line: parsedLine(bytes, span), end }
+    at = bytes.indexOf(words, end)
+  }
+}

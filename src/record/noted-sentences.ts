@@ -1,0 +1,173 @@
+/**
+ * Finds sentences worth keeping by their wording. Pure.
+ *
+ * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled and
+ * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
+ * test/unit/record/extract-languages.test.ts tells how well.
+ */
+import { cut, oneLine } from "../base/text.ts"
+import { typedText } from "./typed-lines.ts"
+import type { Part } from "./types.ts"
+import { isWorded, Sentence } from "./wording.ts"
+import { constraints } from "./wording-constraints.ts"
+import { decisions } from "./wording-decisions.ts"
+import { refuted } from "./wording-refuted.ts"
+
+const LONGEST = 300
+const MOST = 8
+
+/** Marks before a line's words: quotation, list, number, box. */
+const LINE_MARKS = /^(?:>\s?|[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)+/
+const HEADING = /^#{1,6}\s/
+/** What ends like this only announces what follows. */
+const ANNOUNCES = /[:：][*_`)]*$/
+/** A line of at least this length that ends within a sentence continues on the next one. */
+const WRAPPED = 50
+/** So does one that ends with such a word, even if the next one begins with a capital letter. */
+const OPEN_END =
+  /(?<!\p{L})(?:the|an?|of|to|and|or|with|for|from|by|than|der|die|das|den|dem|eine?[nmr]?|und|oder|mit|für|von)$/u
+/** After the end of a sentence, but not after an abbreviation. */
+const SENTENCE_END =
+  /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
+
+/** Sentences of prose. Skips headings, and code blocks and host tags, which hold none. */
+function sentences(text: string): readonly Found[] {
+  if (latest?.text === text) return latest.sentences
+  const found: Found[] = []
+  const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
+  for (const line of unwrapped(prose)) {
+    if (isTooShort(line) || HEADING.test(line) || /^[<|{}[\]]/.test(line)) continue
+    for (const sentence of line.split(SENTENCE_END)) {
+      const trimmed = balanced(sentence.trim())
+      if (!isTooShort(trimmed) && trimmed.length <= LONGEST && !ANNOUNCES.test(trimmed))
+        found.push({ whole: trimmed, sentence: new Sentence(trimmed.replace(/^(?:\*\*|__)/, "")) })
+    }
+  }
+  latest = { text, sentences: found }
+  return found
+}
+
+/** An answer is searched for decisions, then for what was tried in vain. */
+let latest: { readonly text: string; readonly sentences: readonly Found[] } | undefined
+
+interface Found {
+  readonly whole: string
+  /** Without the mark of emphasis with which it begins. */
+  readonly sentence: Sentence
+}
+
+/** Lines without their marks; those wrapped within a sentence are joined. */
+function unwrapped(prose: string): string[] {
+  const lines: string[] = []
+  let continued: RegExp | undefined
+  for (const raw of prose.split("\n")) {
+    const trimmed = raw.trim()
+    const line = trimmed.replace(LINE_MARKS, "")
+    if (line === trimmed && continued?.test(line)) lines[lines.length - 1] += ` ${line}`
+    else lines.push(line)
+    continued = raw.length < WRAPPED ? undefined : continuationOf(raw)
+  }
+  return lines
+}
+
+/** UTF-16 units in which such a word is, with the letter before it: patterns would go through the whole line. */
+const END = 8
+
+/** How a line begins that continues this one; not at all if a sentence ends here. */
+function continuationOf(line: string): RegExp | undefined {
+  const end = line.slice(-END)
+  if (OPEN_END.test(end)) return /./
+  return /[\p{L}\p{N},]$/u.test(end) ? /^\p{Ll}/u : undefined
+}
+
+/** Removes marks of emphasis or code that the end of the sentence has cut off from their counterparts. */
+function balanced(sentence: string): string {
+  let text = sentence
+  for (const mark of ["**", "__", "`"]) {
+    if (!text.includes(mark)) continue
+    const parts = text.split(mark)
+    if (parts.length % 2 === 1) continue
+    if (text.startsWith(mark)) text = text.slice(mark.length)
+    else if (text.endsWith(mark)) text = text.slice(0, -mark.length)
+    else text = parts.join("")
+  }
+  return text.trim()
+}
+
+/** Chinese needs five characters where other languages need eight. */
+const isTooShort = (text: string): boolean =>
+  text.length < 5 || (text.length < 8 && !/\p{Script=Han}/u.test(text))
+
+/** What stands between quotation marks or backticks is spoken of, not said. */
+const SPOKEN_OF = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*`/g
+const withoutQuotes = (sentence: Sentence): Sentence =>
+  /["“„«`]/.test(sentence.text) ? new Sentence(sentence.text.replace(SPOKEN_OF, "x")) : sentence
+/** Several sentences between quotation marks, which the ends of sentences would separate from the marks. */
+const withoutSpeech = (text: string): string =>
+  text.replace(/"[^"\n]*"/g, (quoted) => (/[.!?] /.test(quoted) ? '"…"' : quoted))
+
+/** Of "If you touch it, never …" the rule is what follows. */
+const CONDITION =
+  /^(?:if|when(?:ever)?|once|before|after|in case|wenn|falls|sobald|bevor|nachdem)(?!\p{L})(?:[^,:;]*?[,:;]|[^,:;]*\bthen\b)\s*/iu
+
+/** Lines that a human quotes are somebody else's words, mostly the model's. */
+const QUOTED = /^[ \t]*>.*$/gm
+/** So is a sentence in quotation marks. */
+const SPOKEN = /^(?:"[^"]*"?|[“„][^”“]*[”“]?|«[^»]*»?)[.!?]?$/
+
+/** "Never push, ok?" asks for nothing but an assent. */
+const ASSENT = /,? (?:ok|okay|understood|got it|vale|verstanden|alles klar)\?$/i
+
+export const constraintsIn = (prompt: string): string[] =>
+  pick(withoutSpeech(typedText(prompt).replace(QUOTED, "")), (sentence) => {
+    const { text } = withoutQuotes(sentence)
+    return (
+      !SPOKEN.test(sentence.text) &&
+      isWorded(new Sentence(text.replace(ASSENT, ".").replace(CONDITION, "")), constraints())
+    )
+  })
+
+/** Characters of an answer, and of its question. */
+const ANSWER_NOTED = 200
+const QUESTION_NOTED = 90
+const ASKED = " (asked: "
+
+/** With the question that it answers: "the second one" says nothing alone. */
+const withQuestion = (text: string, question: string): string =>
+  question === "" ? text : `${text}${ASKED}${cut(oneLine(question), QUESTION_NOTED)})`
+
+/** A note without the question that it answers. */
+export const withoutQuestion = (note: string): string => note.split(ASKED, 1)[0]!
+
+type ReplyPart = Extract<Part, { readonly kind: "reply" }>
+
+/** Constraints in what a human answered to a question of the model's. */
+export const rulesInReply = ({ question, text }: ReplyPart): string[] =>
+  constraintsIn(text).map((rule) => withQuestion(rule, question))
+
+/** The answer itself, unless a constraint says it already. */
+export const answersInReply = ({ question, text }: ReplyPart): string[] =>
+  constraintsIn(text).length > 0 ? [] : [withQuestion(cut(oneLine(text), ANSWER_NOTED), question)]
+
+/** `That is now decided.` only refers to a decision made elsewhere. */
+const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
+const POINTING_SHORTEST = 8
+
+export const decisionsIn = (answer: string): string[] =>
+  pick(answer, (sentence) => !isPointing(sentence.text) && isWorded(withoutQuotes(sentence), decisions()))
+
+const isPointing = (sentence: string): boolean =>
+  POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST
+
+/** Approaches that were tried in vain. */
+export const refutedIn = (answer: string): string[] =>
+  pick(answer, (sentence) => isWorded(sentence, refuted()))
+
+function pick(text: string, wanted: (sentence: Sentence) => boolean): string[] {
+  const found = new Set<string>()
+  for (const { whole, sentence } of sentences(text)) {
+    if (wanted(sentence)) found.add(whole)
+    if (found.size >= MOST) break
+  }
+  return [...found]
+}

@@ -1,0 +1,70 @@
+/** Wordings of approaches that were tried in vain. What might fail, or no longer fails, uses the same words. Pure. */
+import { once } from "../base/once.ts"
+import { MARKS, plainWords, type Wording, type Wordings, wholeWords } from "./wording.ts"
+
+const english = (): Wording => ({
+  marks: MARKS.english,
+  yes: [
+    plainWords(
+      "(?:did|does)(?:n['’]t| not) (?:\\w+ )?(?:work|help|solve|fix (?:it|this|that|the))|(?:approach|idea|workaround) failed|won['’]t work|(?:attempt|try|approach|idea|patch|fix|change|version|run) fail(?:ed|s) because|failed because",
+      "(?:had|has) no effect|made no difference|dead end|made (?:it|things|that|matters) (?:even |only )?worse|to no avail|in vain|without success",
+      "ruled out|broke .{2,80}(?:so|and) (?:I|we) (?:reverted|undid|rolled)|(?:tried|attempted) .{3,120} but|revert(?:ed|ing)? (?:it|that|this|them) (?:because|since|as)|(?:is|was)(?: not|n['’]t) viable",
+    ),
+  ],
+  no: [
+    /\?\s*$|^(?:if|when|whether|unless|once|should|in case)\b|\b(?:if|whether) (?:it|this|that|they) (?:do|did|does)\b/i,
+    /\b(?:may|might|could|would|no longer|not sure|let me see)\b/i,
+    /\b(?:checks?|test(?:s|ed)?|verif(?:y|ies)|asserts?|expects?|ensures?|make sure) that\b/i,
+    /\b(?:did|has|have) not fail|\b(?:did|has|have)n['’]t fail|\bnot ruled out\b/i,
+  ],
+})
+
+const german = (): Wording => ({
+  marks: MARKS.german,
+  yes: [
+    wholeWords(
+      "(?:hat|haben) .{0,40}nicht (?:funktioniert|geholfen|gereicht|gewirkt)|funktioniert .{0,30}nicht, (?:weil|da)|funktionierte .{0,20}nicht",
+      "(?:ist|sind|war|waren) .{0,30}gescheitert|gescheitert|scheiterte|fehlgeschlagen|schlug(?:en)? fehl",
+      "Sackgasse|hatten? (?:keine Wirkung|keinen Effekt)|half (?:auch )?nicht|halfen nicht|brachte(?:n)? (?:auch )?nichts|ohne Erfolg|erfolglos|vergeblich|umsonst",
+      "(?:rückgängig gemacht|zurückgenommen|zurückgerollt|verworfen),? (?:weil|da)|aber der Fehler (?:blieb|bleibt|besteht)",
+      "(?:wurde|wird|machte|ist) .{0,30}(?:schlimmer|schlechter)|führt(?:e|en)? nicht (?:zum Ziel|weiter)",
+      "(?:versucht|probiert),? aber",
+    ),
+    /nicht, weil niemand|funktioniert es nicht, weil/i,
+  ],
+  no: [
+    /\?\s*$|^(?:wenn|falls|ob|sobald|sollte)(?!\p{L})/iu,
+    /(?<!\p{L})(?:könnte|würde|dürfte|nicht mehr|nicht (?:gescheitert|fehlgeschlagen))(?!\p{L})/iu,
+  ],
+})
+
+const spanish = (): Wording => ({
+  marks: MARKS.spanish,
+  yes: [
+    wholeWords(
+      "(?:no|tampoco) (?:funcionó|ha funcionado|sirvió|ayudó|bastó|resultó)|no (?:funciona|sirve)(?: porque|:|,)|falló porque|fracasó",
+      "(?:no tuvo|sin ningún) efecto|sin éxito|en vano|callejón sin salida|(?:queda|quedó) descartad[oa]|fue peor|empeoró",
+      "(?:intenté|probé|fijé|cambié|puse) .{3,120} pero|pero (?:el|la|los|las) .{2,40} (?:siguió|sigue|persiste|persistió|continuó|quedó)",
+      "revertí|(?:lo|la|los|las) (?:revertí|deshice|descarté)",
+    ),
+    /\bno (?:sirve|funciona):/i,
+  ],
+  no: [
+    /\?\s*$|^¿|^(?:si|cuando|veamos)(?!\p{L})/iu,
+    /(?<!\p{L})(?:puede que|quizás?|tal vez|ya no fall\p{L}+|esta vez no|podría)(?!\p{L})/iu,
+  ],
+})
+
+const chinese = (): Wording => ({
+  marks: MARKS.any,
+  yes: [
+    /行不通|走不通|不起作用|没起作用|没有?效果|没有用|也没用|都没用|不管用|没用[。！]?$|无济于事/,
+    /(?:但|可是|不过|然而).{0,12}(?:还在|依旧|仍|没有解决|没解决|依然|还是)/,
+    /撤销了|回滚了|还原了|撤回了|反而.{0,8}(?:更糟|更慢|更差|变慢|变差|坏)/,
+    /(?:办法|方法|方案|思路|做法|途径|路).{0,8}(?:不行|行不通|走不通|无效|失败)/,
+    /(?:尝试|试了|试过).{0,30}(?:失败|没用|不行|无效)|失败了，因为|试过.{1,60}(?:但|没用|不行)/,
+  ],
+  no: [/[？?]\s*$|吗[。！]?$|如果|要是|假如|可能|也许|不再|看看|是不是|没有失败|还没有?试|没有试|是否/],
+})
+
+export const refuted = once((): Wordings => ({ chinese: chinese(), latin: [english(), german(), spanish()] }))

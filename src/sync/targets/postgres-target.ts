@@ -1,0 +1,443 @@
+/** Keeps entries and frames in PostgreSQL, with pgvector where it is there. */
+import { CtxError } from "../../base/errors.ts"
+import { wordSet } from "../../base/words.ts"
+import { type Entry, isBehind, isEntry, type Version } from "./entry.ts"
+import { isNamed, putReport } from "./entry-rules.ts"
+import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./pieces.ts"
+import type { ServerAddress } from "./postgres-address.ts"
+import { type Ask, connect, type Server } from "./postgres-door.ts"
+import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
+import { NEWEST_VERSION, SET_UP, VECTOR_LENGTH } from "./postgres-migrations.ts"
+import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./target.ts"
+
+/** ms for one call. */
+const DEADLINE = 30_000
+/** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
+const MOST_WORDS = 250_000
+
+/** Times that, for what has frames in it: a batch of them takes a while on a slow line. */
+const SLOWER = 2
+
+/** Rows with ids that begin alike, of which some may be damaged. */
+const ALIKE = 20
+
+/** Of memory, to add to the index of words at once: with the 4 MB of most servers, it takes half as long again. */
+const MERGING = 64
+
+/**
+ * @param isReader whether nothing is made or brought up to date there
+ * @param writer name of this archive among those that put
+ */
+export async function openPostgresTarget(
+  address: ServerAddress,
+  deadline = DEADLINE,
+  isReader = false,
+  writer = "",
+): Promise<Target> {
+  const server = connect(address, deadline)
+  let tables: Tables
+  try {
+    tables = await (isReader ? tablesThere : prepareTables)(server, address.shown)
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+  const rowsText = (entries: readonly Entry[]): string =>
+    JSON.stringify(entries.map((entry) => rowOf(entry, tables)))
+  const prepared = new WeakMap<readonly Entry[], string>()
+  const slow = server.within(SLOWER * deadline)
+  return {
+    id: tables.id,
+    frames: framesAt(slow, writer),
+
+    prepare(entries) {
+      prepared.set(entries, rowsText(entries))
+    },
+
+    async put(entries) {
+      if (entries.length === 0) return putReport(0, 0, 0)
+      const given = prepared.get(entries) ?? rowsText(entries)
+      const [counts] = await server.transaction(async (ask) => {
+        await lockTenant(ask, "SHARE", `set_config('work_mem', '${MERGING}MB', true)`)
+        return ask(putting(tables), [given, writer])
+      })
+      const { stored, alive } = counts as unknown as { stored: number; alive: number }
+      return putReport(entries.length, stored, entries.length - alive)
+    },
+
+    async find(query) {
+      if (!isComparable(query, tables)) return []
+      return (await server.ask(...finding(query, tables))).map(foundIn)
+    },
+
+    async get(id) {
+      if (!isNamed(id, id)) return undefined
+      const rows = await server.ask(
+        `SELECT id, key, summary, content, metadata, embedder, embedding::text AS embedding
+         FROM ctxbridge.entries WHERE id >= $1 AND starts_with(id, $1) AND tenant = ${TENANT} ORDER BY id LIMIT ${ALIKE}`,
+        [id],
+      )
+      return rows.map(entryIn).find(isEntry)
+    },
+
+    async forget({ ids = [], sessions = [], fills = [] }) {
+      const names = [
+        ...ids.map((name) => ({ kind: "id", name })),
+        ...sessions.map((name) => ({ kind: "session", name })),
+      ]
+      const hasFrames = sessions.length + fills.length > 0
+      const [row] = await (hasFrames ? slow : server).transaction(async (ask) => {
+        await lockTenant(ask, "UPDATE")
+        const given = "jsonb_to_recordset($1::text::jsonb) AS f(kind text, name text)"
+        const keeping = `INSERT INTO ctxbridge.forgotten (kind, name) SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
+        await ask(keeping, [JSON.stringify(names)])
+        const [gone, owners] = [ids, sessions].map((one) => JSON.stringify(one))
+        if (hasFrames) {
+          const told = fills.map(({ session, key, lines }) => ({ session, key, lines }))
+          await ask(TELLING_FILLS, [JSON.stringify(told)])
+          await ask(`SELECT ctxbridge.forget_frames(${textArray(1)})`, [owners!])
+        }
+        return ask(`SELECT ctxbridge.forget_entries(${textArray(1)}, ${textArray(2)}) AS gone`, [
+          gone!,
+          owners!,
+        ])
+      })
+      return Number(row!["gone"])
+    },
+
+    async stats() {
+      const [row] = await server.ask(
+        `SELECT count(*)::int AS entries, count(DISTINCT session)::int AS sessions,
+           (SELECT count(*)::int FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) AS forgotten
+         FROM ctxbridge.entries WHERE tenant = ${TENANT}`,
+      )
+      const { entries, sessions, forgotten } = row as unknown as Record<string, number>
+      return { entries: entries!, sessions: sessions!, forgotten: forgotten!, damaged: 0 }
+    },
+
+    async tally() {
+      const rows = await server.ask(
+        `SELECT coalesce(writer, '') AS by, count(*)::text AS turns, sum(messages)::text AS lines
+         FROM ctxbridge.entries WHERE tenant = ${TENANT} GROUP BY writer`,
+      )
+      return Object.fromEntries(
+        rows.map((row) => [String(row["by"]), [Number(row["turns"]), Number(row["lines"])] as const]),
+      )
+    },
+
+    async lacking(sent) {
+      const rows = await server.ask(
+        `SELECT key, id, messages, taken_back AS "takenBack" FROM ctxbridge.entries WHERE tenant = ${TENANT}`,
+      )
+      const there = new Map((rows as unknown as VersionRow[]).map((row) => [row.key, row]))
+      const behind = [...sent].filter((one) => isBehind(there.get(one.key), one))
+      if (behind.length === 0) return behind
+      const dead = await server.ask(
+        `SELECT e.key FROM jsonb_to_recordset($1::text::jsonb) AS e(key text, id text, session text)
+         WHERE ${IS_FORGOTTEN}`,
+        [JSON.stringify(behind.map(({ key, id, session }) => ({ key, id, session })))],
+      )
+      const keys = new Set(dead.map((row) => row["key"]))
+      return behind.filter(({ key }) => !keys.has(key))
+    },
+
+    async ownThere(machine, sessions) {
+      const narrowed =
+        sessions === undefined
+          ? ""
+          : `AND EXISTS (SELECT FROM jsonb_array_elements_text($3::text::jsonb) AS f(name)
+               WHERE e.session = f.name OR starts_with(e.session, f.name || '/'))`
+      const rows = await server.ask(
+        // Rows that earlier versions have put do not say who did.
+        `SELECT key, id, session, messages FROM ctxbridge.entries e
+         WHERE tenant = ${TENANT}
+           AND (writer = $1::text OR (writer IS NULL AND metadata ->> 'machine' = $2::text)) ${narrowed}`,
+        [writer, machine, ...(sessions === undefined ? [] : [JSON.stringify(sessions)])],
+      )
+      return rows as unknown as SentVersion[]
+    },
+
+    async forgottenThere() {
+      const [row] = await server.ask(
+        `SELECT count(*)::int AS forgotten FROM ctxbridge.forgotten WHERE tenant = ${TENANT}`,
+      )
+      return Number(row!["forgotten"])
+    },
+
+    async mend() {
+      const [row] = await server.transaction(
+        (ask) => ask("SELECT ctxbridge.mend_entries() AS gone"),
+        "as long as it takes",
+      )
+      return Number(row!["gone"])
+    },
+
+    close: () => server.close(),
+  }
+}
+
+type VersionRow = Pick<Entry, "key"> & Omit<Version, "hasVector">
+
+/** Whether the row `e` is of a session that is forgotten; of one that is, or forgotten by its id. */
+const IS_OF_FORGOTTEN = `EXISTS (SELECT FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'session'
+  AND (e.session = f.name OR starts_with(e.session, f.name || '/')))`
+const IS_FORGOTTEN = `(e.id IN (SELECT f.name FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'id')
+  OR ${IS_OF_FORGOTTEN})`
+
+/** Says which version of a turn is the later one, as `isLater` does. */
+const rank = (of: string): string =>
+  `(${of}.messages, ${of}.taken_back::int, ${of}.id, (${of}.embedding IS NOT NULL)::int)`
+
+const COLUMNS = "key, id, session, project, started, messages, taken_back, summary, content, metadata"
+
+const putting = ({ vectors }: Tables): string => `
+  WITH given AS (
+    SELECT * FROM jsonb_to_recordset($1::text::jsonb) AS g(key text, id text, session text, project text, started text,
+      messages int, taken_back boolean, summary text, content text, metadata jsonb, words tsvector, about text[],
+      embedder text, embedding ${vectors ?? "real[]"}, signs varbit)
+  ), alive AS (
+    SELECT * FROM given e WHERE NOT ${IS_FORGOTTEN}
+  ), stored AS (
+    INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs, writer)
+    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs, $2::text FROM alive
+    ORDER BY key COLLATE "C", messages DESC, taken_back DESC, id COLLATE "C" DESC, embedding IS NULL
+    ON CONFLICT (tenant, key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
+      started = excluded.started, messages = excluded.messages, taken_back = excluded.taken_back,
+      summary = excluded.summary, content = excluded.content, metadata = excluded.metadata, words = excluded.words,
+      about = excluded.about, embedder = excluded.embedder, embedding = excluded.embedding, signs = excluded.signs,
+      writer = excluded.writer, stored = now()
+    WHERE ${rank("excluded")} > ${rank("old")}
+    RETURNING 1
+  )
+  SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
+
+function rowOf({ metadata, vector, ...entry }: Entry, { vectors }: Tables) {
+  // A column of pgvector has one length. What is of another is found by its words.
+  const kept = vectors === undefined || vector?.values.length === VECTOR_LENGTH ? vector : undefined
+  return {
+    ...entry,
+    session: metadata.sessionId,
+    project: metadata.project,
+    started: metadata.timestamp,
+    messages: metadata.messages,
+    taken_back: metadata.takenBack,
+    metadata,
+    words: indexed(entry.content).map(lexeme).join(" "),
+    about: [...wordSet(entry.summary)],
+    embedder: kept?.embedder ?? null,
+    embedding: kept === undefined ? null : numbersText(kept.values, vectors),
+    signs: kept === undefined || vectors !== undefined ? null : signsText(kept.values),
+  }
+}
+
+function indexed(content: string): string[] {
+  const words: string[] = []
+  let length = 0
+  for (const word of wordSet(content)) {
+    length += word.length
+    if (length > MOST_WORDS) break
+    words.push(word)
+  }
+  return words
+}
+
+const numbersText = (values: readonly number[], vectors: string | undefined): string =>
+  vectors === undefined ? `{${values.join()}}` : `[${values.join()}]`
+
+const signsText = (values: readonly number[]): string => values.map((value) => (value > 0 ? 1 : 0)).join("")
+
+/** A parameter that is a list in JSON, as an array. */
+const textArray = (n: number): string => `ARRAY(SELECT jsonb_array_elements_text($${n}::text::jsonb))`
+
+const entryIn = ({ embedder, embedding, ...rest }: Readonly<Record<string, unknown>>): unknown =>
+  embedder === null ? rest : { ...rest, vector: { embedder, values: numbersIn(embedding) } }
+
+const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
+
+const foundIn = ({ content, ...row }: Readonly<Record<string, unknown>>): FoundEntry =>
+  ({ ...row, ...(content !== null && { content }) }) as unknown as FoundEntry
+
+/** A column of pgvector has one length. */
+const isComparable = (query: EntryQuery, { vectors }: Tables): boolean =>
+  "words" in query || vectors === undefined || query.vector.values.length === VECTOR_LENGTH
+
+/** The same score as in a folder, so that hits of both can be put together. */
+function finding(query: EntryQuery, { vectors }: Tables): [statement: string, parameters: string[]] {
+  const narrowing = [narrowedTo(query), String(Math.max(1, Math.trunc(query.limit)))]
+  const calling = (name: string, about: string): string =>
+    `SELECT * FROM ctxbridge.${name}(${about}, $3::text::jsonb, $4::text::integer)`
+  if ("words" in query) {
+    const wanted = [...wordSet(query.words)]
+    const array = "ARRAY(SELECT jsonb_array_elements_text($1::text::jsonb))"
+    const words = [JSON.stringify(wanted), wanted.map(lexeme).join(query.isAny ? " | " : " & ")]
+    return [calling("find_by_words", `${array}, $2::text::tsquery`), [...words, ...narrowing]]
+  }
+  const { embedder, values } = query.vector
+  const vector = [numbersText(values, vectors), embedder]
+  return [calling("find_by_vector", "$1::text, $2::text"), [...vector, ...narrowing]]
+}
+
+const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
+
+/** Whoever owns the tables is not bound by the rules for rows. */
+const OWN = `tenant = ${TENANT}`
+
+/** Pieces, in a table beside the entries. */
+function framesAt(server: Server, writer: string): FrameStore {
+  return {
+    // A rule for rows shows no others.
+    isOwn: true,
+    async put(pieces) {
+      if (pieces.length === 0) return putReport(0, 0, 0)
+      const rows = pieces.map(({ frame, ...about }) => ({
+        about,
+        session: about.session,
+        copy: about.copy,
+        start: about.from,
+        frame: Buffer.from(frame).toString("base64"),
+      }))
+      const [counts] = await server.transaction(async (ask) => {
+        await lockTenant(ask, "SHARE")
+        return ask(PUTTING_PIECES, [JSON.stringify(rows), writer])
+      })
+      const { stored, alive } = counts as unknown as { stored: number; alive: number }
+      return putReport(pieces.length, stored, pieces.length - alive)
+    },
+
+    async list(wanted) {
+      const rows =
+        wanted === undefined
+          ? await server.ask(`SELECT writer, copy, about FROM ctxbridge.frames WHERE ${OWN}`)
+          : await server.ask(
+              `SELECT writer, copy, about FROM ctxbridge.frames WHERE ${OWN} AND writer = $1::text`,
+              [wanted],
+            )
+      return rows
+        .map(({ about }) => about)
+        .filter(isPieceAbout)
+        .sort(byCopy)
+    },
+
+    async get(wanted) {
+      const rows = await server.ask(
+        `SELECT f.about, translate(encode(f.frame, 'base64'), E'\\n', '') AS frame
+         FROM jsonb_to_recordset($1::text::jsonb) AS w(writer text, copy text, "from" bigint)
+         JOIN ctxbridge.frames f ON ${OWN} AND f.writer = w.writer AND f.copy = w.copy AND f.start = w."from"`,
+        [JSON.stringify(wanted.map(({ writer, copy, from }) => ({ writer, copy, from })))],
+      )
+      const found = new Map<string, VaultPiece>()
+      for (const { about, frame } of rows) {
+        if (isPieceAbout(about))
+          found.set(pieceKey(about), {
+            ...about,
+            frame: new Uint8Array(Buffer.from(String(frame), "base64")),
+          })
+      }
+      return wanted.flatMap((name) => found.get(pieceKey(name)) ?? [])
+    },
+
+    async drop(copies) {
+      await server.ask(`SELECT ctxbridge.drop_frames($1::text, ${textArray(2)})`, [
+        writer,
+        JSON.stringify(copies),
+      ])
+    },
+
+    async fills() {
+      const rows = await server.ask(
+        `SELECT session, key, lines FROM ctxbridge.fills WHERE ${OWN} ORDER BY session, key`,
+      )
+      return rows.flatMap((row) => (isLineFills(row) ? [row] : []))
+    },
+
+    async forgotten() {
+      const rows = await server.ask(`SELECT name FROM ctxbridge.forgotten WHERE ${OWN} AND kind = 'session'`)
+      return rows.map(({ name }) => String(name))
+    },
+  }
+}
+
+const TELLING_FILLS = `
+  INSERT INTO ctxbridge.fills AS old (session, key, lines)
+  SELECT session, key, lines FROM jsonb_to_recordset($1::text::jsonb) AS g(session text, key text, lines jsonb)
+  ON CONFLICT (tenant, session, key) DO UPDATE SET lines = old.lines || excluded.lines`
+
+const PUTTING_PIECES = `
+  WITH given AS (
+    SELECT * FROM jsonb_to_recordset($1::text::jsonb)
+      AS g(copy text, start bigint, session text, about jsonb, frame text)
+  ), alive AS (
+    SELECT * FROM given e WHERE NOT ${IS_OF_FORGOTTEN}
+  ), stored AS (
+    INSERT INTO ctxbridge.frames (writer, copy, start, session, about, frame)
+    SELECT $2::text, copy, start, session, about, decode(frame, 'base64') FROM alive
+    ON CONFLICT DO NOTHING RETURNING 1
+  )
+  SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
+
+/** What the statements need to know of the tables that are there. */
+interface Tables {
+  /** Names what is kept here for this user. */
+  readonly id: string
+  /** Type of vectors, with its schema, quoted; undefined: they are arrays. */
+  readonly vectors: string | undefined
+}
+
+/** @throws CtxError `target-newer` */
+async function prepareTables(server: Server, shown: string): Promise<Tables> {
+  const ready = await readTables(server.ask, shown)
+  if (ready?.version === NEWEST_VERSION) return ready
+  await server.transaction((ask) => ask(SET_UP), "as long as it takes")
+  return (await readTables(server.ask, shown))!
+}
+
+/**
+ * For whoever only reads.
+ *
+ * @throws CtxError `target-missing` if there are none, or those of an older version
+ */
+async function tablesThere(server: Server, shown: string): Promise<Tables> {
+  const found = await readTables(server.ask, shown)
+  if (found?.version === NEWEST_VERSION) return found
+  const what = found === undefined ? "nothing has been sent there yet" : "its tables are of an older version"
+  throw new CtxError("target-missing", `${shown}: ${what}`, { hint: "ctxbridge sync makes the tables" })
+}
+
+async function readTables(
+  ask: Ask,
+  shown: string,
+): Promise<(Tables & { readonly version: number }) | undefined> {
+  const [there] = await ask(
+    `SELECT 1 AS is FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = 'ctxbridge' AND c.relname = 'target'`,
+  )
+  if (there === undefined) return undefined
+  const [row] = await ask("SELECT t.*, session_user::text AS tenant FROM ctxbridge.target t")
+  if (row === undefined) {
+    throw new CtxError("target-damaged", `${shown}: the table ctxbridge.target is empty`, {
+      hint: "DROP SCHEMA ctxbridge CASCADE there removes everything of ours; it is sent again then",
+    })
+  }
+  const { id, version, owner, tenant } = row as {
+    id: string
+    version: number
+    owner?: string
+    tenant: string
+  }
+  if (version > NEWEST_VERSION) {
+    throw new CtxError("target-newer", `${shown} was set up by a newer version of ctxbridge (${version})`, {
+      hint: "upgrade ctxbridge on this machine",
+    })
+  }
+  const [type] = await ask(
+    `SELECT format('%I.%I', n.nspname, t.typname) AS vectors FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+       JOIN pg_namespace n ON n.oid = t.typnamespace
+     WHERE a.attrelid = to_regclass('ctxbridge.entries') AND a.attname = 'embedding' AND t.typname <> '_float4'`,
+  )
+  // To whom it belongs, it is what it was before there were tenants. To everybody else, it is something of his own.
+  return {
+    id: tenant === owner ? id : `${id}/${tenant}`,
+    version,
+    vectors: type?.["vectors"] as string | undefined,
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Names, paths, commands and error lines of a session's messages → rows of the views.
+ *
+ * Only words of the human and the model are searched for names, paths and commands, and only the output of commands and
+ * of failed calls of the host's own tools for error lines (docs/architecture/trust.md). Subagents are skipped.
+ */
+import { errorsMet } from "../agents/errors-met.ts"
+import { isProse, type Origin } from "../agents/origin.ts"
+import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
+import { toolKind } from "../agents/tool-kinds.ts"
+import { exitStatusIn } from "../record/error-lines.ts"
+import { type FactKind, factNames, pathsIn } from "../record/facts.ts"
+import { commandPaths } from "../record/path-words.ts"
+import { commandUses, openingOf } from "../record/shell-script.ts"
+import type { Part } from "../record/types.ts"
+import type { Database } from "./database.ts"
+import { sessionKey } from "./identity.ts"
+import { type At, isOwnTool } from "./tool-rows.ts"
+
+/** Called with each fact in a part and its form: of an error, its command's exit status, if the host told it. */
+type Add = (kind: FactKind, text: string, form: string) => void
+
+export class FactRows {
+  readonly #db: Database
+  readonly #session: bigint
+  readonly #isSubagent: boolean
+  readonly #met: Readonly<Record<FactKind, Map<string, Met>>> = {
+    path: new Map(),
+    command: new Map(),
+    name: new Map(),
+    error: new Map(),
+  }
+
+  constructor(db: Database, session: string) {
+    this.#db = db
+    this.#session = sessionKey(session)
+    this.#isSubagent = session.includes("/")
+  }
+
+  /** Counts each fact once per message. */
+  note(
+    parts: readonly Part[],
+    origins: readonly Origin[],
+    { turn, message, foreign, version }: At,
+    toolOf: (part: Part) => string | undefined,
+    isText: Around["isText"],
+  ): void {
+    if (foreign !== undefined || message === 0 || this.#isSubagent) return
+    const add: Add = (kind, text, form) => {
+      const met = this.#met[kind].get(text)
+      if (met === undefined) this.#met[kind].set(text, { form, times: 1, since: turn, latest: message })
+      else {
+        met.form = form
+        if (met.latest !== message) met.times++
+        met.latest = message
+      }
+    }
+    for (const [n, part] of parts.entries()) {
+      const tool = toolOf(part)
+      if (!isOwnTool(tool)) collect(add, part, origins[n]!, { tool, version, isText })
+    }
+  }
+
+  /** Writes what has been met since the last time. Many facts are met again soon. */
+  flush(): void {
+    const query = this.#db.query(
+      `INSERT INTO facts (session, kind, text, form, times, since, latest) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET times = times + excluded.times, form = excluded.form, latest = excluded.latest`,
+    )
+    for (const [kind, all] of Object.entries(this.#met)) {
+      for (const [text, { form, times, since, latest }] of all)
+        query.run(this.#session, kind, text, form === text ? "" : form, times, since, latest)
+      all.clear()
+    }
+  }
+}
+
+/** A fact, as it will be in its row. */
+interface Met {
+  form: string
+  times: number
+  /** The first turn, and the last message. */
+  readonly since: number
+  latest: number
+}
+
+interface Around {
+  /** The tool of a call or a result. */
+  readonly tool: string | undefined
+  readonly version: string | undefined
+  /** Whether a call's command shows text that others wrote. */
+  readonly isText: (id: string) => boolean
+}
+
+function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }: Around): void {
+  const addAll = (kind: FactKind, texts: Iterable<string>): void => {
+    for (const text of texts) add(kind, text, text)
+  }
+  switch (part.kind) {
+    case "prompt":
+    case "reply":
+    case "text":
+      if (!isProse(origin)) return
+      addAll("name", factNames(part.text))
+      addAll("path", pathsIn(part.text))
+      return
+    case "toolUse": {
+      if (!isProse(origin)) return
+      const files = toolFiles(part.name, part.input).map(({ path }) => path)
+      addAll("path", files)
+      const texts = stringsIn(part.input)
+      for (const text of texts) addAll("name", factNames(text))
+      // A path with blanks is a single path; without this, what follows its last blank would count as one, too.
+      if (toolKind(part.name) !== "run")
+        for (const text of texts) if (!files.includes(text)) addAll("path", pathsIn(text))
+      const script = shellCommand(part.name, part.input)
+      if (script === undefined) return
+      addAll("path", commandPaths(script))
+      const uses = commandUses(script)
+      for (const { command, line } of uses) add("command", command, line)
+      const opening = openingOf(script)
+      if (opening !== undefined && !uses.some(({ command }) => command === opening))
+        add("command", opening, opening)
+      return
+    }
+    case "toolResult": {
+      const status = exitStatusIn(part.text)
+      for (const line of errorsMet(tool, part, version, isText(part.id))) add("error", line, status ?? line)
+      return
+    }
+  }
+}

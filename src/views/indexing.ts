@@ -1,0 +1,283 @@
+/** Brings what is in the vault into the views. */
+import { NEWLINE } from "../base/byte-lines.ts"
+import { CtxError, codeOf } from "../base/errors.ts"
+import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
+import { doubtCopies, noteCopies } from "../vault/copy-list.ts"
+import { isBesideCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
+import { type Gap, type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
+import { isOwned } from "./beside-rows.ts"
+import type { Database } from "./database.ts"
+import { Ingestion } from "./ingest.ts"
+import {
+  claimPending,
+  listPending,
+  markPending,
+  type Pending,
+  pendingInOrder,
+  settlePending,
+} from "./pending.ts"
+import { dropPointers } from "./pointers.ts"
+import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
+import { WordWriter } from "./word-index.ts"
+
+/** What to index; if it was captured just now, with the id of the copy it went to. */
+type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
+
+/**
+ * Whether to stop between two lines.
+ *
+ * @param isStuck whether not a single line is done yet: whoever will call again with as little time must go on then
+ */
+export type Until = (isStuck: boolean) => boolean
+
+/** Stops at a time, in ms of performance.now(), but not before a line is done. */
+export const untilDone =
+  (stop: number): Until =>
+  (isStuck) =>
+    !isStuck && performance.now() >= stop
+
+/** What the views lack of a copy, because it cannot be read. */
+export interface ViewsGap extends Gap {
+  readonly copy: string
+  readonly copyId: string
+}
+
+/** Told of what is passed over; whoever has none is stopped by it, and leaves the copy to the next. */
+export type OnGap = (gap: ViewsGap) => void
+
+/** Has the next `import` look at the copy. */
+export const doubting =
+  (dataHome: string): OnGap =>
+  ({ copy }) =>
+    doubtCopies(dataHome, new Set([copy]))
+
+/** Error code if the host rewrote the transcript while we read its copy, and the copy was set aside. */
+const REPLACED = "copy-replaced"
+
+/**
+ * Brings the views up to date with one copy, inside the caller's transaction. The caller settles the marker after the
+ * commit.
+ *
+ * @param until stops the work between two lines as soon as it returns true
+ * @param fresh what was just captured, to save reading it back
+ * @returns the transcript's current row; undefined if there is no such copy
+ */
+export function index(
+  db: Database,
+  dataHome: string,
+  pending: Indexed,
+  until: Until,
+  fresh: readonly Stretch[] = [],
+  onGap?: OnGap,
+): TranscriptRow | undefined {
+  claimPending(dataHome, pending.copy)
+  // Before the commit, so that nobody finds a pointer older than the views that we make.
+  dropPointers(dataHome)
+  let isStopped = false
+  const stops: Until = (isStuck) => {
+    isStopped ||= until(isStuck)
+    return isStopped
+  }
+  const done = indexCopy(db, dataHome, pending, stops, fresh, onGap)
+  if (done === undefined) return undefined
+  // Half a line at the end needs no marker, since more bytes will leave one, however long it took to read.
+  if (done.indexed < done.archived && isStopped) markPending(dataHome, pending)
+  return done
+}
+
+/** Like `index` but ignores markers, for views that nobody reads yet. */
+export function indexCopy(
+  db: Database,
+  dataHome: string,
+  copy: Indexed,
+  until: Until,
+  fresh: readonly Stretch[] = [],
+  onGap?: OnGap,
+): TranscriptRow | undefined {
+  const row = noteCopy(db, dataHome, copy)
+  if (row === undefined) return undefined
+  // Its turn is not there yet: the job looks again.
+  if (isBesideCopy(row.copy) && !isOwned(db, row)) return row
+  if (row.indexed === 0 && !indexFormer(db, dataHome, copy, until, onGap)) return row
+  return indexRow(db, dataHome, row, until, isStill(dataHome, copy, row) ? fresh : [], onGap)
+}
+
+/**
+ * Indexes what the host has replaced by the content of this copy: turns are numbered as they are read, and what was
+ * said before comes first.
+ *
+ * @returns false if time ran out first
+ */
+function indexFormer(db: Database, dataHome: string, copy: Pending, until: Until, onGap?: OnGap): boolean {
+  for (let n = 1; ; n++) {
+    const former = noteCopy(db, dataHome, formerOf(copy, n))
+    if (former === undefined) return true
+    // In a transaction of its own, because one that is damaged must not hold up what came after.
+    const followed = db.transaction(() => indexRow(db, dataHome, former, until, [], onGap))
+    const done = readably(new Set(), former, () => followed())
+    if (done !== undefined && done.indexed < done.archived && until(false)) return false
+  }
+}
+
+/** Whether the copy holds what was captured: a hook may have begun it anew since, or text in it been forgotten. */
+const isStill = (
+  dataHome: string,
+  { captured, session, path, copy }: Indexed,
+  { copyId }: TranscriptRow,
+): boolean =>
+  captured === undefined ||
+  (captured.id === copyId && !isHistoryCopy(copy) && forgottenOf(dataHome, session, path) === undefined)
+
+function indexRow(
+  db: Database,
+  dataHome: string,
+  row: TranscriptRow,
+  until: Until,
+  fresh: readonly Stretch[],
+  onGap: OnGap | undefined,
+): TranscriptRow {
+  let current = row
+  if (current.indexed >= current.archived) return current
+  const held = fresh[0] !== undefined && fresh[0].from <= current.indexed
+  const gaps: Gap[] = []
+  const stretches = held
+    ? fresh
+    : stretchesFrom(vaultFile(dataHome, current.copy), current.indexed, onGap && ((gap) => gaps.push(gap)))
+  let rest: Uint8Array = new Uint8Array(0)
+  /** Bytes read of a line that is too long to be indexed. */
+  let passed = 0
+  const words = new WordWriter(db)
+  const lines = new Ingestion(db, current, current.indexed, words)
+  try {
+    for (const { from, content } of stretches) {
+      const expected = current.indexed + passed + rest.length
+      if (from > expected) {
+        // What cannot be read takes the line with it that it cuts; behind it, a line begins.
+        const isKnown = gaps.at(-1)?.to === from
+        const gap = { from: expected, to: from, error: "it is not there" }
+        if (!isKnown && onGap === undefined)
+          throw new CtxError("vault-damaged", `bytes ${expected} to ${from}: ${gap.error}`)
+        if (!isKnown) gaps.push(gap)
+        rest = new Uint8Array(0)
+        passed = 0
+        current = { ...current, indexed: lines.passOver(from) }
+      }
+      const read = passed + rest.length
+      const skip = Math.max(0, current.indexed + read - from)
+      if (skip >= content.length) continue
+      let unread = content.subarray(skip)
+      if (read + unread.length > LONGEST_UNCUT) {
+        const end = unread.indexOf(NEWLINE)
+        if (read + (end < 0 ? unread.length : end) > LONGEST_UNCUT) {
+          passed = end < 0 ? read + unread.length : 0
+          rest = new Uint8Array(0)
+          if (end >= 0) current = { ...current, indexed: lines.passOver(current.indexed + read + end + 1) }
+          unread = unread.subarray(end < 0 ? unread.length : end + 1)
+        }
+      }
+      const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
+      const isEnd = from + content.length >= current.archived
+      const indexed = lines.apply(current.indexed, bytes, isEnd, (done) => until(done === row.indexed))
+      rest = bytes.subarray(indexed - current.indexed)
+      current = { ...current, indexed }
+      if (until(current.indexed === row.indexed)) break
+    }
+    const last = gaps.at(-1)
+    if (last !== undefined && last.to >= current.archived) lines.passOver(last.to)
+  } finally {
+    // Also when a line could not be applied: what came before it is committed.
+    lines.finish()
+    words.flush()
+  }
+  // By the time we opened it, another copy may have had its name, and then none of this belongs to the row.
+  if (!held && tailOf(vaultFile(dataHome, current.copy))?.header.id !== current.copyId)
+    throw new CtxError(REPLACED, "the copy was set aside while it was read; the next look finds it")
+  for (const gap of gaps) onGap?.({ copy: current.copy, copyId: current.copyId, ...gap })
+  return transcriptById(db, current.id)!
+}
+
+/** ms of indexing in one transaction, so that others get their turn. */
+const SLICE = 300
+
+/**
+ * Indexes whatever hooks have left to index.
+ *
+ * A copy that cannot be read keeps its marker and does not hold up the others; of one that is damaged, the rest is
+ * indexed. `verify` tells what is wrong with it, and `import` looks at it.
+ *
+ * @param end ms of performance.now() at which to stop
+ * @param onSlice called before each transaction; what it throws ends the work
+ * @returns how many transcripts are still behind
+ */
+export function catchUp(db: Database, dataHome: string, end: number, onSlice: () => void = () => {}): number {
+  const unreadable = new Set<string>()
+  const followed = new Map<string, Pending>()
+  const damaged = new Set<string>()
+  try {
+    return followMarked(db, dataHome, end, onSlice, { unreadable, followed, damaged })
+  } finally {
+    // Nobody waits for a hook here: those index by themselves.
+    if (followed.size > 0) noteCopies(dataHome, followed.values())
+    if (damaged.size > 0) doubtCopies(dataHome, damaged)
+  }
+}
+
+/** What has been met in one run. */
+interface Met {
+  readonly unreadable: Set<string>
+  readonly followed: Map<string, Pending>
+  /** Those with a gap. */
+  readonly damaged: Set<string>
+}
+
+function followMarked(
+  db: Database,
+  dataHome: string,
+  end: number,
+  onSlice: () => void,
+  { unreadable, followed, damaged }: Met,
+): number {
+  for (;;) {
+    const waiting = pendingInOrder(dataHome).filter(({ copy }) => !unreadable.has(copy))
+    if (waiting.length === 0) return unreadable.size
+    for (const one of waiting) {
+      // Each copy to its end, because lines shared by several copies belong to whichever is indexed first.
+      for (let last = -1; ; ) {
+        if (performance.now() >= end) return listPending(dataHome).length
+        onSlice()
+        followed.set(one.copy, one)
+        const row = readably(unreadable, one, () =>
+          indexSlice(db, dataHome, one, end, ({ copy }) => damaged.add(copy)),
+        )
+        // No progress means that only half a line is left.
+        if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
+        last = row.indexed
+      }
+    }
+  }
+}
+
+function indexSlice(
+  db: Database,
+  dataHome: string,
+  one: Pending,
+  end: number,
+  onGap: OnGap,
+): TranscriptRow | undefined {
+  const stop = Math.min(end, performance.now() + SLICE)
+  const row = db.transaction(() => index(db, dataHome, one, untilDone(stop), [], onGap)).immediate()
+  settlePending(dataHome, one.copy)
+  return row
+}
+
+/** Adds a copy that cannot be read to `unreadable`. One that was replaced meanwhile is left to the next look. */
+function readably<T>(unreadable: Set<string>, { copy }: Pick<Pending, "copy">, read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (codeOf(error).startsWith("SQLITE_")) throw error
+    if (codeOf(error) !== REPLACED) unreadable.add(copy)
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+/** Which project a folder belongs to. Worktrees of one repository share a project. */
+import { readOrdinary, statsOf } from "../base/files.ts"
+import { existsSync } from "../base/fs.ts"
+import { basename, dirname, isAbsolute, join, resolve } from "../base/path.ts"
+
+/**
+ * The git common dir of `cwd`, or else `cwd` itself.
+ *
+ * Read from git's own files (gitrepository-layout(5)) without starting git.
+ */
+export function projectOf(cwd: string): string {
+  if (!isAbsolute(cwd)) return cwd
+  for (let dir = cwd, depth = 0; depth < 64; dir = dirname(dir), depth++) {
+    const git = join(dir, ".git")
+    const stats = statsOf(git)
+    if (stats?.isDirectory()) return git
+    if (stats?.isFile()) return namedIn(git, dir) ?? dir
+    if (dir === dirname(dir)) break
+  }
+  return cwd
+}
+
+/** A project's name for people: the repository's folder. */
+export const folderOf = (project: string): string =>
+  basename(project) === ".git" ? dirname(project) : project
+
+/** Whether a folder is that of the project, or below it. */
+export const isInFolder = (folder: string, project: string): boolean =>
+  `${folder}/`.startsWith(`${folderOf(project)}/`)
+
+/** The last part of that folder's path, which may be a Windows path; undefined: it has none. */
+export const shortNameOf = (project: string): string | undefined =>
+  folderOf(project).split(/[/\\]/).findLast(Boolean)
+
+/** Most bytes of a file of git's that is read. */
+const LARGEST = 64 << 10
+
+/**
+ * What a `.git` file names: a worktree's git dir, which is inside the repository's, or a submodule's. Anyone may have put
+ * such a file into a folder, so the git dir must name the folder, too. A worktree's does so in its `gitdir`, a submodule's
+ * in its configuration.
+ */
+function namedIn(file: string, dir: string): string | undefined {
+  const named = valueIn(file, /^gitdir:\s*(.+)/m)
+  if (!named) return undefined
+  const gitDir = resolve(dir, named)
+  // Folders are compared, since a file may be a link to a stranger's.
+  const namesBack = (name: string, pattern: RegExp): boolean => {
+    const back = valueIn(`${gitDir}/${name}`, pattern)
+    const stats = back && statsOf(resolve(gitDir, back))
+    const own = statsOf(dir)
+    return !!stats && stats.ino === own?.ino && stats.dev === own.dev
+  }
+  const common = dirname(dirname(gitDir))
+  // Whoever brought the folder may have brought a git dir as well, but not inside somebody's repository.
+  if (gitDir.startsWith(`${common}/worktrees/`) && existsSync(`${common}/HEAD`))
+    return namesBack("gitdir", /(.+)\/\.git$/m) ? common : undefined
+  return namesBack("config", /^\s*worktree\s*=\s*"?([^"\n]+)/m) ? gitDir : undefined
+}
+
+/** A value in a file that may not exist. */
+function valueIn(file: string, pattern: RegExp): string | undefined {
+  try {
+    return pattern.exec(readOrdinary(file, LARGEST) ?? "")?.[1]?.trim()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+/** Sessions as they are listed and opened. */
+import type { Database } from "./database.ts"
+import {
+  type CountedSession,
+  listSessions,
+  matchingSessions,
+  type Session,
+  type SessionFilter,
+  sessionsNamed,
+  withUse,
+} from "./queries/sessions.ts"
+import { allTokens, useOfSessions } from "./queries/token-use.ts"
+import { type Lineage, lineageOf } from "./queries/transcripts.ts"
+import { type Turn, turnsBeforeFork, turnsOfSession } from "./turn.ts"
+
+interface SessionList {
+  readonly sessions: readonly CountedSession[]
+  /** Whether there are more than were asked for. */
+  readonly more: boolean
+}
+
+/** All that sessions are ordered by: the most expensive first. */
+export const SESSION_ORDERS = ["last", "first", "turns", "tokens", "cost", "errors", "size", "title"] as const
+
+interface ListRequest extends SessionFilter {
+  readonly limit: number
+  readonly order?: (typeof SESSION_ORDERS)[number]
+}
+
+export function sessionList(db: Database, { limit, order = "last", ...filter }: ListRequest): SessionList {
+  const found =
+    order === "tokens" || order === "cost"
+      ? mostUsing(db, filter, order, limit + 1)
+      : withUse(db, listSessions(db, { ...filter, order, limit: limit + 1 }))
+  return { sessions: found.slice(0, limit), more: found.length > limit }
+}
+
+/** What a session has used is a sum over its requests and its subagents', less what a fork has from its origin. */
+function mostUsing(
+  db: Database,
+  filter: SessionFilter,
+  order: "tokens" | "cost",
+  most: number,
+): CountedSession[] {
+  const ids = matchingSessions(db, filter)
+  const uses = useOfSessions(db, ids)
+  const worth = (id: string): number => {
+    const { tokens, cost } = uses.get(id)!
+    return order === "cost" ? (cost ?? -1) : allTokens(tokens)
+  }
+  const first = ids.sort((a, b) => worth(b) - worth(a)).slice(0, most)
+  return sessionsNamed(db, first).map((session) => ({ ...session, ...uses.get(session.id)! }))
+}
+
+interface OpenedSession {
+  readonly session: CountedSession
+  readonly lineage: Lineage
+  /** Turns of the session that a fork continues; everybody else has none. */
+  readonly shared: readonly Turn[]
+  readonly turns: readonly Turn[]
+}
+
+export const openSession = (db: Database, session: Session): OpenedSession => ({
+  session: withUse(db, [session])[0]!,
+  lineage: lineageOf(db, session.id),
+  shared: session.shared === 0 ? [] : turnsBeforeFork(db, session.id),
+  turns: turnsOfSession(db, session.id),
+})

@@ -1,0 +1,453 @@
+/** Decoded lines of one transcript → turns, messages and what depends on them. */
+
+import {
+  type Foreign,
+  isProse,
+  messageOrigin,
+  type Origin,
+  originsOf,
+  type Surroundings,
+  withoutForgedWords,
+  withoutPlan,
+} from "../agents/origin.ts"
+import { cut } from "../base/text.ts"
+import {
+  answersInReply,
+  constraintsIn,
+  decisionsIn,
+  refutedIn,
+  rulesInReply,
+} from "../record/noted-sentences.ts"
+import { searchable } from "../record/searchable.ts"
+import type { Part, TranscriptRecord } from "../record/types.ts"
+import { foreignIn, isFetchedCopy, isOthersCopy } from "../vault/layout.ts"
+import type { Database } from "./database.ts"
+import { FactRows } from "./fact-rows.ts"
+import { findable } from "./findable.ts"
+import { type Identity, identify, opensTurn, role } from "./identity.ts"
+import { isNotesSession } from "./notes-session.ts"
+import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
+import { type Effect, type Line, noteResult, TurnGrowth } from "./result-rows.ts"
+import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack } from "./take-back.ts"
+import { type At, ToolRows } from "./tool-rows.ts"
+import type { TranscriptRow } from "./transcript-rows.ts"
+import { SessionRows } from "./transcript-rows.ts"
+import { turnHandle } from "./turn-handle.ts"
+import { UsageRows } from "./usage-rows.ts"
+import type { WordWriter } from "./word-index.ts"
+
+/** Most characters of a prompt or answer kept with its turn. The whole text is in the vault. */
+const PROMPT_KEPT = 4000
+const ANSWER_KEPT = 1200
+/** ms that the host waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
+const HOOKS_LAST = 10 * 60_000
+
+/** What opens a turn. */
+interface Opening {
+  readonly via: string
+  readonly text: string
+  readonly origin: Origin
+  /** The line that it follows. */
+  readonly parent: string | undefined
+}
+
+const openingIn = (parts: readonly Part[]) => parts.find(opensTurn)
+
+interface Speaker {
+  readonly role: string
+  readonly origin: Origin
+  /** What kind of text its message is to a search. */
+  readonly kind: string
+}
+
+/** Follows one transcript: keeps track of the open turn and the session. */
+export class TurnWriter {
+  readonly #db: Database
+  readonly #transcript: TranscriptRow
+  readonly #tools: ToolRows
+  readonly #facts: FactRows
+  readonly #words: WordWriter
+  #turn: number | undefined
+  readonly #session: string
+  readonly #sessions: SessionRows
+  readonly #usage: UsageRows
+  readonly #growth: TurnGrowth
+  #guest: boolean | undefined
+  readonly #chain: TurnChain
+
+  constructor(db: Database, transcript: TranscriptRow, words: WordWriter) {
+    this.#db = db
+    this.#transcript = transcript
+    this.#turn = transcript.turn ?? undefined
+    this.#session = transcript.session
+    this.#sessions = new SessionRows(db, transcript.session)
+    this.#usage = new UsageRows(db, transcript.session)
+    this.#tools = new ToolRows(db, transcript.session)
+    this.#facts = new FactRows(db, transcript.session)
+    this.#words = words
+    this.#growth = new TurnGrowth(db)
+    this.#chain = new TurnChain(db, transcript.session)
+  }
+
+  apply(line: Line): void {
+    const { record } = line
+    const isGuest = this.#isGuest()
+    if (!isGuest) this.#sessions.note(record)
+    if (record.result !== undefined) noteResult(this.#db, this.#transcript, line, record.result)
+    for (const part of record.parts) {
+      if (part.kind === "title" && !isGuest) this.#sessions.name(part.text, this.#titleOrigin(record))
+    }
+    const spoken = record.parts.filter((part) => part.kind !== "title")
+    const parts = withoutForgedWords(spoken, (id) => this.#tools.nameOf(id), record.version)
+    // Without words, a fork's copy looks like a new line, so it opens no turn. The message's other lines bring its
+    // usage.
+    if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) {
+      this.#follow(record, this.#turn)
+      return
+    }
+    const place = `${this.#session} ${record.timestamp ?? line.offset}`
+    const identity = identify(record, parts, place, this.#isSubagent())
+    if (this.#isConversations(identity)) return
+    const known = this.#known(identity)
+    if (known === null) this.#store(line, parts, identity)
+    else this.#copied(known, record, parts)
+  }
+
+  /** Notes the turn that a line opens. What others' copies have is no line that the user's own turns end in. */
+  #begin(record: TranscriptRecord, turn: number): void {
+    if (!isOthersCopy(this.#transcript.copy)) this.#chain.add(record, turn)
+  }
+
+  /** Notes which turn a line belongs to by what it follows, wherever it was written. */
+  #follow(record: TranscriptRecord, written: number | undefined): void {
+    if (isOthersCopy(this.#transcript.copy)) return
+    const turn = this.#chain.turnBefore(record) ?? (record.sidechain ? undefined : written)
+    if (turn !== undefined) this.#chain.add(record, turn)
+  }
+
+  /**
+   * Brings back turns that only seemed to be taken back: what continues one of them is said in another window on the
+   * same session. What the host was still writing when the user went back is older than what came then.
+   */
+  #revive(record: TranscriptRecord, parts: readonly Part[]): void {
+    const before = this.#chain.isNext(record) ? undefined : this.#chain.turnBefore(record)
+    if (before === undefined || before === this.#turn || record.sidechain) return
+    const isSaid = parts.some(({ kind }) => kind === "text" || kind === "toolUse")
+    if (!mayReplace(record, parts) && !(isSaid && isSince(this.#db, this.#turn, record))) return
+    this.#chain.flush()
+    revive(this.#db, this.#session, before)
+  }
+
+  /**
+   * @param indexed offset up to which lines have been applied
+   * @param damaged how many of them were no JSON objects, and how many whole records those had in them
+   */
+  finish(indexed: number, damaged: { readonly lines: number; readonly rescued: number }): void {
+    this.#growth.flush()
+    this.#chain.flush()
+    this.#usage.flush()
+    this.#facts.flush()
+    this.#tools.flush()
+    this.#db
+      .query(
+        `UPDATE transcripts SET indexed = ?, turn = ?, malformed = malformed + ?, rescued = rescued + ?
+         WHERE id = ?`,
+      )
+      .run(indexed, this.#turn ?? null, damaged.lines, damaged.rescued, this.#transcript.id)
+    this.#sessions.flush()
+  }
+
+  /** A line that is already known: a fork's copy, or the same file read again. */
+  #copied(known: { turn: number; session: string }, record: TranscriptRecord, parts: readonly Part[]): void {
+    if (known.session === this.#session) {
+      this.#turn = this.#mayContinue(known.turn) ? known.turn : undefined
+      // A prompt follows another turn's line, and began its own.
+      if (this.#turn !== undefined && this.#opening(record, parts) !== undefined)
+        this.#begin(record, this.#turn)
+      else this.#follow(record, this.#turn)
+      return
+    }
+    if (!(record.sidechain || this.#isSubagent() || this.#foreign(record) !== undefined))
+      for (const part of parts) this.#tools.tasks(part)
+    this.#turn = undefined
+    this.#db
+      .query(
+        `INSERT INTO lineage (child, parent, kind, turn) VALUES (?, ?, 'fork', ?)
+         ON CONFLICT DO UPDATE SET turn = max(turn, excluded.turn)`,
+      )
+      .run(this.#session, known.session, known.turn)
+  }
+
+  /** Whether a line of a subagent's transcript is already known as one of the conversation itself. */
+  #isConversations({ original }: Identity): boolean {
+    if (original === undefined) return false
+    return this.#db.query("SELECT 1 FROM messages WHERE key = ?").get(original) !== null
+  }
+
+  #known({ key, alias }: Identity): { turn: number; session: string } | null {
+    return this.#db
+      .query<{ turn: number; session: string }, [bigint, string, bigint | null]>(
+        `SELECT turn, session FROM messages WHERE key = ?
+         UNION ALL SELECT turn, session FROM messages WHERE session = ? AND alias = ? LIMIT 1`,
+      )
+      .get(key, this.#session, alias ?? null)
+  }
+
+  #toolOf(part: Part): string | undefined {
+    if (part.kind === "toolUse") return part.name
+    return part.kind === "toolResult" ? this.#tools.nameOf(part.id) : undefined
+  }
+
+  #opening(record: TranscriptRecord, parts: readonly Part[]): ReturnType<typeof openingIn> {
+    return record.sidechain && !this.#isSubagent() ? undefined : openingIn(parts)
+  }
+
+  #isSubagent(): boolean {
+    return this.#session.includes("/")
+  }
+
+  #foreign(record: TranscriptRecord): Foreign | undefined {
+    return foreignIn(this.#transcript.copy, record.imported)
+  }
+
+  /** Whether somebody else's copy is of a session that the user has, too: it has no say in what that is called. */
+  #isGuest(): boolean {
+    this.#guest ??=
+      isOthersCopy(this.#transcript.copy) &&
+      (this.#db.query("SELECT 1 FROM sessions WHERE id = ? AND prompts_only = 1").get(this.#session) !==
+        null ||
+        this.#db
+          .query<{ copy: string }, [string]>("SELECT copy FROM transcripts WHERE session = ?")
+          .all(this.#session)
+          .some(({ copy }) => !isOthersCopy(copy)))
+    return this.#guest
+  }
+
+  /** What others have added to a session must not become a part of a turn of the user's own. */
+  #mayContinue(turn: number): boolean {
+    if (!isOthersCopy(this.#transcript.copy)) return true
+    const row = this.#db
+      .query<{ copy: string }, [number]>(
+        "SELECT copy FROM turns t JOIN transcripts x ON x.id = t.transcript WHERE t.id = ?",
+      )
+      .get(turn)
+    return row !== null && isOthersCopy(row.copy)
+  }
+
+  #mirror(): number | undefined {
+    return isFetchedCopy(this.#transcript.copy) ? this.#transcript.id : undefined
+  }
+
+  #titleOrigin(record: TranscriptRecord): Origin {
+    const foreign = this.#foreign(record)
+    if (foreign !== undefined) return foreign
+    return record.type === "custom-title" ? "human" : "host"
+  }
+
+  #surroundings(record: TranscriptRecord): Surroundings {
+    return {
+      foreign: this.#foreign(record),
+      subagent: record.sidechain || this.#isSubagent(),
+      toolName: (id) => this.#tools.nameOf(id),
+    }
+  }
+
+  #store(line: Line, parts: readonly Part[], { key, alias }: Identity): void {
+    const { record } = line
+    const injected = this.#isInjected(record, parts)
+    const opening = injected ? undefined : this.#opening(record, parts)
+    const origins = originsOf(parts, this.#surroundings(record))
+    const foreign = this.#foreign(record)
+    if (foreign !== "other") this.#revive(record, parts)
+    if (foreign !== "other" && mayReplace(record, parts)) {
+      // Everything the lines before it add to their turn must be written first.
+      this.#growth.flush()
+      this.#chain.flush()
+      takeBack(this.#db, this.#session, record, parts, this.#mirror())
+    }
+    if (opening !== undefined) {
+      // Whatever its line says, no human speaks in a subagent's transcript.
+      const via = opening.kind === "prompt" && !this.#isSubagent() ? opening.via : "brief"
+      const isNote = isNotesSession(this.#session)
+      const parent = via === "brief" && !isNote ? undefined : followedBy(record, parts)
+      this.#open(line, { via, text: opening.text, origin: origins[parts.indexOf(opening)]!, parent }, key)
+      takeFromQueue(this.#db, this.#words, this.#session, opening.text)
+    } else if (this.#turn === undefined)
+      this.#open(line, { via: "none", text: "", origin: foreign ?? "host", parent: undefined }, key)
+    const turn = this.#turn!
+    if (opening !== undefined) this.#begin(record, turn)
+    else this.#follow(record, turn)
+    const speaker = injected ? "host" : isNotesSession(this.#session) ? "assistant" : role(parts)
+    const said = searchable(
+      findable(parts, (part) => this.#toolOf(part)),
+      speaker,
+      injected,
+    )
+    const message =
+      parts.length === 0
+        ? 0
+        : this.#message(
+            line,
+            turn,
+            { key, alias: alias ?? queuedAlias(parts) },
+            { role: speaker, origin: injected ? "host" : messageOrigin(origins), kind: said.kind },
+          )
+    const isSaid = !injected && !record.sidechain && (said.kind === "prompt" || said.kind === "answer")
+    const effect: Effect = { answer: null, tools: 0, errors: 0, interrupted: 0 }
+    const main = !record.sidechain || this.#isSubagent()
+    const { sidechain, version } = record
+    const at = { turn, message, sidechain, main, foreign, version }
+    for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, line, at, effect)
+    if (effect.errors > 0 && said.kind === "result")
+      this.#db.query("UPDATE messages SET kind = 'failure' WHERE id = ?").run(message)
+    if (main && !injected) {
+      const toolOf = (part: Part) => this.#toolOf(part)
+      this.#facts.note(parts, origins, at, toolOf, (id) => this.#tools.showsText(id))
+    }
+    if (message !== 0) {
+      this.#words.add(message, said.text, {
+        project: this.#sessions.project(),
+        session: this.#session,
+        role: speaker,
+        tools: parts.flatMap((part) => this.#toolOf(part) ?? []),
+        isError: effect.errors > 0 || effect.tellsError === true,
+        isSaid: isSaid && isProse(messageOrigin(origins)),
+        time: record.timestamp,
+      })
+    }
+    this.#usage.note(record, turn)
+    this.#growth.add(turn, line, effect)
+  }
+
+  /** Avoids RETURNING, for which SQLite creates a temporary table that costs more than the row. */
+  #message(
+    { record, offset, length }: Line,
+    turn: number,
+    { key, alias }: Pick<Identity, "key" | "alias">,
+    speaker: Speaker,
+  ): number {
+    const { lastInsertRowid } = this.#db
+      .query<unknown, (string | number | bigint | null)[]>(
+        `INSERT INTO messages (key, alias, session, turn, transcript, offset, length, role, sidechain, time, origin,
+           kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        key,
+        alias ?? null,
+        this.#session,
+        turn,
+        this.#transcript.id,
+        offset,
+        length,
+        speaker.role,
+        record.sidechain ? 1 : 0,
+        record.timestamp ?? null,
+        speaker.origin,
+        speaker.kind,
+      )
+    return Number(lastInsertRowid)
+  }
+
+  /**
+   * Whether a plugin that answered a compaction put these words in place of the conversation: an unmarked user line,
+   * written after the boundary but dated before it (seen in 2.1.329). A human's prompt looks like that only where a
+   * fork copied what the plugin kept, and then its line says where it came from.
+   */
+  #isInjected(record: TranscriptRecord, parts: readonly Part[]): boolean {
+    const [part] = parts
+    if (part?.kind !== "prompt" || part.via !== "typed") return false
+    if (record.timestamp === undefined || record.promptSource !== undefined) return false
+    const row = this.#db
+      .query<{ time: string | null }, [number]>(
+        "SELECT time FROM boundaries WHERE transcript = ? ORDER BY offset DESC LIMIT 1",
+      )
+      .get(this.#transcript.id)
+    const before = Date.parse(row?.time ?? "") - Date.parse(record.timestamp)
+    return before >= 0 && before < HOOKS_LAST
+  }
+
+  #open(line: Line, { via, text: prompt, origin, parent }: Opening, key: bigint): void {
+    const row = this.#db
+      .query<unknown, (string | number | null)[]>(
+        `INSERT INTO turns (handle, session, seq, via, prompt, started, uuid, parent, transcript, first, last, origin, todos)
+         VALUES (?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE session = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?,
+           (SELECT nullif(todos, '[]') FROM sessions WHERE id = ?2))`,
+      )
+      .run(
+        turnHandle(this.#db, key),
+        this.#session,
+        via,
+        cut(prompt, PROMPT_KEPT),
+        line.record.timestamp ?? null,
+        line.record.uuid ?? null,
+        parent ?? null,
+        this.#transcript.id,
+        line.offset,
+        line.offset + line.length,
+        origin,
+      )
+    this.#turn = Number(row.lastInsertRowid)
+    if (via === "none" || via === "brief" || origin !== "human") return
+    this.#note("constraint", constraintsIn(withoutPlan(prompt)), origin, line)
+  }
+
+  /** A sentence said again in the same turn counts where it was said last. */
+  #note(kind: string, texts: readonly string[], origin: Origin, { offset }: Line): void {
+    const query = this.#db.query(
+      `INSERT INTO notes (session, kind, turn, text, origin, place) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET place = excluded.place`,
+    )
+    for (const [n, text] of texts.entries())
+      query.run(this.#session, kind, this.#turn!, text, origin, offset + n)
+  }
+
+  #project(part: Part, origin: Origin, line: Line, at: At, effect: Effect): void {
+    switch (part.kind) {
+      case "text":
+        if (!at.main) return
+        effect.answer = cut(part.text, ANSWER_KEPT)
+        if (!isProse(origin)) return
+        this.#note("decision", decisionsIn(part.text), origin, line)
+        this.#note("refuted", refutedIn(part.text), origin, line)
+        return
+      case "reply":
+        if (!at.main || origin !== "human") return
+        this.#note("constraint", rulesInReply(part), origin, line)
+        this.#note("answer", answersInReply(part), origin, line)
+        return
+      case "toolUse":
+        effect.tools++
+        this.#tools.use(part, at)
+        return
+      case "toolResult":
+        switch (this.#tools.result(part, at)) {
+          case "failed":
+            effect.errors++
+            return
+          case "tells":
+            effect.tellsError = true
+        }
+        return
+      case "interrupt":
+        effect.interrupted = 1
+        return
+      case "apiError":
+        effect.errors++
+        return
+      case "boundary":
+        this.#db
+          .query(
+            "INSERT OR IGNORE INTO boundaries VALUES (?, (SELECT offset FROM messages WHERE id = ?), ?, ?, ?, ?)",
+          )
+          .run(
+            this.#transcript.id,
+            at.message,
+            this.#session,
+            part.trigger,
+            part.preTokens ?? null,
+            line.record.timestamp ?? null,
+          )
+        return
+    }
+  }
+}
