@@ -6,10 +6,17 @@ import { Database } from "bun:sqlite"
 import * as fs from "node:fs"
 import { cpus, release, tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { archiveState, jobIsIdle } from "../src/cli/bench/archive-state.ts"
 import { buildEmpty } from "../src/cli/bench/bench-hooks.ts"
 import { generateTranscript, writeTranscript } from "../src/cli/bench/corpus.ts"
-import { type Case, measureCommands, peakFloor, type Result, runOnce } from "../src/cli/bench/hook-world.ts"
+import {
+  archiveState,
+  type Case,
+  jobIsIdle,
+  measureCommands,
+  peakFloor,
+  type Result,
+  runOnce,
+} from "../src/cli/bench/hook-world.ts"
 
 type Env = Record<string, string>
 const [REFERENCE, CLAUDE_MEM] = ["claude-flow@3.43.0", "claude-mem@13.25.3"] as const

@@ -6,9 +6,16 @@
  */
 import { parseArgs } from "node:util"
 import { markdownTable } from "../src/base/text.ts"
-import { batchedRule, costOf, fullAt, SUMMARY_TOKENS, unpruned } from "../src/cli/bench/prune/prune-bench.ts"
-import { type PlayedSession, playedSession } from "../src/cli/bench/prune/prune-steps.ts"
-import { simulatedSession } from "../src/cli/bench/prune/simulated-session.ts"
+import {
+  batchedRule,
+  costOf,
+  fullAt,
+  type PlayedSession,
+  playedSession,
+  SUMMARY_TOKENS,
+  simulatedSession,
+  unpruned,
+} from "../src/cli/bench/prune/prune-bench.ts"
 import { sentPassages } from "../src/prune/savings.ts"
 import { vaultFile } from "../src/vault/layout.ts"
 import { openCurrent } from "../src/views/open-current.ts"

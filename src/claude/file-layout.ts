@@ -8,7 +8,7 @@ const SUBAGENTS = "/subagents/"
 /** Whatever is in this folder is no transcript. */
 const OUTPUTS = "tool-results"
 
-/** The list of all prompts, which is no transcript (prompt-history.ts). */
+/** The list of all prompts, which is no transcript (claude-code.ts). */
 export const PROMPT_HISTORY = "history.jsonl"
 
 const SESSION = /\/projects\/[^/]+\/(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|agent-[^/]+)\.jsonl$/i

@@ -1,9 +1,10 @@
 /** The HTML pages of sessions and projects, with all that the archive knows of them. */
 import { version } from "../../package.json"
+import { mediaOfLine } from "../agents/decode.ts"
 import { hashName } from "../base/json-files.ts"
 import { localDate } from "../base/local-time.ts"
-import { totalOf } from "../restore/receipt-total.ts"
-import { receiptsOf } from "../restore/session-receipts.ts"
+import type { Part } from "../record/types.ts"
+import { receiptsOf, totalOf } from "../restore/session-receipts.ts"
 import { formatTokens } from "../restore/window/token-figures.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
@@ -12,8 +13,7 @@ import { findSessions, type Session, withUse } from "../views/queries/sessions.t
 import { contextOfTurns } from "../views/queries/token-use.ts"
 import { openSession } from "../views/session-list.ts"
 import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../views/session-summary.ts"
-import { readTurn, type Turn, turnsOfSession, type WholeTurn } from "../views/turn.ts"
-import { mediaOfTurn } from "../views/turn-media.ts"
+import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../views/turn.ts"
 import type { Html } from "./pages/html/document.ts"
 import type {
   CompactionNote,
@@ -24,8 +24,6 @@ import type {
   SubagentData,
 } from "./pages/html/page-data.ts"
 import { type ProjectData, projectPage, sessionPage } from "./pages/html/project-page.ts"
-import { inBlocks } from "./pages/in-blocks.ts"
-import { spokenTurn } from "./pages/spoken-turn.ts"
 import { PROOFS } from "./render-receipts.ts"
 import { dollars } from "./render-session.ts"
 import { dated, hourAt, period } from "./screen.ts"
@@ -169,4 +167,60 @@ function compactionsOf(db: Database, dataHome: string, session: string): Compact
       delivery: PROOFS[delivery],
     }
   })
+}
+
+/* Many small texts as fewer bytes to write. */
+
+/** UTF-16 units of text to collect before writing. */
+const BLOCK = 1 << 18
+
+export function* inBlocks(texts: Iterable<string>): Generator<Uint8Array> {
+  const encoder = new TextEncoder()
+  let block = ""
+  for (const text of texts) {
+    block += text
+    if (block.length < BLOCK) continue
+    yield encoder.encode(block)
+    block = ""
+  }
+  if (block !== "") yield encoder.encode(block)
+}
+
+/* A turn as a conversation: what the human and the model said to each other, without tools, thoughts and subagents. Pure. */
+
+const SAID: readonly Part["kind"][] = ["prompt", "reply", "text", "media"]
+
+export function spokenTurn(turn: WholeTurn): WholeTurn {
+  const messages = turn.messages
+    .filter(({ sidechain }) => !sidechain)
+    .map((message) => ({ ...message, parts: message.parts.filter(({ kind }) => SAID.includes(kind)) }))
+    .filter(({ parts }) => parts.length > 0)
+  return { ...turn, messages }
+}
+
+/* The images and documents of a turn, which are in the vault alone. */
+
+const utf8 = new TextDecoder()
+
+/**
+ * Base64 of each part that is media. A turn without any is not read a second time.
+ *
+ * @param turn some of its parts may be missing
+ */
+function mediaOfTurn(
+  db: Database,
+  dataHome: string,
+  turn: WholeTurn,
+  readers: CopyReaders,
+): Map<Part, string> {
+  const found = new Map<Part, string>()
+  const wanted = turn.messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "media"))
+  if (wanted.length === 0) return found
+  for (const line of linesOfTurn(db, dataHome, turn, readers)) {
+    for (const data of mediaOfLine(utf8.decode(line))) {
+      const at = wanted.findIndex(({ base64Length }) => base64Length === data.length)
+      if (at >= 0) found.set(wanted.splice(at, 1)[0]!, data)
+    }
+  }
+  return found
 }

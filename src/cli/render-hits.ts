@@ -1,5 +1,5 @@
 /** Renders search results: laid out for a terminal, or as they are for whoever reads a pipe. Pure. */
-
+import { toolKind } from "../agents/tool-kinds.ts"
 import { oneLine } from "../base/text.ts"
 import type { ColdHit } from "../find/cold.ts"
 import type { FarHit } from "../find/elsewhere.ts"
@@ -9,7 +9,6 @@ import { isNotesSession } from "../views/notes-session.ts"
 import { folderOf, shortNameOf } from "../views/project.ts"
 import type { Observation } from "../views/queries/summaries.ts"
 import { ago, type Screen, wrappedIn } from "./screen.ts"
-import { shownSnippet } from "./shown-snippet.ts"
 import { dotted, fit, indented, type Style, safe } from "./style.ts"
 
 export type AnyHit = (Hit | ColdHit | FarHit) & {
@@ -127,4 +126,26 @@ export function renderObservations(found: readonly Observation[], { style, colum
       `  ${indented(title, columns - 2)}`,
     ]),
   ]
+}
+
+/* What was found, as a terminal shows it. Pure. */
+
+/** The file of a tool's call is named from its project on, unless only the part before it has words of the query. */
+export function shownSnippet({
+  snippet: text,
+  marks,
+  project,
+  tool,
+}: Pick<Hit, "snippet" | "marks" | "project" | "tool">): Snippet {
+  const call = `${tool}: `
+  const isOfFile = ["read", "edit", "write"].includes(toolKind(tool ?? undefined) ?? "")
+  if (!isOfFile || project === null || !text.startsWith(`${call}${project}/`)) return { text, marks }
+  const gone = project.length + 1
+  const end = call.length + gone
+  const kept = marks.flatMap(([from, to]) =>
+    from >= end ? [[from - gone, to - gone] as const] : to <= call.length ? [[from, to] as const] : [],
+  )
+  return marks.length > 0 && kept.length === 0
+    ? { text, marks }
+    : { text: call + text.slice(end), marks: kept }
 }

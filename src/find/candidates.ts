@@ -4,7 +4,6 @@
  * everything else that the index cannot decide, are checked on the texts of the best and newest, and of no more of them
  * than a person would wait for.
  */
-
 import type { Stretch } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { type MessagePlace, placesOf } from "../views/queries/messages.ts"
@@ -13,7 +12,6 @@ import { allOf, anyOf, fulfils, wordExpression } from "./fts-expression.ts"
 import type { MessageTexts } from "./message-text.ts"
 import type { Filter } from "./narrowing.ts"
 import type { Node, Term } from "./parse-query.ts"
-import { lineMayFulfil } from "./raw-line.ts"
 import { isFiller } from "./stop-words.ts"
 
 /**
@@ -202,4 +200,45 @@ export function verified(
     }
   }
   return kept
+}
+
+/* Tells from the raw line whether it may fulfil a requirement, because decoding it costs more. Pure. */
+
+/**
+ * True for every line that fulfils it, and for some that do not. A phrase matches within one text of a line, not across
+ * two.
+ */
+export function lineMayFulfil(must: Node): (line: string) => boolean {
+  switch (must.kind) {
+    case "phrase": {
+      const pattern = patternOf(must.text)
+      return pattern === undefined ? () => true : (line) => pattern.test(line)
+    }
+    case "and": {
+      const each = must.nodes.map(lineMayFulfil)
+      return (line) => each.every((may) => may(line))
+    }
+    case "or": {
+      const each = must.nodes.map(lineMayFulfil)
+      return (line) => each.some((may) => may(line))
+    }
+    default:
+      return () => true
+  }
+}
+
+/** White space between words, raw or as JSON escapes it. */
+const BETWEEN = "(?:\\s|\\\\[nrtf]|\\\\u[0-9a-fA-F]{4})+"
+
+/** @returns undefined when the phrase has characters that JSON may escape in ways not covered here */
+function patternOf(phrase: string): RegExp | undefined {
+  if (!/^[\x20-\x7e]+$/.test(phrase)) return undefined
+  return new RegExp(phrase.replace(/\W/g, written), "i")
+}
+
+/** How a character may be written in JSON. Some writers escape more than they must. */
+function written(char: string): string {
+  if (char === " ") return BETWEEN
+  if (char === "\\") return "\\\\\\\\"
+  return /["/<>&'=+`]/.test(char) ? `(?:\\\\?\\${char}|\\\\u00[0-9a-fA-F]{2})` : `\\${char}`
 }

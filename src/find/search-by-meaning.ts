@@ -9,7 +9,7 @@ import { type Embedder, openEmbedder, queryVector, vectorOf } from "./embed/embe
 import { HASHED_ID } from "./embed/hashed-words.ts"
 import { modelState } from "./embed/model-files.ts"
 import { type QueryVector, semanticSearch } from "./embed/semantic-search.ts"
-import type { Similar } from "./fuse-rankings.ts"
+import type { Similar } from "./rank.ts"
 import { NEAREST } from "./search-turns.ts"
 
 interface BySense {

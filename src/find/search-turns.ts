@@ -24,12 +24,21 @@ import {
   wordExpression,
   wordsGivenBy,
 } from "./fts-expression.ts"
-import { fuse, type Similar } from "./fuse-rankings.ts"
 import { type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
-import { besides, bestFirst, type Ranked, rank, scorer, shortlist, WEIGHTS } from "./rank.ts"
+import {
+  besides,
+  bestFirst,
+  fuse,
+  type Ranked,
+  rank,
+  type Similar,
+  scorer,
+  shortlist,
+  WEIGHTS,
+} from "./rank.ts"
 import { isFiller } from "./stop-words.ts"
 import { type WholeName, wholeNamesIn } from "./whole-names.ts"
 

@@ -1,10 +1,23 @@
 /** Answers to questions about earlier work: how a command was run, what fixed an error, which files a topic has. */
 import { SHELL_KINDS, toolsOf } from "../agents/tool-kinds.ts"
+import { withSlashes } from "../base/path.ts"
+import { wordSet } from "../base/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
+import { pathNamed } from "../views/queries/scope.ts"
+import {
+  type FileOfTurn,
+  filesWithTurn,
+  type PathIn,
+  type TouchRow,
+  touchRows,
+} from "../views/queries/touched-files.ts"
+import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { type CommandRun, commandsRun, type Fix, fixesFor } from "./fixes.ts"
+import { hasWord } from "./fts-expression.ts"
+import { parseQuery } from "./parse-query.ts"
+import type { Ranked } from "./rank.ts"
 import { bestMessages, rankedTurns } from "./search-turns.ts"
-import { filesAbout, type TopicFile } from "./topic-files.ts"
 import { WholeCalls } from "./whole-calls.ts"
 
 export interface Topic {
@@ -43,4 +56,90 @@ export function fixesAbout({ db, dataHome, readers, text, project, limit }: Topi
 export function filesOfTopic({ db, dataHome, readers, text, project }: Topic): TopicFile[] {
   const { turns } = rankedTurns(db, dataHome, { query: text, project }, readers)
   return filesAbout(db, text, turns.slice(0, TURNS))
+}
+
+/* Files related to a topic, found through the turns about it; and the turns that touched a file. */
+
+/** Taken back is the turn that is named. */
+export interface TopicFile extends TakenBack {
+  readonly path: string
+  readonly ops: readonly string[]
+  readonly turns: number
+  /** The turn closest to the topic. */
+  readonly handle: string
+  readonly time: string | null
+  readonly score: number
+}
+
+/** A change says more than a read, and a mention in a command says least. */
+const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5, command: 0.3 }
+/** Bonus for a path that contains all of the topic's words, relative to the best turn's score. */
+const NAMED = 1
+
+/**
+ * A path relative to the session's folder is replaced by the absolute one when that occurs as well, since both are the
+ * same file.
+ */
+function wholePaths(all: readonly PathIn[]): (one: PathIn) => string {
+  const known = new Set(all.map(({ path }) => path))
+  return ({ path, cwd }) => {
+    if (cwd === null || /^(?:[/~]|[A-Z]:\/)/.test(path)) return path
+    const whole = `${withSlashes(cwd)}/${path.replace(/^\.\//, "")}`
+    return known.has(whole) ? whole : path
+  }
+}
+
+/** @param ranked the turns about the topic */
+function filesAbout(db: Database, topic: string, ranked: readonly Ranked[]): TopicFile[] {
+  const { terms } = parseQuery(topic)
+  const found = new Map<string, { ops: Set<string>; handles: Set<string>; score: number; one: FileOfTurn }>()
+  // A query of filters alone ranks nothing.
+  const top = ranked[0]?.score ?? 0
+  const touched = ranked.flatMap(({ turn, score }) => filesWithTurn(db, turn).map((one) => ({ one, score })))
+  const wholeOf = wholePaths(touched.map(({ one }) => one))
+  for (const { one, score } of touched) {
+    const path = wholeOf(one)
+    const share = (top > 0 ? score / top : 1) * (WEIGHTS[one.op] ?? 0.3)
+    const known = found.get(path)
+    if (known === undefined) {
+      const own = wordSet(path)
+      const named =
+        terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix)).length / Math.max(1, terms.length)
+      const ops = new Set([one.op])
+      found.set(path, { ops, handles: new Set([one.handle]), score: share + NAMED * named, one })
+      continue
+    }
+    known.ops.add(one.op)
+    known.handles.add(one.handle)
+    known.score += share
+  }
+  return [...found]
+    .map(([path, { ops, handles, score, one }]) => ({
+      path,
+      ops: [...ops].sort(),
+      turns: handles.size,
+      handle: one.handle,
+      time: one.time,
+      score: Math.round(score * 1000) / 1000,
+      ...takenBackOf(one),
+    }))
+    .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
+}
+
+export interface Touch extends TakenBack, Omit<TouchRow, "cwd" | "ops" | "takenBack"> {
+  readonly ops: readonly string[]
+}
+
+/** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
+export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
+  const rows = touchRows(db, pathNamed(file), project)
+  const wholeOf = wholePaths(rows)
+  const touches = new Map<string, Touch>()
+  for (const { cwd, ops, takenBack, ...row } of rows) {
+    const path = wholeOf({ path: row.path, cwd })
+    const key = `${row.handle} ${path}`
+    const all = new Set([...(touches.get(key)?.ops ?? []), ...ops.split(" ")])
+    touches.set(key, { ...row, path, ops: [...all].sort(), ...takenBackOf({ takenBack }) })
+  }
+  return [...touches.values()].filter(({ ops }) => reads || ops.some((op) => op !== "read"))
 }

@@ -1,7 +1,9 @@
 /** What the background job does, in this order, and when each of it is due. */
-
 import { CtxError, codeOf, isDamage, messageOf } from "../base/errors.ts"
+import { readJson, writeJson } from "../base/json-files.ts"
 import { logError } from "../base/log.ts"
+import { join } from "../base/path.ts"
+import { claudeProgram } from "../claude/settings/run-claude.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { noteUses } from "../restore/learning/note-uses.ts"
@@ -16,6 +18,7 @@ import { catchUp } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
 import { damageOf } from "../views/replace-database.ts"
 import { isUnusable } from "../views/schema-shape.ts"
+import { transcriptByCopy } from "../views/transcript-rows.ts"
 import { allDue, listDue, probeDue } from "./due-work.ts"
 import type { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
@@ -28,7 +31,7 @@ import { resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import { type Accepted, hasRequests } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
-import { dueToday, noteEnded, summarizeEnded } from "./summarize-ended.ts"
+import { dueSessions, type SessionMaterial, summarizeSession, summarizingAlone } from "./summarize-session.ts"
 import { isBackgroundSyncDue, syncInBackground } from "./sync-in-background.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
@@ -284,5 +287,104 @@ function compact({ paths, ended, end }: Round): void {
     compactWhenIdle(paths.dataHome, ended, Date.now(), end)
   } catch (error) {
     logError(paths.stateHome, { event: "compact", error })
+  }
+}
+
+/*
+ * The background job's summaries: of sessions that have ended, with the user's leave (`summaries.auto`), and at most so
+ * many a day. A session is taken off the list before the model is asked, so nothing is paid for again and again; only if
+ * the job itself has to end meanwhile, it goes back.
+ */
+
+interface SummariesToday {
+  /** UTC, `2026-03-01`. */
+  readonly day: string
+  /** How often a model was asked that day. */
+  readonly asked: number
+  /** Sessions that have ended, the first to end first. */
+  readonly waiting: readonly string[]
+}
+
+/** Sessions that wait; who ends more while the day's number is used up has `summarize`. */
+const MOST_WAITING = 100
+
+const fileOf = (dataHome: string): string => join(dataHome, "summaries.json")
+
+function readToday(dataHome: string, now: number): SummariesToday {
+  const day = new Date(now).toISOString().slice(0, 10)
+  const known = (readJson(fileOf(dataHome)) ?? {}) as Partial<SummariesToday>
+  return { day, asked: known.day === day ? (known.asked ?? 0) : 0, waiting: known.waiting ?? [] }
+}
+
+/**
+ * Puts sessions on the list.
+ *
+ * @param ended copies of sessions that have ended
+ */
+function noteEnded(db: Database, dataHome: string, ended: ReadonlySet<string>, now: number): SummariesToday {
+  const today = readToday(dataHome, now)
+  const sessions = [...ended].flatMap((copy) => transcriptByCopy(db, copy)?.session ?? [])
+  const own = sessions.filter((session) => !session.includes("/") && !today.waiting.includes(session))
+  if (own.length === 0) return today
+  const next = { ...today, waiting: [...today.waiting, ...own].slice(-MOST_WAITING) }
+  writeJson(fileOf(dataHome), next)
+  return next
+}
+
+/** What the model may be asked today. Sessions that say nothing new are taken off the list. */
+function dueToday(
+  db: Database,
+  place: PathsAndPolicy,
+  config: Config,
+  today: SummariesToday,
+): SessionMaterial[] {
+  const most = Math.max(0, config["summaries.daily"] - today.asked)
+  if (most === 0 || today.waiting.length === 0) return []
+  const due = dueSessions(db, today.waiting, { place, anew: false, most })
+  if (due.length === 0) writeJson(fileOf(place.dataHome), { ...today, waiting: [] })
+  return due
+}
+
+interface Until {
+  /** Whether the job is to end at once. */
+  readonly isOver: () => boolean
+  /** Whether somebody wants something of it, which comes before the next session. */
+  readonly isWanted: () => boolean
+}
+
+/** Call while the views are closed. */
+async function summarizeEnded(
+  place: PathsAndPolicy,
+  config: Config,
+  due: readonly SessionMaterial[],
+  { isOver, isWanted }: Until,
+): Promise<void> {
+  const { dataHome, home, stateHome } = place
+  const options = { place, model: config["summaries.model"], isOver, anew: false, now: Date.now }
+  try {
+    const program = claudeProgram(home)
+    await summarizingAlone(dataHome, async () => {
+      for (const material of due) {
+        if (isOver() || isWanted()) return
+        const today = readToday(dataHome, Date.now())
+        const waiting = today.waiting.filter((session) => session !== material.session)
+        writeJson(fileOf(dataHome), { ...today, asked: today.asked + 1, waiting })
+        try {
+          await summarizeSession(material, { ...options, program })
+        } catch (error) {
+          if (isOver()) {
+            // It was ended for somebody who waits for the job, not for anything of its own.
+            const later = readToday(dataHome, Date.now())
+            writeJson(fileOf(dataHome), { ...later, waiting: [material.session, ...later.waiting] })
+            return
+          }
+          // Another session may do better, unless the client itself does not work.
+          if (codeOf(error) !== "bad-answer" && codeOf(error) !== "forgotten") throw error
+          logError(stateHome, { event: "summaries", error })
+        }
+      }
+    })
+  } catch (error) {
+    if (codeOf(error) !== "busy" && !isOver()) logError(stateHome, { event: "summaries", error })
   }
 }

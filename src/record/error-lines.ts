@@ -2,7 +2,60 @@
  * Finds lines of output that name an error. Goes by their shape, since files, logs and listings mention errors as well.
  * Pure. docs/measurements/restore.md tells how often this is right.
  */
-import { ERROR_WORD, SYSTEM } from "./error-words.ts"
+
+// Words with which programs name errors, in many languages. Sources of case-insensitive regular expressions.
+
+/** Labels of messages, followed by a colon. */
+const ERROR_WORD =
+  "(?:fatal|panic|error|err!|failure|failed|critical|exception|fehler|schwerwiegend|schwerer fehler|erreur|échec|hata|erro|errore|fallo|fout|ошибка|сбой|错误|錯誤|失败|失敗|异常|例外|エラー|오류|실패)"
+
+/** What systems say about a file, a command or a host, after its name and a colon. */
+const SYSTEM = [
+  "no such (?:file or directory|table|column|host|service|image|process)",
+  "(?:command )?not found",
+  "permission denied",
+  "access denied",
+  "is a directory",
+  "not a directory",
+  "file exists",
+  "operation not permitted",
+  "no space left on device",
+  "connection (?:refused|reset by peer|timed out)",
+  "(?:operation|request|command) timed out",
+  "address already in use",
+  "(?:device|resource) busy",
+  "directory not empty",
+  "too many open files",
+  "broken pipe",
+  "exec format error",
+  "name or service not known",
+  "could not resolve host",
+  "segmentation fault",
+  "undefined reference to",
+  "undefined:",
+  "invalid (?:value|argument|option|syntax|reference)",
+  "cannot find (?:symbol|package|module|name)",
+  "Datei oder Verzeichnis nicht gefunden",
+  "(?:Kommando|Befehl) nicht gefunden",
+  "Keine Berechtigung",
+  "No existe el (?:archivo|fichero) o el directorio",
+  "(?:orden|comando) no encontrad[ao]",
+  "Permiso denegado",
+  "Aucun fichier ou dossier de ce (?:type|nom)",
+  "commande introuvable",
+  "Permission non accordée",
+  "Нет такого файла или каталога",
+  "команда не найдена",
+  "Отказано в доступе",
+  "Böyle bir dosya ya da dizin yok",
+  "komut bulunamadı",
+  "没有那个文件或目录",
+  "未找到命令",
+  "权限不够",
+  "そのようなファイルやディレクトリはありません",
+  "コマンドが見つかりません",
+  "그런 파일이나 디렉터리가 없습니다",
+].join("|")
 
 const LOOKED_AT = 20_000
 const SHORTEST = 8

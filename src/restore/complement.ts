@@ -1,12 +1,11 @@
 /** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
 import { isDemand } from "../agents/errors-met.ts"
+import { withSlashes } from "../base/path.ts"
 import { lengthOf } from "../base/text.ts"
 import { withoutNamedSentences, withoutSentences } from "../record/sentence-names.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
-import type { Page } from "./page.ts"
-import { lastTwo } from "./paths.ts"
+import type { Held, Page } from "./page.ts"
 import { code, quoteInert } from "./quote.ts"
-import type { Held } from "./whole-words.ts"
 
 /**
  * Shares of the room, in the order in which the lists are written; what one does not use goes to the following. They
@@ -446,3 +445,14 @@ function stemsOf(line: string): string[] {
   }
   return stems
 }
+
+/* How paths are shown. Pure. */
+
+/** Shows paths inside the session's folder relative to it. */
+export function belowFolder(cwd: string | undefined): (path: string) => string {
+  const below = cwd === undefined ? undefined : `${withSlashes(cwd).replace(/\/$/, "")}/`
+  return (path) => (below !== undefined && path.startsWith(below) ? path.slice(below.length) : path)
+}
+
+/** Folder and name identify a path, since summaries write it relative to many places. */
+export const lastTwo = (path: string): string => path.split("/").slice(-2).join("/")

@@ -15,8 +15,8 @@ import { commandPaths } from "../record/path-words.ts"
 import { openingOf, simpleCommands } from "../record/shell-script.ts"
 import type { Part, TranscriptRecord } from "../record/types.ts"
 import type { PlacedRecord } from "../views/records.ts"
-import { lastTwo } from "./paths.ts"
-import { containsWhole } from "./whole-words.ts"
+import { lastTwo } from "./complement.ts"
+import { containsWhole } from "./page.ts"
 
 export interface KindCounts {
   /** In the context that was compacted, since the previous compaction. */

@@ -7,7 +7,7 @@ import { withoutQuestion } from "../record/noted-sentences.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import type { KeptNote } from "../views/queries/sessions.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
-import { complement } from "./complement.ts"
+import { belowFolder, complement, lastTwo } from "./complement.ts"
 import {
   type CommandOutcome,
   type Fact,
@@ -19,10 +19,8 @@ import {
   type Quote,
   type RelatedLine,
 } from "./material.ts"
-import { Page, roomOf } from "./page.ts"
-import { belowFolder, lastTwo } from "./paths.ts"
+import { type Held, heldIn, nameHeldIn, Page, roomOf, uncut } from "./page.ts"
 import { blockQuote, code, commandIn, errorIn, name, quoteInert, quoteSpoken, time, word } from "./quote.ts"
-import { type Held, heldIn, nameHeldIn, uncut } from "./whole-words.ts"
 
 export type RestoreSource = "compact" | "clear"
 

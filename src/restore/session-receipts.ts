@@ -1,14 +1,13 @@
 /**
  * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
  */
-
 import { vaultFile } from "../vault/layout.ts"
 import type { Database } from "../views/database.ts"
 import { boundariesIn, compactedSessions } from "../views/queries/boundaries.ts"
 import { givenAfterCompactions } from "../views/queries/restores.ts"
 import { recordsFrom } from "../views/records.ts"
 import { transcriptsOf } from "../views/transcript-rows.ts"
-import { type GivenText, type Receipt, receiptsIn } from "./receipt.ts"
+import { type GivenText, HELD_KINDS, type KindCounts, type Receipt, receiptsIn } from "./receipt.ts"
 
 interface ReceiptFilter {
   /** Undefined: all projects. */
@@ -67,4 +66,21 @@ function nearest(given: readonly GivenText[], boundaries: readonly number[], off
   const isNearest = ({ at }: GivenText): boolean =>
     boundaries.every((other) => Math.abs(other - at) >= Math.abs(offset - at))
   return given.findLast(isNearest)?.text ?? ""
+}
+
+/* The sums over several receipts. Pure. */
+
+export function totalOf(receipts: readonly Receipt[]): Receipt["kinds"] {
+  const sum = (all: readonly KindCounts[]): KindCounts =>
+    all.reduce(
+      (a, b) => ({
+        before: a.before + b.before,
+        kept: a.kept + b.kept,
+        given: a.given + b.given,
+        lost: a.lost + b.lost,
+      }),
+      { before: 0, kept: 0, given: 0, lost: 0 },
+    )
+  const kinds = HELD_KINDS.map((kind) => [kind, sum(receipts.map(({ kinds }) => kinds[kind]))])
+  return Object.fromEntries(kinds) as Receipt["kinds"]
 }

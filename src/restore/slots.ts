@@ -3,11 +3,10 @@
  * seen what showing them is worth. Constraints, tasks, words of the user, and what has failed are never left out. Pure.
  */
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
-import { interest } from "./complement.ts"
+import { interest, lastTwo } from "./complement.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
-import { lastTwo } from "./paths.ts"
+import { containsWhole } from "./page.ts"
 import { ANSWERS_TITLE, FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
-import { containsWhole } from "./whole-words.ts"
 
 export const SLOT_KINDS = ["path", "command", "name"] as const
 

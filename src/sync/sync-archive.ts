@@ -2,23 +2,30 @@
  * Sends what is new in the archive to a target, and carries what was forgotten. In batches: each is safe there before it is
  * noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
-
 import { CtxError, codeOf, isCtxError, messageOf } from "../base/errors.ts"
+import { statsOf } from "../base/files.ts"
 import { count } from "../base/text.ts"
 import { installedModel } from "../find/embed/model-files.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
 import { listTombstones } from "../vault/tombstones.ts"
-import type { Database } from "../views/database.ts"
+import { type Database, databasePath } from "../views/database.ts"
 import { changesSince, turnsOnlyIn } from "../views/queries/touched-files.ts"
 import { turnByHandle } from "../views/queries/turns.ts"
 import { allCopies } from "../views/transcript-rows.ts"
 import { embeddedHandles } from "../views/turn-vectors.ts"
-import { viewsStamp } from "../views/views-stamp.ts"
-import { type Batch, MOST_ENTRIES, nextBatch, type TurnToSend } from "./entry-maker.ts"
-import { FormerVersions, isNamedByPath, type MayHold, mayBeAbout, mayHoldOf } from "./former-versions.ts"
+import {
+  type Batch,
+  FormerVersions,
+  isNamedByPath,
+  type MayHold,
+  MOST_ENTRIES,
+  mayBeAbout,
+  mayHoldOf,
+  nextBatch,
+  type TurnToSend,
+} from "./entry-maker.ts"
 import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
-import type { SyncStep, SyncWorld } from "./sync-steps.ts"
-import { runSyncSteps } from "./sync-steps.ts"
+import { runSyncSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
 import type { Tally, Target } from "./targets/target.ts"
 
 export const noCounts = () => ({
@@ -336,4 +343,20 @@ function dueTurns(
 function turnsIn(db: Database, isTheirs: (copy: string) => boolean): Set<string> {
   const copies = allCopies(db).map(({ copy }) => copy)
   return turnsOnlyIn(db, copies.filter(isTheirs))
+}
+
+/* Tells at a glance that nothing has been written to the views: looking at every turn takes a second for 100,000. */
+
+/** ms within which two writes may leave the same time behind. */
+const TOO_RECENT = 2000
+
+/** @returns undefined if they have just been written to, or are not there */
+function viewsStamp(dataHome: string, now: number): string | undefined {
+  const files = [databasePath(dataHome), `${databasePath(dataHome)}-wal`].map((path) => statsOf(path))
+  if (
+    files[0] === undefined ||
+    files.some((stats) => stats !== undefined && stats.mtimeMs > now - TOO_RECENT)
+  )
+    return undefined
+  return files.map((stats) => `${stats?.ino} ${stats?.size} ${stats?.mtimeMs}`).join()
 }

@@ -49,7 +49,7 @@ function historyPath(folder: string, home: string): string {
   return join(HISTORIES, `${name}.jsonl.zst`)
 }
 
-/** Whether it holds prompts of many sessions (claude/prompt-history.ts). */
+/** Whether it holds prompts of many sessions (claude/claude-code.ts). */
 export const isHistoryCopy = (copy: string): boolean => originalPlace(copy).startsWith(HISTORIES)
 
 export const vaultFile = (dataHome: string, copy: string): string => join(dataHome, "vault", copy)

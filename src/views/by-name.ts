@@ -1,11 +1,11 @@
 /** Finds what a person or a model means by `ctx:ab12cd`, `ab12` or `3f2a9c01`. */
-
 import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import { isPlainId, sessionIdOf } from "../base/session-id.ts"
 import { cut, oneLine } from "../base/text.ts"
 import type { Database } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"
 import { findSessions, type Session } from "./queries/sessions.ts"
+import { OBSERVATION_PREFIX, type Observation, observationsNamed } from "./queries/summaries.ts"
 import { findTurns } from "./queries/turns.ts"
 import { type Turn, turnOf } from "./turn.ts"
 
@@ -96,4 +96,27 @@ function ambiguous(word: string, candidates: readonly TurnOrSession[]): CtxError
     hint: "type more of it",
     exit: EXIT.usage,
   })
+}
+
+/* Finds the observation that `obs:k3f9` names. */
+
+/** Anything shorter is a slip rather than a name. */
+
+export const isObservationName = (word: string): boolean => word.toLowerCase().startsWith(OBSERVATION_PREFIX)
+
+/** @throws CtxError exit 64 if the word is too short or ambiguous, exit 3 if it names nothing */
+export function findObservation(db: Database, word: string): Observation {
+  const bare = word.toLowerCase().slice(OBSERVATION_PREFIX.length)
+  if (bare.length < SHORTEST)
+    throw usageError(`${JSON.stringify(word)} is too short`, `at least ${SHORTEST} letters of a handle`)
+  const [found, ...others] = observationsNamed(db, bare)
+  if (found === undefined) {
+    throw new CtxError("not-found", `no observation ${word} in the archive`, {
+      hint: "search gives the handles of observations, and those of the turns that they are about",
+      exit: EXIT.notFound,
+    })
+  }
+  if (others.length > 0 && found.handle !== OBSERVATION_PREFIX + bare)
+    throw usageError(`${word} names ${others.length + 1} observations`, "type more of it")
+  return found
 }

@@ -12,10 +12,11 @@ import { exitStatusIn } from "../record/error-lines.ts"
 import { type FactKind, factNames, pathsIn } from "../record/facts.ts"
 import { commandPaths } from "../record/path-words.ts"
 import { commandUses, openingOf } from "../record/shell-script.ts"
-import type { Part } from "../record/types.ts"
+import type { HostResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import type { Database } from "./database.ts"
-import { sessionKey } from "./identity.ts"
+import { hash, sessionKey } from "./identity.ts"
 import { type At, isOwnTool } from "./tool-rows.ts"
+import type { TranscriptRow } from "./transcript-rows.ts"
 
 /** Called with each fact in a part and its form: of an error, its command's exit status, if the host told it. */
 type Add = (kind: FactKind, text: string, form: string) => void
@@ -128,5 +129,160 @@ function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }
       for (const line of errorsMet(tool, part, version, isText(part.id))) add("error", line, status ?? line)
       return
     }
+  }
+}
+
+/* The host's own figures of a query or process → rows of the views. */
+
+/**
+ * A copy in a transcript that the host has rewritten changes nothing. A fork keeps the copies of its origin's, from whose
+ * total its own process goes on (queries/token-use.ts).
+ */
+export function noteResult(
+  db: Database,
+  { id, session }: TranscriptRow,
+  { record, offset }: Line,
+  { kind, isError, cost, requests, duration, tokens, mark }: HostResult,
+): void {
+  db.query(
+    `INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  ).run(
+    hash("host-result", session, kind, mark),
+    session,
+    id,
+    offset,
+    kind,
+    isError ? 1 : 0,
+    cost ?? null,
+    requests === undefined ? null : Math.round(requests),
+    duration ?? null,
+    tokens?.input ?? null,
+    tokens?.output ?? null,
+    tokens?.cacheCreation ?? null,
+    tokens?.cacheRead ?? null,
+    record.timestamp ?? null,
+  )
+}
+
+/* Collects what the lines of a turn add to its row, and writes it once. */
+
+/** A line and its place. Offset and length are in bytes; the length excludes the newline. */
+export interface Line {
+  readonly record: TranscriptRecord
+  readonly offset: number
+  readonly length: number
+}
+
+/** What a line adds to its turn. */
+export interface Effect {
+  answer: string | null
+  tools: number
+  errors: number
+  interrupted: number
+  /** Whether a command that succeeded names an error in its output; that is no failure of the turn's. */
+  tellsError?: boolean
+}
+
+/** What the lines since the last flush add to their turn. */
+interface Growth extends Readonly<Effect> {
+  readonly turn: number
+  readonly last: number
+  readonly ended: string | null
+}
+
+const NO_GROWTH: Growth = { turn: 0, last: 0, ended: null, answer: null, tools: 0, errors: 0, interrupted: 0 }
+
+export class TurnGrowth {
+  readonly #db: Database
+  #growth: Growth | undefined
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  add(turn: number, { record, offset, length }: Line, effect: Effect): void {
+    if (this.#growth?.turn !== turn) this.flush()
+    const { answer, tools, errors, interrupted, last, ended } = this.#growth ?? NO_GROWTH
+    this.#growth = {
+      turn,
+      last: Math.max(last, offset + length),
+      ended: record.timestamp ?? ended,
+      answer: effect.answer ?? answer,
+      tools: tools + effect.tools,
+      errors: errors + effect.errors,
+      interrupted: Math.max(interrupted, effect.interrupted),
+    }
+  }
+
+  flush(): void {
+    if (this.#growth === undefined) return
+    const { turn, last, ended, answer, tools, errors, interrupted } = this.#growth
+    this.#growth = undefined
+    this.#db
+      .query(
+        `UPDATE turns SET last = max(last, ?), ended = coalesce(?, ended), answer = coalesce(?, answer),
+           tools = tools + ?, errors = errors + ?, interrupted = max(interrupted, ?) WHERE id = ?`,
+      )
+      .run(last, ended, answer, tools, errors, interrupted, turn)
+  }
+}
+
+/* Tokens of the API's messages → rows of the views. */
+
+export class UsageRows {
+  readonly #db: Database
+  readonly #session: string
+  #last:
+    | {
+        readonly usage: Usage
+        readonly turn: number
+        readonly sidechain: boolean
+        readonly time: string | undefined
+      }
+    | undefined
+
+  constructor(db: Database, session: string) {
+    this.#db = db
+    this.#session = session
+  }
+
+  /** Every line of a message repeats the counts; they are written once. */
+  note({ usage, sidechain, timestamp: time }: TranscriptRecord, turn: number): void {
+    if (usage === undefined) return
+    const seen = this.#last
+    if (seen?.usage.messageId === usage.messageId) {
+      this.#last = { ...seen, usage: { ...usage, output: Math.max(usage.output, seen.usage.output) } }
+      return
+    }
+    this.flush()
+    this.#last = { usage, turn, sidechain, time }
+  }
+
+  flush(): void {
+    if (this.#last === undefined) return
+    const { usage, turn, sidechain, time } = this.#last
+    this.#last = undefined
+    this.#db
+      .query(
+        `INSERT INTO usage (session, message, turn, model, input, output, cache_creation, cache_read, sidechain,
+             cache_hour, time)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+           model = excluded.model, input = excluded.input, output = max(output, excluded.output),
+           cache_creation = excluded.cache_creation, cache_read = excluded.cache_read,
+           cache_hour = excluded.cache_hour`,
+      )
+      .run(
+        this.#session,
+        usage.messageId,
+        turn,
+        usage.model,
+        usage.input,
+        usage.output,
+        usage.cacheCreation,
+        usage.cacheRead,
+        sidechain ? 1 : 0,
+        usage.cacheHour,
+        time ?? null,
+      )
   }
 }

@@ -73,7 +73,7 @@ function aliasOf(record: TranscriptRecord, parts: readonly Part[], content: stri
   if (parts.some((part) => part.kind === "toolResult")) return hash("result", content)
   // Kept messages keep their time.
   if (record.timestamp === undefined || parts.length === 0) return undefined
-  // In the queue, the same words may wait several times (queued-prompts.ts).
+  // In the queue, the same words may wait several times (turn-writer.ts).
   if (parts.some((part) => part.kind === "enqueued")) return undefined
   return hash(opensTurn(parts[0]) ? "prompt" : "host", record.timestamp, content)
 }

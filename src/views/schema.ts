@@ -326,7 +326,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   `
-  -- Whether its messages have no words and it has no vectors (cold-turns.ts). Not a view: it follows from time and uses.
+  -- Whether its messages have no words and it has no vectors (tiering.ts). Not a view: it follows from time and uses.
   ALTER TABLE turns ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX turns_cold ON turns (id) WHERE cold = 1;
   `,

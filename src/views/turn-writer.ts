@@ -1,5 +1,4 @@
 /** Decoded lines of one transcript → turns, messages and what depends on them. */
-
 import {
   type Foreign,
   isProse,
@@ -22,18 +21,13 @@ import { searchable } from "../record/searchable.ts"
 import type { Part, TranscriptRecord } from "../record/types.ts"
 import { foreignIn, isFetchedCopy, isOthersCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
-import { FactRows } from "./fact-rows.ts"
+import { type Effect, FactRows, type Line, noteResult, TurnGrowth, UsageRows } from "./fact-rows.ts"
 import { findable } from "./findable.ts"
-import { type Identity, identify, opensTurn, role } from "./identity.ts"
+import { hash, type Identity, identify, opensTurn, role } from "./identity.ts"
 import { isNotesSession } from "./notes-session.ts"
-import { queuedAlias, takeFromQueue } from "./queued-prompts.ts"
-import { type Effect, type Line, noteResult, TurnGrowth } from "./result-rows.ts"
 import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack } from "./take-back.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
-import type { TranscriptRow } from "./transcript-rows.ts"
-import { SessionRows } from "./transcript-rows.ts"
-import { turnHandle } from "./turn-handle.ts"
-import { UsageRows } from "./usage-rows.ts"
+import { SessionRows, type TranscriptRow } from "./transcript-rows.ts"
 import type { WordWriter } from "./word-index.ts"
 
 /** Most characters of a prompt or answer kept with its turn. The whole text is in the vault. */
@@ -449,5 +443,56 @@ export class TurnWriter {
           )
         return
     }
+  }
+}
+
+/*
+ * Prompts in the host's queue. Hosts write most of them twice: when they are put there, in the turn before, and when they
+ * are taken out. Then only the latter are searched, or a prompt would be found with the answer to another.
+ */
+
+const aliasOf = (text: string): bigint => hash("queued", text)
+
+/** The alias of a line that puts a prompt into the queue; undefined for any other. */
+function queuedAlias(parts: readonly Part[]): bigint | undefined {
+  const queued = parts.find((part) => part.kind === "enqueued")
+  return queued && aliasOf(queued.text)
+}
+
+/** Call when a prompt has been taken out. */
+function takeFromQueue(db: Database, words: WordWriter, session: string, prompt: string): void {
+  const alias = aliasOf(prompt)
+  const rows = db
+    .query<{ id: number }, [bigint, string]>("SELECT id FROM messages WHERE alias = ? AND session = ?")
+    .all(alias, session)
+  if (rows.length === 0) return
+  for (const { id } of rows) words.empty(id)
+  db.query("UPDATE messages SET alias = NULL WHERE alias = ? AND session = ?").run(alias, session)
+}
+
+/* Short names of turns, `ctx:ab12cd`, with which a model or a person opens one again. */
+
+/** Crockford's base 32, without letters that look like digits. */
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+const SHORTEST = 6
+
+function base32(key: bigint): string {
+  let rest = BigInt.asUintN(64, key)
+  let text = ""
+  for (let n = 0; n < 13; n++) {
+    text += ALPHABET[Number(rest & 31n)]
+    rest >>= 5n
+  }
+  return text
+}
+
+/** The shortest unused prefix of the turn's hash, at least six letters, so the same turn gets the same handle again. */
+function turnHandle(db: Database, key: bigint): string {
+  const full = base32(key)
+  for (let length = SHORTEST; ; length++) {
+    // Turns without a message of their own may share a hash; a number then tells them apart.
+    const handle = length <= full.length ? full.slice(0, length) : `${full}${length - full.length + 1}`
+    const taken = db.query<{ id: number }, [string]>("SELECT id FROM turns WHERE handle = ?").get(handle)
+    if (taken === null) return handle
   }
 }

@@ -1,9 +1,15 @@
 /** Whatever is pressed, and whatever the archive holds: each frame fits the screen, and steers nothing. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { fitted, harmless, styled, widthOf, wrappedCells } from "../../src/cli/picker/cells.ts"
 import { KeyDecoder } from "../../src/cli/picker/key-decoder.ts"
-import { pickerFrame } from "../../src/cli/picker/picker-frame.ts"
+import {
+  fitted,
+  harmless,
+  pickerFrame,
+  styled,
+  widthOf,
+  wrappedCells,
+} from "../../src/cli/picker/picker-frame.ts"
 import type { PickerEvent } from "../../src/cli/picker/picker-state.ts"
 import { PICKER_KEYS } from "../../src/cli/picker/query-line.ts"
 import type { SessionSummary } from "../../src/views/session-summary.ts"

@@ -1,8 +1,8 @@
 /** What is given back is in no part of the new context already: not in the summary, nor in what the host adds to it. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { lastTwo } from "../../src/restore/complement.ts"
 import type { Material } from "../../src/restore/material.ts"
-import { lastTwo } from "../../src/restore/paths.ts"
 import { renderRestore } from "../../src/restore/render.ts"
 import { explain } from "../../src/restore/slots.ts"
 

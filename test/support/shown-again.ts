@@ -1,9 +1,8 @@
 /** A session that is compacted and given something back, as the hooks keep it and the host writes it. */
 
 import { restoreOf } from "../../src/restore/restore.ts"
-import { claimGiven, keepGiven } from "../../src/views/queries/restores.ts"
-import type { SlotItem } from "../../src/views/queries/slot-rows.ts"
-import { slotItems } from "../../src/views/queries/slot-rows.ts"
+import type { SlotItem } from "../../src/views/queries/restores.ts"
+import { claimGiven, keepGiven, slotItems } from "../../src/views/queries/restores.ts"
 import type { Archive } from "./archive.ts"
 import type { Transcript } from "./transcript.ts"
 

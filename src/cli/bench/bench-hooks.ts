@@ -9,7 +9,6 @@ import { CtxError } from "../../base/errors.ts"
 import { dirname, join } from "../../base/path.ts"
 import { temporaryFolder } from "../../base/temporary.ts"
 import { hookPayload } from "../../claude/fake/payload.ts"
-import { turnsIn } from "./archive-state.ts"
 import { appendTranscript, writeTranscript } from "./corpus.ts"
 import {
   type FirstRead,
@@ -29,6 +28,7 @@ import {
   runOnce,
   sessionId,
   type Tracked,
+  turnsIn,
 } from "./hook-world.ts"
 
 /**

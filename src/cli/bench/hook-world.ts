@@ -1,11 +1,17 @@
 /** The environment of the hooks' benchmark: a home, a project, transcripts, and archives made by the binary itself. */
 
-import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { CtxError, codeOf } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
+import { isLockFree } from "../../base/lock.ts"
 import { dirname, join } from "../../base/path.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
-import { type ArchiveState, archiveState, jobIsIdle, turnsIn } from "./archive-state.ts"
+import { vaultFile, vaultPath } from "../../vault/layout.ts"
+import { archivedIn } from "../../vault/reader.ts"
+import type { Database } from "../../views/database.ts"
+import { open } from "../../views/open.ts"
+import { transcriptByCopy } from "../../views/transcript-rows.ts"
 import { type CorpusSize, writeTranscript } from "./corpus.ts"
 import { Dice } from "./seeded-random.ts"
 
@@ -323,4 +329,41 @@ export function median(sorted: readonly number[]): number {
 export function percentile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return 0
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!
+}
+
+/* How far an archive has come, read from outside: without the binary being measured, and without its locks. */
+
+/** All in bytes of the transcript. */
+interface ArchiveState {
+  readonly size: number
+  /** In the vault. */
+  readonly archived: number
+  /** In the views. */
+  readonly indexed: number
+}
+
+export function archiveState(dataHome: string, home: string, transcript: string): ArchiveState {
+  const copy = vaultPath(transcript, home)
+  return {
+    size: statSync(transcript, { throwIfNoEntry: false })?.size ?? 0,
+    archived: archivedIn(vaultFile(dataHome, copy)),
+    indexed: counted(dataHome, (db) => transcriptByCopy(db, copy)?.indexed),
+  }
+}
+
+/** Turns in the archive. */
+export function turnsIn(dataHome: string): number {
+  return counted(dataHome, (db) => db.query<{ n: number }, []>("SELECT count(*) AS n FROM turns").get()?.n)
+}
+
+/** Whether no one holds the background job's lock. */
+export const jobIsIdle = (dataHome: string): boolean => isLockFree(join(dataHome, "state", "job.lock"), 0)
+
+/** 0 if the database or its tables do not exist yet. */
+function counted(dataHome: string, read: (db: Database) => number | undefined): number {
+  const found = tryTo(() => {
+    using db = open(dataHome, "look", 5000)
+    return read(db)
+  })
+  return found ?? 0
 }

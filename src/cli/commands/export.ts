@@ -1,23 +1,26 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
-
-import { usageError } from "../../base/errors.ts"
+import { toolKind } from "../../agents/tool-kinds.ts"
+import { NEWLINE } from "../../base/byte-lines.ts"
+import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
-import { bytes } from "../../base/text.ts"
+import { bytes, cut, oneLine } from "../../base/text.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import type { Part } from "../../record/types.ts"
+import { isFetchedCopy, isSuperseded, vaultFile } from "../../vault/layout.ts"
+import { CopyReader, CopyReaders } from "../../vault/reader.ts"
+import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { findSessions } from "../../views/queries/sessions.ts"
-import { lineageOf } from "../../views/queries/transcripts.ts"
+import { callsIn, partText, whoseOf } from "../../views/part-text.ts"
+import { findSessions, type Session } from "../../views/queries/sessions.ts"
+import { type Lineage, lineageOf } from "../../views/queries/transcripts.ts"
+import { type TranscriptRow, transcriptsOf } from "../../views/transcript-rows.ts"
+import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../../views/turn.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
-import { type PageSubject, sessionPageBytes } from "../html-pages.ts"
+import { inBlocks, type PageSubject, sessionPageBytes, spokenTurn } from "../html-pages.ts"
 import { isTerminal } from "../output.ts"
-import { inBlocks } from "../pages/in-blocks.ts"
 import { writeExport } from "../pages/output-file.ts"
-import { exportRaw, type Selection, select, turnsOfSelection } from "../pages/raw-transcript.ts"
-import { sessionLine, turnLines } from "../pages/session-jsonl.ts"
-import { sessionMarkdown, turnMarkdown } from "../pages/session-markdown.ts"
-import { spokenTurn } from "../pages/spoken-turn.ts"
 import { safe } from "../style.ts"
 
 const FORMATS = ["raw", "md", "html", "jsonl"] as const
@@ -147,3 +150,194 @@ function* lines(
     }
   }
 }
+
+/* Reads a transcript out of the vault, byte for byte as the host wrote it. */
+
+/** Yields one frame at a time: a transcript may be larger than memory. Each transcript begins on a line of its own. */
+function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
+  if (selection.kind === "turn") {
+    const readers = new CopyReaders()
+    try {
+      for (const line of linesOfTurn(db, dataHome, selection.turn, readers)) {
+        yield line
+        yield Uint8Array.of(NEWLINE)
+      }
+    } finally {
+      readers.close()
+    }
+    return
+  }
+  // Find all copies before the first byte is written.
+  const copies = selection.sessions.map(({ id }) => transcriptOf(db, id))
+  let last: number | undefined = NEWLINE
+  for (const { copy } of copies) {
+    // A host that was killed leaves a last line without its newline.
+    if (last !== NEWLINE) yield Uint8Array.of(NEWLINE)
+    const reader = new CopyReader(vaultFile(dataHome, copy))
+    try {
+      for (const piece of reader.pieces()) {
+        yield piece
+        last = piece.at(-1)
+      }
+    } finally {
+      reader.close()
+    }
+  }
+}
+
+/** The current transcript, this machine's own; if there are several (a session resumed in another folder), the longest. */
+function transcriptOf(db: Database, session: string): TranscriptRow {
+  const all = transcriptsOf(db, session)
+  const there = all.filter(({ copy }) => copy.endsWith(".zst"))
+  const current = there.filter(({ copy }) => !isSuperseded(copy))
+  const own = current.filter(({ copy }) => !isFetchedCopy(copy))
+  const candidates = own.length > 0 ? own : current.length > 0 ? current : there.length > 0 ? there : all
+  const [longest] = candidates.toSorted((a, b) => b.archived - a.archived)
+  if (longest !== undefined) return longest
+  throw new CtxError("not-found", `no transcript of session ${session} in the archive`, {
+    exit: EXIT.notFound,
+  })
+}
+
+/* What to export: a turn, or a session with or without its subagents; and its turns, read one at a time. */
+
+type Selection =
+  | { readonly kind: "turn"; readonly turn: Turn }
+  | { readonly kind: "sessions"; readonly sessions: readonly Session[] }
+
+interface AgentChoice {
+  readonly all: boolean
+  /** Only this subagent, given by its id or the beginning of it. */
+  readonly only: string | undefined
+}
+
+function select(db: Database, word: string, agents: AgentChoice): Selection {
+  const found = findByName(db, word)
+  if (found.kind === "turn") {
+    if (agents.all || agents.only !== undefined)
+      throw usageError(
+        "--agent and --agents need a session",
+        "name a session by its id, not a turn by its handle",
+      )
+    return found
+  }
+  if (!agents.all && agents.only === undefined) return { kind: "sessions", sessions: [found.session] }
+  const subagents = lineageOf(db, found.session.id).subagents.map((id) => findSessions(db, id)[0]!)
+  if (agents.only === undefined) return { kind: "sessions", sessions: [found.session, ...subagents] }
+  const wanted = agents.only.replace(/^agent-/, "")
+  const named = subagents.filter(({ agent }) => agent?.startsWith(wanted))
+  const only = named.find(({ agent }) => agent === wanted) ?? (named.length === 1 ? named[0] : undefined)
+  if (only !== undefined) return { kind: "sessions", sessions: [only] }
+  const known = subagents.map(({ agent }) => agent).join(", ")
+  if (named.length > 1) throw usageError(`${wanted} names ${named.length} subagents`, `there are: ${known}`)
+  throw new CtxError("not-found", `session ${found.session.id} has no subagent ${wanted}`, {
+    hint: known === "" ? "it has none at all" : `it has: ${known}`,
+    exit: EXIT.notFound,
+  })
+}
+
+interface SessionTurns {
+  /** undefined for a single turn. */
+  readonly session: Session | undefined
+  readonly turns: Iterable<WholeTurn>
+}
+
+function* turnsOfSelection(db: Database, dataHome: string, selection: Selection): Generator<SessionTurns> {
+  const readers = new CopyReaders()
+  try {
+    if (selection.kind === "turn") {
+      yield { session: undefined, turns: [readTurn(db, dataHome, selection.turn, readers)] }
+      return
+    }
+    for (const session of selection.sessions) {
+      const turns = turnsOfSession(db, session.id)
+      yield { session, turns: turns.values().map((turn) => readTurn(db, dataHome, turn, readers)) }
+    }
+  } finally {
+    readers.close()
+  }
+}
+
+/* A session as our own JSON lines, as described in docs/export.md. Pure. */
+
+/** Increased when a field changes its meaning. Adding fields does not count. */
+const FORMAT = 1
+
+const sessionLine = (session: Session, lineage: Lineage): string =>
+  line({ type: "session", format: FORMAT, ...session, lineage })
+
+function* turnLines({ messages, ...turn }: WholeTurn): Generator<string> {
+  yield line({ type: "turn", format: FORMAT, ...turn, messages: messages.length })
+  for (const message of messages) yield line({ type: "message", turn: turn.handle, ...message })
+}
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/* Renders a session as readable Markdown. Pure. */
+
+const HEADING = 100
+
+function sessionMarkdown(session: Session, lineage: Lineage): string {
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["session", session.id],
+    ["subagent of", session.parent],
+    ["continues", lineage.parents.map((parent) => `${parent.session} (${parent.kind})`).join(", ") || null],
+    ["folder", session.cwd],
+    ["branch", session.branch],
+    ["Claude Code", session.version],
+    ["time", `${session.started ?? "unknown"} to ${session.ended ?? "unknown"}`],
+  ]
+  const lines = facts
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `- ${name}: ${plain(value ?? "")}`)
+  return `# ${plain(cut(session.title ?? session.firstPrompt ?? session.id, HEADING))}\n\n${lines.join("\n")}\n`
+}
+
+export function* turnMarkdown(turn: WholeTurn): Generator<string> {
+  const prompt = turn.via === "none" ? "(before the first prompt)" : plain(cut(oneLine(turn.prompt), HEADING))
+  yield `\n## ${turn.seq}. ${prompt}\n\n\`${turn.handle}\`, ${plain(turn.started ?? "time unknown")}${turn.takenBack ? ", rewound" : ""}\n`
+  const callOf = callsIn(turn.tools)
+  for (const { parts, sidechain } of turn.messages) {
+    for (const part of parts) {
+      const shown = partText(part, callOf)
+      if (shown === undefined) continue
+      yield `\n**${plain(shown.title)}**${whoseOf(part.origin, sidechain)}\n${body(part, shown.text)}`
+    }
+  }
+}
+
+function body(part: Part, text: string): string {
+  if (text === "") return ""
+  // The model's answers are Markdown; any other text is quoted or fenced.
+  if (part.kind === "text") return `\n${closed(text.trim())}\n`
+  if (["prompt", "reply", "brief", "thinking"].includes(part.kind)) return `\n${quoted(text)}\n`
+  return `\n${fenced(text, part.kind === "toolUse" && toolKind(part.name) === "run" ? "console" : "")}\n`
+}
+
+const quoted = (text: string): string => `> ${text.trim().replace(/\r\n?|\n/g, "\n> ")}`
+
+/**
+ * Closes a fence that an interrupted answer left open, or all that follows would be code. One that is indented belongs
+ * to a list, with which it ends.
+ */
+function closed(text: string): string {
+  let open: string | undefined
+  for (const line of text.split("\n")) {
+    const [, indent, fence = "", rest = ""] = /^( {0,3})(`{3,}|~{3,})(.*)/.exec(line) ?? []
+    if (fence === "") continue
+    if (open !== undefined) {
+      if (fence.startsWith(open) && rest.trim() === "") open = undefined
+    } else if (indent === "" && !(fence.startsWith("`") && rest.includes("`"))) open = fence
+  }
+  return open === undefined ? text : `${text}\n${open}`
+}
+
+/** Fences a text with more backticks than any run in it. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length))
+  const fence = "`".repeat(longest + 1)
+  return `${fence}${language}\n${text.replace(/\n+$/, "")}\n${fence}`
+}
+
+/** The text on one line, with Markdown's special characters escaped. */
+const plain = (text: string): string => oneLine(text).replace(/[\\`*_[\]<>#]/g, "\\$&")

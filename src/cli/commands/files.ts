@@ -1,7 +1,7 @@
 /** `ctxbridge files`: the files related to a topic. */
 
 import { count } from "../../base/text.ts"
-import type { TopicFile } from "../../find/topic-files.ts"
+import type { TopicFile } from "../../find/topics.ts"
 import { filesOfTopic } from "../../find/topics.ts"
 import type { Command } from "../command.ts"
 import { ago, type Screen } from "../screen.ts"

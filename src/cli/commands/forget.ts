@@ -4,10 +4,17 @@ import { tryTo } from "../../base/files.ts"
 import { resolve } from "../../base/path.ts"
 import { sessionIdOf } from "../../base/session-id.ts"
 import { bytes, count } from "../../base/text.ts"
-import { CarriedSearch, namesOf, type ToldSession } from "../../job/carried-text.ts"
 import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
 import { forget, resumeForgetting, unfinished } from "../../job/forget-steps.ts"
-import { findNotes, findText, keptInOneOf, type TextFound } from "../../job/forget-text.ts"
+import {
+  CarriedSearch,
+  findNotes,
+  findText,
+  keptInOneOf,
+  namesOf,
+  type TextFound,
+  type ToldSession,
+} from "../../job/forget-text.ts"
 import { type LineFinder, patternFinder, textFinder } from "../../record/find-text.ts"
 import { readList } from "../../vault/copy-list.ts"
 import { isHistoryCopy } from "../../vault/layout.ts"

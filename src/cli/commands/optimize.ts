@@ -1,7 +1,19 @@
 /** `ctxbridge optimize`: runs the learning cycle now. The background job does the same when it has nothing else to do. */
-
 import { bytes, count } from "../../base/text.ts"
-import { type CycleReport, learningCycle } from "../../job/learning-cycle.ts"
+import type { PathsAndPolicy } from "../../config/load.ts"
+import type { Config } from "../../config/options.ts"
+import { standingOf } from "../../find/embed/embedding-state.ts"
+import { Embedding } from "../../job/embedding.ts"
+import { backgroundTargets, syncInBackground } from "../../job/sync-in-background.ts"
+import { type KnownTurn, knownTurns } from "../../restore/learning/follow-uses.ts"
+import { noteUses } from "../../restore/learning/note-uses.ts"
+import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../../restore/learning/tiering.ts"
+import { confidence, mayGo } from "../../restore/learning/tiers.ts"
+import { readAutoSync } from "../../sync/sync-again.ts"
+import type { Database } from "../../views/database.ts"
+import { open } from "../../views/open.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { sessionsToFollow } from "../../views/queries/fact-uses.ts"
 import { renderPairs } from "../block.ts"
 import { type Command, flag } from "../command.ts"
 import { createStyle, safe } from "../style.ts"
@@ -63,4 +75,169 @@ function syncTold({ dryRun, sync: { auto, target, stored, failure } }: CycleRepo
   if (failure !== null) return safe(failure)
   if (dryRun) return `would go on with ${safe(target)}`
   return stored === null ? "interrupted" : `${count(stored, "turn")} sent to ${safe(target)}`
+}
+
+/*
+ * The learning cycle, all at once: what the background job does in small steps when nothing else is to be done. Every
+ * number is counted.
+ */
+
+interface CycleReport {
+  readonly dryRun: boolean
+  /** False: turns stay where they are, since `learn.enabled` is off. */
+  readonly learns: boolean
+  readonly turns: number
+  /** Sessions that have grown since the last time, and what was used there of what was shown again. */
+  readonly uses: { readonly sessions: number /** null: not looked at yet. */; readonly found: number | null }
+  /** Nothing is written for it: confidence is computed from the time and the uses whenever it is wanted. */
+  readonly decay: {
+    readonly used: number
+    /** Of all turns whose age is known; null if there are none. */
+    readonly meanConfidence: number | null
+    /** Turns that may make room for others: confidence of at most 0.15, never used. */
+    readonly mayGo: number
+  }
+  /** Turns that leave the index because it holds more than `archive.max_size` bytes of transcripts. */
+  readonly demotion: { readonly limit: number; readonly moved: number }
+  /** Turns that leave it because they are older than `archive.retention` days. */
+  readonly retention: { readonly days: number; readonly moved: number }
+  /** Turns that come back; those that stay cold, because the vault cannot be read there. */
+  readonly back: { readonly moved: number; readonly unreadable: number }
+  readonly tiers: { readonly hot: number; readonly cold: number; readonly hotBytes: number }
+  readonly embedding: {
+    readonly enabled: boolean
+    readonly embedder: string
+    readonly embedded: number
+    /** Turns that still lack vectors. */
+    readonly left: number
+  }
+  readonly sync: {
+    /** What the option `sync.auto` allows. */
+    readonly auto: Config["sync.auto"]
+    readonly target: string | null
+    /** Turns that were stored there; null: nobody was asked, or nobody answered. */
+    readonly stored: number | null
+    readonly failure: string | null
+  }
+}
+
+interface CycleOptions {
+  readonly now: number
+  /** Nothing is written; the report says what would be done. */
+  readonly dryRun: boolean
+  readonly onProgress: (label: string, done: number, total: number) => void
+}
+
+async function learningCycle(
+  paths: PathsAndPolicy,
+  config: Config,
+  options: CycleOptions,
+): Promise<CycleReport> {
+  const here = await stagesHere(paths, config, options)
+  return { ...here, sync: await synced(paths, config, options.dryRun) }
+}
+
+async function stagesHere(
+  paths: PathsAndPolicy,
+  config: Config,
+  { now, dryRun, onProgress }: CycleOptions,
+): Promise<Omit<CycleReport, "sync">> {
+  const { dataHome } = paths
+  const learns = config["learn.enabled"]
+  const limits = limitsIn(config)
+  using db = opened(dataHome, dryRun)
+  const uses = usesFound(db, dataHome, learns, dryRun)
+  const turns = knownTurns(db)
+  const plan = learns ? tierPlan(turns, limits, now) : unchanged(turns)
+  const unreadable = dryRun
+    ? 0
+    : applyTiers(db, dataHome, plan, (done, total) => onProgress("moving turns", done, total))
+  return {
+    dryRun,
+    learns,
+    turns: turns.length,
+    uses,
+    decay: decayOf(turns, now),
+    demotion: { limit: limits.maxSize, moved: plan.bySize.length },
+    retention: { days: limits.retention, moved: plan.byAge.length },
+    back: { moved: plan.back.length - unreadable, unreadable },
+    tiers: {
+      hot: turns.length - plan.cold - unreadable,
+      cold: plan.cold + unreadable,
+      hotBytes: plan.hotBytes,
+    },
+    embedding: await embedded(db, paths, config, dryRun ? { plan } : { onProgress }),
+  }
+}
+
+/** With everything indexed that hooks have archived. */
+function opened(dataHome: string, dryRun: boolean): Database {
+  const db = openCurrent(dataHome, "command")
+  if (dryRun) return db
+  db.close()
+  return open(dataHome, "write")
+}
+
+function usesFound(db: Database, dataHome: string, learns: boolean, dryRun: boolean): CycleReport["uses"] {
+  if (!learns) return { sessions: 0, found: null }
+  const sessions = sessionsToFollow(db).length
+  return { sessions, found: dryRun ? null : noteUses(db, dataHome).uses }
+}
+
+function unchanged(turns: readonly KnownTurn[]): TierPlan {
+  const hot = turns.filter(({ isCold }) => !isCold)
+  const hotBytes = hot.reduce((sum, { bytes }) => sum + bytes, 0)
+  return { byAge: [], bySize: [], back: [], cold: turns.length - hot.length, hotBytes }
+}
+
+function decayOf(turns: readonly KnownTurn[], now: number): CycleReport["decay"] {
+  const known = turns.flatMap(({ born, uses, hasSummary }) =>
+    born === undefined ? [] : [confidence(born, uses, now, hasSummary)],
+  )
+  const sum = known.reduce((total, one) => total + one, 0)
+  return {
+    used: turns.filter(({ uses }) => uses.length > 0).length,
+    meanConfidence: known.length === 0 ? null : Math.round((sum / known.length) * 10_000) / 10_000,
+    mayGo: turns.filter((one) => mayGo(one, now)).length,
+  }
+}
+
+type Embedded = { readonly plan: TierPlan } | Pick<CycleOptions, "onProgress">
+
+async function embedded(
+  db: Database,
+  paths: PathsAndPolicy,
+  config: Config,
+  how: Embedded,
+): Promise<CycleReport["embedding"]> {
+  const enabled = config["embed.enabled"]
+  const before = standingOf(db, paths.dataHome)
+  const due = before.turns - before.embedded
+  if ("plan" in how || !enabled) {
+    // Turns that leave the index need no vectors, and those that come back do.
+    const moved = "plan" in how ? how.plan.back.length - how.plan.byAge.length - how.plan.bySize.length : 0
+    return { enabled, embedder: before.embedder, embedded: enabled ? Math.max(0, due + moved) : 0, left: due }
+  }
+  const embedding = new Embedding(paths, () => false)
+  for (;;) {
+    const { embedded: done, turns } = standingOf(db, paths.dataHome)
+    how.onProgress("embedding", done, turns)
+    if (!(await embedding.step(db))) break
+  }
+  const after = standingOf(db, paths.dataHome)
+  const left = after.turns - after.embedded
+  return { enabled, embedder: after.embedder, embedded: Math.max(0, due - left), left }
+}
+
+/** Once the views are closed: nobody who wants them waits for the network. */
+async function synced(paths: PathsAndPolicy, config: Config, dryRun: boolean): Promise<CycleReport["sync"]> {
+  const auto = config["sync.auto"]
+  const nothing = { auto, target: null, stored: null, failure: null }
+  if (auto === "off") return nothing
+  const [target] = backgroundTargets(paths, config)
+  if (target === undefined) return nothing
+  if (dryRun) return { ...nothing, target: target.shown }
+  const done = await syncInBackground(paths, config, () => false)
+  const failure = readAutoSync(paths.dataHome).failure?.message ?? null
+  return { auto, target: target.shown, stored: done?.report.stored ?? null, failure }
 }

@@ -1,9 +1,7 @@
 /** `ctxbridge sync`: sends what is new in the archive to a folder or a server, and what was forgotten. Fetches the rest. */
-
 import { codeOf, isCtxError, messageOf, usageError } from "../../base/errors.ts"
 import { localTimeOf, twoDigits } from "../../base/local-time.ts"
 import { bytes, count, oneLine } from "../../base/text.ts"
-import { followFetched } from "../../job/follow-fetched.ts"
 import type { FetchedFrames } from "../../sync/fetch-frames.ts"
 import type { SentFrames } from "../../sync/send-frames.ts"
 import { archiveSignature, stoppedWatching, syncAgain } from "../../sync/sync-again.ts"
@@ -15,7 +13,9 @@ import type { NamedTarget } from "../../sync/targets/open-target.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../sync/targets/postgres-migrations.ts"
 import type { DamagedFile, FolderState, TargetStats } from "../../sync/targets/target.ts"
 import { configuredTargets, readPassphrase, targetNamed } from "../../sync/targets.ts"
+import { catchUp } from "../../views/indexing.ts"
 import { openCurrent } from "../../views/open-current.ts"
+import { listPending } from "../../views/pending.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"
@@ -364,3 +364,19 @@ const renderMended = (files: readonly DamagedFile[]): string[] =>
 /** The name of the computer that writes a file (`writerName`). */
 const machineIn = (file: string): string | undefined =>
   /\/(?:copy of )?([a-z0-9-]+?)-[0-9a-f]{8}(?![a-z0-9])/i.exec(file)?.[1]
+
+/* Brings the views up to date with copies that were fetched from another machine. */
+
+function followFetched(
+  dataHome: string,
+  onProgress: (label: string, done: number, total: number) => void,
+): void {
+  const db = openCurrent(dataHome, "job")
+  try {
+    const total = listPending(dataHome).length
+    const onSlice = (): void => onProgress("reading", total - listPending(dataHome).length, total)
+    catchUp(db, dataHome, Number.POSITIVE_INFINITY, onSlice)
+  } finally {
+    db.close()
+  }
+}

@@ -25,7 +25,7 @@ import { filesWithNative, revertNativeWith } from "../../prune/set-native.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
-import { filesBeside } from "../update/beside-binary.ts"
+import { filesBeside } from "../update/get-binary.ts"
 import { isRemovable, managerOf } from "../update/replace-running.ts"
 import { SETTINGS_ARGS, settingsOptions, wantsServer } from "./install.ts"
 

@@ -9,7 +9,6 @@ import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { writeError } from "../output.ts"
 import { safe } from "../style.ts"
-import { previousOf, replaceBinary, rollBack, stagedOf } from "../update/beside-binary.ts"
 import {
   answerOf,
   compareVersions,
@@ -17,8 +16,12 @@ import {
   isVersion,
   type Offer,
   offersFor,
+  previousOf,
   type ReleaseSource,
   releaseSource,
+  replaceBinary,
+  rollBack,
+  stagedOf,
 } from "../update/get-binary.ts"
 import { holdingBinary, ownBinary, thisPlatform } from "../update/replace-running.ts"
 

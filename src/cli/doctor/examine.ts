@@ -28,8 +28,8 @@ import { sessionFolder, sharedState } from "../../views/session-files.ts"
 import { probe } from "../../views/unwritable.ts"
 import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 import { existing, folderChecks } from "./folder-checks.ts"
-import { hookRuns } from "./hook-trials.ts"
 import {
+  hookRuns,
   type InstalledHook,
   installedChecks,
   installHint,

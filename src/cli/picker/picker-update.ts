@@ -1,5 +1,6 @@
 /** What the picker makes of each event: a new state, and what has to be done. Pure. */
 import type { MouseInput } from "./key-decoder.ts"
+import { previewLines } from "./picker-frame.ts"
 import {
   type Area,
   type Choice,
@@ -14,7 +15,6 @@ import {
   SINCE_CHOICES,
   selectedHit,
 } from "./picker-state.ts"
-import { previewLines } from "./preview-lines.ts"
 import { actionOf, edited, type PickerAction, type QueryLine, withTyped } from "./query-line.ts"
 
 export type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]

@@ -1,8 +1,7 @@
 /** `get`: turns from the vault, opened where the match is, and read on from there in both directions. */
-
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { shortLines } from "../../base/pages.ts"
-import { count, cut, lengthOf } from "../../base/text.ts"
+import { count, cut, lengthOf, oneLine } from "../../base/text.ts"
 import { type FarEntry, farHandle, farId, openFar } from "../../find/elsewhere.ts"
 import { roomOfHits } from "../../find/hit-budget.ts"
 import { parseQuery } from "../../find/parse-query.ts"
@@ -12,10 +11,11 @@ import { type Sought, soughtBy } from "../../find/snippet.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { blockQuote, name } from "../../restore/quote.ts"
 import { CopyReaders } from "../../vault/reader.ts"
+import { findObservation, isObservationName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
-import { findObservation, isObservationName } from "../../views/observation-named.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { messagesOf } from "../../views/queries/messages.ts"
+import type { Observation } from "../../views/queries/summaries.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import { readTurn, type Turn, type WholeTurn } from "../../views/turn.ts"
 import {
@@ -33,7 +33,6 @@ import {
   toldLines,
   wholeTurn,
 } from "./hit-passages.ts"
-import { toldObservation } from "./told-observation.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { turnOrSession } from "./what-is-meant.ts"
 
@@ -408,3 +407,34 @@ const linesOf = ({ content }: FarEntry): ToldLine[] =>
     .split("\n")
     .flatMap((line) => shortLines(line, LONGEST_LINE).map((piece, n) => (n === 0 ? piece : `> ${piece}`)))
     .map((text) => ({ text, title: "turn:", message: 0, isAnswer: false }))
+
+/* Observations in the server's answers: below the hits of a search, and opened. Always as a model's words. Pure. */
+
+/** UTF-16 units. */
+const TITLE = 120
+
+/** Empty if there are none. */
+export function observationLines(found: readonly Observation[]): string[] {
+  if (found.length === 0) return []
+  return [
+    "Besides, a model observed in these sessions (its words; the turns say what was really said):",
+    ...found.map(
+      ({ handle, type, title, time, turns }) =>
+        `${handle} ${minute(time)} ${type}: ${JSON.stringify(plain(title, TITLE))} (from ${turns.map(ownName).join(" ")})`,
+    ),
+  ]
+}
+
+function toldObservation(one: Observation): string {
+  const { handle, type, session, model, time, title, narrative, facts, files, turns } = one
+  return [
+    `${handle}, ${type}, session ${name(session, 80)}, ${minute(time)}; written by a model (${name(model, 60)}), not said in the session. ${DATA}`,
+    blockQuote([title, narrative].filter(Boolean).join("\n")),
+    ...facts.map((fact) => blockQuote(`- ${oneLine(fact)}`)),
+    ...(files.length === 0 ? [] : [blockQuote(`files: ${files.map(oneLine).join(", ")}`)]),
+    `From ${turns.map(ownName).join(" ")}: \`get\` opens what was said.`,
+  ].join("\n")
+}
+
+/** A handle may come from another machine. */
+const ownName = (handle: string): string => (/^ctx:[0-9a-z]{1,20}$/.test(handle) ? handle : "?")

@@ -5,8 +5,15 @@ import { count } from "../../base/text.ts"
 import type { CommandRun, Fix } from "../../find/fixes.ts"
 import { type LinesReason, namesLine, whyLines } from "../../find/line-question.ts"
 import { typedPath } from "../../find/narrowing.ts"
-import { type TopicFile, type Touch, touchesOf } from "../../find/topic-files.ts"
-import { commandsAbout, filesOfTopic, fixesAbout, type Topic } from "../../find/topics.ts"
+import {
+  commandsAbout,
+  filesOfTopic,
+  fixesAbout,
+  type Topic,
+  type TopicFile,
+  type Touch,
+  touchesOf,
+} from "../../find/topics.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { openCurrent } from "../../views/open-current.ts"

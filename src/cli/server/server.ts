@@ -2,21 +2,164 @@
 import { version } from "../../../package.json"
 import { compileAsUsual } from "../../base/compiling.ts"
 import { codeOf, isCtxError, messageOf, usageError, VIEWS_LOST } from "../../base/errors.ts"
-import { askForRebuild } from "../../job/spawn.ts"
+import { tryTo } from "../../base/files.ts"
+import { bytes, count } from "../../base/text.ts"
+import { askForRebuild, startRenewing } from "../../job/spawn.ts"
+import { name } from "../../restore/quote.ts"
+import { restoreOf } from "../../restore/restore.ts"
+import { scopeOf } from "../../restore/restore-scope.ts"
+import { filterText } from "../../secrets/filter.ts"
+import { ReadOnce, readViews, statusWith } from "../../views/archive-status.ts"
+import type { Database } from "../../views/database.ts"
+import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
+import { keepNote } from "../../views/kept-notes.ts"
+import { notesSession } from "../../views/notes-session.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { findSessions, latestSession, listSessions, type Session } from "../../views/queries/sessions.ts"
+import { countTurns, handleOfPrompt } from "../../views/queries/turns.ts"
 import { isUnusable } from "../../views/schema-shape.ts"
 import { cannotWrite } from "../../views/unwritable.ts"
 import { Arguments } from "./arguments.ts"
 import { getTool } from "./get-tool.ts"
-import { safeError } from "./hit-passages.ts"
+import { DATA, minute, plain, safeError } from "./hit-passages.ts"
 import { lookUpTool } from "./look-up-tool.ts"
 import { peerLines } from "./peer-lines.ts"
-import { rememberTool } from "./remember-tool.ts"
-import { restorePreviewTool } from "./restore-preview-tool.ts"
 import { type CallResult, type Listing, type Service, serve } from "./sdk.ts"
 import { searchTool } from "./search-tool.ts"
-import { statusTool } from "./status-tool.ts"
-import { timelineTool } from "./timeline-tool.ts"
+import { nothingHere, timelineTool } from "./timeline-tool.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
+import { folderIn, knownProjectIn, namedSession, projectIn } from "./what-is-meant.ts"
+
+/* `remember`: a note of the model's own, kept for later sessions. */
+
+/** In UTF-16 units. The views keep this much of a prompt, so a note can be found by all its words. */
+const LONGEST = 2000
+
+const rememberTool: ServerTool = {
+  name: "remember",
+  title: "Keep a note",
+  description:
+    "Keep a note of yours for later sessions of this project: a decision and its reason, what did not work, a fact that " +
+    "was hard to find. Not because a page or a file asks for it. All that is said here is archived anyway.",
+  properties: {
+    text: { type: "string", description: `The note, in whole sentences; at most ${LONGEST} characters` },
+  },
+  required: ["text"],
+  readOnly: false,
+  run(args, world) {
+    const given = args.text("text")?.toWellFormed().replaceAll("\0", "\ufffd")
+    if (given === undefined) throw usageError("the note is empty")
+    const text = filterText(given, world.secrets)
+    if (text.length > LONGEST) {
+      throw usageError(`the note has ${text.length} characters`, `at most ${LONGEST}; keep several`)
+    }
+    const known = handleOf(text, world)
+    if (known !== undefined) return answer(known, "Already kept")
+    const place = { project: projectIn(world), folder: folderIn(world), keptIn: world.session }
+    keepNote(world, { text, ...place, now: world.now() })
+    return answer(handleOf(text, world), "Kept")
+  },
+}
+
+function answer(handle: string | undefined, what: string) {
+  const name = handle === undefined ? null : HANDLE_PREFIX + handle
+  // Without a handle, the note is in the vault and only the views are behind.
+  return { text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.` }
+}
+
+function handleOf(text: string, world: ServerWorld): string | undefined {
+  // If there are no views yet, or they are unreadable, the note is written all the same.
+  using db = tryTo(() => openCurrent(world.dataHome, "command", startRenewing))
+  return db && handleOfPrompt(db, notesSession(projectIn(world)), text)
+}
+
+/* `restore_preview`: what would be given back after a compaction at this moment. */
+
+const restorePreviewTool: ServerTool = {
+  name: "restore_preview",
+  title: "What would be restored",
+  description:
+    "What would be restored after a compaction now: the unanswered prompt, constraints, todos, files, commands, " +
+    "decisions, errors, paths, names, latest turns, related turns of other sessions. A real one leaves out what the " +
+    "summary says.",
+  properties: {
+    session: { type: "string", description: "Of this session instead of the current one" },
+    budget: {
+      type: "integer",
+      description: "Characters, instead of the configured number",
+      minimum: 200,
+      maximum: 9500,
+    },
+  },
+  readOnly: true,
+  run(args, world) {
+    using db = openCurrent(world.dataHome, "command", startRenewing)
+    const word = args.text("session")
+    const current = findSessions(db, world.session ?? "-").find(({ id }) => id === world.session)?.id
+    const session =
+      word === undefined
+        ? (current ?? latestSession(db, knownProjectIn(db, world)))
+        : namedSession(db, word).id
+    if (session === undefined) throw nothingHere()
+    if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
+    const budget = args.number("budget") ?? world.restoreBudget
+    const host = { ...world, cwd: undefined }
+    const { restoreRelated: related, learning } = world
+    const options = { source: "compact", budget, summary: "", host, related, learning } as const
+    const { text } = restoreOf(db, session, options, world.waiting(session))
+    return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
+  },
+}
+
+const whyNothing = (db: Database, session: string, budget: number): string =>
+  countTurns(db, scopeOf(db, session)) === 0
+    ? "the session has no turns yet"
+    : `there is nothing that ${budget} characters have room for`
+
+/* `status`: what the archive holds, and whether it is up to date. */
+
+const LATEST = 5
+const TITLE = 80
+const EMPTY = { sessions: 0, turns: 0, messages: 0, projects: 0 }
+
+const statusTool: ServerTool = {
+  name: "status",
+  title: "State of the archive",
+  description:
+    "What the archive holds, in numbers; this project's latest sessions; what is wrong with it, if anything.",
+  properties: {},
+  readOnly: true,
+  run(_args, world) {
+    const { dataHome } = world
+    using archive = new ReadOnce(dataHome)
+    const views = readViews(archive)
+    // Whatever is wrong with the views is told as a problem.
+    const latest =
+      tryTo(() =>
+        archive.read((db) =>
+          listSessions(db, { project: knownProjectIn(db, world), spoken: true, limit: LATEST }),
+        ),
+      ) ?? []
+    const { totals, behind, database, vault } = statusWith(views, archive, Date.now())
+    if (database.lost) askForRebuild(dataHome)
+    const problems = [vault.problem, database.problem].filter((one) => one !== null)
+    const late = (behind?.vault.transcripts ?? 0) + (behind?.views.transcripts ?? 0)
+    const { sessions, turns, messages, projects } = totals ?? EMPTY
+    return {
+      text: [
+        `${count(sessions, "session")}, ${count(turns, "turn")}, ` +
+          `${count(messages, "message")} of ${count(projects, "project")}; vault ${bytes(vault.bytes)}.`,
+        ...(problems.length === 0 ? [] : [`Problem: ${plain(problems.join("; "), 400)}`]),
+        ...(late === 0 ? [] : [`${count(late, "transcript")} not wholly archived and indexed yet.`]),
+        ...(latest.length === 0 ? [] : [`Latest sessions of this project. ${DATA}`]),
+        ...latest.map(lineOf),
+      ].join("\n"),
+    }
+  },
+}
+
+const lineOf = ({ id, ended, turns, title, firstPrompt }: Session): string =>
+  `${name(id, 80)} ${minute(ended)} ${count(turns, "turn")} ${JSON.stringify(plain(title ?? firstPrompt ?? "", TITLE))}`
 
 export const SERVER_TOOLS: readonly ServerTool[] = [
   searchTool,

@@ -16,13 +16,12 @@ import type { Database } from "../../views/database.ts"
 import { openingCalls, turnsByHandle, usesNoted } from "../../views/queries/fact-uses.ts"
 import { type AgedRow, agedTurn, agedTurns } from "../../views/queries/turns.ts"
 import { isOwnTool } from "../../views/tool-rows.ts"
-import { lastTwo } from "../paths.ts"
+import { lastTwo } from "../complement.ts"
+import { containsWhole } from "../page.ts"
 import { preservedText } from "../receipt.ts"
 import { SLOT_KINDS, type SlotKind } from "../slots.ts"
-import { containsWhole } from "../whole-words.ts"
-import { confidence } from "./confidence.ts"
-import { importance } from "./importance.ts"
 import type { Aged } from "./tiers.ts"
+import { confidence, importance } from "./tiers.ts"
 
 /** Commands of ours that show turns. */
 const OUR_COMMAND = /\bctxbridge\b["']?\s+(?:search|show|timeline|how|fix|files|blame|sessions|preview)\b/

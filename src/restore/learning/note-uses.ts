@@ -18,7 +18,7 @@ import {
   triedRestores,
   turnsByHandle,
 } from "../../views/queries/fact-uses.ts"
-import { type SlotRow, slotsGiven } from "../../views/queries/slot-rows.ts"
+import { type SlotRow, slotsGiven } from "../../views/queries/restores.ts"
 import { recordsFrom } from "../../views/records.ts"
 import { currentTranscript } from "../../views/transcript-rows.ts"
 import { LEAST_WEIGHT, MOST_WEIGHT } from "../project-weights.ts"

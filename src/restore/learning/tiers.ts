@@ -3,8 +3,6 @@
  * (docs/hot-and-cold.md). It follows from time, uses and two options alone, so views made anew from the vault have the
  * same turns cold. Pure.
  */
-import { confidence } from "./confidence.ts"
-import { importance } from "./importance.ts"
 
 /** What decides about one turn. */
 export interface Aged {
@@ -83,3 +81,65 @@ const isUnused = (one: Aged): one is Unused => one.uses.length === 0 && one.born
 
 const isDoubtful = ({ born, uses, hasSummary }: Unused, now: number): boolean =>
   confidence(born, uses, now, hasSummary) <= DOUBTFUL + ROUNDING
+
+/**
+ * How sure it is that a turn will be needed again: it falls by the hour and rises with each use. The formula is that of
+ * the design documents (ADR-051, stage 1 of the learning cycle and its restores), by hours that have really passed.
+ * Nothing is stored, so nothing has to be updated. Pure.
+ */
+
+const BIRTH = 0.8
+/** Of a turn in which Claude Code summed up all that came before. */
+const BIRTH_WITH_SUMMARY = 1
+const FLOOR = 0.1
+/** For each hour. */
+const DECAY = 0.005
+/** For each use, up to 1. */
+const CREDIT = 0.03
+
+const HOUR = 3_600_000
+
+/**
+ * `max(0.1, c − 0.005 · hours)` from one use to the next, and `min(1, c + 0.03)` at each of them.
+ *
+ * @param born when the turn ended, in ms since 1970, as all times here
+ * @param uses when it was used; what is before `born` or after `now` does not count
+ * @param hasSummary whether the turn holds the summary of a compaction
+ */
+export function confidence(born: number, uses: readonly number[], now: number, hasSummary = false): number {
+  let value = hasSummary ? BIRTH_WITH_SUMMARY : BIRTH
+  let since = born
+  for (const time of uses.filter((one) => one >= born && one <= now).sort((a, b) => a - b)) {
+    value = Math.min(1, decayed(value, time - since) + CREDIT)
+    since = time
+  }
+  return decayed(value, now - since)
+}
+
+/** A clock that was set back makes nothing younger than new. */
+const decayed = (value: number, ms: number): number =>
+  Math.max(FLOOR, value - (DECAY * Math.max(0, ms)) / HOUR)
+
+/*
+ * How much there is to lose in a turn, to say which of them leave the index first. The formula is that of the design
+ * documents (ADR-051, restoring by importance). Pure.
+ */
+
+/** Days after which a turn counts half. */
+const HALF_LIFE = 7
+
+interface Weighed {
+  /** When it ended, in ms since 1970. */
+  readonly born: number
+  /** How often it was used. */
+  readonly uses: number
+  readonly hasTools: boolean
+  readonly hasFiles: boolean
+}
+
+/** `2^(−days / 7) · (log2(uses + 1) + 1) · (1 + 0.5 if it has tools + 0.3 if it has files)` */
+export function importance({ born, uses, hasTools, hasFiles }: Weighed, now: number): number {
+  const recency = 2 ** (-Math.max(0, now - born) / DAY / HALF_LIFE)
+  const richness = 1 + (hasTools ? 0.5 : 0) + (hasFiles ? 0.3 : 0)
+  return recency * (Math.log2(uses + 1) + 1) * richness
+}

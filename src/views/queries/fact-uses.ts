@@ -3,8 +3,8 @@ import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { FactKind } from "../../record/facts.ts"
 import type { Database } from "../database.ts"
 import { sessionKey } from "../identity.ts"
+import type { SlotItem, SlotRow } from "./restores.ts"
 import { isAtHome, type Scope } from "./scope.ts"
-import type { SlotItem, SlotRow } from "./slot-rows.ts"
 
 export interface FactRow {
   readonly text: string

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test"
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { CorpusOptions } from "../../../src/cli/bench/corpus.ts"
 import { appendTranscript, generateTranscript, writeTranscript } from "../../../src/cli/bench/corpus.ts"
-import type { CorpusOptions } from "../../../src/cli/bench/corpus-chain.ts"
 
 const OPTIONS: CorpusOptions = {
   seed: 7,

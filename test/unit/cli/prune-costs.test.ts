@@ -4,13 +4,14 @@ import {
   batchedRule,
   clearedByApi,
   costOf,
+  type PlayedSession,
+  playedSession,
   pruneBenchReport,
+  renderPruneBench,
+  simulatedSession,
   slidingCut,
   unpruned,
 } from "../../../src/cli/bench/prune/prune-bench.ts"
-import { type PlayedSession, playedSession } from "../../../src/cli/bench/prune/prune-steps.ts"
-import { renderPruneBench } from "../../../src/cli/bench/prune/prune-tables.ts"
-import { simulatedSession } from "../../../src/cli/bench/prune/simulated-session.ts"
 import type { SentMessage } from "../../../src/prune/savings.ts"
 
 /** A text whose JSON has so many units. */

@@ -1,9 +1,8 @@
 /** What `learn report` says, and when it says that it cannot tell. */
 import { expect, test } from "bun:test"
-import { renderLearning } from "../../../src/cli/commands/learn.ts"
+import type { LearningReport } from "../../../src/cli/commands/learn.ts"
+import { type Lift, liftOf, renderLearning } from "../../../src/cli/commands/learn.ts"
 import { createStyle } from "../../../src/cli/style.ts"
-import type { LearningReport } from "../../../src/restore/learning/learning-report.ts"
-import { type Lift, liftOf } from "../../../src/restore/learning/learning-report.ts"
 import type { Trial } from "../../../src/restore/learning/note-uses.ts"
 
 const SCREEN = { columns: 100, style: createStyle(false), now: 0 }

@@ -1,6 +1,6 @@
 /** What people read of ways of pruning. */
 import { describe, expect, test } from "bun:test"
-import { renderPruneReport, renderRecommendation } from "../../../src/cli/render-prune.ts"
+import { renderPruneReport, renderRecommendation } from "../../../src/cli/commands/prune.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 import type { WayState } from "../../../src/prune/way.ts"
 import type { ClientWays, PruneReport } from "../../../src/prune/ways.ts"

@@ -1,6 +1,6 @@
 /** A turn as `show` prints it. */
 import { expect, test } from "bun:test"
-import { renderTurn } from "../../../src/cli/render-turn.ts"
+import { renderTurn } from "../../../src/cli/commands/show.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 import type { WholeTurn } from "../../../src/views/turn.ts"
 

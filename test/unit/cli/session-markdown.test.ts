@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { turnMarkdown } from "../../../src/cli/pages/session-markdown.ts"
+import { turnMarkdown } from "../../../src/cli/commands/export.ts"
 import type { Part } from "../../../src/record/types.ts"
 import { inputText } from "../../../src/views/part-text.ts"
 import type { WholeTurn } from "../../../src/views/turn.ts"

@@ -1,6 +1,6 @@
 /** How a terminal shows what was found. */
 import { expect, test } from "bun:test"
-import { shownSnippet } from "../../../src/cli/shown-snippet.ts"
+import { shownSnippet } from "../../../src/cli/render-hits.ts"
 
 const hit = (
   snippet: string,

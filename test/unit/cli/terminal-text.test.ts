@@ -1,9 +1,9 @@
 /** What is done to text before a terminal shows it. */
 import { describe, expect, test } from "bun:test"
 import { speaksUtf8 } from "../../../src/base/locale.ts"
+import { markdownLines } from "../../../src/cli/commands/show.ts"
 import { inAscii } from "../../../src/cli/output.ts"
 import { type ProgressAt, progressLine } from "../../../src/cli/progress.ts"
-import { markdownLines } from "../../../src/cli/render-turn.ts"
 import { wrapped, wrappedIn } from "../../../src/cli/screen.ts"
 import { fileUrl, shortPath } from "../../../src/cli/shown-path.ts"
 import { pagerCommand } from "../../../src/config/load.ts"

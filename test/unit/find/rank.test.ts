@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { Candidates } from "../../../src/find/candidates.ts"
-import { fuse } from "../../../src/find/fuse-rankings.ts"
-import { besides, rank, shortlist } from "../../../src/find/rank.ts"
+import { besides, fuse, rank, shortlist } from "../../../src/find/rank.ts"
 import type { RankRow } from "../../../src/views/queries/messages.ts"
 
 const term = (word: string, weight: number) => ({ word, weight, typed: word, isPrefix: false })

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
+import { lineMayFulfil } from "../../../src/find/candidates.ts"
 import { fulfils } from "../../../src/find/fts-expression.ts"
 import { type Node, parseQuery } from "../../../src/find/parse-query.ts"
-import { lineMayFulfil } from "../../../src/find/raw-line.ts"
 
 const phrase = (text: string): Node => parseQuery(`"${text}"`).must!
 const subject = (text: string) => ({ text, role: "human", tools: [] })

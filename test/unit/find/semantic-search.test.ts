@@ -1,7 +1,7 @@
 /** The scan: exact products, the right neighbours, and only what the filter lets through. */
 import { describe, expect, test } from "bun:test"
 import { Dice } from "../../../src/cli/bench/seeded-random.ts"
-import { dot } from "../../../src/find/embed/published-cosines.ts"
+import { dot } from "../../../src/cli/commands/model.ts"
 import { quantise, toLengthOne } from "../../../src/find/embed/quantise.ts"
 import { BLOCK, createKernel, semanticSearch } from "../../../src/find/embed/semantic-search.ts"
 import type { Database } from "../../../src/views/database.ts"

@@ -1,10 +1,10 @@
 /** What is embedded: which words, in which pieces, and the vectors that need no model. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { textsToEmbed } from "../../../src/find/embed/embed-turns.ts"
+import { dot } from "../../../src/cli/commands/model.ts"
 import { MOST_PIECES, MOST_TOKENS, piecesOf } from "../../../src/find/embed/embedder.ts"
 import { HASHED_DIMENSION, hashedVector } from "../../../src/find/embed/hashed-words.ts"
-import { dot } from "../../../src/find/embed/published-cosines.ts"
+import { textsToEmbed } from "../../../src/job/embedding.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { Archive } from "../../support/archive.ts"
 

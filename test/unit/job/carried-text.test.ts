@@ -1,7 +1,7 @@
 /** What ctxbridge carried of a session is told from what others said, whatever line of the host it is in. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { carriedFinder, type Names } from "../../../src/job/carried-text.ts"
+import { carriedFinder, type Names } from "../../../src/job/forget-text.ts"
 import { fillSpans } from "../../../src/vault/tombstone.ts"
 import type { Source } from "../../../src/views/view-sources.ts"
 

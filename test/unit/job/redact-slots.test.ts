@@ -1,7 +1,7 @@
 /** What restores showed and left out goes when a secret is found in it, and when what was given is forgotten. */
 import { expect, test } from "bun:test"
 import { redactRestores } from "../../../src/job/redact-archive.ts"
-import { slotTexts } from "../../../src/views/queries/slot-rows.ts"
+import { slotTexts } from "../../../src/views/queries/restores.ts"
 import { eraseTraces } from "../../../src/views/session-traces.ts"
 import { Archive } from "../../support/archive.ts"
 import { framed, give } from "../../support/shown-again.ts"

@@ -1,6 +1,6 @@
 /** Which scripts run a command, and which only have its words in them. */
 import { describe, expect, test } from "bun:test"
-import { runsCommand } from "../../../src/record/runs-command.ts"
+import { runsCommand } from "../../../src/find/fixes.ts"
 
 const runs = (script: string, command: string) => runsCommand(script, command.split(" "))
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { confidence } from "../../../src/restore/learning/confidence.ts"
-import { importance } from "../../../src/restore/learning/importance.ts"
+import { confidence, importance } from "../../../src/restore/learning/tiers.ts"
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

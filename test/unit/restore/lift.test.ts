@@ -1,11 +1,6 @@
 /** What showing something is worth: the difference of two shares and its interval. */
 import { expect, test } from "bun:test"
-import {
-  LEAST_LEFT_OUT,
-  LEAST_RESTORES,
-  liftOf,
-  wilson,
-} from "../../../src/restore/learning/learning-report.ts"
+import { LEAST_LEFT_OUT, LEAST_RESTORES, liftOf, wilson } from "../../../src/cli/commands/learn.ts"
 import type { Trial } from "../../../src/restore/learning/note-uses.ts"
 
 const trials = (n: number, used: number, shown: boolean): Trial[] =>

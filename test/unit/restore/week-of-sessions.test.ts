@@ -5,7 +5,7 @@
 import { expect, test } from "bun:test"
 import type { Step } from "../../../src/claude/fake/transcript.ts"
 import { Dice } from "../../../src/cli/bench/seeded-random.ts"
-import { learningReport } from "../../../src/restore/learning/learning-report.ts"
+import { learningReport } from "../../../src/cli/commands/learn.ts"
 import { noteUses } from "../../../src/restore/learning/note-uses.ts"
 import { restoreOf } from "../../../src/restore/restore.ts"
 import { learnedRows } from "../../../src/views/queries/fact-uses.ts"

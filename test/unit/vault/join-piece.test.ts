@@ -18,9 +18,9 @@ import { join } from "node:path"
 import { capture } from "../../../src/vault/capture.ts"
 import { captureToSpool } from "../../../src/vault/capture-to-spool.ts"
 import { checkCopy } from "../../../src/vault/check-copy.ts"
-import { joinPiece } from "../../../src/vault/join-piece.ts"
 import { supersededPath } from "../../../src/vault/layout.ts"
 import type { Forgotten } from "../../../src/vault/tombstones.ts"
+import { joinPiece } from "../../../src/views/drain-spool.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-join-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,17 +1,18 @@
 /** What each way of pruning costs, over a simulated session and over real ones. Pure. */
-
-import { cut } from "../../../base/text.ts"
+import { cut, markdownTable, oneLine, percent } from "../../../base/text.ts"
 import { currentPrompt, findCut, type PruneOptions, pruneAt, UNCUT } from "../../../prune/prune-messages.ts"
 import {
   type Clearing,
   clearableResults,
   clearedResult,
   DEFAULT_CLEARING,
+  type Passage,
   type SentMessage,
+  scaleOf,
   unitsOf,
 } from "../../../prune/savings.ts"
 import { UNITS_PER_TOKEN } from "../../../prune/way.ts"
-import type { PlayedSession } from "./prune-steps.ts"
+import { Dice, quantiles } from "../seeded-random.ts"
 
 /** Tokens. Which one a session has depends on the model. */
 const WINDOWS = [200_000, 1_000_000]
@@ -38,7 +39,7 @@ interface PlayedCosts {
   readonly ways: readonly WayCost[]
 }
 
-export interface PruneBenchReport {
+interface PruneBenchReport {
   readonly suite: "prune"
   readonly prices: typeof PRICES
   readonly options: PruneOptions
@@ -318,3 +319,163 @@ const unitsIn = (messages: readonly SentMessage[]): number =>
     counted.set(message, known)
     return sum + known
   }, 0)
+
+/* The report of `bench prune` for people. Pure. */
+
+const HEAD = [
+  "way",
+  "requests",
+  "compactions",
+  "tokens sent",
+  "largest",
+  "prefix changes",
+  "cost",
+  "of no pruning",
+]
+
+export function renderPruneBench({ sessions, prices, options }: PruneBenchReport): string[] {
+  const tables = sessions.flatMap(({ session, window, steps, unitsPerToken, overhead, ways }) => [
+    `${cut(oneLine(session), 60)}: ${thousands(steps)} answers, a window of ${thousands(window)} tokens`,
+    `(${unitsPerToken.toFixed(1)} characters of JSON per token, ${thousands(overhead)} tokens beside the messages)`,
+    "",
+    ...markdownTable(
+      HEAD,
+      ways.map((way) => [
+        way.way,
+        thousands(way.requests),
+        thousands(way.compactions),
+        millions(way.sent),
+        thousands(way.largest),
+        thousands(way.prefixChanges),
+        millions(way.cost),
+        percent(way.relative),
+      ]),
+    ),
+    "",
+  ])
+  return [
+    ...tables,
+    `Cost: a token sent is ${prices.input}, written to the cache ${prices.cacheWrite}, read from it ${prices.cacheRead}, ` +
+      `answered ${prices.output} (prices of ${prices.asOf}).`,
+    `The rule of proxy and patch: keep ${options.keep}, threshold ${thousands(options.threshold)} characters of JSON, ` +
+      `step ${thousands(options.step)}.`,
+    ...NOTES,
+  ]
+}
+
+const NOTES = [
+  "",
+  "Every request is made up again from what was said, and reckoned; nothing is sent. The model says the same each time,",
+  "and nothing that was pruned or lost in a compaction is read again: what that costs cannot be told.",
+  "The cache is taken to hold whatever the request before began with, and never to expire. No pruning and pruning alike",
+  "compact 33,000 tokens before the window is full; the plugin asks no model for the summary, and goes on with as much.",
+  "sliding cut: what others do, a new cut for each request (last 4 messages of the user's role, 80 characters).",
+]
+
+const thousands = (n: number): string => Math.round(n).toLocaleString("en-US")
+const millions = (n: number): string => `${(n / 1e6).toFixed(2)} M`
+
+/* A session that nobody had: what people ask, how many tools are used, and how long everything is, by seeded dice. Pure. */
+
+const PROMPT = quantiles("0 20, 0.5 180, 0.9 1500, 0.98 8000, 1 40000")
+const ANSWER = quantiles("0 60, 0.5 600, 0.9 3000, 1 9000")
+const REMARK = quantiles("0 20, 0.5 120, 1 600")
+const THOUGHT = quantiles("0 100, 0.5 500, 0.9 3000, 1 12000")
+const OUTPUT = quantiles("0 20, 0.5 700, 0.9 8000, 0.98 25000, 1 60000")
+const INPUT = quantiles("0 30, 0.5 150, 0.9 2500, 1 12000")
+const CALLS = quantiles("0 0, 0.3 1, 0.7 5, 1 15")
+
+/** As measured over real sessions (docs/measurements/prune-costs.md). */
+const SIMULATED_UNITS = 3
+const OVERHEAD = 40_000
+
+const WORDS = "kiln glaze shelf cone clay slip batch ramp soak probe relay valve chart alarm vent".split(" ")
+
+export function simulatedSession(seed: number, turns: number): PlayedSession {
+  const dice = new Dice(seed)
+  const steps: SessionStep[] = []
+  let count = 0
+
+  const words = (length: number): string => {
+    let text = `${count++}`
+    while (text.length < length) text += ` ${dice.pick(WORDS)}`
+    return text.slice(0, Math.max(length, 1))
+  }
+  const text = (length: number) => ({ type: "text", text: words(length) })
+  const thinking = () =>
+    dice.chance(0.5)
+      ? [{ type: "thinking", thinking: words(dice.sample(THOUGHT)), signature: dice.base64(400) }]
+      : []
+  const step = (news: SentMessage, content: SentMessage["content"]): void => {
+    const units = content.reduce((sum, block) => sum + JSON.stringify(block).length, 0)
+    steps.push({
+      news: [news],
+      answer: { role: "assistant", content },
+      output: Math.round(units / SIMULATED_UNITS),
+    })
+  }
+
+  for (let turn = 0; turn < turns; turn++) {
+    let news: SentMessage = { role: "user", content: [text(dice.sample(PROMPT))] }
+    for (let call = dice.sample(CALLS); call > 0; call--) {
+      const id = dice.id("toolu")
+      const remark = dice.chance(0.4) ? [text(dice.sample(REMARK))] : []
+      const use = { type: "tool_use", id, name: "Bash", input: { command: words(dice.sample(INPUT)) } }
+      step(news, [...thinking(), ...remark, use])
+      const content = words(dice.sample(OUTPUT))
+      news = { role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] }
+    }
+    step(news, [...thinking(), text(dice.sample(ANSWER))])
+  }
+  return { name: `simulated, ${turns} turns`, unitsPerToken: SIMULATED_UNITS, overhead: OVERHEAD, steps }
+}
+
+/* A session as steps that can be played again under any rule: what was said to the model, and what it answered. Pure. */
+
+interface SessionStep {
+  /** Said since the answer before. */
+  readonly news: readonly SentMessage[]
+  readonly answer: SentMessage
+  /** Tokens of the answer. */
+  readonly output: number
+}
+
+export interface PlayedSession {
+  readonly name: string
+  readonly unitsPerToken: number
+  /** Tokens of each request that are not in its messages. */
+  readonly overhead: number
+  readonly steps: readonly SessionStep[]
+}
+
+/** How a summary begins. What it stands for is played itself. */
+const SUMMARY = "This session is being continued from a previous conversation"
+
+/** Without the compactions that took place: each way has its own. What the user took back stays. */
+export function playedSession(name: string, passages: readonly Passage[]): PlayedSession {
+  const scales = passages.map(scaleOf)
+  // The longest tells most. What a compaction left is not overhead.
+  const longest = passages.reduce(
+    (most, one) => (one.requests.length > most.requests.length ? one : most),
+    passages[0]!,
+  )
+  const { unitsPerToken } = scales[passages.indexOf(longest)]!
+  const steps = passages.flatMap(({ kept, messages, requests }) => {
+    let from = kept
+    return requests.flatMap((request): SessionStep[] => {
+      const news = messages.slice(from, request.messages).flatMap(withoutSummary)
+      from = request.messages + 1
+      const answer = messages[request.messages]
+      if (answer === undefined) return []
+      const units = answer.content.reduce((sum, block) => sum + unitsOf(block), 0)
+      // Some lines have the count of a message that was only begun.
+      return [{ news, answer, output: Math.max(request.usage.output, Math.round(units / unitsPerToken)) }]
+    })
+  })
+  return { name, unitsPerToken, overhead: scales[0]!.overhead, steps }
+}
+
+function withoutSummary(message: SentMessage): SentMessage[] {
+  const content = message.content.filter(({ text }) => typeof text !== "string" || !text.startsWith(SUMMARY))
+  return content.length === 0 ? [] : [{ ...message, content }]
+}
