@@ -45,7 +45,7 @@ const BUNDLES: readonly Bundle[] = [
     within: [
       "src/cli/server/server.ts",
       "src/find/elsewhere.ts",
-      "src/find/observations.ts",
+      "src/find/search-steps.ts",
       "src/find/nothing-found.ts",
     ],
     instead: { "@modelcontextprotocol/server/_shims": "build/mcp-shims.ts" },

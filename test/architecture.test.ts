@@ -159,7 +159,7 @@ const PURE: readonly RegExp[] = [
   /^agents\//,
   /^config\/(options|options-doc)\.ts$/,
   /^claude\/install\/(settings-edit|server-edit|status-line|hooks-table)\.ts$/,
-  /^base\/(json-text|json-style|line-diff)\.ts$/,
+  /^base\/(json-text)\.ts$/,
   /^views\/(schema|todos|handle-prefix)\.ts$/,
   /^base\/(errors|text)\.ts$/,
 ]
@@ -182,7 +182,7 @@ const WORDS: readonly WordRule[] = [
   },
   {
     word: /\bprocess\.(?:exit|reallyExit)\(/,
-    allowed: /^(base\/end-program|cli\/output)\.ts$/,
+    allowed: /^(base\/own-program|cli\/output)\.ts$/,
     reason: "it drops output still in the pipe; return a value or throw a CtxError",
   },
   {

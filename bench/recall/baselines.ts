@@ -3,8 +3,8 @@
  * embedding of the design documents, which hashes all characters of a text into each dimension.
  */
 
-import { decodeLine } from "../../src/agents/decode.ts"
-import { toolTarget } from "../../src/agents/tool-input.ts"
+import { decodeLine } from "../../src/agents/agents.ts"
+import { toolTarget } from "../../src/agents/tool-kinds.ts"
 import { isStopWord } from "../../src/find/stop-words.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"

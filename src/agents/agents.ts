@@ -4,7 +4,9 @@
  * Code's (src/claude).
  */
 import { claudeCode } from "../claude/claude-code.ts"
-import type { Agent, AgentPlaces } from "../record/agent.ts"
+import type { Agent, AgentPlaces, HistoryPrompt } from "../record/agent.ts"
+import type { TranscriptRecord } from "../record/types.ts"
+import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
 export const AGENTS: readonly Agent[] = [claudeCode]
@@ -16,3 +18,55 @@ export const transcriptFolders = (places: AgentPlaces): string[] =>
 /** Where their lists of all prompts are, whether or not they are there. */
 export const promptHistories = (places: AgentPlaces): string[] =>
   AGENTS.flatMap(({ promptHistory }) => (promptHistory === undefined ? [] : [promptHistory(places)]))
+
+/* Decodes lines of transcripts, whichever agent wrote them. Pure. */
+
+const writerOf = (line: string): Agent => AGENTS.find(({ wrote }) => wrote(line)) ?? AGENTS.at(-1)!
+
+/** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
+export const decodeLine = (line: string): TranscriptRecord => writerOf(line).decode(line)
+
+/** A line's uuid and parts, as from `decodeLine`, but with a few calls instead of tens: for showing just some lines. */
+export const partsOfLine = (line: string): Pick<TranscriptRecord, "uuid" | "parts"> =>
+  writerOf(line).partsOf(line)
+
+/** A record and its place in its line, in bytes; the whole line's if that is a record. */
+export interface RecordInLine extends RecordSpan {
+  readonly record: TranscriptRecord
+  readonly text: string
+}
+
+/**
+ * Decodes one line and, if it is not a JSON object, the whole records within it: a crash may have torn a record, and
+ * glued others to it. A line without any is one record of type `malformed`.
+ */
+export function recordsIn(line: Buffer): RecordInLine[] {
+  const text = line.toString("utf8")
+  const record = decodeLine(text)
+  const within = record.type === "malformed" ? wholeRecordsIn(line) : []
+  if (within.length === 0) return [{ record, text, from: 0, to: line.length }]
+  return within.map(({ from, to }) => {
+    const piece = line.toString("utf8", from, to)
+    return { record: decodeLine(piece), text: piece, from, to }
+  })
+}
+
+/** Has an id only within. Transcripts may hold nothing else. */
+const SNAPSHOT = "file-history-snapshot"
+
+/**
+ * Whether a line, without its newline, holds a record that an agent may have written, also a version that did not exist
+ * when this was written: of any type, with an id of its own or of its session, or anything of which the decoder makes a
+ * text, a call or a result. In doubt it does: what is left out may be lost.
+ */
+export const holdsRecord = (line: Buffer): boolean =>
+  recordsIn(line).some(({ record: { type, uuid, sessionId, parts, imported } }) => {
+    if (parts.length > 0 || imported === true || type === SNAPSHOT) return true
+    return type !== "unknown" && type !== "malformed" && (uuid ?? sessionId) !== undefined
+  })
+
+/** A prompt in a line of a list of all prompts; undefined if it is none. */
+export const historyPrompt = (line: string): HistoryPrompt | undefined => writerOf(line).historyPrompt?.(line)
+
+/** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
+export const mediaOfLine = (line: string): string[] => writerOf(line).mediaData?.(line) ?? []

@@ -4,7 +4,7 @@
  */
 
 import { sessionIdOf } from "../base/session-id.ts"
-import { claudeLayout } from "../claude/file-layout.ts"
+import { claudeLayout } from "../claude/places.ts"
 import type { FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 
 /** The first one whose folder it is says what it is. */

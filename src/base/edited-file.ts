@@ -20,8 +20,8 @@ import {
 import { CtxError, codeOf, isMissing } from "./errors.ts"
 import { tryTo } from "./files.ts"
 import { realpathSync, renameSync } from "./fs.ts"
+import { isAlive } from "./own-program.ts"
 import { basename, dirname, join, resolve } from "./path.ts"
-import { isAlive } from "./process-alive.ts"
 
 /** The real path of `path`, with symlinks resolved, whether or not the file exists yet. */
 export function targetOf(path: string): string {

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os"
 import { CtxError, messageOf } from "./errors.ts"
 import { tryTo } from "./files.ts"
 import { realpathSync } from "./fs.ts"
+import { isAlive } from "./own-program.ts"
 import { join } from "./path.ts"
-import { isAlive } from "./process-alive.ts"
 import { killAll, processesIn } from "./processes.ts"
 
 export interface TemporaryFolder extends Disposable {

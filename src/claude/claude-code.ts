@@ -6,8 +6,7 @@ import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts
 import { tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { HostResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import { assistantParts, mediaData, textsOf, userParts } from "./content.ts"
-import { PROMPT_HISTORY } from "./file-layout.ts"
-import { transcriptsFolder } from "./places.ts"
+import { PROMPT_HISTORY, transcriptsFolder } from "./places.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
 import { isBuiltInCommand, queuedTextParts, type Speaker, userTextParts } from "./user-text.ts"
 

@@ -1,5 +1,6 @@
 /** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
 import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { linesWith } from "../record/lines-with.ts"
 import type { Part } from "../record/types.ts"
 import { saidInResult } from "./human-replies.ts"
 import { type Speaker, userTextParts } from "./user-text.ts"
@@ -204,4 +205,22 @@ function* within(value: unknown, depth: number): Generator<string> {
     return
   }
   for (const inner of Object.values(value)) yield* within(inner, depth + 1)
+}
+
+/* The host's own summary of a compaction, in the transcript. */
+
+/** A word that its line contains. */
+export const SUMMARY = '"isCompactSummary"'
+
+export const isSummary = (line: JsonObject): boolean => line["isCompactSummary"] === true
+
+/**
+ * The first summary of the conversation itself.
+ *
+ * @param content whole lines, with perhaps part of one at the end
+ */
+export function summaryIn(content: Uint8Array): string {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const found = linesWith(bytes, SUMMARY).find(({ line }) => isSummary(line) && line["isSidechain"] !== true)
+  return textsOf(objectOf(found?.line["message"])["content"]).join("\n")
 }

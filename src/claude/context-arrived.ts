@@ -11,8 +11,7 @@
 import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import { MARK, RECALL } from "../record/our-marks.ts"
-import { isSummary, SUMMARY } from "./compact-summary.ts"
-import { textsOf } from "./content.ts"
+import { isSummary, SUMMARY, textsOf } from "./content.ts"
 import { atLeast, TELLS_CONTEXT } from "./versions.ts"
 
 /** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */

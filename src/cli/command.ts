@@ -1,4 +1,5 @@
 /** The shape of a command file. */
+
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config, Resolved } from "../config/options.ts"
 import type { ProgressUnit } from "./progress.ts"

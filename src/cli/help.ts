@@ -2,7 +2,7 @@
 import { type ArgsDef, renderUsage } from "citty"
 import { version } from "../../package.json"
 import type { Command } from "./command.ts"
-import { foldedLines } from "./folded-lines.ts"
+import { foldedLines } from "./screen.ts"
 import type { Style } from "./style.ts"
 
 /** A name and its explanation, separated by four spaces. */

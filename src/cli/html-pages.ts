@@ -1,11 +1,11 @@
 /** The HTML pages of sessions and projects, with all that the archive knows of them. */
 import { version } from "../../package.json"
-import { mediaOfLine } from "../agents/decode.ts"
+import { mediaOfLine } from "../agents/agents.ts"
 import { hashName } from "../base/json-files.ts"
 import { localDate } from "../base/local-time.ts"
 import type { Part } from "../record/types.ts"
 import { receiptsOf, totalOf } from "../restore/session-receipts.ts"
-import { formatTokens } from "../restore/window/token-figures.ts"
+import { formatTokens } from "../restore/window/zone.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
@@ -14,15 +14,15 @@ import { contextOfTurns } from "../views/queries/token-use.ts"
 import { openSession } from "../views/session-list.ts"
 import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../views/session-summary.ts"
 import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../views/turn.ts"
-import type { Html } from "./pages/html/document.ts"
 import type {
   CompactionNote,
+  Html,
   PageLink,
   PageWords,
   SessionData,
   SessionNote,
   SubagentData,
-} from "./pages/html/page-data.ts"
+} from "./pages/html/document.ts"
 import { type ProjectData, projectPage, sessionPage } from "./pages/html/project-page.ts"
 import { PROOFS } from "./render-receipts.ts"
 import { dollars } from "./render-session.ts"

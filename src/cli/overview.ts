@@ -2,7 +2,7 @@
 import { version } from "../../package.json"
 import { GROUPS, PLUMBING } from "./command-groups.ts"
 import { COMMANDS } from "./commands.ts"
-import { foldedLines } from "./folded-lines.ts"
+import { foldedLines } from "./screen.ts"
 import type { Style } from "./style.ts"
 
 /** Columns of a group's title, and of a command's name. */

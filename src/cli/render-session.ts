@@ -1,7 +1,7 @@
 /** Renders sessions and their turns as tables. Pure. */
 
 import { bytes, count, oneLine } from "../base/text.ts"
-import { formatTokens } from "../restore/window/token-figures.ts"
+import { formatTokens } from "../restore/window/zone.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { shortNameOf } from "../views/project.ts"
 import type { CountedSession, Session } from "../views/queries/sessions.ts"

@@ -3,8 +3,7 @@
  * before the build, because a search must start at once (docs/adr/0013).
  */
 
-import { compileLate } from "../base/compiling.ts"
-import { endWith } from "../base/end-program.ts"
+import { compileLate, endWith } from "../base/own-program.ts"
 import search from "./commands/search.ts"
 import { runCli } from "./router.ts"
 

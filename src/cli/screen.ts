@@ -128,3 +128,19 @@ export function ageOf(word: string): number | undefined {
   const [, number, unit] = /^(\d{1,6})([hdwy])$/.exec(word) ?? []
   return number === undefined ? undefined : Number(number) * UNITS[unit!]!
 }
+
+/* Text broken into lines between words. Pure. */
+
+/** Splits a text into lines of at most `width` columns; a longer word stays whole. */
+export function foldedLines(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ""
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`
+    if (line !== "" && Bun.stringWidth(longer) > width) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return [...lines, line]
+}

@@ -1,9 +1,7 @@
 /** The only file that reads the process environment and configuration files. */
-
 import { messageOf } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
-import { speaksUtf8 } from "../base/locale.ts"
 import { dirname, fromSystem, isAbsolute, join } from "../base/path.ts"
 import { configFolder, stateFile } from "../claude/places.ts"
 import type { SecretSettings } from "../secrets/filter.ts"
@@ -374,3 +372,14 @@ export function serverVariables(
 }
 
 type ServerVariable = "host" | "port" | "database" | "user" | "password" | "sslmode" | "sslrootcert"
+
+/* What a terminal's locale says of it. Pure. */
+
+/**
+ * Whether the terminal shows more than ASCII, by the first of its variables that is set (locale(7)). Where none is,
+ * POSIX says no; macOS and Windows do not set them.
+ *
+ * @param locale the value of LC_ALL, else LC_CTYPE, else LANG
+ */
+export const speaksUtf8 = (locale: string | undefined, platform: string): boolean =>
+  locale === undefined ? platform !== "linux" : /utf-?8/i.test(locale)

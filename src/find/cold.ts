@@ -6,11 +6,11 @@
  * What matches is decided on every string of a line, however long and whatever the host uses it for, since the point is
  * to find what the index leaves out.
  */
-import { type RecordInLine, recordsIn } from "../agents/decode.ts"
+import { type RecordInLine, recordsIn } from "../agents/agents.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
 import { NEWLINE } from "../base/byte-lines.ts"
-import { compileAsUsual } from "../base/compiling.ts"
 import { parseJson } from "../base/json-files.ts"
+import { compileAsUsual } from "../base/own-program.ts"
 import { cut } from "../base/text.ts"
 import { wordSet } from "../base/words.ts"
 import { objectOf } from "../record/json.ts"
@@ -40,7 +40,7 @@ import type { Narrowing } from "./narrowing.ts"
 import { folded, isAscii, type Node, parseQuery, partsAsked, type Query, type Term } from "./parse-query.ts"
 import type { FoundTurns } from "./search-turns.ts"
 import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
-import { wordToldOf } from "./whole-names.ts"
+import { wordToldOf } from "./whole-matches.ts"
 
 export interface ColdHit extends Omit<Hit, "handle" | "seq" | "score"> {
   readonly cold: true

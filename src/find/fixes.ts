@@ -19,7 +19,7 @@ import {
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { hasWord } from "./fts-expression.ts"
 import { parseQuery } from "./parse-query.ts"
-import type { WholeCalls } from "./whole-calls.ts"
+import type { WholeCalls } from "./whole-matches.ts"
 
 /** `takenBack` is that of the turn of the error. */
 export interface Fix extends TakenBack {

@@ -12,7 +12,7 @@ import type { MessageTexts } from "./message-text.ts"
 import { passagesOf, type SearchedMessage } from "./passages.ts"
 import type { Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
-import { wordToldOf } from "./whole-names.ts"
+import { wordToldOf } from "./whole-matches.ts"
 
 export interface Hit extends TakenBack {
   /** With `ctx:`. */

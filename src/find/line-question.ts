@@ -1,5 +1,5 @@
 /** What `blame FILE:LINE` and `why FILE:LINE` answer, for commands and for the server. */
-import { toolFiles } from "../agents/tool-input.ts"
+import { toolFiles } from "../agents/tool-kinds.ts"
 import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -17,7 +17,7 @@ import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { openTurn, type ToldPart } from "../views/turn.ts"
 import { isEveryday } from "./related-turns.ts"
 import type { Topic } from "./topics.ts"
-import { WholeCalls } from "./whole-calls.ts"
+import { WholeCalls } from "./whole-matches.ts"
 
 export interface LinesReason extends LinesOrigin {
   /** Null where the edit is. */

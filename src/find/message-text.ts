@@ -1,6 +1,6 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
 
-import { partsOfLine } from "../agents/decode.ts"
+import { partsOfLine } from "../agents/agents.ts"
 import { tryTo } from "../base/files.ts"
 import { statSync } from "../base/fs.ts"
 import { searchable } from "../record/searchable.ts"

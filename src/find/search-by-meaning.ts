@@ -1,7 +1,7 @@
 /** Finds what is like a query in meaning. Loads the model if one is installed, so only who needs it imports this. */
 
-import { compileAsUsual } from "../base/compiling.ts"
 import { logError } from "../base/log.ts"
+import { compileAsUsual } from "../base/own-program.ts"
 import type { Paths } from "../config/load.ts"
 import type { Database } from "../views/database.ts"
 import { hasVectors } from "../views/vectors.ts"

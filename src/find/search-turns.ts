@@ -40,7 +40,7 @@ import {
   WEIGHTS,
 } from "./rank.ts"
 import { isFiller } from "./stop-words.ts"
-import { type WholeName, wholeNamesIn } from "./whole-names.ts"
+import { type WholeName, wholeNamesIn } from "./whole-matches.ts"
 
 export interface SearchRequest extends Narrowing {
   /** Any text. Empty: the newest of what passes the filters. */

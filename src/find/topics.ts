@@ -18,7 +18,7 @@ import { hasWord } from "./fts-expression.ts"
 import { parseQuery } from "./parse-query.ts"
 import type { Ranked } from "./rank.ts"
 import { bestMessages, rankedTurns } from "./search-turns.ts"
-import { WholeCalls } from "./whole-calls.ts"
+import { WholeCalls } from "./whole-matches.ts"
 
 export interface Topic {
   readonly db: Database

@@ -4,7 +4,7 @@
  */
 
 import { codeOf, isDamage } from "../base/errors.ts"
-import { summaryIn } from "../claude/compact-summary.ts"
+import { summaryIn } from "../claude/content.ts"
 import { userTextParts } from "../claude/user-text.ts"
 import type { HookEvent } from "../record/hook-event.ts"
 import type { JsonObject } from "../record/json.ts"

@@ -1,8 +1,8 @@
 /** The reply for events that give the model something: one connection, one transaction. */
 
-import { compileLate } from "../base/compiling.ts"
 import { codeOf } from "../base/errors.ts"
 import { statSync } from "../base/fs.ts"
+import { compileLate } from "../base/own-program.ts"
 import { dirname } from "../base/path.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"

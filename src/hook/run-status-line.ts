@@ -3,15 +3,15 @@
  * nothing on stderr, one line of ours.
  */
 
-import { endNow } from "../base/end-program.ts"
 import { parseJson } from "../base/json-files.ts"
+import { endNow } from "../base/own-program.ts"
 import { killGroup, ownGroup } from "../base/processes.ts"
 import { answerHost } from "../base/write-output.ts"
 import { inHostShell } from "../claude/settings/hook-shell.ts"
 import { readHostContext } from "../claude/status-line-input.ts"
 import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
-import { rememberWindow } from "../restore/window/autopilot-files.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
+import { rememberWindow } from "../restore/window/context-state.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../restore/window/status-line-text.ts"
 import { judge } from "../restore/window/track-context.ts"
 import { wishesIn } from "../restore/window/window.ts"

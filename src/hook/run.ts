@@ -6,10 +6,9 @@
  * database, one transaction.
  */
 
-import { compileLate } from "../base/compiling.ts"
-import { endNow, endWith } from "../base/end-program.ts"
 import { EXIT } from "../base/errors.ts"
 import { existsSync } from "../base/fs.ts"
+import { compileLate, endNow, endWith } from "../base/own-program.ts"
 import { answerHost, STDERR, writeAll } from "../base/write-output.ts"
 import { decodeEvent } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"

@@ -9,8 +9,14 @@ import { type HostLimits, hostLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { contextTokens } from "../record/token-counts.ts"
 import { stateDocument } from "../restore/window/advice.ts"
-import { learnPoints, learntPoints, publishState, toldWindow } from "../restore/window/autopilot-files.ts"
-import { type ContextState, NEW_CONTEXT } from "../restore/window/context-state.ts"
+import {
+  type ContextState,
+  learnPoints,
+  learntPoints,
+  NEW_CONTEXT,
+  publishState,
+  toldWindow,
+} from "../restore/window/context-state.ts"
 import { follow, type Judgement, judge, withPrompt } from "../restore/window/track-context.ts"
 import { wishesIn } from "../restore/window/window.ts"
 import { isNews, zoneOf } from "../restore/window/zone.ts"

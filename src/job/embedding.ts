@@ -1,12 +1,12 @@
 /**
  * Embedding during one run of the job. The model is loaded when there is something to embed, and kept until the end.
  */
-import { decodeLine } from "../agents/decode.ts"
+import { decodeLine } from "../agents/agents.ts"
 import { codeOf } from "../base/errors.ts"
 import { logError } from "../base/log.ts"
 import type { Paths } from "../config/load.ts"
 import { type Embedder, embedderId, openSoundEmbedder } from "../find/embed/embedder.ts"
-import { DIMENSION } from "../find/embed/model-manifest.ts"
+import { DIMENSION } from "../find/embed/model-files.ts"
 import { quantise } from "../find/embed/quantise.ts"
 import type { Part } from "../record/types.ts"
 import { CopyReaders } from "../vault/reader.ts"

@@ -1,5 +1,5 @@
 /** Finds every place in the vault, line by line, of a text that should be forgotten. */
-import { shellCommand, toolTarget } from "../agents/tool-input.ts"
+import { shellCommand, toolTarget } from "../agents/tool-kinds.ts"
 import { linesIn } from "../base/byte-lines.ts"
 import { codeOf, messageOf, usageError } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"

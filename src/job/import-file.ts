@@ -1,21 +1,29 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
-
-import { placeBeside } from "../agents/layouts.ts"
+import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
 import { endOfLines, NEWLINE } from "../base/byte-lines.ts"
 import { codeOf, messageOf } from "../base/errors.ts"
 import { statsOf, tryTo } from "../base/files.ts"
 import type { Paths, Policy } from "../config/load.ts"
+import type { HistoryPrompt } from "../record/agent.ts"
 import { wholeRecordsIn } from "../record/whole-records.ts"
 import { remainderOf, withTranscript } from "../vault/check-copy.ts"
 import { readExactly, type Tail } from "../vault/copy-file.ts"
+import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
+import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { follows } from "../vault/source-file.ts"
-import type { Taken } from "../views/capture-transcript.ts"
-import { isExcluded } from "../views/excluded.ts"
+import type { Forgotten } from "../vault/tombstones.ts"
+import {
+  captureTranscript,
+  forgottenTranscript,
+  type Taken,
+  type TakeOptions,
+  UNHURRIED,
+} from "../views/capture-transcript.ts"
+import { isExcluded, isExcludedFolder } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import type { TakenArchive } from "./import/import-archive.ts"
-import { takeSlice, unwantedIn } from "./take-slice.ts"
 
 /**
  * Does what another process keeps from being done, once that is free.
@@ -175,5 +183,42 @@ export function wouldTake(place: ImportPlace, path: string): ImportedFile {
   } catch (cause) {
     const error = messageOf(cause)
     return { ...leftOut(path), ...WANTED, error }
+  }
+}
+
+/* Takes a transcript into the vault for work that nobody waits for. */
+
+/** @param slice ms after which to stop; what is left is taken by the next call */
+export const takeSlice = (
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
+  path: string,
+  lastLine: TakeOptions["lastLine"],
+  slice: number,
+): Taken =>
+  captureTranscript(paths, path, {
+    now: Date.now(),
+    deadline: performance.now() + slice,
+    lastLine,
+    level: UNHURRIED,
+    known: knownOf,
+    forgotten: isPromptHistory(path) ? () => unwantedPrompts(paths) : undefined,
+  })
+
+/** What must not be archived of a transcript, or of the list of all prompts; undefined: all of it is wanted. */
+export const unwantedIn = (
+  paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>,
+  path: string,
+): Forgotten | undefined =>
+  isPromptHistory(path) ? unwantedPrompts(paths) : forgottenTranscript(paths.dataHome, path)
+
+/** Of the prompts of all projects, also those of excluded folders. */
+function unwantedPrompts(paths: Pick<Paths, "dataHome" | "home"> & Partial<Policy>): Forgotten | undefined {
+  const forgotten = forgottenPrompts(paths.dataHome)
+  if (paths.exclude === undefined || paths.exclude.length === 0) return forgotten
+  const isExcluded = ({ project }: HistoryPrompt): boolean =>
+    project === undefined || isExcludedFolder(paths, project)
+  return {
+    whole: forgotten?.whole === true,
+    edit: (content, from) => withoutPrompts(forgotten?.edit(content, from) ?? content, isExcluded),
   }
 }

@@ -34,12 +34,12 @@ import {
   importFile,
   patiently,
   sizeOf,
+  unwantedIn,
   wouldTake,
 } from "./import-file.ts"
 import { preparePointers } from "./prepare-pointers.ts"
 import { followCopies } from "./redact-archive.ts"
 import { type Indexed, indexTaken } from "./request-visits.ts"
-import { unwantedIn } from "./take-slice.ts"
 
 /** ms to wait for other processes that rewrite copies or have the views open. */
 const PATIENCE = 5000

@@ -18,9 +18,9 @@ import { isUnusable } from "../views/schema-shape.ts"
 import { isQuiet, transcriptsBelow } from "./find-transcripts.ts"
 import { historyOf } from "./history-import.ts"
 import { noteImportDone } from "./import-done.ts"
+import { takeSlice } from "./import-file.ts"
 import { type Accepted, finishRequest, type JobRequest } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
-import { takeSlice } from "./take-slice.ts"
 
 /** When to look, in ms after a request. With SETTLE, repeatedly: the host writes its last lines after its last hook. */
 const ONCE = [0] as const

@@ -7,8 +7,8 @@ import { isMissing } from "../base/errors.ts"
 import { writeWhole } from "../base/files.ts"
 import { renameSync, rmSync, unlinkSync } from "../base/fs.ts"
 import { dropFile, fileNamesIn, hashName, readJson } from "../base/json-files.ts"
+import { isAlive } from "../base/own-program.ts"
 import { join } from "../base/path.ts"
-import { isAlive } from "../base/process-alive.ts"
 import { listedStrings } from "../record/json.ts"
 
 export interface JobRequest {

@@ -1,5 +1,6 @@
 /** What the background job does, in this order, and when each of it is due. */
-import { CtxError, codeOf, isDamage, messageOf } from "../base/errors.ts"
+import { CtxError, codeOf, isCtxError, isDamage, messageOf } from "../base/errors.ts"
+import { tryTo } from "../base/files.ts"
 import { readJson, writeJson } from "../base/json-files.ts"
 import { logError } from "../base/log.ts"
 import { join } from "../base/path.ts"
@@ -8,6 +9,11 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { noteUses } from "../restore/learning/note-uses.ts"
 import { limitsIn, tend } from "../restore/learning/tiering.ts"
+import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/sync-again.ts"
+import { writerName } from "../sync/sync-ledger.ts"
+import { type SyncDone, syncOnce, withSyncLock } from "../sync/sync-once.ts"
+import type { NamedTarget } from "../sync/targets/open-target.ts"
+import { configuredTargets } from "../sync/targets.ts"
 import { compactWhenIdle } from "../vault/compact-vault.ts"
 import { grown } from "../views/backlog.ts"
 import { markBehind } from "../views/completeness.ts"
@@ -16,6 +22,7 @@ import { countDiskUse, isCountDue } from "../views/disk-use.ts"
 import { drainSpool } from "../views/drain-spool.ts"
 import { catchUp } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
+import { openCurrent } from "../views/open-current.ts"
 import { damageOf } from "../views/replace-database.ts"
 import { isUnusable } from "../views/schema-shape.ts"
 import { transcriptByCopy } from "../views/transcript-rows.ts"
@@ -23,7 +30,7 @@ import { allDue, listDue, probeDue } from "./due-work.ts"
 import type { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
 import { findMoves } from "./find-moves.ts"
-import { resumeForgetting } from "./forget-steps.ts"
+import { resumeForgetting } from "./forget-sessions.ts"
 import { noteMoves } from "./import-done.ts"
 import { learn } from "./learn-secrets.ts"
 import { preparePointers } from "./prepare-pointers.ts"
@@ -32,7 +39,6 @@ import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import { type Accepted, hasRequests } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
 import { dueSessions, type SessionMaterial, summarizeSession, summarizingAlone } from "./summarize-session.ts"
-import { isBackgroundSyncDue, syncInBackground } from "./sync-in-background.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = 5000
@@ -386,5 +392,72 @@ async function summarizeEnded(
     })
   } catch (error) {
     if (codeOf(error) !== "busy" && !isOver()) logError(stateHome, { event: "summaries", error })
+  }
+}
+
+/* The background job's sync: what the user has allowed with `sync.auto`, in batches, and nobody waits for it. */
+
+/** Code of what ends a sync because the job has other work. */
+const INTERRUPTED = "interrupted"
+
+/** Where the user has allowed it to go. */
+export const backgroundTargets = (
+  { home, dataHome, stateHome }: PathsAndPolicy,
+  config: Config,
+): readonly NamedTarget[] => configuredTargets(config, { cwd: home, home, dataHome, stateHome })
+
+const isBackgroundSyncDue = (paths: PathsAndPolicy, config: Config, now: number): boolean =>
+  config["sync.auto"] !== "off" &&
+  isSyncDue(readAutoSync(paths.dataHome), now) &&
+  // What is wrong with the configuration is told once it is tried.
+  (tryTo(() => backgroundTargets(paths, config))?.length ?? 1) > 0
+
+/**
+ * Call while the views are closed.
+ *
+ * @param isOver whether the job is to end
+ * @returns undefined if it was interrupted or failed; why is kept (`readAutoSync`)
+ */
+export async function syncInBackground(
+  paths: PathsAndPolicy,
+  config: Config,
+  isOver: () => boolean,
+): Promise<SyncDone | undefined> {
+  const { dataHome, stateHome } = paths
+  const before = readAutoSync(dataHome)
+  const tried = Date.now()
+  let shown = ""
+  try {
+    const targets = backgroundTargets(paths, config)
+    shown = targets[0]!.shown
+    const world = {
+      place: paths,
+      writer: writerName(dataHome),
+      look<T>(use: (db: Database) => T): T {
+        using db = openCurrent(dataHome, "command")
+        return use(db)
+      },
+      goOn() {
+        // Whoever asked for something comes first; what is committed stays.
+        if (isOver() || hasRequests(dataHome)) throw new CtxError(INTERRUPTED, "the job has other work")
+      },
+      follow: () => {},
+    }
+    const frames = config["sync.auto"] === "frames"
+    const done = await withSyncLock(dataHome, () =>
+      syncOnce(targets, world, { send: true, all: false, frames, pull: false, newKey: false }),
+    )
+    noteAutoSync(dataHome, { tried, failures: 0, failure: null })
+    return done
+  } catch (error) {
+    const code = codeOf(error)
+    // The next job goes on with it at once; and whoever is syncing by hand does the same work.
+    if (code === INTERRUPTED || code === "busy") return undefined
+    const since = before.failure?.since ?? new Date(tried).toISOString()
+    const hint = (isCtxError(error) ? error.hint : undefined) ?? null
+    const failure = { target: shown, code, message: messageOf(error), hint, since }
+    noteAutoSync(dataHome, { tried, failures: before.failures + 1, failure })
+    logError(stateHome, { event: "sync", error })
+    return undefined
   }
 }

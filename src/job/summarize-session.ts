@@ -17,7 +17,7 @@ import {
   type WrittenSummary,
 } from "../record/model-summary.ts"
 import { blockQuote, time as timeOf } from "../restore/quote.ts"
-import { tokensOfText } from "../restore/window/token-figures.ts"
+import { tokensOfText } from "../restore/window/zone.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import type { Database } from "../views/database.ts"
 import { isExcludedSession } from "../views/excluded-session.ts"

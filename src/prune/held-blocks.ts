@@ -3,7 +3,7 @@
  * again. Read from the transcripts themselves, since the views cut texts. A fork's transcript begins with lines of its
  * origin, so these are held as well.
  */
-import { decodeLine } from "../agents/decode.ts"
+import { decodeLine } from "../agents/agents.ts"
 import { tryTo } from "../base/files.ts"
 import { parseJson } from "../base/json-files.ts"
 import { isObject, type JsonObject, objectOf } from "../record/json.ts"

@@ -1,5 +1,5 @@
 /** What each way would have taken out of the window in the user's sessions, when it was fullest. */
-import { decodeLine } from "../agents/decode.ts"
+import { decodeLine } from "../agents/agents.ts"
 import { parseJson } from "../base/json-files.ts"
 import { cut } from "../base/text.ts"
 import { messageUsage, SYNTHETIC } from "../claude/usage.ts"

@@ -1,5 +1,5 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
-import type { FileChange } from "../agents/file-change.ts"
+import type { FileChange } from "../agents/tool-kinds.ts"
 import type { KeptNotes } from "../views/queries/sessions.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
 

@@ -4,8 +4,7 @@
  */
 import { errorsMet } from "../agents/errors-met.ts"
 import { withoutPlan } from "../agents/origin.ts"
-import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
-import { toolKind } from "../agents/tool-kinds.ts"
+import { shellCommand, stringsIn, toolFiles, toolKind } from "../agents/tool-kinds.ts"
 import { oneLine } from "../base/text.ts"
 import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
 import { factNames, numbersIn, pathsIn } from "../record/facts.ts"

@@ -1,5 +1,5 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
-import { type FileChange, fileChange } from "../agents/file-change.ts"
+import { type FileChange, fileChange } from "../agents/tool-kinds.ts"
 import { existsSync } from "../base/fs.ts"
 import { reshownText, type Shown } from "../claude/context/shown-again.ts"
 import { standingText } from "../claude/context/standing-text.ts"

@@ -17,8 +17,8 @@ import { isExcludedFolder } from "../views/excluded.ts"
 import { markPending } from "../views/pending.ts"
 import { followRemoval } from "../views/removal.ts"
 import { sources } from "../views/view-sources.ts"
-import { contiguous, fillerFor, frameOf, inBatches, ownerships } from "./piece-frames.ts"
 import type { FrameState } from "./sync-ledger.ts"
+import { contiguous, fillerFor, frameOf, inBatches, ownerships } from "./sync-steps.ts"
 import { isOfSession } from "./targets/entry.ts"
 import {
   type CopyName,

@@ -6,11 +6,17 @@ import { holdLockFile } from "../base/lock.ts"
 import { join } from "../base/path.ts"
 import { isOthersCopy } from "../vault/layout.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
-import { fillerFor, fillsOf } from "./piece-frames.ts"
 import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
 import { noCounts, type SyncReport, syncArchive } from "./sync-archive.ts"
 import { FrameState, Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
-import { type OthersThere, runSyncSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
+import {
+  fillerFor,
+  fillsOf,
+  type OthersThere,
+  runSyncSteps,
+  type SyncStep,
+  type SyncWorld,
+} from "./sync-steps.ts"
 import type { NamedTarget } from "./targets/open-target.ts"
 import type { LineFills } from "./targets/pieces.ts"
 import type { DamagedFile, FolderState, FrameStore, Target, TargetStats } from "./targets/target.ts"

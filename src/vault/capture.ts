@@ -6,8 +6,8 @@
  */
 
 import { endOfLines } from "../base/byte-lines.ts"
-import { compileAsUsual } from "../base/compiling.ts"
 import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../base/fs.ts"
+import { compileAsUsual } from "../base/own-program.ts"
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import {
   appendFrame,

@@ -7,7 +7,7 @@ import { join } from "../base/path.ts"
 import { readExactly, readTail, type Segment, writeFully } from "./copy-file.ts"
 import { vaultFile } from "./layout.ts"
 import { withCopy } from "./reader.ts"
-import { copyFrame, provenContent, replacementOf, swapCopy, wholeChain, writeFrame } from "./swap-copy.ts"
+import { copyFrame, provenContent, replacementOf, swapCopy, wholeChain, writeFrame } from "./rewrite.ts"
 import { vaultFiles } from "./vault-files.ts"
 
 /** The background job skips copies with few frames, with large frames, and those still growing. */

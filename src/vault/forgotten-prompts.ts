@@ -2,7 +2,7 @@
  * What must not be archived of Claude Code's list of all prompts: those of sessions that are forgotten. Hooks never read
  * that list, so this is no part of `forgottenOf`.
  */
-import { historyPrompt } from "../agents/decode.ts"
+import { historyPrompt } from "../agents/agents.ts"
 import { linesIn } from "../base/byte-lines.ts"
 import { HISTORY } from "../base/session-id.ts"
 import type { HistoryPrompt } from "../record/agent.ts"

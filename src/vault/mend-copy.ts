@@ -29,8 +29,8 @@ import {
 import { isHeaderChanged, type Listed } from "./copy-list.ts"
 import { decodeHeader, encodeHeader, type VaultHeader } from "./frame.ts"
 import { tailOf } from "./reader.ts"
+import { copyFrame, replacementOf, writeFrame } from "./rewrite.ts"
 import { hashAfter, sameButForFiller, tailHash, withSource } from "./source-file.ts"
-import { copyFrame, replacementOf, writeFrame } from "./swap-copy.ts"
 import type { Forgotten } from "./tombstones.ts"
 
 interface MendOptions {

@@ -4,8 +4,7 @@ import { filterLines, type SecretSettings } from "../secrets/filter.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { readTail, segmentsBackwards, segmentsFrom } from "./copy-file.ts"
 import { withCopy } from "./reader.ts"
-import { rewriteCopy } from "./rewrite.ts"
-import { provenContent } from "./swap-copy.ts"
+import { provenContent, rewriteCopy } from "./rewrite.ts"
 
 interface RedactCopyOptions {
   readonly secrets: SecretSettings

@@ -1,6 +1,6 @@
 /** The text of files beside a transcript → messages of the turns that they belong to. */
 
-import { decodeLine } from "../agents/decode.ts"
+import { decodeLine } from "../agents/agents.ts"
 import { placeBeside } from "../agents/layouts.ts"
 import { basename } from "../base/path.ts"
 import { searchable } from "../record/searchable.ts"

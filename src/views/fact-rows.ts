@@ -6,8 +6,7 @@
  */
 import { errorsMet } from "../agents/errors-met.ts"
 import { isProse, type Origin } from "../agents/origin.ts"
-import { shellCommand, stringsIn, toolFiles } from "../agents/tool-input.ts"
-import { toolKind } from "../agents/tool-kinds.ts"
+import { shellCommand, stringsIn, toolFiles, toolKind } from "../agents/tool-kinds.ts"
 import { exitStatusIn } from "../record/error-lines.ts"
 import { type FactKind, factNames, pathsIn } from "../record/facts.ts"
 import { commandPaths } from "../record/path-words.ts"

@@ -3,7 +3,7 @@
  *
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
-import { decodeLine, recordsIn } from "../agents/decode.ts"
+import { decodeLine, recordsIn } from "../agents/agents.ts"
 import { NEWLINE } from "../base/byte-lines.ts"
 import { parseJson } from "../base/json-files.ts"
 import { isDayOfPrompts } from "../base/session-id.ts"

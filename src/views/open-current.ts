@@ -2,9 +2,10 @@
  * Opens the archive with all that the vault has in its views: makes them anew if they are damaged, lost or an earlier
  * version's, and indexes what hooks have left. Apart from open.ts, as hooks and most searches have no need of that.
  */
-import { compileAsUsual } from "../base/compiling.ts"
+
 import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../base/errors.ts"
 import { statSync } from "../base/fs.ts"
+import { compileAsUsual } from "../base/own-program.ts"
 import { readList } from "../vault/copy-list.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { isComplete, isOutdated } from "./completeness.ts"

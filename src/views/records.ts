@@ -1,5 +1,5 @@
 /** The lines of a copy in the vault, one by one, as they are or decoded. */
-import { recordsIn } from "../agents/decode.ts"
+import { recordsIn } from "../agents/agents.ts"
 import { NEWLINE } from "../base/byte-lines.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { stretchesFrom } from "../vault/reader.ts"

@@ -13,9 +13,9 @@ import {
   taskChange,
   todosOf,
   toolFiles,
+  toolKind,
   toolTarget,
-} from "../agents/tool-input.ts"
-import { toolKind } from "../agents/tool-kinds.ts"
+} from "../agents/tool-kinds.ts"
 import { basename, withSlashes } from "../base/path.ts"
 import { cut } from "../base/text.ts"
 import { fromError } from "../record/error-lines.ts"

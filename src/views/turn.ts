@@ -1,6 +1,6 @@
 /** Turns as they are shown, exported and sent: in short from the views, whole from the vault. */
 
-import { decodeLine } from "../agents/decode.ts"
+import { decodeLine } from "../agents/agents.ts"
 import { type Origin, originsOf, withoutForgedWords } from "../agents/origin.ts"
 import { cut } from "../base/text.ts"
 import type { Part } from "../record/types.ts"

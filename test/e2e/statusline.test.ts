@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { LINE_COLUMNS } from "../../src/restore/window/status-line-text.ts"
-import { shortTokens } from "../../src/restore/window/token-figures.ts"
+import { shortTokens } from "../../src/restore/window/zone.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"

@@ -17,7 +17,7 @@ import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { compactCopy, layoutOf } from "../../src/vault/compact-vault.ts"
 import { tailOf } from "../../src/vault/reader.ts"
-import { replacementOf } from "../../src/vault/swap-copy.ts"
+import { replacementOf } from "../../src/vault/rewrite.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-compact-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { decodeLine, partsOfLine } from "../../src/agents/decode.ts"
-import { exitCode, taskChange, todosOf, toolFiles, toolTarget } from "../../src/agents/tool-input.ts"
+import { decodeLine, partsOfLine } from "../../src/agents/agents.ts"
+import { exitCode, taskChange, todosOf, toolFiles, toolTarget } from "../../src/agents/tool-kinds.ts"
 import { commandPaths } from "../../src/record/path-words.ts"
 import type { Part } from "../../src/record/types.ts"
 

@@ -17,8 +17,7 @@ import fc from "fast-check"
 import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { tailOf } from "../../src/vault/reader.ts"
-import { type Edit, rewriteCopy } from "../../src/vault/rewrite.ts"
-import { replacementOf } from "../../src/vault/swap-copy.ts"
+import { type Edit, replacementOf, rewriteCopy } from "../../src/vault/rewrite.ts"
 import { until } from "../support/machine.ts"
 
 setDefaultTimeout(60_000)

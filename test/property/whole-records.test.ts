@@ -1,7 +1,7 @@
 /** Lines that a crash has torn or glued: whole records are found wherever they are, once, and nothing else is. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
-import { recordsIn } from "../../src/agents/decode.ts"
+import { recordsIn } from "../../src/agents/agents.ts"
 import { wholeRecordsIn } from "../../src/record/whole-records.ts"
 
 const words = fc.oneof(

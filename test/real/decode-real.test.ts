@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { relative } from "node:path"
-import { decodeLine } from "../../src/agents/decode.ts"
+import { decodeLine } from "../../src/agents/agents.ts"
 import { isObject, type JsonObject, objectOf } from "../../src/record/json.ts"
 import type { TranscriptRecord } from "../../src/record/types.ts"
 import { SHARED, sampleFiles, transcriptFiles } from "../support/real.ts"

@@ -1,11 +1,17 @@
-import { historyPrompt } from "../../agents/decode.ts"
+import { historyPrompt } from "../../agents/agents.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { resolve } from "../../base/path.ts"
 import { sessionIdOf } from "../../base/session-id.ts"
 import { bytes, count } from "../../base/text.ts"
-import { type Leaving, leaving, tombstonesOf } from "../../job/forget-sessions.ts"
-import { forget, resumeForgetting, unfinished } from "../../job/forget-steps.ts"
+import {
+  forget,
+  type Leaving,
+  leaving,
+  resumeForgetting,
+  tombstonesOf,
+  unfinished,
+} from "../../job/forget-sessions.ts"
 import {
   CarriedSearch,
   findNotes,

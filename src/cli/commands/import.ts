@@ -1,8 +1,7 @@
 /** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
 
 import { statSync } from "node:fs"
-import { promptHistories, transcriptFolders } from "../../agents/agents.ts"
-import { holdsRecord } from "../../agents/decode.ts"
+import { holdsRecord, promptHistories, transcriptFolders } from "../../agents/agents.ts"
 import { isNamedAsTranscript, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
 import { endOfLines, linesIn } from "../../base/byte-lines.ts"
 import { CtxError, EXIT } from "../../base/errors.ts"

@@ -1,8 +1,8 @@
 /** `ctxbridge mcp`: gives Claude access to the archive, as a Model Context Protocol server on stdin and stdout. */
 
-import { compileLate } from "../../base/compiling.ts"
 import { usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
+import { compileLate } from "../../base/own-program.ts"
 import { listsOurServer } from "../../claude/our-server.ts"
 import { hostState } from "../../claude/settings/state-file.ts"
 import { hostPlace } from "../../config/load.ts"

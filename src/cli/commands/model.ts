@@ -18,16 +18,14 @@ import {
   checkFiles,
   damageOfModel,
   installedModel,
-  modelFolder,
-  modelState,
-} from "../../find/embed/model-files.ts"
-import {
   type Manifest,
   MINILM,
   MINILM_URL,
+  modelFolder,
+  modelState,
   parseManifest,
   sizeOfModel,
-} from "../../find/embed/model-manifest.ts"
+} from "../../find/embed/model-files.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { vectorTotals } from "../../views/vectors.ts"

@@ -2,7 +2,7 @@
 
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { count, oneLine } from "../../base/text.ts"
-import { forget } from "../../job/forget-steps.ts"
+import { forget } from "../../job/forget-sessions.ts"
 import { findNotes } from "../../job/forget-text.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"

@@ -31,7 +31,7 @@ import {
   type Recommended,
   shareSaved,
 } from "../../prune/ways.ts"
-import { formatTokens } from "../../restore/window/token-figures.ts"
+import { formatTokens } from "../../restore/window/zone.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { renderPairs, renderTable, wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"

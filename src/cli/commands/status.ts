@@ -8,7 +8,7 @@ import { hookStatus, ourPlugins, serverStatus } from "../../claude/install/hook-
 import { windowLimits } from "../../claude/settings/read-settings.ts"
 import { hostPlace } from "../../config/load.ts"
 import { standingOf } from "../../find/embed/embedding-state.ts"
-import { unfinished } from "../../job/forget-steps.ts"
+import { unfinished } from "../../job/forget-sessions.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { archiveAll } from "../../job/request-visits.ts"
 import { askForRebuild, startRenewing } from "../../job/spawn.ts"

@@ -34,7 +34,7 @@ import {
   wholeTurn,
 } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { turnOrSession } from "./what-is-meant.ts"
+import { turnOrSession } from "./tool.ts"
 
 /** UTF-16 units. Hosts refuse results of more than 25,000 tokens. */
 const SIZE = 2400

@@ -19,7 +19,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { DATA, minute, nameOr, plain, strange } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { knownProjectIn } from "./what-is-meant.ts"
+import { knownProjectIn } from "./tool.ts"
 
 const LIMIT = 5
 const MOST = 30

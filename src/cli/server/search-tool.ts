@@ -19,11 +19,10 @@ import type { Database } from "../../views/database.ts"
 import { isNotesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { shortNameOf } from "../../views/project.ts"
-import type { Arguments } from "./arguments.ts"
 import { observationLines } from "./get-tool.ts"
 import { DATA, minute, nameOr, plain, safeError, strange, type WholeHit, wholeHit } from "./hit-passages.ts"
-import type { ServerTool, ServerWorld } from "./tool.ts"
-import { knownProjectIn, namedSession } from "./what-is-meant.ts"
+import type { Arguments, ServerTool, ServerWorld } from "./tool.ts"
+import { knownProjectIn, namedSession } from "./tool.ts"
 
 /*
  * The answer of `search`: the best hits at length, a line for each other one, within its room; what may be wrong with

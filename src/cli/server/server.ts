@@ -1,8 +1,8 @@
 /** The server: what it lists, how a call runs, and what a failed call says. */
 import { version } from "../../../package.json"
-import { compileAsUsual } from "../../base/compiling.ts"
 import { codeOf, isCtxError, messageOf, usageError, VIEWS_LOST } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
+import { compileAsUsual } from "../../base/own-program.ts"
 import { bytes, count } from "../../base/text.ts"
 import { askForRebuild, startRenewing } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"
@@ -19,16 +19,14 @@ import { findSessions, latestSession, listSessions, type Session } from "../../v
 import { countTurns, handleOfPrompt } from "../../views/queries/turns.ts"
 import { isUnusable } from "../../views/schema-shape.ts"
 import { cannotWrite } from "../../views/unwritable.ts"
-import { Arguments } from "./arguments.ts"
 import { getTool } from "./get-tool.ts"
 import { DATA, minute, plain, safeError } from "./hit-passages.ts"
 import { lookUpTool } from "./look-up-tool.ts"
-import { peerLines } from "./peer-lines.ts"
-import { type CallResult, type Listing, type Service, serve } from "./sdk.ts"
+import { type CallResult, type Listing, peerLines, type Service, serve } from "./sdk.ts"
 import { searchTool } from "./search-tool.ts"
 import { nothingHere, timelineTool } from "./timeline-tool.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { folderIn, knownProjectIn, namedSession, projectIn } from "./what-is-meant.ts"
+import { Arguments, folderIn, knownProjectIn, namedSession, projectIn } from "./tool.ts"
 
 /* `remember`: a note of the model's own, kept for later sessions. */
 

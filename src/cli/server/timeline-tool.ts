@@ -19,7 +19,7 @@ import { type Turn, turnsOfSession } from "../../views/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../../views/turn-timeline.ts"
 import { DATA, minute, plain, strange } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { knownProjectIn, turnOrSession } from "./what-is-meant.ts"
+import { knownProjectIn, turnOrSession } from "./tool.ts"
 
 const AROUND = 5
 const MOST = 25

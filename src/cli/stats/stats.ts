@@ -1,7 +1,7 @@
 /** What the archive says of your work in figures (docs/stats.md says what each of them counts). */
 
 import { fixesFor } from "../../find/fixes.ts"
-import { WholeCalls } from "../../find/whole-calls.ts"
+import { WholeCalls } from "../../find/whole-matches.ts"
 import { errorLinesIn } from "../../record/error-lines.ts"
 import type { Tokens } from "../../record/types.ts"
 import type { Receipt } from "../../restore/receipt.ts"

@@ -19,8 +19,16 @@ import { holdLockFile } from "../../base/lock.ts"
 import { basename, dirname, join } from "../../base/path.ts"
 import { sha256Of } from "../../base/sha256.ts"
 import { addressShown } from "../../base/text.ts"
-import { checkFile, folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
-import { type Manifest, type PinnedFile, sizeOfModel } from "./model-manifest.ts"
+import {
+  checkFile,
+  folderOfModel,
+  type Manifest,
+  manifestFile,
+  modelFolder,
+  modelState,
+  type PinnedFile,
+  sizeOfModel,
+} from "./model-files.ts"
 
 interface InstallOptions {
   readonly dataHome: string

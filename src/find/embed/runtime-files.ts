@@ -22,8 +22,8 @@ import native from "../../../dist/runtime/native.json"
 import wasm from "../../../dist/runtime/wasm.zst" with { type: "file" }
 import { CtxError } from "../../base/errors.ts"
 import { renameSync } from "../../base/fs.ts"
+import { isAlive } from "../../base/own-program.ts"
 import { basename, join } from "../../base/path.ts"
-import { isAlive } from "../../base/process-alive.ts"
 import { sha256Of } from "../../base/sha256.ts"
 import { writeAll } from "../../base/write-output.ts"
 

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs"
 import { env, pipeline } from "../../../dist/runtime/transformers.js"
 import { CtxError } from "../../base/errors.ts"
 import { join } from "../../base/path.ts"
-import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-manifest.ts"
+import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-files.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { ModelSession, Runtime, TensorLike } from "./runtime.ts"
 

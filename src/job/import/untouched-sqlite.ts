@@ -6,8 +6,8 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { CtxError, isCtxError, messageOf } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
+import { isAlive } from "../../base/own-program.ts"
 import { join } from "../../base/path.ts"
-import { isAlive } from "../../base/process-alive.ts"
 import { type Database, openFile } from "../../views/database.ts"
 
 interface OpenedFile {

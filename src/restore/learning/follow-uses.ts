@@ -5,7 +5,7 @@
  * nothing else in the context had said it before: neither the summary, nor a file that was read, nor a prompt, nor the
  * model itself. And only for a while, since later it would have been met anyway.
  */
-import { shellCommand, stringsIn, toolFiles } from "../../agents/tool-input.ts"
+import { shellCommand, stringsIn, toolFiles } from "../../agents/tool-kinds.ts"
 import { oneLine } from "../../base/text.ts"
 import { factNames } from "../../record/facts.ts"
 import { MARK, RECALL } from "../../record/our-marks.ts"

@@ -4,9 +4,9 @@
  */
 import { count, percent } from "../../base/text.ts"
 import type { ContextState } from "./context-state.ts"
-import { formatTokens } from "./token-figures.ts"
 import { type Judgement, rounded } from "./track-context.ts"
 import type { Zone } from "./zone.ts"
+import { formatTokens } from "./zone.ts"
 
 /** What is told once on the way to a compaction. */
 export interface Advice {

@@ -1,5 +1,5 @@
 /** Examines a session's context from the archive, for commands, which have the time to read it afresh. */
-import { toolFiles } from "../../agents/tool-input.ts"
+import { toolFiles } from "../../agents/tool-kinds.ts"
 import { contextTokens, promptTokens } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
 import { vaultFile } from "../../vault/layout.ts"
@@ -8,11 +8,10 @@ import { automaticPoints, lastBoundary, promptsAndCompactions } from "../../view
 import { modelsIn } from "../../views/queries/token-use.ts"
 import { recordsFrom } from "../../views/records.ts"
 import { currentTranscript } from "../../views/transcript-rows.ts"
-import { learntPoints, toldWindow } from "./autopilot-files.ts"
-import { charsOf, tokensOfText } from "./token-figures.ts"
+import { learntPoints, toldWindow } from "./context-state.ts"
 import { type Judgement, judge } from "./track-context.ts"
 import { type Circumstances, POINTS_KEPT } from "./window.ts"
-import { runwayOf, trendOf } from "./zone.ts"
+import { charsOf, runwayOf, tokensOfText, trendOf } from "./zone.ts"
 
 export interface ContextReport extends Judgement {
   readonly session: string

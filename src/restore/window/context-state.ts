@@ -1,4 +1,10 @@
 /** What is known about a session's context: a part of its state file, carried from hook to hook. Pure. */
+import { replaceSoon, writeWhole } from "../../base/files.ts"
+import { lstatSync } from "../../base/fs.ts"
+import { readJson, writeJson } from "../../base/json-files.ts"
+import { join } from "../../base/path.ts"
+import { sessionFolder, sharedState } from "../../views/session-files.ts"
+import { POINTS_KEPT } from "./window.ts"
 import type { Zone } from "./zone.ts"
 
 /** As the design documents define it. */
@@ -38,7 +44,7 @@ export interface ContextState {
   readonly history: readonly HistoryEntry[]
 }
 
-export interface Judged {
+interface Judged {
   /** The user's options at that time. If they change, the context is examined again. */
   readonly option: number
   readonly warn: number
@@ -50,3 +56,59 @@ export interface Judged {
 }
 
 export const NEW_CONTEXT: ContextState = { turns: 0, compactions: 0, history: [] }
+
+/*
+ * The autopilot's small files: the window size that the host told the status line (per session, since the model's name
+ * does not imply it), the points at which the host was seen to compact, and the state document for other tools.
+ */
+
+/** Next to the session's state file, and forgotten with it. */
+const windowFile = (dataHome: string, session: string): string =>
+  join(sessionFolder(dataHome), `${session}.json.window`)
+
+/** Size in tokens; undefined until the host has told the status line. */
+export function toldWindow(dataHome: string, session: string): number | undefined {
+  const window = readJson(windowFile(dataHome, session))
+  return isCount(window) ? window : undefined
+}
+
+export function rememberWindow(dataHome: string, session: string, window: number): void {
+  if (toldWindow(dataHome, session) !== window) writeWhole(windowFile(dataHome, session), String(window))
+}
+
+const pointsFile = (dataHome: string): string => join(dataHome, "compaction-points.json")
+
+/** `preTokens` of the last automatic compactions with this model, oldest first. */
+export function learntPoints(dataHome: string, model: string): readonly number[] {
+  const points = modelPoints(dataHome)[model]
+  return Array.isArray(points) ? points.filter(isCount).slice(-POINTS_KEPT) : []
+}
+
+/** @returns those that count from now on */
+export function learnPoints(dataHome: string, model: string, points: readonly number[]): readonly number[] {
+  const kept = points.slice(-POINTS_KEPT)
+  writeJson(pointsFile(dataHome), { ...modelPoints(dataHome), [model]: kept })
+  return kept
+}
+
+function modelPoints(dataHome: string): Readonly<Record<string, unknown>> {
+  const document = readJson(pointsFile(dataHome))
+  return typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {}
+}
+
+/**
+ * Publishes the state of the session with the latest prompt where other tools look for it.
+ *
+ * @param project a project's folder, which gets a copy if it has a place for it; no folder is created there
+ */
+export function publishState(dataHome: string, document: string, project: string | undefined): void {
+  replaceSoon(sharedState(dataHome), document)
+  if (project === undefined) return
+  // Links are not followed: a repository could make them point anywhere.
+  const folders = [join(project, ".claude-flow"), join(project, ".claude-flow", "data")]
+  const isThere = (path: string): boolean =>
+    lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  if (folders.every(isThere)) writeWhole(join(folders[1]!, "autopilot-state.json"), document)
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0

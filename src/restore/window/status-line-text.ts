@@ -1,6 +1,7 @@
 /** The status line: `🛡️ 43% 86.7K ⊘`. Pure. */
-import { shortTokens } from "./token-figures.ts"
+
 import type { Zone } from "./zone.ts"
+import { shortTokens } from "./zone.ts"
 
 export interface LineFacts {
   /** Whether hooks track the session; otherwise there is only what the host itself says. */

@@ -3,7 +3,6 @@
 import type { Glance } from "../../claude/glance.ts"
 import { contextTokens } from "../../record/token-counts.ts"
 import type { ContextState } from "./context-state.ts"
-import { charsOf, tokensOfText } from "./token-figures.ts"
 import {
   type Circumstances,
   type Compacts,
@@ -13,7 +12,7 @@ import {
   type Reading,
   windowOf,
 } from "./window.ts"
-import { type Zone, zoneOf } from "./zone.ts"
+import { charsOf, tokensOfText, type Zone, zoneOf } from "./zone.ts"
 
 /** A compaction also counts what was not sent yet. Surely no more than half of it all. */
 const UNSENT = 2

@@ -1,6 +1,6 @@
 /** What a call did to a file, in one line. */
 import { describe, expect, test } from "bun:test"
-import { fileChange } from "../../../src/agents/file-change.ts"
+import { fileChange } from "../../../src/agents/tool-kinds.ts"
 
 const edit = (old_string: string, new_string: string) => fileChange("Edit", { old_string, new_string })
 

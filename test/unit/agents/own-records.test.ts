@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { holdsRecord } from "../../../src/agents/decode.ts"
+import { holdsRecord } from "../../../src/agents/agents.ts"
 import { isNamedAsTranscript } from "../../../src/agents/layouts.ts"
 
 const [line, path] = [holdsRecord, isNamedAsTranscript]

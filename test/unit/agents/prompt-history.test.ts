@@ -1,7 +1,7 @@
 /** Lines of Claude Code's list of all prompts, of every version that has written one. */
 
 import { expect, test } from "bun:test"
-import { decodeLine, historyPrompt } from "../../../src/agents/decode.ts"
+import { decodeLine, historyPrompt } from "../../../src/agents/agents.ts"
 import { isPromptHistory } from "../../../src/agents/layouts.ts"
 
 const ID = "aaaaaaaa-0000-4000-8000-000000000001"

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { encode, replaceFile } from "../../../src/base/edited-file.ts"
-import { lineDiff } from "../../../src/base/line-diff.ts"
+import { lineDiff } from "../../../src/claude/install/register.ts"
 
 test("a file written by someone else in the meantime is not overwritten", () => {
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-file-"))

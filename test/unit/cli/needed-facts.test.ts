@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/decode.ts"
+import { decodeLine } from "../../../src/agents/agents.ts"
 import { Memory } from "../../../src/cli/bench/survive/needed-facts.ts"
 
 test("the command of a call is found whichever field comes first", () => {

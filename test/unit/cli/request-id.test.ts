@@ -1,6 +1,6 @@
 /** A request that is too long was refused without its id: its sender waited for the answer for ever. */
 import { describe, expect, test } from "bun:test"
-import { IdFinder, LONGEST_REQUEST, peerLines } from "../../../src/cli/server/peer-lines.ts"
+import { IdFinder, LONGEST_REQUEST, peerLines } from "../../../src/cli/server/sdk.ts"
 import { exchange, Inside } from "../../support/inside.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,12 +1,11 @@
 /** What is done to text before a terminal shows it. */
 import { describe, expect, test } from "bun:test"
-import { speaksUtf8 } from "../../../src/base/locale.ts"
 import { markdownLines } from "../../../src/cli/commands/show.ts"
 import { inAscii } from "../../../src/cli/output.ts"
 import { type ProgressAt, progressLine } from "../../../src/cli/progress.ts"
 import { wrapped, wrappedIn } from "../../../src/cli/screen.ts"
 import { fileUrl, shortPath } from "../../../src/cli/shown-path.ts"
-import { pagerCommand } from "../../../src/config/load.ts"
+import { pagerCommand, speaksUtf8 } from "../../../src/config/load.ts"
 
 describe("the locale", () => {
   test.each([

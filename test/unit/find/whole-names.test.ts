@@ -1,7 +1,7 @@
 /** Ids, versions, codes and paths: what has a part of one is found, and never said to have it all. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { search } from "../../../src/find/search-turns.ts"
-import { wholeNamesIn } from "../../../src/find/whole-names.ts"
+import { wholeNamesIn } from "../../../src/find/whole-matches.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { open } from "../../../src/views/open.ts"
 import { Inside, Peer, run } from "../../support/inside.ts"

@@ -1,8 +1,8 @@
 /** Indexing gathers words in another way than a query does, and must find the same ones. */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
-import { WordGatherer } from "../../../src/base/word-gatherer.ts"
 import { wordSet } from "../../../src/base/words.ts"
+import { WordGatherer } from "../../../src/views/word-index.ts"
 
 const sorted = (words: Iterable<string>): string[] => [...words].sort()
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/decode.ts"
+import { decodeLine } from "../../../src/agents/agents.ts"
 import type { Part } from "../../../src/record/types.ts"
 
 type Fields = Record<string, unknown>

@@ -1,6 +1,6 @@
 /** What a human answers in the form by which the model asks: their words, in every shape that hosts have written. */
 import { expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/decode.ts"
+import { decodeLine } from "../../../src/agents/agents.ts"
 import { findSessions } from "../../../src/views/queries/sessions.ts"
 import { openSession } from "../../../src/views/session-list.ts"
 import { Inside, run } from "../../support/inside.ts"

@@ -6,7 +6,7 @@ import {
   todosOf,
   toolFiles,
   toolTarget,
-} from "../../../src/agents/tool-input.ts"
+} from "../../../src/agents/tool-kinds.ts"
 import { commandPaths } from "../../../src/record/path-words.ts"
 
 describe("toolTarget", () => {

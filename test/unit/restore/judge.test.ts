@@ -3,10 +3,16 @@ import { describe, expect, test } from "bun:test"
 import { hostLimits } from "../../../src/config/load.ts"
 import { adviceOn, report, stateDocument } from "../../../src/restore/window/advice.ts"
 import { NEW_CONTEXT } from "../../../src/restore/window/context-state.ts"
-import { formatTokens, shortTokens } from "../../../src/restore/window/token-figures.ts"
 import { type Judgement, judge, withPrompt } from "../../../src/restore/window/track-context.ts"
 import { compactionPoint, windowOf } from "../../../src/restore/window/window.ts"
-import { isNews, runwayOf, trendOf, zoneOf } from "../../../src/restore/window/zone.ts"
+import {
+  formatTokens,
+  isNews,
+  runwayOf,
+  shortTokens,
+  trendOf,
+  zoneOf,
+} from "../../../src/restore/window/zone.ts"
 
 const thresholds = { warn: 0.7, critical: 0.85 }
 const window = (model: string | undefined, more: object = {}) =>

@@ -1,6 +1,6 @@
 /** Receipts of made-up transcripts in which every count is known. */
 import { describe, expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/decode.ts"
+import { decodeLine } from "../../../src/agents/agents.ts"
 import { numbersIn } from "../../../src/record/facts.ts"
 import { holderOf, type Receipt, receiptsIn, shortNames } from "../../../src/restore/receipt.ts"
 import { Inside, run } from "../../support/inside.ts"

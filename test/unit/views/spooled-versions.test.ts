@@ -15,7 +15,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import type { PathsAndPolicy } from "../../../src/config/load.ts"
-import { forget } from "../../../src/job/forget-steps.ts"
+import { forget } from "../../../src/job/forget-sessions.ts"
 import { findText } from "../../../src/job/forget-text.ts"
 import { textFinder } from "../../../src/record/find-text.ts"
 import { checkCopy } from "../../../src/vault/check-copy.ts"

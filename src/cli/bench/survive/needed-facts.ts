@@ -4,8 +4,7 @@
  */
 
 import { namedBy } from "../../../agents/errors-met.ts"
-import { shellCommand, toolFiles } from "../../../agents/tool-input.ts"
-import { toolKind } from "../../../agents/tool-kinds.ts"
+import { shellCommand, toolFiles, toolKind } from "../../../agents/tool-kinds.ts"
 import type { ToolKind } from "../../../record/agent.ts"
 import { FACT_KINDS, type FactKind, factNames, pathsIn } from "../../../record/facts.ts"
 import { commandPaths } from "../../../record/path-words.ts"

@@ -3,7 +3,7 @@
  */
 
 import { readFileSync, writeFileSync } from "node:fs"
-import { decodeLine } from "../../../agents/decode.ts"
+import { decodeLine } from "../../../agents/agents.ts"
 import { linesIn } from "../../../base/byte-lines.ts"
 import { join } from "../../../base/path.ts"
 import { temporaryFolder } from "../../../base/temporary.ts"

@@ -4,8 +4,8 @@ import { count, cut, oneLine } from "../../../base/text.ts"
 import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
 import { allTokens } from "../../../views/queries/token-use.ts"
 import type { Turn } from "../../../views/turn.ts"
+import type { PageLink, PageWords, SessionData, SessionNote, SubagentData } from "./document.ts"
 import { type Content, documentHtml, type Html, html } from "./document.ts"
-import type { PageLink, PageWords, SessionData, SessionNote, SubagentData } from "./page-data.ts"
 import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
 
 interface ListedSession {

@@ -1,6 +1,5 @@
 /** A turn: what was asked, all that was done for it, and what was answered. Pure. */
-import { todosOf } from "../../../agents/tool-input.ts"
-import { isShell, toolKind } from "../../../agents/tool-kinds.ts"
+import { isShell, todosOf, toolKind } from "../../../agents/tool-kinds.ts"
 import { bytes, count, cut, oneLine } from "../../../base/text.ts"
 import { objectOf, stringOf } from "../../../record/json.ts"
 import { isGivenBack } from "../../../record/our-marks.ts"
@@ -9,8 +8,8 @@ import { editDiff } from "../../../views/edit-diff.ts"
 import { inputText } from "../../../views/part-text.ts"
 import type { ToolCall } from "../../../views/queries/calls.ts"
 import type { ToldPart, TurnMessage, WholeTurn } from "../../../views/turn.ts"
+import type { CompactionNote, PageWords, SubagentData } from "./document.ts"
 import { type Content, Html, html, icon, iconOf, markdown } from "./document.ts"
-import type { CompactionNote, PageWords, SubagentData } from "./page-data.ts"
 
 /** UTF-16 units of a folded text that are seen in its line. */
 const GLANCE = 160
