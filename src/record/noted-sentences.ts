@@ -3,7 +3,7 @@
  *
  * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled and
  * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
- * test/unit/record/extract-languages.test.ts tells how well.
+ * test/unit/record/sentences.test.ts tells how well.
  */
 import { cut, oneLine } from "../base/text.ts"
 import type { Part } from "./types.ts"

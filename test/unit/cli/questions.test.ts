@@ -1,0 +1,437 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Inside, Peer, run } from "../../support/inside.ts"
+import type { Machine } from "../../support/machine.ts"
+
+/** `how` and `fix` show commands and errors as they were; `files` and `blame` whole paths. */
+describe("how and fix", () => {
+  /** `files`, `how`, `fix` and `blame` cut paths, commands and errors at the terminal's width, and put commands on one line. */
+  describe("long paths, commands and errors", () => {
+    const PATH = `/src/${"a-folder-with-a-long-name/".repeat(6)}retry-policy.test.ts`
+    const SCRIPT = [
+      `cat > ${PATH} <<'EOF'`,
+      ...Array.from({ length: 20 }, (_, n) => `  line ${n}   of the retryfixture`),
+      "EOF",
+    ].join("\n")
+    const SHORT = `for one in a b; do\n\techo "$one"   retryloop\ndone`
+    const LONG = `npx retryrunner ${"--grep 'a name with   blanks' ".repeat(20)}${PATH}`
+    const ERROR = `Exit code 1\nTypeError: retry is not a function\n    at run (${PATH}:12:3)\n${"    at more\n".repeat(30)}`
+
+    let machine: Machine
+
+    beforeAll(async () => {
+      machine = new Inside()
+      const session = machine.session()
+      session
+        .turn("Write the retryfixture", [
+          { tool: "Edit", input: { file_path: PATH }, output: "ok" },
+          { tool: "Bash", input: { command: SCRIPT }, output: "" },
+          { tool: "Bash", input: { command: SHORT }, output: "a" },
+          { tool: "Bash", input: { command: LONG }, output: ERROR, isError: true },
+          { tool: "Bash", input: { command: SCRIPT }, output: ERROR, isError: true },
+          { tool: "Bash", input: { command: LONG }, output: "passed" },
+        ])
+        .flush()
+      await machine.hook("stop", session)
+    })
+
+    afterAll(() => machine[Symbol.dispose]())
+
+    async function shown(...words: string[]): Promise<string[]> {
+      const { code, stdout, stderr } = await run(words, { cwd: machine.cwd, env: machine.env })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      return stdout.trimEnd().split("\n")
+    }
+
+    const json = async (...words: string[]) => JSON.parse((await shown(...words, "--json")).join("\n"))
+
+    test("files and blame: the whole path", async () => {
+      expect(await shown("files", "retryfixture")).toContain(PATH)
+      const [head] = await shown("blame", "retry-policy.test.ts")
+      expect(head).toEndWith(` · command, edit · ${PATH}`)
+    })
+
+    test("how: a command over several lines, as it was typed", async () => {
+      const [first, second, third, ending] = await shown("how", "retryloop")
+      expect([first, second, third]).toEqual([
+        "$ for one in a b; do",
+        '  \techo "$one"   retryloop',
+        "  done",
+      ])
+      expect(ending).toContain("succeeded · 1 run · ctx:")
+      expect((await json("how", "retryloop")).found[0].command).toBe(SHORT)
+    })
+
+    test("how: of a long one ten lines, and where the others are", async () => {
+      const lines = await shown("how", "retryfixture")
+      const { handle } = (await json("how", "retryfixture")).found[0]
+      const wanted = SCRIPT.split("\n").slice(0, 10)
+      expect(lines.slice(0, 10)).toEqual([`$ ${wanted[0]}`, ...wanted.slice(1).map((line) => `  ${line}`)])
+      expect(lines[10]).toBe(`  … 12 more lines: ctxbridge show ${handle}`)
+      expect((await json("how", "retryfixture")).found[0].command).toBe(SCRIPT)
+    })
+
+    test("how: one long line is not cut", async () => {
+      expect((await shown("how", "retryrunner"))[0]).toBe(`$ ${LONG}`)
+    })
+
+    test("fix: call, error and what followed", async () => {
+      const lines = await shown("fix", "retry is not a function", "--limit", "1")
+      const { handle, error } = (await json("fix", "retry is not a function")).found[0]
+      expect(lines[0]).toStartWith(handle)
+      expect(lines[0]).toEndWith(` · Bash: ${LONG}`)
+      expect(lines.slice(1, 4)).toEqual([
+        "  Exit code 1",
+        "  TypeError: retry is not a function",
+        `      at run (${PATH}:12:3)`,
+      ])
+      expect(lines[11]).toBe(`  … 23 more lines: ctxbridge show ${handle}`)
+      expect(lines[12]).toBe(`  then Bash (failed): ${SCRIPT.split("\n")[0]}`)
+      expect(lines[16]).toBe(`  … 18 more lines: ctxbridge show ${handle}`)
+      expect(lines[17]).toBe(`  it succeeded in ${handle}`)
+      expect(error.trimEnd()).toBe(ERROR.trimEnd())
+    })
+  })
+
+  /** `fix` and `how` told of a traceback how it begins, `Exit code 1` and ten calls, and not the error that it ends with. */
+  describe("the line that names the error", () => {
+    const CALLS = Array.from({ length: 12 }, (_, n) => `  File "kiln.py", line ${n}, in fire`).join("\n")
+    const TRACE = `Exit code 1\nTraceback (most recent call last):\n${CALLS}\nkiln.errors.KilnError: the door is open`
+
+    async function archived(output: string): Promise<Machine> {
+      const machine = new Inside()
+      const session = machine.session()
+      session.turn("Fire it", [
+        { tool: "Bash", input: { command: "python3 kiln.py --fire" }, output, isError: true },
+        { tool: "Bash", input: { command: "python3 kiln.py --bolt" }, output: "" },
+      ])
+      await machine.hook("stop", session.flush())
+      return machine
+    }
+
+    async function found(machine: Machine, ...words: string[]): Promise<string> {
+      const { code, stdout, stderr } = await run(words, { cwd: machine.cwd, env: machine.env })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      return stdout
+    }
+
+    test("a long traceback", async () => {
+      using machine = await archived(`${TRACE}\nbye`)
+      const [, first, second, third] = (await found(machine, "fix", "KilnError")).split("\n")
+      expect([first, second, third]).toEqual([
+        "  kiln.errors.KilnError: the door is open",
+        "  bye",
+        "  then Bash: python3 kiln.py --bolt",
+      ])
+      expect(JSON.parse(await found(machine, "fix", "KilnError", "--json")).found[0].error).toBe(
+        `${TRACE}\nbye`,
+      )
+      const [how] = JSON.parse(await found(machine, "how", "kiln", "fire", "--json")).found
+      expect(how).toMatchObject({ exitCode: 1, error: "kiln.errors.KilnError: the door is open" })
+    })
+
+    test("an output that names no error begins where it begins", async () => {
+      using machine = await archived(`Exit code 8\n${CALLS}`)
+      expect((await found(machine, "fix", "kiln.py")).split("\n")[1]).toBe("  Exit code 8")
+      const [how] = JSON.parse(await found(machine, "how", "kiln", "fire", "--json")).found
+      expect(how.error).toBe(`Exit code 8\n${CALLS}`)
+    })
+  })
+
+  /** `how "docker build"` began with listings of a folder `docker/build`, and `how "go test"` with what was echoed. */
+  describe("how: what only has the words of a command", () => {
+    let machine: Machine
+
+    beforeAll(async () => {
+      machine = new Inside()
+      const bash = (command: string) => ({ tool: "Bash", input: { command }, output: "ok" })
+      const session = machine.session()
+      session.turn("Make the image", [
+        bash("ls -la docker build"),
+        bash("cat docker/build"),
+        bash('echo "docker build failed"'),
+        bash("grep -rn 'docker build' docs"),
+        bash("cd shop\ndocker build -t shop ."),
+        bash("bash -lc 'cd shop && docker build .'"),
+        bash("docker build --no-cache -t shop . 2>&1 | tail -20"),
+        bash('git commit -m "go test passes"'),
+        bash("echo go test"),
+      ])
+      await machine.hook("stop", session.flush())
+    })
+
+    afterAll(() => machine[Symbol.dispose]())
+
+    const how = async (...words: string[]): Promise<string[]> => {
+      const { code, stdout, stderr } = await run(["how", ...words, "--json"], machine)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      return JSON.parse(stdout).found.map(({ command }: { command: string }) => command)
+    }
+
+    test("is left out where something runs it, and what runs it first as it stands comes first", async () => {
+      const found = await how("docker build")
+      expect(found.slice(0, 2).sort()).toEqual([
+        "cd shop\ndocker build -t shop .",
+        "docker build --no-cache -t shop . 2>&1 | tail -20",
+      ])
+      expect(found.slice(2)).toEqual(["bash -lc 'cd shop && docker build .'"])
+      expect(await how("docker", "build")).toEqual(found)
+    })
+
+    test("is all there is where nothing runs it", async () => {
+      expect((await how("go test")).sort()).toEqual(["echo go test", 'git commit -m "go test passes"'])
+    })
+
+    test("words that are no command find all that has them", async () => {
+      expect(await how("docker")).toContain("cat docker/build")
+    })
+  })
+})
+
+/** `blame FILE:LINE` and `why FILE:LINE`: the edit a line comes from, and the reasons given for it. */
+describe("line origin", () => {
+  interface Found {
+    readonly lines: readonly { readonly line: number; readonly text: string }[]
+    readonly edit: Record<string, unknown> | null
+    readonly reasons?: Record<string, unknown>
+  }
+
+  let machine: Inside
+
+  const KILN = [
+    "export function fire(kiln: Kiln): void {",
+    "  const hottest = 1240",
+    "  ramp(kiln, hottest, RATE)",
+    "}",
+    "",
+    "// by hand: nobody archived this comment",
+    "export const RATE = 95",
+  ]
+  const edit = (path: string, before: string, after: string) => ({
+    tool: "Edit",
+    input: { file_path: path, old_string: before, new_string: after },
+    output: "updated",
+  })
+
+  beforeAll(async () => {
+    machine = new Inside()
+    const kiln = join(machine.cwd, "src/kiln.ts")
+    mkdirSync(join(machine.cwd, "src"))
+    const first = machine.session({ start: Date.UTC(2026, 2, 1) })
+    first.turn("Never let the kiln get hotter than 1250 degrees.", [], "Understood.")
+    first.user("Write a kiln").message()
+    first.think("kiln.ts needs a rate that the old kiln survives.")
+    first.say("I will write kiln.ts with a slow ramp.")
+    first.step({
+      tool: "Write",
+      input: {
+        file_path: kiln,
+        content:
+          "export function fire(kiln: Kiln): void {\n  const hottest = 1200\n  ramp(kiln, hottest)\n}\n",
+      },
+      output: "written",
+    })
+    first.say("I chose a slow ramp rather than a jump, because the old kiln cracks.")
+    first.turn(
+      "Hotter, please",
+      [edit(kiln, "  const hottest = 1200\n", "  const hottest = 1240\n")],
+      `窯の温度${"高".repeat(156)} hottest`,
+    )
+    const second = machine.session({ start: Date.UTC(2026, 2, 5) })
+    second.turn("Give the ramp a rate", [
+      edit(kiln, "hottest)", "hottest, RATE)"),
+      edit(kiln, "}\n", "}\n\nexport const RATE = 90\n"),
+      // Refused, so it changed nothing.
+      {
+        ...edit(kiln, "const hottest = 1240", "const hottest = 1240 // hot"),
+        output: "refused",
+        isError: true,
+      },
+    ])
+    // The whole file is written again: what was there before does not come from here.
+    second.turn("Tidy up", [
+      {
+        tool: "Write",
+        input: { file_path: kiln, content: `${KILN.slice(0, 5).join("\n")}\nexport const RATE = 95\n` },
+        output: "written",
+      },
+    ])
+    for (const session of [first, second]) {
+      expect(await run(["import", session.flush().path], machine)).toMatchObject({ code: 0, stderr: "" })
+    }
+    // As an editor on Windows would save it, and with another indent.
+    writeFileSync(kiln, `${KILN.join("\r\n").replace("  ramp", "\tramp")}\r\n`)
+  })
+
+  afterAll(() => machine[Symbol.dispose]())
+
+  async function found(...args: readonly string[]): Promise<Found[]> {
+    const { code, stdout, stderr } = await run([...args, "--json"], machine)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return JSON.parse(stdout).found
+  }
+
+  describe("blame FILE:LINE", () => {
+    test("the edit that introduced the line, though the file was written anew since", async () => {
+      const [one] = await found("blame", "src/kiln.ts:2")
+      expect(one?.lines).toEqual([{ line: 2, text: "  const hottest = 1240" }])
+      expect(one?.edit).toMatchObject({ prompt: "Hotter, please", tool: "Edit", isPiece: false })
+      expect(one?.edit?.["diff"]).toEqual([
+        { mark: "-", text: "  const hottest = 1200" },
+        { mark: "+", text: "  const hottest = 1240" },
+      ])
+    })
+
+    test("a line of which an edit replaced a piece", async () => {
+      const [one] = await found("blame", "src/kiln.ts:3")
+      expect(one?.edit).toMatchObject({ prompt: "Give the ramp a rate", tool: "Edit", isPiece: true })
+      expect(one?.edit?.["diff"]).toEqual([
+        { mark: "-", text: "hottest)" },
+        { mark: "+", text: "hottest, RATE)" },
+      ])
+    })
+
+    test("several lines: one answer for each edit, without lines that stand everywhere", async () => {
+      const all = await found("blame", "src/kiln.ts:1-7")
+      expect(
+        all.map(({ lines, edit: by }) => [lines.map(({ line }) => line), by?.["prompt"] ?? null]),
+      ).toEqual([
+        [[1], "Write a kiln"],
+        [[2], "Hotter, please"],
+        [[3], "Give the ramp a rate"],
+        [[6], null],
+        [[7], "Tidy up"],
+      ])
+    })
+
+    test("all lines of a large file that was often written take as long as its edits, not as edits times lines", async () => {
+      using other = new Inside()
+      const path = join(other.cwd, "glaze.ts")
+      const lines = Array.from(
+        { length: 3000 },
+        (_, n) => `export const glaze${n} = mix(${n}, "cobalt ${n}")`,
+      )
+      const session = other.session()
+      for (let n = 1; n <= 40; n++) {
+        const content = lines.slice(0, 75 * n).join("\n")
+        session.turn(`Glaze ${n}`, [
+          { tool: "Write", input: { file_path: path, content }, output: "written" },
+        ])
+      }
+      await run(["import", session.flush().path], other)
+      writeFileSync(path, lines.join("\n"))
+      const begin = performance.now()
+      const { stdout } = await run(["blame", "glaze.ts:1-3000", "--json"], other)
+      // Searching every text for every line takes longer.
+      expect(performance.now() - begin).toBeLessThan(8000)
+      const all: Found[] = JSON.parse(stdout).found
+      expect(all).toHaveLength(40)
+      expect(all[39]).toMatchObject({ edit: { prompt: "Glaze 40" } })
+      expect(all[39]!.lines[0]!.line).toBe(2926)
+    })
+
+    test("a line that no archived edit has: exit status 3, and who touched the file", async () => {
+      const ran = await run(["blame", "src/kiln.ts:6"], machine)
+      expect(ran).toMatchObject({ code: 3, stderr: "" })
+      expect(ran.stdout).toContain("No archived edit has this")
+      expect(ran.stdout).toContain("Turns that touched the file:")
+      expect(ran.stdout).toContain("Tidy up")
+      const json = await run(["blame", "src/kiln.ts:6", "--json"], machine)
+      expect(json).toMatchObject({ code: 3, stderr: "" })
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        found: [{ edit: null }],
+        touched: [{ prompt: "Tidy up" }, {}, {}, {}],
+      })
+    })
+
+    test.each([
+      ["src/kiln.ts:4", 64, "stands in many places", "hint: try src/kiln.ts:3 or src/kiln.ts:6"],
+      ["src/kiln.ts:99", 64, "src/kiln.ts has no line 99", "hint: it has 7 lines"],
+      ["src/kiln.ts:3-1", 64, "has no line 3-1", "hint: it has 7 lines"],
+      ["src/gone.ts:1", 3, "there is no file src/gone.ts", "hint: ctxbridge blame src/gone.ts lists"],
+      ["src:1", 64, "src is not a file of at most 32 MB", ""],
+    ])("%s: exit status %d", async (line, code, message, hint) => {
+      const ran = await run(["blame", line], machine)
+      expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: "" })
+      expect(ran.stderr).toContain(message)
+      expect(ran.stderr).toContain(hint)
+    })
+
+    test("a file that is called so", async () => {
+      writeFileSync(join(machine.cwd, "odd:7"), "")
+      const ran = await run(["blame", "odd:7"], machine)
+      expect(ran).toMatchObject({ code: 3, stdout: "" })
+      expect(ran.stderr).toContain('matches "odd:7"')
+    })
+  })
+
+  describe("why FILE:LINE", () => {
+    test("what was decided in the turn, what earlier turns say of the file, and what was said and thought", async () => {
+      const [one] = await found("why", "src/kiln.ts:1")
+      expect(one?.edit).toMatchObject({ prompt: "Write a kiln" })
+      expect(one?.reasons).toMatchObject({
+        saidBefore: "I will write kiln.ts with a slow ramp.",
+        saidAfter: "I chose a slow ramp rather than a jump, because the old kiln cracks.",
+        thought: "kiln.ts needs a rate that the old kiln survives.",
+      })
+      const notes = one?.reasons?.["notes"] as { kind: string; text: string }[]
+      expect(notes.map(({ kind, text }) => [kind, text])).toEqual([
+        ["decision", "I chose a slow ramp rather than a jump, because the old kiln cracks."],
+        ["constraint", "Never let the kiln get hotter than 1250 degrees."],
+      ])
+    })
+
+    test("for people", async () => {
+      const ran = await run(["why", "src/kiln.ts:1"], machine)
+      expect(ran).toMatchObject({ code: 0, stderr: "" })
+      expect(ran.stdout.replace(/ctx:\w+/g, "ctx:…")).toBe(`src/kiln.ts:1
+  export function fire(kiln: Kiln): void {
+ctx:…  1 Mar 00:00 · Write
+  Write a kiln
+  + export function fire(kiln: Kiln): void {
+  +   const hottest = 1200
+  +   ramp(kiln, hottest)
+  + }
+  decided
+    I chose a slow ramp rather than a jump, because the old kiln cracks.
+  constraint in ctx:…
+    Never let the kiln get hotter than 1250 degrees.
+  thought
+    kiln.ts needs a rate that the old kiln survives.
+  said before
+    I will write kiln.ts with a slow ramp.
+  said after
+    I chose a slow ramp rather than a jump, because the old kiln cracks.
+`)
+    })
+
+    test("words without blanks are folded, too", async () => {
+      const { stdout } = await run(["why", "src/kiln.ts:2"], machine)
+      expect(stdout.match(/^ {4}[窯高].*$/gm)).toHaveLength(5)
+      for (const line of stdout.split("\n")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
+    })
+
+    test("nothing says why: it says so", async () => {
+      const ran = await run(["why", "src/kiln.ts:7"], machine)
+      expect(ran).toMatchObject({ code: 0, stderr: "" })
+      expect(ran.stdout).toContain("Nothing archived says why.")
+    })
+
+    test("a file without a line", async () => {
+      const ran = await run(["why", "src/kiln.ts"], machine)
+      expect(ran).toMatchObject({ code: 64, stdout: "" })
+      expect(ran.stderr).toContain("hint: such as ctxbridge why src/kiln.ts:12")
+    })
+
+    test("Claude can ask, too", async () => {
+      await using peer = await Peer.connect(machine.cwd, machine.env)
+      const { text, isError } = await peer.call("look_up", { kind: "why", about: "src/kiln.ts:2" })
+      expect(isError).toBe(false)
+      expect(text).toContain('asked: "Hotter, please"')
+      expect(await peer.call("look_up", { kind: "why", about: "src/kiln.ts" })).toMatchObject({
+        isError: true,
+      })
+    })
+  })
+})

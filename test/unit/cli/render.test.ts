@@ -1,0 +1,594 @@
+import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
+import { renderTable } from "../../../src/cli/block.ts"
+import { turnMarkdown } from "../../../src/cli/commands/export.ts"
+import { type LearningReport, type Lift, liftOf, renderLearning } from "../../../src/cli/commands/learn.ts"
+import { renderPruneReport, renderRecommendation } from "../../../src/cli/commands/prune.ts"
+import { renderTurn } from "../../../src/cli/commands/show.ts"
+import { shownSnippet } from "../../../src/cli/render-hits.ts"
+import { renderContext } from "../../../src/cli/render-status.ts"
+import { documentFormatter } from "../../../src/cli/row-format.ts"
+import { ageOf, ago, dated, period } from "../../../src/cli/screen.ts"
+import { createStyle, fit, safe, safeJson } from "../../../src/cli/style.ts"
+import type { WayState } from "../../../src/prune/way.ts"
+import { type ClientWays, type PruneReport, pickWay } from "../../../src/prune/ways.ts"
+import type { Part } from "../../../src/record/types.ts"
+import type { Trial } from "../../../src/restore/learning/note-uses.ts"
+import type { ContextReport } from "../../../src/restore/window/context-report.ts"
+import { inputText } from "../../../src/views/part-text.ts"
+import type { WholeTurn } from "../../../src/views/turn.ts"
+
+describe("render context", () => {
+  const KINDS = [
+    ["system, tools and memory", 61.8],
+    ["Read", 11.3],
+    ["Bash", 8.5],
+    ["Grep", 5.6],
+    ["Edit", 5.3],
+    ["answers", 4.2],
+    ["Write", 3.3],
+  ] as const
+  const FILES = [
+    ["(no file)", 81.8],
+    [`/srv/${"kiln/".repeat(20)}oven/temperature.ts`, 11.3],
+    ["/srv/kiln/door/hinge.ts", 6.9],
+  ] as const
+
+  const fillings = (all: readonly (readonly [string, number])[]) =>
+    all.map(([name, percent]) => ({ name, percent, tokens: percent * 200 }))
+
+  const context: ContextReport = {
+    session: "s1",
+    model: null,
+    tokens: 20_000,
+    window: 200_000,
+    share: 0.1,
+    compactsAt: 167_000,
+    compacts: "automatic",
+    learnt: false,
+    pressure: 0.12,
+    zone: "ok",
+    estimated: false,
+    turns: 2,
+    compactions: 0,
+    trend: null,
+    runway: null,
+    fill: { kinds: fillings(KINDS), files: fillings(FILES) },
+  }
+
+  const filled = (columns: number): string[] =>
+    renderContext(context, { columns, style: createStyle(false), now: 0 }).filter((line) =>
+      /^f(?:illed by|iles) /.test(line),
+    )
+
+  test("what is shown of the window sums to 100 %, however narrow the terminal", () => {
+    for (let columns = 60; columns <= 200; columns++) {
+      for (const line of filled(columns)) {
+        expect(line.length).toBeLessThanOrEqual(columns)
+        const shares = [...line.matchAll(/ ([\d.]+)%/g)].map(([, share]) => Number(share))
+        expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(100)
+      }
+    }
+    expect(filled(80)).toEqual([
+      "filled by    system, tools and memory 61.8%, Read 11.3%, others 26.9%",
+      "files        (no file) 81.8%, …iln/oven/temperature.ts 11.3%, others 6.9%",
+    ])
+  })
+
+  test("where the host compacts, if it does so by itself", () => {
+    const told = (more: Partial<ContextReport>): string[] =>
+      renderContext({ ...context, ...more }, { columns: 100, style: createStyle(false), now: 0 }).slice(1, 3)
+    expect(told({})[0]).toStartWith("compacts at  167.0K tokens, by Claude Code's formula")
+    expect(told({ compacts: "manual", compactsAt: 177_000 })).toEqual([
+      "compacts   only on /compact: automatic compaction is switched off",
+      "full at    177.0K tokens; 12.0% of that is used",
+    ])
+    expect(told({ compacts: "never" })[0]).toBe("compacts   never: DISABLE_COMPACT is set")
+  })
+})
+
+/** What `learn report` says, and when it says that it cannot tell. */
+describe("render learning", () => {
+  const SCREEN = { columns: 100, style: createStyle(false), now: 0 }
+  const ON = { enabled: true, holdOut: 0 }
+  const SHARE = { n: 10, used: 4, found: 1 }
+  const REPORT: LearningReport = {
+    restores: 3,
+    sessions: 2,
+    kinds: { path: SHARE, command: { n: 0, used: 0, found: 0 }, name: SHARE },
+    all: { n: 20, used: 8, found: 2 },
+    lift: null,
+    uses: {},
+    waiting: 0,
+  }
+
+  const told = (report: Partial<LearningReport>, options = ON): string =>
+    renderLearning({ ...REPORT, ...report }, options, SCREEN).join("\n")
+
+  /** So many restores, in each of which so much of ten shown and ten left out is used. */
+  const lift = (restores: number, shown: number, leftOut: number): Lift => {
+    const trial = (isShown: boolean, n: number, used: number): Trial => ({
+      ...{ kind: "path", text: `f${n}`, cell: "", found: false },
+      ...{ shown: isShown, used: n < used },
+    })
+    const ten = Array.from({ length: 10 }, (_, n) => n)
+    const one = [...ten.map((n) => trial(true, n, shown)), ...ten.map((n) => trial(false, n, leftOut))]
+    return liftOf(Array.from({ length: restores }, () => one))!
+  }
+
+  test("shares by kind, and none of what was never shown", () => {
+    const text = told({})
+    expect(text).toContain("3 restores in 2 sessions")
+    expect(text).toMatch(/paths +10 +4 \(40\.0%\) +1 \(10\.0%\)/)
+    expect(text).toMatch(/commands +0\n/)
+    expect(text).toContain("learn.holdout = 0.1 would leave out a tenth")
+  })
+
+  test("what showing is worth, as far as it can be told", () => {
+    expect(told({ lift: lift(2, 8, 1) })).toContain("Too little to say")
+    expect(told({ lift: lift(10, 6, 1) })).toMatch(
+      /used 50\.0 points more often \(95% interval \+3\d\.\d to \+\d\d\.\d, Newcombe's hybrid score\)\. Showing it helps\./,
+    )
+    expect(told({ lift: lift(10, 3, 3) })).toContain("0.0 points more often")
+    expect(told({ lift: lift(10, 3, 3) })).toContain("the interval contains 0")
+    expect(told({ lift: lift(10, 1, 6) })).toMatch(/50\.0 points less often .* Showing it does harm\./)
+  })
+
+  test("nothing yet, work that waits, and learning that is off", () => {
+    const off = told({ restores: 0, waiting: 2 }, { enabled: false, holdOut: 0 })
+    expect(off).toBe(
+      "Off (learn.enabled): nothing new is noted.\nNo restore was followed by work yet.\nThe background job has still to look at 2 sessions.",
+    )
+  })
+})
+
+/** What people read of ways of pruning. */
+describe("render prune", () => {
+  const screen = { columns: 80, style: createStyle(false), now: 0 }
+
+  const client = (...ways: WayState[]): ClientWays => ({
+    path: "/usr/local/bin/claude",
+    file: "/opt/claude",
+    kind: "native",
+    version: "2.1.330",
+    ways,
+  })
+
+  const NATIVE: WayState = { way: "native", isActive: false }
+  const PATCH: WayState = { way: "patch", isActive: false, unsupported: "it is no script" }
+
+  const session = (title: string, tokens: number, native: number | undefined) => ({
+    session: "s",
+    title,
+    tokens,
+    saved: { native, plugin: undefined, proxy: 500, patch: 0 },
+  })
+
+  const report = (more: Partial<PruneReport> = {}): PruneReport => ({
+    isArchiving: true,
+    clients: [client(NATIVE, PATCH)],
+    sessions: [],
+    ...more,
+  })
+
+  const shown = (one: PruneReport): string => renderPruneReport(one, screen).join("\n")
+
+  describe("status", () => {
+    test("says of each way whether it is on, off or impossible, and why", () => {
+      const problem = { ...NATIVE, isActive: true, detail: "set here", problem: "but broken" }
+      const text = shown(report({ clients: [client(problem, PATCH)] }))
+      expect(text).toContain("Claude Code 2.1.330 (native), /usr/local/bin/claude")
+      expect(text).toMatch(/^ {2}native {2}on: set here; but broken$/m)
+      expect(text).toMatch(/^ {2}patch {3}not here: it is no script$/m)
+    })
+
+    test("shows what would have been saved, and nothing where it is not known", () => {
+      const text = shown(
+        report({ sessions: [session("One\u001b[31m", 10_000, 2500), session("Two", 2000, undefined)] }),
+      )
+      expect(text).toMatch(/^One +10\.0K +2\.5K +500 +0$/m)
+      expect(text).toMatch(/^Two +2\.0K +500 +0$/m)
+      expect(text).toMatch(/^together +25% +8% +0%$/m)
+      for (const line of text.split("\n").filter((one) => /^(One|Two|session)/.test(one)))
+        expect(line.length).toBeLessThanOrEqual(80)
+    })
+
+    test("says what is missing", () => {
+      expect(shown(report({ clients: [] }))).toContain("Claude Code was not found")
+      expect(shown(report())).toContain("No session is archived yet")
+      expect(shown(report({ isArchiving: false }))).toContain("Run `ctxbridge install` first")
+    })
+  })
+
+  describe("a recommendation", () => {
+    const told = (one: ClientWays, more: Partial<PruneReport> = {}): string =>
+      renderRecommendation(report(more), one, pickWay(one)).join("\n")
+
+    test("has a command to start it, and one to undo it", () => {
+      const text = told(client(NATIVE, PATCH), { sessions: [session("One", 10_000, 2500)] })
+      expect(text).toContain("It would have saved 25% of the tokens")
+      expect(text).toContain(
+        "Start it with `ctxbridge prune native`, undo it with `ctxbridge prune native --revert`.",
+      )
+      expect(told(client({ ...NATIVE, isActive: true }))).toContain("It is on.")
+    })
+
+    test("says why no safer way works, or none at all", () => {
+      const text = told(
+        client({ ...NATIVE, unsupported: "2.0.76 is too old" }, { way: "proxy", isActive: false }),
+      )
+      expect(text).toContain("native would be safer, but does not work here: 2.0.76 is too old.")
+      expect(told(client(PATCH))).toContain("None of them works.")
+    })
+  })
+})
+
+/** A turn as `show` prints it. */
+describe("render turn", () => {
+  const LINES = 1_000_000
+
+  test("a result of a million lines is shown, each of them", () => {
+    const result = {
+      kind: "toolResult",
+      id: "toolu_1",
+      text: "x\n".repeat(LINES),
+      isError: false,
+      origin: "transcript",
+    }
+    const turn = {
+      ...{ handle: "ctx:aaaaaa", session: "5e551011", seq: 1, via: "typed", started: null, ended: null },
+      ...{ errors: 0, interrupted: false, takenBack: false, tools: [], usage: [], files: [], prompt: "Go" },
+      messages: [{ role: "tool", time: null, sidechain: false, parts: [result] }],
+    } as unknown as WholeTurn
+    const lines = renderTurn(
+      turn,
+      { confidence: null, importance: null, uses: 0, cold: false },
+      {
+        screen: { columns: 80, style: createStyle(false), now: 0 },
+        ...{ color: false, links: false, isLaidOut: false, isFolded: true },
+        showPath: (path) => path,
+      },
+    )
+    expect(lines.filter((line) => line === "x")).toHaveLength(LINES)
+  })
+})
+
+describe("table", () => {
+  const plain = createStyle(false)
+
+  describe("renderTable", () => {
+    const head = [
+      { title: "id" },
+      { title: "size", align: "right", optional: true },
+      { title: "text", flexible: true },
+    ] as const
+    const rows = [
+      ["a", "1", "short"],
+      ["bb", "22", "漢字 are two columns wide, and this line is long"],
+    ]
+
+    test.each([60, 40, 24])("no line is wider than %d columns", (columns) => {
+      for (const line of renderTable(head, rows, columns, plain)) {
+        expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns)
+      }
+    })
+
+    test("numbers stand right, optional columns go first", () => {
+      expect(renderTable(head, rows, 60, plain)[1]).toBe("a      1  short")
+      expect(renderTable(head, rows, 26, plain)[0]).toBe("id  text")
+      expect(renderTable(head, [], 60, plain)).toHaveLength(1)
+    })
+  })
+
+  describe("what may stand below the rest of its row", () => {
+    const head = [
+      { title: "id" },
+      { title: "project", below: true },
+      { title: "tokens", align: "right", optional: true },
+      { title: "title", flexible: true, below: true },
+    ] as const
+    const rows = [
+      ["a", "shop", "1.2K", "Why does the upload of avatars time out?"],
+      ["bb", "", "17.0K", "hm"],
+    ]
+
+    test("does so as soon as something else would be left out", () => {
+      expect(renderTable(head, rows, 70, plain)).toEqual([
+        "id  project  tokens  title",
+        "a   shop       1.2K  Why does the upload of avatars time out?",
+        "bb            17.0K  hm",
+      ])
+      expect(renderTable(head, rows, 41, plain)).toHaveLength(3)
+      expect(renderTable(head, rows, 40, plain)).toEqual([
+        "id  tokens",
+        "  project · title",
+        "a     1.2K",
+        "  shop · Why does the upload of avatars…",
+        "bb   17.0K",
+        "  hm",
+      ])
+    })
+
+    test("no line is wider than the terminal", () => {
+      for (const columns of [80, 40, 20])
+        for (const line of renderTable(head, rows, columns, plain))
+          expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns)
+    })
+
+    test("short titles need no line of their own", () => {
+      const short = rows.map(([id, project, tokens]) => [id!, project!, tokens!, "hm"])
+      expect(renderTable(head, short, 28, plain)).toHaveLength(3)
+    })
+  })
+
+  describe("text from the archive", () => {
+    test("cannot steer the terminal", () => {
+      expect(safe("a\x1b[31mb\x1b[0m\x1b]0;title\x07c\x85d\r\ne\tf\u202eg\0")).toBe(
+        "abc\ufffdd\ne\tf\ufffdg\ufffd",
+      )
+      expect(safe("50%\rdone")).toBe("50%\ufffddone")
+    })
+
+    test("fits into a number of columns", () => {
+      expect(fit("one\n two", 20)).toBe("one two")
+      expect(fit("漢字漢字", 5)).toBe("漢字…")
+      expect(fit("👩‍👩‍👧‍👦 family", 4)).toBe("👩‍👩‍👧‍👦…")
+      expect(fit("abc", 0)).toBe("")
+    })
+  })
+})
+
+/** What is printed at a terminal, or for programs, from words that anyone may have written. */
+describe("style", () => {
+  /** Reorders a line: left-to-right and right-to-left marks, embeddings, overrides, isolates. */
+  const REORDERING = [
+    0x61c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+  ]
+  /** Shows nothing: zero-width space, word joiner, byte order mark, fillers, tags, annotations. */
+  const UNSEEN = [
+    0xad, 0x34f, 0x115f, 0x180e, 0x200b, 0x2060, 0x2064, 0x3164, 0xfeff, 0xfffa, 0xe0001, 0xe0041, 0xe007f,
+  ]
+  const CONTROLS = [0, 7, 8, 0x0b, 0x0d, 0x1b, 0x7f, 0x80, 0x9b, 0x9d]
+
+  const shown = (code: number): string => String.fromCodePoint(code)
+
+  describe("at a terminal", () => {
+    test.each(REORDERING)("what reorders a line is seen: %d", (code) => {
+      expect(safe(`a${shown(code)}b`)).toBe("a\ufffdb")
+    })
+
+    test.each(UNSEEN)("what is not seen is not there: %d", (code) => {
+      expect(safe(`a${shown(code)}b`)).toBe("ab")
+      expect(fit(`a${shown(code)}b`, 10)).toBe("ab")
+    })
+
+    test.each(CONTROLS)("nothing controls it: %d", (code) => {
+      expect(safe(`a${shown(code)} b`)).not.toContain(shown(code))
+    })
+
+    test("joiners and selectors stay where letters need them, and only there", () => {
+      for (const text of ["👩‍💻 ❤️", "می‌خواهم", "größer\tthan\nbefore"]) expect(safe(text)).toBe(text)
+      expect(safe("pass\u200dword\u200c, a\ufe0f\u{e0101}b")).toBe("password, ab")
+    })
+  })
+
+  test("in JSON all of them are escaped, and the text is the same", () => {
+    const text = [...REORDERING, ...UNSEEN, ...CONTROLS, 0x200d, 0xfe0f]
+      .map((code) => `x${shown(code)}`)
+      .join("")
+    const json = safeJson({ text: `${text}🛡️ größer` })
+    expect(json).toMatch(/^[ -~ößÿ-\u{1ffff}]*$/u)
+    for (const code of [...REORDERING, ...UNSEEN]) expect(json).not.toContain(shown(code))
+    expect(JSON.parse(json)).toEqual({ text: `${text}🛡️ größer` })
+  })
+})
+
+/** How a terminal shows what was found. */
+describe("shown snippet", () => {
+  const hit = (
+    snippet: string,
+    found: string,
+    tool: string | null = "Edit",
+    project: string | null = "/p/app",
+  ) => {
+    const at = snippet.lastIndexOf(found)
+    return { snippet, marks: [[at, at + found.length] as const], tool, project }
+  }
+
+  /** With what was found in brackets. */
+  function shown(given: ReturnType<typeof hit>): string {
+    const { text, marks } = shownSnippet(given)
+    return marks.reduceRight(
+      (done, [from, to]) => `${done.slice(0, from)}[${done.slice(from, to)}]${done.slice(to)}`,
+      text,
+    )
+  }
+
+  test.each([
+    [
+      "a call's file, from its project on",
+      hit("Edit: /p/app/src/dates.ts | a", "dates"),
+      "Edit: src/[dates].ts | a",
+    ],
+    ["of another project, whole", hit("Edit: /p/apple/dates.ts", "dates"), "Edit: /p/apple/[dates].ts"],
+    [
+      "what was found in the project's name, too",
+      hit("Edit: /p/app/dates.ts", "app"),
+      "Edit: /p/[app]/dates.ts",
+    ],
+    ["a command, as it was run", hit("Bash: /p/app/run dates", "dates", "Bash"), "Bash: /p/app/run [dates]"],
+    ["words", hit("/p/app/dates.ts is wrong", "wrong", null), "/p/app/dates.ts is [wrong]"],
+    ["without a project", hit("Read: /p/app/dates.ts", "dates", "Read", null), "Read: /p/app/[dates].ts"],
+  ])("%s", (_, given, expected) => {
+    expect(shown(given)).toBe(expected)
+  })
+})
+
+/** `--format`: rows for scripts. */
+describe("row format", () => {
+  const ROWS = { list: "found", columns: ["name", "turns"], others: ["tokens", "takenBack"] }
+  const document = {
+    found: [
+      { name: "a\tb\nc\\d\u001b[2J\u202e", turns: 3, tokens: { input: 5 } },
+      { name: null, turns: 0, tokens: null },
+    ],
+  }
+
+  const printed = (format: string): string[] => documentFormatter(format, ROWS)(document)
+
+  test("tsv: the columns, without a head, each row on a line", () => {
+    expect(printed("tsv")).toEqual(["a\\tb\\nc\\\\d\\u001b[2J\\u202e\t3", "\t0"])
+  })
+
+  test("a template: fields and their parts, tabs and line breaks", () => {
+    expect(printed("{turns}:{tokens.input}\\t{takenBack}|{tokens}\\n")).toEqual([
+      '3:5\t|{"input":5}\n',
+      "0:\t|\n",
+    ])
+  })
+
+  test.each([
+    ["{nam}", "there is no field {nam}", "did you mean {name}? fields: name, turns, tokens, takenBack"],
+    ["{constructor}", "there is no field {constructor}", "fields: name, turns, tokens, takenBack"],
+    ["csv", '--format names no field: "csv"', "tsv, or '{name}'; fields: name, turns, tokens, takenBack"],
+  ])("%s is refused", (format, message, hint) => {
+    expect(() => printed(format)).toThrow(expect.objectContaining({ message, hint, exit: 64 }))
+  })
+})
+
+/** What output asks the terminal for. */
+describe("output", () => {
+  const PROGRAM = `
+const asked = []
+for (const name of ["stdout", "stderr"]) Object.defineProperty(process, name, { get: () => void asked.push(name) })
+const { createOutput } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/cli/output.ts"))})
+const out = createOutput({ json: false, color: () => false })
+out.print("done")
+out.progress("working", 1, 2)
+out.flush()
+out.print(JSON.stringify(asked))
+out.flush()
+`
+
+  /** Every command that writes for people asked Node's stream for stderr whether it is a terminal: 3 ms, a fifth of a search. */
+  test("who is told nothing on stderr is not asked for", () => {
+    const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, "-e", PROGRAM])
+    expect({ stdout: stdout.toString(), stderr: stderr.toString(), exitCode }).toEqual({
+      stdout: "done\n[]\n",
+      stderr: "",
+      exitCode: 0,
+    })
+  })
+})
+
+describe("when", () => {
+  const now = Date.parse("2026-03-10T12:00:00Z")
+
+  test.each([
+    ["2026-03-10T11:59:30Z", "just now"],
+    ["2026-03-10T11:55:00Z", "5 min ago"],
+    ["2026-03-10T06:59:00Z", "5 h ago"],
+    ["2026-03-10T00:00:00Z", "12 h ago"],
+    ["2026-03-09T23:59:00Z", "yesterday 23:59"],
+    ["2026-03-08T23:59:00Z", "2 days ago"],
+    ["2026-03-04T00:00:00Z", "6 days ago"],
+    ["2026-03-03T11:00:00Z", "3 Mar 11:00"],
+    ["2025-12-31T23:05:00Z", "31 Dec 2025 23:05"],
+    ["2026-03-11T11:00:00Z", "11 Mar 11:00"],
+    ["nonsense", "unknown"],
+    [null, "unknown"],
+  ])("%p was %s", (time, said) => expect(ago(time, now)).toBe(said))
+
+  test("half an hour before is not yesterday, after midnight", () => {
+    const midnight = Date.parse("2026-03-10T00:10:00Z")
+    expect(ago("2026-03-09T23:40:00Z", midnight)).toBe("30 min ago")
+  })
+
+  test("a period names its day once", () => {
+    expect(period("2026-03-02T08:05:09Z", "2026-03-02T09:10:00Z", now)).toBe("2 Mar 08:05 to 09:10")
+    expect(period("2025-03-02T08:05:09Z", "2026-03-02T09:10:00Z", now)).toBe(
+      "2 Mar 2025 08:05 to 2 Mar 09:10",
+    )
+    expect(period("2026-03-02T08:05:09Z", null, now)).toBe("2 Mar 08:05")
+    expect(dated(null, now)).toBe("unknown")
+  })
+
+  test.each([
+    ["36h", 36],
+    ["90d", 90 * 24],
+    ["2w", 14 * 24],
+    ["1y", 365 * 24],
+  ])("%p is an age", (word, hours) => expect(ageOf(word)).toBe(hours * 3_600_000))
+
+  test.each(["", "90", "d", "-1d", "1.5d", "1m", "90 d", "9999999d"])("%p is no age", (word) => {
+    expect(ageOf(word)).toBeUndefined()
+  })
+})
+
+describe("session markdown", () => {
+  const turn = (...parts: Part[]): string => shown(parts)
+  const turnHead = (fields: Partial<WholeTurn>): string => shown([], fields).trimEnd().split("\n").at(-1)!
+
+  const shown = (parts: readonly Part[], fields: Partial<WholeTurn> = {}): string =>
+    [
+      ...turnMarkdown({
+        handle: "ctx:abcdef",
+        session: "s",
+        seq: 3,
+        via: "typed",
+        started: "2026-03-02T08:00:00Z",
+        ended: null,
+        interrupted: false,
+        tools: [{ id: "t1", name: "Bash", target: "ls", isError: true, exitCode: 2 }],
+        errors: 1,
+        files: [],
+        usage: [],
+        prompt: "Fix *this*\n# now",
+        messages: [
+          {
+            role: "assistant",
+            time: null,
+            sidechain: false,
+            parts: parts.map((part) => ({ ...part, origin: "host" })),
+          },
+        ],
+        ...fields,
+      } satisfies WholeTurn),
+    ].join("")
+
+  test("a turn's heading is one line of plain text", () => {
+    expect(turn()).toBe("\n## 3. Fix \\*this\\* \\# now\n\n`ctx:abcdef`, 2026-03-02T08:00:00Z\n")
+  })
+
+  test("a time that is none is text like the others", () => {
+    expect(turnHead({ started: "<b>now\n# soon" })).toBe("`ctx:abcdef`, \\<b\\>now \\# soon")
+  })
+
+  test("a fence is longer than any in the text", () => {
+    const text = turn({ kind: "toolResult", id: "t1", text: "a\n````\nb\n", isError: true })
+    expect(text).toContain("**result of Bash (error, exit 2)**\n\n`````\na\n````\nb\n`````\n")
+  })
+
+  test("prompts are quoted, answers stand as they are", () => {
+    expect(turn({ kind: "prompt", via: "typed", text: "a\n\nb" })).toContain("\n> a\n> \n> b\n")
+    expect(turn({ kind: "text", text: "| a |\n|---|\n" })).toContain("**answer**\n\n| a |\n|---|\n")
+    expect(turn({ kind: "title", text: "x" })).toBe(turn())
+  })
+
+  test("an open fence is closed, unless it ends with its list", () => {
+    const answer = (text: string): string => turn({ kind: "text", text }).split("**answer**\n\n")[1]!
+    expect(answer("````md\n```\n")).toBe("````md\n```\n````\n")
+    expect(answer("```\na\n  ```\nb")).toBe("```\na\n  ```\nb\n")
+    expect(answer("``` is `a` fence ```")).toBe("``` is `a` fence ```\n")
+    expect(answer("1. so:\n   ```\n   a\n\nb")).toBe("1. so:\n   ```\n   a\n\nb\n")
+  })
+
+  test("inputs: a command as typed, other fields one below the other", () => {
+    expect(inputText("Bash", { command: "ls\npwd", timeout: 5 })).toBe("$ ls\npwd\ntimeout: 5")
+    expect(inputText("Edit", { file_path: "/a", old: "x\ny", all: true })).toBe(
+      "file_path: /a\nold:\n    x\n    y\nall: true",
+    )
+    expect(inputText("X", null)).toBe("null")
+    expect(inputText("X", undefined)).toBe("")
+  })
+})
