@@ -87,14 +87,16 @@ test("AGENTS.md stays short", () => {
   expect(read("AGENTS.md").trimEnd().split("\n").length).toBeLessThanOrEqual(80)
 })
 
-test("the folders of src/ are those that AGENTS.md and docs/architecture.md name", () => {
+test("the folders of src/ are those that AGENTS.md, docs/architecture.md and its picture name", () => {
   const folders = [...new Bun.Glob("*/").scanSync({ cwd: join(ROOT, "src"), onlyFiles: false })]
     .filter((name) => statSync(join(ROOT, "src", name)).isDirectory())
     .map((name) => name.replace(/\/$/, ""))
   const layers = /## Layers\n+```text\n([\s\S]*?)```/.exec(read("docs/architecture.md"))?.[1] ?? ""
+  const picture = read("docs/images/house.svg")
   for (const folder of folders) {
     expect(read("AGENTS.md")).toContain(`src/${folder}/`)
     expect(layers.split(/\s+/)).toContain(folder)
+    expect(picture).toContain(`>${folder}/<`)
   }
 })
 
