@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
-import { HostTranscript } from "../src/claude/fake/transcript.ts"
+import { FakeTranscript } from "../src/claude/fake/transcript.ts"
 import { clearStages, openStage } from "../test/host/checks.ts"
 import { clientFor } from "../test/host/clients.ts"
 import { runPrint } from "../test/host/drive.ts"
@@ -26,7 +26,7 @@ const wholes: number[] = []
 let bytes = 0
 for (let round = 0; round < Number(values.rounds); round++) {
   const { world, mock } = openStage(client, {}, [["prune", "plugin"]])
-  const transcript = new HostTranscript({ session: SESSION, cwd: world.cwd, version: client.version })
+  const transcript = new FakeTranscript({ session: SESSION, cwd: world.cwd, version: client.version })
   let text = ""
   for (let n = 0; text.length < SIZE; n++) {
     const line = `line ${n} of src/area${n % 7}/file${n}.ts says ${n ** 3}\n`

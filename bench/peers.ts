@@ -124,7 +124,7 @@ async function grow(mb: number): Promise<string> {
   return held(mb)
 }
 
-/** Runs the commands in its hooks.json with bash, as the host does. Its worker gets its own port and data. */
+/** Runs the commands in its hooks.json with bash, as Claude Code does. Its worker gets its own port and data. */
 function claudeMem(home: string) {
   const root = join(home, "package", "plugin")
   const { hooks } = JSON.parse(fs.readFileSync(join(root, "hooks", "hooks.json"), "utf8"))

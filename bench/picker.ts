@@ -2,10 +2,10 @@
  * How long somebody waits for the picker, through a real terminal: `bun bench/picker.ts [--size 100000] [--rounds N]
  * [--dir DIR] [--exe PATH]`. The archive is that of bench/search.ts, and is kept in DIR.
  *
- * `start`: from before the process is started until its first frame, until the newest turns are shown, and until a search
- * as a command has printed; beside an empty Bun program's whole life. `key`: from a letter that is typed until it is
- * shown, until the results are, and until the preview is. All take turns in the same rounds. `cpu` is what all threads
- * have computed by then (Linux): on a busy machine only that can be believed.
+ * `start`: from before the process is started until its first picture, until the newest turns are shown, and until a
+ * search as a command has printed; beside an empty Bun program's whole life. `key`: from a letter that is typed until
+ * it is shown, until the results are, and until the preview is. All take turns in the same rounds. `cpu` is what all
+ * threads have computed by then (Linux): on a busy machine only that can be believed.
  */
 import { mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -32,8 +32,8 @@ const empty = buildEmpty(exe, dir)
 
 /** Typed letter by letter: a rare word, three words of which many messages have some, a phrase of common ones. */
 const QUERIES = [rare(3), `${middling(1)} ${middling(2)} ${common(3)}`, `"${common(0)} ${common(1)}"`]
-/** With it each frame ends. */
-const FRAME = "\x1b[?2026l"
+/** With it each picture ends. */
+const PICTURE_END = "\x1b[?2026l"
 
 /** A program at a terminal of 120×36, and all that it has written. */
 class AtTerminal {
@@ -98,10 +98,10 @@ class AtTerminal {
   }
 }
 
-const frames =
+const pictures =
   (n: number) =>
   (text: string): boolean =>
-    text.split(FRAME).length > n
+    text.split(PICTURE_END).length > n
 
 const samples = new Map<string, number[]>()
 const note = (name: string, ms: number): void => {
@@ -125,14 +125,14 @@ async function keys(): Promise<void> {
       const began = performance.now()
       const before = picker.cpu()
       picker.type(letter)
-      // One frame with the letter, one with what was found, one with the turn's preview.
-      note("key: shown", (await picker.until(frames(1))) - began)
-      note("key: results", (await picker.until(frames(2))) - began)
+      // One picture with the letter, one with what was found, one with the turn's preview.
+      note("key: shown", (await picker.until(pictures(1))) - began)
+      note("key: results", (await picker.until(pictures(2))) - began)
       if (before !== undefined) note("key: results, cpu", picker.cpu()! - before)
-      note("key: preview", (await picker.until(frames(3))) - began)
+      note("key: preview", (await picker.until(pictures(3))) - began)
     }
     picker.type("\x15")
-    await picker.until(frames(3))
+    await picker.until(pictures(3))
   }
   await picker.end()
 }
@@ -144,7 +144,7 @@ for (let round = 0; round < rounds; round++) {
   const cpu = await new AtTerminal([empty]).ended()
   note(EMPTY, performance.now() - began)
   note(`${EMPTY}, cpu`, cpu)
-  await start("start: first frame", [exe], frames(1))
+  await start("start: first picture", [exe], pictures(1))
   await start("start: newest turns", [exe], hasTurn)
   await start("start: a search as a command", [exe, "search", "--all-projects", middling(1)], hasTurn)
   await keys()

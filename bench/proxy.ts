@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { HostTranscript } from "../src/claude/fake/transcript.ts"
+import { FakeTranscript } from "../src/claude/fake/transcript.ts"
 
 const { values } = parseArgs({ options: { minutes: { type: "string" }, rounds: { type: "string" } } })
 const ROUNDS = Number(values.rounds ?? 30)
@@ -49,7 +49,7 @@ const api = Bun.serve({
 
 /** Half of it words, half of it output of tools. */
 function conversation(session: string, bytes: number): { transcript: string; body: string } {
-  const transcript = new HostTranscript({ session, cwd: join(root, "project"), version: "2.1.112" })
+  const transcript = new FakeTranscript({ session, cwd: join(root, "project"), version: "2.1.112" })
   const turns = Math.ceil(bytes / 8000)
   for (let n = 0; n < turns; n++) {
     const words = (what: string) => `${what} ${n}: ${"the kiln is warm, and so on, ".repeat(60)}`

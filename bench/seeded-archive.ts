@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
-import { compactVault } from "../src/vault/compact-vault.ts"
+import { mergeFrames } from "../src/vault/merge-frames.ts"
 import { seededTranscript } from "./seeded-transcript.ts"
 
 /** Messages per session, and how many sessions' transcripts are on disk at a time. */
@@ -40,7 +40,7 @@ export function seededArchive(dir: string, messages: number): string {
     rmSync(folder, { recursive: true })
     console.error(`${from + paths.length} of ${messages / SESSION} sessions`)
   }
-  compactVault(dataHome, { dryRun: false })
+  mergeFrames(dataHome, { dryRun: false })
   writeFileSync(done, "")
   return home
 }

@@ -40,6 +40,24 @@ test.each(SPEAKING)("src/%s prints none", (folder) => {
   expect(found).toEqual([])
 })
 
+/** Whole comments, those behind code, and those in SQL. */
+const COMMENT = /^\s*(?:\/\*[\s\S]*?\*\/|\/\/.*)|\s(?:\/\/|--) .*$/gm
+
+/** Whether it is said of Claude Code, and not of a machine's name. */
+const saysHost = (text: string): boolean =>
+  /\bthe (?:(?:\*|\/\/) )?host\b(?!(?:'s)? name)/i.test(text.replaceAll(/\s+/g, " "))
+
+const commentsOnHost = (code: string): string[] =>
+  [...code.matchAll(COMMENT)].flatMap(([text]) => (saysHost(text) ? [text.trim()] : []))
+
+test("comments and pages for developers say Claude Code", () => {
+  const inCode = [...new Bun.Glob("src/**/*.ts").scanSync(ROOT)].flatMap((path) =>
+    commentsOnHost(read(path)).map((text) => `${path}: ${text}`),
+  )
+  const pages = [...new Bun.Glob("{docs,bench}/**/*.md").scanSync(ROOT)]
+  expect([...inCode, ...pages.filter((path) => saysHost(read(path)))].sort()).toEqual([])
+})
+
 /** Pages in the words of the code, for those who change it. */
 const FOR_DEVELOPERS =
   /^docs\/(?:adr|architecture|measurements\/(?!overview))|^docs\/(?:architecture|files|releasing|scaling)\.md$/
@@ -62,4 +80,7 @@ test("they are found", () => {
   for (const text of ["what was given back", "36 %", "it took it back", "The host forgets", "not sound"])
     expect(houseWords(text)).toHaveLength(1)
   expect(houseWords("36% of the host name, 5 %d, taken to the back")).toEqual([])
+  const code =
+    'const a = 1 // of the host\n/**\n * What the\n * host says.\n */\nconst b = "the host"\n// the host name\n'
+  expect(commentsOnHost(code)).toEqual(["// of the host", "/**\n * What the\n * host says.\n */"])
 })

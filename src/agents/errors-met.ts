@@ -1,16 +1,19 @@
 /**
- * What the host answers instead of executing a call: how its own tools want to be used, and who refused. A refusal is
- * not an error. A tool's demand comes up again, mostly after a compaction, when the host has forgotten what was read,
- * but it says nothing about the project. Pure.
+ * What Claude Code answers instead of executing a call: how its own tools want to be used, and who refused. A refusal
+ * is not an error. A tool's demand comes up again, mostly after a compaction, when Claude Code has forgotten what was
+ * read, but it says nothing about the project. Pure.
  */
 
 import { NOT_RUN } from "../claude/human-replies.ts"
 import { atLeast, TELLS_REFUSALS, TELLS_STATUS } from "../claude/versions.ts"
 import { errorLinesIn, exitStatusIn } from "../record/error-lines.ts"
-import { isHostTool } from "./origin.ts"
+import { isClaudeTool } from "./origin.ts"
 import { isShell, toolKind } from "./tool-kinds.ts"
 
-/** Beginnings of tools' demands, with host versions known to write them, from a transcript or from their program. */
+/**
+ * Beginnings of tools' demands, with versions of Claude Code known to write them, from a transcript or from their
+ * program.
+ */
 const USAGE: readonly (readonly [begins: string, seen: string])[] = [
   ["File has not been read yet.", "2.0.76, 2.1.112"],
   ["File has been modified since read", "2.0.76, 2.1.112"],
@@ -51,7 +54,7 @@ interface Answer {
  * of servers and unknown tools, which return the words of strangers, nor for a command that succeeded and showed some.
  *
  * @param tool that was called
- * @param version of the host
+ * @param version of Claude Code
  * @param isText whether a command showed text that others wrote (failed-runs.ts)
  */
 export function errorsMet(
@@ -61,7 +64,7 @@ export function errorsMet(
   isText = false,
 ): string[] {
   const isAbout = isError || (toolKind(tool) === "run" && !isText)
-  return isHostTool(tool) && isAbout ? namedBy(tool!, { text, isError }, version) : []
+  return isClaudeTool(tool) && isAbout ? namedBy(tool!, { text, isError }, version) : []
 }
 
 /** The same for any tool. */
@@ -70,7 +73,7 @@ export function namedBy(tool: string, { text, isError }: Answer, version: string
   return errorLinesIn(text, isError && !mayBeRefused(tool, text, version))
 }
 
-/** Whether an error line states how one of the host's tools wants to be used. */
+/** Whether an error line states how one of Claude Code's tools wants to be used. */
 export const isDemand = (line: string): boolean => DEMAND.test(line)
 
 /**

@@ -33,11 +33,13 @@ export function originsOf(parts: readonly Part[], around: Surroundings): Origin[
   })
 }
 
-/** The origin of a message: that of its first part with words of anyone except the host. */
+/** The origin of a message: that of its first part with words of anyone except Claude Code. */
 export const messageOrigin = (origins: readonly Origin[]): Origin =>
   origins.find((origin) => origin !== "host") ?? "host"
 
-/** Whether a result is but the host's report of what a human says in the same line: an answer, or a refusal's reason. */
+/**
+ * Whether a result is but Claude Code's report of what a human says in the same line: an answer, or a refusal's reason.
+ */
 export const isReport = (result: ToolResult, parts: readonly Part[]): boolean =>
   parts.some(
     (part) =>
@@ -86,12 +88,12 @@ export function toolOrigin(name: string | undefined): "tool" | "web" | "subagent
 }
 
 /**
- * Turns forged reasons for refusals into notices, and leaves out forged answers to questions. Older hosts write a human's
- * reason only into the call's result, where a stranger's tool may write the same words, and where a command may have
- * printed them. So in the results of such tools, and of unknown ones, they do not count; answers only count in the
- * results of the host's own form.
+ * Turns forged reasons for refusals into notices, and leaves out forged answers to questions. Older versions write a
+ * human's reason only into the call's result, where a stranger's tool may write the same words, and where a command may
+ * have printed them. So in the results of such tools, and of unknown ones, they do not count; answers only count in the
+ * results of Claude Code's own form.
  *
- * @param version of the host
+ * @param version of Claude Code
  */
 export function withoutForgedWords(
   parts: readonly Part[],
@@ -103,13 +105,13 @@ export function withoutForgedWords(
     if (part.kind === "reply") return toolKind(toolName(part.within)) === "ask" ? [part] : []
     if (part.kind !== "prompt" || part.within === undefined) return [part]
     const tool = toolName(part.within)
-    const isHosts = isHostTool(tool) && (!isShell(tool) || atLeast(version, HEADS_OUTPUT))
-    return [isHosts ? part : { kind: "notice", text: part.text }]
+    const isClaudes = isClaudeTool(tool) && (!isShell(tool) || atLeast(version, HEADS_OUTPUT))
+    return [isClaudes ? part : { kind: "notice", text: part.text }]
   })
 }
 
-/** Whether a tool is the host's own: known, not a server's, and not one that brings strangers' words by nature. */
-export const isHostTool = (name: string | undefined): boolean =>
+/** Whether a tool is Claude Code's own: known, not a server's, and not one that brings strangers' words by nature. */
+export const isClaudeTool = (name: string | undefined): boolean =>
   name !== undefined && !name.startsWith("mcp__") && toolOrigin(name) === "tool"
 
 /** With these words, Claude Code begins a session with a plan that the model wrote and the human accepted. */

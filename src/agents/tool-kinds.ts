@@ -80,7 +80,7 @@ export function createdTaskId(resultText: string): string | undefined {
   return /^Task #(\S{1,64}) created/.exec(resultText.slice(0, 100))?.[1]
 }
 
-/** Exit code of a failed shell command. The host does not tell that of a successful one. */
+/** Exit code of a failed shell command. Claude Code does not tell that of a successful one. */
 export function exitCode(isError: boolean, resultText: string): number | undefined {
   if (!isError) return undefined
   const code = /^(?:Error: )?Exit code (-?\d{1,10})(?!\d)/.exec(resultText.slice(0, 40))?.[1]

@@ -30,7 +30,7 @@ export class CtxError extends Error {
 export const isCtxError = (error: unknown): error is CtxError =>
   error instanceof Error && error.name === "CtxError"
 
-/** Exit codes of commands. 2 is never used: the host reads it as "block". */
+/** Exit codes of commands. 2 is never used: Claude Code reads it as "block". */
 export const EXIT = { ok: 0, failed: 1, notFound: 3, usage: 64, interrupted: 130 } as const
 
 export function usageError(message: string, hint?: string): CtxError {

@@ -6,7 +6,7 @@ import { CtxError } from "./errors.ts"
 /**
  * Parses a text into its tree.
  *
- * @throws CtxError `settings-syntax`, `settings-shape` for anything that the host would not read
+ * @throws CtxError `settings-syntax`, `settings-shape` for anything that Claude Code would not read
  */
 export function parseObject(text: string): JsonNode {
   const errors: ParseError[] = []
@@ -16,7 +16,7 @@ export function parseObject(text: string): JsonNode {
   try {
     JSON.parse(text)
   } catch (cause) {
-    // Something that only the host's parser rejects, such as `-01`.
+    // Something that only Claude Code's parser rejects, such as `-01`.
     throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
   }
   if (root?.type !== "object") throw shapeError("the top level", "an object", root)
@@ -32,7 +32,7 @@ export function treeOf(text: string | undefined): JsonNode | undefined {
 /** Whether the text is blank or an empty object. */
 export const isEmptySettings = (text: string): boolean => !treeOf(text)?.children?.length
 
-/** The value of a key. The last duplicate wins, as in the host's parser. */
+/** The value of a key. The last duplicate wins, as in Claude Code's parser. */
 export function member(node: JsonNode | undefined, key: string): JsonNode | undefined {
   if (node?.type !== "object") return undefined
   return node.children?.findLast((property) => keyOf(property) === key)?.children?.[1]

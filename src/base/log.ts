@@ -1,4 +1,6 @@
-/** Logs errors of hooks and of the job to a file, since stderr belongs to the host. Never contains transcript text. */
+/**
+ * Logs errors of hooks and of the job to a file, since stderr belongs to Claude Code. Never contains transcript text.
+ */
 import { FILTERED, filterText } from "../secrets/filter.ts"
 import { codeOf, messageOf } from "./errors.ts"
 import { tryTo } from "./files.ts"

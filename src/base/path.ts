@@ -65,7 +65,7 @@ export function resolve(...parts: string[]): string {
 export const relative = (from: string, to: string): string => node().relative(from, to)
 
 /*
- * Windows paths, written with slashes. Windows, the host's tools and its shell take both signs; copies, projects and
+ * Windows paths, written with slashes. Windows, Claude Code's tools and its shell take both signs; copies, projects and
  * globs are compared with one. Pure.
  */
 

@@ -83,7 +83,7 @@ export function killGroup(leader: number): void {
  */
 export const ownGroup = process.platform === "win32" ? { windowsHide: true } : { detached: true }
 
-/* Runs a program as the host runs a hook: takes all of its output, and gives it a timeout that it cannot escape. */
+/* Runs a program as Claude Code runs a hook: takes all of its output, and gives it a timeout that it cannot escape. */
 
 /** ms that a program may take to report its version. */
 const PATIENCE = 3000

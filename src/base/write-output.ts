@@ -36,11 +36,11 @@ export function writeAll(fd: number, data: string | Uint8Array, until?: number):
   }
 }
 
-/** ms that a program which the host waits for spends on writing. */
+/** ms that a program which Claude Code waits for spends on writing. */
 const HOST_READS = 1000
 
-/** Writes what the host gets, as far as it reads. There is nobody else to tell. */
-export function answerHost(text: string): void {
+/** Writes what Claude Code gets, as far as it reads. There is nobody else to tell. */
+export function answerClaude(text: string): void {
   try {
     writeAll(STDOUT, text, performance.now() + HOST_READS)
   } catch {

@@ -4,7 +4,7 @@ import { isAbsolute, withSlashes } from "../base/path.ts"
 import type { Agent, AgentTool, HistoryPrompt, TaskChange, TodoItem } from "../record/agent.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { tokenCount, tokensIn } from "../record/token-counts.ts"
-import type { HostResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
+import type { ClaudeResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import { assistantParts, mediaData, textsOf, userParts } from "./content.ts"
 import { PROMPT_HISTORY, transcriptsFolder } from "./places.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
@@ -140,7 +140,7 @@ const pastedInto = (display: string, pasted: JsonObject): string =>
   })
 
 /*
- * Decodes one line of a transcript. The only place that knows the host's wire format.
+ * Decodes one line of a transcript. The only place that knows Claude Code's wire format.
  *
  * Runs in hooks on every new line: one JSON.parse, and nothing costlier on long strings than searching for a word.
  */
@@ -254,7 +254,7 @@ function messageParts(type: "user" | "assistant", line: JsonObject, speaker: Spe
   if (type === "assistant") return assistantParts(content, assistantTextKind(line, content))
   return userParts(content, {
     speaker,
-    isSummary: line["isCompactSummary"] === true,
+    isCompactionSummary: line["isCompactSummary"] === true,
     isSkill: line["isMeta"] === true && stringOf(line["sourceToolUseID"]) !== undefined,
     toolUseResult: line["toolUseResult"],
     userFeedback: line["userFeedback"],
@@ -262,7 +262,7 @@ function messageParts(type: "user" | "assistant", line: JsonObject, speaker: Spe
 }
 
 /**
- * The host itself answers, under a model name of its own, if the API did not answer or was not asked. That is not an
+ * Claude Code itself answers, under a model name of its own, if the API did not answer or was not asked. That is not an
  * error if the line says so: a plugin that answers a compaction may put words into the assistant's mouth.
  */
 function assistantTextKind(line: JsonObject, content: unknown): "text" | "apiError" | "notice" {
@@ -331,7 +331,7 @@ function parse(line: string): unknown {
   }
 }
 
-/** The host escapes only characters that need it, so these escapes are rare, and so is the slow path. */
+/** Claude Code escapes only characters that need it, so these escapes are rare, and so is the slow path. */
 function needsCleaning(text: string): boolean {
   return text.includes("\\u") && (text.includes("\\u0000") || text.includes("\\ud") || text.includes("\\uD"))
 }
@@ -341,11 +341,11 @@ function cleaned(_key: string, value: unknown): unknown {
 }
 
 /*
- * The host's own account of cost and work. `result` ends each query of print mode and the SDK, where the output was
- * recorded (`--output-format stream-json`); `cost-state` is what hosts from 2.1.329 on write into their transcripts.
+ * Claude Code's own account of cost and work. `result` ends each query of print mode and the SDK, where the output was
+ * recorded (`--output-format stream-json`); `cost-state` is what versions from 2.1.329 on write into their transcripts.
  */
 
-function resultIn(type: "result" | "cost-state", line: JsonObject): HostResult {
+function resultIn(type: "result" | "cost-state", line: JsonObject): ClaudeResult {
   const isState = type === "cost-state"
   // Before 1.0, `cost_usd`.
   const cost = figure(isState ? line["totalCostUSD"] : (line["total_cost_usd"] ?? line["cost_usd"]))
@@ -357,12 +357,12 @@ function resultIn(type: "result" | "cost-state", line: JsonObject): HostResult {
     requests: isState ? undefined : figure(line["num_turns"]),
     duration: isState ? undefined : figure(line["duration_ms"]),
     tokens: isState || !isObject(usage) ? undefined : tokensIn(usage),
-    mark: stringOf(line["uuid"]) ?? MARKS.map((name) => line[name]).join(" "),
+    key: stringOf(line["uuid"]) ?? FIGURES.map((name) => line[name]).join(" "),
   }
 }
 
 /** What tells such lines apart, where they have no uuid. */
-const MARKS = [
+const FIGURES = [
   ...["sessionId", "startTime", "totalDuration", "totalCostUSD"],
   ...["session_id", "duration_ms", "duration_api_ms", "total_cost_usd", "cost_usd", "num_turns"],
 ]
@@ -370,9 +370,9 @@ const MARKS = [
 const figure = (value: unknown): number | undefined =>
   typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined
 
-/* Lines that the host writes of its own accord: system events, attachments, the prompt queue. */
+/* Lines that Claude Code writes of its own accord: system events, attachments, the prompt queue. */
 
-/** Events that consist of words. Their `content` is always the host's, whatever it looks like. */
+/** Events that consist of words. Their `content` is always Claude Code's, whatever it looks like. */
 const TOLD = new Set(["informational", "away_summary", "scheduled_task_fire", "bridge_status"])
 
 /** Parts of a `system` line. */
@@ -424,14 +424,14 @@ function attachmentParts(attachment: JsonObject, speaker: Speaker): Part[] {
 
 function queuedCommandParts(attachment: JsonObject, speaker: Speaker): Part[] {
   const mode = attachment["commandMode"]
-  const isHosts = attachment["isMeta"] === true || mode === "task-notification" || isForeign(attachment)
-  const by = isHosts ? "host" : speaker
+  const isClaudes = attachment["isMeta"] === true || mode === "task-notification" || isForeign(attachment)
+  const by = isClaudes ? "host" : speaker
   return textsOf(attachment["prompt"]).flatMap((text) =>
     userTextParts(text, by, mode === "bash" ? "bash" : "queued"),
   )
 }
 
-/** Whether the host names somebody other than a human as the source of the words. */
+/** Whether Claude Code names somebody other than a human as the source of the words. */
 function isForeign(line: JsonObject): boolean {
   const kind = objectOf(line["origin"])["kind"]
   return line["promptSource"] === "system" || (typeof kind === "string" && kind !== "human")

@@ -10,7 +10,7 @@ const SAVED_TO = "saved to: "
 /** What decides how the content of a user line is read. */
 interface UserEnvelope {
   readonly speaker: Speaker
-  readonly isSummary: boolean
+  readonly isCompactionSummary: boolean
   /** Whether it is the text of a skill that the model loaded. */
   readonly isSkill: boolean
   readonly toolUseResult: unknown
@@ -26,7 +26,7 @@ export function userParts(content: unknown, envelope: UserEnvelope): Part[] {
     const text = textOf(block)
     if (text !== undefined) {
       if (isBlank(text)) continue
-      if (envelope.isSummary) parts.push({ kind: "summary", text })
+      if (envelope.isCompactionSummary) parts.push({ kind: "summary", text })
       else if (envelope.isSkill) parts.push({ kind: "context", source: "skill", text })
       else parts.push(...userTextParts(text, envelope.speaker))
     } else if (isObject(block)) {
@@ -143,7 +143,7 @@ function pieceOf(item: unknown): string {
   return fields.filter((field) => stringOf(field) !== undefined).join("\n")
 }
 
-/** What the host says of an answer of a server that is too long. */
+/** What Claude Code says of an answer of a server that is too long. */
 const TOO_LONG =
   /^Error: result \([^)\n]*\) exceeds maximum allowed tokens\.[^\n]*? saved to (\S+?)\.?(?:\s|$)/
 
@@ -207,20 +207,22 @@ function* within(value: unknown, depth: number): Generator<string> {
   for (const inner of Object.values(value)) yield* within(inner, depth + 1)
 }
 
-/* The host's own summary of a compaction, in the transcript. */
+/* Claude Code's own summary of a compaction, in the transcript. */
 
 /** A word that its line contains. */
-export const SUMMARY = '"isCompactSummary"'
+export const COMPACTION_SUMMARY = '"isCompactSummary"'
 
-export const isSummary = (line: JsonObject): boolean => line["isCompactSummary"] === true
+export const isCompactionSummary = (line: JsonObject): boolean => line["isCompactSummary"] === true
 
 /**
  * The first summary of the conversation itself.
  *
  * @param content whole lines, with perhaps part of one at the end
  */
-export function summaryIn(content: Uint8Array): string {
+export function compactionSummaryIn(content: Uint8Array): string {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const found = linesWith(bytes, SUMMARY).find(({ line }) => isSummary(line) && line["isSidechain"] !== true)
+  const found = linesWith(bytes, COMPACTION_SUMMARY).find(
+    ({ line }) => isCompactionSummary(line) && line["isSidechain"] !== true,
+  )
   return textsOf(objectOf(found?.line["message"])["content"]).join("\n")
 }

@@ -1,29 +1,29 @@
 /**
- * Finds out whether text that a hook gave at a session's start has reached the conversation, from the lines that the
- * host has written since.
+ * Finds out whether text that a hook gave at a session's start has reached the conversation, from the lines that Claude
+ * Code has written since.
  *
- * Hosts from 2.1.112 on write each hook's context as a line of its own, together with a compaction's other lines, but
- * not always before the answer that follows (a terminal's automatic compaction). So a missing line proves something
- * only if more was said after the compaction's lines or after an interrupted turn, if a whole turn follows, or if the
- * host itself says that the hook failed.
+ * Versions from 2.1.112 on write each hook's context as a line of its own, together with a compaction's other lines,
+ * but not always before the answer that follows (a terminal's automatic compaction). So a missing line proves something
+ * only if more was said after the compaction's lines or after an interrupted turn, if a whole turn follows, or if
+ * Claude Code itself says that the hook failed.
  */
 
 import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import { MARK, RECALL } from "../record/our-marks.ts"
-import { isSummary, SUMMARY, textsOf } from "./content.ts"
+import { COMPACTION_SUMMARY, isCompactionSummary, textsOf } from "./content.ts"
 import { atLeast, TELLS_CONTEXT } from "./versions.ts"
 
-/** `open`: the lines that would tell are not there yet. `unknown`: this host does not tell. */
+/** `open`: the lines that would tell are not there yet. `unknown`: this version does not tell. */
 export type Outcome = "arrived" | "lost" | "unknown" | "open"
 
-/** With these, the host shows only to the user or to us that a hook has run. */
+/** With these, Claude Code shows only to the user or to us that a hook has run. */
 const SUCCEEDED = new Set(["hook_success", "hook_additional_context", "hook_system_message"])
 const OUR_HOOK = " hook session-start"
 /** Marks a turn that the user stopped. Like a compaction's other lines, it comes before what is said next. */
 const INTERRUPT = "[Request interrupted by user"
-/** Beginning of the host's own lines, which come among a compaction's. */
-const HOSTS = /^\s*(?:<|Caveat:)/
+/** Beginning of Claude Code's own lines, which come among a compaction's. */
+const CLAUDES = /^\s*(?:<|Caveat:)/
 
 /**
  * @param content whole lines, from where the transcript ended when the text was given
@@ -46,7 +46,7 @@ export function contextsIn(line: JsonObject): string[] {
   return textsOf(attachment["content"]).filter((text) => text.includes(MARK))
 }
 
-/** Whether the host stopped our hook or rejected its answer. */
+/** Whether Claude Code stopped our hook or rejected its answer. */
 function isFailure(line: JsonObject): boolean {
   const { type, hookEvent, command } = objectOf(line["attachment"])
   if (line["type"] !== "attachment" || hookEvent !== "SessionStart") return false
@@ -54,9 +54,9 @@ function isFailure(line: JsonObject): boolean {
   return typeof command === "string" && command.includes(OUR_HOOK)
 }
 
-/** The first words of the human or the model after all that the host writes together with the restore. */
+/** The first words of the human or the model after all that Claude Code writes together with the restore. */
 function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
-  const summary = linesWith(bytes, SUMMARY).find(({ line }) => isSummary(line))
+  const summary = linesWith(bytes, COMPACTION_SUMMARY).find(({ line }) => isCompactionSummary(line))
   const before = summary ?? linesWith(bytes, INTERRUPT).find(({ line }) => isSaid(line, given))
   if (before === undefined) return undefined
   const rest = bytes.subarray(before.end)
@@ -66,13 +66,14 @@ function saidBehind(bytes: Buffer, given: number): JsonObject | undefined {
 }
 
 /**
- * Whether it was said in the conversation itself since then, so neither kept by a compaction nor written by the host.
+ * Whether it was said in the conversation itself since then, so neither kept by a compaction nor written by Claude
+ * Code.
  */
 function isSaid(line: JsonObject, given: number): boolean {
   const { type, isSidechain, isMeta, message } = line
   if ((type !== "user" && type !== "assistant") || isSidechain === true || isMeta === true) return false
-  if (isSummary(line) || !isSince(line, given)) return false
-  return type === "assistant" || !textsOf(objectOf(message)["content"]).some((text) => HOSTS.test(text))
+  if (isCompactionSummary(line) || !isSince(line, given)) return false
+  return type === "assistant" || !textsOf(objectOf(message)["content"]).some((text) => CLAUDES.test(text))
 }
 
 /** The first answer since then, if the end of its turn is there as well. */

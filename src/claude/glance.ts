@@ -19,7 +19,7 @@ export interface Compaction {
   readonly trigger: string
   /** Tokens in the context just before. */
   readonly preTokens: number | undefined
-  /** Tokens of the messages that remain, reported by newer hosts. */
+  /** Tokens of the messages that remain, reported by newer versions of Claude Code. */
   readonly postTokens: number | undefined
 }
 
@@ -79,7 +79,7 @@ function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number 
   return { compactions, end }
 }
 
-/** Excludes compactions of subagents, which old hosts wrote into the same file. */
+/** Excludes compactions of subagents, which old versions of Claude Code wrote into the same file. */
 function boundariesIn(bytes: Buffer): { line: LineSpan; fields: JsonObject }[] {
   const found: { line: LineSpan; fields: JsonObject }[] = []
   for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
@@ -115,7 +115,7 @@ function firstPrompt(bytes: Buffer): number | undefined {
   return undefined
 }
 
-/** An answer without token counts is no reading. Some hosts write one after a compaction. */
+/** An answer without token counts is no reading. Some versions of Claude Code write one after a compaction. */
 function mainUsage(line: JsonObject): Usage | undefined {
   const usage = line["isSidechain"] === true ? undefined : messageUsage(stringOf(line["type"]) ?? "", line)
   if (usage === undefined) return undefined

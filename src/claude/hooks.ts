@@ -5,8 +5,8 @@ import { isPlainId, sessionIdOf } from "../base/session-id.ts"
 import type { EventName, HookEvent } from "../record/hook-event.ts"
 
 /**
- * Host event → name of our hook. Only events that every supported host knows: a single unknown event name makes 2.0.76
- * ignore the whole settings file, including permissions.
+ * Claude Code's event → name of our hook. Only events that every supported version knows: a single unknown event name
+ * makes 2.0.76 ignore the whole settings file, including permissions.
  */
 export const HOOKS = {
   SessionStart: "session-start",
@@ -17,10 +17,10 @@ export const HOOKS = {
   SessionEnd: "session-end",
 } as const satisfies Readonly<Record<string, EventName>>
 
-export type HostEvent = keyof typeof HOOKS
+export type ClaudeEvent = keyof typeof HOOKS
 
 /**
- * In seconds. Our own deadline is 1.5 s, so the host never has to kill us. Without a timeout, the host gives all
+ * In seconds. Our own deadline is 1.5 s, so Claude Code never has to kill us. Without a timeout, it gives all
  * SessionEnd hooks together 1.5 s.
  */
 export const HOOK_TIMEOUT_SECONDS = 5
@@ -41,7 +41,9 @@ const folderNamed = (value: unknown): string | undefined => {
   return folder && withSlashes(folder)
 }
 
-/** Accepts only paths that a host writes, so hooks read no other files. Removes `..`, which might leave the vault. */
+/**
+ * Accepts only paths that Claude Code writes, so hooks read no other files. Removes `..`, which might leave the vault.
+ */
 export const transcriptPath = (value: unknown): string | undefined =>
   typeof value === "string" && isAbsolute(value) && value.endsWith(".jsonl") && !value.includes("\0")
     ? normalize(value)
@@ -74,7 +76,7 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
 }
 
 /**
- * Wraps text for the model in the host's format; empty if there is neither text nor note.
+ * Wraps text for the model in Claude Code's format; empty if there is neither text nor note.
  *
  * @param note shown to the user only
  */
@@ -86,11 +88,11 @@ export function additionalContext({ name }: HookEvent, text: string, note = ""):
   return JSON.stringify({ ...systemMessage, ...forModel })
 }
 
-/** From 2.1 on, the host reports the start and end of a subagent's compaction under the session it works for. */
+/** From 2.1 on, Claude Code reports the start and end of a subagent's compaction under the session it works for. */
 export const isSubagents = ({ name, agent }: HookEvent): boolean =>
   agent !== undefined && (name === "pre-compact" || name === "session-start")
 
-/** Whether a human asked for something: the host also submits reports of tasks and others' words, and `/compact`. */
+/** Whether a human asked for something: Claude Code also submits reports of tasks and others' words, and `/compact`. */
 export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>
   promptSource !== "system" && !HOSTS_PROMPT.test(prompt)
 

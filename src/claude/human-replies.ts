@@ -7,7 +7,7 @@ import type { Part } from "../record/types.ts"
 /** Beginning of the result of a call that a human refused, so nothing was run. */
 const REJECTED = "The user doesn't want to proceed with this tool use"
 export const isRefusal = (result: string): boolean => result.startsWith(REJECTED)
-/** Beginnings of results of calls that were not run: refused by a human, the host's rules or its checks. */
+/** Beginnings of results of calls that were not run: refused by a human, Claude Code's rules or its checks. */
 export const NOT_RUN = [
   "The user doesn't want to ",
   "Permission to use ",
@@ -16,15 +16,15 @@ export const NOT_RUN = [
   "This command requires approval",
   "<tool_use_error>",
 ] as const
-/** What the host writes before a human's reason for refusing a tool call. */
+/** What Claude Code writes before a human's reason for refusing a tool call. */
 const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
 const LONGEST_LEAD = 400
-/** What the host writes after it. */
+/** What Claude Code writes after it. */
 const REASON_TAIL = "\n\nNote: The user's next message may contain"
 
 /**
- * @param beside what the host writes beside the result
- * @param feedback a refusal's reason, from hosts that write it into a field of its own
+ * @param beside what Claude Code writes beside the result
+ * @param feedback a refusal's reason, from versions of Claude Code that write it into a field of its own
  */
 export function saidInResult(
   result: Extract<Part, { readonly kind: "toolResult" }>,
@@ -42,7 +42,7 @@ export function saidInResult(
 function rejectionReason(text: string, feedback: string | undefined): string | undefined {
   if (!isRefusal(text)) return undefined
   let reason = feedback
-  // The host's own words are one line.
+  // Claude Code's own words are one line.
   const line = text.slice(0, LONGEST_LEAD).split("\n", 1)[0]!
   for (const lead of REASON_LEADS) {
     const at = reason === undefined ? line.indexOf(lead) : -1
@@ -55,10 +55,10 @@ const replyParts = (within: string, replies: readonly QuestionReply[]): Part[] =
   replies.map(({ question, answer }) => ({ kind: "reply", question, text: answer, within }))
 
 /**
- * An answer in the form by which the model asks questions. Hosts from 2.0.22 to 2.1.332 write `questions` and `answers`
- * beside the result: an answer is a label, several labels joined or listed, or what was typed instead; notes are in
- * `annotations`; `response` is typed instead of any answer. Where only the text is left, or the form was refused, the
- * text is read.
+ * An answer in the form by which the model asks questions. Versions of Claude Code from 2.0.22 to 2.1.332 write
+ * `questions` and `answers` beside the result: an answer is a label, several labels joined or listed, or what was typed
+ * instead; notes are in `annotations`; `response` is typed instead of any answer. Where only the text is left, or the
+ * form was refused, the text is read.
  */
 interface QuestionReply {
   /** Empty: what was typed answers the form as a whole. */
@@ -77,7 +77,7 @@ const RESPONDED = "The user responded: "
 /** With what these texts begin: most results are anything else. */
 const WORD = 8
 const MAY_ANSWER = new Set([...LEADS, RESPONDED, "No response after"].map((lead) => lead.slice(0, WORD)))
-/** The host itself goes on if nobody is there, with what had been selected by then. */
+/** Claude Code itself goes on if nobody is there, with what had been selected by then. */
 const IDLE = /^No response after \d+s\b/
 const SELECTED = "Before going idle the user had selected: "
 /** What follows the answers. */
@@ -99,7 +99,7 @@ const isRefusedForm = (text: string): boolean => REFUSED.some((lead) => text.sta
 /** In place of an answer where there are only notes. */
 const NO_ANSWERS = new Set(["", "(notes only)", "(no option selected)", "(No answer provided)"])
 
-/** What was answered, by a call's result and what the host writes beside it. */
+/** What was answered, by a call's result and what Claude Code writes beside it. */
 function repliesIn(text: string, beside: unknown): QuestionReply[] {
   const { questions, answers } = objectOf(beside)
   if (questions === undefined && !MAY_ANSWER.has(text.slice(0, WORD))) return []

@@ -7,11 +7,11 @@ import { parseJson } from "../base/json-files.ts"
 import { type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { textsOf } from "./content.ts"
 
-/** Beginning of what the host writes of its own accord, besides what it gives for a skill or command. */
+/** Beginning of what Claude Code writes of its own accord, besides what it gives for a skill or command. */
 const OTHER = /^\s*(?:<|Caveat:)/
 
 /**
- * The text that the host gives the model when the user's skill or command is invoked.
+ * The text that Claude Code gives the model when the user's skill or command is invoked.
  *
  * @returns undefined for any other line
  */

@@ -3,10 +3,10 @@
 import { isOurBinary } from "../base/own-program.ts"
 import { type JsonObject, objectOf } from "../record/json.ts"
 
-/** The name under which the host knows our server. */
+/** The name under which Claude Code knows our server. */
 export const SERVER_NAME = "ctxbridge"
 
-/** The key of the server list, both in `.mcp.json` and in the host's own file. */
+/** The key of the server list, both in `.mcp.json` and in Claude Code's own file. */
 export const SERVERS = "mcpServers"
 
 /** A project's servers, which each of its users has to allow. */

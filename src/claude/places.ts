@@ -44,8 +44,11 @@ export const PROJECT_MEMORY = {
   rules: ".claude/rules",
 } as const
 
-/** What newer versions note for themselves, below `projectFolder` unless the settings name a folder. */
-export const NOTES = { folder: "memory", file: "MEMORY.md" } as const
+/**
+ * What newer versions of Claude Code write down for themselves, below `projectFolder` unless the settings name a
+ * folder.
+ */
+export const OWN_MEMORY = { folder: "memory", file: "MEMORY.md" } as const
 
 /* How Claude Code names its files. Pure. */
 

@@ -1,28 +1,28 @@
-/** What the host tells the status line about the context. A field of the wrong type counts as missing. Pure. */
+/** What Claude Code tells the status line about the context. A field of the wrong type counts as missing. Pure. */
 
 import { isPlainId } from "../base/session-id.ts"
 import { isObject, objectOf, stringOf } from "../record/json.ts"
 import { contextTokens, tokenCount, tokensIn } from "../record/token-counts.ts"
 import { transcriptPath } from "./hooks.ts"
 
-interface HostContext {
+interface StatusLineInput {
   readonly session: string | undefined
   readonly transcript: string | undefined
   /** The session's folder. */
   readonly cwd: string | undefined
   readonly model: string | undefined
-  /** The host's version. */
+  /** Claude Code's version. */
   readonly version: string | undefined
-  /** Size of the window in tokens; undefined for hosts that do not report it. */
+  /** Size of the window in tokens; undefined for versions of Claude Code that do not report it. */
   readonly window: number | undefined
   /** Tokens after the last answer; undefined before the first and right after a compaction. */
   readonly tokens: number | undefined
   readonly share: number | undefined
-  /** Whether the host counts, and counts nothing: newer ones say so right after a compaction. */
+  /** Whether Claude Code counts, and counts nothing: newer versions say so right after a compaction. */
   readonly isEmptied: boolean
 }
 
-export function readHostContext(document: unknown): HostContext {
+export function readStatusLineInput(document: unknown): StatusLineInput {
   const fields = objectOf(document)
   const id = stringOf(fields["session_id"])
   const context = objectOf(fields["context_window"])
@@ -42,7 +42,7 @@ export function readHostContext(document: unknown): HostContext {
   }
 }
 
-/** The host's own percentage, used when it gives no counts to compute it from. Hosts from 2.1 on report it. */
+/** Claude Code's own percentage, used when it gives no counts to compute it from. Versions from 2.1 on report it. */
 function toldShare(context: Readonly<Record<string, unknown>>): number | undefined {
   const { used_percentage: used, remaining_percentage: remaining } = context
   if (isPercentage(used)) return used / 100

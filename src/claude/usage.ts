@@ -1,4 +1,4 @@
-/** Token counts of an API message, which the host repeats on each of its lines. */
+/** Token counts of an API message, which Claude Code repeats on each of its lines. */
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { Usage } from "../record/types.ts"
@@ -11,7 +11,7 @@ export function messageUsage(type: string, line: JsonObject): Usage | undefined 
   const messageId = stringOf(message["id"])
   const usage = message["usage"]
   const model = stringOf(message["model"]) ?? ""
-  // The host's own answers have no counts. Taken as a reading, they would show an empty window.
+  // Claude Code's own answers have no counts. Taken as a reading, they would show an empty window.
   if (type !== "assistant" || messageId === undefined || !isObject(usage) || model === SYNTHETIC)
     return undefined
   const tokens = tokensIn(usage)

@@ -15,13 +15,13 @@ import { openSession } from "../views/session-list.ts"
 import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../views/session-summary.ts"
 import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../views/turn.ts"
 import type {
-  CompactionNote,
+  CompactionOnPage,
   Html,
   PageLink,
   PageWords,
   SessionData,
-  SessionNote,
   SubagentData,
+  WordsAbout,
 } from "./pages/html/document.ts"
 import { type ProjectData, projectPage, sessionPage } from "./pages/html/project-page.ts"
 import { PROOFS } from "./render-receipts.ts"
@@ -112,7 +112,7 @@ function sessionData(
   return {
     session,
     lineage,
-    notes: wanted.only === undefined && !isConversation ? notesOf(sessionSummary(db, session.id)) : [],
+    about: wanted.only === undefined && !isConversation ? wordsAbout(sessionSummary(db, session.id)) : [],
     outline,
     context: contextIn(db, [session.id, ...lineage.subagents, ...origins]),
     compactions: compactionsOf(db, dataHome, session.id),
@@ -124,7 +124,7 @@ function sessionData(
 }
 
 /** What the session was about, above its turns; nothing if there is nothing to tell. */
-function notesOf(summary: SessionSummary): SessionNote[] {
+function wordsAbout(summary: SessionSummary): WordsAbout[] {
   const observations = summary.kind === "model" ? summary.observations : []
   const items = [
     ...summaryParts(summary),
@@ -152,7 +152,7 @@ function subagentsOf(db: Database, ids: readonly string[], read: (turn: Turn) =>
   })
 }
 
-function compactionsOf(db: Database, dataHome: string, session: string): CompactionNote[] {
+function compactionsOf(db: Database, dataHome: string, session: string): CompactionOnPage[] {
   const receipts = receiptsOf(db, dataHome, { session, limit: Number.MAX_SAFE_INTEGER })
   return receipts.map((receipt) => {
     const kinds = Object.values(totalOf([receipt]))

@@ -7,7 +7,7 @@ import { folderOf } from "../views/project.ts"
 import { projectOfSession } from "../views/queries/projects.ts"
 import type { OtherVersion, Resume } from "./pages/resurrect-sessions.ts"
 
-/** @param session whose id the host has made: `unstartable` says of which sessions that is not known */
+/** @param session whose id Claude Code has made: `unstartable` says of which sessions that is not known */
 export function resumeLine(session: string, { folder, configDir }: Resume): string {
   const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
   const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `

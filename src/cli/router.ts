@@ -167,7 +167,7 @@ async function emptySpool(paths: PathsAndPolicy): Promise<void> {
   const { transcripts = [] } = drainSpool(paths, performance.now() + DRAIN) ?? {}
   if (transcripts.length === 0) return
   try {
-    // The host may have added to the transcripts since.
+    // Claude Code may have added to the transcripts since.
     spawnJob(paths.dataHome, { transcripts, sweep: [], settle: false })
   } catch {
     // The disk is full again. The next hook or the hourly sweep finds the transcripts.
@@ -305,7 +305,7 @@ export function parseArguments(
   let places = 0
   let takesAll = false
   let missing: string | undefined
-  // A single plain loop: each command runs it just once, cold.
+  // A single plain loop: each command runs it just once, before it is compiled.
   for (const name in specs) {
     const { type, required, rest, default: otherwise } = specs[name]!
     if (type === "positional") {

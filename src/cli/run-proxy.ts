@@ -2,7 +2,7 @@
 
 import { CtxError, usageError } from "../base/errors.ts"
 import { count } from "../base/text.ts"
-import { type HostValue, hostEnvironment } from "../claude/settings/read-settings.ts"
+import { claudeEnvironment, type VariableValue } from "../claude/settings/read-settings.ts"
 import { vaultAnswers } from "../prune/held-blocks.ts"
 import {
   type ProxyCounts,
@@ -22,7 +22,7 @@ interface RunningProxy extends PruningProxy {
 }
 
 export function proxyFor({ args, env }: Context): RunningProxy {
-  const [first] = hostEnvironment(env).baseUrl
+  const [first] = claudeEnvironment(env).baseUrl
   if (first !== undefined && first.from !== "environment") throw overruled(first)
   const upstream = upstreamOf(first?.value)
   const options = pruneOptions(env.config)
@@ -30,7 +30,7 @@ export function proxyFor({ args, env }: Context): RunningProxy {
   return { ...startProxy({ upstream, port: portIn(args), pruner }), upstream: upstreamShown(upstream) }
 }
 
-const overruled = ({ value, from }: HostValue): CtxError =>
+const overruled = ({ value, from }: VariableValue): CtxError =>
   new CtxError(
     "base-url-set",
     `Claude Code's ${from} settings send requests to ${upstreamShown(value)}, bypassing any proxy`,

@@ -29,7 +29,10 @@ export function shortPath(path: string, { cwd, home }: Place): string {
   return home !== "/" && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
-/** With everything percent-encoded that is no name: the path is from an archive. The host tells a terminal where it is. */
+/**
+ * With everything percent-encoded that is no name: the path is from an archive. The host name tells a terminal where it
+ * is.
+ */
 export const fileUrl = (path: string, host: string): string =>
   `file://${encodeURIComponent(host)}${path.toWellFormed().split("/").map(encodeURIComponent).join("/")}`
 

@@ -16,10 +16,10 @@ export interface Paths {
   readonly dataHome: string
   /** Log and locks, which can be recreated. */
   readonly stateHome: string
-  /** The host's configuration folder. */
+  /** Claude Code's configuration folder. */
   readonly claudeDir: string
-  /** Where the host keeps its own state, servers included. */
-  readonly hostConfig: string
+  /** Where Claude Code keeps its own state, servers included. */
+  readonly claudeConfig: string
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
@@ -57,7 +57,7 @@ const profile = (home: string, env: Env) => ({
 
 /** Resolves all places from the environment alone. Relative paths are ignored, as the XDG specification demands. */
 export function resolvePlaces(env: Env = process.env): Paths {
-  // On Windows, the one that the host goes by. Git's shell may have another HOME.
+  // On Windows, the one that Claude Code goes by. Git's shell may have another HOME.
   const home = absolute(env[process.platform === "win32" ? "USERPROFILE" : "HOME"]) ?? homeOfUser()
   const windows = process.platform === "win32" ? profile(home, env) : undefined
   const own = absolute(env["CTXBRIDGE_HOME"]) ?? (windows && join(windows.local, "ctxbridge"))
@@ -70,7 +70,7 @@ export function resolvePlaces(env: Env = process.env): Paths {
     dataHome: own ?? join(data, "ctxbridge"),
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: claudeDir ?? configFolder(home),
-    hostConfig: stateFile(home, claudeDir),
+    claudeConfig: stateFile(home, claudeDir),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
     temporary: windows
       ? (absolute(env["TEMP"]) ?? join(windows.local, "Temp"))
@@ -171,10 +171,10 @@ export function pagerCommand(env: Env = process.env): string | undefined {
 }
 
 /**
- * What the user's environment tells the host about its window and compactions. Values that the host ignores are ignored
+ * What the user's environment tells Claude Code about its window and compactions. Values that it ignores are ignored
  * here.
  */
-export function hostLimits(env: Env = process.env): HostLimits {
+export function claudeLimits(env: Env = process.env): ClaudeLimits {
   const percent = Number(env["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"])
   const window = Number(env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"])
   const most = Number(env["CLAUDE_CODE_MAX_CONTEXT_TOKENS"])
@@ -188,38 +188,38 @@ export function hostLimits(env: Env = process.env): HostLimits {
   }
 }
 
-/** Limits that the user's environment and files set to the host's window. */
-export interface HostLimits {
-  /** Where the host compacts, in percent of the usable window. */
+/** Limits that the user's environment and files set to Claude Code's window. */
+export interface ClaudeLimits {
+  /** Where Claude Code compacts, in percent of the usable window. */
   readonly percent?: number
-  /** Maximum number of tokens that the host counts on. */
+  /** Maximum number of tokens that Claude Code counts on. */
   readonly window?: number
-  /** Tokens of the window of a model that the host does not know; of any, if nothing is compacted. */
+  /** Tokens of the window of a model that Claude Code does not know; of any, if nothing is compacted. */
   readonly most?: number
   /** No window larger than 200,000 tokens. */
   readonly no1M?: boolean
-  /** Compactions that are switched off: those that the host begins by itself, or `/compact` too. */
+  /** Compactions that are switched off: those that Claude Code begins by itself, or `/compact` too. */
   readonly off?: "automatic" | "all"
-  /** What the host's state file and its settings say of compactions that it begins by itself. */
+  /** What Claude Code's state file and its settings say of compactions that it begins by itself. */
   readonly autoCompact?: { readonly state?: boolean; readonly settings?: boolean }
 }
 
-/** A variable of the host's, as the environment has it. Its settings files come before that. */
-export const hostVariable = (
+/** A variable of Claude Code's, as the environment has it. Its settings files come before that. */
+export const claudeVariable = (
   name: "CLAUDE_CODE_EXTRA_BODY" | "ANTHROPIC_BASE_URL" | "CLAUDE_CODE_GIT_BASH_PATH",
   env: Env = process.env,
 ): string | undefined => env[name] || undefined
 
-/** What the host (from 2.1 on) tells a server that it starts: its project's folder and its session. */
-export function hostPlace(env: Env = process.env): {
+/** What Claude Code (from 2.1 on) tells a server that it starts: its project's folder and its session. */
+export function toldToServer(env: Env = process.env): {
   readonly project: string | undefined
   readonly session: string | undefined
 } {
   return { project: absolute(env["CLAUDE_PROJECT_DIR"]), session: env["CLAUDE_CODE_SESSION_ID"] || undefined }
 }
 
-/** Process id of the host that started us. Set by hosts since some version after 2.1.112. */
-export function hostProcess(env: Env = process.env): number | undefined {
+/** Process id of the Claude Code that started us. Set since some version after 2.1.112. */
+export function claudeProcess(env: Env = process.env): number | undefined {
   const id = Number(env["CLAUDE_PID"])
   return Number.isSafeInteger(id) && id > 0 ? id : undefined
 }
@@ -293,7 +293,7 @@ export function clientEnvironment(env: Env = process.env): Record<string, string
   }
 }
 
-/** The environment of a hook as the host would start it here, but with another archive. */
+/** The environment of a hook as Claude Code would start it here, but with another archive. */
 export const withArchive = (
   dataHome: string,
   env: Env = process.env,
@@ -302,7 +302,7 @@ export const withArchive = (
   CTXBRIDGE_HOME: dataHome,
 })
 
-/** The environment of a host that is to use another configuration folder; undefined: its own. */
+/** The environment of a Claude Code that is to use another configuration folder; undefined: its own. */
 export const withConfigFolder = (
   folder: string | undefined,
   env: Env = process.env,

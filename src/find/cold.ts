@@ -3,8 +3,8 @@
  * `search --cold`, and otherwise the turns that are out of the index. Slow (about a second for 500 MB of transcripts),
  * but in bounded memory: one frame at a time.
  *
- * What matches is decided on every string of a line, however long and whatever the host uses it for, since the point is
- * to find what the index leaves out.
+ * What matches is decided on every string of a line, however long and whatever Claude Code uses it for, since the point
+ * is to find what the index leaves out.
  */
 import { type RecordInLine, recordsIn } from "../agents/agents.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
@@ -32,7 +32,7 @@ import { takenBackOf } from "../views/taken-back-mark.ts"
 import { toolNameOf, toolsIn } from "../views/tool-name.ts"
 import { allCopies } from "../views/transcript-rows.ts"
 import { sessionOfCopy } from "../views/view-sources.ts"
-import { mark } from "../views/word-index.ts"
+import { filterWord } from "../views/word-index.ts"
 import { lineMayFulfil } from "./candidates.ts"
 import { fulfils, hasWord, type Subject } from "./fts-expression.ts"
 import type { Hit } from "./hit.ts"
@@ -208,7 +208,7 @@ class Scan {
     const failed = record.parts.some((part) => "isError" in part && part.isError)
     return (
       (wanted === undefined || speaker === wanted) &&
-      (tool === undefined || tools.some((one) => mark.tool(one) === mark.tool(tool))) &&
+      (tool === undefined || tools.some((one) => filterWord.tool(one) === filterWord.tool(tool))) &&
       (since === undefined || time >= since) &&
       (until === undefined || (time !== "" && time < until)) &&
       (error !== true || failed)

@@ -1,11 +1,11 @@
 /**
  * Translates a query's requirements into FTS5's language, and decides the same requirements on a text. An expression
- * contains only marks and words made by base/words.ts, each quoted, so no query is a syntax error. Pure.
+ * contains only filter words and words made by base/words.ts, each quoted, so no query is a syntax error. Pure.
  */
 
 import { once } from "../base/once.ts"
 import { isHalfPair, shorterStems, wordSet } from "../base/words.ts"
-import { mark } from "../views/word-index.ts"
+import { filterWord } from "../views/word-index.ts"
 import { folded, type Node } from "./parse-query.ts"
 
 export const quoted = (word: string): string => `"${word.replaceAll('"', '""')}"`
@@ -39,7 +39,7 @@ export function ftsExpression(node: Node): string | undefined {
     case "prefix":
       return wordExpression(node.prefix, true)
     case "field":
-      return quoted(mark[node.field](node.value))
+      return quoted(filterWord[node.field](node.value))
     case "and": {
       const [no, yes] = [node.nodes.filter(isNot), node.nodes.filter((one) => !isNot(one))]
       const wanted = allOf(yes.map(ftsExpression))
@@ -110,7 +110,7 @@ export function fulfils(node: Node, subject: Subject): boolean {
         return hasWord(wordsOf(), one.prefix, true)
       case "field": {
         const values = one.field === "role" ? [subject.role] : subject.tools
-        return values.some((value) => mark[one.field](value) === mark[one.field](one.value))
+        return values.some((value) => filterWord[one.field](value) === filterWord[one.field](one.value))
       }
       case "and":
         return one.nodes.every(decide)

@@ -19,7 +19,7 @@ export interface Hit extends TakenBack {
   readonly handle: string
   readonly session: string
   readonly seq: number
-  /** The host's uuid of the line that was found, or of the turn's first line when the turn was found as a whole. */
+  /** Claude Code's uuid of the line that was found, or of the turn's first line when the turn was found as a whole. */
   readonly uuid: string | null
   readonly project: string | null
   /** ISO 8601. */

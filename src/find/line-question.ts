@@ -12,7 +12,12 @@ import type { Database } from "../views/database.ts"
 import { type DiffLine, editDiff, type ReplacedText, replacedTexts } from "../views/edit-diff.ts"
 import { folderOf } from "../views/project.ts"
 import { type Condition, pathNamed } from "../views/queries/scope.ts"
-import { editsOf, type FileEdit, type NoteBefore, notesUpTo } from "../views/queries/touched-files.ts"
+import {
+  editsOf,
+  type FileEdit,
+  type StatementBefore,
+  statementsUpTo,
+} from "../views/queries/touched-files.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { openTurn, type ToldPart } from "../views/turn.ts"
 import { isEveryday } from "./related-turns.ts"
@@ -72,7 +77,7 @@ const KEYWORDS = new Set(
 /** What was decided, said and thought around the edit that introduced a line. Only quotes. */
 interface LineReasons {
   /** Of the edit's turn, and those of earlier turns that speak of the line or the file; the latest first. */
-  readonly notes: readonly Omit<NoteBefore, "seq">[]
+  readonly notes: readonly Omit<StatementBefore, "seq">[]
   /** What the model said last before the edit, and first after it, of what speaks of the line or the file. */
   readonly saidBefore: string | null
   readonly saidAfter: string | null
@@ -89,7 +94,7 @@ function reasonsFor(
   lines: readonly string[],
 ): LineReasons {
   const speaks = speaksOf(edit.path, lines)
-  const notes = notesUpTo(db, edit.session, edit.seq, LOOKED_AT)
+  const notes = statementsUpTo(db, edit.session, edit.seq, LOOKED_AT)
     .filter(({ seq, text }) => seq === edit.seq || speaks(text))
     .slice(0, TOLD)
     .map(({ seq: _seq, ...note }) => note)

@@ -14,7 +14,7 @@ import { toolsIn } from "../views/tool-name.ts"
 interface MessageText {
   readonly text: string
   readonly role: string
-  /** As the host wrote it. */
+  /** As Claude Code wrote it. */
   readonly uuid: string | undefined
   readonly tools: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** What a search is restricted to. The index decides what its marks cover, and a check of each row the rest. */
+/** What a search is restricted to. The index decides what its filter words cover, and a check of each row the rest. */
 
 import { usageError } from "../base/errors.ts"
 import { resolve } from "../base/path.ts"
@@ -7,7 +7,7 @@ import { idsOfProject, projectId } from "../views/queries/projects.ts"
 import { type Condition, messagesWhere, pathNamed } from "../views/queries/scope.ts"
 import { spanOfSessions } from "../views/queries/sessions.ts"
 import { turnsTouching } from "../views/queries/touched-files.ts"
-import { mark } from "../views/word-index.ts"
+import { filterWord } from "../views/word-index.ts"
 import { allOf, anyOf, quoted } from "./fts-expression.ts"
 
 export interface Narrowing {
@@ -32,7 +32,8 @@ export interface Filter {
   /** Whether it checks the time of a row. */
   readonly isTimed: boolean
   /**
-   * What the marks cannot express. Applied while candidates are chosen, because only the newest of too many are kept.
+   * What the filter words cannot express. Applied while candidates are chosen, because only the newest of too many are
+   * kept.
    */
   readonly condition: Condition | undefined
   /** Whether it accepts every row that matches the expression. */
@@ -49,12 +50,12 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   if (wanted.project !== undefined) {
     const id = projectId(db, wanted.project)
     if (id === undefined) return undefined
-    parts.push(anyOf(idsOfProject(db, id).map((one) => quoted(mark.project(one)))))
+    parts.push(anyOf(idsOfProject(db, id).map((one) => quoted(filterWord.project(one)))))
   }
-  if (wanted.session !== undefined) parts.push(quoted(mark.session(wanted.session)))
-  if (wanted.role !== undefined) parts.push(quoted(mark.role(wanted.role)))
-  if (wanted.tool !== undefined) parts.push(quoted(mark.tool(wanted.tool)))
-  if (wanted.error === true) parts.push(quoted(mark.error))
+  if (wanted.session !== undefined) parts.push(quoted(filterWord.session(wanted.session)))
+  if (wanted.role !== undefined) parts.push(quoted(filterWord.role(wanted.role)))
+  if (wanted.tool !== undefined) parts.push(quoted(filterWord.tool(wanted.tool)))
+  if (wanted.error === true) parts.push(quoted(filterWord.error))
   parts.push(months(db, wanted))
   const turns = wanted.file === undefined ? undefined : turnsTouching(db, pathNamed(wanted.file))
   if (turns?.size === 0) return undefined
@@ -105,11 +106,13 @@ function months(db: Database, { since, until }: Narrowing): string | undefined {
   if (!isMonth(first) || !isMonth(last)) return undefined
   const names: string[] = []
   for (let month = monthNumber(first); month <= monthNumber(last); month++) {
-    names.push(quoted(mark.month(`${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`)))
+    names.push(
+      quoted(filterWord.month(`${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`)),
+    )
     if (names.length > MOST_MONTHS) return undefined
   }
   // The span holds no month, so nothing may match.
-  return names.length === 0 ? quoted(mark.month("0000-00")) : anyOf(names)
+  return names.length === 0 ? quoted(filterWord.month("0000-00")) : anyOf(names)
 }
 
 const isMonth = (time: string | undefined): time is string => /^\d{4}-\d\d/.test(time ?? "")

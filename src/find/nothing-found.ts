@@ -5,7 +5,7 @@ import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { toolsCalled } from "../views/queries/calls.ts"
 import { newestMatches } from "../views/queries/word-matches.ts"
-import { mark } from "../views/word-index.ts"
+import { filterWord } from "../views/word-index.ts"
 import { quoted } from "./fts-expression.ts"
 import type { Narrowing } from "./narrowing.ts"
 import { fieldsOf, parseQuery } from "./parse-query.ts"
@@ -74,6 +74,6 @@ export function whyNothing(
 
 /** Whether something of it is archived, or could be. */
 function isKnownTool(db: Database, name: string): boolean {
-  if (newestMatches(db, quoted(mark.tool(name)), undefined, 1).length > 0) return true
+  if (newestMatches(db, quoted(filterWord.tool(name)), undefined, 1).length > 0) return true
   return toolsKnown().some((known) => known.toLowerCase() === name.toLowerCase())
 }

@@ -50,7 +50,7 @@ const CONCLUDES = [0.5, 0.4, 0.3]
  * which often begins with its result.
  */
 const OPENS = [0.4, 0.3, 0.2]
-/** Factor for what is not prose: calls, outputs, thinking, what the host says. */
+/** Factor for what is not prose: calls, outputs, thinking, what Claude Code says. */
 const OTHER = 0.6
 /** Factor for what was said on the way. Its beginning gets no bonus: it tells what was done next. */
 const ASIDE = 0.5

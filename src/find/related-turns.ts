@@ -10,7 +10,7 @@ import type { Database } from "../views/database.ts"
 import { idsOfProject } from "../views/queries/projects.ts"
 import { spokenTurns, type TurnText } from "../views/queries/turns.ts"
 import { matches } from "../views/queries/word-matches.ts"
-import { mark } from "../views/word-index.ts"
+import { filterWord } from "../views/word-index.ts"
 import { isStopWord } from "./stop-words.ts"
 
 export interface RelatedTurn extends TurnText {
@@ -67,10 +67,11 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
   const needed = Math.max(gate.least, gate.share * total)
   if (total < gate.least) return []
   const ids = idsOfProject(db, request.project)
-  const marks = ids.map((id) => quoted(mark.said(id))).join(" OR ")
-  const said = ids.length > 1 ? `(${marks})` : marks
-  const except = request.except.map((session) => quoted(mark.session(session))).join(" OR ")
-  const inside = request.within === undefined ? said : `(${said} AND ${quoted(mark.session(request.within))})`
+  const ofProjects = ids.map((id) => quoted(filterWord.said(id))).join(" OR ")
+  const said = ids.length > 1 ? `(${ofProjects})` : ofProjects
+  const except = request.except.map((session) => quoted(filterWord.session(session))).join(" OR ")
+  const inside =
+    request.within === undefined ? said : `(${said} AND ${quoted(filterWord.session(request.within))})`
   const filter = except === "" ? inside : `(${inside} NOT (${except}))`
   const having = new Map<number, number>()
   const rare: Clue[] = []

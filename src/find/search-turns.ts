@@ -12,7 +12,7 @@ import {
 } from "../views/queries/messages.ts"
 import { type EndedSession, sessionsByEnd } from "../views/queries/sessions.ts"
 import { matchesAmong } from "../views/queries/word-matches.ts"
-import { mark } from "../views/word-index.ts"
+import { filterWord } from "../views/word-index.ts"
 import { type Candidates, candidatesOf, verified, type Weighted } from "./candidates.ts"
 import { type CorrectedQuery, type Correction, correctedQuery } from "./corrected-query.ts"
 import {
@@ -281,10 +281,10 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
 function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
   const ids = similar.flatMap(({ message }) => message ?? [])
   const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
-  const marked =
+  const narrow =
     filter.expression === undefined ? accepted : matchesAmong(db, [...accepted], filter.expression)
   const isWanted = ({ message }: Similar): boolean =>
-    message === undefined ? filter.expression === undefined : marked.has(message)
+    message === undefined ? filter.expression === undefined : narrow.has(message)
   return similar.filter(isWanted).slice(0, NEAREST)
 }
 
@@ -427,8 +427,8 @@ function latestIn(db: Database, filter: Filter, sessions: readonly EndedSession[
 /** Adds the sessions to the expression, where they are few enough, so the index reads shorter lists. */
 function within(expression: string, sessions: readonly EndedSession[]): string {
   if (sessions.length > STEPS[1]) return expression
-  const marks = new Set(sessions.map(({ id }) => wordExpression(mark.session(id))))
-  return allOf([expression, anyOf([...marks])])!
+  const names = new Set(sessions.map(({ id }) => wordExpression(filterWord.session(id))))
+  return allOf([expression, anyOf([...names])])!
 }
 
 function laterFirst(a: LatestRow, b: LatestRow): number {

@@ -48,7 +48,10 @@ function claimStart(dataHome: string, session: string, now: number): boolean {
   })
 }
 
-/** ms after our plugin has answered a compaction within which the host starts again. Hooks may be called twice for it. */
+/**
+ * ms after our plugin has answered a compaction within which Claude Code starts again. Hooks may be called twice for
+ * it.
+ */
 const PLUGIN_LASTS = 30_000
 
 export const isByPlugin = ({ event, state, now }: HookCall): boolean =>
@@ -69,7 +72,7 @@ export function isOwed({ event, state, settings, isSecond, isReplied, earlier, i
   if (earlier !== undefined) return true
   if (event.name === "pre-compact") return config["instructions.budget"] > 0
   if (!config["restore.enabled"]) return false
-  // Only hosts that forget hook context need it again, and only after a compaction.
+  // Only versions of Claude Code that forget hook context need it again, and only after a compaction.
   if (event.source === "resume") return state.restoreTime !== undefined
   if (event.name === "session-start") return event.source !== "fork"
   return event.name === "user-prompt-submit" && (isLost === true || isUnanswered(state))
@@ -111,7 +114,7 @@ export function prepared({ event, settings, now }: HookCall): Added | undefined 
   if (event.source !== "startup" || event.cwd === undefined) return undefined
   const { dataHome } = settings.paths
   const project = projectOf(event.cwd)
-  // Just after /clear, some hosts report a continued session as a new one.
+  // Just after /clear, some versions of Claude Code report a continued session as a new one.
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
   if (!settings.resolved.config["restore.startup"]) return { isReplied: true }
   // Checked before the pointer is read: indexing in between removes the pointer.

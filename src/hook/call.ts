@@ -69,7 +69,7 @@ export interface HookCall {
 
   /** It is settled what is replied, if anything. */
   readonly isReplied?: boolean
-  /** For the model; before a compaction, for the host. */
+  /** For the model; before a compaction, for Claude Code. */
   readonly text: string
   /** For the user. */
   readonly note: string

@@ -4,7 +4,7 @@
  */
 
 import { codeOf, isDamage } from "../base/errors.ts"
-import { summaryIn } from "../claude/content.ts"
+import { compactionSummaryIn } from "../claude/content.ts"
 import { userTextParts } from "../claude/user-text.ts"
 import type { HookEvent } from "../record/hook-event.ts"
 import type { JsonObject } from "../record/json.ts"
@@ -114,7 +114,7 @@ export function restored(
   const options = {
     source,
     budget: resolved.config["restore.budget"],
-    host: { ...paths, cwd: event.cwd },
+    claude: { ...paths, cwd: event.cwd },
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
     learning: learningIn(resolved.config),
@@ -122,24 +122,24 @@ export function restored(
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {
     summary: summaryFor(db, event, state, missed),
-    // The host announces its own compactions.
+    // Claude Code announces its own compactions.
     byPlugin: !isUnanswered(state),
     focus: state.focus,
     upTo: missed && lastTurnBefore(db, from, missed),
   }
-  // At a missed restore, the open prompt is the one just typed, and the host sends it itself.
+  // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself.
   return restoreOf(db, from, { ...options, ...compaction }, isPrompt ? undefined : waitingPrompt(state))
 }
 
-/** What the host is told to keep in the summary. */
+/** What Claude Code is told to keep in the summary. */
 export function instructionsFor(db: Database, { event, settings, state }: HookCall): string {
   const material = gather(db, event.session, { focus: state.focus })
-  // At `/compact`, the host shows them.
+  // At `/compact`, Claude Code shows them.
   const isShown = event.trigger === "manual"
   return renderInstructions(material, settings.resolved.config["instructions.budget"], isShown)
 }
 
-/** The host's summary, as a hook received it or as the host has written it down; empty if neither. */
+/** Claude Code's summary, as a hook received it or as it was written down; empty if neither. */
 function summaryFor(db: Database, event: HookEvent, state: SessionState, missed?: FoundCompaction): string {
   if (missed !== undefined) return summaryBehind(event, missed) || state.summary || ""
   return state.summary ?? summaryAtStart(db, event, state) ?? ""
@@ -157,10 +157,10 @@ export function waitingPrompt({ prompt, promptAt, promptOpen }: SessionState): P
 }
 
 /**
- * The host calls the hooks of several settings files for one event, and only the first may answer. Two calls are about
- * the same event when the transcript has the same length. That alone is not enough: a session is resumed or begun
- * without new bytes, and after a compaction the host may write some between the two calls. In these cases, calls less
- * than half a second apart also count as one event, unless another compaction has been announced since.
+ * Claude Code calls the hooks of several settings files for one event, and only the first may answer. Two calls are
+ * about the same event when the transcript has the same length. That alone is not enough: a session is resumed or begun
+ * without new bytes, and after a compaction Claude Code may write some between the two calls. In these cases, calls
+ * less than half a second apart also count as one event, unless another compaction has been announced since.
  */
 export function claimAnswer(
   db: Database,
@@ -195,7 +195,7 @@ export function rememberGiven(
 const SUMMARY_WITHIN = 1 << 20
 /** And the model's first words after it mostly within this many. */
 const ANSWER_WITHIN = 1 << 16
-/** ms by which a restore at a session's start may precede the time that the host gives the compaction. */
+/** ms by which a restore at a session's start may precede the time that Claude Code gives the compaction. */
 const HOOKS_LAST = 10 * 60_000
 
 /** The compaction recorded as unanswered in the state; undefined if there was none, or if the views show an answer. */
@@ -228,21 +228,21 @@ function isAnswered(db: Database, session: string, { offset, time }: FoundCompac
   return givenMarks(db, session).some((given) => {
     const [place, bytes] = given.mark.split(" ")
     if (place !== "near" && Number(bytes) > offset) return true
-    // Restores at a start come before the host writes the compaction down; those at a prompt answer an earlier one.
+    // Restores at a start come before Claude Code writes the compaction down; those at a prompt answer an earlier one.
     if (place === "late" || given.time < since) return false
     return place === "near" || Number(bytes) > former
   })
 }
 
-/** The host's summary, read from the transcript when no hook received it. */
+/** Claude Code's summary, read from the transcript when no hook received it. */
 function summaryBehind(event: HookEvent, compaction: FoundCompaction): string | undefined {
   const content = writtenSince(event, compaction)
-  return content && summaryIn(content)
+  return content && compactionSummaryIn(content)
 }
 
 /**
- * The summary of the compaction after which a session starts, where the host has written it down before calling hooks.
- * Known clients do so afterwards; a recorded session that is replayed has it already.
+ * The summary of the compaction after which a session starts, where Claude Code has written it down before calling
+ * hooks. Known clients do so afterwards; a recorded session that is replayed has it already.
  */
 function summaryAtStart(db: Database, event: HookEvent, { compactAt }: SessionState): string | undefined {
   const last = lastCompaction(db, event.session, compactAt)
@@ -252,7 +252,7 @@ function summaryAtStart(db: Database, event: HookEvent, { compactAt }: SessionSt
   const near = writtenSince(event, last, ANSWER_WITHIN)
   if (near === undefined || isOver(near)) return undefined
   const content = writtenSince(event, last)
-  return content === undefined || isOver(content) ? undefined : summaryIn(content)
+  return content === undefined || isOver(content) ? undefined : compactionSummaryIn(content)
 }
 
 const ANSWER = '"assistant"'

@@ -1,7 +1,7 @@
 /**
  * Finds compactions in the transcript for which the session was given nothing back. Usually a hook has answered before
- * the host writes the compaction down. If none was called (hooks were off or too slow, or the host ended), only the
- * transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
+ * Claude Code writes the compaction down. If none was called (hooks were off or too slow, or Claude Code ended), only
+ * the transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 
 import { compactionOffsets } from "../claude/glance.ts"
@@ -20,7 +20,7 @@ export function noticeCompactions({ event, before, state, own, now }: HookCall):
   if (own === undefined) return undefined
   const { superseded, archived } = own.captured
   const compactions = newCompactions(event, before, own)
-  // Rewritten by the host: the bytes already searched have moved, so nobody can tell which compactions are new.
+  // Rewritten by Claude Code: the bytes already searched have moved, so nobody can tell which compactions are new.
   // Where another process has archived it since, only its length may show that.
   if (superseded !== undefined || (before.seenAt ?? 0) > archived)
     return { compactions, state: { ...state, seenAt: archived } }

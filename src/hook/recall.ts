@@ -23,7 +23,7 @@ import { lastCompaction } from "../views/queries/boundaries.ts"
 import { commandsIn } from "../views/queries/calls.ts"
 import { factsIn } from "../views/queries/fact-uses.ts"
 import { claimGiven, lastGiven } from "../views/queries/restores.ts"
-import { notesIn } from "../views/queries/sessions.ts"
+import { statementsIn } from "../views/queries/sessions.ts"
 import type { AskedForEarlier, AskedKind, HookCall } from "./call.ts"
 import { rememberGiven, writtenSince } from "./given.ts"
 
@@ -196,7 +196,7 @@ function answersTo(
   const lacks = (text: string): boolean => question.fits(text) && !held(text)
   const scope = scopeOf(db, session)
   if (kind === "decision") {
-    return notesIn(db, scope, kind, NOTES_LOOKED_AT)
+    return statementsIn(db, scope, kind, NOTES_LOOKED_AT)
       .filter(({ text }) => lacks(text))
       .slice(0, MOST)
       .map(({ handle, text }) => `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`)

@@ -33,7 +33,7 @@ export const mayRefuse = ({ event, before, settings }: HookCall): boolean =>
 
 /** Characters of a prompt that are kept. A longer one is a pasted file, and its beginning identifies it. */
 const PROMPT_REMEMBERED = 20_000
-/** Characters of a summary that are kept. No host writes nearly as many. */
+/** Characters of a summary that are kept. Claude Code writes nowhere near as many. */
 const SUMMARY_REMEMBERED = 150_000
 /** Characters that are kept of the user's instructions for a compaction. */
 const FOCUS_REMEMBERED = 2000
@@ -105,7 +105,9 @@ function kept(text: string, most: number, secrets: SecretSettings): string {
 /** A job is started to index this many bytes that the views lack. */
 const INDEX_AT = 1 << 20
 
-/** Starts the background job when there is more to do than a hook has time for, or when the host is still writing. */
+/**
+ * Starts the background job when there is more to do than a hook has time for, or when Claude Code is still writing.
+ */
 export async function startJob(call: HookCall): Promise<Added | undefined> {
   const { event, taken, state, settings, now, isJobDue } = call
   const { paths } = settings

@@ -17,7 +17,7 @@ import { listPending, type Pending, settlePending } from "../views/pending.ts"
 import { writePointer } from "../views/pointers.ts"
 import { projectOf } from "../views/project.ts"
 import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
-import { addGivenAgain, givenToOldHost, lastGiven } from "../views/queries/restores.ts"
+import { addGivenAgain, givenToOldVersion, lastGiven } from "../views/queries/restores.ts"
 import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
 import type { Added, HookCall } from "./call.ts"
@@ -120,11 +120,12 @@ const NOTHING: Given = { text: "" }
 const deliveryOf = ({ found, now }: HookCall, { text, isRestore }: Given): Pick<SessionState, "delivery"> =>
   text === "" || !isRestore ? {} : { delivery: { at: found?.captured.size ?? 0, time: now } }
 
-/** Repeats the last restore, which the host has dropped. Never a second time. */
+/** Repeats the last restore, which Claude Code has dropped. Never a second time. */
 function again(db: Database, { event, state, before, now }: HookCall): string {
   const last = lastGiven(db, event.session)
   if (last === null) return ""
-  // Hosts up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then lost nothing.
+  // Versions of Claude Code up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then
+  // lost nothing.
   if (last.source === "compact" && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
   // Its prompt was still without a complete answer.
   const text = before.promptOpen ? last.text : withoutPending(last.text)
@@ -207,10 +208,11 @@ function pointer(db: Database, call: HookCall, project: string): string {
 }
 
 /**
- * Hosts up to 2.0 forget hook context when resuming a session; later ones replay it. Ignores subagents' compactions.
+ * Versions of Claude Code up to 2.0 forget hook context when resuming a session; later ones replay it. Ignores
+ * subagents' compactions.
  */
 function lostOnResume(db: Database, session: string, { promptOpen }: SessionState): string {
-  const text = givenToOldHost(db, session) ?? ""
+  const text = givenToOldVersion(db, session) ?? ""
   return promptOpen ? text : withoutPending(text)
 }
 

@@ -1,15 +1,15 @@
 /**
- * `ctxbridge statusline`: as hot as the hooks, since the host calls it after every message. Whatever happens: exit 0,
- * nothing on stderr, one line of ours.
+ * `ctxbridge statusline`: as hot as the hooks, since Claude Code calls it after every message. Whatever happens: exit
+ * 0, nothing on stderr, one line of ours.
  */
 
 import { parseJson } from "../base/json-files.ts"
 import { endNow } from "../base/own-program.ts"
 import { killGroup, ownGroup } from "../base/processes.ts"
-import { answerHost } from "../base/write-output.ts"
-import { inHostShell } from "../claude/settings/hook-shell.ts"
-import { readHostContext } from "../claude/status-line-input.ts"
-import { hostLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { answerClaude } from "../base/write-output.ts"
+import { inHookShell } from "../claude/settings/hook-shell.ts"
+import { readStatusLineInput } from "../claude/status-line-input.ts"
+import { claudeLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
 import { rememberWindow } from "../restore/window/context-state.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../restore/window/status-line-text.ts"
@@ -18,9 +18,9 @@ import { wishesIn } from "../restore/window/window.ts"
 import { readState } from "./state.ts"
 import { readInput } from "./stdin.ts"
 
-/** ms of performance.now() until which we wait for the host's document. */
+/** ms of performance.now() until which we wait for Claude Code's document. */
 const STDIN_DEADLINE = 1000
-/** ms for the other status line. Meanwhile the host starts the next one and drops this one. */
+/** ms for the other status line. Meanwhile Claude Code starts the next one and drops this one. */
 const OTHER_LASTS = 2000
 /** Most characters to read of its output. */
 const OTHER_LENGTH = 64_000
@@ -34,7 +34,7 @@ export async function runStatusLine(other: string | undefined): Promise<void> {
   const theirs = other === undefined ? undefined : said(other, input)
   const line = await own(input)
   const text = theirs === undefined ? line : joinLines(line, await theirs)
-  if (text !== "") answerHost(`${text}\n`)
+  if (text !== "") answerClaude(`${text}\n`)
   endNow()
 }
 
@@ -53,9 +53,9 @@ const parse = (input: Uint8Array): unknown => parseJson(Buffer.from(input).toStr
 export const readStatusLine = (): Promise<LineFacts> =>
   factsOf(parse(readInput(STDIN_DEADLINE)), loadSettings())
 
-/** The host's figures, or else what the hooks know of the session. */
+/** Claude Code's figures, or else what the hooks know of the session. */
 async function factsOf(document: unknown, { paths, resolved }: Settings): Promise<LineFacts> {
-  const host = readHostContext(document)
+  const host = readStatusLineInput(document)
   const { session, window: told } = host
   const isTracked = session !== undefined && resolved.config["autopilot.enabled"]
   const state = isTracked ? readState(paths.dataHome, session) : {}
@@ -64,11 +64,11 @@ async function factsOf(document: unknown, { paths, resolved }: Settings): Promis
   if (isTracked && context !== undefined && told !== undefined) rememberWindow(paths.dataHome, session, told)
   const now = host.tokens === undefined && context !== undefined ? await sinceThen(context, host) : context
   const { tokens = now?.tokens, model = now?.model, version = now?.version } = host
-  const circumstances = { ...wishesIn(resolved.config), told, limits: hostLimits() }
+  const circumstances = { ...wishesIn(resolved.config), told, limits: claudeLimits() }
   const reading = { ...now, tokens, model, version }
   let judgement = judge(reading, circumstances)
   if (judgement !== undefined && judgement.zone !== "ok") {
-    // The host's files may say that it does not compact by itself, which they are asked only where it matters.
+    // Claude Code's files may say that it does not compact by itself, which they are asked only where it matters.
     const { autoCompactIn } = await import("../claude/settings/read-settings.ts")
     const autoCompact = autoCompactIn({ ...paths, cwd: host.cwd })
     judgement = judge(reading, { ...circumstances, limits: { ...circumstances.limits, autoCompact } })
@@ -81,18 +81,18 @@ async function factsOf(document: unknown, { paths, resolved }: Settings): Promis
   return { ...known, source: isTold ? "host" : "state", tokens, estimated, share, pressure, zone }
 }
 
-/** All that is known when the host reports a percentage and no counts. */
+/** All that is known when Claude Code reports a percentage and no counts. */
 const toldShare = (share: number | undefined): Partial<LineFacts> =>
   share === undefined ? {} : { source: "host", share }
 
 /**
- * The context when the host has counted nothing: right after a compaction, before any hook has seen it.
+ * The context when Claude Code has counted nothing: right after a compaction, before any hook has seen it.
  *
  * @param context as the last hook left it
  */
 async function sinceThen(
   context: ContextState,
-  { transcript, isEmptied }: ReturnType<typeof readHostContext>,
+  { transcript, isEmptied }: ReturnType<typeof readStatusLineInput>,
 ): Promise<ContextState> {
   if (transcript === undefined) return context
   const now = (await import("./watch-window.ts")).followFile(context, transcript, context.at ?? 0)
@@ -104,7 +104,7 @@ async function sinceThen(
 
 /** Output of another status line given the same document, as far as it comes in time. */
 async function said(command: string, input: Uint8Array): Promise<string> {
-  const child = Bun.spawn(inHostShell(command), {
+  const child = Bun.spawn(inHookShell(command), {
     stdin: input,
     stdout: "pipe",
     stderr: "ignore",

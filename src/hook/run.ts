@@ -1,15 +1,15 @@
 /**
  * The hot program. Whatever happens: exit 0, nothing on stderr, valid output or none. Only a call for no event at all
- * fails, as no host makes it: the installation is broken, and nobody would notice.
+ * fails, as Claude Code makes none: the installation is broken, and nobody would notice.
  *
- * The host waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
+ * Claude Code waits for us at every prompt, so: no packages, no waiting for child processes, one connection to the
  * database, one transaction.
  */
 
 import { EXIT } from "../base/errors.ts"
 import { existsSync } from "../base/fs.ts"
 import { compileLate, endNow, endWith } from "../base/own-program.ts"
-import { answerHost, STDERR, writeAll } from "../base/write-output.ts"
+import { answerClaude, STDERR, writeAll } from "../base/write-output.ts"
 import { decodeEvent } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
@@ -18,10 +18,10 @@ import { noted } from "./call.ts"
 import { readDocument } from "./stdin.ts"
 import { handle } from "./steps.ts"
 
-/** Share of the deadline for waiting for the host's document. */
+/** Share of the deadline for waiting for Claude Code's document. */
 const STDIN_SHARE = 0.7
 
-/** @param name of the event; the host's document has it, too */
+/** @param name of the event; Claude Code's document has it, too */
 export async function runHook(name: string | undefined): Promise<void> {
   process.on("uncaughtException", endNow)
   process.on("unhandledRejection", endNow)
@@ -32,14 +32,14 @@ export async function runHook(name: string | undefined): Promise<void> {
     writeAll(STDERR, NO_EVENT)
     endWith(EXIT.usage)
   }
-  answerHost(text)
+  answerClaude(text)
   endNow()
 }
 
 const NO_EVENT =
   "ctxbridge: hook was called without an event; `ctxbridge install` registers the hooks again, `ctxbridge doctor` says what is wrong\n"
 
-/** @returns undefined if neither the caller nor the host's document names an event */
+/** @returns undefined if neither the caller nor Claude Code's document names an event */
 async function answer(name: string | undefined): Promise<string | undefined> {
   const settings = loadSettings()
   try {

@@ -72,8 +72,8 @@ function versionOf(transcript: string): string | undefined {
 const LOOKED_AT = 2 << 20
 
 /**
- * Checks whether the last restore has reached the conversation. The host writes late, so a prompt may come too early to
- * tell; then the end of its turn, or the next prompt, decides.
+ * Checks whether the last restore has reached the conversation. Claude Code writes late, so a prompt may come too early
+ * to tell; then the end of its turn, or the next prompt, decides.
  *
  * If our own note of the restore is gone (it could not be written), the transcript may still show it.
  */
@@ -104,14 +104,14 @@ function outcomeOf({ at, time }: Delivery, { path, captured }: Taken): Outcome {
   return outcome ?? "open"
 }
 
-/** The host's files may switch off its own compactions; they are read only when something is to be told. */
+/** Claude Code's files may switch off its own compactions; they are read only when something is to be told. */
 async function watchInFull(call: HookCall): Promise<Added> {
   const { event, settings } = call
   const { autoCompactIn } = await import("../claude/settings/read-settings.ts")
-  const { hostLimits } = await import("../config/load.ts")
+  const { claudeLimits } = await import("../config/load.ts")
   const { watchWindow } = await import("./watch-window.ts")
   const autoCompact = autoCompactIn({ ...settings.paths, cwd: event.cwd })
-  return { news: undefined, ...watchWindow(call, { ...hostLimits(), autoCompact }) }
+  return { news: undefined, ...watchWindow(call, { ...claudeLimits(), autoCompact }) }
 }
 
 /** Tells how full the window is where nothing else is given back. */
@@ -179,7 +179,9 @@ async function mark({ settings, unmarked }: HookCall): Promise<undefined> {
   spoolMarker(settings.paths, unmarked!)
 }
 
-/** After /clear, which some hosts report as a new session, and for what a resumed one has forgotten. */
+/**
+ * After /clear, which some versions of Claude Code report as a new session, and for what a resumed one has forgotten.
+ */
 function isOnlyChance({ event, settings, now }: HookCall): boolean {
   const { name, source, cwd } = event
   if (name !== "session-start" || source === "compact") return false
@@ -190,7 +192,7 @@ function isOnlyChance({ event, settings, now }: HookCall): boolean {
 /**
  * Adds to a starting session's reply, once, that a background import is done, and what was moved.
  *
- * @param reply what the host is answered otherwise: JSON, or nothing
+ * @param reply what Claude Code is answered otherwise: JSON, or nothing
  */
 export async function withImportTold(reply: string, dataHome: string): Promise<string> {
   const { moveTold, takeImportDone } = await import("../job/import-done.ts")

@@ -10,7 +10,7 @@ import { replaceSoon, tryTo } from "../base/files.ts"
 import { existsSync, readFileSync, unlinkSync } from "../base/fs.ts"
 import { hashName, readJson, writeJson } from "../base/json-files.ts"
 import { join } from "../base/path.ts"
-import { hostProcess } from "../config/load.ts"
+import { claudeProcess } from "../config/load.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
 import { changingSessions, readSession, sessionFile, sessionFolder } from "../views/session-files.ts"
 
@@ -58,7 +58,7 @@ type Answered =
 interface Standing {
   /** The user's instructions for the compaction, until it is answered. */
   readonly focus?: string
-  /** The host's own summary of the compaction, until it is answered. */
+  /** Claude Code's own summary of the compaction, until it is answered. */
   readonly summary?: string
   /** A restore given at a session's start, until it has been seen in the conversation. */
   readonly delivery?: Delivery
@@ -66,9 +66,9 @@ interface Standing {
   readonly seenAt?: number
   /** A compaction was refused, which is done once. */
   readonly refused?: true
-  /** When our plugin last answered a compaction, in ms since the epoch; until the host announces one of its own. */
+  /** When our plugin last answered a compaction, in ms since the epoch; until Claude Code announces one of its own. */
   readonly compactedByPlugin?: number
-  /** Size of the transcript in bytes when the host last resumed it. views/session-files.ts reads this, too. */
+  /** Size of the transcript in bytes when Claude Code last resumed it. views/session-files.ts reads this, too. */
   readonly resumedAt?: number
   /** When the session began, in ms since the epoch. */
   readonly startTime?: number
@@ -79,7 +79,7 @@ interface Standing {
 }
 
 export interface Delivery {
-  /** Size of the transcript in bytes at that moment; the host records the restore after it. */
+  /** Size of the transcript in bytes at that moment; Claude Code records the restore after it. */
   readonly at: number
   /** ms since the epoch. */
   readonly time: number
@@ -106,7 +106,7 @@ export function withAnswer(state: SessionState, now: number): AnsweredState {
 }
 
 /**
- * With a compaction answered at the session's start. The host writes it down only after that.
+ * With a compaction answered at the session's start. Claude Code writes it down only after that.
  *
  * @param compactions those that the transcript holds already
  */
@@ -154,19 +154,19 @@ export function changeState(
 /** Calls of the same kind within this many ms are about the same event. */
 export const SAME_EVENT = 500
 
-// Sessions that `/clear` ended and no session has continued yet. The host reports the end and the new beginning in two
-// calls that do not name each other's session; all they have in common is the host's process.
+// Sessions that `/clear` ended and no session has continued yet. Claude Code reports the end and the new beginning in
+// two calls that do not name each other's session; all they have in common is Claude Code's process.
 
 /** ms within which a session continues one that `/clear` ended. */
 export const CLEAR_LASTS = 5 * 60_000
-/** The same for hosts that report the session after `/clear` as `startup`. */
+/** The same for versions of Claude Code that report the session after `/clear` as `startup`. */
 export const SILENT_CLEAR_LASTS = 15_000
 
 interface Clear {
   readonly session: string
   /** ms since the epoch. */
   readonly time: number
-  /** The host's process. */
+  /** Claude Code's process. */
   readonly host: number
 }
 
@@ -217,7 +217,7 @@ export function claimClear(dataHome: string, project: string, since: number): st
 }
 
 /**
- * Prefers the latest of our own host. Falls back to any, because the host may have been restarted or may call us
+ * Prefers the latest of our own Claude Code. Falls back to any, because it may have been restarted or may call us
  * through an unknown program.
  */
 function chosen(clears: readonly Clear[], since: number): Clear | undefined {
@@ -233,11 +233,11 @@ function clearsIn(file: string): readonly Clear[] {
   return Array.isArray(clears) ? clears : [clears as Clear]
 }
 
-/** The process that called this hook. Hosts up to 2.1.112 do not tell, and call through a shell. */
+/** The process that called this hook. Versions of Claude Code up to 2.1.112 do not tell, and call through a shell. */
 function ownHost(): number {
   const parent = process.ppid
   // Not every system has such files.
-  return hostProcess() ?? tryTo(() => callerOf(parent)) ?? parent
+  return claudeProcess() ?? tryTo(() => callerOf(parent)) ?? parent
 }
 
 /** A shell may replace itself with the program it starts; this one has not. */

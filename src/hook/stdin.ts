@@ -1,5 +1,5 @@
 /**
- * Reads what the host writes to stdin, however it does so.
+ * Reads what Claude Code writes to stdin, however it does so.
  *
  * Uses poll(2) and read(2), because Bun's stream costs 0.8 ms more and its pending read would keep the process alive.
  */
@@ -13,12 +13,12 @@ const STDIN = 0
 const IDLE = 15
 const CLOSING_BRACE = 0x7d
 const BLOCK = 64 << 10
-/** No host sends a payload larger than this. */
+/** Claude Code sends no payload larger than this. */
 const LARGEST = 64 << 20
 
 /**
- * The JSON document on stdin. Reading stops at its end, when it is complete and nothing more comes (some hosts never
- * close the pipe), or at the deadline.
+ * The JSON document on stdin. Reading stops at its end, when it is complete and nothing more comes (some versions of
+ * Claude Code never close the pipe), or at the deadline.
  *
  * @param deadline ms of performance.now()
  * @returns undefined if there was no valid document in time

@@ -55,7 +55,7 @@ export function transcriptsIn({ transcript, agentTranscript }: HookEvent): strin
   return paths
 }
 
-/** Whether the host keeps anything beside the transcript: nothing, in most sessions. */
+/** Whether Claude Code keeps anything beside the transcript: nothing, in most sessions. */
 export const hasBeside = ({ event }: HookCall): boolean =>
   event.transcript !== undefined && statsOf(event.transcript.slice(0, -6)) !== undefined
 

@@ -5,7 +5,7 @@
 
 import { NEWLINE } from "../base/byte-lines.ts"
 import { glance } from "../claude/glance.ts"
-import { type HostLimits, hostLimits } from "../config/load.ts"
+import { type ClaudeLimits, claudeLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { contextTokens } from "../record/token-counts.ts"
 import { stateDocument } from "../restore/window/advice.ts"
@@ -29,9 +29,9 @@ import type { Added, HookCall } from "./call.ts"
  * Determines how full the window is, at each human's prompt and whenever the session's state is written anyway.
  * Otherwise it is left to the next prompt, because writing the state costs more than looking.
  *
- * @param limits what the user has set of the host's window; default: what the environment says
+ * @param limits what the user has set of Claude Code's window; default: what the environment says
  */
-export function watchWindow(call: HookCall, limits = hostLimits()): Added | undefined {
+export function watchWindow(call: HookCall, limits = claudeLimits()): Added | undefined {
   const { isHuman, before, state, own, settings } = call
   if (!settings.resolved.config["autopilot.enabled"]) return undefined
   const known = before.context ?? NEW_CONTEXT
@@ -88,7 +88,7 @@ function tokensNow(known: ContextState, { captured, fresh }: Taken): number | un
 }
 
 /** @param isPrompt whether this is a human's prompt that has not been counted yet */
-function watchClosely(call: HookCall, known: ContextState, isPrompt: boolean, limits: HostLimits): Added {
+function watchClosely(call: HookCall, known: ContextState, isPrompt: boolean, limits: ClaudeLimits): Added {
   const { event, state, settings, own, now } = call
   const { dataHome } = settings.paths
   let context = own === undefined ? known : followed(known, own)

@@ -160,7 +160,7 @@ interface MessageText {
   readonly text: string
 }
 
-/** Which kinds of parts count, by the line's role. Of the host's own lines, only a subagent's task does. */
+/** Which kinds of parts count, by the line's role. Of Claude Code's own lines, only a subagent's task does. */
 const SAID: Readonly<Record<string, readonly Part["kind"][]>> = {
   human: ["prompt", "reply"],
   assistant: ["text"],

@@ -8,10 +8,10 @@ import { tryTo, writeWhole } from "../base/files.ts"
 import { logError } from "../base/log.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { type Known, withoutKnown } from "../secrets/known.ts"
-import { withCompactLock } from "../vault/compact-vault.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { type Due, dueKnown, knownOf, settleKnown, withoutValues } from "../vault/known-values.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
+import { withReplacingLock } from "../vault/merge-frames.ts"
 import { tailOf } from "../vault/reader.ts"
 import { bytesFilled } from "../vault/redact-copy.ts"
 import { rewriteCopy } from "../vault/rewrite.ts"
@@ -27,7 +27,7 @@ import { rebuild } from "../views/rebuild-views.ts"
 import { type Source, sources } from "../views/view-sources.ts"
 import {
   followCopies,
-  noteOf,
+  redactingMarker,
   redactLogs,
   redactRestores,
   redactStates,
@@ -43,10 +43,10 @@ type KnownPaths = Pick<PathsAndPolicy, "dataHome" | "stateHome" | "home" | "secr
 export function fillKnown(place: KnownPaths, wait: number): number {
   const { dataHome } = place
   if (dueKnown(dataHome).length === 0) return 0
-  const done = withCompactLock(dataHome, wait, () => {
-    const isInterrupted = existsSync(noteOf(dataHome))
+  const done = withReplacingLock(dataHome, wait, () => {
+    const isInterrupted = existsSync(redactingMarker(dataHome))
     const filled: Filled = { bytes: 0, stale: new Set(), isRestored: false }
-    writeWhole(noteOf(dataHome), "")
+    writeWhole(redactingMarker(dataHome), "")
     const all = sources(dataHome)
     for (const due of dueKnown(dataHome)) if (fillSession(place, due, all, filled)) settleKnown(due)
     const options = { now: Date.now(), wait }
@@ -54,7 +54,7 @@ export function fillKnown(place: KnownPaths, wait: number): number {
     if (isInterrupted) renewViews(dataHome, () => rebuild(dataHome, options))
     else if (filled.stale.size > 0 || filled.isRestored)
       renewViews(dataHome, () => followCopies(dataHome, filled.stale, options))
-    else rmSync(noteOf(dataHome), { force: true })
+    else rmSync(redactingMarker(dataHome), { force: true })
     return filled.bytes
   })
   return done ?? 0
@@ -81,7 +81,7 @@ function fillSession(place: KnownPaths, { paths }: Due, all: readonly Source[], 
         const { bytes, first } = fillCopy(dataHome, source, known)
         filled.bytes += bytes
         if (bytes > 0 && isIndexed(dataHome, source, first)) filled.stale.add(source.copy)
-        // Our own notes are not the host's.
+        // Our own notes are not Claude Code's.
         if (bytes > 0 && source.path.startsWith(dataHome)) followVault(dataHome)
       } catch (error) {
         // A damaged copy must not keep the others from being searched; `verify` reports it.

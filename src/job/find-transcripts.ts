@@ -1,11 +1,11 @@
-/** Finds transcripts in the host's folders. */
+/** Finds transcripts in Claude Code's folders. */
 import { readdirSync, statSync } from "node:fs"
 import { placeBeside } from "../agents/layouts.ts"
 import { isMissing } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { join } from "../base/path.ts"
 
-/** Maximum depth; the host nests projects, sessions and subagents. */
+/** Maximum depth; Claude Code nests projects, sessions and subagents. */
 const DEEPEST = 6
 
 /** What else to report about a folder. */

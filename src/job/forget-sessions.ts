@@ -11,10 +11,10 @@ import { existsSync, mkdirSync, rmdirSync, rmSync } from "../base/fs.ts"
 import { readJson, writeJson } from "../base/json-files.ts"
 import { withLockFile } from "../base/lock.ts"
 import { dirname, join } from "../base/path.ts"
-import { withCompactLock } from "../vault/compact-vault.ts"
 import { dropFromList, readList, type ToList } from "../vault/copy-list.ts"
 import { forgottenPrompts } from "../vault/forgotten-prompts.ts"
 import { isHistoryCopy, isSummaryCopy, vaultFile } from "../vault/layout.ts"
+import { withReplacingLock } from "../vault/merge-frames.ts"
 import { tailOf } from "../vault/reader.ts"
 import { replacementOf, rewriteCopy } from "../vault/rewrite.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
@@ -93,16 +93,16 @@ function alone<T>(dataHome: string, wait: number, work: () => T): T {
   )
 }
 
-const noteOf = (dataHome: string): string => join(dataHome, "forgotten", "unfinished")
+const unfinishedFile = (dataHome: string): string => join(dataHome, "forgotten", "unfinished")
 
 function noteUnfinished(dataHome: string, tombstones: readonly Tombstone[]): void {
   const all = new Set([...unfinished(dataHome), ...tombstones.map(({ session }) => session)])
-  writeJson(noteOf(dataHome), [...all])
+  writeJson(unfinishedFile(dataHome), [...all])
 }
 
 /** Sessions with something to forget that may not be done yet. */
 export const unfinished = (dataHome: string): string[] =>
-  (readJson(noteOf(dataHome)) as string[] | undefined) ?? []
+  (readJson(unfinishedFile(dataHome)) as string[] | undefined) ?? []
 
 function finish(dataHome: string, options: ForgetOptions): Forgot {
   const { wait, onProgress, matches, more } = options
@@ -110,7 +110,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   const done = { deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() }
   let views: RebuildReport | undefined
   for (let round = 0; ; round++) {
-    const touched = withCompactLock(dataHome, wait, () => clean(dataHome, done))
+    const touched = withReplacingLock(dataHome, wait, () => clean(dataHome, done))
     if (touched === undefined) notAll("another process is merging the vault's frames")
     const erased = eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
@@ -129,7 +129,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   }
   followVault(dataHome)
   if (traces.whole.size > 0) forgetMoved(dataHome, wait)
-  rmSync(noteOf(dataHome), { force: true })
+  rmSync(unfinishedFile(dataHome), { force: true })
   return {
     deleted: [...done.deleted],
     changed: [...done.changed],
@@ -244,11 +244,11 @@ function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
 export interface Leaving {
   /** A session, including its subagents, or a single `<session>/<agent>`. */
   readonly session: string
-  /** Copies below `vault/`, including those of transcripts that the host has since rewritten. */
+  /** Copies below `vault/`, including those of transcripts that Claude Code has since rewritten. */
   readonly copies: readonly string[]
   /** Bytes of the copies on disk. */
   readonly bytes: number
-  /** Where the host keeps or kept its transcripts. */
+  /** Where Claude Code keeps or kept its transcripts. */
   readonly transcripts: readonly string[]
   /** Its lines in the list of all prompts. */
   readonly prompts: number

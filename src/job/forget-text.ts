@@ -27,7 +27,7 @@ export interface TextFound {
   readonly copies: readonly { readonly copy: string; readonly session: string; readonly places: number }[]
   readonly places: number
   readonly lines: number
-  /** How many of the transcripts still exist; they are the host's, and stay as they are. */
+  /** How many of the transcripts still exist; they are Claude Code's, and stay as they are. */
   readonly onDisk: number
   /** Copies that could not be read. */
   readonly failed: readonly { readonly copy: string; readonly error: string }[]
@@ -47,7 +47,7 @@ interface TextOptions {
 
 /**
  * @param finderFor a finder for each copy, which gets its lines in order
- * @throws CtxError exit 64 when the text is part of something the host needs to read its own records
+ * @throws CtxError exit 64 when the text is part of something Claude Code needs to read its own records
  */
 export function findText(
   dataHome: string,
@@ -122,7 +122,7 @@ interface FoundLine {
   readonly places: number
   /** The line and, if it spans frames, its parts in each frame, because capture may see any of them again. */
   readonly pieces: readonly { readonly bytes: Uint8Array; readonly spans: readonly ByteSpan[] }[]
-  /** Whether the host could not read the line without the text. */
+  /** Whether Claude Code could not read the line without the text. */
   readonly broken: boolean
 }
 
@@ -212,7 +212,7 @@ function noteFinder({ session }: Source, isMeant: (note: NoteLine) => boolean): 
 
 /**
  * Whether a note was kept in one of these sessions and in no other. The server knows the session that it was started
- * in; after `/clear`, and with older hosts, only the transcript of the call tells.
+ * in; after `/clear`, and with older versions of Claude Code, only the transcript of the call tells.
  *
  * Must be made while the views still hold the sessions.
  */
@@ -242,7 +242,7 @@ const REMEMBER = "mcp__ctxbridge__remember"
 export interface Names {
   /** Their ids, and the beginnings by which lists show them. */
   readonly ids: ReadonlySet<string>
-  /** Ids that do not look like those of the host: of sessions from other tools. */
+  /** Ids that do not look like those of Claude Code: of sessions from other tools. */
   readonly otherIds: readonly string[]
   /** The handles of their turns, and of what a model has observed in them. */
   readonly handles: ReadonlySet<string>
@@ -276,7 +276,7 @@ export interface ToldSession {
   readonly session: string
   /** Places in its copies that are overwritten. */
   readonly places: number
-  /** Where the host keeps or kept its transcripts, and how many of these still exist. */
+  /** Where Claude Code keeps or kept its transcripts, and how many of these still exist. */
   readonly transcripts: readonly string[]
   readonly onDisk: number
 }
@@ -355,7 +355,7 @@ export function carriedFinder({ ids, otherIds, handles, shared }: Names, { sessi
     const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength)
     if (!OURS.some((words) => bytes.includes(words)) && ![...calls.keys()].some((id) => bytes.includes(id)))
       return []
-    // It may be half a line that begins a frame, or one that the host has never finished.
+    // It may be half a line that begins a frame, or one that Claude Code has never finished.
     const answers = answersIn(parseJson(bytes.toString("utf8")), calls, tells)
     if (answers.size === 0 && !bytes.includes(TAG)) return []
     return spanFinder((text) =>
@@ -389,9 +389,9 @@ function framesIn(text: string): ByteSpan[] {
   return found
 }
 
-/** Shorter strings in an answer are the host's: kinds and states. So are ids and times. */
+/** Shorter strings in an answer are Claude Code's: kinds and states. So are ids and times. */
 const SHORTEST = 20
-const HOSTS = /^(?:[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z|[a-z]+_[0-9A-Za-z]+)$/
+const CLAUDES = /^(?:[0-9a-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z|[a-z]+_[0-9A-Za-z]+)$/
 
 /** Calls of our tools and commands, and whether they name the sessions. */
 type Calls = Map<string, boolean>
@@ -425,7 +425,7 @@ const isOurs = (tool: string, input: unknown): boolean =>
   isOwnTool(tool) || /\bctxbridge\b/.test(shellCommand(tool, objectOf(input)) ?? "")
 
 function stringsIn(value: unknown): string[] {
-  if (typeof value === "string") return value.length < SHORTEST || HOSTS.test(value) ? [] : [value]
+  if (typeof value === "string") return value.length < SHORTEST || CLAUDES.test(value) ? [] : [value]
   if (Array.isArray(value)) return value.flatMap(stringsIn)
   return isObject(value) ? Object.values(value).flatMap(stringsIn) : []
 }

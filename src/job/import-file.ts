@@ -23,7 +23,7 @@ import {
 } from "../views/capture-transcript.ts"
 import { isExcluded, isExcludedFolder } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
-import type { TakenArchive } from "./import/import-archive.ts"
+import type { TakenForeignArchive } from "./import/import-archive.ts"
 
 /**
  * Does what another process keeps from being done, once that is free.
@@ -41,9 +41,9 @@ export function patiently<T>(onWait: (() => void) | undefined, work: () => T): T
   }
 }
 
-/** Without the host's places, no pointer is prepared: a session's start renders its own. */
+/** Without Claude Code's places, no pointer is prepared: a session's start renders its own. */
 export type ImportPlace = Pick<Paths, "dataHome" | "home" | "stateHome"> &
-  Partial<Pick<Paths, "claudeDir" | "hostConfig">> &
+  Partial<Pick<Paths, "claudeDir" | "claudeConfig">> &
   Policy
 
 export interface ImportedFile {
@@ -52,9 +52,9 @@ export interface ImportedFile {
   /** Bytes in the vault before and after; a dry run gives what they would be. */
   readonly before: number
   readonly archived: number
-  /** Bytes committed: more than `archived - before` if the host has rewritten the file. */
+  /** Bytes committed: more than `archived - before` if Claude Code has rewritten the file. */
   readonly taken: number
-  /** Bytes of an unfinished last line that the host is still writing. */
+  /** Bytes of an unfinished last line that Claude Code is still writing. */
   readonly waiting: number
   /** The user has had this session forgotten. */
   readonly forgotten: boolean
@@ -63,7 +63,7 @@ export interface ImportedFile {
   /**
    * What another tool's archive held. `size` is then the archive's; the other byte counts are of lines made from it.
    */
-  readonly archive?: Pick<TakenArchive, "tool" | "sessions" | "lines">
+  readonly archive?: Pick<TakenForeignArchive, "tool" | "sessions" | "lines">
   readonly error: string | undefined
 }
 

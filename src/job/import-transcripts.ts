@@ -5,12 +5,12 @@ import { codeOf, messageOf, throwBusy } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
 import { OPTIONS } from "../config/options.ts"
-import { withCompactLock } from "../vault/compact-vault.ts"
 import type { Tail } from "../vault/copy-file.ts"
 import { isUntouched, readList } from "../vault/copy-list.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { type Mended, mendCopy, setAsideIfDifferent } from "../vault/mend-copy.ts"
+import { withReplacingLock } from "../vault/merge-frames.ts"
 import { tailOf } from "../vault/reader.ts"
 import { sessionOf } from "../views/capture-transcript.ts"
 import { type Database, databasePath, prepareForLongWork } from "../views/database.ts"
@@ -26,7 +26,7 @@ import { lacksAny } from "../views/queries/transcripts.ts"
 import { CaptureAhead, type Slice } from "./capture-ahead.ts"
 import { fillKnown } from "./fill-known.ts"
 import { type FoundMoves, findMoves } from "./find-moves.ts"
-import { takeArchive } from "./import/import-archive.ts"
+import { takeForeignArchive } from "./import/import-archive.ts"
 import {
   copyOf,
   type ImportedFile,
@@ -102,7 +102,7 @@ export function importTranscripts(
   }
   if (dryRun) {
     for (const path of paths) note(wouldTake(place, path))
-    for (const path of archives) note(importArchive(place, path, options))
+    for (const path of archives) note(importForeignArchive(place, path, options))
     return {
       ...summary(files),
       dryRun: true,
@@ -140,7 +140,7 @@ export function importTranscripts(
       indexError = repaired.viewsError
     }
     for (const path of archives) {
-      note(importArchive(place, path, options))
+      note(importForeignArchive(place, path, options))
       try {
         if (db !== undefined && indexError === undefined)
           patiently(onWait, () => catchUp(db, place.dataHome, Number.POSITIVE_INFINITY))
@@ -159,9 +159,14 @@ export function importTranscripts(
     } catch (cause) {
       indexError = messageOf(cause)
     }
-    const { claudeDir, hostConfig } = place
-    if (db !== undefined && indexError === undefined && claudeDir !== undefined && hostConfig !== undefined) {
-      const places = { ...place, claudeDir, hostConfig }
+    const { claudeDir, claudeConfig } = place
+    if (
+      db !== undefined &&
+      indexError === undefined &&
+      claudeDir !== undefined &&
+      claudeConfig !== undefined
+    ) {
+      const places = { ...place, claudeDir, claudeConfig }
       tryTo(() => preparePointers(db, places, OPTIONS["restore.related"].default))
     }
     const turns = db && before !== undefined ? { before, after: totals(db).turns } : undefined
@@ -197,11 +202,15 @@ function withRepair(file: ImportedFile, { failed, former }: MendReport): Importe
 }
 
 /** Takes everything from another tool's archive that the vault lacks, without indexing it. */
-function importArchive(place: ImportPlace, path: string, { dryRun, check }: ImportOptions): ImportedFile {
+function importForeignArchive(
+  place: ImportPlace,
+  path: string,
+  { dryRun, check }: ImportOptions,
+): ImportedFile {
   const file = { path, size: sizeOf(path), waiting: 0, forgotten: false, excluded: false }
   try {
     const options = { ...place, scratch: place.stateHome, dryRun, check }
-    const { before, taken, error, ...archive } = takeArchive(path, options)
+    const { before, taken, error, ...archive } = takeForeignArchive(path, options)
     return { ...file, before, archived: before + taken, taken, archive, error }
   } catch (cause) {
     return { ...file, before: 0, archived: 0, taken: 0, error: messageOf(cause) }
@@ -291,7 +300,7 @@ function mendDamaged(
       const work = (): [Mended | undefined] => [mendCopy(file, path, options)]
       const [done] = patiently(
         onWait,
-        () => withCompactLock(dataHome, wait, work) ?? throwBusy("another process is replacing copies"),
+        () => withReplacingLock(dataHome, wait, work) ?? throwBusy("another process is replacing copies"),
       )
       if (done?.state === "mended") {
         mended.push({ path, copy, bytes: done.gaps.reduce((sum, [from, to]) => sum + to - from, 0) })

@@ -8,7 +8,7 @@ import { folderOf } from "../views/project.ts"
 import { latestProjects } from "../views/queries/projects.ts"
 import { latestSession } from "../views/queries/sessions.ts"
 
-type PointerPlaces = Pick<Paths, "home" | "dataHome" | "claudeDir" | "hostConfig">
+type PointerPlaces = Pick<Paths, "home" | "dataHome" | "claudeDir" | "claudeConfig">
 
 /** Only the projects with the latest sessions. Others are started rarely and render their own. */
 const MOST = 8

@@ -8,8 +8,8 @@ import { logPath } from "../base/log.ts"
 import { join } from "../base/path.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
-import { withCompactLock } from "../vault/compact-vault.ts"
 import { isSuperseded, vaultFile } from "../vault/layout.ts"
+import { withReplacingLock } from "../vault/merge-frames.ts"
 import { tailOf } from "../vault/reader.ts"
 import { redactCopy } from "../vault/redact-copy.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
@@ -71,13 +71,13 @@ export function redactArchive(place: Place, options: RedactOptions): RedactRepor
   const { dryRun } = options
   const report = dryRun
     ? redactAll(place, secrets, options)
-    : withCompactLock(dataHome, options.wait, () => redactAll(place, secrets, options))
+    : withReplacingLock(dataHome, options.wait, () => redactAll(place, secrets, options))
   if (report !== undefined) return report
   throwBusy("another process is rewriting the vault's files")
 }
 
 /** As long as this file exists, the views may contain what the vault no longer does. */
-export const noteOf = (dataHome: string): string => join(dataHome, "redacting")
+export const redactingMarker = (dataHome: string): string => join(dataHome, "redacting")
 
 /**
  * Rebuilds the views if a process was killed after it redacted the vault.
@@ -85,10 +85,11 @@ export const noteOf = (dataHome: string): string => join(dataHome, "redacting")
  * @param wait ms to wait until nobody has the views open
  */
 export function resumeRedaction(dataHome: string, wait: number): void {
-  if (!existsSync(noteOf(dataHome))) return
+  if (!existsSync(redactingMarker(dataHome))) return
   // Whoever holds the lock is already doing this.
-  withCompactLock(dataHome, 0, () => {
-    if (existsSync(noteOf(dataHome))) renewViews(dataHome, () => rebuild(dataHome, { now: Date.now(), wait }))
+  withReplacingLock(dataHome, 0, () => {
+    if (existsSync(redactingMarker(dataHome)))
+      renewViews(dataHome, () => rebuild(dataHome, { now: Date.now(), wait }))
   })
 }
 
@@ -99,7 +100,7 @@ export function renewViews(dataHome: string, renew: () => unknown): void {
   // The rebuild has kept a copy of views that were damaged.
   removeKeptDatabases(dataHome)
   removePages(dataHome)
-  rmSync(noteOf(dataHome), { force: true })
+  rmSync(redactingMarker(dataHome), { force: true })
 }
 
 /**
@@ -126,8 +127,8 @@ export function followCopies(
 function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions): RedactReport {
   const { dataHome, stateHome } = place
   const { dryRun } = options
-  const interrupted = existsSync(noteOf(dataHome))
-  if (!dryRun) writeWhole(noteOf(dataHome), "")
+  const interrupted = existsSync(redactingMarker(dataHome))
+  if (!dryRun) writeWhole(redactingMarker(dataHome), "")
   const { looked, changed } = redactVault({ ...place, secrets }, options)
   if (!dryRun) {
     try {
@@ -155,7 +156,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
     )
   } else if (!dryRun) {
     if (files > 0) dropPointers(dataHome)
-    rmSync(noteOf(dataHome), { force: true })
+    rmSync(redactingMarker(dataHome), { force: true })
   }
   return {
     ok: changed.every(({ error }) => error === undefined),

@@ -22,7 +22,9 @@ import { takeSlice } from "./import-file.ts"
 import { type Accepted, finishRequest, type JobRequest } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
 
-/** When to look, in ms after a request. With SETTLE, repeatedly: the host writes its last lines after its last hook. */
+/**
+ * When to look, in ms after a request. With SETTLE, repeatedly: Claude Code writes its last lines after its last hook.
+ */
 const ONCE = [0] as const
 const SETTLE = [0, 150, 500, 1500, 4000] as const
 

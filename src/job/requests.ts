@@ -14,9 +14,9 @@ import { listedStrings } from "../record/json.ts"
 export interface JobRequest {
   /** Transcripts to bring up to date. */
   readonly transcripts: readonly string[]
-  /** Folders of the host to search for anything not archived. */
+  /** Folders of Claude Code to search for anything not archived. */
   readonly sweep: readonly string[]
-  /** Look again over a few seconds, because the host may still be writing. */
+  /** Look again over a few seconds, because Claude Code may still be writing. */
   readonly settle: boolean
   /** The views may be damaged or missing; rebuild them if so. */
   readonly rebuild?: boolean

@@ -6,8 +6,8 @@ import { childEnvironment } from "../config/load.ts"
 import { type JobRequest, leaveRequest } from "./requests.ts"
 
 /**
- * Detached, and inheriting nothing that could hold up the host: 0.5 ms. If a job is already running, the new one exits
- * at once and leaves the request to it. If it cannot be started, nothing is lost: the next job finds the request.
+ * Detached, and inheriting nothing that could hold up Claude Code: 0.5 ms. If a job is already running, the new one
+ * exits at once and leaves the request to it. If it cannot be started, nothing is lost: the next job finds the request.
  */
 export function spawnJob(dataHome: string, request: JobRequest): void {
   leaveRequest(dataHome, request)

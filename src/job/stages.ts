@@ -14,7 +14,7 @@ import { writerName } from "../sync/sync-ledger.ts"
 import { type SyncDone, syncOnce, withSyncLock } from "../sync/sync-once.ts"
 import type { NamedTarget } from "../sync/targets/open-target.ts"
 import { configuredTargets } from "../sync/targets.ts"
-import { compactWhenIdle } from "../vault/compact-vault.ts"
+import { mergeWhenIdle } from "../vault/merge-frames.ts"
 import { grown } from "../views/backlog.ts"
 import { markBehind } from "../views/completeness.ts"
 import type { Database } from "../views/database.ts"
@@ -227,7 +227,7 @@ function goOnForgetting(paths: PathsAndPolicy): void {
   }
 }
 
-/** Moves in what hooks had to write elsewhere. The host may have added to those transcripts since. */
+/** Moves in what hooks had to write elsewhere. Claude Code may have added to those transcripts since. */
 function drain({ paths, end, visits }: Start): void {
   const drained = drainSpool(paths, end)
   for (const { error } of drained?.left ?? []) {
@@ -290,7 +290,7 @@ function tendTiers(round: Round): void {
 
 function compact({ paths, ended, end }: Round): void {
   try {
-    compactWhenIdle(paths.dataHome, ended, Date.now(), end)
+    mergeWhenIdle(paths.dataHome, ended, Date.now(), end)
   } catch (error) {
     logError(paths.stateHome, { event: "compact", error })
   }

@@ -30,9 +30,9 @@ import {
   type WithOurs,
   type WithoutOurs,
 } from "../claude/install/register.ts"
-import type { HostFolders } from "../claude/install/registration.ts"
+import type { ClaudeFolders } from "../claude/install/registration.ts"
 import { variable, withFormer, withVariable } from "../claude/install/settings-edit.ts"
-import { type HostEnvironment, type HostValue, settingsPath } from "../claude/settings/read-settings.ts"
+import { type ClaudeEnvironment, settingsPath, type VariableValue } from "../claude/settings/read-settings.ts"
 import { atLeast, CLEARS_FROM } from "../claude/versions.ts"
 import type { WayState } from "./way.ts"
 
@@ -44,7 +44,7 @@ const AGAINST: Readonly<Record<string, string>> = {
   CLAUDE_CODE_USE_FOUNDRY: "sends requests to an API that may refuse it",
 }
 
-export function nativeWay({ version }: Installed, environment: HostEnvironment): WayState {
+export function nativeWay({ version }: Installed, environment: ClaudeEnvironment): WayState {
   const unsupported = whyNot(version, environment)
   const [first] = environment.extraBody
   const ours = environment.extraBody.find(({ value }) => clearsResults(value))
@@ -59,15 +59,15 @@ export function nativeWay({ version }: Installed, environment: HostEnvironment):
   }
 }
 
-const placeOf = ({ from }: HostValue): string =>
+const placeOf = ({ from }: VariableValue): string =>
   from === "environment" ? "the environment" : `the ${from} settings`
 
-const setIn = (value: HostValue): string => `set in ${placeOf(value)}`
+const setIn = (value: VariableValue): string => `set in ${placeOf(value)}`
 
-const hiddenBy = (value: HostValue): string =>
+const hiddenBy = (value: VariableValue): string =>
   `${placeOf(value)} set CLAUDE_CODE_EXTRA_BODY to something else, and come first`
 
-function whyNot(version: string | undefined, { names }: HostEnvironment): string | undefined {
+function whyNot(version: string | undefined, { names }: ClaudeEnvironment): string | undefined {
   if (version === undefined) return "its version is not known"
   if (!atLeast(version, CLEARS_FROM))
     return `${version} does not ask for the API's beta in all its requests; ${CLEARS_FROM.join(".")} and later do`
@@ -80,7 +80,7 @@ function whyNot(version: string | undefined, { names }: HostEnvironment): string
  * before or after are not touched.
  */
 
-interface NativeOptions extends HostFolders {
+interface NativeOptions extends ClaudeFolders {
   /** Work out the change but write nothing. */
   readonly dryRun: boolean
 }
@@ -127,22 +127,22 @@ export function revertNativeWith<T>(
 }
 
 /** Files in which it is set, under whatever name of Claude Code's folder. */
-export const filesWithNative = (places: HostFolders): string[] => recordedTargets(recordsIn(places))
+export const filesWithNative = (places: ClaudeFolders): string[] => recordedTargets(recordsIn(places))
 
-function wroteLast(places: HostFolders, file: string): boolean {
+function wroteLast(places: ClaudeFolders, file: string): boolean {
   const target = targetOf(file)
   const bytes = readBytes(target)
   return bytes !== undefined && readRecord(recordsIn(places), target)?.wrote === hashOf(bytes)
 }
 
-const recordsIn = ({ dataHome }: HostFolders): string => join(dataHome, "prune")
+const recordsIn = ({ dataHome }: ClaudeFolders): string => join(dataHome, "prune")
 
 const placed = (options: NativeOptions) => ({ dataHome: recordsIn(options), dryRun: options.dryRun })
 
-const isRecorded = (places: HostFolders, file: string): boolean =>
+const isRecorded = (places: ClaudeFolders, file: string): boolean =>
   readRecord(recordsIn(places), targetOf(file)) !== undefined
 
-function oursIn(file: string, places: HostFolders): Ours {
+function oursIn(file: string, places: ClaudeFolders): Ours {
   const original = originalText(recordsIn(places), targetOf(file))
   return {
     file,

@@ -5,13 +5,13 @@ import { tryTo } from "../base/files.ts"
 import { type Installed, installedClients } from "../claude/install/clients.ts"
 import { hookStatus, ourPlugins } from "../claude/install/hook-status.ts"
 import { isOurHook } from "../claude/install/hooks-table.ts"
-import type { HostFolders } from "../claude/install/registration.ts"
+import type { ClaudeFolders } from "../claude/install/registration.ts"
 import {
-  type HostEnvironment,
-  type HostValue,
+  type ClaudeEnvironment,
+  claudeEnvironment,
   hooksOf,
-  hostEnvironment,
   readSettings,
+  type VariableValue,
 } from "../claude/settings/read-settings.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { patchState } from "./patch/apply-patch.ts"
@@ -22,10 +22,10 @@ import { recentSavings, type Savings } from "./savings.ts"
 import { nativeWay } from "./set-native.ts"
 import type { WayName, WayState } from "./way.ts"
 
-interface PruneWorld extends HostFolders {
+interface PruneWorld extends ClaudeFolders {
   /** The user's home folder. */
   readonly home: string
-  readonly environment: HostEnvironment
+  readonly environment: ClaudeEnvironment
 }
 
 interface Way {
@@ -114,13 +114,13 @@ export interface PruneReport {
   readonly sessions: readonly Savings[]
 }
 
-interface ReportPlaces extends HostFolders {
+interface ReportPlaces extends ClaudeFolders {
   readonly home: string
   readonly exePath: string
 }
 
 export async function clientWays(places: Omit<ReportPlaces, "exePath">): Promise<ClientWays[]> {
-  const world = { ...places, environment: hostEnvironment(places) }
+  const world = { ...places, environment: claudeEnvironment(places) }
   const clients = await installedClients(places.home)
   return Promise.all(clients.map(async (client) => ({ ...client, ways: await waysOf(client, world) })))
 }
@@ -141,7 +141,7 @@ export async function pruneReport(places: ReportPlaces, options: PruneOptions): 
 }
 
 /** Whether any of our hooks is registered, in the settings or by a plugin. */
-export const isArchiving = (places: HostFolders & { readonly exePath: string }): boolean =>
+export const isArchiving = (places: ClaudeFolders & { readonly exePath: string }): boolean =>
   hookStatus(places, places.exePath).some(({ installed, stale }) => installed.length + stale.length > 0) ||
   ourPlugins(places).length > 0 ||
   readSettings(places).some(
@@ -158,7 +158,7 @@ export function shareSaved(sessions: readonly Savings[], way: WayName): number |
 /* Whether Claude Code's requests go through a proxy on this machine. Pure. */
 
 /** @param baseUrl every ANTHROPIC_BASE_URL that is set, the one that counts first */
-function proxyWay([first]: readonly HostValue[]): WayState {
+function proxyWay([first]: readonly VariableValue[]): WayState {
   const url = first === undefined ? null : URL.parse(first.value)
   const isActive = url !== null && url.protocol === "http:" && isLoopback(url)
   return {

@@ -146,7 +146,7 @@ const REPORT =
 /** A failed call with more lines of output had been working before it failed, so its first line tells nothing. */
 const BRIEF = 3
 
-/** What the host puts around or before the output of a failed call, or in its place when a human refused. */
+/** What Claude Code puts around or before the output of a failed call, or in its place when a human refused. */
 const HOST_TAG = /<\/?tool_use_error>/g
 const STATUS = /^(?:Error: )?(Exit code -?\d{1,3})$/
 const REFUSED = /^\s*The user (?:doesn't|does not) want to /
@@ -206,7 +206,7 @@ export function fromError(output: string, named = errorLinesIn(output, true)[0])
   return at < 0 ? named : lines.slice(at).join("\n")
 }
 
-/** How a failed command ended, in the host's words: `Exit code 2`. */
+/** How a failed command ended, in Claude Code's words: `Exit code 2`. */
 export const exitStatusIn = (output: string): string | undefined =>
   STATUS.exec(output.slice(0, 40).split("\n", 1)[0]!.trim())?.[1]
 
@@ -234,7 +234,7 @@ function reason(lines: readonly string[]): string[] {
   const mayTell = (line: string): boolean =>
     line.length >= SHORTEST && line.length <= LONGEST && !HEADING.test(line)
   const isBrief = said.length <= BRIEF
-  // The host's own tools print nothing except the reason.
+  // Claude Code's own tools print nothing except the reason.
   if (isBrief && !isCommand) return said.slice(0, 1).filter(mayTell)
   const candidates = said.filter(
     (line) => mayTell(line) && !REPORT.test(line) && !CODE.test(line) && !NONE.test(line),

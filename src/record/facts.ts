@@ -17,7 +17,7 @@ const MOST = 120
 const MARKED = /`((?=[\w.-]*(?:[a-z0-9][._-]|[a-z][A-Z]))[A-Za-z_][\w.-]{3,40})(?:\(\))?`/g
 /** Digits throughout mean an id or a hash, which nobody types again. */
 const ID = /\d{5}|\d\D+\d\D+\d/
-/** Tools and terms of the host, and network hosts: nobody needs to be told these again. */
+/** Tools and terms of Claude Code, and network hosts: nobody needs to be told these again. */
 const KNOWN =
   /^(?:GitHub|JavaScript|TypeScript|WebFetch|WebSearch|TodoWrite|TaskCreate|TaskUpdate|MultiEdit|NotebookEdit|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand|ToolSearch|in_progress|general-purpose|read-only)$|\.(?:com|org|net)$/
 const NAME_SHORTEST = 5

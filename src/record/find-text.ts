@@ -135,8 +135,8 @@ function merged(spans: readonly ByteSpan[]): ByteSpan[] {
 }
 
 /**
- * The fields on which a line's meaning depends: kinds, ids and times set by the host, and the names of all fields.
- * undefined if the line is not a record of the host.
+ * The fields on which a line's meaning depends: kinds, ids and times set by Claude Code, and the names of all fields.
+ * undefined if the line is not a record of Claude Code.
  */
 export function skeleton(line: Uint8Array): string | undefined {
   const record = parseJson(new TextDecoder().decode(line))

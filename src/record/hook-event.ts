@@ -29,7 +29,7 @@ export interface HookEvent {
   readonly prompt: string | undefined
   /** Only with SessionStart: startup, resume, clear, compact, fork. */
   readonly source: string | undefined
-  /** Only with UserPromptSubmit, if the host tells: user, sdk, system. */
+  /** Only with UserPromptSubmit, if Claude Code tells: user, sdk, system. */
   readonly promptSource: string | undefined
   /** Only with PreCompact: manual, auto. */
   readonly trigger: string | undefined

@@ -15,7 +15,7 @@ export function lineAt(bytes: Buffer, at: number): LineSpan {
   return { from: at === 0 ? 0 : bytes.lastIndexOf(NEWLINE, at - 1) + 1, to: end < 0 ? bytes.length : end + 1 }
 }
 
-/** Its fields; none if it is not a line of the host's. */
+/** Its fields; none if it is not a line of Claude Code's. */
 export const parsedLine = (bytes: Buffer, { from, to }: LineSpan): JsonObject =>
   objectOf(parseJson(bytes.toString("utf8", from, to)))
 

@@ -29,7 +29,7 @@ const OPEN_END =
 const SENTENCE_END =
   /(?<=[.!?]["'”’)]{0,2})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|z\.B|d\.h|bzw|ca|Nr|No|Abs|p\.ej|Dr|Mr|Mrs|Ms|St)\.)\s+|(?<=[。！？；])/
 
-/** Sentences of prose. Skips headings, and code blocks and host tags, which hold none. */
+/** Sentences of prose. Skips headings, and code blocks and Claude Code's tags, which hold none. */
 function sentences(text: string): readonly Found[] {
   if (latest?.text === text) return latest.sentences
   const found: Found[] = []
@@ -172,8 +172,8 @@ function pick(text: string, wanted: (sentence: Sentence) => boolean): string[] {
 }
 
 /*
- * The lines of a prompt that a human typed. Hosts before 2.1.330 do not mark what was pasted, so only its looks tell:
- * code, changes, output and what is announced as somebody else's words. Pure.
+ * The lines of a prompt that a human typed. Versions of Claude Code before 2.1.330 do not mark what was pasted, so only
+ * its looks tell: code, changes, output and what is announced as somebody else's words. Pure.
  */
 
 /** From this length on, in characters, a prompt holds a document; who pasted it typed what stands before and after. */

@@ -41,7 +41,7 @@ const ORDER: readonly Kind[] = ["prompt", "answer", "call", "result", "thinking"
 
 /**
  * @param role who speaks
- * @param injected whether the host's or a plugin's words take the place of a human's
+ * @param injected whether Claude Code's or a plugin's words take the place of a human's
  */
 export function searchable(parts: readonly Part[], role: string, injected = role === "host"): Searchable {
   const said = withoutRepeated(parts, role)

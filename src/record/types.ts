@@ -1,18 +1,18 @@
 /**
- * The vocabulary of a decoded transcript: what one line of the host's JSONL means to us.
+ * The vocabulary of a decoded transcript: what one line of Claude Code's JSONL means to us.
  *
  * decode.ts keeps the wire format to itself. Everything else sees only these types.
  */
 
 export type PromptVia =
   | "typed"
-  /** Typed while the host was working; such a prompt may exist only as an attachment. */
+  /** Typed while Claude Code was working; such a prompt may exist only as an attachment. */
   | "queued"
   /** A slash command, `/name args`. */
   | "command"
   /** `!` mode: a shell command run by the human. */
   | "bash"
-  /** `#` mode: a note to the host's memory file. */
+  /** `#` mode: a note to Claude Code's memory file. */
   | "memory"
   /** Known only from the list of all prompts: its session's transcript is not archived. */
   | "history"
@@ -32,12 +32,14 @@ export interface Usage extends Tokens {
   readonly cacheHour: number
 }
 
-/** What the host itself says of its work, at the end of a query (`result`) or of its process (`cost-state`). */
-export interface HostResult {
+/** What Claude Code itself says of its work, at the end of a query (`result`) or of its process (`cost-state`). */
+export interface ClaudeResult {
   /** `success`, `error_max_turns` and the like, or `cost-state`. */
   readonly kind: string
   readonly isError: boolean
-  /** US dollars, of all that this process has done so far; newer hosts go on counting after a resume. */
+  /**
+   * US dollars, of all that this process has done so far; newer versions of Claude Code go on counting after a resume.
+   */
   readonly cost: number | undefined
   /** Requests to the model in this query. */
   readonly requests: number | undefined
@@ -45,7 +47,7 @@ export interface HostResult {
   readonly duration: number | undefined
   readonly tokens: Tokens | undefined
   /** The same for each copy of the line. */
-  readonly mark: string
+  readonly key: string
 }
 
 /** One meaningful piece of a record, in the record's order. */
@@ -67,7 +69,7 @@ export type Part =
       /** tool_use_id of the result whose text contains the words. */
       readonly within: string
     }
-  /** A prompt put into the host's queue. Becomes a `prompt` only if the host takes it out again. */
+  /** A prompt put into Claude Code's queue. Becomes a `prompt` only if Claude Code takes it out again. */
   | { readonly kind: "enqueued"; readonly text: string }
   /** What a parent agent asked of a subagent, or what the model wanted kept as a note. */
   | { readonly kind: "brief"; readonly text: string }
@@ -79,15 +81,15 @@ export type Part =
       readonly id: string
       readonly text: string
       readonly isError: boolean
-      /** Path of the file where the host keeps an output too large for the transcript. */
+      /** Path of the file where Claude Code keeps an output too large for the transcript. */
       readonly persistedTo?: string
     }
   /** Output of a slash command or of `!` mode. */
   | { readonly kind: "output"; readonly text: string; readonly isError: boolean }
   | { readonly kind: "interrupt"; readonly text: string }
-  /** Words of the host or of a background task in a user message; never a human's. */
+  /** Words of Claude Code or of a background task in a user message; never a human's. */
   | { readonly kind: "notice"; readonly text: string }
-  /** Context that a hook or the host showed to the model. */
+  /** Context that a hook or Claude Code showed to the model. */
   | { readonly kind: "context"; readonly source: string; readonly text: string }
   /** An API error shown in place of an answer. */
   | { readonly kind: "apiError"; readonly text: string }
@@ -97,9 +99,9 @@ export type Part =
       readonly kind: "boundary"
       readonly trigger: string
       readonly preTokens: number | undefined
-      /** Tokens of the messages that remain, reported by newer hosts. */
+      /** Tokens of the messages that remain, reported by newer versions of Claude Code. */
       readonly postTokens: number | undefined
-      /** uuids of messages that the host kept in the context. */
+      /** uuids of messages that Claude Code kept in the context. */
       readonly preserved: readonly string[]
     }
   | { readonly kind: "title"; readonly text: string }
@@ -108,7 +110,7 @@ export type Part =
 
 /** One decoded line. If it holds nothing for the views, it has no parts; the vault has its bytes nevertheless. */
 export interface TranscriptRecord {
-  /** The host's own name for the line, `type` or `type/subtype`; `malformed` if it is not a JSON object. */
+  /** Claude Code's own name for the line, `type` or `type/subtype`; `malformed` if it is not a JSON object. */
   readonly type: string
   readonly uuid: string | undefined
   readonly parentUuid: string | undefined
@@ -119,13 +121,15 @@ export interface TranscriptRecord {
   readonly gitBranch: string | undefined
   readonly agentId: string | undefined
   readonly promptId: string | undefined
-  /** Who submitted a user message (`typed`, `sdk`, `system`), on newer hosts. Missing on a plugin's. */
+  /**
+   * Who submitted a user message (`typed`, `sdk`, `system`), on newer versions of Claude Code. Missing on a plugin's.
+   */
   readonly promptSource?: string | undefined
   /** Whether the line was made from another tool's archive, so that nobody vouches for its content. */
   readonly imported?: boolean | undefined
   /** Whether it is a line of a subagent, wherever it was written. */
   readonly sidechain: boolean
   readonly usage: Usage | undefined
-  readonly result?: HostResult | undefined
+  readonly result?: ClaudeResult | undefined
   readonly parts: readonly Part[]
 }

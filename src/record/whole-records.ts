@@ -68,8 +68,8 @@ function isPadding(line: Uint8Array, from: number, to: number): boolean {
 }
 
 /**
- * Whether an object is a line of the host's. What is only found within a torn one must have what the host writes into
- * its own lines, and not into the messages and results that it wraps.
+ * Whether an object is a line of Claude Code's. What is only found within a torn one must have what Claude Code writes
+ * into its own lines, and not into the messages and results that it wraps.
  */
 function isRecord(line: Uint8Array, { from, to }: RecordSpan, isSure: boolean): boolean {
   let value: unknown

@@ -5,9 +5,9 @@
 import { once } from "../base/once.ts"
 import {
   begins,
-  MARKS,
   reportedInEnglish,
   reportedInGerman,
+  SMALL_WORDS,
   type Wording,
   type Wordings,
   wholeWords,
@@ -57,7 +57,7 @@ const TALK: readonly RegExp[] = [
 ]
 
 const english = (): Wording => ({
-  marks: MARKS.english,
+  smallWords: SMALL_WORDS.english,
   yes: [
     new RegExp(`${ORDER}(?:never|always),?\\s+\\w`, "i"),
     /\b(?:(?:must|should|shall|may|to)\s+(?:never|always|only)|can\s+(?:never|only))\b/i,
@@ -115,7 +115,7 @@ const english = (): Wording => ({
 })
 
 const german = (): Wording => ({
-  marks: MARKS.german,
+  smallWords: SMALL_WORDS.german,
   yes: [
     wholeWords(
       "niemals|nie wieder|keinesfalls|auf keinen Fall|unter keinen Umständen|unbedingt|ausschließlich",
@@ -151,7 +151,7 @@ const NO_ORDER =
   "es|eres|has|vas|puedes|sabes|tienes|quieres|crees|ves|das|mas|worries|pues|estás|haces|dices|entiendes"
 
 const spanish = (): Wording => ({
-  marks: MARKS.spanish,
+  smallWords: SMALL_WORDS.spanish,
   yes: [
     new RegExp(
       String.raw`(?:^|[,;:]\s*|(?<!\p{L})(?:y|pero|favor,?)\s+)(?:no|nunca|jamás)\s+(?:(?:me|te|le|lo|la|los|las|se)\s+)?(?!(?:${NO_ORDER})(?!\p{L}))\p{L}+(?:as|es)(?!\p{L})`,
@@ -178,13 +178,13 @@ const spanish = (): Wording => ({
 })
 
 const french = (): Wording => ({
-  marks: /\b(?:jamais|toujours|sempre)\b/i,
+  smallWords: /\b(?:jamais|toujours|sempre)\b/i,
   yes: [wholeWords("jamais|toujours|sempre")],
   no: [/\?\s*$/],
 })
 
 const chinese = (): Wording => ({
-  marks: MARKS.any,
+  smallWords: SMALL_WORDS.any,
   yes: [
     /(?:^|[，,；;：:、。\s]|请|就|也|都|你|里|中|绝对|千万|以后|意)(?:不要|别再|别|勿|切勿|不许|不准)(?!紧|担心|人|的|名|处)/,
     /请勿|禁止|不得|严禁|千万别|绝不(?:能|要|可)?|永远不(?:要|能)?|務必|务必|一律|しないで|絶対に/,

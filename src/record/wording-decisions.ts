@@ -5,10 +5,10 @@
 import { once } from "../base/once.ts"
 import {
   begins,
-  MARKS,
   plainWords,
   reportedInEnglish,
   reportedInGerman,
+  SMALL_WORDS,
   type Wording,
   type Wordings,
   wholeWords,
@@ -38,7 +38,7 @@ const MAKING =
   "(?:remov|delet|replac|convert|switch|mov|mak|build|writ|rewrit|patch|putt|stor|splitt|merg|revert|restor|dropp|inlin|apply|updat)ing"
 
 const english = (): Wording => ({
-  marks: MARKS.english,
+  smallWords: SMALL_WORDS.english,
   yes: [
     /\b(?:I|we)(?:['’]ve| have)?(?: just| now| also| finally| deliberately)? (?:decided|chose|chosen|opted|settled|agreed|picked(?! up| out| off| apart)|went with|landed on|rejected|ruled out|declined|ended up (?:with|using))\b/i,
     /\b(?:I|we)(?:['’]ll| will) (?:go|stick|stay) with\b|\blet['’]s (?:go|stick) with\b|\bgoing with\b|\bsettled on\b|\bsticking with\b/i,
@@ -116,7 +116,7 @@ const english = (): Wording => ({
 })
 
 const german = (): Wording => ({
-  marks: MARKS.german,
+  smallWords: SMALL_WORDS.german,
   yes: [
     wholeWords(
       "(?:habe|haben|hab) (?:ich |wir )?(?:mich|uns) .{0,60}(?:entschieden|festgelegt)|(?:mich|uns) (?:für|gegen) .{1,60}entschieden",
@@ -136,7 +136,7 @@ const german = (): Wording => ({
 })
 
 const spanish = (): Wording => ({
-  marks: MARKS.spanish,
+  smallWords: SMALL_WORDS.spanish,
   yes: [
     wholeWords(
       "(?:he|hemos) (?:decidido|elegido|optado|escogido)|decidí|decidimos|opté|optamos|elegí|elegimos|escogí|escogimos",
@@ -153,7 +153,7 @@ const spanish = (): Wording => ({
 })
 
 const chinese = (): Wording => ({
-  marks: MARKS.any,
+  smallWords: SMALL_WORDS.any,
   yes: [
     /^(?:最终)?(?:决定|结论)[：:]/,
     /(?:我们?|最终|最后|因此|所以|这里|于是|现在|这次)[^。？?]{0,8}(?:决定|选择|选用|选定|采用|改用|使用)/,

@@ -1,9 +1,9 @@
 /** Wordings of approaches that were tried in vain. What might fail, or no longer fails, uses the same words. Pure. */
 import { once } from "../base/once.ts"
-import { MARKS, plainWords, type Wording, type Wordings, wholeWords } from "./wording.ts"
+import { plainWords, SMALL_WORDS, type Wording, type Wordings, wholeWords } from "./wording.ts"
 
 const english = (): Wording => ({
-  marks: MARKS.english,
+  smallWords: SMALL_WORDS.english,
   yes: [
     plainWords(
       "(?:did|does)(?:n['’]t| not) (?:\\w+ )?(?:work|help|solve|fix (?:it|this|that|the))|(?:approach|idea|workaround) failed|won['’]t work|(?:attempt|try|approach|idea|patch|fix|change|version|run) fail(?:ed|s) because|failed because",
@@ -20,7 +20,7 @@ const english = (): Wording => ({
 })
 
 const german = (): Wording => ({
-  marks: MARKS.german,
+  smallWords: SMALL_WORDS.german,
   yes: [
     wholeWords(
       "(?:hat|haben) .{0,40}nicht (?:funktioniert|geholfen|gereicht|gewirkt)|funktioniert .{0,30}nicht, (?:weil|da)|funktionierte .{0,20}nicht",
@@ -39,7 +39,7 @@ const german = (): Wording => ({
 })
 
 const spanish = (): Wording => ({
-  marks: MARKS.spanish,
+  smallWords: SMALL_WORDS.spanish,
   yes: [
     wholeWords(
       "(?:no|tampoco) (?:funcionó|ha funcionado|sirvió|ayudó|bastó|resultó)|no (?:funciona|sirve)(?: porque|:|,)|falló porque|fracasó",
@@ -56,7 +56,7 @@ const spanish = (): Wording => ({
 })
 
 const chinese = (): Wording => ({
-  marks: MARKS.any,
+  smallWords: SMALL_WORDS.any,
   yes: [
     /行不通|走不通|不起作用|没起作用|没有?效果|没有用|也没用|都没用|不管用|没用[。！]?$|无济于事/,
     /(?:但|可是|不过|然而).{0,12}(?:还在|依旧|仍|没有解决|没解决|依然|还是)/,

@@ -22,7 +22,7 @@ export class Sentence {
 /** A sentence is of a kind if any of `yes` and none of `no` matches. */
 export interface Wording {
   /** Small words of the language. A sentence that has only those of other languages is not tested. */
-  readonly marks: RegExp
+  readonly smallWords: RegExp
   readonly yes: readonly RegExp[]
   readonly no: readonly RegExp[]
 }
@@ -48,7 +48,7 @@ export const begins = (...forms: string[]): RegExp =>
     "iu",
   )
 
-export const MARKS = {
+export const SMALL_WORDS = {
   english:
     /\b(?:the|an?|to|is|it|of|and|for|you|we|I|this|that|with|my|be|are|was|in|on|not|do|if|all|any|use)\b/i,
   german:
@@ -64,7 +64,7 @@ const HAN = /[\u3400-\u9fff]/
 /** Tests sentences with Han letters as Chinese, all others in the languages whose small words they contain. */
 export function isWorded(sentence: Sentence, { chinese, latin }: Wordings): boolean {
   if (sentence.has(HAN)) return isOf(sentence, chinese)
-  const likely = latin.filter(({ marks }) => sentence.has(marks))
+  const likely = latin.filter(({ smallWords }) => sentence.has(smallWords))
   return (likely.length > 0 ? likely : latin).some((wording) => isOf(sentence, wording))
 }
 

@@ -10,11 +10,11 @@ export function afterClear(
   db: Database,
   from: string,
   how: Config["restore.clear"],
-  options: Omit<RestoreOptions, "source" | "summary" | "host"> & {
-    readonly host: NonNullable<RestoreOptions["host"]>
+  options: Omit<RestoreOptions, "source" | "summary" | "claude"> & {
+    readonly claude: NonNullable<RestoreOptions["claude"]>
   },
 ): Restore {
   if (how === "full") return restoreOf(db, from, { ...options, source: "clear", summary: "" })
   if (how === "off") return { text: "", related: [] }
-  return pointerTo(db, from, options.host, { related: options.related, source: "clear" })
+  return pointerTo(db, from, options.claude, { related: options.related, source: "clear" })
 }

@@ -1,4 +1,6 @@
-/** Adds what the model is likely to need again and the host's summary lacks: errors, names, paths, commands. Pure. */
+/**
+ * Adds what the model is likely to need again and Claude Code's summary lacks: errors, names, paths, commands. Pure.
+ */
 import { isDemand } from "../agents/errors-met.ts"
 import { withSlashes } from "../base/path.ts"
 import { lengthOf } from "../base/text.ts"
@@ -16,8 +18,8 @@ const SHARES = { errors: 0.18, paths: 0.25, commands: 0.29, names: 0.28 } as con
 const COMMANDS = "Commands run"
 const ERROR_SHOWN = 200
 /**
- * At most this many error lines about how to use the host's own tools: they recur, but are not the project's errors, so
- * they come last.
+ * At most this many error lines about how to use Claude Code's own tools: they recur, but are not the project's errors,
+ * so they come last.
  */
 const MOST_DEMANDS = 2
 /** Characters that precede a section's title. */
@@ -257,7 +259,7 @@ const alsoLine = (words: string): string => `- also: ${code(words, 2 * ALSO_LINE
 
 const often = (times = 1): string => (times > 1 ? ` ×${times}` : "")
 
-/** `Exit code 2` takes more room in the host's words than in ours. */
+/** `Exit code 2` takes more room in Claude Code's words than in ours. */
 const ended = (exit: string | undefined): string =>
   exit === undefined ? "" : ` (${exit.replace("Exit code", "exit")})`
 
@@ -273,7 +275,7 @@ const shown = ({ text, form = text }: Fact): string =>
  */
 
 /** Characters that an entry takes besides its words. */
-const FRAME = 5
+const AROUND = 5
 /** Lines that only change the folder or start an inline script: they say nothing more. */
 const BARE =
   /^cd (?:[^\s"']+|"[^"]*"|'[^']*')$|^(?:\S+ ){1,4}(?:-\w+ )?["']$|^(?:\S+ ){1,4}<<-?\s*["']?\w+["']?$/
@@ -320,7 +322,7 @@ export function vocabulary(commands: readonly Fact[], shownOf: (fact: Fact) => s
     for (const use of uses) add(thirds.has(use.words[2]!) ? `${two} ${use.words[2]}` : two, use)
   }
   const worthOf = (words: string, worth: number): number =>
-    (worth * interest(words)) / Math.sqrt(words.length + FRAME)
+    (worth * interest(words)) / Math.sqrt(words.length + AROUND)
   return [...found]
     .map(([words, { times, worth }]) => ({ words, times, worth: worthOf(words, worth) }))
     .sort((a, b) => b.worth - a.worth || (a.words < b.words ? -1 : 1))

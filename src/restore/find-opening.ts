@@ -1,6 +1,7 @@
 /**
- * Finds out how the model can open a handle: whether the host starts our server in a folder, by what its files say. They
- * are read when a restore is made, and for a pointer when that is rendered, which is mostly before anyone waits for it.
+ * Finds out how the model can open a handle: whether Claude Code starts our server in a folder, by what its files say.
+ * They are read when a restore is made, and for a pointer when that is rendered, which is mostly before anyone waits
+ * for it.
  */
 
 import { parseJson } from "../base/json-files.ts"
@@ -9,7 +10,7 @@ import { join } from "../base/path.ts"
 import { shellWord } from "../base/text.ts"
 import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../claude/our-server.ts"
 import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
-import { hostState } from "../claude/settings/state-file.ts"
+import { claudeState } from "../claude/settings/state-file.ts"
 import { objectOf } from "../record/json.ts"
 import { readSmall } from "../vault/read-part.ts"
 import { folderOf, projectOf } from "../views/project.ts"
@@ -23,16 +24,16 @@ export function findOpening(places: ClaudePlaces): Opening {
   return Bun.isStandaloneExecutable ? { program: shellWord(ownProgram()) } : BY_NAME
 }
 
-/** Whether the host starts our server there. In doubt, no: the binary can be called wherever commands can. */
+/** Whether Claude Code starts our server there. In doubt, no: the binary can be called wherever commands can. */
 function hasServer(places: ClaudePlaces): boolean {
   const { cwd } = places
-  const { fields, ofFolder } = hostState(places)
+  const { fields, ofFolder } = claudeState(places)
   const folders = cwd === undefined ? [] : [...new Set([cwd, folderOf(projectOf(cwd))])]
   const own = folders.map(ofFolder)
   if (own.some((folder) => isListed(folder["disabledMcpServers"]))) return false
   if ([fields, ...own].some(listsOurServer)) return true
   if (!folders.some((folder) => listsOurServer(serversOf(folder)))) return false
-  // The host starts a project's servers only once the user has allowed it.
+  // Claude Code starts a project's servers only once the user has allowed it.
   return (
     own.some((folder) => isListed(folder["enabledMcpjsonServers"])) ||
     contextSettings(places).allowsServer(SERVER_NAME)

@@ -29,7 +29,7 @@ import {
 import { isCommandOf } from "../views/queries/fact-uses.ts"
 import { projectOfSession } from "../views/queries/projects.ts"
 import type { Scope } from "../views/queries/scope.ts"
-import { aboutSession, archivedOf, keptNotes, notesIn } from "../views/queries/sessions.ts"
+import { aboutSession, archivedOf, keptNotes, statementsIn } from "../views/queries/sessions.ts"
 import { hasNamesake, pathsChanged, turnsWithChanges } from "../views/queries/touched-files.ts"
 import { kinships } from "../views/queries/transcripts.ts"
 import { countTurns, latestTurns, type TurnLine, turnNames } from "../views/queries/turns.ts"
@@ -171,7 +171,7 @@ function constraints(db: Database, scope: Scope): Quote[] {
 
 /** Newest first, without duplicates. */
 function notes(db: Database, scope: Scope, kind: "constraint" | "answer" | "decision" | "refuted"): Quote[] {
-  const found = notesIn(db, scope, kind, 2 * MOST_NOTES).sort((a, b) => b.turn - a.turn)
+  const found = statementsIn(db, scope, kind, 2 * MOST_NOTES).sort((a, b) => b.turn - a.turn)
   const once = new Map<string, Quote>()
   for (const { text, handle } of found) if (!once.has(text)) once.set(text, { text, handle })
   return [...once.values()].slice(0, MOST_NOTES)

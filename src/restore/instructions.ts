@@ -1,4 +1,4 @@
-/** Plain text for the host's compaction: what its summary should not drop. Only recorded facts. Pure. */
+/** Plain text for Claude Code's compaction: what its summary should not drop. Only recorded facts. Pure. */
 
 import { bytes, count, cut } from "../base/text.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
@@ -12,8 +12,8 @@ const IN_SHORT =
   "Keep the user's constraints, open tasks, decisions and failing commands word for word in the summary."
 
 /**
- * @param isShown whether the host shows all of it to the user and adds it to the new context, as it does at `/compact`:
- *   then it is one line, and what it does not quote is left to the restore
+ * @param isShown whether Claude Code shows all of it to the user and adds it to the new context, as it does at
+ *   `/compact`: then it is one line, and what it does not quote is left to the restore
  * @returns `""` when nothing is archived, there is nothing to quote, or no room for it
  */
 export function renderInstructions(material: Material, budget: number, isShown = false): string {

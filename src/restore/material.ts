@@ -77,9 +77,9 @@ export interface Facts {
 export interface Brief {
   readonly session: string
   readonly title: string | undefined
-  /** Time of the last record, as the host wrote it. */
+  /** Time of the last record, as Claude Code wrote it. */
   readonly ended: string | undefined
-  /** Version of the host that wrote the session. */
+  /** Version of Claude Code that wrote the session. */
   readonly version: string | undefined
   readonly cwd: string | undefined
   readonly turnCount: number
@@ -105,9 +105,9 @@ export interface Material extends Brief {
   readonly decisions: readonly Quote[]
   readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
-  /** Files that the host shows the model again after a compaction, as far as can be predicted. */
+  /** Files that Claude Code shows the model again after a compaction, as far as can be predicted. */
   readonly shownAgain: readonly string[]
-  /** What the model said in its last message, if anything. Newer hosts keep that message. */
+  /** What the model said in its last message, if anything. Newer versions of Claude Code keep that message. */
   readonly lastAnswer: string | undefined
   /** The last command that failed and has not succeeded since. */
   readonly failing: CommandOutcome | undefined

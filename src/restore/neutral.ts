@@ -1,6 +1,6 @@
 /**
- * Removes from text what would make it more than text: invisible characters, terminal escapes, tags by which the host
- * or we mark words of our own, handles that we did not give. Pure; applying it twice changes nothing more.
+ * Removes from text what would make it more than text: invisible characters, terminal escapes, tags by which Claude
+ * Code or we mark words of our own, handles that we did not give. Pure; applying it twice changes nothing more.
  */
 
 /** Sequences that a terminal interprets: CSI, OSC and other strings, two-character escapes; with ESC or in C1 form. */
@@ -51,7 +51,7 @@ export function visible(text: string): string {
 const OPENING =
   /[<＜﹤〈〈⟨⟪《˂ᐸ❮❬❰⦑⧼≺≪]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\(?:u003c|u\{0*3c\}|x3c|074)|%(?:25)*3c/gi
 
-/** Names by which the host, the model's API or we mark what is more than data; `_` is read as `-`. */
+/** Names by which Claude Code, the model's API or we mark what is more than data; `_` is read as `-`. */
 const NAMES = new RegExp(
   String.raw`^[\s/!?\\]*(?:` +
     [
@@ -100,7 +100,7 @@ function letterOf(written: string, decimal?: string, ...hex: (string | undefined
   return code <= 0x10ffff ? String.fromCodePoint(code) : written
 }
 
-/** Whether what follows a bracket makes it a tag of the host's or ours: as it is, or without the blanks in it. */
+/** Whether what follows a bracket makes it a tag of Claude Code's or ours: as it is, or without the blanks in it. */
 function isTag(behind: string): boolean {
   const name = skeleton(behind)
   return NAMES.test(name) || MIXED.test(name) || (/^\s*[\p{L}-]+\s/u.test(name) && NAMES.test(closedUp(name)))
@@ -112,7 +112,7 @@ const closedUp = (name: string): string => name.slice(0, name.indexOf(">") + 1).
 /** Only we give handles: one inside a text is split, so that it names nothing. */
 const HANDLE = /(ctx|far)[:：﹕∶](?=[0-9a-z]{4})/gi
 
-/** Tags of the host lose their bracket; everything else that is visible stays. */
+/** Tags of Claude Code lose their bracket; everything else that is visible stays. */
 export const neutral = (text: string): string => untagged(text).replace(HANDLE, "$1: ")
 
 /** The same for our own text with words from the archive in it, whose handles are ours. */

@@ -62,8 +62,8 @@ export class Page {
 export type Held = (text: string) => boolean
 
 /**
- * @param summary as the host made it
- * @param others other texts in the context: what the host keeps and what it adds again
+ * @param summary as Claude Code made it
+ * @param others other texts in the context: what Claude Code keeps and what it adds again
  */
 export const heldIn = (summary: string, others: readonly string[]): Held =>
   holder(summary, others, (text) => text.toLowerCase())

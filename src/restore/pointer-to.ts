@@ -28,17 +28,17 @@ import type { Restore } from "./restore.ts"
 const MOST_OBSERVED = 8
 
 /**
- * @param host whose files tell whether it has our server
+ * @param claude where Claude Code's files are, which tell whether it has our server
  * @returns with a text of `""` when the session has no turns
  */
 export function pointerTo(
   db: Database,
   session: string,
-  host: ClaudePlaces,
+  claude: ClaudePlaces,
   options: Pick<PointerOptions, "related" | "source">,
 ): Restore {
   const brief = gatherBrief(db, session, { related: options.related })
-  const opening = findOpening({ ...host, cwd: host.cwd ?? brief.cwd })
+  const opening = findOpening({ ...claude, cwd: claude.cwd ?? brief.cwd })
   const observed = latestObservations(db, session, MOST_OBSERVED)
   return { text: renderPointer(brief, { ...options, opening, observed }), related: brief.related }
 }

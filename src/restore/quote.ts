@@ -38,14 +38,14 @@ export const blockQuote = (text: string): string =>
     .map((line) => `> ${line}`)
     .join("\n")
 
-/** A session's name for an attribute of the frame. Characters that such a name never has are replaced. */
+/** A session's name for an attribute of the tag around a text. Characters that such a name never has are replaced. */
 export const name = (text: string, limit: number): string => cut(text.replace(/[^\w./-]/g, "_"), limit, "")
 
-/** A word such as the host uses for a state; anything else becomes `otherwise`. */
+/** A word such as Claude Code uses for a state; anything else becomes `otherwise`. */
 export const word = (text: string, otherwise: string): string =>
   /^[a-z][a-z_]{0,19}$/.test(text) ? text : otherwise
 
-/** A time as the host writes it; undefined for anything else. */
+/** A time as Claude Code writes it; undefined for anything else. */
 export const time = (text: string | undefined): string | undefined =>
   text !== undefined && /^\d{4}-\d\d-\d\dT[\d:.]{5,16}(?:Z|[+-]\d\d:?\d\d)?$/.test(text) ? text : undefined
 

@@ -17,7 +17,7 @@ import type { Scope } from "../views/queries/scope.ts"
 import { latestTurnIds } from "../views/queries/turns.ts"
 import type { ArchivedLines } from "./archived-line.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
-import { cellOf, markOf, type SlotKind, type Weigh } from "./slots.ts"
+import { cellOf, type SlotKind, traitOf, type Weigh } from "./slots.ts"
 
 /** How many of the latest facts of a kind are considered; older ones have hardly a chance. */
 const LOOKED_AT = 120
@@ -31,7 +31,7 @@ const MOST_COMMANDS = 60
 const SHOWN_WORTH = 0.5
 const PROGRAM = /^(?:\/usr(?:\/local)?|\/opt\/\w+)?\/s?bin\//
 /** Characters that a fact takes besides its own. */
-const FRAME = 8
+const AROUND = 8
 
 interface FactSources {
   /** How a path is shown: relative to the session's folder when it is below it. */
@@ -70,7 +70,7 @@ export function gatherFacts(
       .slice(0, MOST_COMMANDS)
       .map((fact) => {
         const outcome = failed(fact.text)
-        const cell = cellOf({ ...fact, mark: markOf("command", fact.text, { failed: "exit" in outcome }) })
+        const cell = cellOf({ ...fact, trait: traitOf("command", fact.text, { failed: "exit" in outcome }) })
         return { ...fact, ...outcome, cell, weight: weigh("command", fact.text, cell) }
       }),
     names: ranked(weighed("name", names, ages, weigh), ages),
@@ -101,8 +101,8 @@ function weighed(
 ): Candidate[] {
   return rows.map((row) => {
     const { text, times, latest, worth = 1 } = row
-    const mark = markOf(kind, text, { seen: worth < 1, edited: isEdited(text) })
-    const cell = cellOf({ times, age: ages.get(latest)!, mark })
+    const trait = traitOf(kind, text, { seen: worth < 1, edited: isEdited(text) })
+    const cell = cellOf({ times, age: ages.get(latest)!, trait })
     return { ...row, cell, weight: weigh(kind, text, cell) }
   })
 }
@@ -139,7 +139,7 @@ function agesOf(kinds: readonly (readonly FactRow[])[]): ReadonlyMap<number, num
 /** @param brevity exponent of the length: error lines are equally likely at any length, so short ones go first */
 function ranked(rows: readonly Candidate[], ages: ReadonlyMap<number, number>, brevity = 0.5): Fact[] {
   const need = ({ form, times, latest, worth = 1, weight = 1 }: Candidate): number =>
-    (weight * worth * Math.sqrt(times / (ages.get(latest)! + SETTLING))) / (form.length + FRAME) ** brevity
+    (weight * worth * Math.sqrt(times / (ages.get(latest)! + SETTLING))) / (form.length + AROUND) ** brevity
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))

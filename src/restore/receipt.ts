@@ -1,6 +1,6 @@
 /**
- * What became of a conversation at each of its compactions: what was there before, what the host kept, what was given
- * back, what is lost. Derived only from the transcript and from what was given. Pure.
+ * What became of a conversation at each of its compactions: what was there before, what Claude Code kept, what was
+ * given back, what is lost. Derived only from the transcript and from what was given. Pure.
  */
 import { errorsMet } from "../agents/errors-met.ts"
 import { withoutPlan } from "../agents/origin.ts"
@@ -21,7 +21,8 @@ export interface KindCounts {
   /** In the context that was compacted, since the previous compaction. */
   readonly before: number
   /**
-   * Of these, how many are in the host's summary, verbatim or by a short name (receipt.ts), or in a message that it kept.
+   * Of these, how many are in Claude Code's summary, verbatim or by a short name (receipt.ts), or in a message that it
+   * kept.
    */
   readonly kept: number
   /** Of the rest, how many are in what was given back. */
@@ -30,8 +31,8 @@ export interface KindCounts {
 }
 
 /**
- * Whether what was given back reached the conversation: `arrived` at once, `arrived-later` at a prompt. `lost`: the
- * host answered without it. `open`: nothing was said since. `untold`: this host does not record it.
+ * Whether what was given back reached the conversation: `arrived` at once, `arrived-later` at a prompt. `lost`: Claude
+ * Code answered without it. `open`: nothing was said since. `untold`: this version does not record it.
  */
 export type DeliveryProof = "arrived" | "arrived-later" | "lost" | "open" | "untold" | "nothing-given"
 
@@ -41,7 +42,7 @@ export interface Receipt {
   readonly offset: number
   readonly time: string | null
   readonly trigger: string
-  /** Tokens in the context just before, as the host counts them. */
+  /** Tokens in the context just before, as Claude Code counts them. */
   readonly preTokens: number | null
   readonly kinds: Readonly<Record<HeldKind, KindCounts>>
   /** UTF-16 units of what was given back. */
@@ -58,7 +59,7 @@ export interface GivenText {
   readonly text: string
 }
 
-/** Only this many of the newest messages can be ones that the host keeps. */
+/** Only this many of the newest messages can be ones that Claude Code keeps. */
 const MAYBE_KEPT = 200
 
 /** A compaction, while the records after it are read. */

@@ -26,14 +26,14 @@ export type RestoreSource = "compact" | "clear"
 
 export interface RenderOptions {
   readonly source: RestoreSource
-  /** Maximum characters (UTF-16 units, as the host counts) of the whole text. */
+  /** Maximum characters (UTF-16 units, as Claude Code counts) of the whole text. */
   readonly budget: number
-  /** The host's own summary; what it contains is not repeated. */
+  /** Claude Code's own summary; what it contains is not repeated. */
   readonly summary: string
-  /** What the host itself adds to the new context; see standing-text.ts and shown-again.ts in claude/context. */
+  /** What Claude Code itself adds to the new context; see standing-text.ts and shown-again.ts in claude/context. */
   readonly standing?: string
   /**
-   * Whether a plugin answered the compaction instead of the host. Then nothing is shown again, and what the plugin
+   * Whether a plugin answered the compaction instead of Claude Code. Then nothing is shown again, and what the plugin
    * keeps is unknown.
    */
   readonly byPlugin?: boolean
@@ -100,11 +100,11 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   ].join("\n")
   const page = new Page(head, budget - CLOSE.length - 1)
   const { version } = material
-  const byHost = options.source === "compact" && options.byPlugin !== true
+  const byClaude = options.source === "compact" && options.byPlugin !== true
   // Its calls are given back nevertheless: they take little room, and nothing is likelier to be needed than what was at
   // work, should it not be kept.
-  const lastAnswer = byHost && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
-  const shownAgain = byHost && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
+  const lastAnswer = byClaude && atLeast(version, KEEPS_LAST) ? (material.lastAnswer ?? "") : ""
+  const shownAgain = byClaude && atLeast(version, SHOWS_FILES) ? material.shownAgain : []
   const others = [options.standing ?? "", lastAnswer]
   const held = heldIn(options.summary, others)
   const inProject = belowFolder(material.cwd)
@@ -138,7 +138,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
     fileLines(
       material.files
         .slice(0, FILES_SHOWN)
-        // Of a file that the host shows again, what was done to it is still new.
+        // Of a file that Claude Code shows again, what was done to it is still new.
         .filter(({ path }) => !held(lastTwo(path)))
         .map((file) => ({ ...file, path: inProject(file.path) })),
       share(FILES_SHARE),
@@ -362,8 +362,8 @@ function changeOf({ op, change }: FileInFlight, shown: number): string {
 }
 
 /*
- * How the model opens what a restore names: with a tool of our server where the host has it, else with the binary by its
- * whole path, since the shell of the model's commands may not find it by its name. Pure.
+ * How the model opens what a restore names: with a tool of our server where Claude Code has it, else with the binary by
+ * its whole path, since the shell of the model's commands may not find it by its name. Pure.
  */
 
 /** `program`: the binary as a word of a shell command. */

@@ -37,11 +37,11 @@ export interface Restore {
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   /**
-   * Where the host keeps what it adds to the new context (without a folder: that of the session), and where the vault
-   * is. If absent, nothing is left out because the context already contains it, and neither what was said during turns
-   * is shown nor what was done to files.
+   * Where Claude Code keeps what it adds to the new context (without a folder: that of the session), and where the
+   * vault is. If absent, nothing is left out because the context already contains it, and neither what was said during
+   * turns is shown nor what was done to files.
    */
-  readonly host?: ClaudePlaces & { readonly dataHome: string }
+  readonly claude?: ClaudePlaces & { readonly dataHome: string }
   /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
   readonly about?: string | undefined
   /** Words that the user gave with the compaction: turns of other sessions about them come first. */
@@ -68,12 +68,12 @@ export function restoreOf(
   pending?: PendingPrompt,
 ): Restore {
   const { related: most, about, focus, upTo, learning } = options
-  const { host } = options
-  using lines = host && new ArchivedLines(host.dataHome)
+  const { claude } = options
+  using lines = claude && new ArchivedLines(claude.dataHome)
   const weigh = learning && projectWeights(db, session)
   const material = gather(db, session, { pending, related: most, about, focus, upTo, lines, weigh })
   const { facts, related, version, todos } = material
-  // The host does not show what is no longer there.
+  // Claude Code does not show what is no longer there.
   const shownAgain = material.shownAgain.filter(existsSync)
   const standing = standingIn(db, { session, version, files: shownAgain, todos }, options, material.cwd)
   const read = lines && {
@@ -81,13 +81,13 @@ export function restoreOf(
     files: withLastChanges(db, material.files, lines),
   }
   const opening =
-    options.opening ?? (host && findOpening({ ...host, cwd: host.cwd ?? material.cwd })) ?? BY_NAME
+    options.opening ?? (claude && findOpening({ ...claude, cwd: claude.cwd ?? material.cwd })) ?? BY_NAME
   const rendered = (shown: Facts): string =>
     renderRestore({ ...material, ...read, shownAgain, facts: shown }, { ...options, standing, opening })
   if (learning === undefined) return { text: rendered(facts), facts, related }
   // The bytes archived tell this compaction from the session's others.
   const seed = `${session} ${material.archived}`
-  // Earlier hosts do not tell whether the rest arrived, so nothing could be learnt from it.
+  // Earlier versions of Claude Code do not tell whether the rest arrived, so nothing could be learnt from it.
   const out = heldOut(facts, atLeast(version, TELLS_CONTEXT) ? learning.holdOut : 0, seed)
   if (out.size === 0) {
     const text = rendered(facts)
@@ -102,15 +102,15 @@ export function restoreOf(
 function standingIn(
   db: Database,
   shown: Shown,
-  { host, source, byPlugin }: RestoreOptions,
+  { claude, source, byPlugin }: RestoreOptions,
   folder: string | undefined,
 ): string {
-  if (host === undefined) return ""
-  const places = { ...host, cwd: host.cwd ?? folder }
+  if (claude === undefined) return ""
+  const places = { ...claude, cwd: claude.cwd ?? folder }
   const settings = contextSettings(places)
   const files = standingText(places, settings)
   if (source !== "compact" || byPlugin === true) return files
-  return `${files}\n${reshownText(db, shown, { ...settings, dataHome: host.dataHome })}`
+  return `${files}\n${reshownText(db, shown, { ...settings, dataHome: claude.dataHome })}`
 }
 
 /* What was last done to the files in flight: read from the vault, since the views do not hold what was written. */

@@ -61,7 +61,7 @@ function givenTo(db: Database, session: string): GivenText[] {
   })
 }
 
-/** A restore belongs to the nearest boundary, which the host writes shortly before or after it. */
+/** A restore belongs to the nearest boundary, which Claude Code writes shortly before or after it. */
 function nearest(given: readonly GivenText[], boundaries: readonly number[], offset: number): string {
   const isNearest = ({ at }: GivenText): boolean =>
     boundaries.every((other) => Math.abs(other - at) >= Math.abs(offset - at))

@@ -34,16 +34,16 @@ const OFTEN = 5
 
 /** What is known of a fact before it is shown, in words for people: `edited, often, new`. */
 export function cellOf({
-  mark,
+  trait,
   times = 1,
   age = 0,
 }: {
-  readonly mark: string
+  readonly trait: string
   readonly times?: number
   readonly age?: number
 }): string {
   const often = times >= OFTEN ? "often" : times >= SOME ? "some" : "once"
-  return `${mark}, ${often}, ${age < OLD ? "new" : "old"}`
+  return `${trait}, ${often}, ${age < OLD ? "new" : "old"}`
 }
 
 interface Known {
@@ -54,7 +54,7 @@ interface Known {
 }
 
 /** What sets it apart from others of its kind. */
-export function markOf(kind: SlotKind, text: string, { seen, edited, failed }: Known): string {
+export function traitOf(kind: SlotKind, text: string, { seen, edited, failed }: Known): string {
   if (kind === "command") return failed ? "failed" : interest(text) < 1 ? "common" : "run"
   return seen ? "seen" : edited ? "edited" : "used"
 }

@@ -16,7 +16,7 @@ const words = /^[A-Za-z]+(?:[-_. /:][A-Za-z]+)*$/
 /** Numbers, dates, versions, addresses with a port. */
 const numbers = /^[\d.:,/_-]+$|^[a-z.-]+:\d+$/i
 const path = /^(?:\/|\.{1,2}\/|~\/|[A-Za-z]:\\)/
-/** The host's own names of records, by which others find them. */
+/** Claude Code's own names of records, by which others find them. */
 const name =
   /^(?:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|(?:msg|req|toolu|srvtoolu|agent)[_-]\w+)$/i
 /** What a string cannot hold, and what was filled already. */

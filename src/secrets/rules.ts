@@ -4,8 +4,8 @@
  */
 
 /**
- * Raised whenever the filter finds something new: the vault's notes record which rules filtered a frame. Each number has
- * a line in test/golden/rules.tsv; a test fails when the rules are no longer those of the last line.
+ * Raised whenever the filter finds something new: the vault's trailers record which rules filtered a frame. Each number
+ * has a line in test/golden/rules.tsv; a test fails when the rules are no longer those of the last line.
  */
 export const RULES_NUMBER = 7
 

@@ -15,8 +15,8 @@ import { type AddSpan, eachIn, type SequencePlaces } from "./seek.ts"
 type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
 
 /**
- * `separated` matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID are
- * the most common long rest and no token; a rest without a digit or capital is a name or a path.
+ * `separated` matches up to a separator with a long rest, which one position in a thousand has. The groups of a UUID
+ * are the most common long rest and no token; a rest without a digit or capital is a name or a path.
  */
 let gates: { separated: RegExp; plain: RegExp } | undefined
 
@@ -162,7 +162,10 @@ function findSequences(
   })
 }
 
-/** Whether random characters precede `at`, of which one in eight is a digit or a capital. No expression: it is cold. */
+/**
+ * Whether random characters precede `at`, of which one in eight is a digit or a capital. No expression: it would have
+ * to be compiled first.
+ */
 function isMiddle(text: string, at: number): boolean {
   let isRandom = false
   for (let n = 1; n <= 8; n++) {

@@ -7,8 +7,8 @@
 import { codeOf } from "../base/errors.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterLines } from "../secrets/filter.ts"
-import { withCompactLock } from "../vault/compact-vault.ts"
 import { fetchedPath, isFetchedCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
+import { withReplacingLock } from "../vault/merge-frames.ts"
 import { appendMirrored, fillMirror, mirrorIds, mirrorOf, provenFrame } from "../vault/mirror-copy.ts"
 import { archivedIn, CopyReader, tailOf } from "../vault/reader.ts"
 import { forgottenOf, ownerOf, readTombstone } from "../vault/tombstones.ts"
@@ -206,7 +206,7 @@ async function fetchOne(
     held === 0 || (known?.to === held && known.digest === digestOf(pieces.filter(({ to }) => to <= held)))
   if (!isSame && !isAsThere(file, pieces)) {
     const there = await contentUpTo(store, state, pieces, held)
-    const done = withCompactLock(dataHome, 0, () => ({ filled: fillMirror(file, there) }))
+    const done = withReplacingLock(dataHome, 0, () => ({ filled: fillMirror(file, there) }))
     // Somebody is merging frames: the next time.
     if (done === undefined) return { pieces: 0, bytes: 0, filled: false }
     if (done.filled === undefined) throw damaged()

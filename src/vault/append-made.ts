@@ -26,7 +26,7 @@ interface MadeRequest {
   readonly copy: string
   /** Goes into the copy's header as its origin. */
   readonly path: string
-  /** ms since the epoch, for the notes. */
+  /** ms since the epoch, for the trailers. */
   readonly now: number
   readonly dryRun: boolean
   readonly secrets: SecretSettings

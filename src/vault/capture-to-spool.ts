@@ -2,7 +2,7 @@
  * Takes the new bytes of a transcript into the spool when the vault cannot be written.
  *
  * A piece is a copy that begins where the vault's copy ends, as far as that can be read. The cursor is the furthest
- * note of copy and pieces, so nothing is spooled twice.
+ * trailer of copy and pieces, so nothing is spooled twice.
  */
 import { fstatSync, statSync } from "node:fs"
 import { CtxError } from "../base/errors.ts"
@@ -76,7 +76,7 @@ function tailIfSame(file: string, source: number) {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined
     return withCopy(file, (fd) => {
       const tail = readTail(fd)
-      // Taken after the tail: another hook may have archived what the host has added meanwhile.
+      // Taken after the tail: another hook may have archived what Claude Code has added meanwhile.
       const stats = fstatSync(source)
       if (tail === undefined || !follows(source, stats, tail)) return undefined
       return sameStart(source, stats, { fd, tail }) ? tail : undefined

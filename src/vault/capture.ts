@@ -1,8 +1,8 @@
 /**
  * Takes the new bytes of a transcript into the vault.
  *
- * Takes O(new bytes), whatever the size of the transcript, because the cursor is the last note of the copy. Takes whole
- * lines only, unless the caller says otherwise: the host is still writing half a line.
+ * Takes O(new bytes), whatever the size of the transcript, because the cursor is the last trailer of the copy. Takes
+ * whole lines only, unless the caller says otherwise: Claude Code is still writing half a line.
  */
 
 import { endOfLines } from "../base/byte-lines.ts"
@@ -32,7 +32,7 @@ import type { Forgotten } from "./tombstones.ts"
  * per frame, copies would be 7 % smaller, or 4 % if compressed with `level`.
  */
 const CHUNK = 256 << 10
-/** Longer lines are cut into frames of this length, and not indexed. No line of a real host comes near. */
+/** Longer lines are cut into frames of this length, and not indexed. No line of a real Claude Code comes near. */
 export const LONGEST_UNCUT = 64 << 20
 /** The limit when somebody waits: compressing and indexing a line takes 30 ms per MB, whatever it contains. */
 const LONGEST_HURRIED = 16 << 20
@@ -43,11 +43,13 @@ export interface CaptureRequest {
   readonly transcript: string
   /** Absolute path of its copy in the vault. */
   readonly copy: string
-  /** ms since the epoch, for the notes. */
+  /** ms since the epoch, for the trailers. */
   readonly now: number
   /** ms of performance.now() at which to stop, after a whole frame. */
   readonly deadline: number
-  /** Whether somebody waits. If so, a line that is very long, or that the filter cannot search in time, is not begun. */
+  /**
+   * Whether somebody waits. If so, a line that is very long, or that the filter cannot search in time, is not begun.
+   */
   readonly hurried?: boolean | undefined
   /**
    * When to take a last line without a newline: `whole` takes it if it is one whole JSON object, which cannot be half
@@ -64,7 +66,7 @@ export interface CaptureRequest {
   readonly secrets?: SecretSettings | undefined
   /** What was recognised in the session. `ask`: stop before lines in which something is. */
   readonly known?: KnownValues | "ask" | undefined
-  /** Called with a copy's new absolute path when it is set aside because the host has rewritten the transcript. */
+  /** Called with a copy's new absolute path when it is set aside because Claude Code has rewritten the transcript. */
   readonly onSuperseded?: (file: string) => void
   /** Called before the first frame is written, if there is one. */
   readonly onBegin?: () => void
@@ -106,7 +108,7 @@ export interface Captured {
   readonly archived: number
   readonly size: number
   readonly taken: number
-  /** Where the copy of the former content went, if the host has rewritten the transcript. */
+  /** Where the copy of the former content went, if Claude Code has rewritten the transcript. */
   readonly superseded: string | undefined
 }
 
@@ -160,14 +162,14 @@ function peek(copy: string): Tail | undefined {
 }
 
 /**
- * @param mayBeOther whether to check if the host has replaced the transcript by another file
+ * @param mayBeOther whether to check if Claude Code has replaced the transcript by another file
  * @returns undefined if it has, and that file must be read instead
  */
 function append(request: CaptureRequest, source: number, mayBeOther: boolean): Captured | undefined {
   let superseded: string | undefined
   for (;;) {
     const held = openLocked(request.copy, begunFrom(request, source), request.deadline)
-    // Whoever held the lock may have archived what the host has added meanwhile.
+    // Whoever held the lock may have archived what Claude Code has added meanwhile.
     const stats = fstatSync(source)
     if (held === undefined) return { ...NOTHING_TAKEN, state: "busy", size: stats.size }
     try {

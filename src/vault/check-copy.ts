@@ -1,4 +1,4 @@
-/** Checks one copy, frame by frame, against its own notes and against the transcript. Holds one frame in memory. */
+/** Checks one copy, frame by frame, against its own trailers and against the transcript. Holds one frame in memory. */
 import { closeSync, fstatSync } from "node:fs"
 import { endOfLines } from "../base/byte-lines.ts"
 import { messageOf } from "../base/errors.ts"
@@ -6,7 +6,7 @@ import { RULES_NUMBER } from "../secrets/rules.ts"
 import { isWholeObject } from "./capture.ts"
 import {
   holdsNothing,
-  isAsNoted,
+  matchesTrailer,
   readExactly,
   readTail,
   type Segment,
@@ -17,15 +17,15 @@ import { withCopy } from "./reader.ts"
 import { openSource, sameButForFiller } from "./source-file.ts"
 
 export interface CopyCheck {
-  /** Where the host keeps the transcript; undefined if the copy does not begin with our header. */
+  /** Where Claude Code keeps the transcript; undefined if the copy does not begin with our header. */
   readonly path: string | undefined
-  /** Bytes of the transcript according to the notes. */
+  /** Bytes of the transcript according to the trailers. */
   readonly archived: number
   readonly frames: number
   /** Frames never searched for secrets, and frames filtered by older rules than ours. */
   readonly unfiltered: number
   readonly olderRules: number
-  /** What is wrong with frames and notes, in words. */
+  /** What is wrong with frames and trailers, in words. */
   readonly damage: readonly string[]
   /** Bytes at the end that are not a complete frame: left by a crash, or being written by another process. */
   readonly halfFrame: number
@@ -68,7 +68,7 @@ function checkFrames(fd: number, source: number | undefined, onFrame: (bytes: nu
   const damage: string[] = []
   const first = segments[0]
   if (first !== undefined && (first.from !== 0 || first.position !== tail.headerLength)) {
-    damage.push(`the notes before byte ${first.from} of the transcript are broken`)
+    damage.push(`the trailers before byte ${first.from} of the transcript are broken`)
   }
   let expected = first?.from ?? 0
   let differsAt: number | undefined
@@ -103,7 +103,7 @@ function contentOf(fd: number, segment: Segment, damage: string[]): Uint8Array |
     damage.push(`${where} cannot be read: ${messageOf(error)}`)
     return undefined
   }
-  if (isAsNoted(content, segment)) return content
+  if (matchesTrailer(content, segment)) return content
   damage.push(`${where} do not have the SHA-256 that was noted`)
   return undefined
 }

@@ -20,26 +20,26 @@ import { dirname } from "../base/path.ts"
 import {
   dataFrame,
   decodeHeader,
-  decodeNote,
+  decodeTrailer,
   encodeHeader,
-  encodeNote,
+  encodeTrailer,
   frameContent,
   isHalfHeader,
-  NOTE_SIZE,
-  notePrefix,
-  type RangeNote,
   sha256,
+  TRAILER_SIZE,
+  type Trailer,
+  trailerPrefix,
   type VaultHeader,
 } from "./frame.ts"
 import { supersededPath } from "./layout.ts"
 
 /** Where a data frame lies and what it holds. */
-export interface Segment extends RangeNote {
+export interface Segment extends Trailer {
   /** Position of the data frame in the copy, in bytes. */
   readonly position: number
 }
 
-/** How a copy ends: after its last whole note. */
+/** How a copy ends: after its last whole trailer. */
 export interface Tail {
   readonly header: VaultHeader
   readonly headerLength: number
@@ -85,45 +85,45 @@ export function writeFully(fd: number, bytes: Uint8Array, position: number): voi
 }
 
 /**
- * Writes a frame and its note after the last one, in one call.
+ * Writes a frame and its trailer after the last one, in one call.
  *
  * @param end of the copy
- * @param about the note's fields that the frame itself does not give
+ * @param about the trailer's fields that the frame itself does not give
  * @param level zstd level; undefined: as fast as a hook needs
  */
 export function appendFrame(
   fd: number,
   end: number,
   content: Uint8Array,
-  about: Omit<RangeNote, "frameLength" | "sha256">,
+  about: Omit<Trailer, "frameLength" | "sha256">,
   level?: number,
 ): Segment {
   const frame = dataFrame(content, level)
-  const note: RangeNote = { ...about, frameLength: frame.length, sha256: sha256(content) }
+  const trailer: Trailer = { ...about, frameLength: frame.length, sha256: sha256(content) }
   try {
-    writeFully(fd, Buffer.concat([frame, encodeNote(note)]), end)
+    writeFully(fd, Buffer.concat([frame, encodeTrailer(trailer)]), end)
   } catch (error) {
     // A full disk may have taken half a frame: give the space back.
     ftruncateSync(fd, end)
     throw error
   }
-  return { ...note, position: end }
+  return { ...trailer, position: end }
 }
 
-export const behind = ({ position, frameLength }: Segment): number => position + frameLength + NOTE_SIZE
+export const behind = ({ position, frameLength }: Segment): number => position + frameLength + TRAILER_SIZE
 
-/** The segment that ends at `end`; undefined if no note of ours does. */
+/** The segment that ends at `end`; undefined if no trailer of ours does. */
 export function segmentEnding(fd: number, end: number, headerLength: number): Segment | undefined {
-  if (end - NOTE_SIZE < headerLength) return undefined
-  const note = decodeNote(readExactly(fd, end - NOTE_SIZE, NOTE_SIZE))
-  if (note === undefined) return undefined
-  const position = end - NOTE_SIZE - note.frameLength
-  return position >= headerLength ? { ...note, position } : undefined
+  if (end - TRAILER_SIZE < headerLength) return undefined
+  const trailer = decodeTrailer(readExactly(fd, end - TRAILER_SIZE, TRAILER_SIZE))
+  if (trailer === undefined) return undefined
+  const position = end - TRAILER_SIZE - trailer.frameLength
+  return position >= headerLength ? { ...trailer, position } : undefined
 }
 
 /**
- * Reads how the copy ends, in two small reads if it ends with a whole note. After a crash, searches backwards for the
- * last whole one.
+ * Reads how the copy ends, in two small reads if it ends with a whole trailer. After a crash, searches backwards for
+ * the last whole one.
  *
  * @returns undefined if the file does not begin with our header
  */
@@ -135,22 +135,22 @@ export function readTail(fd: number): Tail | undefined {
   if (size === headerLength) return { header, headerLength, end: size, last: undefined }
   const last = segmentEnding(fd, size, headerLength)
   if (last !== undefined) return { header, headerLength, end: size, last }
-  const found = lastNoteBefore(fd, size, headerLength)
+  const found = lastTrailerBefore(fd, size, headerLength)
   return found === undefined
     ? { header, headerLength, end: headerLength, last: undefined }
     : { header, headerLength, end: behind(found), last: found }
 }
 
-/** Searches backwards for a whole note, past whatever is damaged or half written. */
-export function lastNoteBefore(fd: number, size: number, headerLength: number): Segment | undefined {
+/** Searches backwards for a whole trailer, past whatever is damaged or half written. */
+export function lastTrailerBefore(fd: number, size: number, headerLength: number): Segment | undefined {
   const block = 1 << 20
-  const prefix = notePrefix()
+  const prefix = trailerPrefix()
   for (let top = size; top > headerLength; top -= block) {
     const from = Math.max(headerLength, top - block)
-    // One note more than the block, to catch a note that crosses its edge.
-    const bytes = Buffer.from(readExactly(fd, from, Math.min(size, top + NOTE_SIZE) - from))
+    // One trailer more than the block, to catch a trailer that crosses its edge.
+    const bytes = Buffer.from(readExactly(fd, from, Math.min(size, top + TRAILER_SIZE) - from))
     for (let at = bytes.lastIndexOf(prefix); at >= 0; at = at > 0 ? bytes.lastIndexOf(prefix, at - 1) : -1) {
-      const end = from + at + NOTE_SIZE
+      const end = from + at + TRAILER_SIZE
       const found = end <= size ? segmentEnding(fd, end, headerLength) : undefined
       if (found !== undefined) return found
     }
@@ -158,13 +158,13 @@ export function lastNoteBefore(fd: number, size: number, headerLength: number): 
   return undefined
 }
 
-/** The last segment of a copy that ends with a whole note, in one small read. For all others, use `readTail`. */
+/** The last segment of a copy that ends with a whole trailer, in one small read. For all others, use `readTail`. */
 export const lastSegment = (fd: number): Segment | undefined => segmentEnding(fd, fstatSync(fd).size, 0)
 
-/** All segments, last first. Where the chain of notes is broken, it goes on with the next whole one before. */
+/** All segments, last first. Where the chain of trailers is broken, it goes on with the next whole one before. */
 export function* segmentsBackwards(fd: number, tail: Pick<Tail, "end" | "headerLength">): Generator<Segment> {
   for (let end = tail.end; end > tail.headerLength; ) {
-    const segment = segmentEnding(fd, end, tail.headerLength) ?? lastNoteBefore(fd, end, tail.headerLength)
+    const segment = segmentEnding(fd, end, tail.headerLength) ?? lastTrailerBefore(fd, end, tail.headerLength)
     if (segment === undefined) return
     yield segment
     end = segment.position
@@ -182,7 +182,7 @@ export function segmentsFrom(fd: number, tail: Tail, from = Number.NEGATIVE_INFI
 }
 
 /** Whether this is what was archived. */
-export const isAsNoted = (content: Uint8Array, { from, to, sha256: noted }: RangeNote): boolean =>
+export const matchesTrailer = (content: Uint8Array, { from, to, sha256: noted }: Trailer): boolean =>
   content.length === to - from && Buffer.compare(sha256(content), noted) === 0
 
 export function segmentContent(fd: number, segment: Segment): Uint8Array {

@@ -29,14 +29,14 @@ export interface Listed {
   readonly id: string
   /** Path below `vault/` when it was noted. */
   readonly copy: string
-  /** Where the host keeps the transcript. */
+  /** Where Claude Code keeps the transcript. */
   readonly path: string
   readonly session: string
   /** When the copy was begun, in ms since the epoch. */
   readonly created: number
   /** Bytes of the transcript that it held. */
   readonly to: number
-  /** XXH64 of the transcript's last bytes before `to`, as in the copy's last note; `""`: unknown. */
+  /** XXH64 of the transcript's last bytes before `to`, as in the copy's last trailer; `""`: unknown. */
   readonly hash: string
   /** The file's size and time of change when it was noted; one that has others is looked at. */
   readonly size: number

@@ -1,22 +1,22 @@
 /**
  * The vault's file format: a sequence of standard zstd frames (RFC 8878), so that `zstdcat` prints the transcript.
  *
- *   header note · (data frame · range note)*
+ *   header · (data frame · trailer)*
  *
- * Notes are skippable frames, which every zstd decoder passes over. A range note follows the data frame it describes
- * and has a fixed size. So the last bytes of a file, the cursor, tell how far its transcript is archived, without a
- * database.
+ * Header and trailers are skippable frames, which every zstd decoder passes over. A trailer follows the data frame it
+ * describes and has a fixed size. So the last bytes of a file, the cursor, tell how far its transcript is archived,
+ * without a database.
  */
 
 const SKIPPABLE_MAGIC = 0x184d2a5c
-const MARK = 0x42585443 // "CTXB", little endian
+const MAGIC = 0x42585443 // "CTXB", little endian
 const FORMAT = 1
 const KIND_HEADER = 1
 const KIND_RANGE = 2
 
 const PAYLOAD_SIZE = 96
-/** Bytes of a range note, including its frame header. */
-export const NOTE_SIZE = 8 + PAYLOAD_SIZE
+/** Bytes of a trailer, including its frame header. */
+export const TRAILER_SIZE = 8 + PAYLOAD_SIZE
 /** Bytes before the cursor that are hashed to notice a rewritten transcript. */
 export const TAIL_WINDOW = 256
 /** Level 3 takes about 3 ms per MB. In a hook, higher levels cost more than they save. */
@@ -28,8 +28,8 @@ const LEVEL = 3
 const SMALL = 1 << 16
 const SMALL_LEVEL = 1
 
-/** What a range note says about the data frame before it. Offsets and lengths are in bytes. */
-export interface RangeNote {
+/** What a trailer says about the data frame before it. Offsets and lengths are in bytes. */
+export interface Trailer {
   /** Offset in the transcript of the frame's first byte. */
   readonly from: number
   /** Offset after its last byte. */
@@ -51,7 +51,7 @@ export interface RangeNote {
 export interface VaultHeader {
   /** Random id of this copy; a rewritten transcript gets a new one. */
   readonly id: string
-  /** Where the host keeps the transcript. */
+  /** Where Claude Code keeps the transcript. */
   readonly path: string
   /** When the copy was begun, in ms since the epoch. */
   readonly created: number
@@ -149,40 +149,40 @@ export function contentStart(frame: Uint8Array, length: number): Uint8Array | un
   }
 }
 
-/** The bytes of a note, and a view of them. */
+/** The bytes of a trailer, and a view of them. */
 function skippable(payloadSize: number): { bytes: Uint8Array; view: DataView } {
   const bytes = new Uint8Array(8 + payloadSize)
   const view = new DataView(bytes.buffer)
   view.setUint32(0, SKIPPABLE_MAGIC, true)
   view.setUint32(4, payloadSize, true)
-  view.setUint32(8, MARK, true)
+  view.setUint32(8, MAGIC, true)
   view.setUint8(12, FORMAT)
   return { bytes, view }
 }
 
-export function encodeNote(note: RangeNote): Uint8Array {
+export function encodeTrailer(trailer: Trailer): Uint8Array {
   const { bytes, view } = skippable(PAYLOAD_SIZE)
   view.setUint8(13, KIND_RANGE)
-  view.setUint8(14, note.rules)
-  view.setUint8(15, note.hidden)
-  view.setBigUint64(16, BigInt(note.from), true)
-  view.setBigUint64(24, BigInt(note.to), true)
-  view.setUint32(32, note.frameLength, true)
-  view.setBigUint64(40, note.inode, true)
-  view.setBigUint64(48, note.tailHash, true)
-  bytes.set(note.sha256, 56)
-  view.setBigUint64(88, BigInt(note.time), true)
+  view.setUint8(14, trailer.rules)
+  view.setUint8(15, trailer.hidden)
+  view.setBigUint64(16, BigInt(trailer.from), true)
+  view.setBigUint64(24, BigInt(trailer.to), true)
+  view.setUint32(32, trailer.frameLength, true)
+  view.setBigUint64(40, trailer.inode, true)
+  view.setBigUint64(48, trailer.tailHash, true)
+  bytes.set(trailer.sha256, 56)
+  view.setBigUint64(88, BigInt(trailer.time), true)
   view.setBigUint64(96, xxh64(bytes.subarray(8, 96)), true)
   return bytes
 }
 
-/** Decodes a note from exactly NOTE_SIZE bytes; undefined if they are anything else. */
-export function decodeNote(bytes: Uint8Array): RangeNote | undefined {
-  if (bytes.length !== NOTE_SIZE) return undefined
-  const view = new DataView(bytes.buffer, bytes.byteOffset, NOTE_SIZE)
+/** Decodes a trailer from exactly TRAILER_SIZE bytes; undefined if they are anything else. */
+export function decodeTrailer(bytes: Uint8Array): Trailer | undefined {
+  if (bytes.length !== TRAILER_SIZE) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset, TRAILER_SIZE)
   if (view.getUint32(0, true) !== SKIPPABLE_MAGIC || view.getUint32(4, true) !== PAYLOAD_SIZE)
     return undefined
-  if (view.getUint32(8, true) !== MARK || view.getUint8(12) !== FORMAT) return undefined
+  if (view.getUint32(8, true) !== MAGIC || view.getUint8(12) !== FORMAT) return undefined
   if (view.getUint8(13) !== KIND_RANGE) return undefined
   if (view.getBigUint64(96, true) !== xxh64(bytes.subarray(8, 96))) return undefined
   return {
@@ -210,7 +210,7 @@ export function encodeHeader(header: VaultHeader): Uint8Array {
 export function decodeHeader(bytes: Uint8Array): { header: VaultHeader; length: number } | undefined {
   if (bytes.length < 16) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (view.getUint32(0, true) !== SKIPPABLE_MAGIC || view.getUint32(8, true) !== MARK) return undefined
+  if (view.getUint32(0, true) !== SKIPPABLE_MAGIC || view.getUint32(8, true) !== MAGIC) return undefined
   const length = 8 + view.getUint32(4, true)
   if (view.getUint8(12) !== FORMAT || view.getUint8(13) !== KIND_HEADER || length > bytes.length)
     return undefined
@@ -231,8 +231,8 @@ export function isHalfHeader(start: Uint8Array, size: number): boolean {
   return view.getUint32(0, true) === SKIPPABLE_MAGIC && 8 + view.getUint32(4, true) > size
 }
 
-/** The bytes with which every range note begins, for finding the last one. Made on demand, as few starts need them. */
-export function notePrefix(): Uint8Array {
+/** The bytes with which every trailer begins, for finding the last one. Made on demand, as few starts need them. */
+export function trailerPrefix(): Uint8Array {
   const { bytes, view } = skippable(PAYLOAD_SIZE)
   view.setUint8(13, KIND_RANGE)
   return bytes.slice(0, 14)

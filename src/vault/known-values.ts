@@ -1,8 +1,8 @@
 /**
  * What was recognised as a secret once in a session is filled wherever it occurs in it (docs/adr/0014).
  *
- * Nothing of a value is kept: `known/` has one file per session, which says where in the host's transcripts its values
- * are. They are read there when they are needed.
+ * Nothing of a value is kept: `known/` has one file per session, which says where in Claude Code's transcripts its
+ * values are. They are read there when they are needed.
  */
 
 import { statsOf, tryTo, writeWhole } from "../base/files.ts"
@@ -35,7 +35,7 @@ const MOST_LINES = 400
 
 interface Place {
   readonly path: string
-  /** Id of the transcript's copy: another means that the host has rewritten it. */
+  /** Id of the transcript's copy: another means that Claude Code has rewritten it. */
   readonly id: string
   /** First byte of each value in the transcript, and the one after its last. */
   readonly spans: readonly (readonly [from: number, to: number])[]

@@ -11,13 +11,13 @@ const label = (root: string): string =>
 const PROJECTS = "/projects/"
 
 /**
- * The copy's path below `vault/`: the transcript's own path below the host's `projects` folder, with the session's id
- * in place of a name that is none.
+ * The copy's path below `vault/`: the transcript's own path below Claude Code's `projects` folder, with the session's
+ * id in place of a name that is none.
  *
  * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; any other goes under a label of its
  * folder
  * @param home the user's home folder: its transcripts go under `home/`, those of another configuration folder under a
- * label of it, so that the files of two hosts never share a copy
+ * label of it, so that the files of two configuration folders never share a copy
  */
 export function vaultPath(transcript: string, home: string): string {
   if (isPromptHistory(transcript)) return historyPath(dirname(transcript), home)
@@ -104,21 +104,23 @@ export const isSummaryCopy = (copy: string): boolean => originalPlace(copy).star
 
 export const summaryPath = (session: string): string => `${SUMMARIES}${session}.jsonl.zst`
 
-/** Whether it is of a file that the host keeps beside a transcript (`placeBeside`). */
+/** Whether it is of a file that Claude Code keeps beside a transcript (`placeBeside`). */
 export function isBesideCopy(copy: string): boolean {
   const place = withoutVersion(originalPlace(copy))
   const isBelow = placeBeside(PROJECTS + place.slice(place.indexOf("/") + 1, -".zst".length)) !== undefined
   return isBelow && !isImportedCopy(place) && !isSummaryCopy(place)
 }
 
-/** Whether the transcript was outside any host's folders: a file that somebody named, where no host looks for it. */
+/**
+ * Whether the transcript was outside any folders of Claude Code's: a file that somebody named, where it does not look.
+ */
 export const isLooseCopy = (copy: string): boolean => originalPlace(copy).split("/").length === 2
 
-/** Path of the `n`th superseded copy of a transcript that the host has rewritten. */
+/** Path of the `n`th superseded copy of a transcript that Claude Code has rewritten. */
 export const supersededPath = (vaultFile: string, n: number): string =>
   vaultFile.replace(/(\.jsonl)?\.zst$/, `.~${n}$&`)
 
-/** The copy's path before it was superseded, and before it was gone (`goneMark` in views/transcript-rows.ts). */
+/** The copy's path before it was superseded, and before it was gone (`goneEnding` in views/transcript-rows.ts). */
 export const withoutVersion = (vaultFile: string): string =>
   vaultFile.replace(/(\.~\d+)?((\.jsonl)?\.zst)[^.]*$/, "$2")
 

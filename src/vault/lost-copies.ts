@@ -1,6 +1,6 @@
 /**
  * Compares what the vault has held, by its list and by the views, with what it holds: a copy that was emptied, cut,
- * replaced by an older one or removed, and whose transcript the host no longer has, is lost.
+ * replaced by an older one or removed, and whose transcript Claude Code no longer has, is lost.
  */
 import { tryTo } from "../base/files.ts"
 import { isHeaderChanged, isUntouched, type Listed, readList } from "./copy-list.ts"
@@ -39,7 +39,7 @@ interface Held {
 
 interface Losses {
   readonly lost: readonly LostCopy[]
-  /** Copies that the host's transcript can make whole: they are not lost. */
+  /** Copies that Claude Code's transcript can make whole: they are not lost. */
   readonly restorable: readonly KnownCopy[]
   /** Copies of which another copy of the same transcript holds everything: there is no need to know of them. */
   readonly replaced: readonly KnownCopy[]
@@ -77,7 +77,7 @@ export function findLosses({ dataHome, known = [], forgotten = () => undefined }
     const best = index.withId(one.id)
     if (best !== undefined && isWhole(best, one)) continue
     const others = index.ofPath(one.path).filter(({ id, to }) => id !== one.id && to >= one.to)
-    const isThere = isHosts(one.copy) && tryTo(() => transcriptHolds(one.path, one)) === true
+    const isThere = isClaudes(one.copy) && tryTo(() => transcriptHolds(one.path, one)) === true
     if (
       others.some((other) => (isThere ? transcriptHolds(one.path, other) : holdsSame(dataHome, other, one)))
     )
@@ -107,11 +107,14 @@ function heldIn(dataHome: string, copy: string): Held | undefined {
 /** How far something reaches, and the hash of the transcript's last bytes there. */
 type End = Pick<Held, "to" | "hash">
 
-/** Whether its lines are the host's: others were made, or came from another machine, and their paths are no transcripts. */
-const isHosts = (copy: string): boolean =>
+/**
+ * Whether its lines are Claude Code's: others were made, or came from another machine, and their paths are no
+ * transcripts.
+ */
+const isClaudes = (copy: string): boolean =>
   !isImportedCopy(copy) && !isSummaryCopy(copy) && !isFetchedCopy(copy)
 
-/** Whether the host still has what ends so. */
+/** Whether Claude Code still has what ends so. */
 const transcriptHolds = (path: string, { to, hash }: End): boolean =>
   withSource(path, (fd, size) => size >= to && (hash === "" || tailHash(fd, to).toString(16) === hash)) ??
   false

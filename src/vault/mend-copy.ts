@@ -1,7 +1,7 @@
 /**
- * Makes a damaged copy whole again, where the host still has the transcript: frames that are sound stay as they are, and
- * what is missing between them is taken from the transcript as it would be archived now. The copy keeps its id, so that
- * the views and everything else that knows it still fit.
+ * Makes a damaged copy whole again, where Claude Code still has the transcript: frames that are sound stay as they are,
+ * and what is missing between them is taken from the transcript as it would be archived now. The copy keeps its id, so
+ * that the views and everything else that knows it still fit.
  */
 
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, rmSync, unlinkSync } from "node:fs"
@@ -17,7 +17,7 @@ import {
   behind,
   holdsNothing,
   inodeOf,
-  isAsNoted,
+  matchesTrailer,
   readExactly,
   type Segment,
   segmentContent,
@@ -39,12 +39,12 @@ interface MendOptions {
   readonly secrets: SecretSettings
   readonly known: KnownValues
   readonly forgotten: () => Forgotten | undefined
-  /** ms since the epoch, for the notes. */
+  /** ms since the epoch, for the trailers. */
   readonly now: number
 }
 
 /**
- * `sound`: there is nothing to mend. `mended`: it is whole, as far as its notes reach; capture appends the rest.
+ * `sound`: there is nothing to mend. `mended`: it is whole, as far as its trailers reach; capture appends the rest.
  * `differs`: the transcript is no longer what was archived. `helpless`: nobody knows whose copy it is.
  */
 export interface Mended {
@@ -63,7 +63,7 @@ const HEADER_READ = 5 << 10
 const NEWLINE = 0x0a
 
 /**
- * Only one process may call this at a time (`withCompactLock`).
+ * Only one process may call this at a time (`withReplacingLock`).
  *
  * @param file absolute path of the copy; it may be gone or empty if the list knows it
  * @param transcript absolute path
@@ -123,7 +123,7 @@ function soundFrames(fd: number, source: number, noted: readonly Segment[]): Seg
   const sound: Segment[] = []
   for (const segment of noted) {
     const content = tryTo(() => segmentContent(fd, segment))
-    if (content === undefined || !isAsNoted(content, segment)) continue
+    if (content === undefined || !matchesTrailer(content, segment)) continue
     if (sameButForFiller(content, readExactly(source, segment.from, content.length)) !== undefined)
       return undefined
     if (segment.from >= (sound.at(-1)?.to ?? 0)) sound.push(segment)

@@ -7,12 +7,12 @@ import { CtxError } from "../base/errors.ts"
 import { FILLER } from "../secrets/fill.ts"
 import { LONGEST_UNCUT } from "./capture.ts"
 import { archivedBytes, openLocked, writeFully } from "./copy-file.ts"
-import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
+import { dataFrame, encodeTrailer, frameContent, sha256, TRAILER_SIZE, type Trailer } from "./frame.ts"
 import { isFetchedCopy, machineOf } from "./layout.ts"
 import { stretchesFrom } from "./reader.ts"
 import { rewriteCopy } from "./rewrite.ts"
 
-export interface MirroredFrame extends Omit<RangeNote, "frameLength"> {
+export interface MirroredFrame extends Omit<Trailer, "frameLength"> {
   /** One zstd frame. */
   readonly frame: Uint8Array
 }
@@ -92,22 +92,25 @@ export function appendMirrored(
   return at - before
 }
 
-/** A frame and its note, from offset `at` of the transcript on: unchanged unless some of it is there or must be filled. */
+/**
+ * A frame and its trailer, from offset `at` of the transcript on: unchanged unless some of it is there or must be
+ * filled.
+ */
 function framesOf(
-  { frame, ...note }: MirroredFrame,
+  { frame, ...trailer }: MirroredFrame,
   at: number,
   edit: (content: Uint8Array) => Uint8Array,
 ): Uint8Array {
-  const content = provenFrame({ ...note, frame })
-  const rest = at === note.from ? content : content.subarray(at - note.from)
+  const content = provenFrame({ ...trailer, frame })
+  const rest = at === trailer.from ? content : content.subarray(at - trailer.from)
   const edited = edit(rest)
   if (edited === content) {
-    const told = encodeNote({ ...note, frameLength: frame.length })
+    const told = encodeTrailer({ ...trailer, frameLength: frame.length })
     return Buffer.concat([frame, told])
   }
   const made = dataFrame(edited)
-  const told = encodeNote({ ...note, from: at, frameLength: made.length, sha256: sha256(edited) })
-  const both = new Uint8Array(made.length + NOTE_SIZE)
+  const told = encodeTrailer({ ...trailer, from: at, frameLength: made.length, sha256: sha256(edited) })
+  const both = new Uint8Array(made.length + TRAILER_SIZE)
   both.set(made)
   both.set(told, made.length)
   return both

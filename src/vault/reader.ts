@@ -1,11 +1,11 @@
-/** Reads any part of a transcript from its copy. Walks the notes only once, and keeps the last frame. */
+/** Reads any part of a transcript from its copy. Walks the trailers only once, and keeps the last frame. */
 import { CtxError, messageOf } from "../base/errors.ts"
 import { closeSync } from "../base/fs.ts"
 import {
   behind,
   holdsNothing,
-  lastNoteBefore,
   lastSegment,
+  lastTrailerBefore,
   openIfThere,
   readInto,
   readTail,
@@ -42,7 +42,7 @@ export interface Gap {
 
 /**
  * A transcript read back from its copy, one frame at a time, starting with the frame that holds `from`: the first
- * stretch may begin before it. Walks back only over the notes after `from`.
+ * stretch may begin before it. Walks back only over the trailers after `from`.
  *
  * @param onGap told of frames that cannot be read, which are passed over; without it, the first of them is an error
  */
@@ -102,7 +102,8 @@ export class CopyReader {
     let tail: Pick<Tail, "end" | "headerLength" | "last"> | undefined
     try {
       const last = lastSegment(fd)
-      // If the copy ends with a whole note, its header is not read. A header is not a segment, so the walk stops at it.
+      // If the copy ends with a whole trailer, its header is not read. A header is not a segment, so the walk stops at
+      // it.
       tail = last === undefined ? readTail(fd) : { end: behind(last), headerLength: 0, last }
       if (tail === undefined) throw missing(file)
     } catch (error) {
@@ -188,7 +189,7 @@ export class CopyReader {
     return readInto(this.#fd, position, room.subarray(0, frameLength))
   }
 
-  /** Walks back over the notes only as far as necessary: most of what is read is near the end. */
+  /** Walks back over the trailers only as far as necessary: most of what is read is near the end. */
   #segmentAt(offset: number): Segment | undefined {
     while ((this.#walked.at(-1)?.from ?? Number.POSITIVE_INFINITY) > offset) if (!this.#walkOn()) break
     let low = 0
@@ -205,7 +206,7 @@ export class CopyReader {
   #walkOn(): boolean {
     if (this.#end <= this.#start) return false
     const segment =
-      segmentEnding(this.#fd, this.#end, this.#start) ?? lastNoteBefore(this.#fd, this.#end, this.#start)
+      segmentEnding(this.#fd, this.#end, this.#start) ?? lastTrailerBefore(this.#fd, this.#end, this.#start)
     if (segment === undefined) return false
     this.#walked.push(segment)
     this.#end = segment.position

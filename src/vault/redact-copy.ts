@@ -14,7 +14,7 @@ interface RedactCopyOptions {
 }
 
 /**
- * Only one process may call this at a time (`withCompactLock`).
+ * Only one process may call this at a time (`withReplacingLock`).
  *
  * @param file absolute path of the copy
  * @returns bytes overwritten, or that would be; undefined if the copy needs no look or is gone

@@ -14,7 +14,7 @@ import { dirname } from "../base/path.ts"
 import {
   behind,
   inodeOf,
-  isAsNoted,
+  matchesTrailer,
   readExactly,
   readTail,
   type Segment,
@@ -23,7 +23,7 @@ import {
   type Tail,
   writeFully,
 } from "./copy-file.ts"
-import { dataFrame, encodeNote, frameContent, NOTE_SIZE, type RangeNote, sha256 } from "./frame.ts"
+import { dataFrame, encodeTrailer, frameContent, sha256, TRAILER_SIZE, type Trailer } from "./frame.ts"
 import { withCopy } from "./reader.ts"
 
 /** Takes 14 ms per MB, where level 3 takes 3, and saves a tenth. Higher levels take ten times as long. */
@@ -40,7 +40,7 @@ interface Writer {
 }
 
 /**
- * Only one process may call this at a time (compact-vault.ts).
+ * Only one process may call this at a time (merge-frames.ts).
  *
  * @param file absolute path of the copy
  * @param fd a descriptor of it
@@ -97,19 +97,19 @@ export function wholeChain(fd: number, tail: Tail): Segment[] | undefined {
   return segments
 }
 
-/** @throws CtxError `vault-damaged` if the frame does not match its note */
+/** @throws CtxError `vault-damaged` if the frame does not match its trailer */
 export function provenContent(fd: number, segment: Segment): Uint8Array {
   const content = segmentContent(fd, segment)
-  if (isAsNoted(content, segment)) return content
+  if (matchesTrailer(content, segment)) return content
   throw damaged(segment, "not what was archived")
 }
 
-/** Writes a frame with its note. Returns their length. */
+/** Writes a frame with its trailer. Returns their length. */
 export function writeFrame(
   out: number,
   end: number,
   content: Uint8Array,
-  about: Omit<RangeNote, "frameLength" | "sha256">,
+  about: Omit<Trailer, "frameLength" | "sha256">,
 ): number {
   const frame = dataFrame(content, LEVEL)
   // Read back, because only what the disk returns counts.
@@ -118,20 +118,20 @@ export function writeFrame(
   if (Buffer.compare(back, content) !== 0) throw damaged(about, "the new frame reads back differently")
   writeFully(
     out,
-    encodeNote({ ...about, frameLength: frame.length, sha256: sha256(content) }),
+    encodeTrailer({ ...about, frameLength: frame.length, sha256: sha256(content) }),
     end + frame.length,
   )
-  return frame.length + NOTE_SIZE
+  return frame.length + TRAILER_SIZE
 }
 
-/** Copies a frame and its note as they are. Returns their length. */
+/** Copies a frame and its trailer as they are. Returns their length. */
 export function copyFrame(fd: number, out: number, end: number, { position, frameLength }: Segment): number {
-  const bytes = readExactly(fd, position, frameLength + NOTE_SIZE)
+  const bytes = readExactly(fd, position, frameLength + TRAILER_SIZE)
   writeFully(out, bytes, end)
   return bytes.length
 }
 
-export const damaged = ({ from, to }: Pick<RangeNote, "from" | "to">, what: string): CtxError =>
+export const damaged = ({ from, to }: Pick<Trailer, "from" | "to">, what: string): CtxError =>
   new CtxError("vault-damaged", `bytes ${from} to ${to}: ${what}`, {
     hint: "ctxbridge verify names everything that is damaged; the copy was left as it is",
   })
@@ -152,13 +152,13 @@ export type Edit = (content: Uint8Array, from: number) => Uint8Array
 
 /**
  * @param to offset after a frame's last byte
- * @returns what its note says about the filter, after the frame was edited
+ * @returns what its trailer says about the filter, after the frame was edited
  */
 type Stamp = (to: number) => Pick<Segment, "rules" | "hidden">
 
 interface Rewritten {
   readonly frames: number
-  /** Frames whose content changed. A change in the note alone does not count. */
+  /** Frames whose content changed. A change in the trailer alone does not count. */
   readonly changed: number
   readonly bytes: number
   readonly after: number
@@ -168,12 +168,12 @@ interface Rewritten {
 const PATIENCE = 10_000
 
 /**
- * Only one process may call this at a time (`withCompactLock`). Also edits what is appended meanwhile.
+ * Only one process may call this at a time (`withReplacingLock`). Also edits what is appended meanwhile.
  *
  * @param file absolute path of the copy
  * @returns undefined if there is no such copy
- * @throws CtxError `vault-damaged` if a frame does not match its note, `busy` if a writer held the lock throughout or
- * the copy was set aside meanwhile; the copy stays as it is
+ * @throws CtxError `vault-damaged` if a frame does not match its trailer, `busy` if a writer held the lock throughout
+ * or the copy was set aside meanwhile; the copy stays as it is
  */
 export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten | undefined {
   rmSync(replacementOf(file), { force: true })
@@ -181,14 +181,14 @@ export function rewriteCopy(file: string, edit: Edit, stamp?: Stamp): Rewritten 
     const tail = readTail(fd)
     const segments = tail && wholeChain(fd, tail)
     if (tail === undefined || segments === undefined) {
-      throw damaged({ from: 0, to: tail?.last?.to ?? 0 }, "the notes of the copy are broken")
+      throw damaged({ from: 0, to: tail?.last?.to ?? 0 }, "the trailers of the copy are broken")
     }
     const bytes = fstatSync(fd).size
     const same = segments.every((segment) => {
       const content = provenContent(fd, segment)
       return edited(edit, content, segment.from) === content && isStamped(segment, stamp)
     })
-    // After the last note, there may be bytes that a killed writer left or a running one is writing.
+    // After the last trailer, there may be bytes that a killed writer left or a running one is writing.
     if (same && bytes === tail.end) return { frames: segments.length, changed: 0, bytes, after: bytes }
     return swap(file, fd, tail, segments, edit, stamp)
   })

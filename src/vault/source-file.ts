@@ -1,4 +1,4 @@
-/** The host's transcript, and whether a copy still matches it. */
+/** Claude Code's transcript, and whether a copy still matches it. */
 
 import { closeSync, type FileStats } from "../base/fs.ts"
 import { FILLER } from "../secrets/fill.ts"
@@ -78,7 +78,7 @@ export function sameButForFiller(copy: Uint8Array, original: Uint8Array): number
   return copy.length === original.length ? undefined : common
 }
 
-/** Walks back over the notes: one read per frame, once for each new inode. */
+/** Walks back over the trailers: one read per frame, once for each new inode. */
 function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   let first: Segment | undefined
   for (const segment of segmentsBackwards(fd, tail)) first = segment

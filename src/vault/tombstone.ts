@@ -18,7 +18,7 @@ export interface Tombstone {
   readonly whole: boolean
   /** Its subagents that are forgotten on their own. */
   readonly agents: readonly string[]
-  /** Paths of the host's transcripts, and files beside them, that are forgotten whole. */
+  /** Paths of Claude Code's transcripts, and files beside them, that are forgotten whole. */
   readonly transcripts: readonly string[]
   /** Hashes of lines, and the spans to fill in them. */
   readonly lines: Readonly<Record<string, readonly FilledSpan[]>>

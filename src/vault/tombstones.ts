@@ -1,6 +1,6 @@
 /**
  * What the user wants forgotten: one file per session, in `forgotten/`. Every capture checks it first, so that what was
- * taken out of the vault stays out although the host still has it. If nothing is forgotten, this costs a look for a
+ * taken out of the vault stays out although Claude Code still has it. If nothing is forgotten, this costs a look for a
  * file that does not exist.
  */
 import { namesInPath } from "../agents/layouts.ts"

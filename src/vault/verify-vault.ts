@@ -22,12 +22,13 @@ import type { Forgotten } from "./tombstones.ts"
 import { noFiles, vaultFiles } from "./vault-files.ts"
 
 /**
- * `complete`: all of it is in the vault · `waiting`: all except half a last line that the host is still writing ·
- * `missing`: some bytes are not archived · `unreadable`: the transcript cannot be read · `mismatch`: the host has
- * rewritten what was archived · `damaged`: the copy is not sound · `deleted`: the host has deleted the transcript, but
- * the vault holds it · `superseded`: an earlier content of a transcript that the host has rewritten · `imported`: made
- * from another tool's archive · `fetched`: mirrors a copy of another machine · `twin`: a second copy of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the user wants nothing of
- * its folder archived; what was archived before is sound.
+ * `complete`: all of it is in the vault · `waiting`: all except half a last line that Claude Code is still writing ·
+ * `missing`: some bytes are not archived · `unreadable`: the transcript cannot be read · `mismatch`: Claude Code has
+ * rewritten what was archived · `damaged`: the copy is not sound · `deleted`: Claude Code has deleted the transcript,
+ * but the vault holds it · `superseded`: an earlier content of a transcript that Claude Code has rewritten ·
+ * `imported`: made from another tool's archive · `fetched`: mirrors a copy of another machine · `twin`: a second copy
+ * of a transcript, made under another home folder · `forgotten`: the user does not want it archived · `excluded`: the
+ * user wants nothing of its folder archived; what was archived before is sound.
  */
 type VerifyState = (typeof STATES)[number]
 
@@ -50,12 +51,12 @@ const STATES = [
 ] as const
 
 export interface Verified extends Pick<CopyCheck, "archived" | "frames" | "unfiltered" | "olderRules"> {
-  /** Where the host keeps or kept the transcript; `""` if not even that can be read. */
+  /** Where Claude Code keeps or kept the transcript; `""` if not even that can be read. */
   readonly path: string
   /** Path of the copy below `vault/`. */
   readonly copy: string | undefined
   readonly state: VerifyState
-  /** Bytes on disk; 0 if the host has deleted it. */
+  /** Bytes on disk; 0 if Claude Code has deleted it. */
   readonly size: number
   readonly missing: number
   readonly waiting: number
@@ -70,7 +71,7 @@ export interface VerifyReport {
   readonly transcripts: readonly Verified[]
   readonly totals: Readonly<Record<VerifyState | "frames" | "unfiltered" | "olderRules", number>> & {
     readonly transcripts: number
-    /** Kept by the host beside its transcripts. */
+    /** Kept by Claude Code beside its transcripts. */
     readonly filesBeside: number
     readonly copies: number
     /** Total of the transcripts on disk. */

@@ -1,4 +1,4 @@
-/** How far the vault is behind the host's transcripts, and the views behind the vault. */
+/** How far the vault is behind Claude Code's transcripts, and the views behind the vault. */
 import { statsOf } from "../base/files.ts"
 import { isFetchedCopy, isHistoryCopy, isSuperseded } from "../vault/layout.ts"
 import type { Database } from "./database.ts"

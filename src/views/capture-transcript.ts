@@ -35,7 +35,7 @@ export interface TakeOptions {
   readonly lastLine: "whole" | "any"
   /** What was recognised as a secret in a session. `ask`: only see if it is needed, since few sessions do. */
   readonly known?: KnownFactory | "ask" | undefined
-  /** Session of a subagent's transcript, for hosts whose paths do not tell (up to 2.0). */
+  /** Session of a subagent's transcript, for versions of Claude Code whose paths do not tell (up to 2.0). */
   readonly parent?: string | undefined
   /** Says what must not be archived, if its session's tombstone does not. */
   readonly forgotten?: (() => Forgotten | undefined) | undefined
@@ -105,7 +105,7 @@ export function sessionOf(path: string, parent?: string): string {
   return name.agent === undefined ? owner : `${owner}/${name.agent}`
 }
 
-/** Hosts up to 2.0 keep subagents beside their sessions and name the parent in each line. */
+/** Versions of Claude Code up to 2.0 keep subagents beside their sessions and name the parent in each line. */
 function parentNamedIn(path: string): string | undefined {
   try {
     const fd = openSync(path, "r")

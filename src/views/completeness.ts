@@ -1,6 +1,7 @@
 /**
  * Tells whether the views hold the whole vault. Whoever opens the archive after its database was lost creates an empty
- * one, which then only learns what is archived from there on. A mark tells it from one that has seen every copy.
+ * one, which then only learns what is archived from there on. A flag (`application_id`) tells it from one that has
+ * seen every copy.
  */
 import { vaultFile } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"

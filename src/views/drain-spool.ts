@@ -26,8 +26,8 @@ import {
   archivedBytes,
   holdsNothing,
   inodeOf,
-  isAsNoted,
   type LockedCopy,
+  matchesTrailer,
   type NewCopy,
   openLocked,
   readExactly,
@@ -41,7 +41,15 @@ import {
   withLockedCopy,
   writeFully,
 } from "../vault/copy-file.ts"
-import { type Base, dataFrame, encodeNote, NOTE_SIZE, sha256, TAIL_WINDOW, xxh64 } from "../vault/frame.ts"
+import {
+  type Base,
+  dataFrame,
+  encodeTrailer,
+  sha256,
+  TAIL_WINDOW,
+  TRAILER_SIZE,
+  xxh64,
+} from "../vault/frame.ts"
 import { supersededPath, vaultFile, withoutVersion } from "../vault/layout.ts"
 import { CopyReader, isBegunOnly, tailOf as tailAt, tailOf } from "../vault/reader.ts"
 import type { Edit } from "../vault/rewrite.ts"
@@ -56,7 +64,7 @@ import { forgetReason, spooledStates } from "./spool.ts"
 import { sessionOfCopy } from "./view-sources.ts"
 
 interface Drained {
-  /** Transcripts that were moved. The host may have written more since. */
+  /** Transcripts that were moved. Claude Code may have written more since. */
   readonly transcripts: readonly string[]
   /** Pieces that stay, and why. */
   readonly left: readonly { readonly file: string; readonly reason: string; readonly error?: unknown }[]
@@ -270,7 +278,9 @@ interface Start {
   readonly before: string | undefined
 }
 
-/** The host has gone back to a line before the piece, and on from there: up to that line, both versions are the same. */
+/**
+ * Claude Code has gone back to a line before the piece, and on from there: up to that line, both versions are the same.
+ */
 function startOf({ tail: { header }, from }: Piece, known: readonly string[]): Start | undefined {
   const { base, path, created } = header
   if (base === undefined || from === 0) return { header: { id: header.id, path, created }, before: undefined }
@@ -420,24 +430,24 @@ function append(piece: Piece, fd: number, tail: Tail): void {
 }
 
 /**
- * A segment's frame and note from offset `at` of the transcript on: unchanged, unless the copy already holds a part or
- * the edit changes it.
+ * A segment's frame and trailer from offset `at` of the transcript on: unchanged, unless the copy already holds a part
+ * or the edit changes it.
  */
 function framesFrom(piece: Piece, segment: Segment, at: number): Uint8Array {
   const read = checked(piece, piece.fd, segment)
   const content = piece.edit(read, segment.from)
   const isEqual = Buffer.compare(content, read) === 0
   if (segment.from === at && isEqual)
-    return readExactly(piece.fd, segment.position, segment.frameLength + NOTE_SIZE)
+    return readExactly(piece.fd, segment.position, segment.frameLength + TRAILER_SIZE)
   const rest = content.subarray(at - segment.from)
   const frame = dataFrame(rest)
-  const note = { ...segment, from: at, frameLength: frame.length, sha256: sha256(rest) }
-  return Buffer.concat([frame, encodeNote(note)])
+  const trailer = { ...segment, from: at, frameLength: frame.length, sha256: sha256(rest) }
+  return Buffer.concat([frame, encodeTrailer(trailer)])
 }
 
 function checked(piece: Piece, fd: number, segment: Segment): Uint8Array {
   const content = segmentContent(fd, segment)
-  if (!isAsNoted(content, segment)) throw unsound(piece)
+  if (!matchesTrailer(content, segment)) throw unsound(piece)
   return content
 }
 
@@ -447,8 +457,8 @@ const unsound = ({ tail }: Piece): CtxError =>
   })
 
 /*
- * Begins a version of a transcript with what another version holds of it: the host has gone back to an earlier line, and
- * what came after that line was spooled.
+ * Begins a version of a transcript with what another version holds of it: Claude Code has gone back to an earlier line,
+ * and what came after that line was spooled.
  */
 
 /** The same each time, so that a version that a killed process has begun is found again. */
@@ -500,7 +510,7 @@ function copyUpTo(from: string, held: LockedCopy, base: Base, edit: Edit): Tail 
   }
 }
 
-/** What the note of a frame says that ends there. */
+/** What the trailer of a frame says that ends there. */
 const endOf = ({ to, tailHash, hidden }: Base) => ({
   to,
   tailHash: BigInt(`0x${tailHash}`),

@@ -35,7 +35,7 @@ export function wantedOf(event: HookEvent, paths: Pick<Paths, "home"> & Policy):
     : event
 }
 
-/** @param told the session's folder according to the host, for a transcript that does not name one yet */
+/** @param told the session's folder according to Claude Code, for a transcript that does not name one yet */
 export function isExcluded(
   paths: Pick<Paths, "home"> & Partial<Policy>,
   transcript: string,
@@ -83,7 +83,9 @@ function real(folder: string): string {
   }
 }
 
-/** Transcript of the session that a subagent belongs to. Hosts up to 2.0 keep both in the same folder. */
+/**
+ * Transcript of the session that a subagent belongs to. Versions of Claude Code up to 2.0 keep both in the same folder.
+ */
 function parentOf(transcript: string, named: Named | undefined): string | undefined {
   const { session, agent } = transcriptName(transcript)
   if (agent === undefined) return undefined

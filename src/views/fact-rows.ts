@@ -2,7 +2,7 @@
  * Names, paths, commands and error lines of a session's messages → rows of the views.
  *
  * Only words of the human and the model are searched for names, paths and commands, and only the output of commands and
- * of failed calls of the host's own tools for error lines (docs/architecture/trust.md). Subagents are skipped.
+ * of failed calls of Claude Code's own tools for error lines (docs/architecture/trust.md). Subagents are skipped.
  */
 import { errorsMet } from "../agents/errors-met.ts"
 import { isProse, type Origin } from "../agents/origin.ts"
@@ -11,13 +11,13 @@ import { exitStatusIn } from "../record/error-lines.ts"
 import { type FactKind, factNames, pathsIn } from "../record/facts.ts"
 import { commandPaths } from "../record/path-words.ts"
 import { commandUses, openingOf } from "../record/shell-script.ts"
-import type { HostResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
+import type { ClaudeResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import type { Database } from "./database.ts"
 import { hash, sessionKey } from "./identity.ts"
 import { type At, isOwnTool } from "./tool-rows.ts"
 import type { TranscriptRow } from "./transcript-rows.ts"
 
-/** Called with each fact in a part and its form: of an error, its command's exit status, if the host told it. */
+/** Called with each fact in a part and its form: of an error, its command's exit status, if Claude Code told it. */
 type Add = (kind: FactKind, text: string, form: string) => void
 
 export class FactRows {
@@ -131,22 +131,22 @@ function collect(add: Add, part: Part, origin: Origin, { tool, version, isText }
   }
 }
 
-/* The host's own figures of a query or process → rows of the views. */
+/* Claude Code's own figures of a query or process → rows of the views. */
 
 /**
- * A copy in a transcript that the host has rewritten changes nothing. A fork keeps the copies of its origin's, from whose
- * total its own process goes on (queries/token-use.ts).
+ * A copy in a transcript that Claude Code has rewritten changes nothing. A fork keeps the copies of its origin's, from
+ * whose total its own process goes on (queries/token-use.ts).
  */
 export function noteResult(
   db: Database,
   { id, session }: TranscriptRow,
   { record, offset }: Line,
-  { kind, isError, cost, requests, duration, tokens, mark }: HostResult,
+  { kind, isError, cost, requests, duration, tokens, key }: ClaudeResult,
 ): void {
   db.query(
     `INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   ).run(
-    hash("host-result", session, kind, mark),
+    hash("host-result", session, kind, key),
     session,
     id,
     offset,

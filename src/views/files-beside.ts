@@ -1,6 +1,7 @@
 /**
- * Files that the host keeps beside a session's transcript, in the session's folder: outputs too long for the transcript,
- * plans, what subagents were started as. Each has a copy like a transcript; its text belongs to the result it is of.
+ * Files that Claude Code keeps beside a session's transcript, in the session's folder: outputs too long for the
+ * transcript, plans, what subagents were started as. Each has a copy like a transcript; its text belongs to the result
+ * it is of.
  */
 import { placeBeside } from "../agents/layouts.ts"
 import { statsOf } from "../base/files.ts"
@@ -11,7 +12,7 @@ import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureTranscript } from "./capture-transcript.ts"
 
-/** How deep folders are nested in a session's; the host goes to two. */
+/** How deep folders are nested in a session's; Claude Code goes to two. */
 const DEEPEST = 4
 
 interface Folder {
@@ -33,7 +34,7 @@ function* foldersBelow(path: string, isWanted: (path: string) => boolean, depth 
     const one = join(path, entry.name)
     // Never a link: it may lead anywhere.
     if (entry.isDirectory() && depth < DEEPEST) yield* foldersBelow(one, isWanted, depth + 1)
-    // The host, and we, write files under such names before they have their own.
+    // Claude Code, and we, write files under such names before they have their own.
     else if (entry.isFile() && !entry.name.startsWith(".") && placeBeside(one) !== undefined) files.push(one)
   }
   if (files.length > 0 && isWanted(path)) yield { path, files: files.sort() }

@@ -52,7 +52,7 @@ export const doubting =
   ({ copy }) =>
     doubtCopies(dataHome, new Set([copy]))
 
-/** Error code if the host rewrote the transcript while we read its copy, and the copy was set aside. */
+/** Error code if Claude Code rewrote the transcript while we read its copy, and the copy was set aside. */
 const REPLACED = "copy-replaced"
 
 /**
@@ -104,7 +104,7 @@ export function indexCopy(
 }
 
 /**
- * Indexes what the host has replaced by the content of this copy: turns are numbered as they are read, and what was
+ * Indexes what Claude Code has replaced by the content of this copy: turns are numbered as they are read, and what was
  * said before comes first.
  *
  * @returns false if time ran out first

@@ -23,7 +23,7 @@ import type { WordWriter } from "./word-index.ts"
 /** Applies a transcript's lines, inside the caller's transaction. What many lines have in common is written at its end. */
 export class Ingestion {
   readonly #writer: TurnWriter
-  /** What takes the lines instead if they are not the host's. */
+  /** What takes the lines instead if they are not Claude Code's. */
   readonly #own: ((line: string, offset: number) => void) | undefined
   /** The same for a file beside a transcript. */
   readonly #beside: BesideRows | undefined

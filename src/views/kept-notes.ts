@@ -1,5 +1,5 @@
 /**
- * What the model wants kept: one line each in transcripts of our own, one per project, archived like the host's. So
+ * What the model wants kept: one line each in transcripts of our own, one per project, archived like Claude Code's. So
  * notes are in the vault, and found, shown and rebuilt like everything else.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -27,7 +27,7 @@ interface Note {
   readonly project: string
   /** A folder of the project. */
   readonly folder: string
-  /** The host's session in which the model kept it, if the host tells. */
+  /** Claude Code's session in which the model kept it, if it tells. */
   readonly keptIn: string | undefined
   /** ms since the epoch. */
   readonly now: number
@@ -103,7 +103,7 @@ export function followVault(dataHome: string): void {
 function followAll(dataHome: string): void {
   for (const name of readdirSync(folderOf(dataHome))) {
     const path = join(folderOf(dataHome), name)
-    // Its path does not depend on the home folder, as it is not a transcript of the host's.
+    // Its path does not depend on the home folder, as it is not a transcript of Claude Code's.
     const copy = vaultFile(dataHome, vaultPath(path, ""))
     if (!existsSync(copy)) {
       // Without a tombstone, its notes still need archiving: the vault could not be written.

@@ -10,7 +10,7 @@ import { vaultFiles } from "../vault/vault-files.ts"
 import type { Database } from "./database.ts"
 import { sessionKey } from "./identity.ts"
 import type { ViewsGap } from "./indexing.ts"
-import { goneMark } from "./transcript-rows.ts"
+import { goneEnding } from "./transcript-rows.ts"
 
 interface StashOptions {
   /** Name of the former views' database in this connection. */
@@ -212,8 +212,8 @@ export const isUnforgotten = (dataHome: string, owner: string): boolean =>
   readTombstone(dataHome, owner) === undefined
 
 /**
- * Puts the sessions back of which these views have less than what was put aside, in place of what they have. Call in the
- * caller's transaction.
+ * Puts the sessions back of which these views have less than what was put aside, in place of what they have. Call in
+ * the caller's transaction.
  *
  * @param rewrite fills what is not to be kept in texts; then the words, which it cannot fill, stay out
  * @returns the sessions
@@ -356,7 +356,7 @@ function insert(db: Database, withWords: boolean): void {
   copy(db, "transcripts", {
     id: `h.id + ${transcripts}`,
     copy: `coalesce((SELECT p.copy FROM temp.places p WHERE p.copy_id = h.copy_id),
-      CASE WHEN h.copy LIKE '%' || '${goneMark("")}' || h.copy_id THEN h.copy ELSE h.copy || '${goneMark("")}' || h.copy_id END)`,
+      CASE WHEN h.copy LIKE '%' || '${goneEnding("")}' || h.copy_id THEN h.copy ELSE h.copy || '${goneEnding("")}' || h.copy_id END)`,
     turn: `CASE WHEN h.turn IN (SELECT id FROM temp.held_turns) THEN h.turn + ${turns} END`,
   })
   copy(db, "turns", { id: `h.id + ${turns}`, ...transcript })
@@ -410,7 +410,7 @@ function putWords(db: Database, words: string, of: string, base: number, withWor
     .all()
   const put = db.query(`INSERT INTO main.${words} (rowid, text) VALUES (?, ?)`)
   for (const { id, text } of rows) {
-    // Marks name projects by their numbers (word-index.ts).
+    // Filter words name projects by their numbers (word-index.ts).
     const now = text.replaceAll(/(?<=^| )§([pw])(\d+)(?= |$)/g, (all, kind: string, number: string) => {
       const project = projects.get(number)
       return project === undefined ? all : `§${kind}${project}`

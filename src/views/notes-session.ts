@@ -1,4 +1,4 @@
-/** Names of the sessions that hold what the model wants kept; the host's are uuids. */
+/** Names of the sessions that hold what the model wants kept; Claude Code's are uuids. */
 const PREFIX = "notes-"
 
 /** Pattern for GLOB. */

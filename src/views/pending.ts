@@ -11,7 +11,7 @@ import { join } from "../base/path.ts"
 import { isBesideCopy, isHistoryCopy, isSuperseded } from "../vault/layout.ts"
 
 export interface Pending {
-  /** Where the host keeps the transcript. */
+  /** Where Claude Code keeps the transcript. */
   readonly path: string
   /** Its copy, as a path below `vault/`. */
   readonly copy: string

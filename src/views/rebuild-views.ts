@@ -215,7 +215,7 @@ function carryLost(
 
 const publicGap = ({ copy, from, to, error }: ViewsGap) => ({ copy, from, to, error })
 
-/** Copies that are gone, or have less than they had, and that the host cannot give back either. */
+/** Copies that are gone, or have less than they had, and that Claude Code cannot give back either. */
 export function missingIn(db: Database, dataHome: string): MissingCopy[] {
   const { lost } = findLosses({ dataHome, known: knownCopies(db) })
   const own = db.query<{ n: number }, [string, string]>(

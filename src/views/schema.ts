@@ -29,7 +29,7 @@ export const MIGRATIONS: readonly string[] = [
     title   TEXT,
     cwd     TEXT,
     branch  TEXT,
-    version TEXT,                        -- of the host, as last seen
+    version TEXT,                        -- of Claude Code, as last seen
     started TEXT,
     ended   TEXT,
     todos   TEXT NOT NULL DEFAULT '[]'   -- JSON: [{id, content, status}]
@@ -39,7 +39,7 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE transcripts (
     id       INTEGER PRIMARY KEY,
-    path     TEXT NOT NULL,              -- where the host keeps it
+    path     TEXT NOT NULL,              -- where Claude Code keeps it
     copy     TEXT NOT NULL UNIQUE,       -- below vault/
     copy_id  TEXT NOT NULL UNIQUE,
     session  TEXT NOT NULL,
@@ -221,7 +221,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX facts_latest ON facts (session, kind, latest);
   `,
   `
-  ALTER TABLE turns ADD COLUMN uuid TEXT; -- of its first line, as the host wrote it
+  ALTER TABLE turns ADD COLUMN uuid TEXT; -- of its first line, as Claude Code wrote it
   `,
   `
   -- Without names of sessions, which were a third of both: 4 % of the transcripts' bytes.
@@ -252,7 +252,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE notes ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
   `,
   `
-  -- What the host itself says of cost and work (record/types.ts, HostResult).
+  -- What Claude Code itself says of cost and work (record/types.ts, ClaudeResult).
   CREATE TABLE results (
     key            INTEGER PRIMARY KEY,  -- hash: forks copy lines
     session        TEXT NOT NULL,
@@ -260,7 +260,7 @@ export const MIGRATIONS: readonly string[] = [
     offset         INTEGER NOT NULL,
     kind           TEXT NOT NULL,        -- success, error_max_turns, …, cost-state
     is_error       INTEGER NOT NULL,
-    cost           REAL,                 -- US dollars, of the host's process so far
+    cost           REAL,                 -- US dollars, of its process so far
     requests       INTEGER,              -- to the model
     duration       REAL,                 -- ms
     input          INTEGER,
@@ -380,7 +380,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX turns_tip ON turns (session, tip) WHERE tip IS NOT NULL;
   `,
   `
-  ALTER TABLE tool_calls ADD COLUMN output TEXT; -- name of the file where the host keeps all of its output
+  ALTER TABLE tool_calls ADD COLUMN output TEXT; -- name of the file where Claude Code keeps all of its output
   `,
   `
   -- The project that it is joined with, at the end of the chain (joined-projects.ts): its folder was moved there.

@@ -33,7 +33,7 @@ export const sessionFile = (dataHome: string, session: string): string =>
 export const readSession = (dataHome: string, session: string): unknown =>
   readReplaced(sessionFile(dataHome, session), readJson)
 
-/** Bytes of a session's transcript when the host last resumed it; 0 if unknown. */
+/** Bytes of a session's transcript when Claude Code last resumed it; 0 if unknown. */
 export function resumedAt(dataHome: string, session: string): number {
   const state = readSession(dataHome, session) as { resumedAt?: unknown } | undefined
   return typeof state?.resumedAt === "number" ? state.resumedAt : 0

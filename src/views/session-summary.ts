@@ -11,7 +11,7 @@ import type { Database } from "./database.ts"
 import { HANDLE_PREFIX } from "./handle-prefix.ts"
 import { lastRun, latestRuns } from "./queries/calls.ts"
 import type { Scope } from "./queries/scope.ts"
-import { aboutSession, notesIn, titlesOf } from "./queries/sessions.ts"
+import { aboutSession, statementsIn, titlesOf } from "./queries/sessions.ts"
 import { hasGoneOn, latestSummary, type Observation, observationsOf } from "./queries/summaries.ts"
 import { pathsChanged } from "./queries/touched-files.ts"
 import { turnsOf } from "./queries/turns.ts"
@@ -92,7 +92,7 @@ export function extractedSummary(db: Database, session: string): ExtractedSummar
   return {
     kind: "extract",
     request: titlesOf(db, [session]).get(session) ?? null,
-    decisions: notesIn(db, scope, "decision", MOST_DECISIONS).map(({ text, handle }) => ({
+    decisions: statementsIn(db, scope, "decision", MOST_DECISIONS).map(({ text, handle }) => ({
       text,
       handle: HANDLE_PREFIX + handle,
     })),

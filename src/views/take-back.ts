@@ -1,10 +1,10 @@
 /**
  * Turns that the user took back: after Esc Esc or `/rewind`, the conversation continues from an earlier prompt.
  *
- * The host writes nothing when that happens. But what comes next follows the same line as the prompt whose place it
+ * Claude Code writes nothing when that happens. But what comes next follows the same line as the prompt whose place it
  * takes. Only then are that prompt's turn and all turns that follow from it marked. They stay in the views and can be
- * found, but restores leave them out. If one of them goes on nevertheless, there are two windows on the session, and the
- * mark is taken away.
+ * found, but restores leave them out. If one of them goes on nevertheless, there are two windows on the session, and
+ * they are marked no longer.
  */
 import { isCaveat } from "../claude/user-text.ts"
 import type { Part, TranscriptRecord } from "../record/types.ts"
@@ -21,7 +21,7 @@ export const followedBy = (record: TranscriptRecord, parts: readonly Part[]): st
 /** Whether a line may take the place of turns. A subagent's never does, as it has no prompts. */
 export const mayReplace = ({ type }: TranscriptRecord, parts: readonly Part[]): boolean =>
   parts.some((part) => {
-    // Before an automatic compaction, the host may have set aside a prompt that came just then.
+    // Before an automatic compaction, Claude Code may have set aside a prompt that came just then.
     if (part.kind === "boundary") return part.trigger === "manual"
     // Queued prompts arrive as attachments, and several of them may well follow the same line.
     if (type !== "user") return false
@@ -82,7 +82,7 @@ export function revive(db: Database, session: string, turn: number): void {
   ).run(turn, session)
 }
 
-/** Whether a line was written after that turn began, by the host's clock. */
+/** Whether a line was written after that turn began, by Claude Code's clock. */
 export function isSince(db: Database, turn: number | undefined, { timestamp }: TranscriptRecord): boolean {
   if (turn === undefined || timestamp === undefined) return false
   const row = db
@@ -106,8 +106,8 @@ function takeBackCopied(db: Database, session: string, parent: string): void {
 }
 
 /**
- * Whether there is more than commands that only the host executed. In old versions several in a row followed the same
- * line (seen in 1.0.43: `/doctor`, `/status`, `/mcp`), and a boundary follows the same line as its `/compact`.
+ * Whether there is more than commands that only Claude Code executed. In old versions several in a row followed the
+ * same line (seen in 1.0.43: `/doctor`, `/status`, `/mcp`), and a boundary follows the same line as its `/compact`.
  */
 function hasEffect(db: Database, session: string, since: number): boolean {
   const row = db
@@ -122,7 +122,7 @@ function hasEffect(db: Database, session: string, since: number): boolean {
 const REMEMBERED = 20_000
 
 /**
- * Which turn a line follows. The host writes what comes next behind everything else, but every line names the one it
+ * Which turn a line follows. Claude Code writes what comes next behind everything else, but every line names the one it
  * follows: with two windows on one session, two conversations are written into one file.
  */
 export class TurnChain {

@@ -14,11 +14,11 @@ export function parseTodos(json: string | null | undefined): Todo[] {
   }
 }
 
-/** Id of a task until the host's answer gives it a number. */
+/** Id of a task until Claude Code's answer gives it a number. */
 const provisional = (call: string): string => `call ${call}`
 
 /**
- * Applies a single change, as newer hosts make them.
+ * Applies a single change, as newer versions of Claude Code make them.
  *
  * @param call the tool_use_id of the change
  */
@@ -34,7 +34,7 @@ export function applyTask(todos: readonly Todo[], call: string, change: TaskChan
   )
 }
 
-/** Gives the task made by `call` the host's number, unless the task has been read before. */
+/** Gives the task made by `call` Claude Code's number, unless the task has been read before. */
 export const numberTask = (todos: readonly Todo[], call: string, id: string): Todo[] => {
   const made = todos.find((todo) => todo.id === provisional(call))
   const isKnown = todos.some((todo) => todo.id === id && todo.content === made?.content)

@@ -37,7 +37,7 @@ export interface At {
   /** Whether it belongs to the session's own chain rather than to a subagent's within it. */
   readonly main: boolean
   readonly foreign: Foreign | undefined
-  /** The host's version. */
+  /** Claude Code's version. */
   readonly version: string | undefined
 }
 
@@ -274,8 +274,8 @@ export class ToolRows {
   }
 
   /**
-   * @returns `failed` by the host, or by what the output of a program says that is known to fail so; `tells` if a command
-   * that succeeded names an error in its output: it is found among failures, and does not count as one
+   * @returns `failed` by Claude Code, or by what the output of a program says that is known to fail so; `tells` if a
+   * command that succeeded names an error in its output: it is found among failures, and does not count as one
    */
   result(part: Extract<Part, { kind: "toolResult" }>, at: At): "failed" | "tells" | undefined {
     const { turn, message, sidechain, foreign, version } = at

@@ -59,7 +59,7 @@ export function transcriptsOf(db: Database, session: string): TranscriptRow[] {
 }
 
 /**
- * The transcript in which the session continues. What it was before the host rewrote it may have arrived later.
+ * The transcript in which the session continues. What it was before Claude Code rewrote it may have arrived later.
  *
  * @param path of the transcript, if known: a session may have been resumed in another folder
  * @returns one of this machine's own, if there is one
@@ -80,8 +80,8 @@ export const hasPrompts = (copy: string): boolean =>
   !(isHistoryCopy(copy) || isOthersCopy(copy) || isBesideCopy(copy))
 
 /**
- * Records how far a copy has come. A copy with another id than the known one is a new transcript to the views: the host
- * rewrote the file, and the old row follows the old copy to its new place.
+ * Records how far a copy has come. A copy with another id than the known one is a new transcript to the views: Claude
+ * Code rewrote the file, and the old row follows the old copy to its new place.
  *
  * @returns undefined if there is no such copy
  */
@@ -139,7 +139,7 @@ function noteFormer(db: Database, dataHome: string, found: Pending): void {
   db.query("UPDATE transcripts SET copy = copy || '#' || copy_id WHERE copy = ?").run(found.copy)
 }
 
-/** The `n`th of the copies that the host's rewriting has left of a transcript. */
+/** The `n`th of the copies that Claude Code's rewriting has left of a transcript. */
 export const formerOf = (found: Pending, n: number): Pending => ({
   ...found,
   copy: supersededPath(found.copy, n),
@@ -161,7 +161,7 @@ export const allCopies = (db: Database): CopyOfSession[] =>
     .all()
 
 /** A copy that is gone altogether gets a path that no file has (`noteFormer`). */
-export const goneMark = (id: string): string => `#${id}`
+export const goneEnding = (id: string): string => `#${id}`
 
 /** Ids of the copies that the views know to be gone. */
 export const goneCopies = (db: Database): string[] =>
@@ -171,7 +171,7 @@ export const goneCopies = (db: Database): string[] =>
     .map(({ id }) => id)
 
 const placeOf = ({ id, copy }: KnownCopy): string =>
-  copy.endsWith(goneMark(id)) ? copy.slice(0, -goneMark(id).length) : copy
+  copy.endsWith(goneEnding(id)) ? copy.slice(0, -goneEnding(id).length) : copy
 
 /** What the views know of copies; those that are gone, too, by their former places. */
 export const knownCopies = (db: Database): KnownCopy[] =>

@@ -33,7 +33,7 @@ import type { WordWriter } from "./word-index.ts"
 /** Most characters of a prompt or answer kept with its turn. The whole text is in the vault. */
 const PROMPT_KEPT = 4000
 const ANSWER_KEPT = 1200
-/** ms that the host waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
+/** ms that Claude Code waits for hooks. It dates a compaction's boundary after them, and a plugin's words before. */
 const HOOKS_LAST = 10 * 60_000
 
 /** What opens a turn. */
@@ -121,7 +121,7 @@ export class TurnWriter {
 
   /**
    * Brings back turns that only seemed to be taken back: what continues one of them is said in another window on the
-   * same session. What the host was still writing when the user went back is older than what came then.
+   * same session. What Claude Code was still writing when the user went back is older than what came then.
    */
   #revive(record: TranscriptRecord, parts: readonly Part[]): void {
     const before = this.#chain.isNext(record) ? undefined : this.#chain.turnBefore(record)
@@ -382,11 +382,11 @@ export class TurnWriter {
       )
     this.#turn = Number(row.lastInsertRowid)
     if (via === "none" || via === "brief" || origin !== "human") return
-    this.#note("constraint", constraintsIn(withoutPlan(prompt)), origin, line)
+    this.#addStatements("constraint", constraintsIn(withoutPlan(prompt)), origin, line)
   }
 
   /** A sentence said again in the same turn counts where it was said last. */
-  #note(kind: string, texts: readonly string[], origin: Origin, { offset }: Line): void {
+  #addStatements(kind: string, texts: readonly string[], origin: Origin, { offset }: Line): void {
     const query = this.#db.query(
       `INSERT INTO notes (session, kind, turn, text, origin, place) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET place = excluded.place`,
@@ -401,13 +401,13 @@ export class TurnWriter {
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
         if (!isProse(origin)) return
-        this.#note("decision", decisionsIn(part.text), origin, line)
-        this.#note("refuted", refutedIn(part.text), origin, line)
+        this.#addStatements("decision", decisionsIn(part.text), origin, line)
+        this.#addStatements("refuted", refutedIn(part.text), origin, line)
         return
       case "reply":
         if (!at.main || origin !== "human") return
-        this.#note("constraint", rulesInReply(part), origin, line)
-        this.#note("answer", answersInReply(part), origin, line)
+        this.#addStatements("constraint", rulesInReply(part), origin, line)
+        this.#addStatements("answer", answersInReply(part), origin, line)
         return
       case "toolUse":
         effect.tools++
@@ -447,8 +447,8 @@ export class TurnWriter {
 }
 
 /*
- * Prompts in the host's queue. Hosts write most of them twice: when they are put there, in the turn before, and when they
- * are taken out. Then only the latter are searched, or a prompt would be found with the answer to another.
+ * Prompts in Claude Code's queue. It writes most of them twice: when they are put there, in the turn before, and when
+ * they are taken out. Then only the latter are searched, or a prompt would be found with the answer to another.
  */
 
 const aliasOf = (text: string): bigint => hash("queued", text)

@@ -1,14 +1,14 @@
 /**
  * The words by which messages are found. Written in the message's transaction; a trigger removes them with the message.
  *
- * What narrows a search (project, session, role, tool, month) is stored among the words as marks, which no text can
- * contain. So SQLite intersects lists instead of looking at rows.
+ * What narrows a search (project, session, role, tool, month) is stored among the words as filter words, which no text
+ * can contain. So SQLite intersects lists instead of looking at rows.
  */
 import { LONGEST, namesWithin, wordSet, wordsOf } from "../base/words.ts"
 import type { Database } from "./database.ts"
 
 /** What a search can be narrowed to. */
-interface Marks {
+interface Filters {
   readonly project?: number | undefined
   /** With or without its subagent. */
   readonly session?: string | undefined
@@ -23,7 +23,7 @@ interface Marks {
 }
 
 /** Neither a letter nor a digit, so no word begins with it. */
-const MARK = "§"
+const FILTER_SIGN = "§"
 
 /** The latest names: each message of a session has the same few. */
 const plainNames = new Map<string, string>()
@@ -39,41 +39,44 @@ function plain(name: string): string {
   return known
 }
 
-export const mark = {
-  project: (id: number): string => `${MARK}p${id}`,
-  session: (id: string): string => `${MARK}s${plain(id.split("/", 1)[0]!)}`,
-  role: (role: string): string => `${MARK}r${plain(role)}`,
-  tool: (name: string): string => `${MARK}t${plain(name)}`,
-  error: `${MARK}e`,
+export const filterWord = {
+  project: (id: number): string => `${FILTER_SIGN}p${id}`,
+  session: (id: string): string => `${FILTER_SIGN}s${plain(id.split("/", 1)[0]!)}`,
+  role: (role: string): string => `${FILTER_SIGN}r${plain(role)}`,
+  tool: (name: string): string => `${FILTER_SIGN}t${plain(name)}`,
+  error: `${FILTER_SIGN}e`,
   /** @param id of the project */
-  said: (id: number): string => `${MARK}w${id}`,
+  said: (id: number): string => `${FILTER_SIGN}w${id}`,
   /** @param time ISO 8601 */
-  month: (time: string): string => `${MARK}m${time.slice(0, 4)}${time.slice(5, 7)}`,
+  month: (time: string): string => `${FILTER_SIGN}m${time.slice(0, 4)}${time.slice(5, 7)}`,
 } as const
 
-function marksOf({ project, session, role, tools = [], isError, isSaid, time }: Marks): string[] {
-  const marks = tools.map(mark.tool)
-  if (project !== undefined) marks.push(mark.project(project))
-  if (session !== undefined) marks.push(mark.session(session))
-  if (role !== undefined) marks.push(mark.role(role))
-  if (isError === true) marks.push(mark.error)
-  if (isSaid === true && project !== undefined) marks.push(mark.said(project))
-  if (time !== undefined && /^\d{4}-\d\d/.test(time)) marks.push(mark.month(time))
-  return marks
+function filterWordsOf({ project, session, role, tools = [], isError, isSaid, time }: Filters): string[] {
+  const filterWords = tools.map(filterWord.tool)
+  if (project !== undefined) filterWords.push(filterWord.project(project))
+  if (session !== undefined) filterWords.push(filterWord.session(session))
+  if (role !== undefined) filterWords.push(filterWord.role(role))
+  if (isError === true) filterWords.push(filterWord.error)
+  if (isSaid === true && project !== undefined) filterWords.push(filterWord.said(project))
+  if (time !== undefined && /^\d{4}-\d\d/.test(time)) filterWords.push(filterWord.month(time))
+  return filterWords
 }
 
-/** The latest marks in UTF-8: messages have the same few in common, and making them costs as much as a short text. */
-const encodedMarks = new Map<string, Uint8Array>()
-const ENCODED_MARKS = 200
+/**
+ * The latest filter words in UTF-8: messages have the same few in common, and making them costs as much as a short
+ * text.
+ */
+const encodedFilters = new Map<string, Uint8Array>()
+const ENCODED_FILTERS = 200
 
-function encoded(marks: Marks): Uint8Array {
-  const { project, session, role, tools = [], isError, isSaid, time } = marks
+function encoded(filters: Filters): Uint8Array {
+  const { project, session, role, tools = [], isError, isSaid, time } = filters
   const key = `${project} ${session} ${role} ${isError} ${isSaid} ${time?.slice(0, 7)} ${tools.length === 1 ? tools[0] : tools.join("\0")}`
-  let known = encodedMarks.get(key)
+  let known = encodedFilters.get(key)
   if (known === undefined) {
-    known = Buffer.from([...new Set(marksOf(marks))].join(" "))
-    if (encodedMarks.size >= ENCODED_MARKS) encodedMarks.clear()
-    encodedMarks.set(key, known)
+    known = Buffer.from([...new Set(filterWordsOf(filters))].join(" "))
+    if (encodedFilters.size >= ENCODED_FILTERS) encodedFilters.clear()
+    encodedFilters.set(key, known)
   }
   return known
 }
@@ -83,18 +86,18 @@ const NONE = new Uint8Array(0)
 /** One for all, as sessions repeat the same names again and again. */
 let gatherer: WordGatherer | undefined
 /**
- * Characters that are worth one: it takes a megabyte, and a hook would interpret its loops. For as much as a hook has to
- * index, the engine's own functions take less than half the time.
+ * Characters that are worth one: it takes a megabyte, and a hook would interpret its loops. For as much as a hook has
+ * to index, the engine's own functions take less than half the time.
  */
 const MUCH = 1 << 17
 let indexed = 0
 
-function wordsIn(text: string, marks: Uint8Array): Uint8Array {
+function wordsIn(text: string, filterWords: Uint8Array): Uint8Array {
   indexed += text.length
   if (gatherer === undefined && indexed < MUCH)
-    return Buffer.concat([Buffer.from([...wordSet(text), ""].join(" ")), marks])
+    return Buffer.concat([Buffer.from([...wordSet(text), ""].join(" ")), filterWords])
   gatherer ??= new WordGatherer()
-  return gatherer.wordsIn(text, marks)
+  return gatherer.wordsIn(text, filterWords)
 }
 
 /**
@@ -103,15 +106,15 @@ function wordsIn(text: string, marks: Uint8Array): Uint8Array {
  */
 export class WordWriter {
   readonly #db: Database
-  /** Words in UTF-8 with a space after each, then the marks. */
+  /** Words in UTF-8 with a space after each, then the filter words. */
   readonly #waiting: { readonly message: number; words: Uint8Array }[] = []
 
   constructor(db: Database) {
     this.#db = db
   }
 
-  add(message: number, text: string, marks: Marks): void {
-    this.#waiting.push({ message, words: wordsIn(text, encoded(marks)) })
+  add(message: number, text: string, filters: Filters): void {
+    this.#waiting.push({ message, words: wordsIn(text, encoded(filters)) })
   }
 
   /** From now on, nobody finds the message. */
@@ -173,7 +176,9 @@ const kindsOfBytes = (): Uint8Array<ArrayBuffer> =>
     return character === "." || character === "-" ? JOINT : GAP
   })
 
-/** Whether a character of three bytes is a dash, quote, arrow or box that programs print (`OTHER_LETTERS` in words.ts). */
+/**
+ * Whether a character of three bytes is a dash, quote, arrow or box that programs print (`OTHER_LETTERS` in words.ts).
+ */
 function isPrinted(first: number, second: number, third: number): boolean {
   const unit = ((first & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f)
   if (unit < 0x2010 || unit > 0x2bff) return false
@@ -192,7 +197,9 @@ const NEARLY = 0.9
 /** Longer names with digits are ids, hashes and numbers: most of all names, and hardly any comes again. */
 const LONGEST_WITH_DIGITS = 6
 
-/** Runs of text with letters beyond ASCII that are known at a time. Longer ones are sentences, and do not come again. */
+/**
+ * Runs of text with letters beyond ASCII that are known at a time. Longer ones are sentences, and do not come again.
+ */
 const RUNS = 1 << 12
 const LONGEST_RUN = 32
 

@@ -128,7 +128,7 @@ test.skipIf(files.length === 0)(
 
 /**
  * `bench survive` counted a compaction again in each transcript that repeats it: in a fork, and in the former version
- * of a transcript that the host has rewritten.
+ * of a transcript that Claude Code has rewritten.
  */
 test("each compaction counts once", async () => {
   using machine = new Machine()

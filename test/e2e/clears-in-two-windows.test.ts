@@ -6,10 +6,10 @@ import { binary } from "../support/binary.ts"
 import { type HookName, Machine } from "../support/machine.ts"
 import type { Transcript } from "../support/transcript.ts"
 
-/** A window of the host: calls a hook for a session, and says what it has answered. */
+/** A window of Claude Code: calls a hook for a session, and says what it has answered. */
 type Host = (event: HookName, session: Transcript, fields: Record<string, unknown>) => Promise<string>
 
-/** As newer hosts: they say their process. */
+/** As newer versions of Claude Code: they say their process. */
 const newHost =
   (machine: Machine, id: number): Host =>
   async (event, session, fields) => {
@@ -30,7 +30,10 @@ interface OldHost extends AsyncDisposable {
   readonly call: Host
 }
 
-/** As older hosts: what they have in common with a hook is that they started the shell that started it. */
+/**
+ * As older versions of Claude Code: what they have in common with a hook is that they started the shell that started
+ * it.
+ */
 function oldHost(machine: Machine, name: string): OldHost {
   const script = join(machine.root, name)
   writeFileSync(script, HOST)

@@ -13,7 +13,7 @@ setDefaultTimeout(limit(120_000))
 const settingsOf = (machine: Machine): string => join(machine.home, ".claude", "settings.json")
 const cli = (machine: Machine, ...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
 
-/** What the host runs for an event. */
+/** What Claude Code runs for an event. */
 function commandFor(machine: Machine, event: string): string {
   const { hooks } = JSON.parse(readFileSync(settingsOf(machine), "utf8"))
   return hooks[event][0].hooks[0].command
@@ -34,7 +34,9 @@ describe("what Bun would take for a debugger", () => {
     return { calls, server: Bun.listen({ ...options, socket } as Parameters<typeof Bun.listen>[0]) }
   }
 
-  /** A session's end as the host announces it; the background job that it starts waits for the host's last lines. */
+  /**
+   * A session's end as Claude Code announces it; the background job that it starts waits for Claude Code's last lines.
+   */
   async function expectUndisturbed(variables: Record<string, string>): Promise<void> {
     using machine = new Machine()
     expect((await cli(machine, "install")).code).toBe(0)

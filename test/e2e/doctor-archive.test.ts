@@ -1,4 +1,4 @@
-/** What doctor says of the archive, the transcripts and the host's settings. */
+/** What doctor says of the archive, the transcripts and Claude Code's settings. */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { symlinkSync } from "node:fs"
@@ -19,7 +19,7 @@ setDefaultTimeout(limit(120_000))
 describe("what killed processes have left", () => {
   test("the request is done", async () => {
     using machine = new Machine()
-    // Elsewhere than the host's folder, where doctor itself would find it.
+    // Elsewhere than Claude Code's folder, where doctor itself would find it.
     const unseen = machine.session().turn("Nobody tells of this").flush()
     machine.env["CLAUDE_CONFIG_DIR"] = join(machine.root, "none")
     const request = { transcripts: [unseen.path], sweep: [], settle: false }

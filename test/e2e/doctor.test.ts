@@ -37,7 +37,7 @@ interface Report {
   readonly repairs: readonly { readonly what: string; readonly error?: string }[]
 }
 
-/** A machine whose user has installed us and uses the host. */
+/** A machine whose user has installed us and uses Claude Code. */
 class Patient extends Machine {
   readonly programs = join(this.root, "bin")
   readonly temp = join(this.root, "tmp")
@@ -410,7 +410,7 @@ describe("settings", () => {
   test("hooks that are there twice are reported, and what a project names is not run", async () => {
     using patient = await new Patient().healthy()
     expect((await patient.cli(["install", "--scope", "project"])).code).toBe(0)
-    // The same command: the host runs it once.
+    // The same command: Claude Code runs it once.
     expect(states(await patient.doctor(), "double")).toEqual(["ok"])
 
     const trace = join(patient.root, "trace")

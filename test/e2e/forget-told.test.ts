@@ -32,7 +32,7 @@ const cli = (machine: Machine, ...args: string[]): Promise<Ran> =>
 const contextIn = ({ stdout }: Ran): string =>
   JSON.parse(stdout).hookSpecificOutput.additionalContext as string
 
-/** What a host writes when a hook has given something. */
+/** What Claude Code writes when a hook has given something. */
 const given = (transcript: Transcript, text: string): Transcript =>
   transcript.line({
     type: "attachment",
@@ -146,7 +146,7 @@ test("restores, pointers, answers of tools and output of commands", async () => 
   expect(contentOf(machine.copy(started.path)).toString()).toContain(said)
   expect(contentOf(machine.copy(cleared.path)).toString()).toContain("<ctxbridge-restore source=")
 
-  // The host still has all of it.
+  // Claude Code still has all of it.
   started.turn("later").flush()
   well(await machine.hook("stop", started))
   well(await cli(machine, "import", "--check"))

@@ -60,7 +60,7 @@ async function told(machine: Machine) {
   const other = machine.session()
   session.turn(`first version ${WORD}`).flush()
   well(await machine.hook("stop", session))
-  // The host has rewritten it: the former copy is set aside.
+  // Claude Code has rewritten it: the former copy is set aside.
   writeFileSync(session.path, "")
   session.turn(`Never say ${WORD}`, [step(WORD)], `I decided on ${WORD}`).flush()
   well(await machine.hook("stop", session))
@@ -120,7 +120,7 @@ describe("a whole session", () => {
     expectWhole(machine, other)
     expect(prompts(machine, other)).toEqual([OTHER])
 
-    // The host still has it: hooks, import and the job stay away.
+    // Claude Code still has it: hooks, import and the job stay away.
     session.turn(`later ${WORD}`).flush()
     agent.turn(`later ${WORD}`).flush()
     for (const event of ["user-prompt-submit", "stop", "session-end"] as const) {

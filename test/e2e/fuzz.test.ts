@@ -30,7 +30,7 @@ const NAMES = [...EVENTS, "notification", "post-tool-use", "SessionStart"]
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** Values that a host would not write. */
+/** Values that Claude Code would not write. */
 class Nonsense {
   readonly dice: Dice
   readonly #paths: readonly string[]

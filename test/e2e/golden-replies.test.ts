@@ -1,5 +1,6 @@
 /**
- * Each event's reply to a fixed conversation, byte for byte, for each of the host's versions: a change of a word shows.
+ * Each event's reply to a fixed conversation, byte for byte, for each of Claude Code's versions: a change of a word
+ * shows.
  *
  * CTXBRIDGE_TEST_UPDATE_GOLDEN=1 writes the files anew.
  */
@@ -106,7 +107,7 @@ class Play {
   /** A prompt, and the announcement of a compaction before it is answered. */
   async fill(trigger = "auto"): Promise<Ran> {
     await this.prompt(PENDING)
-    // Print mode of the oldest hosts writes the prompt after the compaction only.
+    // Print mode of the oldest versions of Claude Code writes the prompt after the compaction only.
     if (!this.isOld) this.session.user(PENDING).flush()
     return this.machine.hook("pre-compact", this.session, { trigger, custom_instructions: null })
   }
@@ -120,7 +121,7 @@ class Play {
     return this.prompt("And the tests, please")
   }
 
-  /** What the host's model made of the conversation; older hosts do not tell. */
+  /** What Claude Code's model made of the conversation; older versions do not tell. */
   summarized(): Promise<Ran> {
     const fields = { agent_id: "a0", agent_type: "", last_assistant_message: SUMMARY }
     return this.machine.hook("subagent-stop", this.session, fields)
@@ -190,7 +191,7 @@ const PLAYS: Readonly<Record<string, (play: Play) => Promise<Ran>>> = {
   "session-end": (play) => play.machine.hook("session-end", play.session, { reason: "other" }),
 }
 
-/** Hosts to 2.0 do not run SubagentStop for a compaction. */
+/** Versions of Claude Code up to 2.0 do not run SubagentStop for a compaction. */
 const NOT_OLD = ["session-start-compact-summarized"]
 
 for (const version of VERSIONS) {

@@ -1,4 +1,4 @@
-/** However the host writes its document, the hook archives and ends. */
+/** However Claude Code writes its document, the hook archives and ends. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync } from "node:fs"
 import { start } from "../support/binary.ts"
@@ -18,7 +18,7 @@ test("half a payload that never goes on: exit 0 and silence", async () => {
   child.stdin.end()
 })
 
-/** Hosts are slow at times; what comes late is not lost in silence. */
+/** Claude Code is slow at times; what comes late is not lost in silence. */
 test("a payload that comes after half a second is archived", async () => {
   using machine = new Machine()
   const transcript = machine.session().turn("first").flush()
@@ -30,7 +30,7 @@ test("a payload that comes after half a second is archived", async () => {
   expect(existsSync(machine.copy(transcript.path))).toBe(true)
 })
 
-/** Some hosts never close the pipe: a hook that waited for that would stay for hours. */
+/** Some versions of Claude Code never close the pipe: a hook that waited for that would stay for hours. */
 test("the hook ends although stdin does not", async () => {
   using machine = new Machine()
   const transcript = machine.session().turn("first").flush()

@@ -245,7 +245,7 @@ describe("the event's name", () => {
         message: "unknown event",
       })
     }
-    // A newer host's, under a command that names none.
+    // A newer Claude Code's, under a command that names none.
     silent(await run(["hook"], { stdin: '{"hook_event_name":"PostCompact"}', env: machine.env }))
     expect(lastError(join(machine.dataHome, "state"))).toMatchObject({ event: "hook" })
     const log = readFileSync(logPath(join(machine.dataHome, "state")), "utf8")

@@ -72,7 +72,10 @@ describe("status after an install", () => {
   })
 })
 
-/** Where the host's state file could not be written, `install` failed with the hooks written already, and said nothing of them. */
+/**
+ * Where Claude Code's state file could not be written, `install` failed with the hooks written already, and said
+ * nothing of them.
+ */
 describe("a state file that cannot be written", () => {
   /** To root nothing is write-protected. */
   const NOBODY = 65_534

@@ -32,7 +32,7 @@ test("when sessions of many projects end at once, their last lines are taken, an
       .flush(),
   )
   await Promise.all(sessions.map((session) => machine.hook("session-end", session, { reason: "other" })))
-  // What the host writes after its last hook.
+  // What Claude Code writes after its last hook.
   for (const [n, session] of sessions.entries()) session.turn(`last of ${n}`).flush()
   const taken = ({ path }: { path: string }): boolean =>
     archivedIn(machine.copy(path)) === statSync(path).size
@@ -146,8 +146,8 @@ describe.concurrent("a request whose writer was killed", () => {
 })
 
 /**
- * What a session wrote after its last hook, as when the host was killed, was archived only once another session began in
- * the same folder. In a project to which nobody returned, the host's clean-up took it.
+ * What a session wrote after its last hook, as when Claude Code was killed, was archived only once another session
+ * began in the same folder. In a project to which nobody returned, Claude Code's clean-up took it.
  */
 test("the job looks after every known transcript once a day", async () => {
   using machine = new Machine()

@@ -17,7 +17,7 @@ import { limit } from "../support/slowness.ts"
 
 setDefaultTimeout(limit(120_000))
 
-/** A killed `install` left its half-written file beside the host's settings, for good. */
+/** A killed `install` left its half-written file beside Claude Code's settings, for good. */
 describe("a killed install", () => {
   const cli = (machine: Machine, ...args: readonly string[]) =>
     run(args, { env: machine.env, cwd: machine.cwd })
@@ -83,7 +83,7 @@ describe("a killed install", () => {
         ]
         await run(["install", "--no-import"], { env: machine.env, cwd: machine.cwd, through })
         expect(() => JSON.parse(readFileSync(settings, "utf8"))).not.toThrow()
-        // The host's own lock counts as left behind after ten seconds.
+        // Claude Code's own lock counts as left behind after ten seconds.
         if (existsSync(lock)) utimesSync(lock, new Date(0), new Date(0))
         expect(await cli(machine, "install", "--no-import")).toMatchObject({ code: 0, stderr: "" })
         expect(beside(machine)).toEqual(["settings.json"])

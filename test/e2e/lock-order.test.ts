@@ -73,7 +73,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
   using machine = new Traced()
   const session = machine.session()
   const other = machine.session()
-  // From its sources it is no program that a host could call.
+  // From its sources it is no program that Claude Code could call.
   well(await run(["install"], { env: machine.env, cwd: machine.cwd }))
   for (const one of [session, other]) well(await machine.hook("session-start", one, { source: "startup" }))
   session.turn("Remember the word xylophone", [], "I will").flush()
@@ -89,7 +89,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
   well(await machine.hook("stop", session))
   well(await machine.hook("session-end", session, { reason: "clear" }))
   await machine.idle()
-  // The host rewrites the transcript: the copy is set aside.
+  // Claude Code rewrites the transcript: the copy is set aside.
   writeFileSync(session.path, "")
   session.turn("Begun anew with the xylophone", [], "Yes").flush()
   well(await machine.hook("stop", session))

@@ -1,4 +1,4 @@
-/** `install` and `uninstall` of the MCP server, in the file that the host itself keeps writing. */
+/** `install` and `uninstall` of the MCP server, in the file that Claude Code itself keeps writing. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import { limit } from "../support/slowness.ts"
 
 setDefaultTimeout(limit(120_000))
 
-/** As a host writes it, with what is nobody else's business. */
+/** As Claude Code writes it, with what is nobody else's business. */
 const STATE = `${JSON.stringify({ numStartups: 9, projects: { "/p": { mcpServers: {} } }, oauth: "s3cret" }, null, 2)}`
 
 let machine: Machine
@@ -146,7 +146,7 @@ describe("the MCP server", () => {
   test("neither loses what the other writes while both are at it", async () => {
     writeFileSync(state, STATE)
     let written = 0
-    /** As the host does: the lock, the file read again, the lock given back. */
+    /** As Claude Code does: the lock, the file read again, the lock given back. */
     const write = (): void => {
       try {
         mkdirSync(`${state}.lock`)

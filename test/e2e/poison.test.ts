@@ -55,7 +55,7 @@ function isClean(given: Given): void {
 
 const all = (given: Given): string => Object.values(given).join("\n")
 
-/** Hosts of this version are given their last restore again when a session is resumed. */
+/** This version of Claude Code is given its last restore again when a session is resumed. */
 const VERSION = "2.0.76"
 
 test("the corpus is large", () => {
@@ -175,7 +175,7 @@ describe("what may come back stands in a short quotation", () => {
     expect(withoutItems(all(told))).not.toContain("zqi")
     expect(told.compact).toContain("Never rename the exports.")
     expect(told.compact).toContain("## Commands")
-    // This host shows the todos again after a compaction.
+    // This version of Claude Code shows the todos again after a compaction.
     expect(told.clear).toContain("## Open todos")
   })
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { HostTranscript } from "../../src/claude/fake/transcript.ts"
+import { FakeTranscript } from "../../src/claude/fake/transcript.ts"
 import { run } from "../support/binary.ts"
 
 const SESSION = "5f0c8f8e-3d0e-4b1e-9f43-6f6f0a0b0c0d"
@@ -70,7 +70,7 @@ test("a dry run writes nothing, and settings that cannot be read stay as they ar
 test("its question is answered with what a compaction would lose, secrets filled; a bad one with nothing", async () => {
   const transcriptPath = join(root, ".claude", "projects", "-p", `${SESSION}.jsonl`)
   mkdirSync(dirname(transcriptPath), { recursive: true })
-  const transcript = new HostTranscript({ session: SESSION, cwd: root, version: "2.1.330" })
+  const transcript = new FakeTranscript({ session: SESSION, cwd: root, version: "2.1.330" })
   transcript.turn("Write the kiln, never touch the lexer", [
     { tool: "Bash", input: { command: "make kiln" }, output: "FAIL in line 3", isError: true },
   ])

@@ -1,4 +1,7 @@
-/** `ctxbridge receipts` on the compiled binary: what hooks gave, what the host says of it, and rebuilt from the vault. */
+/**
+ * `ctxbridge receipts` on the compiled binary: what hooks gave, what Claude Code says of it, and rebuilt from the
+ * vault.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { type Ran, run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
@@ -18,7 +21,7 @@ const past = (transcript: Transcript): Transcript =>
     },
   ])
 
-/** A compaction as the host writes it; the text that our hook gave. */
+/** A compaction as Claude Code writes it; the text that our hook gave. */
 async function compact(machine: Machine, session: Transcript, arrives: boolean): Promise<string> {
   const text = contextOf(await machine.hook("session-start", session, { source: "compact" }))!
   session.boundary("auto", 167_400).summary("Edited lib/client.ts.")

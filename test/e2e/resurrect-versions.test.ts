@@ -26,7 +26,7 @@ async function archive(): Promise<void> {
   expect(await cli("import", "--quiet")).toMatchObject({ code: 0, stderr: "" })
 }
 
-/** The session's transcript in the folder where the host keeps it while it works in `folder`. */
+/** The session's transcript in the folder where Claude Code keeps it while it works in `folder`. */
 function transcriptIn(folder: string): string {
   const slug = folder.replaceAll(/[^A-Za-z0-9]/g, "-")
   return join(machine.home, ".claude", "projects", slug, `${ID}.jsonl`)
@@ -60,7 +60,7 @@ interface Shown {
   readonly others: number
 }
 
-/** Deletes the host's files, and has both commands say what they do; then the file must be `expected`. */
+/** Deletes Claude Code's files, and has both commands say what they do; then the file must be `expected`. */
 async function comesBack(expected: readonly string[], { folder, file, others }: Shown): Promise<void> {
   rmSync(join(machine.home, ".claude", "projects"), { recursive: true, force: true })
   const command = `cd ${folder} && claude --resume ${ID}`

@@ -24,7 +24,7 @@ import { Transcript } from "../support/transcript.ts"
 let machine: Machine
 let main: Transcript
 let agent: Transcript
-/** The transcripts as the host wrote them. */
+/** The transcripts as Claude Code wrote them. */
 const original = new Map<string, Buffer>()
 let kept = ""
 
@@ -110,7 +110,7 @@ describe("resurrect", () => {
     for (const { path } of [main, agent]) {
       expect(readFileSync(path).equals(original.get(path)!)).toBe(true)
       expect(statSync(path).mode & 0o777).toBe(0o600)
-      // The host's clean-up goes by the time of change.
+      // Claude Code's clean-up goes by the time of change.
       expect(statSync(path).mtimeMs).toBeGreaterThan(began)
     }
     // No other session, and nothing half-written.
@@ -202,7 +202,7 @@ describe("resurrect", () => {
     const name = `${slug}/${main.session}.jsonl`
     expect(readFileSync(join(to, name)).equals(original.get(main.path)!)).toBe(true)
 
-    // The host rewrites the session.
+    // Claude Code rewrites the session.
     const rewritten = machine.session({ id: "5e551011-0000-4000-8000-0000000000aa" })
     rewritten.turn("First version.").flush()
     const first = readFileSync(rewritten.path)
@@ -230,7 +230,7 @@ describe("resurrect", () => {
     const copy = machine.copy(main.path)
     const sound = readFileSync(copy)
     const bad = Buffer.from(sound)
-    // In the frame's content, behind header note and frame header.
+    // In the frame's content, behind header and frame header.
     bad[sound.length - 140]! ^= 0xff
     writeFileSync(copy, bad)
     try {

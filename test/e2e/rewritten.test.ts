@@ -1,4 +1,4 @@
-/** A transcript that the host has written anew: its former turns stay first. */
+/** A transcript that Claude Code has written anew: its former turns stay first. */
 import { describe, expect, test } from "bun:test"
 import { readFileSync, writeFileSync } from "node:fs"
 import { messagesOf } from "../../src/views/queries/messages.ts"
@@ -9,8 +9,9 @@ import type { Transcript } from "../support/transcript.ts"
 import { namedViews } from "../support/views.ts"
 
 /**
- * Where the host had written a transcript anew before the views had followed it, its new content was indexed first. So
- * what it was before counted as said last, in listings and in what a compaction gives back, until the views were rebuilt.
+ * Where Claude Code had written a transcript anew before the views had followed it, its new content was indexed first.
+ * So what it was before counted as said last, in listings and in what a compaction gives back, until the views were
+ * rebuilt.
  */
 describe("a transcript that was written anew before the views had followed it", () => {
   const PROMPTS = ["Heat kiln 0", "Heat kiln 1", "Heat kiln 2", "Open the kilns"]

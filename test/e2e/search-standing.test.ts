@@ -56,7 +56,7 @@ test("the MCP server is registered, and stays away once the user has removed it"
   expect((await status()).mcp).toMatchObject([{ state: "registered", command: binary() }])
   expect((await call("status")).stdout).toContain(`registered in ${state}`)
   expect(await doctor("server")).toEqual({ state: "ok", repair: null })
-  // As the host's own command leaves it.
+  // As Claude Code's own command leaves it.
   change((whole) => ({ ...whole, mcpServers: {} }))
   expect((await status()).mcp).toMatchObject([{ state: "removed", command: null }])
   expect(await doctor("server", "--fix")).toEqual({ state: "skipped", repair: null })

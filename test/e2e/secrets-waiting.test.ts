@@ -21,8 +21,9 @@ const filesBelow = (folder: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name))
 
 /**
- * Nothing stopped the filter for secrets within a line: one line of some megabytes, made for it, held a hook past its own
- * deadline and past the host's, at every prompt. Now it is left to the background job, and nothing of it is written before.
+ * Nothing stopped the filter for secrets within a line: one line of some megabytes, made for it, held a hook past its
+ * own deadline and past Claude Code's, at every prompt. Now it is left to the background job, and nothing of it is
+ * written before.
  */
 test("a line that cannot be filtered in time waits for the job, and nothing of it is written before", async () => {
   using machine = new Machine()

@@ -10,7 +10,7 @@ setDefaultTimeout(limit(120_000))
 
 /**
  * Of a chained status line that hung, only the shell was ended: what it had started stayed, and one more came with each
- * message of the host.
+ * message of Claude Code.
  */
 describe("a chained status line that does not come back", () => {
   const isAlive = (pid: number): boolean => {

@@ -59,7 +59,7 @@ test("where Claude Code's files switch off its own compactions, colours follow t
 describe.each(VERSIONS)("%s", (version) => {
   test("answers its recorded payload with and without colour", async () => {
     using machine = new Machine()
-    // No hook has heard of the session: these are the host's figures alone.
+    // No hook has heard of the session: these are Claude Code's figures alone.
     expect(await said(line(machine, payloadOf(version)))).toBe("📂 10% 20.0K ⊘\n")
     expect(await said(line(machine, payloadOf(version), [], { NO_COLOR: "" }))).toBe(
       "📂 \x1b[32m10% 20.0K ⊘\x1b[0m\n",
@@ -123,7 +123,7 @@ describe.each(VERSIONS)("%s", (version) => {
     await machine.hook("user-prompt-submit", session, { prompt: "next" })
     const { context_window: _, ...silent } = payload
     expect(await said(line(machine, silent))).toBe("🛡️ 10% 20.4K ⊘\n")
-    // The host has counted nothing yet, but knows the window.
+    // Claude Code has counted nothing yet, but knows the window.
     const window = { context_window_size: 1_000_000, current_usage: null }
     expect(await said(line(machine, { ...payload, context_window: window }))).toBe("🛡️ 2% 20.4K ⊘\n")
     expect(await said(line(machine, { ...silent, session_id: "another" }))).toBe("📂 –\n")
@@ -138,7 +138,7 @@ describe.each(VERSIONS)("%s", (version) => {
     const counted = { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0 }
     const emptied = { context_window_size: 200_000, current_usage: counted, used_percentage: 0 }
     const after = { ...payload, transcript_path: session.path, context_window: emptied }
-    // The host has not written of it yet: what it puts before each conversation is left.
+    // Claude Code has not written of it yet: what it puts before each conversation is left.
     expect(await said(line(machine, after))).toBe("🛡️ 10% ~20.3K ⊘\n")
     session.boundary("manual", 150_000).summary("s".repeat(35_000)).flush()
     expect(await said(line(machine, after))).toBe("🛡️ 15% ~30.3K ⟳1\n")

@@ -1,4 +1,6 @@
-/** `ctxbridge summarize` with a client that answers what it is told to; real ones are in test/host/summaries.test.ts. */
+/**
+ * `ctxbridge summarize` with a client that answers what it is told to; real ones are in test/host/summaries.test.ts.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -39,7 +39,7 @@ test("the tasks open at the fork are the fork's, and go on there", async () => {
   const given = contextOf(await machine.hook("session-start", first, { source: "compact" })) ?? ""
   expect(given).not.toContain("## Open todos")
 
-  // Read once more from its beginning, since the host has rewritten it.
+  // Read once more from its beginning, since Claude Code has rewritten it.
   writeFileSync(fork.path, `${readFileSync(fork.path, "utf8").replace("Go on here", "Go on there")}`)
   await machine.hook("stop", fork)
   expect(await told()).toEqual(open)

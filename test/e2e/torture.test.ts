@@ -551,7 +551,7 @@ describe("folders that cannot be used", () => {
       cwd: machine.root,
       env: machine.env,
     })
-    // Exit code 2 is the only one that the host reads as "block".
+    // Exit code 2 is the only one that Claude Code reads as "block".
     expect(exitCode).not.toBe(2)
   })
 })

@@ -50,7 +50,7 @@ test("a purge in a home of ours leaves nothing, however often it is installed", 
   expect(readdirSync(machine.root).sort()).toEqual(["home", "project"])
 })
 
-/** Where the host's files are links, `uninstall --purge` named each of them twice. */
+/** Where Claude Code's files are links, `uninstall --purge` named each of them twice. */
 describe("the host's files are links", () => {
   test("each file is named once", async () => {
     using machine = new Machine()
@@ -68,7 +68,7 @@ describe("the host's files are links", () => {
       const { settings } = JSON.parse(stdout)
       expect(settings.map(({ file }: { file: string }) => file).sort()).toEqual(files)
     }
-    // What no install has recorded is looked for under the host's own names.
+    // What no install has recorded is looked for under Claude Code's own names.
     const { settings } = JSON.parse((await there("uninstall", "--purge", "--yes", "--json")).stdout)
     expect(settings.map(({ action }: { action: string }) => action)).toEqual(["none", "none"])
   })

@@ -7,8 +7,8 @@ import { Machine } from "../support/machine.ts"
 const BASE = 20_312
 
 /**
- * Just after a compaction, `status` knew nothing of the tokens that the host says remain, so it told of half of what the
- * status line showed; and hooks forgot them at the next prompt that came before an answer.
+ * Just after a compaction, `status` knew nothing of the tokens that Claude Code says remain, so it told of half of what
+ * the status line showed; and hooks forgot them at the next prompt that came before an answer.
  */
 test("hooks, status line and status estimate alike until an answer counts", async () => {
   using machine = new Machine()

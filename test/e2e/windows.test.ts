@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path"
 import { version } from "../../package.json"
 import { hookPayload } from "../../src/claude/fake/payload.ts"
-import { HostTranscript } from "../../src/claude/fake/transcript.ts"
+import { FakeTranscript } from "../../src/claude/fake/transcript.ts"
 import { wine, wineEnvironment } from "../platforms/wine.ts"
 import { collected } from "../support/collected.ts"
 import { binaryAs, writeRelease } from "../support/release.ts"
@@ -67,7 +67,7 @@ describe.skipIf(program === undefined)(
       return { code, stdout, stderr }
     }
 
-    const said = new HostTranscript({ session: SESSION, cwd: onDrive(cwd), version: "2.1.112" })
+    const said = new FakeTranscript({ session: SESSION, cwd: onDrive(cwd), version: "2.1.112" })
     const say = (prompt: string, answer: string): void =>
       appendFileSync(transcript, said.turn(prompt, [], answer).take())
     const hook = (event: string, more: object = {}): Promise<Ran> =>

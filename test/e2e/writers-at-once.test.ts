@@ -17,8 +17,8 @@ import { tempFolder } from "../support/temp.ts"
 setDefaultTimeout(limit(120_000))
 
 /**
- * A hook that had looked at the transcript's length waited for the copy, while another one archived what the host had added
- * since: a copy that was longer than the transcript seemed to be that of a rewritten one, and was begun anew.
+ * A hook that had looked at the transcript's length waited for the copy, while another one archived what Claude Code
+ * had added since: a copy that was longer than the transcript seemed to be that of a rewritten one, and was begun anew.
  */
 test("many hooks at once while the host writes leave one copy, with every byte", async () => {
   using machine = new Machine()

@@ -53,7 +53,7 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       expect(calls.map(({ event }) => event)).toEqual(["PreCompact", "SessionStart"])
       const told = calls.map(({ stdin }) => typeof stdin["agent_id"] === "string")
       expect(told).toEqual([tellsWhose(client), tellsWhose(client)])
-      // Where the host does not tell, it looks like the session's own.
+      // Where Claude Code does not tell, it looks like the session's own.
       const silent = calls.map(({ stdout }) => stdout === "")
       expect(silent).toEqual(told)
     })

@@ -1,4 +1,4 @@
-/** The host drops what our hook gives after a compaction: the next prompt brings it, exactly once. */
+/** Claude Code drops what our hook gives after a compaction: the next prompt brings it, exactly once. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -78,7 +78,7 @@ async function play(
 const prompted = ({ world }: Stage): HookCall[] =>
   hookCalls(world).filter(({ event }) => event === "UserPromptSubmit")
 
-/** Each fault once where it differs: the oldest hosts treat all of them alike. */
+/** Each fault once where it differs: the oldest versions of Claude Code treat all of them alike. */
 const PLAYS: readonly (readonly [wanted: string, faults: readonly (keyof typeof FAULTS)[]])[] = [
   ["2.0.76", ["fails after its answer"]],
   ["2.1.112", ["is too slow for the host", "answers into a broken pipe"]],
@@ -102,9 +102,9 @@ for (const [wanted, faults] of PLAYS) {
             .map(additionalContext)
             .filter((text) => text !== "")
           const main = mock.requests.filter(({ kind }) => kind === "main")
-          // The oldest hosts write nothing down, so nobody knows: nothing is given twice.
+          // The oldest versions of Claude Code write nothing down, so nobody knows: nothing is given twice.
           expect(given).toEqual(isOld(client) ? [] : [dropped])
-          // Each host has written the first prompt by the time of the second.
+          // Each version of Claude Code has written the first prompt by the time of the second.
           const late = prompted(stage).filter(
             (call) => !call.stdin["prompt"]?.toString().startsWith("Write it"),
           )
@@ -127,7 +127,7 @@ for (const [wanted, faults] of PLAYS) {
       })
     }
 
-    // The oldest hosts write nothing down, whoever stops them.
+    // The oldest versions of Claude Code write nothing down, whoever stops them.
     describe.skipIf(isOld(client))("a hook that fails, and a user who stops every turn", () => {
       const performance = once(() => play(client, FAULTS["fails after its answer"], true))
 

@@ -1,4 +1,4 @@
-/** Every event as every client version sends it, fed to the compiled binary: the answer is one the host accepts. */
+/** Every event as every client version sends it, fed to the compiled binary: the answer is one Claude Code accepts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,7 +12,7 @@ interface Fixture {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The host's own limit is 10,000; PreCompact's text stays in the new context, hence its smaller one. */
+/** Claude Code's own limit is 10,000; PreCompact's text stays in the new context, hence its smaller one. */
 const LARGEST_CONTEXT = 9_500
 const LARGEST_INSTRUCTIONS = 2_000
 
@@ -126,7 +126,7 @@ function expectValid(event: string, stdout: string): void {
       const context = specific["additionalContext"] ?? ""
       expect(context).toBeString()
       expect((context as string).length).toBeLessThanOrEqual(LARGEST_CONTEXT)
-      // The host rejects an answer that names another event.
+      // Claude Code rejects an answer that names another event.
       if (reply["hookSpecificOutput"] !== undefined) expect(specific["hookEventName"]).toBe(event)
       expect(["string", "undefined"]).toContain(typeof reply["systemMessage"])
       const known = ["hookSpecificOutput", "systemMessage", "suppressOutput"]

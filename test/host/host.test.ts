@@ -135,7 +135,7 @@ function expectInstructions({ request }: Compaction): void {
 
 function expectSwallowedPrompt({ world }: Stage, { next, restored }: Compaction): void {
   expect(next.text).toContain(SWALLOWED)
-  // From some version after 2.1.112 on, the host itself keeps a prompt that has not been answered.
+  // From some version after 2.1.112 on, Claude Code itself keeps a prompt that has not been answered.
   if (Bun.semver.order(world.client.version, "2.1.112") <= 0) expect(restored).toContain(SWALLOWED)
 }
 
@@ -170,7 +170,7 @@ function lastStart({ world }: Stage, ...sources: string[]): string {
   return additionalContext(call)
 }
 
-/** After resume and fork the restored text is there once: replayed by the host, or given again where it is not. */
+/** After resume and fork the restored text is there once: replayed by Claude Code, or given again where it is not. */
 function expectResumed(stage: Stage, words: string, given: string): void {
   expect(occurrences(requestWith(stage.mock, words).text, RESTORE_MARK)).toBe(1)
   if (isOld(stage.world.client)) expect(given).toStartWith(RESTORE_MARK)

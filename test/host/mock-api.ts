@@ -85,7 +85,7 @@ const SUMMARY_REQUEST = /your task is to create a (?:detailed |structured )?[^.]
 /** In the system prompt of `ctxbridge summarize`. */
 const OUR_REQUEST = "You write notes about coding sessions"
 
-/** What the host or a hook has put around a prompt: never the prompt itself. */
+/** What Claude Code or a hook has put around a prompt: never the prompt itself. */
 const WRAPPED = /<(system-reminder|local-command-[a-z]+|command-[a-z]+)>[\s\S]*?<\/\1>/g
 
 /** The summary the mock gives: it holds no path and no command, as real ones mostly do not. */

@@ -149,7 +149,7 @@ function expectTurns(stage: Performance, prompts: readonly string[]): void {
   const turns = turnsOf(views(stage), stage.run.sessionId)
   expect(turns.map(({ prompt }) => prompt)).toEqual([...prompts])
   expect(turns.map(({ via }) => via)).toEqual(prompts.map((p) => (p.startsWith("/") ? "command" : "typed")))
-  // The host's result of a failed call is an error; words that a plugin wrote are none.
+  // Claude Code's result of a failed call is an error; words that a plugin wrote are none.
   const failed = turns.filter(({ errors }) => errors > 0)
   expect(failed.map(({ prompt, errors }) => `${prompt}: ${errors}`)).toEqual(["Run the tests: 1"])
 }

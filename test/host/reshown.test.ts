@@ -1,4 +1,4 @@
-/** What the host itself puts into the context after a compaction is not given back beside it. */
+/** What Claude Code itself puts into the context after a compaction is not given back beside it. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -20,7 +20,7 @@ setDefaultTimeout(240_000)
 
 const rule = (name: string): string => `Never touch ${name}.cfg.`
 
-/** Where the host has it from, and how it says so. */
+/** Where Claude Code has it from, and how it says so. */
 const SOURCES = {
   memory: "told-by-memory",
   imported: "told-by-import",
@@ -36,7 +36,7 @@ const SOURCES = {
 type Source = keyof typeof SOURCES
 
 const NAMES = Object.keys(SOURCES) as Source[]
-/** What only looks as if the host read it; settings of newer ones exclude the last. */
+/** What only looks as if Claude Code read it; settings of newer ones exclude the last. */
 const EXCLUDED = "excluded"
 const unread = (client: Client): string[] => ["spanned", "outside", ...(isOld(client) ? [] : [EXCLUDED])]
 
@@ -99,7 +99,7 @@ interface Play extends Stage {
   readonly next: Recorded
 }
 
-/** Answers compactions in the host's place, and keeps the last message. */
+/** Answers compactions in Claude Code's place, and keeps the last message. */
 const PLUGIN = `export const register = (on) => {
   on("session.compact", async ($, e) => {
     const note = { role: "user", text: "Note of the plugin", toolUses: [] }

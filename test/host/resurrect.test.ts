@@ -1,4 +1,4 @@
-/** A session that the host has deleted goes on in the real clients, once it is written back from the vault. */
+/** A session that Claude Code has deleted goes on in the real clients, once it is written back from the vault. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"

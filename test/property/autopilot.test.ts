@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { glance } from "../../src/claude/glance.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claude/install/status-line.ts"
-import { readHostContext } from "../../src/claude/status-line-input.ts"
+import { readStatusLineInput } from "../../src/claude/status-line-input.ts"
 import type { Part } from "../../src/record/types.ts"
 import { FillCounter, UNSEEN } from "../../src/restore/window/context-report.ts"
 import {
@@ -106,7 +106,7 @@ test("any document is read, and any bytes are glanced at", () => {
     fc.property(fc.jsonValue(), fc.uint8Array({ maxLength: 300 }), (document, bytes) => {
       const nested = { session_id: document, context_window: document }
       for (const one of [document, nested, { context_window: { current_usage: document } }]) {
-        const { tokens, share } = readHostContext(one)
+        const { tokens, share } = readStatusLineInput(one)
         if (tokens !== undefined) expect(tokens).toBeGreaterThan(0)
         if (share !== undefined) expect(share).toBeGreaterThanOrEqual(0)
       }

@@ -1,4 +1,4 @@
-/** What the vault promises: the copy is the transcript, however the host writes it and wherever we were cut off. */
+/** What the vault promises: the copy is the transcript, however Claude Code writes it and wherever we were cut off. */
 import { afterAll, expect, test } from "bun:test"
 import {
   appendFileSync,

@@ -15,7 +15,7 @@ import { zstdDecompressSync } from "node:zlib"
 import fc from "fast-check"
 import { capture } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
-import { compactCopy, layoutOf } from "../../src/vault/compact-vault.ts"
+import { layoutOf, mergeFramesOf } from "../../src/vault/merge-frames.ts"
 import { tailOf } from "../../src/vault/reader.ts"
 import { replacementOf } from "../../src/vault/rewrite.ts"
 
@@ -55,7 +55,7 @@ test("any layout: same bytes, same name, same cursor; once is enough; the next c
       const before = tailOf(where.copy)!
       const layout = layoutOf(where.copy)!
       expect(layout.frames).toBe(checkCopy(where.copy, undefined)!.frames)
-      const done = compactCopy(where.copy)
+      const done = mergeFramesOf(where.copy)
       expect(done === undefined).toBe(layout.merged === layout.frames)
       expectSound(where)
       const after = tailOf(where.copy)!
@@ -65,7 +65,7 @@ test("any layout: same bytes, same name, same cursor; once is enough; the next c
       expect(layoutOf(where.copy)).toMatchObject({ frames: layout.merged, merged: layout.merged })
       expect(statSync(where.copy).mode & 0o777).toBe(0o600)
       expect(existsSync(replacementOf(where.copy))).toBe(false)
-      expect(compactCopy(where.copy)).toBeUndefined()
+      expect(mergeFramesOf(where.copy)).toBeUndefined()
       expect(take(where).taken).toBe(0)
       appendFileSync(where.transcript, more)
       expect(take(where)).toMatchObject({ taken: more.length, superseded: undefined })
@@ -81,7 +81,7 @@ test("a copy that the host has moved to another inode is still known by its firs
     appendFileSync(where.transcript, `{"n":${n}}\n`)
     take(where)
   }
-  expect(compactCopy(where.copy)).toMatchObject({ frames: 50, merged: 1 })
+  expect(mergeFramesOf(where.copy)).toMatchObject({ frames: 50, merged: 1 })
   const bytes = readFileSync(where.transcript)
   rmSync(where.transcript)
   writeFileSync(`${where.transcript}.new`, Buffer.concat([bytes, Buffer.from('{"n":50}\n')]))
@@ -100,7 +100,7 @@ test("a damaged frame: the copy stays as it is, byte for byte", () => {
   const { headerLength } = tailOf(where.copy)!
   bytes[headerLength + 10]! ^= 0xff
   writeFileSync(where.copy, bytes)
-  expect(() => compactCopy(where.copy)).toThrow()
+  expect(() => mergeFramesOf(where.copy)).toThrow()
   expect(readFileSync(where.copy).equals(bytes)).toBe(true)
   expect(existsSync(replacementOf(where.copy))).toBe(false)
 })

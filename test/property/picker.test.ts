@@ -5,11 +5,11 @@ import { KeyDecoder } from "../../src/cli/picker/key-decoder.ts"
 import {
   fitted,
   harmless,
-  pickerFrame,
+  pickerPicture,
   styled,
   widthOf,
   wrappedCells,
-} from "../../src/cli/picker/picker-frame.ts"
+} from "../../src/cli/picker/picker-picture.ts"
 import type { PickerEvent } from "../../src/cli/picker/picker-state.ts"
 import { PICKER_KEYS } from "../../src/cli/picker/query-line.ts"
 import type { SessionSummary } from "../../src/views/session-summary.ts"
@@ -97,7 +97,7 @@ test("each frame has all rows, none wider than the screen, and nothing that stee
       fc.boolean(),
       (at, events, color, unicode) => {
         const state = afterEvents(pickerState([], at), ...events.flat())
-        const { lines, cursor } = pickerFrame(state, screen({ color, unicode }))
+        const { lines, cursor } = pickerPicture(state, screen({ color, unicode }))
         expect(lines).toHaveLength(state.rows)
         for (const line of lines) {
           const plain = line.replace(OURS, "")

@@ -1,4 +1,4 @@
-/** Views made anew from the vault say what the views say that followed the host. */
+/** Views made anew from the vault say what the views say that followed Claude Code. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -62,7 +62,7 @@ test("sessions, forks, subagents, compactions, rewritten transcripts", () => {
           transcript.line({ type: n % 2 === 0 ? "cost-state" : "result", ...cost })
         } else if (what === "broken") transcript.raw('{"type":"user","mess')
         else if (what === "agent") {
-          // A host of 2.0: nothing but its lines say whose it is.
+          // A Claude Code of 2.0: nothing but its lines say whose it is.
           const agent = archive.session(transcript.session, { version: "2.0.76", agent: `a${n}` })
           const path = join(archive.root, ".claude", "projects", "-project", `agent-a${n}.jsonl`)
           const own = new Transcript({ ...agent.options, path })

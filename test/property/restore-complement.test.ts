@@ -1,4 +1,6 @@
-/** What is given back is in no part of the new context already: not in the summary, nor in what the host adds to it. */
+/**
+ * What is given back is in no part of the new context already: not in the summary, nor in what Claude Code adds to it.
+ */
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { lastTwo } from "../../src/restore/complement.ts"

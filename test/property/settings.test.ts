@@ -25,7 +25,7 @@ const event = fc.oneof(fc.constantFrom<string>(...HOST_EVENTS), fc.string())
 const hooks = fc.dictionary(event, fc.array(foreignGroup, { maxLength: 3 }), { maxKeys: 5 })
 const others = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 })
 
-/** Settings as the host accepts them, with `hooks` anywhere among the other keys. */
+/** Settings as Claude Code accepts them, with `hooks` anywhere among the other keys. */
 const settings = fc.tuple(others, fc.option(hooks), others).map(([before, own, after]) => {
   const { hooks: _, ...rest } = after
   return { ...before, hooks: undefined, ...(own === null ? {} : { hooks: own }), ...rest }
@@ -112,7 +112,7 @@ test("uninstall after install restores every byte, or the value where someone ha
       expect(readFileSync(file, "utf8")).toBe(before)
 
       install(options)
-      // The host writes the whole file anew, with a key of its own.
+      // Claude Code writes the whole file anew, with a key of its own.
       const edited = JSON.stringify(
         { ...value(readFileSync(file, "utf8")), edited: true },
         null,

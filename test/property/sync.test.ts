@@ -25,7 +25,7 @@ async function sync(world: ChangingArchive, folder: string) {
     home: root,
     stateHome: "",
     claudeDir: "",
-    hostConfig: "",
+    claudeConfig: "",
     configFile: "",
     temporary: "",
   }

@@ -1,5 +1,5 @@
 /**
- * The autopilot on transcripts that real hosts wrote: its figures are the host's own, by both ways of reading them, and
+ * The autopilot on transcripts of real clients: its figures are Claude Code's own, by both ways of reading them, and
  * what fills the window is all of it. Made of the files beside the checkout; without them it skips.
  */
 import { describe, expect, test } from "bun:test"
@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { glance } from "../../src/claude/glance.ts"
-import { readHostContext } from "../../src/claude/status-line-input.ts"
+import { readStatusLineInput } from "../../src/claude/status-line-input.ts"
 import { examineContext } from "../../src/restore/window/context-report.ts"
 import { type ContextState, NEW_CONTEXT } from "../../src/restore/window/context-state.ts"
 import { follow, judge } from "../../src/restore/window/track-context.ts"
@@ -78,7 +78,7 @@ describe.skipIf(samples.length === 0)("three versions", () => {
     test(`${version}: what the host told its status line is what the transcript says, window and all`, () => {
       const folder = dirname(dirname(samples.find((path) => path.split("/").at(-3) === version)!))
       const document = JSON.parse(readFileSync(join(folder, "statusline.json"), "utf8"))
-      const { session, tokens, window } = readHostContext(document)
+      const { session, tokens, window } = readStatusLineInput(document)
       const path = samples.find((one) => basename(one).includes(session!.slice(0, 8)))!
       const known = [...readings(path)].map(({ context }) => context)
       expect(known.map((context) => context.tokens)).toContain(tokens)

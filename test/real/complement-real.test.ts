@@ -1,4 +1,4 @@
-/** At the compactions of real sessions: what is given back is in no part of what the host made of them. */
+/** At the compactions of real sessions: what is given back is in no part of what Claude Code made of them. */
 import { expect, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
@@ -18,7 +18,7 @@ interface Compaction {
   /** The transcript up to there. */
   readonly before: Buffer
   readonly summary: string
-  /** Files that the host showed the model again. */
+  /** Files that Claude Code showed the model again. */
   readonly shown: readonly string[]
 }
 
@@ -28,7 +28,7 @@ interface Line {
   readonly attachment?: { readonly type?: string; readonly filename?: string }
 }
 
-/** Lines behind a boundary with what the host puts into the new context. */
+/** Lines behind a boundary with what Claude Code puts into the new context. */
 const LOOKED_AT = 25
 
 function compactionsIn(file: string): Compaction[] {
@@ -105,7 +105,7 @@ test.skipIf(compactions.length === 0)("nothing that the summary or the host's ow
     // `sessionId` and `SessionID` are two names.
     expect(names.filter((name) => containsWhole(oneLine(compaction.summary), name)).length).toBe(0)
     expect(paths.filter((path) => containsWhole(summary, folded(lastTwo(path)))).length).toBe(0)
-    // Which files the host shows again is foreseen, not known.
+    // Which files Claude Code shows again is foreseen, not known.
     const again = compaction.shown.filter((path) => text.includes(path))
     expect(again.length).toBeLessThanOrEqual(2)
   }

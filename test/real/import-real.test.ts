@@ -76,7 +76,7 @@ describe.skipIf(files.length === 0)("real transcripts", () => {
   })
 })
 
-/** Words in a user line that nothing marks as the host's; short enough that the views keep them whole. */
+/** Words in a user line that nothing marks as Claude Code's; short enough that the views keep them whole. */
 function typed(line: string): string[] {
   let record: Record<string, unknown>
   try {

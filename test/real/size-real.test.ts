@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { compactVault } from "../../src/vault/compact-vault.ts"
+import { mergeFrames } from "../../src/vault/merge-frames.ts"
 import { type ArchiveStatus, ReadOnce, readViews, statusWith } from "../../src/views/archive-status.ts"
 import { open } from "../../src/views/open.ts"
 import { rebuild } from "../../src/views/rebuild-views.ts"
@@ -42,7 +42,7 @@ test.skipIf(files.length === 0)(
       return `${(ratio! * 100).toFixed(1)}% (vault ${vault}, views ${database + wal}) of ${total}`
     }
     const before = took()
-    const report = compactVault(archive.dataHome, { dryRun: false })
+    const report = mergeFrames(archive.dataHome, { dryRun: false })
     expect(report).toMatchObject({ ok: true })
     const merged = took()
     const { ratio } = diskOf(archive.dataHome)

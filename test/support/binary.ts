@@ -1,4 +1,4 @@
-/** Runs the compiled binary as the host does. */
+/** Runs the compiled binary as Claude Code does. */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 

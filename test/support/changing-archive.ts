@@ -86,7 +86,7 @@ export class ChangingArchive {
         most: 1,
       }),
     )
-    // The host goes on in another file.
+    // Claude Code goes on in another file.
     if (what !== "forget") return
     this.begun.delete(session)
     const id = `${idOf(session).slice(0, -4)}${String(n).padStart(4, "0")}`

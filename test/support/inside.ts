@@ -15,7 +15,7 @@ import { endOfFlags, parseArguments } from "../../src/cli/router.ts"
 import type { PeerLine } from "../../src/cli/server/sdk.ts"
 import type { ServerWorld } from "../../src/cli/server/tool.ts"
 import { safe, safeJson } from "../../src/cli/style.ts"
-import { hostPlace, loadSettings, type Settings } from "../../src/config/load.ts"
+import { loadSettings, type Settings, toldToServer } from "../../src/config/load.ts"
 import { withOwnPatterns } from "../../src/config/own-patterns.ts"
 import { handle } from "../../src/hook/steps.ts"
 import { binary, type Ran, type RunOptions } from "./binary.ts"
@@ -119,7 +119,8 @@ export async function run([name = "", ...words]: readonly string[], options: Opt
   }
 }
 
-const worldOf = (options: Options): ServerWorld => serverWorld(environmentOf(options), hostPlace(options.env))
+const worldOf = (options: Options): ServerWorld =>
+  serverWorld(environmentOf(options), toldToServer(options.env))
 
 /** Gives the server all lines at once, and collects its replies. */
 export async function exchange(lines: readonly PeerLine[], options: Options) {

@@ -1,4 +1,4 @@
-/** A separate machine for hooks: home, project, archive, and transcripts like a host's. */
+/** A separate machine for hooks: home, project, archive, and transcripts like Claude Code's. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -41,7 +41,7 @@ export class Machine {
     return new Transcript({ session: id, cwd, version, path, ...(start === undefined ? {} : { start }) })
   }
 
-  /** A path in the folder where the host keeps this project's transcripts. */
+  /** A path in the folder where Claude Code keeps this project's transcripts. */
   path(name: string): string {
     return join(this.home, ".claude", "projects", this.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), name)
   }

@@ -1,4 +1,4 @@
-/** The server as a host runs it: the compiled binary, connected through its pipes. */
+/** The server as Claude Code runs it: the compiled binary, connected through its pipes. */
 import { Client } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { binary, type RunOptions, run } from "./binary.ts"
@@ -18,7 +18,10 @@ export class Peer {
     this.transport = transport
   }
 
-  /** @param mode `auto`: asks for the newest protocol, as newer hosts do; default: begins with `initialize` */
+  /**
+   * @param mode `auto`: asks for the newest protocol, as newer versions of Claude Code do; default: begins with
+   * `initialize`
+   */
   static async connect(
     cwd: string,
     env: Record<string, string>,

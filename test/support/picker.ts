@@ -1,5 +1,5 @@
 /** States of the picker, without an archive. */
-import type { PickerScreen } from "../../src/cli/picker/picker-frame.ts"
+import type { PickerScreen } from "../../src/cli/picker/picker-picture.ts"
 import { initialState, type PickerEvent, type PickerState } from "../../src/cli/picker/picker-state.ts"
 import { updated } from "../../src/cli/picker/picker-update.ts"
 import { lineWith } from "../../src/cli/picker/query-line.ts"

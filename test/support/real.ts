@@ -14,7 +14,7 @@ function below(folder: string): string[] {
 
 export const transcriptFiles = (): string[] => below(join(SHARED, "transcripts"))
 
-/** Transcripts of real clients of the host, one folder per version; folders beside them are of other programs. */
+/** Transcripts of real clients of Claude Code, one folder per version; folders beside them are of other programs. */
 export const sampleFiles = (): string[] => {
   const folder = join(SHARED, "samples")
   const names = existsSync(folder) ? readdirSync(folder) : []

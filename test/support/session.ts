@@ -1,16 +1,16 @@
 /** A session with one of everything that the views show. */
-import { HostTranscript } from "../../src/claude/fake/transcript.ts"
+import { FakeTranscript } from "../../src/claude/fake/transcript.ts"
 
 const SESSION = "11111111-2222-3333-4444-555555555555"
 
 /** Lines, each with its newline; always the same. */
 export function syntheticSession(): string[] {
-  const host = new HostTranscript({ session: SESSION, cwd: "/src/app", version: "2.1.112" })
-  const assistant = (id: string, block: Record<string, unknown>): HostTranscript =>
+  const host = new FakeTranscript({ session: SESSION, cwd: "/src/app", version: "2.1.112" })
+  const assistant = (id: string, block: Record<string, unknown>): FakeTranscript =>
     host.block(block, {}, { id: `msg_${id}`, model: "claude-test-1" })
-  const call = (id: string, tool: string, name: string, input: unknown): HostTranscript =>
+  const call = (id: string, tool: string, name: string, input: unknown): FakeTranscript =>
     assistant(id, { type: "tool_use", id: `toolu_${tool}`, name, input })
-  const result = (tool: string, content: unknown, isError = false): HostTranscript =>
+  const result = (tool: string, content: unknown, isError = false): FakeTranscript =>
     host.user([{ type: "tool_result", tool_use_id: `toolu_${tool}`, content, is_error: isError }])
   host.raw(JSON.stringify({ type: "ai-title", sessionId: SESSION, aiTitle: "Add retries" }))
   host.user("Add retries to the client 🛡️. Never touch the generated files; use fetch, not axios.")

@@ -1,4 +1,4 @@
-/** A session that is compacted and given something back, as the hooks keep it and the host writes it. */
+/** A session that is compacted and given something back, as the hooks keep it and Claude Code writes it. */
 
 import { restoreOf } from "../../src/restore/restore.ts"
 import type { SlotItem } from "../../src/views/queries/restores.ts"
@@ -6,7 +6,7 @@ import { claimGiven, keepGiven, slotItems } from "../../src/views/queries/restor
 import type { Archive } from "./archive.ts"
 import type { Transcript } from "./transcript.ts"
 
-/** Keeps what is given at the next compaction; `arrives` writes the host's lines about it. */
+/** Keeps what is given at the next compaction; `arrives` writes Claude Code's lines about it. */
 export function give(archive: Archive, session: Transcript, text: string, slots: readonly SlotItem[]): void {
   const size = archive.count("messages WHERE session = ?", session.session)
   claimGiven(archive.db, session.session, { source: "compact", mark: `at ${size}`, time: Date.now() })

@@ -1,9 +1,9 @@
-/** A transcript on disk, written as the host does. */
+/** A transcript on disk, written as Claude Code does. */
 import { appendFileSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
-import { HostTranscript, type TranscriptOptions } from "../../src/claude/fake/transcript.ts"
+import { FakeTranscript, type TranscriptOptions } from "../../src/claude/fake/transcript.ts"
 
-export class Transcript extends HostTranscript {
+export class Transcript extends FakeTranscript {
   readonly path: string
 
   constructor(options: TranscriptOptions & { readonly path: string }) {
@@ -11,7 +11,7 @@ export class Transcript extends HostTranscript {
     this.path = options.path
   }
 
-  /** Appends to the file in one write, as the host does. */
+  /** Appends to the file in one write, as Claude Code does. */
   flush(): this {
     mkdirSync(dirname(this.path), { recursive: true })
     appendFileSync(this.path, this.take())

@@ -1,14 +1,14 @@
 /**
- * What the host shows the model again after a compaction: the plan, the texts of invoked skills and commands, the last
- * used files, and in old versions the todos. The host's lines are not in the transcript yet when we are asked, so they
- * are reconstructed from earlier ones.
+ * What Claude Code shows the model again after a compaction: the plan, the texts of invoked skills and commands, the
+ * last used files, and in old versions the todos. Claude Code's lines are not in the transcript yet when we are asked,
+ * so they are reconstructed from earlier ones.
  */
 
 import { isAbsolute, join } from "../../base/path.ts"
 import { readPart, readSmall } from "../../vault/read-part.ts"
 import type { Database } from "../../views/database.ts"
 import { filesOpenedIn, type Invocation, skillCalls, typedCommands } from "../../views/queries/calls.ts"
-import { hostLinesAfter, lastKinds } from "../../views/queries/messages.ts"
+import { claudeLinesAfter, lastKinds } from "../../views/queries/messages.ts"
 import type { Scope } from "../../views/queries/scope.ts"
 import { latestTurnIds } from "../../views/queries/turns.ts"
 import { resumedAt } from "../../views/session-files.ts"
@@ -21,7 +21,7 @@ const LONGEST_PLAN = 100_000
 const NAMED_WITHIN = 64 << 10
 const SLUG = /^"slug"\s*:\s*"([a-z0-9-]+)"/
 const SLUG_LONGEST = 200
-/** The host shows a file of at most this many bytes in full; it only names files of more than 5,000 tokens. */
+/** Claude Code shows a file of at most this many bytes in full; it only names files of more than 5,000 tokens. */
 const LONGEST_FILE = 10_000
 
 export interface Shown {
@@ -40,7 +40,7 @@ interface ShownFrom {
 export function reshownText(db: Database, shown: Shown, from: ShownFrom): string {
   const { session, version, files, todos } = shown
   if (!atLeast(version, SHOWS_AGAIN)) return ""
-  // The host forgets earlier invocations when it is restarted.
+  // Claude Code forgets earlier invocations when it is restarted.
   const since = resumedAt(from.dataHome, session)
   const plan = planOf(db, session, from.planFolders, atLeast(version, KEEPS_PLAN) ? 0 : since)
   const list = atLeast(version, HIDES_TODOS) ? [] : todos.map(({ content, status }) => `${content} ${status}`)
@@ -49,7 +49,7 @@ export function reshownText(db: Database, shown: Shown, from: ShownFrom): string
 }
 
 /**
- * The plan with its path, which the host also shows. A plan is named after the session's other name, not its id.
+ * The plan with its path, which Claude Code also shows. A plan is named after the session's other name, not its id.
  *
  * @param since offset in the transcript from which that name counts
  */
@@ -69,15 +69,15 @@ function planOf(db: Database, session: string, folders: readonly string[], since
   return ""
 }
 
-/** Their current content, since that is what the host reads. */
+/** Their current content, since that is what Claude Code reads. */
 const filesOf = (paths: readonly string[]): string[] =>
   paths.filter(isAbsolute).flatMap((path) => readSmall(path, LONGEST_FILE) ?? [])
 
-/** The host cuts each text and leaves out the oldest: at 5,000 and 25,000 tokens, of 4 characters each. */
+/** Claude Code cuts each text and leaves out the oldest: at 5,000 and 25,000 tokens, of 4 characters each. */
 const LONGEST_TEXT = 20_000
 const LONGEST_TOGETHER = 100_000
 const MOST_TEXTS = 20
-/** How many of the host's lines after a call or command may contain the text. */
+/** How many of Claude Code's lines after a call or command may contain the text. */
 const LINES_BEHIND = 4
 
 /**
@@ -105,11 +105,11 @@ function invokedTexts(db: Database, session: string, since: number, withTyped: b
 }
 
 /**
- * The text that the host inserted after it as if it were a prompt. Read from the transcript, which still exists at this
- * moment: unpacking the vault's copy would take longer than everything else.
+ * The text that Claude Code inserted after it as if it were a prompt. Read from the transcript, which still exists at
+ * this moment: unpacking the vault's copy would take longer than everything else.
  */
 function textOf(db: Database, { turn, after }: Invocation): string | undefined {
-  for (const { path, offset, length } of hostLinesAfter(db, turn, after, LINES_BEHIND)) {
+  for (const { path, offset, length } of claudeLinesAfter(db, turn, after, LINES_BEHIND)) {
     const text = invokedText(readPart(path, offset, length)?.toString() ?? "")
     if (text !== undefined) return text
   }
@@ -117,16 +117,16 @@ function textOf(db: Database, { turn, after }: Invocation): string | undefined {
 }
 
 /*
- * What the host keeps of a conversation when it compacts it, and which files it reads again, judged from the session
+ * What Claude Code keeps of a conversation when it compacts it, and which files it reads again, judged from the session
  * before.
  */
 
-/** The host reads five files again, ordered by modification time. Which one is the fifth is hard to predict. */
+/** Claude Code reads five files again, ordered by modification time. Which one is the fifth is hard to predict. */
 const MOST_FILES = 4
 const MOST_TURNS = 20
 
 /**
- * The files that the model last read or changed, newest first. The host shows some of them again, but none of its
+ * The files that the model last read or changed, newest first. Claude Code shows some of them again, but none of its
  * memory files.
  */
 export function filesShownAgain(db: Database, scope: Scope): string[] {

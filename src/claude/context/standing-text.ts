@@ -1,6 +1,6 @@
 /**
- * What the host adds to every context itself: the memory files of organisation, user and folders, their imports, and
- * their rules. Read the way the host does, as far as that takes negligible time.
+ * What Claude Code adds to every context itself: the memory files of organisation, user and folders, their imports, and
+ * their rules. Read the way Claude Code does, as far as that takes negligible time.
  */
 
 import { statsOf, tryTo } from "../../base/files.ts"
@@ -8,11 +8,11 @@ import { readdirSync, realpathSync } from "../../base/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../../base/path.ts"
 import { readSmall } from "../../vault/read-part.ts"
 import { folderOf, projectOf } from "../../views/project.ts"
-import { MEMORY, NOTES, PROJECT_MEMORY, projectFolder } from "../places.ts"
+import { MEMORY, OWN_MEMORY, PROJECT_MEMORY, projectFolder } from "../places.ts"
 import { type ClaudePlaces, type ContextSettings, MANAGED } from "../settings/read-settings.ts"
-import { hostState } from "../settings/state-file.ts"
+import { claudeState } from "../settings/state-file.ts"
 
-/** Maximum bytes of a file; the host warns of longer ones. */
+/** Maximum bytes of a file; Claude Code warns of longer ones. */
 const LONGEST = 100_000
 const MOST_BYTES = 256_000
 const MOST_FILES = 100
@@ -21,9 +21,9 @@ const MOST_TRIED = 400
 const MOST_FOLDERS = 20
 const DEEPEST_IMPORT = 4
 const DEEPEST_RULES = 4
-/** The host only reads the beginning of its own notes. */
-const NOTES_LINES = 200
-const NOTES_BYTES = 25_000
+/** Claude Code only reads the beginning of its own memory. */
+const OWN_MEMORY_LINES = 200
+const OWN_MEMORY_BYTES = 25_000
 
 /** @returns their texts; what cannot be read is left out */
 export function standingText(places: ClaudePlaces, settings: ContextSettings): string {
@@ -61,7 +61,7 @@ class Memory {
       for (const name of PROJECT_MEMORY.files) this.#file(join(folder, name), "project")
       this.#rules(join(folder, PROJECT_MEMORY.rules), "project")
     }
-    this.#notes(cwd)
+    this.#ownMemory(cwd)
     return this.#texts.join("\n")
   }
 
@@ -92,18 +92,18 @@ class Memory {
     }
   }
 
-  /** Reads what newer versions of the host note for themselves. */
-  #notes(cwd: string): void {
-    const { notes } = this.#settings
-    if (notes === "none") return
+  /** Reads what newer versions of Claude Code write down for themselves. */
+  #ownMemory(cwd: string): void {
+    const { ownMemory } = this.#settings
+    if (ownMemory === "none") return
     const ofProject = (folder: string): string =>
-      join(projectFolder(this.#places.claudeDir, folder), NOTES.folder)
-    const folders = notes === undefined ? new Set([cwd, rootOf(cwd)].map(ofProject)) : [notes]
+      join(projectFolder(this.#places.claudeDir, folder), OWN_MEMORY.folder)
+    const folders = ownMemory === undefined ? new Set([cwd, rootOf(cwd)].map(ofProject)) : [ownMemory]
     for (const folder of folders) {
-      const content = this.#read(join(folder, NOTES.file))
+      const content = this.#read(join(folder, OWN_MEMORY.file))
       if (content === undefined) continue
-      const lines = content.slice(0, NOTES_BYTES).split("\n")
-      this.#texts.push(lines.slice(0, NOTES_LINES).join("\n"))
+      const lines = content.slice(0, OWN_MEMORY_BYTES).split("\n")
+      this.#texts.push(lines.slice(0, OWN_MEMORY_LINES).join("\n"))
     }
   }
 
@@ -124,7 +124,7 @@ class Memory {
   }
 
   /**
-   * Whether the host would read a file of the project: links are resolved, and the result must be in the session's
+   * Whether Claude Code would read a file of the project: links are resolved, and the result must be in the session's
    * folder or `folder`.
    */
   #mayRead(path: string, folder?: string): boolean {
@@ -145,13 +145,13 @@ class Memory {
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder.replace(/\/$/, "")}/`)
 
 function isApproved(places: ClaudePlaces): boolean {
-  const { ofFolder } = hostState(places)
+  const { ofFolder } = claudeState(places)
   return upwards(places.cwd!).some(
     (folder) => ofFolder(folder)["hasClaudeMdExternalIncludesApproved"] === true,
   )
 }
 
-/** The repository's folder, whose worktrees share notes. */
+/** The repository's folder, whose worktrees share this memory. */
 const rootOf = (cwd: string): string => folderOf(projectOf(cwd))
 
 function* upwards(folder: string): Generator<string> {
@@ -167,7 +167,7 @@ function* upwards(folder: string): Generator<string> {
 /** Sorted, so that the same files give the same text. */
 const namesIn = (folder: string): string[] => tryTo(() => readdirSync(folder).sort()) ?? []
 
-/** What the host takes from a memory file: its text and the files it imports. Pure. */
+/** What Claude Code takes from a memory file: its text and the files it imports. Pure. */
 
 interface MemoryFile {
   /** Without front matter, and without comments on lines of their own. */

@@ -1,26 +1,26 @@
-/** What the host gives a hook on its standard input, and what it takes from its output. Pure. */
+/** What Claude Code gives a hook on its standard input, and what it takes from its output. Pure. */
 
 import { tryTo } from "../../base/files.ts"
-import { HOOKS, type HostEvent } from "../hooks.ts"
+import { type ClaudeEvent, HOOKS } from "../hooks.ts"
 
 /** Our name of an event, as hook commands have it. */
-export type HookName = (typeof HOOKS)[HostEvent]
+export type HookName = (typeof HOOKS)[ClaudeEvent]
 
 interface HookedSession {
   readonly session: string
-  /** Absolute path; undefined: the host names none. */
+  /** Absolute path; undefined: Claude Code names none. */
   readonly transcript: string | undefined
   readonly cwd: string
 }
 
 /** @param fields what the event has besides, or has otherwise */
 export function hookPayload(event: HookName, of: HookedSession, fields: object = {}): string {
-  const hook_event_name = (Object.keys(HOOKS) as HostEvent[]).find((name) => HOOKS[name] === event)
+  const hook_event_name = (Object.keys(HOOKS) as ClaudeEvent[]).find((name) => HOOKS[name] === event)
   const { session: session_id, transcript: transcript_path, cwd } = of
   return JSON.stringify({ session_id, transcript_path, cwd, hook_event_name, ...fields })
 }
 
-/** The text that the host would give to the model; undefined if a hook's output is no such reply. */
+/** The text that Claude Code would give to the model; undefined if a hook's output is no such reply. */
 export function contextIn(stdout: string): string | undefined {
   const given = tryTo(() => JSON.parse(stdout).hookSpecificOutput.additionalContext)
   return typeof given === "string" ? given : undefined

@@ -1,18 +1,18 @@
 /**
- * Writes transcripts as the host does: one content block per line, a chain of parents, usage on the model's lines. The
- * same calls always give the same bytes. Pure.
+ * Writes transcripts as Claude Code does: one content block per line, a chain of parents, usage on the model's lines.
+ * The same calls always give the same bytes. Pure.
  */
 
-interface HostSession {
+interface FakeSession {
   readonly session: string
   readonly cwd: string
-  /** The host's version. */
+  /** Claude Code's version. */
   readonly version: string
   /** Id of a subagent, if its lines are to be written. */
   readonly agent?: string
 }
 
-export interface TranscriptOptions extends HostSession {
+export interface TranscriptOptions extends FakeSession {
   /** In ms since the epoch; each line is a second later than the one before. */
   readonly start?: number
 }
@@ -27,12 +27,12 @@ interface Link {
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * A record with what the host adds to every one of the chain.
+ * A record with what Claude Code adds to every one of the chain.
  *
  * @param layout `before`: ahead of the record's own fields, which count; `around`: as versions from 2.1.200 on do it
  */
 export function chained(
-  { session, cwd, version, agent }: HostSession,
+  { session, cwd, version, agent }: FakeSession,
   { parent, uuid, timestamp }: Link,
   fields: Fields,
   layout: "before" | "around" = "before",
@@ -64,7 +64,7 @@ const USAGE = {
   cache_read_input_tokens: 20_000,
 }
 
-export class HostTranscript {
+export class FakeTranscript {
   readonly options: TranscriptOptions
   #lines = 0
   #parent: string | null = null

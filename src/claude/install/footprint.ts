@@ -1,6 +1,6 @@
 /**
- * Everything that ctxbridge keeps on disk besides the host's settings, so that an uninstall leaves no trace: the names
- * in our folders, and which of those folders existed before us.
+ * Everything that ctxbridge keeps on disk besides Claude Code's settings, so that an uninstall leaves no trace: the
+ * names in our folders, and which of those folders existed before us.
  */
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-/** Which of our hooks the host would call with its current settings. */
+/** Which of our hooks Claude Code would call with its current settings. */
 
 import { existsSync } from "node:fs"
 import { decode, readText, targetOf } from "../../base/edited-file.ts"
@@ -12,14 +12,14 @@ import {
 } from "../settings/read-settings.ts"
 import { HOST_EVENTS } from "./hooks-table.ts"
 import { readOriginal, readRecord } from "./register.ts"
-import { type HostFolders, serverPath } from "./registration.ts"
+import { type ClaudeFolders, serverPath } from "./registration.ts"
 import { addServer, hasOurName, hasServers, serverCommand } from "./server-edit.ts"
 import { addHooks } from "./settings-edit.ts"
 
 export interface HookStatus {
   readonly scope: SettingsScope
   readonly file: string
-  /** Host events with a sound hook that calls this binary. */
+  /** Claude Code's events with a sound hook that calls this binary. */
   readonly installed: readonly string[]
   readonly missing: readonly string[]
   /** Events whose hook calls another binary, is damaged, or appears more than once. */
@@ -29,7 +29,7 @@ export interface HookStatus {
 }
 
 /** One entry per existing settings file, and always one for the user scope. */
-export function hookStatus(places: HostFolders, exePath: string): HookStatus[] {
+export function hookStatus(places: ClaudeFolders, exePath: string): HookStatus[] {
   return settingsFiles(places)
     .filter(({ scope, file }) => scope === "user" || existsSync(file))
     .map(({ scope, file }) => ({ scope, file, ...look(file, exePath) }))
@@ -46,7 +46,7 @@ function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file">
   }
 }
 
-/* Whether the host knows our MCP server, according to its files and our own record. */
+/* Whether Claude Code knows our MCP server, according to its files and our own record. */
 
 /**
  * - `registered`: with this binary
@@ -54,7 +54,7 @@ function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file">
  * - `taken`: somebody else's server has our name
  * - `absent`: no install has registered it there
  * - `removed`: an install registered it, and somebody has removed it since
- * - `lost`: an install registered it, but the host's file looks as if that had never happened
+ * - `lost`: an install registered it, but Claude Code's file looks as if that had never happened
  * - `unknown`: the file cannot be read
  */
 type ServerState = "registered" | "other" | "taken" | "absent" | "removed" | "lost" | "unknown"
@@ -63,20 +63,20 @@ export interface ServerStatus {
   readonly scope: SettingsScope
   readonly file: string
   readonly state: ServerState
-  /** The command that the host starts; null if the server is not ours. */
+  /** The command that Claude Code starts; null if the server is not ours. */
   readonly command: string | null
   /** Why the file could not be read. */
   readonly problem: string | null
 }
 
 /** Always the user's; the project's only if it lists a server with our name. */
-export function serverStatus(places: HostFolders, exePath: string): ServerStatus[] {
+export function serverStatus(places: ClaudeFolders, exePath: string): ServerStatus[] {
   const [user, project] = (["user", "project"] as const).map((scope) => lookForServer(scope, places, exePath))
   const isWorth = project !== undefined && ["registered", "other", "taken"].includes(project.state)
   return isWorth ? [user!, project] : [user!]
 }
 
-function lookForServer(scope: SettingsScope, places: HostFolders, exePath: string): ServerStatus {
+function lookForServer(scope: SettingsScope, places: ClaudeFolders, exePath: string): ServerStatus {
   const file = serverPath(scope, places)!
   const told = { scope, file, command: null, problem: null }
   try {
@@ -90,8 +90,8 @@ function lookForServer(scope: SettingsScope, places: HostFolders, exePath: strin
     if (text !== undefined && hasOurName(text)) return { ...told, state: "taken" }
     const record = readRecord(places.dataHome, target)
     if (record === undefined) return { ...told, state: "absent" }
-    // Whoever removes a server leaves the server list. A host that overwrites the file without knowing our server
-    // writes the list as it was before us, if there was one.
+    // Whoever removes a server leaves the server list. A Claude Code that overwrites the file without knowing our
+    // server writes the list as it was before us, if there was one.
     const original = readOriginal(places.dataHome, record)
     const before = original === undefined || original === "absent" ? undefined : decode(original)
     const hadList = hasServers(before)

@@ -1,4 +1,4 @@
-/** The hooks we register with the host, and how to tell our own commands from anyone else's. */
+/** The hooks we register with Claude Code, and how to tell our own commands from anyone else's. */
 
 import { CtxError } from "../../base/errors.ts"
 import { isOurBinary } from "../../base/own-program.ts"
@@ -7,9 +7,9 @@ import { shellWord } from "../../base/text.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import type { EventName } from "../../record/hook-event.ts"
 import { expandedWord, SHELL_WORD } from "../../record/shell-script.ts"
-import { HOOKS, type HostEvent } from "../hooks.ts"
+import { type ClaudeEvent, HOOKS } from "../hooks.ts"
 
-export const HOST_EVENTS = Object.keys(HOOKS) as readonly HostEvent[]
+export const HOST_EVENTS = Object.keys(HOOKS) as readonly ClaudeEvent[]
 
 /** Names of the variables that our commands clear. */
 export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
@@ -17,17 +17,17 @@ export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
 /** Says nothing to anybody, but stands first: newer clients list a hook by the beginning of its command. */
 const WHOSE = "CTXBRIDGE= "
 
-/** The command the host runs for `event`. */
-export function hookCommand(exePath: string, event: HostEvent): string {
+/** The command Claude Code runs for `event`. */
+export function hookCommand(exePath: string, event: ClaudeEvent): string {
   return `${isOnDrive(exePath) ? "" : WHOSE}${ourProgram(exePath)} hook ${hookName(event)}`
 }
 
 /** Our name for the hook, as `ctxbridge hook` takes it. */
-export const hookName = (event: HostEvent): EventName => HOOKS[event]
+export const hookName = (event: ClaudeEvent): EventName => HOOKS[event]
 
 /**
- * How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. On Windows the host
- * runs them in PowerShell where Git's shell is missing, which has no such assignments.
+ * How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. On Windows
+ * Claude Code runs them in PowerShell where Git's shell is missing, which has no such assignments.
  */
 export function ourProgram(exePath: string): string {
   expectOurBinary(exePath)

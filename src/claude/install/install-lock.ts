@@ -1,5 +1,5 @@
 /**
- * One install or uninstall at a time: each reads the host's files and our record of them, and then writes both. The
+ * One install or uninstall at a time: each reads Claude Code's files and our record of them, and then writes both. The
  * lock is on the home folder itself, so that it leaves no file behind.
  */
 import { closeSync } from "node:fs"

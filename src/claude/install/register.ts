@@ -38,7 +38,7 @@ export interface WithoutOurs {
 
 /** Something of ours in a file: how it is removed from the text, every other byte left as it is. */
 export interface Ours {
-  /** The file as the host names it; it may be a link. */
+  /** The file as Claude Code names it; it may be a link. */
   readonly file: string
   /** Mode of the folders created for it. */
   readonly folderMode: number
@@ -70,7 +70,7 @@ export interface SettingsChange {
   readonly action: "created" | "edited" | "restored" | "deleted" | "none"
   readonly changed: boolean
   readonly dryRun: boolean
-  /** What of ours changed: events and settings by the host's names, or the server. */
+  /** What of ours changed: events and settings by Claude Code's names, or the server. */
   readonly added: readonly string[]
   readonly replaced: readonly string[]
   readonly removed: readonly string[]

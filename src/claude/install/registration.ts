@@ -1,5 +1,5 @@
 /**
- * Which of the host's files mention us, and what each contains: hooks and status line in its settings, and the MCP
+ * Which of Claude Code's files mention us, and what each contains: hooks and status line in its settings, and the MCP
  * server in a separate file.
  */
 
@@ -11,7 +11,7 @@ import type { Paths } from "../../config/load.ts"
 import { dropPointers } from "../../views/pointers.ts"
 import { PROJECT_SERVERS, SERVER_NAME } from "../our-server.ts"
 import { type SettingsScope, settingsPath } from "../settings/read-settings.ts"
-import { hostStateFile } from "../settings/state-file.ts"
+import { claudeStateFile } from "../settings/state-file.ts"
 import {
   type Ours,
   recordedTargets,
@@ -26,12 +26,12 @@ import { addServer, removeServer } from "./server-edit.ts"
 import { addHooks, removeHooks } from "./settings-edit.ts"
 import { addStatusLine, removeStatusLine, type StatusLineState, type StatusLineWish } from "./status-line.ts"
 
-export interface HostFolders extends Pick<Paths, "claudeDir" | "hostConfig" | "dataHome"> {
+export interface ClaudeFolders extends Pick<Paths, "claudeDir" | "claudeConfig" | "dataHome"> {
   /** The folder whose project's settings are meant. */
   readonly cwd: string
 }
 
-interface RemovalOptions extends HostFolders {
+interface RemovalOptions extends ClaudeFolders {
   readonly scope: SettingsScope
   /** Work out the change but write nothing. */
   readonly dryRun?: boolean
@@ -50,10 +50,10 @@ export interface HooksChange extends SettingsChange {
   readonly statusLine: StatusLineState
 }
 
-/** The file in which the host looks for servers; undefined for `local`, which has no file of its own. */
-export function serverPath(scope: SettingsScope, places: HostFolders): string | undefined {
+/** The file in which Claude Code looks for servers; undefined for `local`, which has no file of its own. */
+export function serverPath(scope: SettingsScope, places: ClaudeFolders): string | undefined {
   if (scope === "local") return undefined
-  return scope === "project" ? join(places.cwd, PROJECT_SERVERS) : hostStateFile(places)
+  return scope === "project" ? join(places.cwd, PROJECT_SERVERS) : claudeStateFile(places)
 }
 
 /** The user's folder is private; a project's gets the usual mode. */
@@ -95,7 +95,7 @@ export function uninstallAll(
   return recordedTargets(options.dataHome)
     .toReversed()
     .map((file) => {
-      const lock = isHostState(file) ? withHostLock : undefined
+      const lock = isStateFile(file) ? withStateLock : undefined
       // A link can have any name, so the name does not tell whether the file holds settings or servers.
       const ours = { file, folderMode: 0o700, lock, remove: removeAll, isEmpty: isEmptySettings }
       const change = told(unregister(ours, options), options)
@@ -103,7 +103,7 @@ export function uninstallAll(
     })
 }
 
-const isHostState = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
+const isStateFile = (file: string): boolean => /^\.(claude|config)\.json$/.test(basename(file))
 
 const removeFromSettings = removing(removeHooks, removeStatusLine)
 
@@ -134,7 +134,7 @@ export function uninstallServer(options: RemovalOptions): SettingsChange | undef
 }
 
 /** Pointers rendered before say how a turn is opened: with the server, or without it. */
-function told(change: SettingsChange, { dataHome }: Pick<HostFolders, "dataHome">): SettingsChange {
+function told(change: SettingsChange, { dataHome }: Pick<ClaudeFolders, "dataHome">): SettingsChange {
   if (change.changed && !change.dryRun) dropPointers(dataHome)
   return change
 }
@@ -145,8 +145,8 @@ function serverIn(options: RemovalOptions): Ours | undefined {
   return {
     file,
     folderMode: folderMode(options.scope),
-    // The host writes its state file all the time, but never a project's file.
-    lock: options.scope === "user" ? withHostLock : undefined,
+    // Claude Code writes its state file all the time, but never a project's file.
+    lock: options.scope === "user" ? withStateLock : undefined,
     isPrivate: true,
     remove: removeServer,
     isEmpty: isEmptySettings,
@@ -154,20 +154,20 @@ function serverIn(options: RemovalOptions): Ours | undefined {
 }
 
 /*
- * The host's own lock on its state file, so that neither side loses the other's changes. It is a folder next to the
- * file, as created by the host's library (proper-lockfile). The host rereads the file once it holds the lock.
+ * Claude Code's own lock on its state file, so that neither side loses the other's changes. It is a folder next to the
+ * file, as created by the library that it uses (proper-lockfile). Claude Code rereads the file once it holds the lock.
  */
 
-/** ms after which the host's library considers a lock abandoned by a dead process. */
+/** ms after which Claude Code's library considers a lock abandoned by a dead process. */
 const STALE = 10_000
 /** How long we wait for a lock, in ms: long enough to recognise an abandoned one. */
 const PATIENCE = STALE + 1000
 const PAUSE = 20
 const ATTEMPTS = 5
 
-/** Runs `work` under the lock, and retries if a host that does not lock writes at the same moment. */
-function withHostLock<T>(file: string, work: () => T): T {
-  // The host locks the path it was given, even a link.
+/** Runs `work` under the lock, and retries if a Claude Code that does not lock writes at the same moment. */
+function withStateLock<T>(file: string, work: () => T): T {
+  // Claude Code locks the path it was given, even a link.
   const lock = `${file}.lock`
   const held = take(lock, performance.now() + PATIENCE)
   try {
@@ -194,7 +194,7 @@ function take(lock: string, deadline: number): boolean {
     }
     const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs
     if (since !== undefined && Date.now() - since > STALE) {
-      // As the host's library does. Otherwise the lock of an install that was killed would stay forever.
+      // As Claude Code's library does. Otherwise the lock of an install that was killed would stay forever.
       if (!removeIfEmpty(lock) && existsSync(lock)) return false
       continue
     }

@@ -1,4 +1,4 @@
-/** Adds, updates and removes our MCP server in the text of a host file that lists servers. */
+/** Adds, updates and removes our MCP server in the text of a file of Claude Code's that lists servers. */
 
 import { CtxError } from "../../base/errors.ts"
 import {
@@ -21,7 +21,7 @@ import { SERVER_NAME, SERVERS } from "../our-server.ts"
 import { expectOurBinary } from "./hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
-/** The host starts it without a shell. The empty variables keep a stray BUN_* variable from hijacking the binary. */
+/** Claude Code starts it without a shell. The empty variables keep a stray BUN_* variable from hijacking the binary. */
 const entryFor = (command: string) => ({
   type: "stdio",
   command,

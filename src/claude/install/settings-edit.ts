@@ -1,5 +1,5 @@
 /**
- * Adds, updates and removes our hooks in the text of a host settings file.
+ * Adds, updates and removes our hooks in the text of a settings file of Claude Code's.
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
@@ -19,7 +19,7 @@ import {
   withValue,
   written,
 } from "../../base/json-text.ts"
-import { HOOK_LABEL, type HostEvent, hookEntry } from "../hooks.ts"
+import { type ClaudeEvent, HOOK_LABEL, hookEntry } from "../hooks.ts"
 import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
@@ -39,7 +39,7 @@ export function addHooks(text: string | undefined, exePath: string, labels = tru
   const others: string[] = []
   let now = source
   for (const event of new Set(eventsOf(source))) {
-    if (HOST_EVENTS.includes(event as HostEvent) || ours(source, event).length === 0) continue
+    if (HOST_EVENTS.includes(event as ClaudeEvent) || ours(source, event).length === 0) continue
     now = drop(now, event, (path) => path === "hooks")
     others.push(event)
   }
@@ -155,7 +155,7 @@ function containersOf(original: string | undefined): ReadonlySet<string> {
   return new Set(["hooks", ...eventsOf(source).map((event) => `hooks.${event}`)])
 }
 
-/** Parses a text and checks that its hooks have the shape the host expects. */
+/** Parses a text and checks that its hooks have the shape Claude Code expects. */
 function parse(text: string): JsonNode {
   const root = parseObject(text)
   const hooks = member(root, "hooks")

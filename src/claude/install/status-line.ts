@@ -1,6 +1,6 @@
 /**
- * Adds our status line to the text of a host settings file, chained to an existing one if there is one, and removes it.
- * Our command contains the other one's command, so that it can be restored even if everything else is lost.
+ * Adds our status line to the text of a settings file of Claude Code's, chained to an existing one if there is one, and
+ * removes it. Our command contains the other one's command, so that it can be restored even if everything else is lost.
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */

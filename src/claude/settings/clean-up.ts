@@ -1,6 +1,6 @@
 /**
- * What the host's clean-up will delete, and when. Observed, and confirmed in its code: a few minutes after a start, at
- * most once a day (newer versions record it in `.last-cleanup` in the configuration folder), the host deletes every
+ * What Claude Code's clean-up will delete, and when. Observed, and confirmed in its code: a few minutes after a start,
+ * at most once a day (newer versions record it in `.last-cleanup` in the configuration folder), it deletes every
  * session transcript last modified more than `cleanupPeriodDays` ago, along with the session's folder of subagent
  * transcripts. Pure.
  */
@@ -10,11 +10,11 @@ export const DAY = 24 * 60 * 60_000
 const DEFAULT_DAYS = 30
 
 interface CleanUpPeriod {
-  /** Days; undefined when the host does not clean up. */
+  /** Days; undefined when Claude Code does not clean up. */
   readonly days: number | undefined
-  /** The settings file that says so; undefined for the host's default. */
+  /** The settings file that says so; undefined for Claude Code's default. */
   readonly file: string | undefined
-  /** Explains a value that the host rejects, or that does not mean what it seems to. */
+  /** Explains a value that Claude Code rejects, or that does not mean what it seems to. */
   readonly problem: string | undefined
 }
 

@@ -1,11 +1,11 @@
-/** The shell in which the host runs hooks and status lines. */
+/** The shell in which Claude Code runs hooks and status lines. */
 
 import { existsSync } from "../../base/fs.ts"
 import { fromSystem, join } from "../../base/path.ts"
-import { hostVariable } from "../../config/load.ts"
+import { claudeVariable } from "../../config/load.ts"
 
-/** Program and arguments for a line of the host's settings. */
-export function inHostShell(line: string): string[] {
+/** Program and arguments for a line of Claude Code's settings. */
+export function inHookShell(line: string): string[] {
   if (process.platform !== "win32") return ["/bin/sh", "-c", line]
   const bash = gitBash()
   return bash === undefined
@@ -13,9 +13,9 @@ export function inHostShell(line: string): string[] {
     : [bash, "-c", line]
 }
 
-/** On Windows the shell of Git, as the host finds it. Another `bash` on PATH may be that of WSL. */
+/** On Windows the shell of Git, as Claude Code finds it. Another `bash` on PATH may be that of WSL. */
 function gitBash(): string | undefined {
-  const named = hostVariable("CLAUDE_CODE_GIT_BASH_PATH")
+  const named = claudeVariable("CLAUDE_CODE_GIT_BASH_PATH")
   if (named !== undefined) return fromSystem(named)
   const found = Bun.which("git")
   const gits = ["C:/Program Files/Git/cmd/git.exe", "C:/Program Files (x86)/Git/cmd/git.exe"]

@@ -8,11 +8,17 @@ import { tryTo } from "../../base/files.ts"
 import { readdirSync, realpathSync } from "../../base/fs.ts"
 import { parseJson } from "../../base/json-files.ts"
 import { dirname, isAbsolute, join, resolve } from "../../base/path.ts"
-import { type HostLimits, hostLimits, hostVariable, type Paths, variablesSet } from "../../config/load.ts"
+import {
+  type ClaudeLimits,
+  claudeLimits,
+  claudeVariable,
+  type Paths,
+  variablesSet,
+} from "../../config/load.ts"
 import { type JsonObject, listedStrings, objectOf } from "../../record/json.ts"
 import { readSmall } from "../../vault/read-part.ts"
 import { PROJECT_SETTINGS, userSettings } from "../places.ts"
-import { hostState } from "./state-file.ts"
+import { claudeState } from "./state-file.ts"
 
 /** Whose settings: the user's, the project's shared ones, or the user's own for this project. */
 export type SettingsScope = "user" | "project" | "local"
@@ -28,7 +34,7 @@ export type SettingsPlaces = Pick<Paths, "claudeDir"> & {
 }
 
 /** The same, with where Claude Code keeps its own state. */
-export type ClaudePlaces = SettingsPlaces & Pick<Paths, "home" | "hostConfig">
+export type ClaudePlaces = SettingsPlaces & Pick<Paths, "home" | "claudeConfig">
 
 /** Where an organisation puts its managed files. */
 export const MANAGED =
@@ -136,28 +142,28 @@ export const pluginsOf = ({ fields }: SettingsFile): string[] =>
     .map(([name]) => name)
 
 /** The environment in which Claude Code works. Observed in 2.0.76, 2.1.112 and 2.1.330. */
-export interface HostEnvironment {
+export interface ClaudeEnvironment {
   /** The names that are set, anywhere. */
   readonly names: ReadonlySet<string>
   /** Every value, the one that counts first. */
-  readonly extraBody: readonly HostValue[]
-  readonly baseUrl: readonly HostValue[]
+  readonly extraBody: readonly VariableValue[]
+  readonly baseUrl: readonly VariableValue[]
 }
 
-export interface HostValue {
+export interface VariableValue {
   readonly value: string
   readonly from: SettingsFile["scope"] | "environment"
 }
 
 /** What the files set, the one that counts first, and then the variables that Claude Code was started with. */
-export function hostEnvironment(places: SettingsPlaces): HostEnvironment {
+export function claudeEnvironment(places: SettingsPlaces): ClaudeEnvironment {
   const files = readSettings(places)
     .map((file) => ({ from: file.scope, env: withoutBlanks(variablesOf(file)) }))
     .toReversed()
-  const valuesOf = (name: Parameters<typeof hostVariable>[0]): HostValue[] =>
+  const valuesOf = (name: Parameters<typeof claudeVariable>[0]): VariableValue[] =>
     [
       ...files.map(({ from, env }) => ({ from, value: env[name] })),
-      { from: "environment" as const, value: hostVariable(name) },
+      { from: "environment" as const, value: claudeVariable(name) },
     ].flatMap(({ from, value }) => (value === undefined ? [] : [{ from, value }]))
   return {
     names: new Set([...files.flatMap(({ env }) => Object.keys(env)), ...variablesSet()]),
@@ -170,14 +176,14 @@ const withoutBlanks = (env: Readonly<Record<string, string>>): Readonly<Record<s
   Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""))
 
 /** What the environment and the files set to Claude Code's window. Hooks have the files' variables in theirs. */
-export const windowLimits = (places: Omit<ClaudePlaces, "home">): HostLimits =>
-  Object.assign({}, hostLimits(), ...readSettings(places).map((file) => hostLimits(variablesOf(file))), {
+export const windowLimits = (places: Omit<ClaudePlaces, "home">): ClaudeLimits =>
+  Object.assign({}, claudeLimits(), ...readSettings(places).map((file) => claudeLimits(variablesOf(file))), {
     autoCompact: autoCompactIn(places),
   })
 
 /** What the files say of whether Claude Code compacts by itself. */
-export function autoCompactIn(places: Omit<ClaudePlaces, "home">): NonNullable<HostLimits["autoCompact"]> {
-  const state = booleanOr(hostState(places).fields["autoCompactEnabled"])
+export function autoCompactIn(places: Omit<ClaudePlaces, "home">): NonNullable<ClaudeLimits["autoCompact"]> {
+  const state = booleanOr(claudeState(places).fields["autoCompactEnabled"])
   const settings = booleanOr(lastOf(readSettings(places), "autoCompactEnabled"))
   return { ...(state === undefined ? {} : { state }), ...(settings === undefined ? {} : { settings }) }
 }
@@ -186,8 +192,10 @@ export function autoCompactIn(places: Omit<ClaudePlaces, "home">): NonNullable<H
 export interface ContextSettings {
   /** Where the session's plan may be, likeliest first. */
   readonly planFolders: readonly string[]
-  /** Where Claude Code's own notes are. Undefined: in its folder for the project; none: it keeps none. */
-  readonly notes: string | "none" | undefined
+  /**
+   * Where what Claude Code writes down for itself is. Undefined: in its folder for the project; none: it keeps none.
+   */
+  readonly ownMemory: string | "none" | undefined
   /** Whether it may start a server that the project lists. */
   readonly allowsServer: (name: string) => boolean
   /** Whether a user's or folder's memory file is excluded. */
@@ -202,10 +210,10 @@ export function contextSettings(places: SettingsPlaces & Pick<Paths, "home">): C
     files.flatMap(({ fields }) => listedStrings(fields[name])).filter((one) => one !== "")
   const patterns = listed("claudeMdExcludes").filter((pattern) => pattern.length <= LONGEST_PATTERN)
   const plans = planFolder(lastOf(files, "plansDirectory"), cwd)
-  const keepsNotes = lastOf(files, "autoMemoryEnabled") !== false
+  const keepsMemory = lastOf(files, "autoMemoryEnabled") !== false
   return {
     planFolders: [...(plans === undefined ? [] : [plans]), join(claudeDir, "plans")],
-    notes: keepsNotes ? notesFolder(lastOf(files, "autoMemoryDirectory"), home) : "none",
+    ownMemory: keepsMemory ? memoryFolder(lastOf(files, "autoMemoryDirectory"), home) : "none",
     allowsServer: (name) => {
       if (listed("disabledMcpjsonServers").includes(name)) return false
       const all = lastOf(files, "enableAllProjectMcpServers") === true
@@ -222,7 +230,7 @@ function planFolder(value: unknown, cwd: string | undefined): string | undefined
   return folder === cwd || folder.startsWith(`${cwd}/`) ? folder : undefined
 }
 
-function notesFolder(value: unknown, home: string): string | undefined {
+function memoryFolder(value: unknown, home: string): string | undefined {
   if (typeof value !== "string") return undefined
   const folder = value.startsWith("~/") ? join(home, value.slice(2)) : value
   return isAbsolute(folder) && resolve(folder).length > 2 ? resolve(folder) : undefined

@@ -11,24 +11,24 @@ import { SERVER_NAME } from "../our-server.ts"
 /** Maximum bytes of the file, which contains every project of the user. */
 const STATE_BYTES = 4 << 20
 
-interface HostState {
+interface ClaudeState {
   readonly fields: JsonObject
   readonly ofFolder: (folder: string) => JsonObject
 }
 
-type StatePlaces = Pick<Paths, "hostConfig" | "claudeDir">
+type StatePlaces = Pick<Paths, "claudeConfig" | "claudeDir">
 
-export function hostStateFile({ hostConfig, claudeDir }: StatePlaces): string {
-  // A host that has kept its state here since its first versions still does.
+export function claudeStateFile({ claudeConfig, claudeDir }: StatePlaces): string {
+  // A Claude Code that has kept its state here since its first versions still does.
   const legacy = join(claudeDir, ".config.json")
-  return existsSync(legacy) ? legacy : hostConfig
+  return existsSync(legacy) ? legacy : claudeConfig
 }
 
 /** Whether our server may be listed there: a quick look, which takes another project's for this one's. */
 export const namesOurServer = (places: StatePlaces): boolean =>
-  readPart(hostStateFile(places), 0, STATE_BYTES)?.includes(`"${SERVER_NAME}"`) ?? true
+  readPart(claudeStateFile(places), 0, STATE_BYTES)?.includes(`"${SERVER_NAME}"`) ?? true
 
-export function hostState(places: StatePlaces): HostState {
-  const fields = objectOf(parseJson(readSmall(hostStateFile(places), STATE_BYTES) ?? ""))
+export function claudeState(places: StatePlaces): ClaudeState {
+  const fields = objectOf(parseJson(readSmall(claudeStateFile(places), STATE_BYTES) ?? ""))
   return { fields, ofFolder: (folder) => objectOf(objectOf(fields["projects"])[folder]) }
 }

@@ -232,7 +232,7 @@ export class Project {
   }
 }
 
-/* Tool calls for the corpus, each with the two forms of its result that the host keeps. */
+/* Tool calls for the corpus, each with the two forms of its result that Claude Code keeps. */
 
 /** Characters of a result. */
 const RESULT = quantiles("0 16, 0.25 240, 0.5 900, 0.75 2300, 0.9 5500, 0.99 26000, 0.9985 70000, 1 400000")

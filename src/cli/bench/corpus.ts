@@ -1,5 +1,5 @@
 /**
- * A seeded generator of transcripts in the host's real format. The same options always give the same bytes, on any
+ * A seeded generator of transcripts in Claude Code's real format. The same options always give the same bytes, on any
  * machine. Nothing here reads a clock or a random source.
  *
  * It imitates 38 MB of published Claude Code sessions, mostly from 2.1.204 – 2.1.233. Taken from them:
@@ -106,7 +106,7 @@ const STEPS = quantiles("0 0, 0.25 1, 0.5 4, 0.75 12, 0.9 32, 0.99 105, 1 160")
 
 const MODELS = ["claude-sonnet-5", "claude-opus-4-8", "claude-sonnet-4-6"]
 
-/** Tokens at which the host compacts a window of 200,000. */
+/** Tokens at which Claude Code compacts a window of 200,000. */
 const COMPACT_AT_TOKENS = 167_000
 const CHARS_PER_TOKEN = 3.5
 
@@ -202,7 +202,7 @@ class CorpusSession {
     }
   }
 
-  /** One line per block, as the host writes a message. */
+  /** One line per block, as Claude Code writes a message. */
   #message(blocks: readonly Record<string, unknown>[], stopReason: string): string[] {
     const id = this.#dice.id("msg")
     const requestId = this.#dice.id("req")
@@ -315,7 +315,7 @@ class CorpusSession {
   }
 }
 
-/* What the host writes beside a conversation: states, hooks, queued prompts, backups of files, figures of a turn. */
+/* What Claude Code writes beside a conversation: states, hooks, queued prompts, backups of files, figures of a turn. */
 
 class Beside {
   readonly #dice: Dice
@@ -465,7 +465,7 @@ class Beside {
   }
 }
 
-/* The lines of a generated session, each with the fields that the host adds and its place in the chain. */
+/* The lines of a generated session, each with the fields that Claude Code adds and its place in the chain. */
 
 export interface CorpusOptions {
   /** Any integer. Different seeds give different sessions of different projects. */
@@ -474,7 +474,7 @@ export interface CorpusOptions {
   readonly bytes: number
   readonly sessionId: string
   readonly cwd: string
-  /** The host's version, for example "2.1.229". */
+  /** Claude Code's version, for example "2.1.229". */
   readonly version: string
   /** The transcript ends after this many turns, if that comes first. */
   readonly turns?: number
@@ -540,7 +540,7 @@ class Chain {
     this.#lines.push({ text, uuid, prompt })
   }
 
-  /** Adds a line to the chain, with the fields that the host adds to every one. */
+  /** Adds a line to the chain, with the fields that Claude Code adds to every one. */
   add(fields: Record<string, unknown>, ms: number, prompt = false): string {
     const uuid = this.#dice.uuid()
     const { sessionId, cwd, version } = this.#options

@@ -152,7 +152,7 @@ export interface Case {
   readonly name: string
   /** The first word is an absolute path. */
   readonly argv: readonly string[]
-  /** Passed through a socket, as the host does, which is then closed. Created anew for each run. */
+  /** Passed through a socket, as Claude Code does, which is then closed. Created anew for each run. */
   readonly stdin?: string | (() => string)
   /** The whole environment; nothing is inherited. */
   readonly env?: Readonly<Record<string, string>>
@@ -237,7 +237,7 @@ interface Run {
 export async function runOnce(one: Case): Promise<Run> {
   const input = inputOf(one)
   const start = performance.now()
-  // Not spawnSync, which passes its input as a file, while a host's hooks read from a socket.
+  // Not spawnSync, which passes its input as a file, while Claude Code's hooks read from a socket.
   const child = Bun.spawn([...one.argv], {
     stdin: input === "" ? "ignore" : "pipe",
     stdout: "pipe",

@@ -1,7 +1,7 @@
 /** `ctxbridge compact`: merges the vault's small frames. The background job does the same for the worst cases. */
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { bytes, count } from "../../base/text.ts"
-import { type CompactReport, compactVault } from "../../vault/compact-vault.ts"
+import { type MergeReport, mergeFrames } from "../../vault/merge-frames.ts"
 import { type Command, flag } from "../command.ts"
 import { safe } from "../style.ts"
 
@@ -12,7 +12,7 @@ export default {
   },
   run({ args, env, out }) {
     out.resumable("Ctrl-C keeps what is merged; ctxbridge compact continues")
-    const report = compactVault(env.dataHome, {
+    const report = mergeFrames(env.dataHome, {
       dryRun: args["dry-run"] === true,
       onProgress: (done, total) => out.progress("merging", done, total, "bytes"),
     })
@@ -25,7 +25,7 @@ export default {
   },
 } satisfies Command
 
-function render({ dryRun, copies, before, after, changed }: CompactReport): string[] {
+function render({ dryRun, copies, before, after, changed }: MergeReport): string[] {
   const done = changed.filter(({ error }) => error === undefined)
   const frames = done.reduce((sum, one) => sum + one.frames, 0)
   const merged = done.reduce((sum, one) => sum + one.merged, 0)

@@ -7,7 +7,7 @@ import { runChild } from "../../base/processes.ts"
 import { endProcessesIn, newFolder, type TemporaryFolder, temporaryFolder } from "../../base/temporary.ts"
 import { bytes, count, shellWord } from "../../base/text.ts"
 import { contextIn, type HookName, hookPayload } from "../../claude/fake/payload.ts"
-import { HostTranscript } from "../../claude/fake/transcript.ts"
+import { FakeTranscript } from "../../claude/fake/transcript.ts"
 import { transcriptsFolder } from "../../claude/places.ts"
 import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../../config/load.ts"
 import { sweepDue } from "../../job/due-work.ts"
@@ -92,7 +92,7 @@ const indented = (text: string, style: Style): string[] =>
     .split("\n")
     .map((line) => style.dim(`  ${line}`))
 
-/* Plays the host: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
+/* Plays Claude Code: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 
 interface PlayedHook {
   readonly event: string
@@ -109,7 +109,7 @@ interface DemoReport {
   readonly transcriptBytes: number
   readonly totals: Totals
   readonly verify: Pick<VerifyReport, "ok" | "totals">
-  /** What the hook told the host's compaction to keep. */
+  /** What the hook told Claude Code's compaction to keep. */
   readonly instructions: string
   /** The context given back after it. */
   readonly restored: string
@@ -148,7 +148,7 @@ async function runDemo(folder: string): Promise<DemoReport> {
 
 type CallHook = (event: HookName, more?: object) => Promise<string>
 
-/** Calls the hooks in the host's order. */
+/** Calls the hooks in Claude Code's order. */
 async function play(session: DemoSession, hook: CallHook, write: (text: string) => void) {
   await hook("session-start", { source: "startup" })
   for (const { prompt, text } of session.turns) {
@@ -207,7 +207,7 @@ function judge(
 }
 
 /*
- * A small synthetic session in the host's format: a constraint, a decision, todos, edits, a failing and a successful
+ * A small synthetic session in Claude Code's format: a constraint, a decision, todos, edits, a failing and a successful
  * command, and an automatic compaction that swallows a prompt. Pure: the same start gives the same bytes.
  */
 
@@ -221,7 +221,7 @@ interface DemoSession {
   readonly id: string
   readonly cwd: string
   readonly turns: readonly DemoTurn[]
-  /** Typed just before the compaction, so the host has not written it yet. */
+  /** Typed just before the compaction, so Claude Code has not written it yet. */
   readonly pending: string
   readonly compaction: { readonly summary: string; readonly text: string }
 }
@@ -238,7 +238,7 @@ const FACTS = {
   good: "npx tsc --noEmit",
 } as const
 
-/** This version of the host loses a prompt that comes just before an automatic compaction. */
+/** This version of Claude Code loses a prompt that comes just before an automatic compaction. */
 const VERSION = "2.1.112"
 const MODEL = "claude-sonnet-4-6"
 
@@ -346,11 +346,11 @@ function typeCheck(log: Log): DemoTurn {
 
 /** The demo's transcript, one record after the other. */
 class Log {
-  readonly #transcript: HostTranscript
+  readonly #transcript: FakeTranscript
   #tokens = 18_000
 
   constructor(id: string, cwd: string, start: number) {
-    this.#transcript = new HostTranscript({ session: id, cwd, version: VERSION, start })
+    this.#transcript = new FakeTranscript({ session: id, cwd, version: VERSION, start })
   }
 
   /** Returns what was written since the last call. */

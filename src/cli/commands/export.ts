@@ -151,7 +151,7 @@ function* lines(
   }
 }
 
-/* Reads a transcript out of the vault, byte for byte as the host wrote it. */
+/* Reads a transcript out of the vault, byte for byte as Claude Code wrote it. */
 
 /** Yields one frame at a time: a transcript may be larger than memory. Each transcript begins on a line of its own. */
 function* exportRaw(db: Database, dataHome: string, selection: Selection): Generator<Uint8Array> {
@@ -171,7 +171,7 @@ function* exportRaw(db: Database, dataHome: string, selection: Selection): Gener
   const copies = selection.sessions.map(({ id }) => transcriptOf(db, id))
   let last: number | undefined = NEWLINE
   for (const { copy } of copies) {
-    // A host that was killed leaves a last line without its newline.
+    // A Claude Code that was killed leaves a last line without its newline.
     if (last !== NEWLINE) yield Uint8Array.of(NEWLINE)
     const reader = new CopyReader(vaultFile(dataHome, copy))
     try {

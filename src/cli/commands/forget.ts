@@ -298,7 +298,7 @@ function forgetText(context: Context, what: string | undefined, finder: LineFind
   if (!dryRun) {
     if (!confirmed(context, `${renderFound(found, true).join("\n")}\nReplace it for good?`))
       return EXIT.failed
-    // Needed even if the vault has no match, because hooks may remember a prompt that the host has not written yet.
+    // Needed even if the vault has no match, because hooks may remember a prompt that Claude Code has not written yet.
     const done = forget(dataHome, tombstonesNow, {
       wait: PATIENCE,
       matches: (bytes) => finder(bytes).length > 0,

@@ -1,4 +1,4 @@
-/** `ctxbridge import`: archives what already exists: the host's transcripts and other tools' archives. */
+/** `ctxbridge import`: archives what already exists: Claude Code's transcripts and other tools' archives. */
 
 import { statSync } from "node:fs"
 import { holdsRecord, promptHistories, transcriptFolders } from "../../agents/agents.ts"
@@ -11,7 +11,7 @@ import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
 import type { Paths } from "../../config/load.ts"
 import { installedModel } from "../../find/embed/model-files.ts"
-import { archivesInPlace, looksForeign } from "../../job/import/open-archive.ts"
+import { foreignArchivesInPlace, looksForeign } from "../../job/import/open-archive.ts"
 import { movesToTell, moveTold } from "../../job/import-done.ts"
 import { copyOf, type ImportedFile, sizeOf } from "../../job/import-file.ts"
 import { type ImportReport, importTranscripts } from "../../job/import-transcripts.ts"
@@ -64,7 +64,7 @@ export default {
     const named = find(words(args), env)
     if (!dryRun) refuseUnwritable(env.dataHome)
     // Never imported unasked: they are not ours, and nobody vouches for their content.
-    const found = words(args).length > 0 ? [] : archivesInPlace(env)
+    const found = words(args).length > 0 ? [] : foreignArchivesInPlace(env)
     const { transcripts, archives, links, notUnderstood } = named
     // After all transcripts, since they belong to turns of these.
     const beside = transcripts.flatMap(besideTranscript)
@@ -168,7 +168,7 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
   links.sort()
   if (transcripts.length + archives.length > 0) return { transcripts, archives, links, notUnderstood }
   const where = (paths.length === 0 ? folders : paths).join(", ")
-  const [other] = paths.length === 0 ? archivesInPlace(env) : []
+  const [other] = paths.length === 0 ? foreignArchivesInPlace(env) : []
   const [link] = links
   const [first] = notUnderstood
   throw new CtxError("no-transcripts", `no transcripts below ${where}`, {

@@ -1,4 +1,4 @@
-/** `ctxbridge install`: registers our hooks with the host. */
+/** `ctxbridge install`: registers our hooks with Claude Code. */
 
 import { usageError } from "../../base/errors.ts"
 import { bytes } from "../../base/text.ts"

@@ -4,8 +4,8 @@ import { usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { compileLate } from "../../base/own-program.ts"
 import { listsOurServer } from "../../claude/our-server.ts"
-import { hostState } from "../../claude/settings/state-file.ts"
-import { hostPlace } from "../../config/load.ts"
+import { claudeState } from "../../claude/settings/state-file.ts"
+import { toldToServer } from "../../config/load.ts"
 import { waitingPrompt } from "../../hook/given.ts"
 import { readState } from "../../hook/state.ts"
 import { learningIn } from "../../restore/restore.ts"
@@ -29,18 +29,18 @@ export default {
       throw usageError("mcp is started by Claude Code", "`ctxbridge install` registers it there")
     compileLate()
     const { serveArchive } = await import("../server/server.ts")
-    const world = serverWorld(env, hostPlace())
-    const isSecond = args["plugin"] === true && listsOurServer(hostState(env).fields)
+    const world = serverWorld(env, toldToServer())
+    const isSecond = args["plugin"] === true && listsOurServer(claudeState(env).fields)
     await serveArchive({ ...world, isSecond }, (line) => out.raw(Buffer.from(line)))
   },
 } satisfies Command
 
-/* What the server sees of the world: the command's environment, and what the host says of itself. */
+/* What the server sees of the world: the command's environment, and what Claude Code says of itself. */
 
-export const serverWorld = (env: Environment, host: ReturnType<typeof hostPlace>): ServerWorld => ({
+export const serverWorld = (env: Environment, told: ReturnType<typeof toldToServer>): ServerWorld => ({
   ...env,
-  folder: host.project ?? env.cwd,
-  session: host.session,
+  folder: told.project ?? env.cwd,
+  session: told.session,
   restores: env.config["restore.enabled"],
   restoreBudget: env.config["restore.budget"],
   restoreRelated: env.config["restore.related"],

@@ -66,14 +66,14 @@ function preview(db: Database, env: Environment, source: Source, session: string
   const compacted = source === "compact"
   const state = compacted ? readState(env.dataHome, session) : {}
   const { summary = "" } = state
-  // What the host shows again depends on the session's folder, not on the one that we are in.
-  const host = { ...env, cwd: undefined }
+  // What Claude Code shows again depends on the session's folder, not on the one that we are in.
+  const claude = { ...env, cwd: undefined }
   const budget = config["restore.budget"]
   const learning = learningIn(config)
   if (source === "clear") {
-    return afterClear(db, session, config["restore.clear"], { budget, host, related, learning })
+    return afterClear(db, session, config["restore.clear"], { budget, claude, related, learning })
   }
-  const options = { source, budget, summary, host, related, learning }
+  const options = { source, budget, summary, claude, related, learning }
   return restoreOf(db, session, options, waitingPrompt(state))
 }
 
@@ -89,7 +89,7 @@ function sessionWanted(db: Database, env: Environment, wanted: string | undefine
 }
 
 function* told({ title, why, characters, facts, related }: Section): Generator<string> {
-  yield `  ${title === "" ? "Frame" : title}: ${count(characters, "character")}: ${why}`
+  yield `  ${title === "" ? "Head" : title}: ${count(characters, "character")}: ${why}`
   for (const { text, times = 0, age = 0 } of facts.slice(0, MOST_FACTS))
     yield `    ${visible(text)}: in ${count(times, "message")}, ${age === 0 ? "the last one" : `last ${count(age, "message")} ago`}`
   for (const { handle, words } of related) yield `    ${handle}: ${words.map(visible).join(", ")}`

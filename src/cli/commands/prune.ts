@@ -6,7 +6,7 @@ import { type Installed, installedClients } from "../../claude/install/clients.t
 import { hookStatus } from "../../claude/install/hook-status.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
-import { hostEnvironment } from "../../claude/settings/read-settings.ts"
+import { claudeEnvironment } from "../../claude/settings/read-settings.ts"
 import { atLeast, PERCENT_FROM, WINDOW_FROM } from "../../claude/versions.ts"
 import {
   applyPatch,
@@ -184,7 +184,7 @@ function wishOf({ args, env }: Context): NativeWish {
 function fitted(wish: NativeWish, client: Installed | undefined, { env }: Context) {
   if (client === undefined)
     return { wish, notes: ["Claude Code was not found; clearing old output needs 2.1.112 or newer."] }
-  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  const { unsupported } = nativeWay(client, claudeEnvironment(env))
   const notes: string[] = []
   const tooOld = (name: string, from: readonly [number, number, number]): void => {
     if (!atLeast(client.version, from))
@@ -205,7 +205,7 @@ function fitted(wish: NativeWish, client: Installed | undefined, { env }: Contex
 
 /** Of a program that reads the same settings. */
 function warningOf(client: Installed, { env }: Context): string[] {
-  const { unsupported } = nativeWay(client, hostEnvironment(env))
+  const { unsupported } = nativeWay(client, claudeEnvironment(env))
   return unsupported === undefined
     ? []
     : [`Requests from ${wholePath(client.path)} may be refused: ${unsupported}.`]

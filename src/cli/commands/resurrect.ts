@@ -1,4 +1,4 @@
-/** `ctxbridge resurrect`: writes sessions that the host has deleted back, so that it can resume them. */
+/** `ctxbridge resurrect`: writes sessions that Claude Code has deleted back, so that it can resume them. */
 
 import { EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"

@@ -6,7 +6,7 @@ import { statsOf, tryTo } from "../../base/files.ts"
 import { lastError } from "../../base/log.ts"
 import { hookStatus, ourPlugins, serverStatus } from "../../claude/install/hook-status.ts"
 import { windowLimits } from "../../claude/settings/read-settings.ts"
-import { hostPlace } from "../../config/load.ts"
+import { toldToServer } from "../../config/load.ts"
 import { standingOf } from "../../find/embed/embedding-state.ts"
 import { unfinished } from "../../job/forget-sessions.ts"
 import { importUnderWay } from "../../job/history-import.ts"
@@ -96,7 +96,7 @@ function backendStatus(env: Environment): BackendStatus {
   }
 }
 
-/** ms to spend on what the host has written since its last hook. */
+/** ms to spend on what Claude Code has written since its last hook. */
 const LATEST_LASTS = 300
 
 /** Archives what the latest session has grown by, or the context would still be that from before a `/compact`. */
@@ -130,7 +130,7 @@ function useHere(archive: ReadOnce, { cwd }: Environment): ProjectUse | null {
 }
 
 /**
- * Reads something about the session that the host is in, if it started us, or else the latest one of this folder's
+ * Reads something about the session that Claude Code is in, if it started us, or else the latest one of this folder's
  * project; null if there is none. Damage is reported in the archive's own lines.
  */
 function ofLatest<T>(
@@ -140,7 +140,7 @@ function ofLatest<T>(
 ): T | null {
   const found = asked(archive, (db) => {
     // Notes of the model's have a session of their own, which nobody works in.
-    const own = hostPlace().session
+    const own = toldToServer().session
     const session =
       own && aboutSession(db, own) !== null ? own : latestSession(db, knownAs(db, projectOf(cwd))!)
     return session && read(db, session)

@@ -1,4 +1,6 @@
-/** `ctxbridge uninstall`: removes hooks and server from the host's files, and with --purge everything else of ours. */
+/**
+ * `ctxbridge uninstall`: removes hooks and server from Claude Code's files, and with --purge everything else of ours.
+ */
 import { existsSync, rmSync } from "node:fs"
 import { targetOf } from "../../base/edited-file.ts"
 import { EXIT, usageError } from "../../base/errors.ts"
@@ -11,7 +13,7 @@ import { ourPlugins } from "../../claude/install/hook-status.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import {
-  type HostFolders,
+  type ClaudeFolders,
   serverPath,
   uninstall,
   uninstallAll,
@@ -96,7 +98,7 @@ const registeredElsewhere = (dataHome: string): string[] =>
     .map(({ file }) => file)
 
 /** The command that removes ours from such a file; undefined for one behind a project's link. */
-function wayOut(file: string, places: HostFolders): string | undefined {
+function wayOut(file: string, places: ClaudeFolders): string | undefined {
   const isOf = (scope: SettingsScope, cwd: string): boolean => {
     const here = { ...places, cwd }
     const files = [settingsPath(scope, here), serverPath(scope, here)]

@@ -125,7 +125,7 @@ async function look(examined: Patient): Promise<Finding[]> {
   // Another one for each look: what is listed of a patient is listed once.
   const patient = { ...examined }
   // Started first: they take as long as all the others together.
-  const asked = [checked("prune", pruneChecks, patient), checked("claude", hostCheck, patient)]
+  const asked = [checked("prune", pruneChecks, patient), checked("claude", claudeCheck, patient)]
   const findings: Finding[] = []
   for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))
   return [...findings, ...(await Promise.all(asked)).flat()]
@@ -286,7 +286,7 @@ const versionOf = async (binary: string): Promise<string | undefined> =>
 /** Bytes at the end of a transcript to search for a version. Most lines have one. */
 const TAIL = 1 << 16
 
-async function hostCheck(patient: Patient): Promise<Finding> {
+async function claudeCheck(patient: Patient): Promise<Finding> {
   const command = calledByName()
   const said = command === undefined ? undefined : await output([command, "--version"])
   const installed = versionIn(said)

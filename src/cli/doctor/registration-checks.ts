@@ -1,4 +1,6 @@
-/** Whether our hooks are in the host's settings, intact and only once, and whether any hook there may hang for long. */
+/**
+ * Whether our hooks are in Claude Code's settings, intact and only once, and whether any hook there may hang for long.
+ */
 
 import { constants, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { messageOf } from "../../base/errors.ts"
@@ -10,8 +12,8 @@ import { runChild } from "../../base/processes.ts"
 import { temporaryFolder } from "../../base/temporary.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
 import { hookPayload } from "../../claude/fake/payload.ts"
-import { HostTranscript } from "../../claude/fake/transcript.ts"
-import { HOOK_TIMEOUT_SECONDS, HOOKS, type HostEvent } from "../../claude/hooks.ts"
+import { FakeTranscript } from "../../claude/fake/transcript.ts"
+import { type ClaudeEvent, HOOK_TIMEOUT_SECONDS, HOOKS } from "../../claude/hooks.ts"
 import { OLDEST_TRIED } from "../../claude/install/clients.ts"
 import {
   type HookStatus,
@@ -31,7 +33,7 @@ import {
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import { install, installServer } from "../../claude/install/registration.ts"
 import { transcriptsFolder } from "../../claude/places.ts"
-import { inHostShell } from "../../claude/settings/hook-shell.ts"
+import { inHookShell } from "../../claude/settings/hook-shell.ts"
 import {
   type CommandHook,
   hooksOf,
@@ -177,7 +179,7 @@ function isOther(
   return realFile(hook.binary) !== realFile(patient.exePath)
 }
 
-/** The host runs identical commands once but different ones in parallel, and then archives each prompt twice. */
+/** Claude Code runs identical commands once but different ones in parallel, and then archives each prompt twice. */
 function doubles(patient: Patient): Finding[] {
   const hooks = ourHooks(patient)
   const commands = new Map<string, Set<string>>()
@@ -232,7 +234,7 @@ export function timeoutCheck(patient: Patient): Finding {
   })
 }
 
-/* Whether the host starts our MCP server. A server that the user left out or removed is not added back. */
+/* Whether Claude Code starts our MCP server. A server that the user left out or removed is not added back. */
 
 export const serverChecks = (patient: Patient): Finding[] =>
   serverStatus(patient, patient.exePath).map((one) => findingOf(patient, one))
@@ -312,7 +314,7 @@ function registered(patient: Patient, { scope }: ServerStatus): Repair | undefin
   }
 }
 
-/* Where this user's host files are, and which of our hooks its settings contain. */
+/* Where this user's files of Claude Code are, and which of our hooks its settings contain. */
 
 /** One of our hooks, as written in a settings file; `binary` is an absolute path if it can be found. */
 export interface InstalledHook extends CommandHook, OurHookCommand {
@@ -336,12 +338,12 @@ export const realFile = (path: string): string | undefined => tryTo(() => realpa
 
 export const isExecutable = (path: string): boolean => isAllowed(path, constants.X_OK)
 
-/** Where the host keeps this user's transcripts. */
+/** Where Claude Code keeps this user's transcripts. */
 export const projectsOf = ({ claudeDir }: Patient): string => transcriptsFolder(claudeDir)
 
-/* Runs each hook as the host would, on a made-up session and with a throwaway archive. */
+/* Runs each hook as Claude Code would, on a made-up session and with a throwaway archive. */
 
-/** The host's limit for text that a hook gives to the model, in UTF-16 units. */
+/** Claude Code's limit for text that a hook gives to the model, in UTF-16 units. */
 const LARGEST = 10_000
 /** A hook that takes more than this share of its timeout is slow. */
 const NEAR = 0.8
@@ -384,7 +386,7 @@ export async function hookRuns(patient: Patient): Promise<Finding[]> {
  */
 function mayRun({ exePath }: Patient, { scope, event, command, variables }: InstalledHook): boolean {
   if (scope === "user") return variables.every((name) => HARMLESS.test(name))
-  return isOurBinary(exePath) && command === hookCommand(exePath, event as HostEvent)
+  return isOurBinary(exePath) && command === hookCommand(exePath, event as ClaudeEvent)
 }
 
 function judged(trials: readonly Trial[]): Finding {
@@ -411,13 +413,13 @@ const secondsOf = ({ timeout }: InstalledHook): number => timeout ?? HOOK_TIMEOU
 
 async function tried(patient: Patient, hook: InstalledHook, root: string, n: number): Promise<Trial> {
   const dataHome = join(root, `archive-${n}`)
-  const event = hook.event as HostEvent
+  const event = hook.event as ClaudeEvent
   const { payload, transcript, size } = stage(event, join(root, `host-${n}`), n)
   // Keeps the hook from asking for a background job, which would outlive the folder.
   open(dataHome, "write", 0).close()
   if (transcript !== undefined) sweepDue(dirname(transcript), join(dataHome, "state"), patient.now)
   try {
-    const { stdout, stderr, code, late, ms } = await runChild(inHostShell(hook.command), {
+    const { stdout, stderr, code, late, ms } = await runChild(inHookShell(hook.command), {
       timeout: Math.min(secondsOf(hook), MOST_SECONDS) * 1000,
       stdin: payload,
       cwd: root,
@@ -438,10 +440,10 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
   }
 }
 
-/** A short session, and the host's event for it. */
-function stage(event: HostEvent, folder: string, n: number) {
+/** A short session, and Claude Code's event for it. */
+function stage(event: ClaudeEvent, folder: string, n: number) {
   const session = `00000000-0000-4000-8000-00000000000${n % 10}`
-  const fields: Readonly<Record<HostEvent, object>> = {
+  const fields: Readonly<Record<ClaudeEvent, object>> = {
     SessionStart: { source: "startup" },
     UserPromptSubmit: { prompt: "ctxbridge doctor" },
     PreCompact: { trigger: "manual", custom_instructions: null },
@@ -451,7 +453,7 @@ function stage(event: HostEvent, folder: string, n: number) {
   }
   mkdirSync(folder, { recursive: true })
   const transcript = join(folder, `${session}.jsonl`)
-  const { text } = new HostTranscript({ session, cwd: folder, version: OLDEST_TRIED }).user(
+  const { text } = new FakeTranscript({ session, cwd: folder, version: OLDEST_TRIED }).user(
     "ctxbridge doctor",
   )
   writeFileSync(transcript, text)
@@ -462,7 +464,7 @@ function stage(event: HostEvent, folder: string, n: number) {
 }
 
 /** Accepts no output, text for the compaction, or a document with context for the model. */
-function isValid(event: HostEvent, stdout: string): boolean {
+function isValid(event: ClaudeEvent, stdout: string): boolean {
   if (stdout === "") return true
   if (event === "PreCompact") return stdout.length <= LARGEST && !stdout.startsWith("{")
   if (event !== "SessionStart" && event !== "UserPromptSubmit") return false

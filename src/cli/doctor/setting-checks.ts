@@ -53,10 +53,10 @@ function onlyForHooks(patient: Patient): Finding[] {
 }
 
 function bunVariables(patient: Patient): Finding[] {
-  const fromHost = readSettings(patient).flatMap((file) =>
+  const fromClaude = readSettings(patient).flatMap((file) =>
     Object.keys(variablesOf(file)).map((name) => ({ name, where: `the ${file.scope} settings` })),
   )
-  const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromHost]
+  const all = [...patient.variables.map((name) => ({ name, where: "your environment" })), ...fromClaude]
   const leaks = all.filter(({ name }) => name.startsWith("BUN_") && !INNOCENT.test(name))
   if (leaks.length === 0) return [finding("bun", "ok", "no Bun variable reaches the binary")]
   return leaks.map(({ name, where }) =>

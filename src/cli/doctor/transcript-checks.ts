@@ -1,4 +1,4 @@
-/** The host's transcripts: what the vault lacks of them, and which the host is about to delete. */
+/** Claude Code's transcripts: what the vault lacks of them, and which it is about to delete. */
 import { transcriptName } from "../../agents/layouts.ts"
 import { CtxError } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
@@ -22,7 +22,7 @@ import { projectsOf } from "./registration-checks.ts"
 /** How far ahead to look for clean-ups, in ms. */
 const SOON = 7 * DAY
 
-interface HostTranscript {
+interface ClaudeTranscript {
   readonly path: string
   /** Time of the last change, in ms since the epoch. */
   readonly changed: number
@@ -32,11 +32,11 @@ interface HostTranscript {
 }
 
 export function transcriptChecks(patient: Patient): Finding[] {
-  const all = hostTranscripts(patient)
+  const all = claudeTranscripts(patient)
   return [...notArchived(patient, all), ...cleanUp(patient, all)]
 }
 
-function hostTranscripts(patient: Patient): HostTranscript[] {
+function claudeTranscripts(patient: Patient): ClaudeTranscript[] {
   const inventory = inventoryOf(patient)
   const transcripts = inventory.transcripts()
   const compared = new Set(newestOf(transcripts))
@@ -66,7 +66,7 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [first: 
   return [first, second]
 }
 
-function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[] {
+function notArchived(patient: Patient, all: readonly ClaudeTranscript[]): Finding[] {
   if (all.length === 0)
     return [finding("archived", "skipped", "Claude Code has no transcripts to archive here")]
   const found: Finding[] = []
@@ -83,7 +83,7 @@ function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[
   const vault = vaultFile(patient.dataHome, "")
   const canWrite = canBeWritten(vault)
   const quiet = behind.filter(({ changed }) => !canWrite || patient.now - changed > MINUTE)
-  const sum = (some: readonly HostTranscript[]): number => some.reduce((n, { missing }) => n + missing, 0)
+  const sum = (some: readonly ClaudeTranscript[]): number => some.reduce((n, { missing }) => n + missing, 0)
   if (quiet.length > 0) {
     const text = `${bytes(sum(quiet))} of ${count(quiet.length, "transcript")} are not in the vault`
     const more = canWrite
@@ -98,7 +98,7 @@ function notArchived(patient: Patient, all: readonly HostTranscript[]): Finding[
   return [finding("archived", "ok", `${text}; ${rest}`)]
 }
 
-const taken = (patient: Patient, some: readonly HostTranscript[]): Repair => ({
+const taken = (patient: Patient, some: readonly ClaudeTranscript[]): Repair => ({
   what: "archive what is missing",
   run: () => {
     const paths = some.map(({ path }) => path)
@@ -112,7 +112,7 @@ const taken = (patient: Patient, some: readonly HostTranscript[]): Repair => ({
   },
 })
 
-function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
+function cleanUp(patient: Patient, all: readonly ClaudeTranscript[]): Finding[] {
   const { days, file, problem } = cleanUpPeriod(readSettings(patient))
   if (problem !== undefined) {
     return [finding("clean-up", "warn", `cleanupPeriodDays in ${file}: ${problem}`, { hint: RAISE })]
@@ -157,12 +157,12 @@ function cleanUp(patient: Patient, all: readonly HostTranscript[]): Finding[] {
 const RAISE = 'to keep them longer: "cleanupPeriodDays": 3650 in the settings of Claude Code'
 
 /** Whether the vault has the session and its subagents. */
-function isSafe({ path }: HostTranscript, unsafe: readonly HostTranscript[]): boolean {
+function isSafe({ path }: ClaudeTranscript, unsafe: readonly ClaudeTranscript[]): boolean {
   const folder = `${path.replace(/\.jsonl$/, "")}/`
   return unsafe.every((one) => one.path !== path && !one.path.startsWith(folder))
 }
 
-/** Newer hosts clean up at most once a day. */
+/** Newer versions of Claude Code clean up at most once a day. */
 function nextSweep({ claudeDir, now }: Patient, due: number): number {
   const last = statsOf(join(claudeDir, ".last-cleanup"))?.mtimeMs ?? 0
   return Math.max(due, now, last + DAY)

@@ -33,7 +33,7 @@ export function vaultChecks(patient: Patient): Finding[] {
   return [patient.deep ? everyByte(patient) : bothEnds(patient, files), ...others, ...begun(patient, files)]
 }
 
-/** What was archived once and is not in the vault: only what the host still has can be brought back. */
+/** What was archived once and is not in the vault: only what Claude Code still has can be brought back. */
 function losses(patient: Patient): Finding[] {
   const { dataHome } = patient
   const known =

@@ -86,7 +86,7 @@ function looked({ dataHome, deep }: Patient, db: Database, size: number): Findin
   return found
 }
 
-/** Nothing is wrong with the archive then: the host, or whoever wrote the file, has left half a line. */
+/** Nothing is wrong with the archive then: Claude Code, or whoever wrote the file, has left half a line. */
 function unreadableLines(db: Database): Finding[] {
   const all = malformedLines(db)
   if (all.length === 0) return []

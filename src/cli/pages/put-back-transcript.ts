@@ -33,7 +33,7 @@ export interface PutOptions {
 }
 
 /**
- * Writes the file with mode 0600. Its modification time is the present, because the host's clean-up goes by it.
+ * Writes the file with mode 0600. Its modification time is the present, because Claude Code's clean-up goes by it.
  *
  * @param copy absolute path of the copy
  * @param target absolute path of the transcript
@@ -85,7 +85,7 @@ function outsideOf(path: string): string | undefined {
 function write(copy: string, target: string, { seen }: Look, replace: boolean): string | undefined {
   const folder = dirname(target)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Must not end in .jsonl, or the host would take it for a session.
+  // Must not end in .jsonl, or Claude Code would take it for a session.
   const temporary = join(folder, `.${basename(target)}.${randomUUID().slice(0, 8)}.tmp`)
   try {
     fill(temporary, copy)
@@ -128,7 +128,7 @@ function placeNew(temporary: string, target: string): void {
   }
 }
 
-/** Renames the file to the first free name that the host does not take for a session. */
+/** Renames the file to the first free name that Claude Code does not take for a session. */
 function setAside(target: string): string {
   for (let n = 1; ; n++) {
     const aside = `${target}.before-${n}`

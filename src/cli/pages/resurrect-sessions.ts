@@ -1,6 +1,6 @@
 /**
- * Writes sessions back to where the host expects them, so that it can resume what it has deleted. Reads only the vault,
- * so it works without a database.
+ * Writes sessions back to where Claude Code expects them, so that it can resume what it has deleted. Reads only the
+ * vault, so it works without a database.
  */
 import { existsSync } from "node:fs"
 import { namesInPath, placeBeside } from "../../agents/layouts.ts"
@@ -47,7 +47,7 @@ export interface OtherVersion {
   /** Of the transcript. */
   readonly bytes: number
   readonly records: number
-  /** Whether it has more records than what is in place now: what the host has there was left. */
+  /** Whether it has more records than what is in place now: what Claude Code has there was left. */
   readonly isFuller: boolean
 }
 
@@ -58,24 +58,24 @@ export interface Resurrected {
   readonly others: readonly OtherVersion[]
   /** How to resume it; empty with `to`, or if no file could be put in place. */
   readonly resume: readonly Resume[]
-  /** Why the host cannot be started with it, although its file is there. */
+  /** Why Claude Code cannot be started with it, although its file is there. */
   readonly unstartable: string | undefined
 }
 
 export interface Resume {
-  /** Folder in which to start the host; undefined if the transcript does not name one. */
+  /** Folder in which to start Claude Code; undefined if the transcript does not name one. */
   readonly folder: string | undefined
   readonly gone: boolean
-  /** The host's configuration folder, unless it is the default. */
+  /** Claude Code's configuration folder, unless it is the default. */
   readonly configDir: string | undefined
 }
 
 interface ResurrectOptions extends PutOptions, Pick<Paths, "dataHome" | "home" | "claudeDir"> {
-  /** Absolute path of the folder to write to instead of the host's. */
+  /** Absolute path of the folder to write to instead of Claude Code's. */
   readonly to: string | undefined
   /** Include former versions of rewritten transcripts. */
   readonly all: boolean
-  /** Write nothing of a session that the host cannot be started with. */
+  /** Write nothing of a session that Claude Code cannot be started with. */
   readonly toStart?: boolean
   /** The folder of a session's repository, for one whose worktree is gone; undefined: nobody knows. */
   readonly folderOf?: (session: string) => string | undefined
@@ -132,25 +132,25 @@ export const promptsOnly = (session: string): CtxError =>
 
 /** By the copies' names; where these do not tell, by what is in them, which takes a hundred times as long. */
 function knownSessions(dataHome: string, words: readonly string[]): ReadonlySet<string> {
-  const named = sessionsInNames(dataHome, isHosts)
+  const named = sessionsInNames(dataHome, isClaudes)
   const all = [...named]
   const isTold = words.every((word) => named.has(sessionIdOf(word)) || all.some((id) => id.startsWith(word)))
-  return isTold ? named : new Set(hostsCopies(dataHome).map(({ session }) => ownerOf(session)))
+  return isTold ? named : new Set(claudeCopies(dataHome).map(({ session }) => ownerOf(session)))
 }
 
 const ownerOf = (session: string): string => session.split("/")[0]!
 
-/** Leaves out imports from other tools, which the host could never resume, and what a model wrote about sessions. */
-const hostsCopies = (dataHome: string, ids?: ReadonlySet<string>): Source[] =>
+/** Leaves out imports from other tools, which Claude Code could never resume, and what a model wrote about sessions. */
+const claudeCopies = (dataHome: string, ids?: ReadonlySet<string>): Source[] =>
   (ids === undefined ? sources(dataHome) : sourcesOf(dataHome, (id) => ids.has(id))).filter(({ copy }) =>
-    isHosts(copy),
+    isClaudes(copy),
   )
 
-const isHosts = (copy: string): boolean =>
+const isClaudes = (copy: string): boolean =>
   !isImportedCopy(copy) && !isSummaryCopy(copy) && !isHistoryCopy(copy)
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
-  const known = hostsCopies(options.dataHome, new Set(ids))
+  const known = claudeCopies(options.dataHome, new Set(ids))
   const wanted = ids.map((id) => ({ id, own: copiesOf(id, known, options) }))
   const total = wanted.reduce((sum, { own }) => sum + own.reduce((size, { bytes }) => size + bytes, 0), 0)
   let done = 0
@@ -228,8 +228,8 @@ interface Version extends Source {
 
 /**
  * The fullest version first. A session that moved to a worktree has a copy in each folder, one that was truncated has
- * its former content beside; the host would go on from either. Another machine's versions come last, since others may
- * have written them.
+ * its former content beside; Claude Code would go on from either. Another machine's versions come last, since others
+ * may have written them.
  */
 function ranked(dataHome: string, versions: readonly Source[]): Version[] {
   const read = versions.map((source) => ({ ...source, held: heldBy(vaultFile(dataHome, source.copy)) }))
@@ -320,7 +320,7 @@ function heldBy(copy: string): Held {
   return { bytes, uuids, folders, isDamaged }
 }
 
-/** Where the host looks for a session: below the folder of its transcripts, by the folder in which it is started. */
+/** Where Claude Code looks for a session: below the folder of its transcripts, by the folder in which it is started. */
 interface Spot {
   /** Folder of all transcripts. */
   readonly projects: string
@@ -329,10 +329,10 @@ interface Spot {
 }
 
 /**
- * The folder of the fullest version; if the host cannot be started there any more, that of another version, or the
+ * The folder of the fullest version; if Claude Code cannot be started there any more, that of another version, or the
  * repository that the worktree belonged to.
  *
- * @returns undefined if all of the session was imported from outside the host's folders
+ * @returns undefined if all of the session was imported from outside Claude Code's folders
  */
 function spotOf(id: string, transcripts: readonly Version[][], options: ResurrectOptions): Spot | undefined {
   const main = transcripts.find(([first]) => first?.session === id) ?? []
@@ -365,7 +365,7 @@ function spotOf(id: string, transcripts: readonly Version[][], options: Resurrec
   return { ...fullest, folder: fullest.folder ?? folders.keys().next().value }
 }
 
-/** The host cuts longer ones, and adds a hash. */
+/** Claude Code cuts longer ones, and adds a hash. */
 const SLUG = 200
 
 function isSlugOf(slug: string, folder: string): boolean {
@@ -375,7 +375,7 @@ function isSlugOf(slug: string, folder: string): boolean {
 
 const PROJECTS = "/projects/"
 
-/** The parts of a transcript's path in the host's folders. */
+/** The parts of a transcript's path in Claude Code's folders. */
 function placeBelow(path: string): { projects: string; slug: string; rest: string } | undefined {
   const at = path.lastIndexOf(PROJECTS)
   const below = path.slice(at + PROJECTS.length)
@@ -389,8 +389,8 @@ function placeBelow(path: string): { projects: string; slug: string; rest: strin
 }
 
 /**
- * Puts the fullest version in place. What the host has there and the vault, too, stays, unless it is only the beginning
- * of that version or the user says otherwise: it may be at work there.
+ * Puts the fullest version in place. What Claude Code has there and the vault, too, stays, unless it is only the
+ * beginning of that version or the user says otherwise: it may be at work there.
  *
  * @param versions the fullest first
  */
@@ -422,7 +422,7 @@ function putOne(versions: readonly Version[], spot: Spot | undefined, options: R
   return first
 }
 
-/** Whatever is in the vault, only an id of the host's own kind becomes a word of a command. */
+/** Whatever is in the vault, only an id of Claude Code's own kind becomes a word of a command. */
 function reasonNot(id: string, transcripts: readonly Version[][]): string | undefined {
   const main = transcripts.find(([first]) => first?.session === id)?.[0]
   const name = main === undefined ? id : (namesInPath(main.path).session ?? id)
@@ -467,7 +467,7 @@ function originalName(path: string, name: string): string {
   return withSessionId(below) === name ? below : name
 }
 
-/** Where to start the host, unless the session's own transcript is not in place. */
+/** Where to start Claude Code, unless the session's own transcript is not in place. */
 function resumesOf(files: readonly PutFile[], spot: Spot, { claudeDir }: ResurrectOptions): Resume[] {
   const isPlaced = ({ agent, isBeside, state }: PutFile): boolean =>
     agent === undefined && !isBeside && state !== "failed" && state !== "differs"

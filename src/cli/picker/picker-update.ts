@@ -1,6 +1,6 @@
 /** What the picker makes of each event: a new state, and what has to be done. Pure. */
 import type { MouseInput } from "./key-decoder.ts"
-import { previewLines } from "./picker-frame.ts"
+import { previewLines } from "./picker-picture.ts"
 import {
   type Area,
   type Choice,
@@ -179,7 +179,7 @@ const pageOf = (state: PickerState): number => Math.max(1, (previewArea(state)?.
 function scrolled(state: PickerState, lines: number): Updated {
   const area = previewArea(state)
   if (area === undefined) return still(state)
-  // The number of lines is the same with and without Unicode, but for a few: the frame shows no further than the end.
+  // The number of lines is the same with and without Unicode, but for a few: the picture shows no further than the end.
   const all = previewLines(state, area.columns, { unicode: true }).length
   const scroll = Math.max(0, Math.min(state.scroll + lines, all - area.rows))
   return still({ ...state, scroll })

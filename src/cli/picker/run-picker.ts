@@ -1,4 +1,4 @@
-/** Runs the picker: events from the terminal into the state, frames out, and what has to be done in between. */
+/** Runs the picker: events from the terminal into the state, pictures out, and what has to be done in between. */
 
 import { isatty, WriteStream } from "node:tty"
 import { CtxError, EXIT, isCtxError, messageOf } from "../../base/errors.ts"
@@ -12,7 +12,7 @@ import type { Environment } from "../command.ts"
 import { safe } from "../style.ts"
 import { KeyDecoder, type KeyInput } from "./key-decoder.ts"
 import type { PickerArchive } from "./picker-archive.ts"
-import { type Frame, pickerFrame } from "./picker-frame.ts"
+import { type Picture, pickerPicture } from "./picker-picture.ts"
 import {
   type Choice,
   initialState,
@@ -54,7 +54,7 @@ class Picker {
   readonly #terminal: PickerTerminal
   readonly #traits: TerminalTraits = terminalTraits()
   readonly #color: boolean
-  readonly #painter = new FramePainter()
+  readonly #painter = new PicturePainter()
   #state: PickerState
   #due: keyof typeof IDLE | undefined = "search"
   #isOpened = false
@@ -204,7 +204,7 @@ class Picker {
 
   #paint(): void {
     const screen = { color: this.#color, unicode: this.#traits.isUnicode, now: Date.now() }
-    this.#terminal.write(this.#painter.paint(pickerFrame(this.#state, screen)))
+    this.#terminal.write(this.#painter.paint(pickerPicture(this.#state, screen)))
   }
 
   /** Leaves the screen to another program. */
@@ -242,13 +242,13 @@ function problemOf(error: unknown): string[] {
   return [oneLine(safe(messageOf(error))), ...(hint === undefined ? [] : ["", oneLine(safe(hint))])]
 }
 
-/* Brings a terminal from one frame to the next: only lines that differ are written. Pure. */
+/* Brings a terminal from one picture to the next: only lines that differ are written. Pure. */
 
-/** Terminals that know this mark show the frame at once; others ignore it. */
+/** Terminals that know this sequence show the picture at once; others ignore it. */
 const BEGIN = "\x1b[?2026h\x1b[?25l"
 const END = "\x1b[?25h\x1b[?2026l"
 
-export class FramePainter {
+export class PicturePainter {
   #shown: readonly string[] = []
 
   /** Forgets what is on the screen: something else has written there. */
@@ -257,7 +257,7 @@ export class FramePainter {
   }
 
   /** @returns what to write */
-  paint({ lines, cursor }: Frame): string {
+  paint({ lines, cursor }: Picture): string {
     let text = BEGIN
     for (const [row, line] of lines.entries()) {
       // Erased before, not after: behind the last column, the cursor stays on it.

@@ -36,7 +36,7 @@ import {
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { turnOrSession } from "./tool.ts"
 
-/** UTF-16 units. Hosts refuse results of more than 25,000 tokens. */
+/** UTF-16 units. Claude Code refuses results of more than 25,000 tokens. */
 const SIZE = 2400
 const LEAST = 500
 const MOST = 20_000
@@ -45,7 +45,7 @@ const EACH = 800
 /** What the head of each of several turns takes, and who says its passages. */
 const EACH_HEAD = 200
 /** What the head and the last lines take. */
-const FRAME = 350
+const AROUND = 350
 /** Of the prompt, where it is only mentioned. */
 const ASKED = 160
 /** How much of the room the last answer takes beside the match, and beside the outline. */
@@ -102,7 +102,7 @@ async function openedAnywhere(world: ServerWorld, { place, query, size }: Wanted
     return openedAt(db, world, readers, { place, query, size })
   }
   const { turn, lines } = await farTurn(world, id)
-  const room = Math.max(LEAST / 2, size - FRAME)
+  const room = Math.max(LEAST / 2, size - AROUND)
   if (isReadOn(place)) return readOn(turn, lines, place, room)
   const sought = query === undefined ? undefined : soughtBy(parseQuery(query).terms)
   const at =
@@ -135,7 +135,7 @@ function openedAt(
   const named = turnNamed(db, place.handle)
   const turn = readTurn(db, world.dataHome, named, readers)
   const lines = toldLines(turn)
-  const room = Math.max(LEAST / 2, size - FRAME)
+  const room = Math.max(LEAST / 2, size - AROUND)
   if (isReadOn(place)) return readOn(turn, lines, place, room)
   const whole = { from: 0, to: lines.length }
   if (sizeOfLines(lines, whole) <= room) return shown(turn, lines, whole)
@@ -296,7 +296,7 @@ const head = (turn: TurnShown, place: string): string =>
   `${turn.from === undefined ? "" : ` From ${name(turn.from, 80)}.`}` +
   `${turn.takenBack ? " The user rewound it." : ""} ${DATA}`
 
-interface Frame {
+interface Around {
   readonly before?: readonly string[]
   readonly after?: readonly string[]
   /** UTF-16 units of a line, which may be longer than what is shown of the turn. */
@@ -307,7 +307,7 @@ function shown(
   turn: TurnShown,
   lines: readonly ToldLine[],
   { from, to }: LineRange,
-  { before = [], after = [], room = MOST }: Frame = {},
+  { before = [], after = [], room = MOST }: Around = {},
 ): string {
   const first = lines[from]
   const isWhole = from === 0 && to === lines.length

@@ -27,7 +27,7 @@ export interface CallResult extends Answer {
 export interface Service {
   readonly name: string
   readonly version: string
-  /** What the host tells the model about the server. */
+  /** What Claude Code tells the model about the server. */
   readonly instructions: string
   readonly tools: readonly Listing[]
   /** @param args as the peer sent them; undefined when it sent none */

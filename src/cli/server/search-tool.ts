@@ -213,7 +213,7 @@ const quotingOf = ({ session, role, tool }: AnyHit): Quoting =>
 
 const projectName = (project: string | null): string => name(shortNameOf(project ?? "") ?? "unknown", 40)
 
-/** As much of the host's name of a session as tells it from others. */
+/** As much of Claude Code's name of a session as tells it from others. */
 const sessionName = (session: string): string =>
   /^[\da-f]{8}-[\da-f]{4}-/.test(session) ? session.slice(0, 8) : name(session, 24)
 

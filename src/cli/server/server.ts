@@ -101,9 +101,9 @@ const restorePreviewTool: ServerTool = {
     if (session === undefined) throw nothingHere()
     if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
     const budget = args.number("budget") ?? world.restoreBudget
-    const host = { ...world, cwd: undefined }
+    const claude = { ...world, cwd: undefined }
     const { restoreRelated: related, learning } = world
-    const options = { source: "compact", budget, summary: "", host, related, learning } as const
+    const options = { source: "compact", budget, summary: "", claude, related, learning } as const
     const { text } = restoreOf(db, session, options, world.waiting(session))
     return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
   },
@@ -238,7 +238,7 @@ function listingOf(tool: ServerTool, properties: ServerTool["properties"]): List
       idempotentHint: readOnly,
       openWorldHint: false,
     },
-    // Newer hosts list only the names of tools unless told otherwise.
+    // Newer versions of Claude Code list only the names of tools unless told otherwise.
     ...(tool.always ? { _meta: { "anthropic/alwaysLoad": true } } : {}),
   }
 }

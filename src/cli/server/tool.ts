@@ -18,10 +18,10 @@ import type { Session } from "../../views/queries/sessions.ts"
 /** The server's environment. */
 export interface ServerWorld
   extends Policy,
-    Pick<Paths, "home" | "dataHome" | "stateHome" | "claudeDir" | "hostConfig"> {
-  /** Folder of the project in which the host works. */
+    Pick<Paths, "home" | "dataHome" | "stateHome" | "claudeDir" | "claudeConfig"> {
+  /** Folder of the project in which Claude Code works. */
   readonly folder: string
-  /** The host's session that started us, if the host tells us. */
+  /** Claude Code's session that started us, if it tells us. */
   readonly session: string | undefined
   /** Whether anything is given back at all. */
   readonly restores: boolean
@@ -39,7 +39,7 @@ export interface ServerWorld
   now(): number
 }
 
-/** Text only: several hosts show the model structured content in place of the text, as longer JSON. */
+/** Text only: several clients show the model structured content in place of the text, as longer JSON. */
 export interface Answer {
   readonly text: string
 }
@@ -54,7 +54,7 @@ export interface ServerTool {
   readonly required?: readonly string[]
   /** Whether the tool changes nothing. */
   readonly readOnly: boolean
-  /** Whether the host should show the tool to the model without being asked. */
+  /** Whether Claude Code should show the tool to the model without being asked. */
   readonly always?: boolean
   /** @throws CtxError with a hint, which is passed on to the model */
   run(args: Arguments, world: ServerWorld): Answer | Promise<Answer>
@@ -157,7 +157,7 @@ const namesOf = (properties: Readonly<Record<string, Property>>): string => {
 }
 
 /*
- * What a model means by a name: a turn or session, and by none: the project in which the host works. Errors speak of
+ * What a model means by a name: a turn or session, and by none: the project in which Claude Code works. Errors speak of
  * tools, since the model may have no shell.
  */
 
@@ -185,6 +185,6 @@ export const projectIn = (world: Pick<ServerWorld, "folder">): string => project
 export const knownProjectIn = (db: Database, world: Pick<ServerWorld, "folder">): string =>
   knownAs(db, projectIn(world))!
 
-/** The folder in which the host that started the server works, with links resolved. */
+/** The folder in which the Claude Code that started the server works, with links resolved. */
 export const folderIn = ({ folder }: Pick<ServerWorld, "folder">): string =>
   existsSync(folder) ? realpathSync(folder) : folder

@@ -27,7 +27,7 @@ import { childEnvironment } from "../../config/load.ts"
 import { addressOf } from "../../find/embed/install-model.ts"
 import { withoutBaseline } from "./replace-running.ts"
 
-/** ms that a new binary may take to say its version, from a cold disk. */
+/** ms that a new binary may take to say its version, the first time, read from the disk. */
 const PATIENCE = 30_000
 
 type Progress = (done: number, total: number) => void

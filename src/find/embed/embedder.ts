@@ -161,7 +161,7 @@ export async function vectorOf(embedder: Embedder, text: string): Promise<QueryV
 
 /*
  * Native code can crash the whole process, for instance on a processor that lacks an instruction. Each process that
- * loads it leaves a mark until it has computed something; after three marks of dead processes, WebAssembly is used
+ * loads it leaves a marker until it has computed something; after three of dead processes, WebAssembly is used
  * instead.
  */
 

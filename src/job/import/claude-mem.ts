@@ -16,8 +16,8 @@ import {
 } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
-/** Column names, over the versions, of the host's session id and of claude-mem's own. */
-const HOSTS = ["content_session_id", "claude_session_id"]
+/** Column names, over the versions, of Claude Code's session id and of claude-mem's own. */
+const CLAUDES = ["content_session_id", "claude_session_id"]
 const OWN = ["memory_session_id", "sdk_session_id"]
 
 interface Source {
@@ -27,8 +27,8 @@ interface Source {
 }
 
 const SOURCES: readonly Source[] = [
-  { table: "user_prompts", by: HOSTS, itemsOf: promptIn },
-  { table: "tool_uses", by: HOSTS, itemsOf: callIn },
+  { table: "user_prompts", by: CLAUDES, itemsOf: promptIn },
+  { table: "tool_uses", by: CLAUDES, itemsOf: callIn },
   { table: "observations", by: OWN, itemsOf: (row) => told("observations", row) },
   { table: "session_summaries", by: OWN, itemsOf: (row) => told("session_summaries", row) },
 ]
@@ -41,14 +41,14 @@ export function* sessionsInClaudeMem(db: Database): Generator<ForeignSession> {
     return by === undefined ? [] : [{ ...source, column: by }]
   })
   for (const row of sessions) {
-    const host = firstOf(row, HOSTS)
+    const claude = firstOf(row, CLAUDES)
     const own = firstOf(row, OWN)
-    const id = host ?? own
+    const id = claude ?? own
     if (id === undefined) continue
     let cwd: string | undefined
     const items: Item[] = []
     for (const { table, by, column, itemsOf } of found) {
-      const wanted = by === HOSTS ? host : own
+      const wanted = by === CLAUDES ? claude : own
       if (wanted === undefined) continue
       const rows = db
         .query<Row, [string]>(`SELECT * FROM ${table} WHERE ${column} = ? ORDER BY id`)

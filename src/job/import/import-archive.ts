@@ -28,7 +28,7 @@ interface Lines {
 
 const NONE: Lines = { taken: 0, known: 0, held: 0, forgotten: 0, excluded: 0 }
 
-type TakenSession = Pick<TakenArchive, "lines" | "before" | "taken">
+type TakenSession = Pick<TakenForeignArchive, "lines" | "before" | "taken">
 
 const nothing = (lines: Partial<Lines>): TakenSession => ({
   lines: { ...NONE, ...lines },
@@ -36,12 +36,12 @@ const nothing = (lines: Partial<Lines>): TakenSession => ({
   taken: 0,
 })
 
-export interface TakenArchive {
+export interface TakenForeignArchive {
   readonly tool: Tool
   readonly sessions: number
   /**
-   * Counts of lines: new ones, ones imported before, ones whose text the vault already has from the host, and ones of
-   * sessions that the user wants forgotten, or whose folder is excluded.
+   * Counts of lines: new ones, ones imported before, ones whose text the vault already has from Claude Code, and ones
+   * of sessions that the user wants forgotten, or whose folder is excluded.
    */
   readonly lines: Lines
   /** Bytes of lines that the vault had before, and of new ones. */
@@ -51,7 +51,7 @@ export interface TakenArchive {
   readonly error: string | undefined
 }
 
-interface TakeArchiveOptions extends Pick<Paths, "dataHome" | "home">, Policy {
+interface TakeForeignOptions extends Pick<Paths, "dataHome" | "home">, Policy {
   /** Folder for a copy of a database that is in use. */
   readonly scratch: string
   readonly dryRun: boolean
@@ -65,7 +65,7 @@ interface TakeArchiveOptions extends Pick<Paths, "dataHome" | "home">, Policy {
  * @param file absolute path
  * @throws CtxError `foreign-damaged`, `foreign-unknown`, `foreign-busy`, before anything is taken
  */
-export function takeArchive(file: string, options: TakeArchiveOptions): TakenArchive {
+export function takeForeignArchive(file: string, options: TakeForeignOptions): TakenForeignArchive {
   const archive = openForeignArchive(file, options.scratch)
   try {
     const from: Provenance = { tool: archive.tool, file, sha256: sha256Of(file) }
@@ -103,7 +103,7 @@ function takeSession(
   session: ForeignSession,
   from: Provenance,
   copies: Copies,
-  options: TakeArchiveOptions,
+  options: TakeForeignOptions,
 ): TakenSession {
   const { dataHome, dryRun, check, secrets } = options
   const all = session.items.length
@@ -112,7 +112,7 @@ function takeSession(
   // No such file exists: the path records the source and the session. Without `~` it would be below the archive, which
   // is not a folder.
   const path = join(`${from.file}~`, `${name}.jsonl`)
-  // Under either name, because the tool recorded a session of the host.
+  // Under either name, because the tool recorded a session of Claude Code.
   const wishes = [session.id, name].flatMap((id) => forgottenOf(dataHome, id, path) ?? [])
   if (wishes.some(({ whole }) => whole)) return nothing({ forgotten: all })
   const isHeld = isHeldIn(copies.get(session.id) ?? [])
@@ -161,7 +161,7 @@ function uuidsIn(contents: Iterable<Uint8Array>): Set<string> {
 
 /* What the vault already has of a session that another tool also recorded, so that nothing is stored twice. */
 
-/** Copies of the host's transcripts, by session. */
+/** Copies of Claude Code's transcripts, by session. */
 type Copies = ReadonlyMap<string, readonly string[]>
 
 function copiesBySession(dataHome: string): Copies {
@@ -212,7 +212,7 @@ function* partsOf(file: string): Generator<Part> {
 /*
  * Turns another tool's session into lines of a transcript. Pure.
  *
- * The lines look like the host's, so that the same decoder reads them. Each is marked: `ctxbridge.import` names the
+ * The lines look like Claude Code's, so that the same decoder reads them. Each is marked: `ctxbridge.import` names the
  * tool, the file and the row. Their content is not trusted.
  */
 
@@ -307,10 +307,10 @@ function nameOf(...parts: readonly string[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Ids that are valid file names and that the host's layout does not reserve for subagents. */
+/** Ids that are valid file names and that Claude Code's layout does not reserve for subagents. */
 const PLAIN = /^(?!agent-)[A-Za-z0-9][\w-]{0,127}$/
 
-/** The session's name in our archive: the tool's name is added so that it does not clash with the host's session. */
+/** The session's name in our archive: the tool's name is added so that it does not clash with Claude Code's session. */
 function sessionName(session: string, tool: Tool): string {
   const hash = (): string => `s${Bun.hash.xxHash64(session, 0n).toString(16)}`
   return `${PLAIN.test(session) ? session : hash()}~${tool}`

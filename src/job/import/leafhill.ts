@@ -6,7 +6,7 @@ import type { Database, SQLQueryBindings } from "../../views/database.ts"
 import { type ForeignSession, type Item, inOrder, placeIn, type Row, textOf } from "./row-values.ts"
 import { columnsOf } from "./untouched-sqlite.ts"
 
-/** Session names have the form `<the host's id>-<name of the folder>`. */
+/** Session names have the form `<Claude Code's id>-<name of the folder>`. */
 const HOSTS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=-)/
 
 export function* sessionsInLeafhill(db: Database): Generator<ForeignSession> {

@@ -56,7 +56,7 @@ function inSqlite(file: string, scratch: string): ForeignArchive {
 }
 
 /** Tables and columns that identify each tool's database. */
-const MARKS: Readonly<Record<Tool, readonly (readonly [table: string, columns: readonly string[]])[]>> = {
+const TABLES_OF: Readonly<Record<Tool, readonly (readonly [table: string, columns: readonly string[]])[]>> = {
   "claude-flow": [
     ["transcript_entries", ["id", "content", "metadata", "session_id", "chunk_index", "created_at"]],
   ],
@@ -68,7 +68,7 @@ const MARKS: Readonly<Record<Tool, readonly (readonly [table: string, columns: r
 }
 
 function toolOf(db: Database): Tool {
-  for (const [tool, tables] of Object.entries(MARKS) as [Tool, (typeof MARKS)[Tool]][]) {
+  for (const [tool, tables] of Object.entries(TABLES_OF) as [Tool, (typeof TABLES_OF)[Tool]][]) {
     const fits = tables.every(([table, columns]) => {
       const there = columnsOf(db, table)
       return columns.every((column) => there.includes(column))
@@ -105,7 +105,7 @@ const isEntry = (entry: unknown): boolean =>
   stringOf(entry["id"]) !== undefined &&
   stringOf(objectOf(entry["metadata"])["sessionId"]) !== undefined
 
-export function archivesInPlace({ home, cwd }: { home: string; cwd: string }): string[] {
+export function foreignArchivesInPlace({ home, cwd }: { home: string; cwd: string }): string[] {
   const flow = join(cwd, ".claude-flow", "data", "transcript-archive")
   const places = [
     join(home, ".claude-mem", "claude-mem.db"),

@@ -76,7 +76,7 @@ export interface Item {
 }
 
 export interface ForeignSession {
-  /** The host's session id if the tool keeps it, or else the tool's own. */
+  /** Claude Code's session id if the tool keeps it, or else the tool's own. */
   readonly id: string
   /** Absolute; undefined when the tool does not record it. */
   readonly cwd: string | undefined

@@ -1,6 +1,6 @@
 /** `ctxbridge __prune`, which a patched Claude Code starts at a prompt: a question on stdin, the answer on stdout. */
 
-import { answerHost } from "../../base/write-output.ts"
+import { answerClaude } from "../../base/write-output.ts"
 import { loadSettings } from "../../config/load.ts"
 import { isObject, type JsonObject } from "../../record/json.ts"
 import { mayMove, movedCut, SHORTEST, type VaultAnswers, vaultAnswers } from "../held-blocks.ts"
@@ -14,7 +14,7 @@ export async function runPruneAnswer(): Promise<void> {
     const { paths, resolved } = loadSettings()
     const options = { ...pruneOptions(resolved.config), results: false } as const
     const held = vaultAnswers(paths.dataHome, question.session)
-    answerHost(JSON.stringify(answerPatch(question, held, options)))
+    answerClaude(JSON.stringify(answerPatch(question, held, options)))
   } catch {
     // There is nobody to tell; without an answer, nothing more is pruned.
     process.exitCode = 1

@@ -59,7 +59,7 @@ export function answerCompaction(settings: Settings, compaction: PluginCompactio
     budget: CARD,
     summary: "",
     byPlugin: true,
-    host: { ...paths, cwd },
+    claude: { ...paths, cwd },
     related: resolved.config["restore.related"],
     focus,
     learning: learningIn(resolved.config),

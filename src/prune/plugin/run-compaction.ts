@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { EXIT } from "../../base/errors.ts"
 import { logError } from "../../base/log.ts"
 import { currentFolder } from "../../base/path.ts"
-import { answerHost } from "../../base/write-output.ts"
+import { answerClaude } from "../../base/write-output.ts"
 import { transcriptPath } from "../../claude/hooks.ts"
 import { loadSettings, withProject } from "../../config/load.ts"
 import { withOwnPatterns } from "../../config/own-patterns.ts"
@@ -34,7 +34,7 @@ export function runCompaction(): void {
       { session, transcript, cwd, focus, open },
       Date.now(),
     )
-    answerHost(JSON.stringify({ context, prompt: open?.prompt }))
+    answerClaude(JSON.stringify({ context, prompt: open?.prompt }))
   } catch (error) {
     logError(settings.paths.stateHome, { event: "session.compact", error })
     process.exitCode = EXIT.failed

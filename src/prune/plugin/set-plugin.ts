@@ -6,7 +6,7 @@ import { readText, targetOf } from "../../base/edited-file.ts"
 import { tryTo, writeWhole } from "../../base/files.ts"
 import { isEmptySettings, splitBom } from "../../base/json-text.ts"
 import { dirname, join } from "../../base/path.ts"
-import { type HostEvent, hookEntry } from "../../claude/hooks.ts"
+import { type ClaudeEvent, hookEntry } from "../../claude/hooks.ts"
 import type { Installed } from "../../claude/install/clients.ts"
 import { hookStatus, serverStatus } from "../../claude/install/hook-status.ts"
 import { HOST_EVENTS, hookCommand } from "../../claude/install/hooks-table.ts"
@@ -21,7 +21,7 @@ import {
   type WithOurs,
   type WithoutOurs,
 } from "../../claude/install/register.ts"
-import type { HostFolders } from "../../claude/install/registration.ts"
+import type { ClaudeFolders } from "../../claude/install/registration.ts"
 import { variable, withFormer, withVariable } from "../../claude/install/settings-edit.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import { settingsPath } from "../../claude/settings/read-settings.ts"
@@ -30,12 +30,13 @@ import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import type { WayState } from "../way.ts"
 import MODULE from "./compact-module.js" with { type: "text" }
 
-interface PluginOptions extends HostFolders {
+interface PluginOptions extends ClaudeFolders {
   /** Work out the change but write nothing. */
   readonly dryRun: boolean
 }
 
-export const pluginFolder = ({ dataHome }: Pick<HostFolders, "dataHome">): string => join(dataHome, "plugin")
+export const pluginFolder = ({ dataHome }: Pick<ClaudeFolders, "dataHome">): string =>
+  join(dataHome, "plugin")
 
 /** Repeating it brings the files up to date. */
 export function setPlugin(options: PluginOptions, exePath: string, version: string): SettingsChange {
@@ -72,14 +73,14 @@ export function revertPlugin(options: PluginOptions): SettingsChange {
 }
 
 /** Whether we have named the plugin in the user's settings. */
-export const isPluginSet = (places: HostFolders): boolean =>
+export const isPluginSet = (places: ClaudeFolders): boolean =>
   readRecord(recordsIn(places), targetOf(settingsPath("user", places))) !== undefined
 
-const recordsIn = (places: HostFolders): string => join(places.dataHome, "prune", "plugin")
+const recordsIn = (places: ClaudeFolders): string => join(places.dataHome, "prune", "plugin")
 
 const placed = (options: PluginOptions) => ({ dataHome: recordsIn(options), dryRun: options.dryRun })
 
-function oursIn(places: HostFolders): Ours {
+function oursIn(places: ClaudeFolders): Ours {
   const file = settingsPath("user", places)
   return {
     file,
@@ -93,7 +94,7 @@ function oursIn(places: HostFolders): Ours {
 
 /* Whether a program lets plugins answer compactions, and whether ours does. */
 
-export function pluginWay({ version }: Installed, places: HostFolders): WayState {
+export function pluginWay({ version }: Installed, places: ClaudeFolders): WayState {
   const folder = pluginFolder(places)
   const settings = tryTo(() => readText(settingsPath("user", places)))
   const folders = tryTo(() => variable(settings ?? "", PLUGIN_DIRS)) ?? ""
@@ -173,7 +174,9 @@ function pluginFiles({ exePath, version, hooks, server }: PluginContents): Map<s
     plugins: [{ name: PLUGIN_NAME, source: "./", description: manifest.description }],
   }
   const events = hooks ? HOST_EVENTS : []
-  const entries = events.map((event: HostEvent) => [event, [hookEntry(hookCommand(exePath, event))]] as const)
+  const entries = events.map(
+    (event: ClaudeEvent) => [event, [hookEntry(hookCommand(exePath, event))]] as const,
+  )
   const servers = { [SERVER_NAME]: { command: exePath, args: ["mcp"], env: NO_BUN_VARIABLES } }
   return new Map([
     [".claude-plugin/plugin.json", json(manifest)],

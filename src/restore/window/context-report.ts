@@ -16,7 +16,7 @@ import { charsOf, runwayOf, tokensOfText, trendOf } from "./zone.ts"
 export interface ContextReport extends Judgement {
   readonly session: string
   readonly model: string | null
-  /** Whether the tokens are estimated from the length of the text, because the host has not reported a count. */
+  /** Whether the tokens are estimated from the length of the text, because Claude Code has not reported a count. */
   readonly estimated: boolean
   /** The human's prompts in the whole session. */
   readonly turns: number
@@ -47,7 +47,7 @@ export function examineContext(
   const conversation = conversationOf(db, session)
   if (conversation === undefined) return undefined
   const models = modelsIn(db, session)
-  // What the host puts before the conversation is the size of the session's smallest request.
+  // What Claude Code puts before the conversation is the size of the session's smallest request.
   const base = models.length === 0 ? 0 : Math.min(...models.map(({ least }) => least))
   const seen = read(dataHome, conversation, base)
   if (seen.tokens === undefined) return undefined
@@ -137,7 +137,9 @@ function lengthOf({ type, parts }: TranscriptRecord): number {
   }, 0)
 }
 
-/* What fills the window, by kind or tool and by file. Shares of what the host counts, which add up to 100 %. Pure. */
+/*
+ * What fills the window, by kind or tool and by file. Shares of what Claude Code counts, which add up to 100 %. Pure.
+ */
 
 export interface Filling {
   readonly name: string
@@ -201,13 +203,13 @@ export class FillCounter {
     this.#files.set(path, (this.#files.get(path) ?? 0) + chars)
   }
 
-  /** @param tokens in the context, as the host counts them */
+  /** @param tokens in the context, as Claude Code counts them */
   fill(tokens: number): Fill {
     return { kinds: shares(this.#kinds, tokens, UNSEEN), files: shares(this.#files, tokens, NO_FILE) }
   }
 }
 
-/** Estimates the tokens of the text seen. What the host counts beyond that goes to `rest`. */
+/** Estimates the tokens of the text seen. What Claude Code counts beyond that goes to `rest`. */
 function shares(chars: ReadonlyMap<string, number>, total: number, rest: string): Filling[] {
   const sizes = new Map([...chars].map(([name, length]) => [name, tokensOfText(length)]))
   const seen = [...sizes.values()].reduce((sum, n) => sum + n, 0)

@@ -22,11 +22,11 @@ export interface ContextState {
   readonly at?: number
   /** Tokens in the context after the last answer; undefined before the first. */
   readonly tokens?: number
-  /** Whether `tokens` is estimated from the length of the text, because the host has not reported a count. */
+  /** Whether `tokens` is estimated from the length of the text, because Claude Code has not reported a count. */
   readonly estimated?: boolean
   readonly model?: string
   readonly version?: string
-  /** Tokens of the first request: what the host puts before every conversation. 0 when it was not seen. */
+  /** Tokens of the first request: what Claude Code puts before every conversation. 0 when it was not seen. */
   readonly base?: number
   /** Characters since the last compaction and of what it left, while `tokens` is estimated. */
   readonly chars?: number
@@ -58,15 +58,15 @@ interface Judged {
 export const NEW_CONTEXT: ContextState = { turns: 0, compactions: 0, history: [] }
 
 /*
- * The autopilot's small files: the window size that the host told the status line (per session, since the model's name
- * does not imply it), the points at which the host was seen to compact, and the state document for other tools.
+ * The autopilot's small files: the window size that Claude Code told the status line (per session, since the model's
+ * name does not imply it), the points at which it was seen to compact, and the state document for other tools.
  */
 
 /** Next to the session's state file, and forgotten with it. */
 const windowFile = (dataHome: string, session: string): string =>
   join(sessionFolder(dataHome), `${session}.json.window`)
 
-/** Size in tokens; undefined until the host has told the status line. */
+/** Size in tokens; undefined until Claude Code has told the status line. */
 export function toldWindow(dataHome: string, session: string): number | undefined {
   const window = readJson(windowFile(dataHome, session))
   return isCount(window) ? window : undefined

@@ -4,16 +4,16 @@ import type { Zone } from "./zone.ts"
 import { shortTokens } from "./zone.ts"
 
 export interface LineFacts {
-  /** Whether hooks track the session; otherwise there is only what the host itself says. */
+  /** Whether hooks track the session; otherwise there is only what Claude Code itself says. */
   readonly tracked: boolean
-  /** `host`: the figures are the host's own, sent just now. `state`: the hooks'. */
+  /** `host`: the figures are Claude Code's own, sent just now. `state`: the hooks'. */
   readonly source: "host" | "state"
   readonly tokens: number | undefined
   /** Whether nobody has counted these tokens. */
   readonly estimated: boolean
   /** Share of the window. */
   readonly share: number | undefined
-  /** Share of the point at which the host compacts. */
+  /** Share of the point at which Claude Code compacts. */
   readonly pressure: number | undefined
   readonly zone: Zone
   readonly compactions: number
@@ -44,7 +44,7 @@ export function renderLine(facts: LineFacts, color: boolean): string {
   const { tracked, tokens, estimated, share, pressure = 0, zone, compactions } = facts
   const mark = tracked ? "🛡️" : "📂"
   if (share === undefined) return `${mark} –`
-  // Rounded as the host does.
+  // Rounded as Claude Code does.
   const percent = Math.min(999, Math.max(0, Math.round(share * 100)))
   const used = tokens === undefined ? "" : ` ${estimated ? "~" : ""}${shortTokens(tokens)}`
   const cycles = compactions === 0 ? "⊘" : `⟳${Math.min(compactions, 999)}`

@@ -38,7 +38,7 @@ export function follow(before: ContextState, seen: Glance): ContextState {
     }
   }
   if (after.tokens !== undefined && after.estimated !== true) return after
-  // The host has counted what a compaction leaves, its summary included.
+  // Claude Code has counted what a compaction leaves, its summary included.
   const left = charsOf(compactions.at(-1)?.postTokens ?? 0)
   const total = Math.max(left, (after.chars ?? 0) + chars)
   return { ...after, estimated: true, chars: total, tokens: (after.base ?? 0) + tokensOfText(total) }
@@ -70,7 +70,7 @@ export interface Judgement {
   readonly share: number
   readonly compactsAt: number
   readonly compacts: Compacts
-  /** Whether the compaction point was observed and not only computed by the host's formula. */
+  /** Whether the compaction point was observed and not only computed by Claude Code's formula. */
   readonly learnt: boolean
   readonly pressure: number
   readonly zone: Zone

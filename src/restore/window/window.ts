@@ -1,20 +1,22 @@
 /**
- * How large the window is, and at which point the host compacts. Measured on three versions
+ * How large the window is, and at which point Claude Code compacts. Measured on three versions
  * (docs/architecture/autopilot.md). Pure.
  */
 import { atLeast, HEEDS_SETTING } from "../../claude/versions.ts"
-import type { HostLimits } from "../../config/load.ts"
+import type { ClaudeLimits } from "../../config/load.ts"
 import type { Config } from "../../config/options.ts"
 import type { Thresholds } from "./zone.ts"
 
 const SMALL = 200_000
 const LARGE = 1_000_000
-/** Tokens that the host keeps free above its threshold, for every model. */
+/** Tokens that Claude Code keeps free above its threshold, for every model. */
 const MARGIN = 13_000
-/** Tokens that the host reserves for the answer or summary: at most this many, more in versions up to 2.0. */
+/** Tokens that Claude Code reserves for the answer or summary: at most this many, more in versions up to 2.0. */
 const RESERVE = 20_000
 const RESERVE_TO_2_0 = 32_000
-/** Tokens before its reserve at which a host that may not compact refuses to go on; up to 2.0, at the reserve. */
+/**
+ * Tokens before its reserve at which a Claude Code that may not compact refuses to go on; up to 2.0, at the reserve.
+ */
 const REFUSAL = 3000
 /** From this generation on, all models have the large window. */
 const LARGE_SINCE = 5
@@ -35,9 +37,9 @@ interface Wishes {
 }
 
 export interface Circumstances extends Wishes {
-  /** What the host told the status line. */
+  /** What Claude Code told the status line. */
   readonly told?: number | undefined
-  readonly limits: HostLimits
+  readonly limits: ClaudeLimits
 }
 
 /** What the user's options say of the window. */
@@ -49,7 +51,7 @@ export const wishesIn = (config: Config): Wishes => ({
 export interface Reading {
   readonly tokens?: number | undefined
   readonly model?: string | undefined
-  /** The host's version. */
+  /** Claude Code's version. */
   readonly version?: string | undefined
   /** Most tokens that the model held before. */
   readonly most?: number | undefined
@@ -92,15 +94,15 @@ type PointClues = Pick<Reading, "version"> &
   }
 
 interface CompactionPoint {
-  /** From this many tokens on, the host compacts by itself, or goes no further if it may not. */
+  /** From this many tokens on, Claude Code compacts by itself, or goes no further if it may not. */
   readonly at: number
-  /** Whether it was observed; otherwise it comes from the host's formula. */
+  /** Whether it was observed; otherwise it comes from Claude Code's formula. */
   readonly learnt: boolean
 }
 
 /**
- * The host compacts at the first request above its threshold. So every observed compaction was above it, and the lowest
- * is the closest. If the formula gives a value just below that, the formula is right.
+ * Claude Code compacts at the first request above its threshold. So every observed compaction was above it, and the
+ * lowest is the closest. If the formula gives a value just below that, the formula is right.
  */
 export function compactionPoint(clues: PointClues): CompactionPoint {
   const { window, points, tokens } = clues
@@ -115,10 +117,10 @@ export function compactionPoint(clues: PointClues): CompactionPoint {
   return { at: confirmed ? formula : lowest, learnt: true }
 }
 
-/** How the host compacts: by itself, only when the user asks for it, or not at all. */
+/** How Claude Code compacts: by itself, only when the user asks for it, or not at all. */
 export type Compacts = "automatic" | "manual" | "never"
 
-/** Hosts up to 2.0 do not know `DISABLE_AUTO_COMPACT`, hosts up to 2.1.112 not the setting. */
+/** Versions of Claude Code up to 2.0 do not know `DISABLE_AUTO_COMPACT`, versions up to 2.1.112 not the setting. */
 export function compactsHow({ limits, version }: Pick<PointClues, "limits" | "version">): Compacts {
   const { off, autoCompact: { state, settings } = {} } = limits
   if (off === "all") return "never"

@@ -1,4 +1,4 @@
-/** How close the host's next compaction is, and how many turns remain. Pure. */
+/** How close Claude Code's next compaction is, and how many turns remain. Pure. */
 
 /** `warning` from `warn` on, `critical` from `critical` on; both are shares of the compaction point. */
 export type Zone = "ok" | "warning" | "critical"
@@ -42,7 +42,7 @@ export function runwayOf(tokens: number, limit: number, trend: number | undefine
 
 /* Counts tokens of texts, and formats counts for people. Pure. */
 
-/** The design documents' assumption for when the host reports no count. */
+/** The design documents' assumption for when Claude Code reports no count. */
 const CHARS_PER_TOKEN = 3.5
 
 export const tokensOfText = (chars: number): number => Math.round(chars / CHARS_PER_TOKEN)

@@ -19,7 +19,7 @@ export interface PieceAbout {
   readonly of?: CopyName
   /** The copy's path below `vault/` there, without the number of a superseded one. */
   readonly place: string
-  /** Where the host keeps the transcript there. */
+  /** Where Claude Code keeps the transcript there. */
   readonly path: string
   /** When the copy was begun, in ms since the epoch. */
   readonly created: number
@@ -32,7 +32,7 @@ export interface PieceAbout {
   readonly to: number
   /** Of the bytes, in hexadecimal. */
   readonly sha256: string
-  /** As in the vault's notes (vault/frame.ts); `tailHash` in hexadecimal. */
+  /** As in the vault's trailers (vault/frame.ts); `tailHash` in hexadecimal. */
   readonly tailHash: string
   readonly time: number
   readonly rules: number
@@ -91,8 +91,8 @@ export function isPieceAbout(value: unknown): value is PieceAbout {
 const NAME = /^[A-Za-z0-9-]{1,80}$/
 const PLACE = /^(?:home|root-[0-9a-f]{8}|imported|summaries|history)\/.{1,1000}\.zst$/
 const PATH = /^\/\P{Cc}{1,4000}$/u
-/** A folder or a file of the host's. What it is called is up to the host. */
-const HOSTS = /^[^\p{C}\\:*?"<>|]{1,255}$/u
+/** A folder or a file of Claude Code's, which may call it anything. */
+const FILE_NAME = /^[^\p{C}\\:*?"<>|]{1,255}$/u
 
 /**
  * Whether the names in it are such as a machine of ours gives them. They become paths below the vault, and the session
@@ -109,7 +109,7 @@ export function isPlainlyNamed({ writer, copy, of, place, path, session }: Piece
     isPlainSession(session) &&
     isPlainSession(owner) &&
     PLACE.test(place) &&
-    parts.every((part) => HOSTS.test(part) && part !== "." && part !== "..") &&
+    parts.every((part) => FILE_NAME.test(part) && part !== "." && part !== "..") &&
     // The folder of a project begins with a hyphen.
     parts.slice(2).every((part) => !/^[-.]/.test(part)) &&
     PATH.test(path) &&
@@ -117,7 +117,10 @@ export function isPlainlyNamed({ writer, copy, of, place, path, session }: Piece
   )
 }
 
-/** Whether it is the session that the views find at this path. Hosts up to 2.0 did not say there whose a subagent is. */
+/**
+ * Whether it is the session that the views find at this path. Versions of Claude Code up to 2.0 did not say there whose
+ * a subagent is.
+ */
 function isSessionAt(path: string, session: string): boolean {
   const { session: owner, agent } = transcriptName(path)
   if (agent === undefined) return session === owner

@@ -1,4 +1,4 @@
-/** Rows of boundaries: when the host compacted a session, and where in its transcript. */
+/** Rows of boundaries: when Claude Code compacted a session, and where in its transcript. */
 import type { Database } from "../database.ts"
 import { IS_TURN } from "./turns.ts"
 
@@ -37,7 +37,7 @@ export interface FoundCompaction {
   readonly transcript: number
   /** Byte offset in the transcript. */
   readonly offset: number
-  /** ISO 8601, as written by the host. */
+  /** ISO 8601, as written by Claude Code. */
   readonly time: string | null
 }
 
@@ -80,7 +80,7 @@ export const automaticPoints = (db: Database, session: string, most: number): nu
     .map(({ tokens }) => tokens)
     .reverse()
 
-/** How often the human prompted in the session, and how often the host compacted it. */
+/** How often the human prompted in the session, and how often Claude Code compacted it. */
 export const promptsAndCompactions = (
   db: Database,
   session: string,

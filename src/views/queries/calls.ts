@@ -7,7 +7,7 @@ import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { LinePlace } from "./messages.ts"
 import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 
-/** Hosts before 2.0 do not tell how a command ended. */
+/** Versions of Claude Code before 2.0 do not tell how a command ended. */
 const TELLS_NO_STATUS = "GLOB '[01].*'"
 
 /**

@@ -153,8 +153,8 @@ export const answersOnTheWay = (
     )
     .all(JSON.stringify(handles))
 
-/** Where the host's own lines after a message of a turn are in its transcript, which may be gone. */
-export const hostLinesAfter = (
+/** Where Claude Code's own lines after a message of a turn are in its transcript, which may be gone. */
+export const claudeLinesAfter = (
   db: Database,
   turn: number,
   message: number,

@@ -8,7 +8,7 @@ export const projectId = (db: Database, path: string): number | undefined =>
     .query<{ id: number }, [string]>("SELECT coalesce(joined, id) AS id FROM projects WHERE path = ?")
     .get(path)?.id
 
-/** The project, and those that are joined with it: words are marked with the project of the session's own folder. */
+/** The project, and those that are joined with it: words go with the project of the session's own folder. */
 export const idsOfProject = (db: Database, id: number): number[] =>
   db
     .query<{ id: number }, [number]>("SELECT id FROM projects WHERE id = ?1 OR joined = ?1 ORDER BY id")

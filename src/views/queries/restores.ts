@@ -48,8 +48,8 @@ export const givenMarks = (db: Database, session: string): Pick<Given, "mark" | 
     )
     .all(session)
 
-/** What was given after the last compaction, if the host has compacted the session and is older than 2.1. */
-export const givenToOldHost = (db: Database, session: string): string | undefined =>
+/** What was given after the last compaction, if Claude Code has compacted the session and is older than 2.1. */
+export const givenToOldVersion = (db: Database, session: string): string | undefined =>
   db
     .query<{ text: string }, [string]>(
       `SELECT r.text FROM restores r JOIN sessions s ON s.id = r.session

@@ -108,13 +108,13 @@ interface MessagesWanted {
   readonly until: string | undefined
 }
 
-/** @returns undefined if nothing is asked for that the index's marks do not cover */
+/** @returns undefined if nothing is asked for that the index's filter words do not cover */
 export function messagesWhere({ turns, session, since, until }: MessagesWanted): Condition | undefined {
   const parts: Condition[] = []
   if (turns !== undefined) {
     parts.push({ sql: "m.turn IN (SELECT value FROM json_each(?))", values: [`[${[...turns].join()}]`] })
   }
-  // A session's mark also covers its subagents.
+  // A session's filter word also covers its subagents.
   if (session?.includes("/")) parts.push({ sql: "m.session = ?", values: [session] })
   if (since !== undefined) parts.push({ sql: "m.time >= ?", values: [since] })
   if (until !== undefined) parts.push({ sql: "m.time < ?", values: [until] })

@@ -275,7 +275,9 @@ export interface ProjectNote extends KeptNote {
   readonly project: string
 }
 
-/** True when a human said something in session `s`; commands that only the host carries out (`/clear`) do not count. */
+/**
+ * True when a human said something in session `s`; commands that only Claude Code carries out (`/clear`) do not count.
+ */
 const IS_SPOKEN_IN = `EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND ${IS_TURN}
   AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY})`
 
@@ -296,7 +298,9 @@ export function spokenIn(db: Database, session: string): string {
   return row?.id ?? session
 }
 
-/** The project's session with the latest record, other than `besides`, in which a human said something to the host. */
+/**
+ * The project's session with the latest record, other than `besides`, in which a human said something to Claude Code.
+ */
 export function latestSession(db: Database, project: string, besides = ""): string | undefined {
   const row = db
     .query<{ id: string }, [string, string]>(
@@ -359,9 +363,9 @@ export const latestPrompts = (db: Database, project: string | undefined, most: n
     )
     .all(project ?? null, most)
 
-/* Rows of notes: sentences worded as constraints, decisions, or attempts in vain. */
+/* Rows of notes, which hold statements: sentences worded as constraints, answers, decisions, or failed approaches. */
 
-interface Note {
+interface Statement {
   readonly text: string
   readonly turn: number
   /** Handle of the turn, without its prefix. */
@@ -369,13 +373,13 @@ interface Note {
 }
 
 /** Newest first in each part of the scope, at most so many of each. */
-export const notesIn = (
+export const statementsIn = (
   db: Database,
   scope: Scope,
   kind: "constraint" | "answer" | "decision" | "refuted",
   most: number,
-): Note[] =>
-  rowsIn<Note>(
+): Statement[] =>
+  rowsIn<Statement>(
     db,
     scope,
     `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn

@@ -55,9 +55,9 @@ export const allTokens = ({ input, output, cacheCreation, cacheRead }: Tokens): 
 export interface SessionUse {
   /** Of the API's messages, each counted once. */
   readonly tokens: Tokens
-  /** US dollars by the host's own account; null if it gives none, as up to 2.1.328 in its own transcripts. */
+  /** US dollars by Claude Code's own account; null if it gives none, as up to 2.1.328 in its own transcripts. */
   readonly cost: number | null
-  /** Requests to the model and ms, as the host sums them up at the end of a query; null if it does not. */
+  /** Requests to the model and ms, as Claude Code sums them up at the end of a query; null if it does not. */
   readonly requests: number | null
   readonly duration: number | null
 }

@@ -14,7 +14,7 @@ export interface Totals {
   readonly errors: number
   readonly files: number
   readonly transcripts: number
-  /** Kept by the host beside its transcripts. */
+  /** Kept by Claude Code beside its transcripts. */
   readonly filesBeside: number
   /** Bytes of these and of transcripts in the vault, uncompressed. */
   readonly archivedBytes: number

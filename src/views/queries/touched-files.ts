@@ -113,7 +113,7 @@ export const pathsChanged = (db: Database, session: string, most: number): strin
     .all(session)
     .map(({ path }) => path)
 
-/* Calls that edited or wrote files, and the notes that may say why. */
+/* Calls that edited or wrote files, and the statements that may say why. */
 
 export interface FileEdit extends CallPlace {
   readonly tool: string
@@ -150,7 +150,7 @@ export const editsOf = (db: Database, { sql, values }: Condition, project: strin
     )
     .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
 
-export interface NoteBefore {
+export interface StatementBefore {
   /** constraint, decision or refuted. */
   readonly kind: string
   readonly text: string
@@ -159,10 +159,10 @@ export interface NoteBefore {
   readonly seq: number
 }
 
-/** Notes of a session's turns up to this one that the user did not take back, the latest first. */
-export const notesUpTo = (db: Database, session: string, seq: number, most: number): NoteBefore[] =>
+/** Statements of a session's turns up to this one that the user did not take back, the latest first. */
+export const statementsUpTo = (db: Database, session: string, seq: number, most: number): StatementBefore[] =>
   db
-    .query<NoteBefore, [string, string, number, number]>(
+    .query<StatementBefore, [string, string, number, number]>(
       `SELECT n.kind, n.text, ? || t.handle AS handle, t.seq FROM notes n JOIN turns t ON t.id = n.turn
        WHERE n.session = ? AND t.seq <= ? AND t.taken_back = 0 ORDER BY t.seq DESC, n.place DESC LIMIT ?`,
     )

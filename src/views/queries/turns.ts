@@ -302,7 +302,7 @@ export const firstTurnBehind = (
 /** The same in a session's own list, where a subagent's tasks are its turns, and so are kept notes. */
 const IS_LISTED = "t.via <> 'none'"
 
-/** A command that only the host executed, such as `/model`: nothing was said or done for it. */
+/** A command that only Claude Code executed, such as `/model`: nothing was said or done for it. */
 export const IS_EMPTY = "(t.via = 'command' AND t.tools = 0 AND t.answer = '')"
 
 /** Turns `t` that session `s` shares with those it is a fork of: up to the last one that it has a copy of. */

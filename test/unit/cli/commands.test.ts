@@ -102,8 +102,8 @@ describe("config", () => {
   )
 
   /**
-   * A repository's `.ctxbridge.toml` may nest ten thousand tables. Making full names of them took a hook longer than the host
-   * waits: it was killed before it had archived anything.
+   * A repository's `.ctxbridge.toml` may nest ten thousand tables. Making full names of them took a hook longer than
+   * Claude Code waits: it was killed before it had archived anything.
    */
   test("tables are read as deep as options are named", async () => {
     using machine = new Inside()

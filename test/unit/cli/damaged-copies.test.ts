@@ -275,7 +275,7 @@ describe("once the transcript is gone", () => {
     using machine = new Inside()
     const session = machine.session().turn("Sweep the chimney.").flush()
     expect((await there(machine, "import")).code).toBe(0)
-    // The host writes it anew: the former copy is set aside.
+    // Claude Code writes it anew: the former copy is set aside.
     writeFileSync(session.path, readFileSync(session.path, "utf8").replaceAll("chimney", "CHIMNEY"))
     session.turn("Scrub the hearth.").flush()
     expect((await there(machine, "import", "--check")).code).toBe(0)

@@ -215,9 +215,9 @@ describe("projects", () => {
   })
 })
 
-/** What doctor says of the hooks in the host's settings. */
+/** What doctor says of the hooks in Claude Code's settings. */
 describe("hooks", () => {
-  /** `doctor` found nothing wrong while a setting of the host kept it from calling any hook. */
+  /** `doctor` found nothing wrong while a setting of Claude Code kept it from calling any hook. */
   test("disableAllHooks is told of, and the narrowest file decides", async () => {
     using machine = new Inside()
     const installed = await run(["install"], { env: machine.env, cwd: machine.cwd })
@@ -386,7 +386,7 @@ describe("vault", () => {
   })
 })
 
-/** What doctor says of the host's transcripts: which are in the vault, and when the host deletes them. */
+/** What doctor says of Claude Code's transcripts: which are in the vault, and when it deletes them. */
 describe("transcripts", () => {
   const DAY = 86_400
 

@@ -282,7 +282,7 @@ describe("notes", () => {
       for (const session of [one, two]) await machine.hook("stop", session.turn("Read the page").flush())
       await kept(machine, ["The walrus is blue."])
       await kept(machine, ["The seal is grey."], two.session)
-      // Where the host tells the server nothing, its transcript tells.
+      // Where Claude Code tells the server nothing, its transcript tells.
       const called = machine.session()
       called.turn("And this", [
         { tool: "mcp__ctxbridge__remember", input: { text: "The otter is brown." }, output: "Kept" },

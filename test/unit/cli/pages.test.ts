@@ -483,7 +483,7 @@ describe("export", () => {
       using machine = new Inside()
       const session = machine.session().turn("One.").flush()
       const size = readFileSync(session.path).length
-      // The host was killed.
+      // Claude Code was killed.
       truncateSync(session.path, size - 1)
       const then = Date.now() / 1000 - 86_400
       utimesSync(session.path, then, then)

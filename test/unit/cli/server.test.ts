@@ -22,7 +22,7 @@ describe("tools", () => {
       dataHome: archive.dataHome,
       stateHome: join(archive.root, "state"),
       claudeDir: join(archive.root, ".claude"),
-      hostConfig: join(archive.root, ".claude.json"),
+      claudeConfig: join(archive.root, ".claude.json"),
       secrets: { enabled: true, patterns: [] },
       exclude: [],
       folder: join(archive.root, "project"),

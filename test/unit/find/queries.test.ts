@@ -333,8 +333,8 @@ describe("queries", () => {
   })
 
   /**
-   * `role:admin` asked for messages of nobody, though the words stood there; that capitals are operators was told nowhere when
-   * nothing was found; and with `--cold`, `--tool` knew a tool only as the host writes it.
+   * `role:admin` asked for messages of nobody, though the words stood there; that capitals are operators was told
+   * nowhere when nothing was found; and with `--cold`, `--tool` knew a tool only as Claude Code writes it.
    */
   describe("words that look like operators", () => {
     let machine: Machine

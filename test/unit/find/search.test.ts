@@ -542,13 +542,14 @@ describe("both faces", () => {
   })
 })
 
-/** Prompts that waited in the host's queue. */
+/** Prompts that waited in Claude Code's queue. */
 describe("queued prompts", () => {
   setDefaultTimeout(60_000)
 
   /**
-   * A prompt that had waited in the host's queue was found twice: in its own turn, and in the one during which it was put
-   * there, along with the answer to another prompt. Hosts run by programs put each prompt into the queue.
+   * A prompt that had waited in Claude Code's queue was found twice: in its own turn, and in the one during which it
+   * was put there, along with the answer to another prompt. A Claude Code run by a program puts each prompt into the
+   * queue.
    */
   describe("a prompt that waited is", () => {
     test.each([true, false])("found once (indexed in between: %p)", async (followed) => {

@@ -79,7 +79,7 @@ test("tells the user of each zone and the model of the second, once until the ne
   expect(sharedState(machine).warningIssued).toBe(true)
   answer(session.user("go on"), 150_000).flush()
   expect(await prompt(machine, session)).toMatchObject(SILENT)
-  // The host compacts, goes on, and fills the window again.
+  // Claude Code compacts, goes on, and fills the window again.
   await machine.hook("session-start", session, { source: "compact" })
   answer(session.boundary("auto", 167_400).summary("what was said"), 30_000).flush()
   expect(await prompt(machine, session)).toMatchObject(SILENT)
@@ -287,7 +287,7 @@ test("after two automatic compactions the point is known to within 3 %, wherever
     const session = machine.session({ version })
     answer(session.user("begin"), 40_000).flush()
     await prompt(machine, session)
-    // The host looks between answers, so each is some way above.
+    // Claude Code looks between answers, so each is some way above.
     for (const above of [5_100, 2_300]) {
       session.boundary("auto", point + above).summary("so far")
       await prompt(machine, answer(session, 30_000 + above).flush())

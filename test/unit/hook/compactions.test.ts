@@ -18,8 +18,9 @@ import type { Transcript } from "../../support/transcript.ts"
 /** Compactions of which no hook was told are answered at the next prompt. */
 describe("unannounced compactions", () => {
   /**
-   * A compaction of which no hook was told (hooks were off or too slow, the host had ended) went unnoticed: the conversation
-   * was given nothing back for it. And a restore that was given at a prompt said again what the summary said.
+   * A compaction of which no hook was told (hooks were off or too slow, Claude Code had ended) went unnoticed: the
+   * conversation was given nothing back for it. And a restore that was given at a prompt said again what the summary
+   * said.
    */
   describe("a compaction that nobody announced", () => {
     const SILENT = { code: 0, stdout: "", stderr: "" }
@@ -130,7 +131,7 @@ describe("unannounced compactions", () => {
         if (isAnnounced) await machine.hook("pre-compact", session, { trigger: "auto" })
         expect(contextOf(await machine.hook("session-start", session, { source: "compact" }))).toContain(RULE)
         compacted(session)
-        // A host that does not tell what has arrived.
+        // A Claude Code that does not tell what has arrived.
         session.turn("go on", [], "Gone on.").flush()
         expect(await machine.hook("stop", session)).toMatchObject(SILENT)
         compacted(session, "Nothing of note.")
@@ -308,7 +309,7 @@ describe("subagents compactions", () => {
   const AGENT = { agent_id: "a4896785b52fcd81b", agent_type: "general-purpose" }
   const RULE = "Write the parser; never touch the grammar file"
 
-  /** The host's lines carry the time at which they are written; by this one it tells that a turn is over. */
+  /** Claude Code's lines carry the time at which they are written; by this one it tells that a turn is over. */
   const now = (): { timestamp: string } => ({ timestamp: new Date().toISOString() })
   const answer = (transcript: Transcript, text: string): Transcript =>
     transcript
@@ -417,7 +418,7 @@ describe("answered once", () => {
       db.close()
     }
 
-    /** What the host writes behind a compaction, and the next prompts: what they are given. */
+    /** What Claude Code writes behind a compaction, and the next prompts: what they are given. */
     async function goOn(machine: Machine, session: Transcript): Promise<(string | undefined)[]> {
       session.boundary().summary("Something was heated.").say("Going on.").flush()
       const given: (string | undefined)[] = []
@@ -464,10 +465,10 @@ describe("answered once", () => {
   })
 
   /**
-   * Where the host had written a transcript anew and shorter, what it was before counted as the session's: the third
-   * compaction since was given nothing back, and status told of the window as it was. A compaction that no hook was told of
-   * was not noticed where something else had stood before; nor, where another process had archived the shorter transcript,
-   * behind the end of the former one.
+   * Where Claude Code had written a transcript anew and shorter, what it was before counted as the session's: the third
+   * compaction since was given nothing back, and status told of the window as it was. A compaction that no hook was
+   * told of was not noticed where something else had stood before; nor, where another process had archived the shorter
+   * transcript, behind the end of the former one.
    */
   describe("in a transcript that was written anew and shorter", () => {
     test("its compactions are answered, each once, and its window is told", async () => {

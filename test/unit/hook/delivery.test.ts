@@ -1,4 +1,6 @@
-/** A restore that the host has dropped is given once more at a prompt, never a third time; one that arrived never. */
+/**
+ * A restore that Claude Code has dropped is given once more at a prompt, never a third time; one that arrived never.
+ */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,17 +17,17 @@ setDefaultTimeout(60_000)
 const MARK = "<ctxbridge-restore"
 const SILENT = { code: 0, stdout: "", stderr: "" }
 
-/** The host's lines carry the time at which they are written. */
+/** Claude Code's lines carry the time at which they are written. */
 const now = (): { timestamp: string } => ({ timestamp: new Date().toISOString() })
 
 const attachment = (transcript: Transcript, fields: Record<string, unknown>): Transcript =>
   transcript.line({ type: "attachment", attachment: { hookEvent: "SessionStart", ...fields }, ...now() })
 
-/** The host has put the text into the conversation. */
+/** Claude Code has put the text into the conversation. */
 const arrive = (transcript: Transcript, text: string): Transcript =>
   attachment(transcript, { type: "hook_additional_context", hookName: "SessionStart", content: [text] })
 
-/** The host has not waited for our hook. */
+/** Claude Code has not waited for our hook. */
 const cancel = (transcript: Transcript): Transcript =>
   attachment(transcript, { type: "hook_cancelled", command: "/opt/bin/ctxbridge hook session-start" })
 
@@ -57,7 +59,7 @@ class Play {
     return this.hook("user-prompt-submit", { prompt: text }, options)
   }
 
-  /** A compaction, up to the host's boundary and summary; the text that our hook gave. */
+  /** A compaction, up to Claude Code's boundary and summary; the text that our hook gave. */
   async compact(): Promise<string> {
     await this.hook("pre-compact", { trigger: "manual", custom_instructions: null })
     const ran = await this.hook("session-start", { source: "compact" })
@@ -94,7 +96,7 @@ test("once it has arrived, nothing is given again, and nobody looks any more", a
   const play = new Play(machine)
   const text = await play.compact()
   expect(play.delivery).toMatchObject({ at: expect.any(Number), time: expect.any(Number) })
-  // The host's line is not there yet: in doubt, nothing.
+  // Claude Code's line is not there yet: in doubt, nothing.
   expect(await play.prompt("go on")).toMatchObject(SILENT)
   expect(play.delivery).toBeDefined()
   turn(arrive(play.session, text), "go on").flush()

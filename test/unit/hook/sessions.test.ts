@@ -20,7 +20,7 @@ describe("clears", () => {
   const COMMAND =
     "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
 
-  /** `/clear` in a session; the host writes the command into the next one. */
+  /** `/clear` in a session; Claude Code writes the command into the next one. */
   async function clear(machine: Machine, former: Transcript): Promise<{ next: Transcript; given: string }> {
     await machine.hook("session-end", former, { reason: "clear" })
     const next = machine.session()

@@ -154,7 +154,7 @@ describe("steps", () => {
   })
 })
 
-/** What a hook takes from the host's document. */
+/** What a hook takes from Claude Code's document. */
 describe("event", () => {
   const event = (fields: object, name: HookEvent["name"] = "user-prompt-submit"): HookEvent =>
     decodeEvent(name, { session_id: "s-1", ...fields })!

@@ -66,7 +66,7 @@ describe("subagents", () => {
       }
     }
 
-    /** A subagent ends: the host has written all of its session by then, or only a part. */
+    /** A subagent ends: Claude Code has written all of its session by then, or only a part. */
     async function played(machine: Machine, isWritten: boolean): Promise<Transcript> {
       const session = begun(machine)
       const path = join(session.path.replace(/\.jsonl$/, ""), "subagents", `agent-${AGENT}.jsonl`)
@@ -135,8 +135,8 @@ describe("subagents", () => {
   })
 
   /**
-   * Hosts keep the agents of a workflow one folder deeper than other subagents, beside a journal. They were nobody's, and so
-   * neither forgotten nor written back with their session.
+   * Claude Code keeps the agents of a workflow one folder deeper than other subagents, beside a journal. They were
+   * nobody's, and so neither forgotten nor written back with their session.
    */
   describe("agents of workflows", () => {
     const VERSION = "2.1.329"
@@ -158,7 +158,7 @@ describe("subagents", () => {
       return { session, paths: [session.path, ...agents, journal] }
     }
 
-    /** These hosts write what was said first, and whose it is behind that. */
+    /** These versions of Claude Code write what was said first, and whose it is behind that. */
     function nameLast(line: string): string {
       if (line === "") return line
       const { sessionId, cwd, version, ...fields } = JSON.parse(line)
@@ -204,9 +204,9 @@ describe("subagents", () => {
   })
 })
 
-/** What the host's summary says is not given back again. */
+/** What Claude Code's summary says is not given back again. */
 /**
- * The restore said again what the summary says where the host had written both compaction and summary down before it
+ * The restore said again what the summary says where Claude Code had written both compaction and summary down before it
  * called the hook of the new start, and where the announcement had been lost.
  */
 describe("a summary that is there already", () => {
@@ -269,7 +269,7 @@ describe("complement", () => {
     return contextOf(ran) ?? ""
   }
 
-  /** What a compaction is followed by; hosts from 2.1 on say its summary. */
+  /** What a compaction is followed by; versions of Claude Code from 2.1 on say its summary. */
   async function compacted(machine: Machine, session: Transcript, summary?: string): Promise<string> {
     await machine.hook("pre-compact", session, { trigger: "manual", custom_instructions: "" })
     if (summary !== undefined) {

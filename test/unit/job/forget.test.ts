@@ -18,8 +18,8 @@ import { filesWith } from "../../support/traces.ts"
 /** Forgetting a text. */
 describe("forget match", () => {
   /**
-   * The end of a session whose last line was cut off is archived as it is; when the host completes that line, it stands in two
-   * frames. A text is to be taken out of each of them.
+   * The end of a session whose last line was cut off is archived as it is; when Claude Code completes that line, it
+   * stands in two frames. A text is to be taken out of each of them.
    */
   describe("a line that stands in two frames", () => {
     const WORD = "xylophone-4711"
@@ -63,7 +63,7 @@ describe("forget match", () => {
 
   const WORD = "Quillfeather"
 
-  /** `forget --match` did not say that the host's own transcripts still hold the text, as `forget SESSION` does. */
+  /** `forget --match` did not say that Claude Code's own transcripts still hold the text, as `forget SESSION` does. */
   test("what Claude Code keeps is told, in words that fit the number", async () => {
     using machine = new Inside()
     const there = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
@@ -107,7 +107,7 @@ describe("forget match", () => {
   })
 })
 
-/** What ctxbridge carried of a session is told from what others said, whatever line of the host it is in. */
+/** What ctxbridge carried of a session is told from what others said, whatever line of Claude Code it is in. */
 describe("carried text", () => {
   const SECRET = "5ec2e7aa-0000-4000-8000-000000000001"
   const OTHER = "0dde7aaa-0000-4000-8000-000000000002"

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
-import { HostTranscript } from "../../../src/claude/fake/transcript.ts"
+import { FakeTranscript } from "../../../src/claude/fake/transcript.ts"
 import { heldBlocks } from "../../../src/prune/held-blocks.ts"
 import { type PruneOptions, pruneMessages } from "../../../src/prune/prune-messages.ts"
 import {
@@ -417,8 +417,8 @@ describe("held blocks", () => {
 
 /** What a session sent, rebuilt from its transcript. */
 describe("sent messages", () => {
-  const transcript = () => new HostTranscript({ session: "s1", cwd: "/project", version: "2.1.112" })
-  const passages = (told: HostTranscript): Passage[] => sentPassages(told.take().trim().split("\n"))
+  const transcript = () => new FakeTranscript({ session: "s1", cwd: "/project", version: "2.1.112" })
+  const passages = (told: FakeTranscript): Passage[] => sentPassages(told.take().trim().split("\n"))
 
   /** Each message in short: its role and what its blocks say. */
   const told = ({ messages }: Passage): string[] =>

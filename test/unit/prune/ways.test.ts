@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { Installed } from "../../../src/claude/install/clients.ts"
-import type { HostEnvironment } from "../../../src/claude/settings/read-settings.ts"
+import type { ClaudeEnvironment } from "../../../src/claude/settings/read-settings.ts"
 import {
   requestPruner,
   requestRefusal,
@@ -30,7 +30,7 @@ describe("ways", () => {
     version,
   })
 
-  const NOTHING: HostEnvironment = { names: new Set(), extraBody: [], baseUrl: [] }
+  const NOTHING: ClaudeEnvironment = { names: new Set(), extraBody: [], baseUrl: [] }
   const CLEARS = JSON.stringify({ context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } })
 
   test("the four are described in the order of their risk", () => {
@@ -54,7 +54,7 @@ describe("ways", () => {
   })
 
   test("native is on where the value that counts clears", () => {
-    const state = (...extraBody: HostEnvironment["extraBody"]): WayState =>
+    const state = (...extraBody: ClaudeEnvironment["extraBody"]): WayState =>
       nativeWay(client("2.1.330"), { ...NOTHING, extraBody })
     const shell = { from: "environment", value: CLEARS } as const
     const other = { from: "local", value: "{}" } as const

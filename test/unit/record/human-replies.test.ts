@@ -1,4 +1,6 @@
-/** What a human answers in the form by which the model asks: their words, in every shape that hosts have written. */
+/**
+ * What a human answers in the form by which the model asks: their words, in every shape that Claude Code has written.
+ */
 import { expect, test } from "bun:test"
 import { decodeLine } from "../../../src/agents/agents.ts"
 import { findSessions } from "../../../src/views/queries/sessions.ts"
@@ -178,7 +180,7 @@ test.each(Object.entries(SHAPES))("%s", (_name, shape) => {
   const { parts } = decodeLine(lineOf(shape))
   expect(replies(lineOf(shape))).toEqual(shape.said.map((one) => [...one]))
   expect(parts[0]).toMatchObject({ kind: "toolResult", text: shape.text })
-  // Nobody's prompt: what the host writes around the answers is no human's.
+  // Nobody's prompt: what Claude Code writes around the answers is no human's.
   expect(parts.some(({ kind }) => kind === "prompt")).toBe(false)
   // No human speaks in a subagent's lines.
   expect(replies(lineOf(shape, { isSidechain: true }))).toEqual([])

@@ -121,7 +121,7 @@ describe("typed lines", () => {
   })
 })
 
-/** Words of a human between what the host puts around them. */
+/** Words of a human between what Claude Code puts around them. */
 describe("user text", () => {
   const reminder = (text: string): string => `<system-reminder>${text}</system-reminder>`
   const told = (text: string): [string, string][] =>
@@ -232,7 +232,7 @@ describe("user text", () => {
     })
   })
 
-  /** A prompt that began like what the host says of a hook was taken for the host's, and opened no turn. */
+  /** A prompt that began like what Claude Code says of a hook was taken for its own, and opened no turn. */
   describe("prompts about hooks", () => {
     test.each([
       "Stop hook feedback is missing in the log. Why?",
@@ -378,7 +378,10 @@ describe("origin", () => {
   })
 })
 
-/** Whether a restore has arrived, from the lines that hosts write behind it, in the orders in which they write them. */
+/**
+ * Whether a restore has arrived, from the lines that Claude Code writes behind it, in the orders in which it writes
+ * them.
+ */
 describe("delivery", () => {
   const GIVEN = Date.parse("2026-05-01T10:00:00.000Z")
   const RESTORE = '<ctxbridge-restore source="compact" session="s">\nQuoted.\n</ctxbridge-restore>'
@@ -386,7 +389,7 @@ describe("delivery", () => {
 
   type Fields = Record<string, unknown>
 
-  /** A line of the host's, `seconds` after the restore was given. */
+  /** A line of Claude Code's, `seconds` after the restore was given. */
   const at = (seconds: number, fields: Fields): Fields => ({
     version: "2.1.112",
     timestamp: new Date(GIVEN + seconds * 1000).toISOString(),
@@ -406,7 +409,7 @@ describe("delivery", () => {
     type: "user",
     message: { content: [{ type: "text", text: "[Request interrupted by user]" }] },
   })
-  /** What the host writes of `/compact` among the lines of the compaction, some of it later than our hook. */
+  /** What Claude Code writes of `/compact` among the lines of the compaction, some of it later than our hook. */
   const commandLines = [
     at(0, {
       type: "user",
@@ -488,10 +491,10 @@ describe("delivery", () => {
     expect(outcome({ ...cancelled, timestamp: at(-60, {})["timestamp"] })).toBe("open")
     expect(outcome(boundary, summary, early)).toBe("open")
     expect(outcome(boundary, summary, { ...prompt, ...agent }, { ...answer, ...agent })).toBe("open")
-    // Our own hook, of which the host says that all went well.
+    // Our own hook, of which Claude Code says that all went well.
     const ran = attachment(1, { type: "hook_success", command: COMMAND })
     expect(outcome(boundary, summary, ran)).toBe("open")
-    // Other lines of the host's that name the end of a turn, and that of a subagent.
+    // Other lines of Claude Code's that name the end of a turn, and that of a subagent.
     const named = { ...end, subtype: "informational", content: '"stop_hook_summary"' }
     expect(outcome(prompt, answer, named)).toBe("open")
     expect(outcome(prompt, answer, { ...end, ...agent })).toBe("open")

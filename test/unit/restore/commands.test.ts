@@ -22,7 +22,7 @@ describe("commands", () => {
     })
 
     test.each([
-      // Later hosts tell the exit status of every command that was run.
+      // Later versions of Claude Code tell the exit status of every command that was run.
       { version: "2.1.112", output: "Use the Read tool to read file contents", isRun: false },
       { version: "2.1.112", output: "Exit code 1\nno such file", isRun: true },
       { version: "1.0.51", output: "cat: notes.md: No such file or directory", isRun: true },
@@ -279,7 +279,7 @@ describe("command vocabulary", () => {
 })
 
 /** Which errors are told in a restore. */
-/** "Errors seen" was full of how the host wants its own tools to be used, and of what it or humans had refused. */
+/** "Errors seen" was full of how Claude Code wants its own tools to be used, and of what it or humans had refused. */
 describe("errors that a call has met", () => {
   const failed = (text: string) => ({ text, isError: true })
 
@@ -308,7 +308,7 @@ describe("errors that a call has met", () => {
   test.each([
     ["Bash", "2.1.112", "Exit code 1\nPath does not exist: /srv/kilns", "Path does not exist: /srv/kilns"],
     ["Bash", "2.1.112", "Command timed out after 2m 0.0s", "Command timed out after 2m 0.0s"],
-    // Hosts of that time tell no status.
+    // Versions of Claude Code of that time tell no status.
     [
       "Bash",
       "1.0.51",
@@ -364,7 +364,7 @@ describe("paths", () => {
       const session = machine.session({ cwd })
       const input = { file_path: join(cwd, "src", "pärser.ts"), content: "see `src/lexer.ts`\n" }
       session.turn("Write the parser", [{ tool: "Write", input, output: "written" }]).flush()
-      // The host shows it again, since it is there.
+      // Claude Code shows it again, since it is there.
       mkdirSync(join(cwd, "src"))
       writeFileSync(input.file_path, "…")
       await machine.hook("stop", session)
@@ -391,7 +391,7 @@ describe("paths", () => {
       using machine = new Inside()
       const session = machine.session()
       const names = ["lib/lexer.ts", "src/my notes.md", "src/parser.ts", "docs/ein Plan.md", "lib/token.ts"]
-      // The host itself shows the last ones again.
+      // Claude Code itself shows the last ones again.
       const latest = [1, 2, 3, 4, 5].map((n) => `shown${n}.ts`)
       const steps = [...names, ...latest].map((name) => ({
         tool: "Read",

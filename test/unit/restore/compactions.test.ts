@@ -14,11 +14,11 @@ import { sampleFiles } from "../../support/real.ts"
 import { begun, PLAN, SESSION, told } from "../../support/taken-back.ts"
 import { Transcript } from "../../support/transcript.ts"
 
-/** Where the host compacts is learnt from what sessions have seen. */
+/** Where Claude Code compacts is learnt from what sessions have seen. */
 describe("compaction points", () => {
   /**
-   * A `/compact` early in a session made all other sessions forget where the host compacts by itself, and a session's first
-   * automatic compaction made them forget those before.
+   * A `/compact` early in a session made all other sessions forget where Claude Code compacts by itself, and a
+   * session's first automatic compaction made them forget those before.
    */
   describe("points that were learnt", () => {
     function answer(transcript: Transcript, tokens: number): Transcript {
@@ -28,7 +28,7 @@ describe("compaction points", () => {
       return transcript.line({ type: "assistant", message })
     }
 
-    /** A session whose first prompt came before its first answer, and in whose first turn the host compacted. */
+    /** A session whose first prompt came before its first answer, and in whose first turn Claude Code compacted. */
     async function compacted(machine: Machine, trigger: string, preTokens: number): Promise<void> {
       const session = machine.session()
       await machine.hook("user-prompt-submit", session, { prompt: "begin" })
@@ -71,8 +71,8 @@ describe("compaction points", () => {
   }
 
   /**
-   * Where the host compacts was learnt for one model and went on counting after `/model` chose another in the same session:
-   * one with five times the window was told that it was nearly full.
+   * Where Claude Code compacts was learnt for one model and went on counting after `/model` chose another in the same
+   * session: one with five times the window was told that it was nearly full.
    */
   test("points that were learnt count for their model alone", async () => {
     using machine = new Inside()
@@ -496,7 +496,7 @@ describe("glance", () => {
     })
   })
 
-  /** Of each conversation: what the host said of the tokens before each compaction, and what we had read. */
+  /** Of each conversation: what Claude Code said of the tokens before each compaction, and what we had read. */
   const samples = sampleFiles().filter((path) => !basename(path).includes("agent-"))
 
   describe.skipIf(samples.length === 0)("real clients", () => {
@@ -507,7 +507,7 @@ describe("glance", () => {
           const seen = glance(Buffer.from(`${line}\n`), context.base === undefined)
           const told = seen.compactions[0]?.preTokens
           if (told !== undefined && context.tokens !== undefined && context.estimated !== true) {
-            // Newer hosts add what has come since the last answer, by an estimate.
+            // Newer versions of Claude Code add what has come since the last answer, by an estimate.
             expect(told - context.tokens).toBeGreaterThanOrEqual(0)
             expect(told - context.tokens).toBeLessThanOrEqual(path.includes("2.0.76") ? 0 : 200)
           }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { hostLimits } from "../../../src/config/load.ts"
+import { claudeLimits } from "../../../src/config/load.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
 import { adviceOn, report, stateDocument } from "../../../src/restore/window/advice.ts"
@@ -358,7 +358,7 @@ describe("judge", () => {
   })
 
   test("the window that the user gives for a model that the host does not know", () => {
-    const limits = hostLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "262144" })
+    const limits = claudeLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "262144" })
     expect(window("qwen3.8-27b", { limits })).toBe(262_144)
     expect(window("claude-sonnet-4-6", { limits })).toBe(200_000)
     expect(window("us.anthropic.claude-sonnet-4-6-v1:0", { limits })).toBe(200_000)
@@ -369,8 +369,8 @@ describe("judge", () => {
     expect(window("qwen3.8-27b", { limits, seen: 300_000 })).toBe(1_000_000)
     // Of any model, where nothing is compacted.
     expect(window("claude-sonnet-4-6", { limits: { ...limits, off: "all" } })).toBe(262_144)
-    expect(hostLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "many" })).toEqual({})
-    expect(hostLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "-1" })).toEqual({})
+    expect(claudeLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "many" })).toEqual({})
+    expect(claudeLimits({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: "-1" })).toEqual({})
   })
 
   describe("the compaction point", () => {
@@ -379,13 +379,14 @@ describe("judge", () => {
       expect(point({ version: "2.0.76" }).at).toBe(155_000)
       expect(point({ window: 1_000_000 }).at).toBe(967_000)
       const limited = (env: Record<string, string>, more: object = {}) =>
-        point({ limits: hostLimits(env), ...more }).at
+        point({ limits: claudeLimits(env), ...more }).at
       expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" }, { version: "2.0.76" })).toBe(84_000)
       expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" })).toBe(90_000)
       expect(limited({ CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50" }, { window: 1_000_000 })).toBe(490_000)
       expect(limited({ CLAUDE_CODE_AUTO_COMPACT_WINDOW: "100000" })).toBe(67_000)
       expect(limited({ CLAUDE_CODE_AUTO_COMPACT_WINDOW: "200000" }, { window: 1_000_000 })).toBe(167_000)
-      // Where it may not compact, it goes on to just before the reserve. Hosts up to 2.0 know only one of the variables.
+      // Where it may not compact, it goes on to just before the reserve. Versions of Claude Code up to 2.0 know only
+      // one of the variables.
       for (const value of ["1", " Yes ", "on", "TRUE"]) {
         expect([value, limited({ DISABLE_AUTO_COMPACT: value })]).toEqual([value, 177_000])
         expect([value, limited({ DISABLE_COMPACT: value })]).toEqual([value, 177_000])
@@ -494,7 +495,7 @@ describe("judge", () => {
         "ctxbridge: context at 87% of the point where it is compacted (145.3K of 167.0K tokens), so compaction is near. " +
         "/clear is safe at any time: everything is archived.",
     })
-    const limits = hostLimits({ DISABLE_COMPACT: "1" })
+    const limits = claudeLimits({ DISABLE_COMPACT: "1" })
     const off = judge({ tokens: 170_000, version: "2.1.112" }, { option: 0, limits, thresholds })!
     expect(adviceOn(off).notice).toStartWith(
       "ctxbridge: context at 96% of what Claude Code takes (170.0K of 177.0K tokens). /clear",

@@ -397,7 +397,7 @@ describe("shown names", () => {
   })
 })
 
-/** Whether a restore names our server's tool or the binary depends on what the host's files say. */
+/** Whether a restore names our server's tool or the binary depends on what Claude Code's files say. */
 describe("how to open", () => {
   const OURS = { type: "stdio", command: "/opt/ctxbridge", args: ["mcp"] }
   const BINARY = { program: "ctxbridge" }
@@ -417,7 +417,7 @@ describe("how to open", () => {
     return findOpening({
       home,
       claudeDir: join(home, ".claude"),
-      hostConfig: join(home, ".claude.json"),
+      claudeConfig: join(home, ".claude.json"),
       cwd,
     })
   }

@@ -222,7 +222,10 @@ describe("receipt", () => {
     expect(numbersIn(none)).toEqual([])
   })
 
-  /** What a message that the host kept says in a list of changes was told as lost: only a call's outermost fields were read. */
+  /**
+   * What a message that Claude Code kept says in a list of changes was told as lost: only a call's outermost fields
+   * were read.
+   */
   test("receipts: kept is what stands anywhere in a call that the host kept", async () => {
     using machine = new Inside()
     const kept = "aaaaaaaa-0000-4000-8000-000000000001"

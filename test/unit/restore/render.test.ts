@@ -5,7 +5,7 @@ import type { Fact, Facts, Material } from "../../../src/restore/material.ts"
 import { renderPointer } from "../../../src/restore/pointer-to.ts"
 import { renderRestore, withoutPending } from "../../../src/restore/render.ts"
 import { restoreOf } from "../../../src/restore/restore.ts"
-import { cellOf, explain, heldOut, markOf } from "../../../src/restore/slots.ts"
+import { cellOf, explain, heldOut, traitOf } from "../../../src/restore/slots.ts"
 import { Archive } from "../../support/archive.ts"
 import { frameProblems, instructionProblems } from "../../support/frame.ts"
 
@@ -271,7 +271,7 @@ describe("render", () => {
       expect(swallowed("2.0.76", false)).toBe(true)
       expect(swallowed("2.1.112", false)).toBe(true)
       expect(swallowed("2.1.329", true)).toBe(true)
-      // kept by the host
+      // kept by Claude Code
       expect(swallowed("2.1.329", false)).toBe(false)
     })
 
@@ -395,15 +395,15 @@ describe("slots", () => {
   })
 
   test("what is known of a fact, in words", () => {
-    expect(cellOf({ mark: markOf("path", "src/a.ts", { edited: true }), times: 7, age: 3 })).toBe(
+    expect(cellOf({ trait: traitOf("path", "src/a.ts", { edited: true }), times: 7, age: 3 })).toBe(
       "edited, often, new",
     )
-    expect(cellOf({ mark: markOf("name", "fireKiln", { seen: true }), times: 1, age: 90 })).toBe(
+    expect(cellOf({ trait: traitOf("name", "fireKiln", { seen: true }), times: 1, age: 90 })).toBe(
       "seen, once, old",
     )
-    expect(markOf("command", "ls -la", {})).toBe("common")
-    expect(markOf("command", "make glaze", {})).toBe("run")
-    expect(markOf("command", "make glaze", { failed: true })).toBe("failed")
+    expect(traitOf("command", "ls -la", {})).toBe("common")
+    expect(traitOf("command", "make glaze", {})).toBe("run")
+    expect(traitOf("command", "make glaze", { failed: true })).toBe("failed")
   })
 
   test("what a restore shows and leaves out is known: both are in none of the other's", () => {

@@ -7,18 +7,20 @@ import { memoryFile } from "../../../src/claude/context/standing-text.ts"
 import { cleanUpPeriod } from "../../../src/claude/settings/clean-up.ts"
 import {
   autoCompactIn,
+  claudeEnvironment,
   contextSettings,
   hooksOf,
-  hostEnvironment,
   readSettings,
 } from "../../../src/claude/settings/read-settings.ts"
-import { readHostContext } from "../../../src/claude/status-line-input.ts"
+import { readStatusLineInput } from "../../../src/claude/status-line-input.ts"
 import { Inside, Peer, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
 import { tempFolder } from "../../support/temp.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
-/** What the host itself shows after a compaction is not given back: each source of it, and what only looks like one. */
+/**
+ * What Claude Code itself shows after a compaction is not given back: each source of it, and what only looks like one.
+ */
 describe("reshown", () => {
   setDefaultTimeout(60_000)
 
@@ -235,7 +237,7 @@ describe("reshown", () => {
     expect((await left(machine, tell("2.1.330"), names)).sort()).toEqual(["mine", "yours"])
   })
 
-  /** As the host writes it down: call, result, text. */
+  /** As Claude Code writes it down: call, result, text. */
   function skill(session: Transcript, name: string, text: string): Transcript {
     session
       .user(`Use ${name}.`)
@@ -356,7 +358,7 @@ describe("reshown", () => {
   })
 })
 
-/** What of a memory file is in every context, and what it imports: as the host reads Markdown. */
+/** What of a memory file is in every context, and what it imports: as Claude Code reads Markdown. */
 describe("memory file", () => {
   const importsOf = (text: string): readonly string[] => memoryFile(text).imports
 
@@ -453,12 +455,12 @@ describe("memory file", () => {
   })
 })
 
-/** What the host tells the status line of the window: hosts of all versions, and documents of any shape. */
+/** What Claude Code tells the status line of the window: all versions, and documents of any shape. */
 describe("host context", () => {
   const usage = { input_tokens: 1000, cache_read_input_tokens: 48_000, cache_creation_input_tokens: 1000 }
 
   test("tokens and window if the host reports both, or else its own percentage, or else nothing", () => {
-    const of = (context: object) => readHostContext({ session_id: "s-1", context_window: context })
+    const of = (context: object) => readStatusLineInput({ session_id: "s-1", context_window: context })
     const whole = of({ context_window_size: 200_000, current_usage: usage, used_percentage: 99 })
     expect(whole).toMatchObject({ session: "s-1", window: 200_000, tokens: 50_000, share: 0.25 })
     expect(of({ current_usage: usage })).toMatchObject({
@@ -471,14 +473,14 @@ describe("host context", () => {
     // Before the first answer.
     const none = { context_window_size: 200_000, current_usage: null, used_percentage: null }
     expect(of(none)).toMatchObject({ window: 200_000, tokens: undefined, share: undefined, isEmptied: false })
-    // Newer hosts right after a compaction.
+    // Newer versions of Claude Code right after a compaction.
     const emptied = { ...none, current_usage: { input_tokens: 0, output_tokens: 0 }, used_percentage: 0 }
     expect(of(emptied)).toMatchObject({ tokens: undefined, share: 0, isEmptied: true })
   })
 
   test("the model, the host's version and the transcript, unless it is no path that a host writes", () => {
     const of = (transcript_path: unknown) =>
-      readHostContext({ model: { id: "claude-sonnet-4-6" }, version: "2.1.112", transcript_path })
+      readStatusLineInput({ model: { id: "claude-sonnet-4-6" }, version: "2.1.112", transcript_path })
     expect(of("/home/dev/.claude/projects/-p/s.jsonl")).toMatchObject({
       model: "claude-sonnet-4-6",
       version: "2.1.112",
@@ -500,7 +502,7 @@ describe("host context", () => {
     )
     fc.assert(
       fc.property(fc.oneof(value, fc.record({ session_id: value, context_window: context })), (document) => {
-        const { session, window, tokens, share } = readHostContext(document)
+        const { session, window, tokens, share } = readStatusLineInput(document)
         for (const figure of [window, tokens, share])
           if (figure !== undefined) expect(figure).toBeGreaterThanOrEqual(0)
         expect(window).not.toBe(0)
@@ -536,7 +538,7 @@ describe("read settings", () => {
       const settings = settingsOf(folder.path, { plansDirectory: value, autoMemoryDirectory: value })
       const own = join(folder.path, "home", ".claude", "plans")
       expect(settings.planFolders.filter((one) => one !== own && one !== settings.cwd)).toEqual([])
-      expect([undefined, "/etc"]).toContain(settings.notes as undefined)
+      expect([undefined, "/etc"]).toContain(settings.ownMemory as undefined)
     }
   })
 
@@ -560,7 +562,7 @@ describe("read settings", () => {
     const places = {
       home: home!,
       claudeDir: join(home!, ".claude"),
-      hostConfig: home!,
+      claudeConfig: home!,
       cwd: cwd!,
       managed: managed!,
     }
@@ -580,14 +582,14 @@ describe("read settings", () => {
     })
     const files = readSettings(places)
     expect(files.map(({ scope }) => scope)).toEqual(["user", "local", "managed", "managed"])
-    expect(hostEnvironment(places).baseUrl.slice(0, 3)).toEqual([
+    expect(claudeEnvironment(places).baseUrl.slice(0, 3)).toEqual([
       { from: "managed", value: "http://managed" },
       { from: "local", value: "http://local" },
       { from: "user", value: "http://user" },
     ])
     expect(autoCompactIn(places)).toEqual({ settings: false })
     expect(cleanUpPeriod(files).days).toBe(90)
-    expect(contextSettings(places).notes).toBe("none")
+    expect(contextSettings(places).ownMemory).toBe("none")
     expect(files.flatMap(hooksOf)).toEqual([{ event: "Stop", command: "audit", timeout: 5 }])
   })
 })

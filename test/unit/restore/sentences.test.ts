@@ -329,7 +329,7 @@ describe("said once", () => {
       using machine = new Inside()
       const session = machine.session()
       const read = (path: string) => ({ tool: "Read", input: { file_path: path }, output: "…" })
-      // The host shows the files that were used last by itself, unless they are gone.
+      // Claude Code shows the files that were used last by itself, unless they are gone.
       const others = [1, 2, 3, 4].map((n) => read(`${machine.cwd}/doc${n}.md`))
       for (const { input } of others) writeFileSync(input.file_path, "…")
       session.turn("Look", [read("/app/src/kiln.ts"), ...others], "`userId` opens the `kiln_door`.")

@@ -692,9 +692,9 @@ describe("odd lines", () => {
   })
 
   /**
-   * The filter for secrets took minutes for a megabyte of marks of private keys, of `key:key:…`, of mentioned tags or of
-   * `eyJeyJ…`, since it read on from each: hooks were stopped by the host before they had archived anything, again and again. Now it is a second or two; by
-   * the old way these would run into the time limit of the test.
+   * The filter for secrets took minutes for a megabyte of marks of private keys, of `key:key:…`, of mentioned tags or
+   * of `eyJeyJ…`, since it read on from each: hooks were stopped by Claude Code before they had archived anything,
+   * again and again. Now it is a second or two; by the old way these would run into the time limit of the test.
    */
   describe("megabytes of beginnings that lead nowhere", () => {
     const SIZE = 2 << 20

@@ -17,11 +17,11 @@ import { FILTERED, type SecretSettings } from "../../../src/secrets/filter.ts"
 import { RULES_NUMBER } from "../../../src/secrets/rules.ts"
 import { type CaptureRequest, capture } from "../../../src/vault/capture.ts"
 import { checkCopy, withTranscript } from "../../../src/vault/check-copy.ts"
-import { compactCopy } from "../../../src/vault/compact-vault.ts"
 import { openLocked } from "../../../src/vault/copy-file.ts"
 import { dueKnown, isDue, knownOf, refreshDue, settleKnown } from "../../../src/vault/known-values.ts"
 import { knownFile, vaultFile, vaultPath } from "../../../src/vault/layout.ts"
 import { setAsideIfDifferent } from "../../../src/vault/mend-copy.ts"
+import { mergeFramesOf } from "../../../src/vault/merge-frames.ts"
 import { tailOf } from "../../../src/vault/reader.ts"
 import { needsRedaction, redactCopy } from "../../../src/vault/redact-copy.ts"
 import { captureTranscript } from "../../../src/views/capture-transcript.ts"
@@ -29,11 +29,12 @@ import { contentOf } from "../../support/machine.ts"
 import { Noise, TOKENS } from "../../support/planted.ts"
 import { tempFolder } from "../../support/temp.ts"
 
-/** Taking a transcript while the host writes it, and other processes take it. */
+/** Taking a transcript while Claude Code writes it, and other processes take it. */
 describe("capture", () => {
   /**
-   * A hook that had looked at the transcript's length waited for the copy, while another one archived what the host had added
-   * since: a copy that was longer than the transcript seemed to be that of a rewritten one, and was begun anew.
+   * A hook that had looked at the transcript's length waited for the copy, while another one archived what Claude Code
+   * had added since: a copy that was longer than the transcript seemed to be that of a rewritten one, and was begun
+   * anew.
    */
   test("a transcript that has grown, and been archived, since it was opened", () => {
     using folder = tempFolder()
@@ -66,9 +67,10 @@ describe("capture", () => {
   })
 
   /**
-   * A hook that waited for the copy went on reading the file that it had opened, though the host had put another in its place
-   * and that was archived by then: the copy seemed to be that of a rewritten transcript, and went aside for what was gone. And
-   * what was read of a transcript that was written anew at that moment stood behind what it had been before.
+   * A hook that waited for the copy went on reading the file that it had opened, though Claude Code had put another in
+   * its place and that was archived by then: the copy seemed to be that of a rewritten transcript, and went aside for
+   * what was gone. And what was read of a transcript that was written anew at that moment stood behind what it had been
+   * before.
    */
   describe("a transcript that is replaced while a hook waits", () => {
     const requestIn = (folder: string) =>
@@ -212,7 +214,7 @@ describe("secrets", () => {
     appendFileSync(where.transcript, secretLine(2))
     take(where)
     expect(check(where)).toMatchObject({ frames: 2, unfiltered: 1, olderRules: 0, differsAt: undefined })
-    compactCopy(where.copy)
+    mergeFramesOf(where.copy)
     expect(check(where)).toMatchObject({ frames: 1, unfiltered: 1, damage: [] })
     expect(needsRedaction(where.copy)).toBe(true)
 

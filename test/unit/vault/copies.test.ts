@@ -14,11 +14,11 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { capture } from "../../../src/vault/capture.ts"
 import { remainderOf, withTranscript } from "../../../src/vault/check-copy.ts"
-import { compactVault } from "../../../src/vault/compact-vault.ts"
 import { doubtCopies, dropFromList, isUntouched, noteCopies, readList } from "../../../src/vault/copy-list.ts"
 import { vaultFile, vaultPath } from "../../../src/vault/layout.ts"
 import { findLosses } from "../../../src/vault/lost-copies.ts"
 import { setAsideIfDifferent } from "../../../src/vault/mend-copy.ts"
+import { mergeFrames } from "../../../src/vault/merge-frames.ts"
 import { CopyReader, tailOf } from "../../../src/vault/reader.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import { lineHash, type Tombstone } from "../../../src/vault/tombstone.ts"
@@ -104,7 +104,7 @@ describe("copy list", () => {
     }
     note()
     rmSync(session.path)
-    expect(compactVault(archive.dataHome, { dryRun: false })?.changed).toHaveLength(1)
+    expect(mergeFrames(archive.dataHome, { dryRun: false })?.changed).toHaveLength(1)
     const edit = (content: Uint8Array) =>
       Buffer.from(Buffer.from(content).toString("latin1").replaceAll("third", "*****"), "latin1")
     expect(rewriteCopy(vaultFile(archive.dataHome, copy), edit)).toMatchObject({ changed: 1 })

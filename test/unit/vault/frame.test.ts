@@ -9,12 +9,12 @@ import {
   contentStart,
   dataFrame,
   decodeHeader,
-  decodeNote,
+  decodeTrailer,
   encodeHeader,
-  encodeNote,
+  encodeTrailer,
   frameContent,
-  NOTE_SIZE,
-  type RangeNote,
+  TRAILER_SIZE,
+  type Trailer,
 } from "../../../src/vault/frame.ts"
 import { contentSize } from "../../../src/vault/frame-size.ts"
 import {
@@ -25,14 +25,14 @@ import {
   withoutVersion,
 } from "../../../src/vault/layout.ts"
 import { CopyReader, CopyReaders } from "../../../src/vault/reader.ts"
-import { goneMark } from "../../../src/views/transcript-rows.ts"
+import { goneEnding } from "../../../src/views/transcript-rows.ts"
 import { Archive } from "../../support/archive.ts"
 import { BLOCK, bomb } from "../../support/bomb.ts"
 import { contentOf } from "../../support/machine.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 describe("frame", () => {
-  const NOTE: RangeNote = {
+  const NOTE: Trailer = {
     from: 2 ** 40,
     to: 2 ** 40 + 17,
     frameLength: 4_000_000_000,
@@ -69,9 +69,9 @@ describe("frame", () => {
       const file = Buffer.concat([
         encodeHeader({ id: "x", path: "/p", created: 1 }),
         dataFrame(a),
-        encodeNote(NOTE),
+        encodeTrailer(NOTE),
         dataFrame(b),
-        encodeNote(NOTE),
+        encodeTrailer(NOTE),
       ])
       expect(zstdDecompressSync(file).toString()).toBe("first\nsecond\n")
     })
@@ -143,18 +143,18 @@ describe("frame", () => {
   })
 
   describe("notes", () => {
-    test("a range note comes back as it was", () => {
-      const bytes = encodeNote(NOTE)
-      expect(bytes.length).toBe(NOTE_SIZE)
-      expect(decodeNote(bytes)).toEqual(NOTE)
+    test("a trailer comes back as it was", () => {
+      const bytes = encodeTrailer(NOTE)
+      expect(bytes.length).toBe(TRAILER_SIZE)
+      expect(decodeTrailer(bytes)).toEqual(NOTE)
     })
 
     test("any changed byte is noticed", () => {
-      const bytes = encodeNote(NOTE)
+      const bytes = encodeTrailer(NOTE)
       for (let at = 0; at < bytes.length; at++) {
         const changed = bytes.slice()
         changed[at] = changed[at]! ^ 0x40
-        expect(decodeNote(changed)).toBeUndefined()
+        expect(decodeTrailer(changed)).toBeUndefined()
       }
     })
 
@@ -184,7 +184,7 @@ describe("frame", () => {
     test("one that tells no length, another one, or is not alone is not unpacked", () => {
       const many = 10_000
       const good = dataFrame(noise(100))
-      const skippable = encodeNote(NOTE)
+      const skippable = encodeTrailer(NOTE)
       expect(contentSize(bomb(3, 3 * BLOCK))).toBe(3 * BLOCK)
       expect(frameContent(bomb(3, 3 * BLOCK), 3 * BLOCK)).toHaveLength(3 * BLOCK)
       for (const frame of [
@@ -287,7 +287,7 @@ describe("layout", () => {
       ["imported/tool/S1.jsonl.zst", false, false],
       ["history/home.jsonl.zst", false, false],
     ] as const)
-      for (const name of [copy, ...ids.map((id) => copy + goneMark(id))]) {
+      for (const name of [copy, ...ids.map((id) => copy + goneEnding(id))]) {
         const said = { isBeside: isBesideCopy(name), former: isSuperseded(name), place: withoutVersion(name) }
         expect([name, said]).toEqual([name, { isBeside, former, place: copy.replace(/\.~\d/, "") }])
       }

@@ -27,7 +27,7 @@ import { open } from "../../../src/views/open.ts"
 import { archivedByPath } from "../../../src/views/queries/transcripts.ts"
 import { hasCold } from "../../../src/views/queries/turns.ts"
 import { followRemoval, wipeUnused } from "../../../src/views/removal.ts"
-import { goneMark } from "../../../src/views/transcript-rows.ts"
+import { goneEnding } from "../../../src/views/transcript-rows.ts"
 import { dueTurns, packVectors, putVectors, vectorTotals } from "../../../src/views/vectors.ts"
 import { sessionsInNames, sourcesOf } from "../../../src/views/view-sources.ts"
 import { Archive } from "../../support/archive.ts"
@@ -388,7 +388,10 @@ describe("lost rows", () => {
     known(): Record<string, string[]> {
       using db = this.views()
       const { transcripts: _, ...known } = namedViews(db)
-      const named = JSON.stringify(known).replaceAll(new RegExp(`${goneMark("")}[0-9a-f-]+\\\\"`, "g"), '\\"')
+      const named = JSON.stringify(known).replaceAll(
+        new RegExp(`${goneEnding("")}[0-9a-f-]+\\\\"`, "g"),
+        '\\"',
+      )
       return JSON.parse(named)
     }
   }

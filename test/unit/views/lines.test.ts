@@ -18,7 +18,7 @@ import { namedViews } from "../../support/views.ts"
 
 /** Lines too long to be read are archived and passed over; what comes behind them is indexed as usual. */
 describe("long lines", () => {
-  /** A record of the host with a text of this many bytes, in pieces that fit into memory. */
+  /** A record of Claude Code with a text of this many bytes, in pieces that fit into memory. */
   function appendLong(path: string, bytes: number): void {
     appendFileSync(path, '{"type":"user","uuid":"long","message":{"role":"user","content":"')
     const piece = Buffer.alloc(1 << 20, "never to be read ")
@@ -276,7 +276,7 @@ describe("spaced json", () => {
         { tool: "Edit", input: { file_path: "/src/app/client.ts" }, output: "ok" },
       ])
     await machine.hook("stop", flush(session))
-    // Old hosts keep subagents beside the session and name it in each line.
+    // Old versions of Claude Code keep subagents beside the session and name it in each line.
     const agent = machine.session({ id: "agent-77aa" })
     agent.line({
       type: "user",

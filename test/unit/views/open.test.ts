@@ -319,7 +319,7 @@ describe("at once", () => {
       dataHome: join(dir, "data"),
       stateHome: join(dir, "state"),
       claudeDir: dir,
-      hostConfig: dir,
+      claudeConfig: dir,
       configFile: join(dir, "none"),
       temporary: dir,
       secrets: FILTERED,

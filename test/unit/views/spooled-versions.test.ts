@@ -1,6 +1,6 @@
 /**
- * Whatever the host does to a transcript while the vault cannot be written: what a hook has seen of it is in the vault
- * afterwards, each version once, and the views find it.
+ * Whatever Claude Code does to a transcript while the vault cannot be written: what a hook has seen of it is in the
+ * vault afterwards, each version once, and the views find it.
  */
 import { describe, expect, test } from "bun:test"
 import {
@@ -33,7 +33,7 @@ import { takeToSpool } from "../../../src/views/spool.ts"
 import { Archive } from "../../support/archive.ts"
 
 const EDITS = {
-  /** The host goes on. */
+  /** Claude Code goes on. */
   grown: (world: World) => world.write(world.lines),
   /** It goes back to a line and on from there, in the same file. */
   rewound: (world: World) => world.write(world.lines.slice(0, -1)),

@@ -22,7 +22,7 @@ import { promptsIn } from "../../support/machine.ts"
 import { begun, PLAN, SESSION, told } from "../../support/taken-back.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
-/** What sessions and projects have cost: tokens by the API's messages, and what the host itself says. */
+/** What sessions and projects have cost: tokens by the API's messages, and what Claude Code itself says. */
 describe("use", () => {
   /** An answer in as many lines as texts, each with the same counts. */
   function answer(transcript: Transcript, id: string, output: number, ...texts: string[]): Transcript {
@@ -118,7 +118,7 @@ describe("use", () => {
       expect(promptsAndCompactions(archive.db, "s1").turns).toBe(3)
     })
 
-    /** The origin's lines as the host copies them, which then bear the fork's id. */
+    /** The origin's lines as Claude Code copies them, which then bear the fork's id. */
     const copied = (archive: Archive, origin: Transcript, id: string): Transcript =>
       archive
         .session(id)
@@ -228,7 +228,7 @@ describe("use", () => {
     using archive = new Archive()
     const session = archive.session("s1").user("go")
     archive.follow(answer(session, "msg_1", 40, "One.").flush())
-    // The host has copied a line of the message that was not archived yet.
+    // Claude Code has copied a line of the message that was not archived yet.
     const fork = archive.session("s2").raw(readFileSync(session.path, "utf8").trimEnd())
     answer(fork, "msg_1", 60, "Two.")
     archive.follow(answer(fork.user("on"), "msg_2", 7, "Three.").flush())
@@ -314,7 +314,7 @@ describe("pointers", () => {
     dataHome,
     home: root,
     claudeDir: join(root, ".claude"),
-    hostConfig: join(root, ".claude.json"),
+    claudeConfig: join(root, ".claude.json"),
   })
 
   /** Runs a script beside us until `work` is done; it begins once the script has written something. */
@@ -538,7 +538,7 @@ describe("taken back", () => {
     session.turn("three").backTo(second)
     archive.follow(session.boundary("manual").summary("They spoke").turn("four").flush())
     expect(told(archive)).toEqual([...costs, "[three]", "four"])
-    // One host writes the command itself before the boundary; it is no turn.
+    // One version of Claude Code writes the command itself before the boundary; it is no turn.
     const third = session.tip
     session.turn("five").backTo(third).user("/compact").backTo(third).boundary("manual").summary("They spoke")
     archive.follow(session.turn("six").flush())
@@ -566,9 +566,9 @@ describe("taken back", () => {
   test("what only looks like it is not marked", () => {
     using archive = new Archive()
     const { session, first } = begun(archive)
-    // Commands that the host carries out, as it wrote them once.
+    // Commands that Claude Code carries out, as it wrote them once.
     for (const name of ["doctor", "status", "mcp"]) session.backTo(first).user(command(name))
-    // Lines of the host behind the same line as a prompt.
+    // Lines of Claude Code behind the same line as a prompt.
     session.turn("two")
     const second = session.tip
     session.turn("three").backTo(second)

@@ -61,9 +61,9 @@ export const METHODS = ["restore", "lists", "search", "recency", "importance", "
 export type Method = (typeof METHODS)[number]
 
 interface Gain {
-  /** In what the host kept or in this. */
+  /** In what Claude Code kept or in this. */
   readonly together: Shares
-  /** In this, of what the host did not keep. */
+  /** In this, of what Claude Code did not keep. */
   readonly given: Shares
   readonly characters: number
 }
@@ -78,7 +78,7 @@ export interface CompactionResult {
   /** Tool calls until the first that changed a file; undefined when none did. */
   readonly untilEdit: number | undefined
   readonly needed: PerKind<number>
-  /** In what the host kept: its summary, and messages. */
+  /** In what Claude Code kept: its summary, and messages. */
   readonly summary: Shares
   readonly methods: Readonly<Record<Method, Gain>>
   /** Of the context that `prune plugin` puts in place of the summary, with its own limit of characters. */

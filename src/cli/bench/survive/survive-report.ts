@@ -10,7 +10,7 @@ type Mean = ReturnType<typeof meanShares>
 interface SurviveReport extends SurviveOptions {
   readonly suite: "survive"
   readonly compactions: readonly CompactionResult[]
-  /** Share of what was needed that is in what the host kept: its summary, and messages. */
+  /** Share of what was needed that is in what Claude Code kept: its summary, and messages. */
   readonly summary: Mean
   readonly methods: Readonly<Record<Method, { together: Mean; given: Mean; characters: number | undefined }>>
   /** Share of what was needed that is in the plugin's context, which comes in place of the summary. */

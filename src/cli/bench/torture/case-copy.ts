@@ -1,6 +1,6 @@
 /**
  * Copies in the vault that somebody empties, cuts, changes or removes, and a transcript that is cut short while nobody
- * reads it. What the host still has must come back; of what it has not, everybody must say that it is lost.
+ * reads it. What Claude Code still has must come back; of what it has not, everybody must say that it is lost.
  */
 
 import {
@@ -75,7 +75,7 @@ interface Verify {
   readonly transcripts?: readonly { readonly state: string; readonly problems: readonly string[] }[]
 }
 
-/** Neither the host nor the vault has it, until its copy comes back from a backup. */
+/** Neither Claude Code nor the vault has it, until its copy comes back from a backup. */
 async function lost(world: World, dice: Dice, session: GrowingSession): Promise<void> {
   const file = copyOf(world, session)
   const backup = readFileSync(file)
@@ -121,7 +121,7 @@ export const cutShort: TortureCase = {
       const session = dice.pick(sessions)
       session.generation++
       truncateSync(session.path, dice.between(0, statSync(session.path).size))
-      // Half a line, which the host goes on behind.
+      // Half a line, which Claude Code goes on behind.
       if (dice.chance(0.5)) session.grow(1)
       await world.hook(world.anyEvent(dice), session)
       if (dice.chance(0.5)) await world.command(["import"])

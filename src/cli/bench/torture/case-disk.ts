@@ -43,7 +43,7 @@ async function begun(world: World): Promise<GrowingSession[]> {
   return [...sessions, world.session()]
 }
 
-/** An outage that begins with `obstruct`, and in which the host deletes a transcript: then only the spool has it. */
+/** An outage that begins with `obstruct`, and in which Claude Code deletes a transcript: then only the spool has it. */
 async function outageBy(
   obstruct: () => Disposable | undefined,
   world: World,

@@ -83,13 +83,13 @@ const kills: TortureCase = {
 }
 
 /*
- * A transcript that the host changes while hooks read it. What a hook was told of must remain, in one version or
+ * A transcript that Claude Code changes while hooks read it. What a hook was told of must remain, in one version or
  * another.
  */
 
 const HOOKS = 4
 
-/** In each round, the host changes the transcript while hooks are reading it, and continues writing. */
+/** In each round, Claude Code changes the transcript while hooks are reading it, and continues writing. */
 function changing(name: string, change: (session: GrowingSession, dice: Dice) => void): TortureCase {
   return {
     name: `transcript ${name} while read`,

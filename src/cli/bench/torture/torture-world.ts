@@ -1,4 +1,4 @@
-/** A separate environment for one case: plays the host with the compiled binary, and keeps track of what it says. */
+/** A separate environment for one case: plays Claude Code with the compiled binary, and keeps track of what it says. */
 
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { endOfLines } from "../../../base/byte-lines.ts"
@@ -7,7 +7,7 @@ import { tryTo } from "../../../base/files.ts"
 import { dirname, join } from "../../../base/path.ts"
 import { killAll, processesIn } from "../../../base/processes.ts"
 import { contextIn, type HookName, hookPayload } from "../../../claude/fake/payload.ts"
-import { HostTranscript } from "../../../claude/fake/transcript.ts"
+import { FakeTranscript } from "../../../claude/fake/transcript.ts"
 import { isolatedEnvironment } from "../../../config/load.ts"
 import { EVENTS } from "../../../record/hook-event.ts"
 import type { Dice } from "../seeded-random.ts"
@@ -232,7 +232,7 @@ export class World {
   }
 }
 
-/* A session as a host writes it, with small turns in which every line and prompt is unique. */
+/* A session as Claude Code writes it, with small turns in which every line and prompt is unique. */
 
 export class GrowingSession {
   readonly id: string
@@ -243,13 +243,13 @@ export class GrowingSession {
   /** How often the transcript was changed other than by appending. */
   generation = 0
   #turns = 0
-  readonly #written: HostTranscript
+  readonly #written: FakeTranscript
 
   constructor(id: string, path: string, cwd: string) {
     this.id = id
     this.path = path
     this.cwd = cwd
-    this.#written = new HostTranscript({ session: id, cwd, version: "2.1.229" })
+    this.#written = new FakeTranscript({ session: id, cwd, version: "2.1.229" })
   }
 
   /** Appends turns, each a prompt, a tool call and an answer. */
@@ -309,7 +309,7 @@ function lastRecordIn(text: string): string {
 
 /* What the vault and the spool hold, read as anyone could: whole files, decompressed, without our own reader. */
 
-/** Copies of one transcript: its current content, and what it was before the host rewrote it. */
+/** Copies of one transcript: its current content, and what it was before Claude Code rewrote it. */
 export interface ArchivedCopies {
   readonly current: Uint8Array
   readonly former: readonly Uint8Array[]

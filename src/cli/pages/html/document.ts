@@ -1,6 +1,6 @@
 /**
- * The frame of every page: one file that loads nothing. Its style and script are named by their hashes in its own security
- * policy, so no other can run, whatever is in the page. Pure.
+ * What every page has around its content: one file that loads nothing. Its style and script are named by their hashes
+ * in its own security policy, so no other can run, whatever is in the page. Pure.
  */
 
 import { unsteered } from "../../../base/text.ts"
@@ -83,8 +83,8 @@ const iconSheet = (): Html =>
   )}</svg>`
 
 /*
- * Markdown as HTML. The only user of Bun's parser here: every tag and attribute is written below, so nothing else can come
- * out, whatever the text says. HTML in the text is shown as text, an image as a link. Pure.
+ * Markdown as HTML. The only user of Bun's parser here: every tag and attribute is written below, so nothing else can
+ * come out, whatever the text says. HTML in the text is shown as text, an image as a link. Pure.
  */
 
 /** UTF-16 units; beyond it, text is shown as it is. */
@@ -214,7 +214,7 @@ export interface PageLink {
 }
 
 /** What a compaction kept and lost, and what was restored after it. */
-export interface CompactionNote {
+export interface CompactionOnPage {
   /** Of the boundary, as its line has it. */
   readonly time: string | null
   readonly kept: number
@@ -227,7 +227,7 @@ export interface CompactionNote {
 }
 
 /** Words about a session that are not its own, such as a summary of it. They are marked as `by` whom. */
-export interface SessionNote {
+export interface WordsAbout {
   readonly title: string
   readonly items: readonly {
     readonly label: string
@@ -248,14 +248,14 @@ export interface SubagentData {
 export interface SessionData {
   readonly session: CountedSession
   readonly lineage: Lineage
-  readonly notes: readonly SessionNote[]
+  readonly about: readonly WordsAbout[]
   /** The turns of the page, in short. */
   readonly outline: readonly Turn[]
   /** Whether these are all of the session. */
   readonly isWhole: boolean
   /** By handle: the most tokens in the context during the turn. */
   readonly context: ReadonlyMap<string, number>
-  readonly compactions: readonly CompactionNote[]
+  readonly compactions: readonly CompactionOnPage[]
   readonly subagents: readonly SubagentData[]
   readonly turns: Iterable<WholeTurn>
   /** Base64 of a turn's images. */

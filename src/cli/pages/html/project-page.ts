@@ -4,7 +4,7 @@ import { count, cut, oneLine } from "../../../base/text.ts"
 import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
 import { allTokens } from "../../../views/queries/token-use.ts"
 import type { Turn } from "../../../views/turn.ts"
-import type { PageLink, PageWords, SessionData, SessionNote, SubagentData } from "./document.ts"
+import type { PageLink, PageWords, SessionData, SubagentData, WordsAbout } from "./document.ts"
 import { type Content, documentHtml, type Html, html } from "./document.ts"
 import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
 
@@ -186,7 +186,7 @@ function* columns(data: SessionData, n: number, words: PageWords): Generator<Htm
       html`<li${takenBack && html` class="taken-back"`}><a href="#${anchorOf(handle)}"><span>${seq}</span>${via === "none" ? "(before the first prompt)" : cut(oneLine(prompt), TITLE)}${errors > 0 && html` <i class="bad" title="${count(errors, "error")}">${errors}</i>`}</a></li>\n`,
   )}</ol></nav>
 <main>
-${data.notes.map(noteHtml)}
+${data.about.map(wordsAboutHtml)}
 `
   for (const turn of turns) yield* turnHtml(turn, world)
   // Those of which the archive lacks the call that started them.
@@ -228,7 +228,7 @@ function aboutSession({ session, lineage, compactions }: SessionData, words: Pag
 }
 
 /** Words about the session that are not of it. */
-function noteHtml({ title, items, by }: SessionNote): Html {
+function wordsAboutHtml({ title, items, by }: WordsAbout): Html {
   const rows = items.map(
     ({ label, text, handle }) =>
       html`<li><strong>${label}</strong> <span>${text}${handle !== undefined && html` <a href="#${anchorOf(handle)}">${handle}</a>`}</span></li>\n`,

@@ -8,7 +8,7 @@ import { editDiff } from "../../../views/edit-diff.ts"
 import { inputText } from "../../../views/part-text.ts"
 import type { ToolCall } from "../../../views/queries/calls.ts"
 import type { ToldPart, TurnMessage, WholeTurn } from "../../../views/turn.ts"
-import type { CompactionNote, PageWords, SubagentData } from "./document.ts"
+import type { CompactionOnPage, PageWords, SubagentData } from "./document.ts"
 import { type Content, Html, html, icon, iconOf, markdown } from "./document.ts"
 
 /** UTF-16 units of a folded text that are seen in its line. */
@@ -21,7 +21,7 @@ export interface TurnWorld {
   /** Most tokens in the context during the turn. */
   readonly contextOf: (handle: string) => number | undefined
   readonly mediaOf: (turn: WholeTurn) => ReadonlyMap<Part, string>
-  readonly compactionAt: (time: string | null) => CompactionNote | undefined
+  readonly compactionAt: (time: string | null) => CompactionOnPage | undefined
   /** The subagent that was asked this, once. */
   readonly subagentOf: (brief: string) => SubagentData | undefined
 }
@@ -144,22 +144,22 @@ const aside = (title: string, text: string, body = longText(text, "out")): Html 
 
 function compactionHtml(
   { boundary, summary, restored }: CompactionItem,
-  note: CompactionNote | undefined,
+  told: CompactionOnPage | undefined,
   words: PageWords,
 ): Html {
   const { trigger, preTokens, postTokens } = boundary
   const from = preTokens === undefined ? "" : ` at ${words.tokens(preTokens)} tokens`
   const to = postTokens === undefined ? "" : `, ${words.tokens(postTokens)} left`
-  const text = note?.text || restored
+  const text = told?.text || restored
   return html`<aside class="item compaction" data-kind="compaction">
-<p><b>Compacted</b> (${trigger})${from}${to}${note && figures(note)}</p>
+<p><b>Compacted</b> (${trigger})${from}${to}${told && figures(told)}</p>
 ${summary !== undefined && html`<details><summary>Claude Code’s summary</summary>${markdown(summary)}</details>`}
-${text && html`<details><summary>Restored by ctxbridge${note?.delivery && `: ${note.delivery}`}</summary>${longText(text, "out")}</details>`}
+${text && html`<details><summary>Restored by ctxbridge${told?.delivery && `: ${told.delivery}`}</summary>${longText(text, "out")}</details>`}
 </aside>
 `
 }
 
-const figures = ({ kept, restored, lost, text }: CompactionNote): Html =>
+const figures = ({ kept, restored, lost, text }: CompactionOnPage): Html =>
   html`<span class="figures" title="Paths, commands and names of the conversation before"><span>${kept} kept</span> ${text !== "" && html`<span class="plus">${restored} restored</span> `}<span class="minus">${lost} lost</span></span>`
 
 /* A tool call: one line that says what it did and how it ended, and behind it all that went in and came out. Pure. */

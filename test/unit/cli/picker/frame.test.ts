@@ -1,14 +1,14 @@
 /** What the picker shows. */
 import { describe, expect, test } from "bun:test"
-import { pickerFrame, shortAge } from "../../../../src/cli/picker/picker-frame.ts"
+import { pickerPicture, shortAge } from "../../../../src/cli/picker/picker-picture.ts"
 import { lineWith } from "../../../../src/cli/picker/query-line.ts"
-import { FramePainter } from "../../../../src/cli/picker/run-picker.ts"
+import { PicturePainter } from "../../../../src/cli/picker/run-picker.ts"
 import { hit, NOW, pickerState, plain, screen } from "../../../support/picker.ts"
 
 const HITS = [hit(1), hit(2, { role: "tool", tool: "Bash" }), hit(3)]
 
 test("a selected turn, its passage, and where the cursor is", () => {
-  const { lines, cursor } = pickerFrame(pickerState(HITS, { line: lineWith("parse") }), screen())
+  const { lines, cursor } = pickerPicture(pickerState(HITS, { line: lineWith("parse") }), screen())
   const shown = lines.map(plain)
   expect(cursor).toEqual({ row: 0, column: 7 })
   expect(shown[0]).toMatch(/^> parse +3 $/)
@@ -22,8 +22,8 @@ test("a selected turn, its passage, and where the cursor is", () => {
 
 test("with colour and without", () => {
   const state = pickerState(HITS)
-  const colored = pickerFrame(state, screen({ color: true })).lines
-  const mono = pickerFrame(state, screen()).lines
+  const colored = pickerPicture(state, screen({ color: true })).lines
+  const mono = pickerPicture(state, screen()).lines
   expect(colored.map(plain)).toEqual(mono.map(plain))
   expect(colored.join("")).toContain("\x1b[1;33mparse\x1b[0m")
   // Neither a colour nor a shade.
@@ -32,14 +32,14 @@ test("with colour and without", () => {
 
 test("in a locale without Unicode everything is ASCII", () => {
   const odd = hit(1, { snippet: "größe 语言 🛡️ parse", marks: [[12, 17]] })
-  const { lines } = pickerFrame(pickerState([odd, hit(2)]), screen({ unicode: false }))
+  const { lines } = pickerPicture(pickerState([odd, hit(2)]), screen({ unicode: false }))
   expect(lines.join("")).toMatch(/^[\x1b\x20-\x7e]*$/)
   expect(plain(lines[2]!)).toContain("gr??e ?? ?")
 })
 
 test("a word far behind is brought into sight", () => {
   const far = hit(1, { snippet: `${"word ".repeat(30)}needle and more`, marks: [[150, 156]] })
-  expect(plain(pickerFrame(pickerState([far]), screen()).lines[2]!)).toStartWith(
+  expect(plain(pickerPicture(pickerState([far]), screen()).lines[2]!)).toStartWith(
     "▸  1h …word word needle and more   │",
   )
 })
@@ -53,18 +53,19 @@ describe("where there is nothing", () => {
     [pickerState([], { columns: 59 }), "The picker needs 60x20."],
     [pickerState([], { rows: 19 }), "This terminal has 80x19."],
   ])("%#: %s", (state, expected) => {
-    expect(pickerFrame(state, screen()).lines.map(plain).join("\n")).toContain(expected)
+    expect(pickerPicture(state, screen()).lines.map(plain).join("\n")).toContain(expected)
   })
 })
 
 test("below 80 columns the preview is under the list", () => {
-  const shown = pickerFrame(pickerState(HITS, { columns: 60, rows: 20 }), screen()).lines.map(plain)
+  const shown = pickerPicture(pickerState(HITS, { columns: 60, rows: 20 }), screen()).lines.map(plain)
   expect(shown.findIndex((line) => line.startsWith("────"))).toBe(9)
   expect(shown[10]).toStartWith("ctx:turn1")
 })
 
 test("the foot has what was told, else how it was found, else the keys", () => {
-  const foot = (given: object): string => plain(pickerFrame(pickerState(HITS, given), screen()).lines.at(-1)!)
+  const foot = (given: object): string =>
+    plain(pickerPicture(pickerState(HITS, given), screen()).lines.at(-1)!)
   expect(foot({ told: "copied" })).toBe("  copied")
   expect(foot({ found: { hits: HITS, more: false, note: "no exact match" } })).toBe("  no exact match")
   expect(foot({})).toStartWith("  Enter open  Esc quit  F1 keys  Ctrl-O resume")
@@ -72,15 +73,15 @@ test("the foot has what was told, else how it was found, else the keys", () => {
 })
 
 test("only lines that differ are written", () => {
-  const painter = new FramePainter()
+  const painter = new PicturePainter()
   const state = pickerState(HITS)
-  const first = painter.paint(pickerFrame(state, screen()))
+  const first = painter.paint(pickerPicture(state, screen()))
   const rows = (text: string): number => [...text.matchAll(/\x1b\[\d+;1H\x1b\[0m\x1b\[2K/g)].length
   expect(rows(first)).toBe(24)
-  expect(rows(painter.paint(pickerFrame(state, screen())))).toBe(0)
-  expect(rows(painter.paint(pickerFrame({ ...state, told: "x" }, screen())))).toBe(1)
+  expect(rows(painter.paint(pickerPicture(state, screen())))).toBe(0)
+  expect(rows(painter.paint(pickerPicture({ ...state, told: "x" }, screen())))).toBe(1)
   painter.forget()
-  expect(rows(painter.paint(pickerFrame(state, screen())))).toBe(24)
+  expect(rows(painter.paint(pickerPicture(state, screen())))).toBe(24)
 })
 
 test.each([

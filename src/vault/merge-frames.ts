@@ -17,7 +17,7 @@ const QUIET = 10 * 60_000
 /** ms that it spends on merging in one run. */
 const LONGEST = 5000
 
-interface CompactedCopy {
+interface MergedCopy {
   /** Path below `vault/`. */
   readonly copy: string
   readonly frames: number
@@ -28,16 +28,16 @@ interface CompactedCopy {
   readonly error: string | undefined
 }
 
-export interface CompactReport {
+export interface MergeReport {
   readonly ok: boolean
   readonly dryRun: boolean
   readonly copies: number
   readonly before: number
   readonly after: number
-  readonly changed: readonly CompactedCopy[]
+  readonly changed: readonly MergedCopy[]
 }
 
-interface CompactOptions {
+interface MergeOptions {
   readonly dryRun: boolean
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -47,21 +47,18 @@ interface CompactOptions {
  *
  * @returns undefined if another process is already merging
  */
-export function compactVault(
-  dataHome: string,
-  { dryRun, onProgress }: CompactOptions,
-): CompactReport | undefined {
+export function mergeFrames(dataHome: string, { dryRun, onProgress }: MergeOptions): MergeReport | undefined {
   const files = vaultFiles(dataHome)
   const before = files.reduce((sum, { bytes }) => sum + bytes, 0)
-  const run = (): CompactReport => {
-    const changed: CompactedCopy[] = []
+  const run = (): MergeReport => {
+    const changed: MergedCopy[] = []
     let done = 0
     for (const { copy, bytes } of files) {
       const file = vaultFile(dataHome, copy)
       if (!dryRun) rmSync(replacementOf(file), { force: true })
       const layout = layoutOf(file)
       if (layout !== undefined && layout.merged < layout.frames) {
-        changed.push(dryRun ? told(copy, layout) : compacted(copy, file, layout))
+        changed.push(dryRun ? told(copy, layout) : mergedCopy(copy, file, layout))
       }
       done += bytes
       onProgress?.(done, before)
@@ -73,10 +70,10 @@ export function compactVault(
     const ok = changed.every(({ error }) => error === undefined)
     return { ok, dryRun, copies: files.length, before, after: before - saved, changed }
   }
-  return dryRun || files.length === 0 ? run() : withCompactLock(dataHome, 0, run)
+  return dryRun || files.length === 0 ? run() : withReplacingLock(dataHome, 0, run)
 }
 
-const told = (copy: string, { frames, merged, bytes }: Layout): CompactedCopy => ({
+const told = (copy: string, { frames, merged, bytes }: Layout): MergedCopy => ({
   copy,
   frames,
   merged,
@@ -85,9 +82,9 @@ const told = (copy: string, { frames, merged, bytes }: Layout): CompactedCopy =>
   error: undefined,
 })
 
-function compacted(copy: string, file: string, layout: Layout): CompactedCopy {
+function mergedCopy(copy: string, file: string, layout: Layout): MergedCopy {
   try {
-    const done: Compacted | undefined = compactCopy(file)
+    const done: Merged | undefined = mergeFramesOf(file)
     if (done !== undefined) {
       const { frames, merged, bytes, after } = done
       return { copy, frames, merged, before: bytes, after, error: undefined }
@@ -106,12 +103,7 @@ function compacted(copy: string, file: string, layout: Layout): CompactedCopy {
  * @param now ms since the epoch
  * @param end ms of performance.now() at which to stop
  */
-export function compactWhenIdle(
-  dataHome: string,
-  ended: ReadonlySet<string>,
-  now: number,
-  end: number,
-): void {
+export function mergeWhenIdle(dataHome: string, ended: ReadonlySet<string>, now: number, end: number): void {
   const stop = Math.min(end, performance.now() + LONGEST)
   const quiet = vaultFiles(dataHome).filter(({ copy, bytes }) => {
     // A file too small for that many frames needs no look.
@@ -121,7 +113,7 @@ export function compactWhenIdle(
     return now - mtimeMs > QUIET
   })
   if (quiet.length === 0) return
-  withCompactLock(dataHome, 0, () => {
+  withReplacingLock(dataHome, 0, () => {
     for (const { copy } of quiet) {
       if (performance.now() >= stop) return
       const file = vaultFile(dataHome, copy)
@@ -129,7 +121,7 @@ export function compactWhenIdle(
       if (layout !== undefined && isWorthIt(layout)) {
         rmSync(replacementOf(file), { force: true })
         try {
-          compactCopy(file)
+          mergeFramesOf(file)
         } catch {
           // A damaged copy must not keep the others from being merged; `verify` and `compact` report it.
         }
@@ -147,7 +139,7 @@ const isWorthIt = ({ frames, merged, bytes }: Layout): boolean =>
  * @param wait ms to wait for another process that holds it
  * @returns undefined if another process held it throughout, or there is no archive
  */
-export function withCompactLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
+export function withReplacingLock<T>(dataHome: string, wait: number, work: () => T): T | undefined {
   let fd: number | undefined
   try {
     fd = holdLockFile(join(dataHome, "compact.lock"), wait)
@@ -182,7 +174,7 @@ interface Layout {
   readonly bytes: number
 }
 
-interface Compacted extends Layout {
+interface Merged extends Layout {
   readonly after: number
 }
 
@@ -198,13 +190,13 @@ export function layoutOf(file: string): Layout | undefined {
 }
 
 /**
- * Only one process may call this at a time (compact-vault.ts).
+ * Only one process may call this at a time (merge-frames.ts).
  *
  * @param file absolute path of the copy
  * @returns undefined if there is nothing to merge, or a writer held the lock throughout
- * @throws CtxError `vault-damaged` if a frame does not match its note; the copy stays as it is
+ * @throws CtxError `vault-damaged` if a frame does not match its trailer; the copy stays as it is
  */
-export function compactCopy(file: string): Compacted | undefined {
+export function mergeFramesOf(file: string): Merged | undefined {
   return withCopy(file, (fd) => {
     const plan = planOf(fd)
     if (plan === undefined || plan.groups.length === plan.frames) return undefined

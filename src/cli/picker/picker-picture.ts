@@ -1,4 +1,4 @@
-/** The picker's screen: a state and a terminal's size give the lines of a frame. Pure. */
+/** The picker's screen: a state and a terminal's size give the lines of a picture. Pure. */
 import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
 import type { Snippet } from "../../find/snippet.ts"
@@ -16,16 +16,16 @@ export interface PickerScreen extends Charset {
   readonly now: number
 }
 
-export interface Frame {
+export interface Picture {
   /** As many as the terminal has rows, each at most as wide as its columns, with its colours. */
   readonly lines: readonly string[]
   /** Where the query's cursor is, counted from 0. */
   readonly cursor: { readonly row: number; readonly column: number }
 }
 
-const MARK = "> "
+const PROMPT_SIGN = "> "
 
-export function pickerFrame(state: PickerState, screen: PickerScreen): Frame {
+export function pickerPicture(state: PickerState, screen: PickerScreen): Picture {
   const { columns, rows } = state
   const layout = pickerLayout(columns, rows)
   const queryRow = queryLine(state, screen)
@@ -53,7 +53,7 @@ const tooSmall = ({ columns, rows }: PickerState): Styled[][] => [
 function queryLine(state: PickerState, screen: PickerScreen): { spans: StyledLine; cursor: number } {
   const { line, found, columns } = state
   const count = found === undefined ? "" : `${found.hits.length}${found.more ? "+" : ""}`
-  const room = columns - MARK.length - count.length - 2
+  const room = columns - PROMPT_SIGN.length - count.length - 2
   const [before, behind] = [line.text.slice(0, line.cursor), line.text.slice(line.cursor)].map((text) =>
     harmless(text).replace(/\s+/g, " "),
   ) as [string, string]
@@ -63,8 +63,8 @@ function queryLine(state: PickerState, screen: PickerScreen): { spans: StyledLin
   const text: StyledLine = isEmpty
     ? [styled("Type to search all sessions", "dim")]
     : [...shown, styled(behind)]
-  const spans = [styled(MARK, "title"), ...filled(text, room, screen), styled(` ${count} `, "dim")]
-  return { spans, cursor: MARK.length + (isEmpty ? 0 : widthOf(shown, screen)) }
+  const spans = [styled(PROMPT_SIGN, "title"), ...filled(text, room, screen), styled(` ${count} `, "dim")]
+  return { spans, cursor: PROMPT_SIGN.length + (isEmpty ? 0 : widthOf(shown, screen)) }
 }
 
 /** UTF-16 units of a filter's value. */
@@ -273,7 +273,7 @@ export function previewLines(
   return lines
 }
 
-/** Wrapping is what takes the time of a frame, and a scrolled preview is the same lines. */
+/** Wrapping is what takes the time of a picture, and a scrolled preview is the same lines. */
 const memory = new WeakMap<object, { columns: number; unicode: boolean; lines: readonly StyledLine[] }>()
 
 /** What the search itself gave, until the turn is read. A prompt or answer that is null is what was found. */
