@@ -154,7 +154,7 @@ const DYNAMIC_DOORS = [
 const PURE: readonly RegExp[] = [
   /^record\//,
   /^prune\/prune-messages\.ts$/,
-  /^restore\/(render|explain|complement|pack-names|page|quote|neutral|instructions|pointer|material)\.ts$/,
+  /^restore\/(render|explain|complement|pack-names|page|quote|neutral|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
   /^agents\//,
   /^config\/(options|options-doc)\.ts$/,

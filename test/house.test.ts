@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 511],
+  ["files", 509],
   ["short", 60],
-  ["exported", 2787],
-  ["once", 1342],
-  ["never", 230],
+  ["exported", 2781],
+  ["once", 1340],
+  ["never", 228],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })

@@ -4,7 +4,6 @@
  * read, but it says nothing about the project. Pure.
  */
 
-import { NOT_RUN } from "../claude/human-replies.ts"
 import { atLeast, TELLS_REFUSALS, TELLS_STATUS } from "../claude/versions.ts"
 import { errorLinesIn, exitStatusIn } from "../record/error-lines.ts"
 import { isClaudeTool } from "./origin.ts"
@@ -34,6 +33,15 @@ const USAGE: readonly (readonly [begins: string, seen: string])[] = [
   ["No task found with ID: ", "2.0.76, 2.1.112"],
   ["Agent type '", "2.0.76, 2.1.112, 2.1.227, 2.1.229"],
 ]
+/** Beginnings of results of calls that were not run: refused by a human, Claude Code's rules or its checks. */
+export const NOT_RUN = [
+  "The user doesn't want to ",
+  "Permission to use ",
+  "Permission for this action ",
+  "Claude requested permissions to ",
+  "This command requires approval",
+  "<tool_use_error>",
+] as const
 /** Encloses most of them since 2.0, and also what was not allowed. */
 const TAG = "<tool_use_error>"
 const beginning = (texts: readonly string[]): RegExp => new RegExp(`^\\s*(?:${TAG})?(?:${texts.join("|")})`)

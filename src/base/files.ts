@@ -92,6 +92,9 @@ export function statsOf(path: string): FileStats | undefined {
   }
 }
 
+/** Which file has that name now; undefined: none has. */
+export const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino
+
 /** Writes a file that nobody reads until it is complete; creates its folder if missing. 0600 in 0700. */
 export function writePrivate(file: string, text: string): void {
   try {

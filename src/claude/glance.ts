@@ -6,7 +6,7 @@
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { type LineSpan, lineAt, parsedLine } from "../record/lines-with.ts"
 import { promptTokens, tokenCount } from "../record/token-counts.ts"
-import type { Usage } from "../record/types.ts"
+import type { Glance, GlancedCompaction, Usage } from "../record/types.ts"
 import { messageUsage } from "./usage.ts"
 
 /** Inside a JSON string, the second quotation mark would be escaped. */
@@ -14,24 +14,6 @@ const USAGE = '"usage"'
 const BOUNDARY = '"compact_boundary"'
 /** How many lines with the usage of others (reports of subagents) are skipped at most. */
 const PASSED_OVER = 500
-
-export interface Compaction {
-  readonly trigger: string
-  /** Tokens in the context just before. */
-  readonly preTokens: number | undefined
-  /** Tokens of the messages that remain, reported by newer versions of Claude Code. */
-  readonly postTokens: number | undefined
-}
-
-export interface Glance {
-  readonly compactions: readonly Compaction[]
-  /** Usage of the newest answer after the last compaction. */
-  readonly usage: (Usage & { readonly version: string | undefined }) | undefined
-  /** Tokens sent by the first request of these lines; undefined if there was a compaction. */
-  readonly firstPrompt: number | undefined
-  /** UTF-16 units of the conversation after the last compaction; counted only if there is no usage. */
-  readonly chars: number
-}
 
 /**
  * @param content whole lines
@@ -64,8 +46,8 @@ export function compactionOffsets(content: Uint8Array): number[] {
 }
 
 /** @returns also where the last compaction ends */
-function compactionsIn(bytes: Buffer): { compactions: Compaction[]; end: number } {
-  const compactions: Compaction[] = []
+function compactionsIn(bytes: Buffer): { compactions: GlancedCompaction[]; end: number } {
+  const compactions: GlancedCompaction[] = []
   let end = 0
   for (const { line, fields } of boundariesIn(bytes)) {
     const metadata = objectOf(fields["compactMetadata"])

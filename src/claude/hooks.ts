@@ -1,6 +1,6 @@
 /** Claude Code's hooks: what its settings call them, what it tells them and what it takes from them. Pure. */
 
-import { isAbsolute, normalize, withSlashes } from "../base/path.ts"
+import { dirname, isAbsolute, normalize, withSlashes } from "../base/path.ts"
 import { isPlainId, sessionIdOf } from "../base/session-id.ts"
 import type { EventName, HookEvent } from "../record/hook-event.ts"
 
@@ -49,26 +49,34 @@ export const transcriptPath = (value: unknown): string | undefined =>
     ? normalize(value)
     : undefined
 
+/** Besides a human's, Claude Code submits reports of tasks and others' words, and `/compact`. */
+const HOSTS_PROMPT =
+  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/
+
 /** @returns undefined when the document is not about a session */
 export function decodeEvent(name: EventName, document: unknown): HookEvent | undefined {
   if (typeof document !== "object" || document === null) return undefined
   const fields = document as Record<string, unknown>
   const told = text(fields["session_id"])
   if (told === undefined) return undefined
-  const session = sessionIdOf(told)
+  const transcript = transcriptPath(fields["transcript_path"])
+  const prompt = text(fields["prompt"])
+  const source = text(fields["source"])
   return {
     name,
-    session,
+    session: sessionIdOf(told),
     isStrange: !isPlainId(told),
-    transcript: transcriptPath(fields["transcript_path"]),
+    transcript,
+    folder: transcript && dirname(transcript),
     cwd: folderNamed(fields["cwd"]),
-    prompt: text(fields["prompt"]),
-    source: name === "session-start" ? text(fields["source"]) : undefined,
-    promptSource: name === "user-prompt-submit" ? text(fields["source"]) : undefined,
+    prompt,
+    isHuman: name === "user-prompt-submit" && source !== "system" && !HOSTS_PROMPT.test(prompt ?? ""),
+    source: name === "session-start" ? source : undefined,
     trigger: text(fields["trigger"]),
     focus: name === "pre-compact" ? text(fields["custom_instructions"]) : undefined,
     reason: text(fields["reason"]),
-    agent: text(fields["agent_id"]),
+    isSubagents:
+      (name === "pre-compact" || name === "session-start") && text(fields["agent_id"]) !== undefined,
     agentType: text(fields["agent_type"]),
     agentTranscript: transcriptPath(fields["agent_transcript_path"]),
     lastMessage: text(fields["last_assistant_message"]),
@@ -76,25 +84,15 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
 }
 
 /**
- * Wraps text for the model in Claude Code's format; empty if there is neither text nor note.
+ * What a hook answers, in Claude Code's format; empty if there is neither text nor note.
  *
+ * @param text for the model; before a compaction, instructions for it or its refusal, which are taken as they are
  * @param note shown to the user only
  */
-export function additionalContext({ name }: HookEvent, text: string, note = ""): string {
-  if (text + note === "") return ""
+export function encodeReply({ name }: HookEvent, { text, note }: { text: string; note: string }): string {
+  if (text + note === "" || name === "pre-compact") return text
   const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
   const systemMessage = note === "" ? {} : { systemMessage: note }
   const forModel = text === "" ? {} : { hookSpecificOutput: { hookEventName, additionalContext: text } }
   return JSON.stringify({ ...systemMessage, ...forModel })
 }
-
-/** From 2.1 on, Claude Code reports the start and end of a subagent's compaction under the session it works for. */
-export const isSubagents = ({ name, agent }: HookEvent): boolean =>
-  agent !== undefined && (name === "pre-compact" || name === "session-start")
-
-/** Whether a human asked for something: Claude Code also submits reports of tasks and others' words, and `/compact`. */
-export const isHumanPrompt = ({ prompt = "", promptSource }: HookEvent): boolean =>
-  promptSource !== "system" && !HOSTS_PROMPT.test(prompt)
-
-const HOSTS_PROMPT =
-  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/

@@ -7,15 +7,6 @@ import type { Part } from "../record/types.ts"
 /** Beginning of the result of a call that a human refused, so nothing was run. */
 const REJECTED = "The user doesn't want to proceed with this tool use"
 export const isRefusal = (result: string): boolean => result.startsWith(REJECTED)
-/** Beginnings of results of calls that were not run: refused by a human, Claude Code's rules or its checks. */
-export const NOT_RUN = [
-  "The user doesn't want to ",
-  "Permission to use ",
-  "Permission for this action ",
-  "Claude requested permissions to ",
-  "This command requires approval",
-  "<tool_use_error>",
-] as const
 /** What Claude Code writes before a human's reason for refusing a tool call. */
 const REASON_LEADS = ["the following reason for the rejection:", "To tell you how to proceed, the user said:"]
 const LONGEST_LEAD = 400

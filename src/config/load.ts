@@ -25,6 +25,17 @@ export interface Paths {
   readonly temporary: string
 }
 
+/** Where settings of Claude Code are. */
+export type SettingsPlaces = Pick<Paths, "claudeDir"> & {
+  /** The session's folder; undefined: only the user's and the organisation's files are meant. */
+  readonly cwd: string | undefined
+  /** The organisation's folder, where it is not the usual one. */
+  readonly managed?: string
+}
+
+/** The same, with where Claude Code keeps its own state. */
+export type ClaudePlaces = SettingsPlaces & Pick<Paths, "home" | "claudeConfig">
+
 /** What must not get into the archive. */
 export interface Policy {
   readonly secrets: SecretSettings

@@ -2,11 +2,10 @@
 
 import { tryTo, writePrivate } from "../base/files.ts"
 import { existsSync, linkSync, unlinkSync } from "../base/fs.ts"
-import { dirname } from "../base/path.ts"
 import { toolName } from "../claude/our-server.ts"
 import { namesOurServer } from "../claude/settings/state-file.ts"
 import type { HookEvent } from "../record/hook-event.ts"
-import { listPending } from "../views/pending.ts"
+import { listPending } from "../vault/pending.ts"
 import { readPointer } from "../views/pointers.ts"
 import { projectOf } from "../views/project.ts"
 import { changingSessions, sessionFile } from "../views/session-files.ts"
@@ -80,6 +79,7 @@ export function isOwed({ event, state, settings, isSecond, isReplied, earlier, i
 
 /** The first that settles it. */
 const REPLY: readonly HookStep[] = [
+  { name: "project", due: ({ event }) => event.cwd !== undefined, run: inProject },
   { name: "pointer", at: ["session-start"], run: prepared },
   { name: "late", due: isLate, later: seldom },
   {
@@ -109,11 +109,14 @@ function isLate({ isReplied, deadline }: HookCall): boolean {
   return !isReplied && performance.now() > deadline * GIVES_WAY
 }
 
+function inProject({ event }: HookCall): Added {
+  return { project: projectOf(event.cwd!) }
+}
+
 /** Gives a new session the pointer that was rendered beforehand, unless the views must be consulted. */
-export function prepared({ event, settings, now }: HookCall): Added | undefined {
-  if (event.source !== "startup" || event.cwd === undefined) return undefined
+function prepared({ event, settings, now, project }: HookCall): Added | undefined {
+  if (event.source !== "startup" || project === undefined) return undefined
   const { dataHome } = settings.paths
-  const project = projectOf(event.cwd)
   // Just after /clear, some versions of Claude Code report a continued session as a new one.
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined
   if (!settings.resolved.config["restore.startup"]) return { isReplied: true }
@@ -128,8 +131,8 @@ export function prepared({ event, settings, now }: HookCall): Added | undefined 
 }
 
 /** Whether the folder's sessions hold more than the views, and therefore more than the pointer. */
-function isBehind({ transcript }: HookEvent, dataHome: string): boolean {
-  const folder = transcript === undefined ? "" : `${dirname(transcript)}/`
-  for (const { path } of listPending(dataHome)) if (path.startsWith(folder)) return true
+function isBehind({ folder }: HookEvent, dataHome: string): boolean {
+  const start = folder === undefined ? "" : `${folder}/`
+  for (const { path } of listPending(dataHome)) if (path.startsWith(start)) return true
   return false
 }

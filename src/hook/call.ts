@@ -1,19 +1,16 @@
 /** One hook call, as it goes from step to step, and what runs the steps (steps.ts). */
 
 import type { logError } from "../base/log.ts"
-import { isHumanPrompt } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
 import type { EventName, HookEvent } from "../record/hook-event.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
 import type { Judgement } from "../restore/window/track-context.ts"
-import type { Taken, TakeOptions } from "../views/capture-transcript.ts"
+import type { Taken, TakeOptions } from "../vault/capture-transcript.ts"
 import type { SessionState } from "./state.ts"
 
 /** What it was called with, and what the steps so far have found: what is optional, until one of them has. */
 export interface HookCall {
   readonly event: HookEvent
-  /** Whether a human asks for something. */
-  readonly isHuman: boolean
   readonly settings: Settings
   /** ms since the epoch. */
   readonly now: number
@@ -67,6 +64,8 @@ export interface HookCall {
   /** What the prompt asks for of what came before the compaction. */
   readonly earlier?: AskedForEarlier | undefined
 
+  /** That the session works in, once something is to be replied; undefined if nobody has told its folder. */
+  readonly project?: string
   /** It is settled what is replied, if anything. */
   readonly isReplied?: boolean
   /** For the model; before a compaction, for Claude Code. */
@@ -149,7 +148,6 @@ export function callFor(event: HookEvent, settings: Settings, now: number, deadl
   const start = performance.now()
   return {
     event,
-    isHuman: event.name === "user-prompt-submit" && isHumanPrompt(event),
     settings,
     now,
     deadline,

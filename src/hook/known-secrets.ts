@@ -2,9 +2,9 @@
 
 import type { PathsAndPolicy } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
+import { captureTranscript, type Taken, type TakeOptions } from "../vault/capture-transcript.ts"
 import { isDue, knownOf, refreshDue } from "../vault/known-values.ts"
 import { knownFile } from "../vault/layout.ts"
-import { captureTranscript, type Taken, type TakeOptions } from "../views/capture-transcript.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import type { SessionState } from "./state.ts"
 

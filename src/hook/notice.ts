@@ -6,9 +6,9 @@
 
 import { compactionOffsets } from "../claude/glance.ts"
 import type { HookEvent } from "../record/hook-event.ts"
+import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
-import type { Taken } from "../views/capture-transcript.ts"
 import type { Added, HookCall } from "./call.ts"
 import { announcedAt, isUnanswered, type SessionState } from "./state.ts"
 

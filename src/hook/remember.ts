@@ -1,7 +1,6 @@
 /** What events leave for later ones: the prompt, a compaction and its summary in the session's state, and work for the job. */
 
 import { tryTo } from "../base/files.ts"
-import { dirname } from "../base/path.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
@@ -43,21 +42,13 @@ const LONGEST_SECRET = 1 << 16
 const COMPACTION_LASTS = 10 * 60_000
 
 /** Adds what this event contributes to the session's state, which stays the same object if that is nothing. */
-export function remember({
-  event,
-  isHuman,
-  state,
-  isRefused,
-  taken,
-  now,
-  settings,
-}: HookCall): Added | undefined {
+export function remember({ event, state, isRefused, taken, now, settings }: HookCall): Added | undefined {
   const { secrets } = settings.paths
   /** Of the transcript on disk. */
   const size = taken[0]?.captured.size ?? 0
   switch (event.name) {
     case "user-prompt-submit": {
-      if (event.prompt === undefined || !isHuman) return undefined
+      if (event.prompt === undefined || !event.isHuman) return undefined
       const { recallDue: _passed, ...rest } = state
       // Automatic compaction swallows the prompt just typed, so keep it until the turn has ended.
       const prompt = kept(event.prompt, PROMPT_REMEMBERED, secrets)
@@ -112,7 +103,7 @@ export async function startJob(call: HookCall): Promise<Added | undefined> {
   const { event, taken, state, settings, now, isJobDue } = call
   const { paths } = settings
   const transcripts = transcriptsIn(event)
-  const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
+  const { folder } = event
   if (event.name === "session-end" && folder !== undefined) {
     ;(await spawning()).spawnJob(paths.dataHome, { transcripts, sweep: [folder], settle: true })
     return undefined

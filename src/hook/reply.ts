@@ -7,26 +7,34 @@ import { dirname } from "../base/path.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
+import { captureTranscript, type Taken } from "../vault/capture-transcript.ts"
 import { knownOf } from "../vault/known-values.ts"
+import { listPending, type Pending, settlePending } from "../vault/pending.ts"
 import type { Stretch } from "../vault/reader.ts"
-import { captureTranscript, type Taken } from "../views/capture-transcript.ts"
 import { type Database, databasePath } from "../views/database.ts"
 import { isExcluded } from "../views/excluded.ts"
 import { open } from "../views/open.ts"
-import { listPending, type Pending, settlePending } from "../views/pending.ts"
 import { writePointer } from "../views/pointers.ts"
-import { projectOf } from "../views/project.ts"
-import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
-import { addGivenAgain, givenToOldVersion, lastGiven } from "../views/queries/restores.ts"
+import { compactionBefore, type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
+import {
+  addGivenAgain,
+  claimGiven,
+  givenMarks,
+  givenToOldVersion,
+  isGivenBetween,
+  lastGiven,
+} from "../views/queries/restores.ts"
 import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
+import { currentTranscript } from "../views/transcript-rows.ts"
 import type { Added, HookCall } from "./call.ts"
-import { claimAnswer, instructionsFor, missedCompaction, rememberGiven, restored } from "./given.ts"
+import { instructionsFor, rememberGiven, restored } from "./given.ts"
 import {
   CLEAR_LASTS,
   claimClear,
   isCleared,
   isUnanswered,
+  SAME_EVENT,
   type SessionState,
   SILENT_CLEAR_LASTS,
   withAnswer,
@@ -67,41 +75,52 @@ export async function replied(call: HookCall): Promise<Added> {
 }
 
 /** Whether there may be something to index, from this session or others of the folder, taken now or earlier. */
-function needsIndexing({ event, settings, taken, now }: HookCall): boolean {
+function needsIndexing({ event, settings, taken, now, project }: HookCall): boolean {
   const { dataHome } = settings.paths
   if (taken.some(({ captured }) => captured.taken > 0) || event.source === "clear") return true
-  const folder = event.transcript === undefined ? undefined : dirname(event.transcript)
+  const { folder } = event
   const waits = ({ path, session }: Pending): boolean =>
     session === event.session || (folder !== undefined && path.startsWith(`${folder}/`))
   if (listPending(dataHome).some(waits)) return true
-  return event.cwd !== undefined && isCleared(dataHome, projectOf(event.cwd), now - SILENT_CLEAR_LASTS)
+  return project !== undefined && isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)
 }
 
+/** What a starting session, or one that was compacted, is to be given. */
+type Due =
+  | { readonly source: RestoreSource; readonly from: string }
+  | { readonly source: "startup"; readonly from: string; readonly project: string }
+  | { readonly source: "resume"; readonly text: string }
+
+/** First what there is to give, then whether this hook is the one to give it, and only then what it says. */
 function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const { event, state, now } = call
   if (event.name === "pre-compact") return { text: instructionsFor(db, call) }
   const isPrompt = event.name === "user-prompt-submit"
+  const isCompacted = isPrompt || event.source === "compact"
+  const last = isCompacted ? lastCompaction(db, event.session, state.compactAt) : undefined
   if (isPrompt && !isUnanswered(state)) {
     const { delivery: _lost, ...rest } = state
-    return { text: again(db, call), state: rest }
+    return { text: again(db, call, last), state: rest }
   }
-  const missed = isPrompt ? missedCompaction(db, event.session, state) : undefined
-  if (isPrompt && missed === undefined) {
+  if (isPrompt && !isMissed(db, event.session, state, last)) {
     const { compactTime: _time, compactAt: _at, unannounced: _noted, ...rest } = state
     return { state: rest }
   }
-  if (!isPrompt && event.source !== "compact") {
-    const given = begin(db, indexer, call)
-    if (given === NOTHING) return {}
-    return { text: given.text, note: given.note ?? "", state: { ...state, ...deliveryOf(call, given) } }
-  }
-  const given = restore(db, call, "compact", event.session, missed)
-  if (given === NOTHING && !isPrompt) return {}
+  const due: Due | undefined = isCompacted
+    ? { source: "compact", from: event.session }
+    : begun(db, indexer, call)
+  const isOurs = due !== undefined && claimAnswer(db, call, due.source)
+  // Another settings file's hook answers this event; its notes must stay, so the state is not written either.
+  if (!isOurs && !isPrompt) return {}
+  const given = isOurs ? made(db, call, due, last) : { text: "" }
+  const reply = { text: given.text, note: given.note ?? "" }
+  const delivery = isPrompt ? {} : deliveryOf(call, given)
+  if (!isCompacted) return { ...reply, state: { ...state, ...delivery } }
   const { summary: _used, focus: _told, delivery: _former, ...rest } = state
   const next = isPrompt
     ? withAnswer(rest, now)
-    : withStartAnswered({ ...rest, ...deliveryOf(call, given) }, now, call.compactions)
-  return { text: given.text, note: given.note ?? "", state: next }
+    : withStartAnswered({ ...rest, ...delivery }, now, call.compactions)
+  return { ...reply, state: next }
 }
 
 /** What a session is given. */
@@ -113,60 +132,77 @@ interface Given {
   readonly isRestore?: boolean
 }
 
-/** Another settings file's hook answers this event; its notes must stay, so the state is not written either. */
-const NOTHING: Given = { text: "" }
+function made(db: Database, call: HookCall, due: Due, last: FoundCompaction | undefined): Given {
+  const { event, settings } = call
+  const { paths, resolved } = settings
+  if (due.source === "resume") return { text: due.text }
+  if (due.source === "startup") {
+    const { from, project } = due
+    const related = resolved.config["restore.related"]
+    const { text } = pointerTo(db, from, { ...paths, cwd: event.cwd }, { related })
+    writePointer(paths.dataHome, project, { session: from, text, related })
+    return { text: rememberGiven(db, event.session, text) }
+  }
+  const { text, facts, slots } = restored(db, call, due.source, due.from, last)
+  const wanted = event.name === "session-start" && resolved.config["restore.receipt"]
+  const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
+  return { text: rememberGiven(db, event.session, text, slots), note, isRestore: true }
+}
 
 /** Where to start looking for the restore in the transcript. */
 const deliveryOf = ({ found, now }: HookCall, { text, isRestore }: Given): Pick<SessionState, "delivery"> =>
   text === "" || !isRestore ? {} : { delivery: { at: found?.captured.size ?? 0, time: now } }
 
 /** Repeats the last restore, which Claude Code has dropped. Never a second time. */
-function again(db: Database, { event, state, before, now }: HookCall): string {
+function again(
+  db: Database,
+  { event, before, now }: HookCall,
+  compaction: FoundCompaction | undefined,
+): string {
   const last = lastGiven(db, event.session)
   if (last === null) return ""
   // Versions of Claude Code up to 2.1.112 do not tell when a subagent's compaction is meant; the conversation has then
   // lost nothing.
-  if (last.source === "compact" && lastCompaction(db, event.session, state.compactAt) === undefined) return ""
+  if (last.source === "compact" && compaction === undefined) return ""
   // Its prompt was still without a complete answer.
   const text = before.promptOpen ? last.text : withoutPending(last.text)
   return addGivenAgain(db, event.session, { ...last, time: now, text }) ? text : ""
 }
 
-/** A starting session: continued from another, resumed, or new. */
-function begin(db: Database, indexer: Indexer, call: HookCall): Given {
-  const { event, settings, now } = call
+/** A starting session: continued from another, resumed, or new; undefined if there is nothing to give. */
+function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined {
+  const { event, settings, now, project } = call
   const { dataHome } = settings.paths
-  const { session, source, cwd } = event
+  const { session, source, folder } = event
   if (source === "resume") {
     const text = lostOnResume(db, session, call.state)
-    return text !== "" && claimAnswer(db, call, "resume") ? { text } : NOTHING
+    return text === "" ? undefined : { source, text }
   }
   // Another settings file's hook may have answered the same event.
-  if (cwd === undefined || isAfterClear(db, session)) return NOTHING
-  const project = projectOf(cwd)
-  if (event.transcript !== undefined) {
-    indexer.indexFolder(dirname(event.transcript), performance.now() + OTHERS_TIME)
+  if (project === undefined || isAfterClear(db, session)) return undefined
+  if (folder !== undefined) indexer.indexFolder(folder, performance.now() + OTHERS_TIME)
+  if (source !== "clear" && source !== "startup") return undefined
+  const lasts = source === "clear" ? CLEAR_LASTS : SILENT_CLEAR_LASTS
+  const cleared = claimClear(dataHome, project, now - lasts)
+  const parent = source === "clear" ? (cleared ?? latestSession(db, project, session)) : cleared
+  if (parent !== undefined) {
+    if (folder !== undefined) indexSession(indexer, call, parent)
+    addClear(db, session, parent)
+    return { source: "clear", from: spokenIn(db, parent) }
   }
-  if (source === "clear") {
-    const parent = claimClear(dataHome, project, now - CLEAR_LASTS) ?? latestSession(db, project, session)
-    return parent === undefined ? NOTHING : continueFrom(db, indexer, call, parent)
+  if (source === "clear" || !settings.resolved.config["restore.startup"]) return undefined
+  const last = latestSession(db, project, session)
+  if (last !== undefined) return { source, from: last, project }
+  if (latestSession(db, project, "") === undefined) {
+    const related = settings.resolved.config["restore.related"]
+    writePointer(dataHome, project, { session: "", text: "", related })
   }
-  if (source !== "startup") return NOTHING
-  const parent = claimClear(dataHome, project, now - SILENT_CLEAR_LASTS)
-  if (parent !== undefined) return continueFrom(db, indexer, call, parent)
-  return settings.resolved.config["restore.startup"] ? { text: pointer(db, call, project) } : NOTHING
-}
-
-function continueFrom(db: Database, indexer: Indexer, call: HookCall, parent: string): Given {
-  const { event } = call
-  if (event.transcript !== undefined) indexSession(indexer, call, parent)
-  addClear(db, event.session, parent)
-  return restore(db, call, "clear", spokenIn(db, parent))
+  return undefined
 }
 
 /** Indexes a session that has just ended, as the views may not have followed yet. */
 function indexSession(indexer: Indexer, { event, settings, now, deadline }: HookCall, id: string): void {
-  const path = `${dirname(event.transcript!)}/${id}.jsonl`
+  const path = `${event.folder}/${id}.jsonl`
   if (isExcluded(settings.paths, path)) return
   const until = performance.now() + OTHERS_TIME
   const options = { now, deadline: until, hurried: true, lastLine: "whole", known: knownOf } as const
@@ -174,37 +210,52 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Hook
   indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
 }
 
-/** @param missed at a prompt: the compaction that is answered now */
-function restore(
-  db: Database,
-  call: HookCall,
-  source: RestoreSource,
-  from: string,
-  missed?: FoundCompaction,
-): Given {
-  if (!claimAnswer(db, call, source)) return NOTHING
-  const { event, settings } = call
-  const { text, facts, slots } = restored(db, call, source, from, missed)
-  const wanted = event.name === "session-start" && settings.resolved.config["restore.receipt"]
-  const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
-  return { text: rememberGiven(db, event.session, text, slots), note, isRestore: true }
+/**
+ * Claude Code calls the hooks of several settings files for one event, and only the first may answer. Two calls are
+ * about the same event when the transcript has the same length. That alone is not enough: a session is resumed or begun
+ * without new bytes, and after a compaction Claude Code may write some between the two calls. In these cases, calls
+ * less than half a second apart also count as one event, unless another compaction has been announced since.
+ */
+function claimAnswer(db: Database, { event, state, now }: HookCall, source: Due["source"]): boolean {
+  const transcript = currentTranscript(db, event.session, event.transcript)
+  const size = source === "resume" ? 0 : (transcript?.archived ?? 0)
+  const announced = event.source === "compact" ? state.compactTime : undefined
+  const time = Math.max(now, announced ?? 0)
+  const since = Math.max(now - SAME_EVENT, announced ?? 0)
+  // Answers dated later were given before the clock was set back, and do not count.
+  const isAnswered = (): boolean => isGivenBetween(db, event.session, source, since, time + SAME_EVENT)
+  if ((size === 0 || announced !== undefined) && isAnswered()) return false
+  const place = event.name === "user-prompt-submit" ? "late" : "at"
+  const mark = size > 0 ? `${place} ${size}` : `near ${now}`
+  return claimGiven(db, event.session, { source, mark, time })
 }
 
-function pointer(db: Database, call: HookCall, project: string): string {
-  const { session } = call.event
-  const { paths, resolved } = call.settings
-  const { dataHome } = paths
-  const related = resolved.config["restore.related"]
-  const last = latestSession(db, project, session)
-  if (last === undefined) {
-    if (latestSession(db, project, "") === undefined)
-      writePointer(dataHome, project, { session: "", text: "", related })
-    return ""
-  }
-  if (!claimAnswer(db, call, "startup")) return ""
-  const { text } = pointerTo(db, last, { ...paths, cwd: call.event.cwd }, { related })
-  writePointer(dataHome, project, { session: last, text, related })
-  return rememberGiven(db, session, text)
+/** ms by which a restore at a session's start may precede the time that Claude Code gives the compaction. */
+const HOOKS_LAST = 10 * 60_000
+
+/** Whether nobody has answered the compaction recorded as unanswered in the state, as far as the views show. */
+function isMissed(
+  db: Database,
+  session: string,
+  { unannounced }: SessionState,
+  last: FoundCompaction | undefined,
+): last is FoundCompaction {
+  // Hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know more.
+  return last !== undefined && !(unannounced && isAnswered(db, session, last))
+}
+
+/** Whether the views hold an answer to the compaction; in doubt, yes. */
+function isAnswered(db: Database, session: string, { offset, time }: FoundCompaction): boolean {
+  const former = compactionBefore(db, session, offset) ?? -1
+  // Without a time, any restore counts.
+  const since = (Date.parse(time ?? "") || 0) - HOOKS_LAST
+  return givenMarks(db, session).some((given) => {
+    const [place, bytes] = given.mark.split(" ")
+    if (place !== "near" && Number(bytes) > offset) return true
+    // Restores at a start come before Claude Code writes the compaction down; those at a prompt answer an earlier one.
+    if (place === "late" || given.time < since) return false
+    return place === "near" || Number(bytes) > former
+  })
 }
 
 /**

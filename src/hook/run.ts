@@ -10,7 +10,7 @@ import { EXIT } from "../base/errors.ts"
 import { existsSync } from "../base/fs.ts"
 import { compileLate, endNow, endWith } from "../base/own-program.ts"
 import { answerClaude, STDERR, writeAll } from "../base/write-output.ts"
-import { decodeEvent } from "../claude/hooks.ts"
+import { decodeEvent, encodeReply } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
 import { eventNamed } from "../record/hook-event.ts"
@@ -61,7 +61,7 @@ async function answer(name: string | undefined): Promise<string | undefined> {
     const own = hasPatterns ? (await import("../config/own-patterns.ts")).withOwnPatterns(set) : set
     if (known === "session-start" && event?.source !== "compact") await noteBadOptions(own)
     if (event === undefined) return ""
-    const text = await handle(event, own, deadline)
+    const text = encodeReply(event, await handle(event, own, deadline))
     const { dataHome } = settings.paths
     if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return text
     return await (await import("./seldom.ts")).withImportTold(text, dataHome)

@@ -5,9 +5,9 @@ import { bytes, count } from "../base/text.ts"
 import { type Outcome, outcomeIn } from "../claude/context-arrived.ts"
 import { atLeast, HEEDS_REFUSAL } from "../claude/versions.ts"
 import { objectOf, stringOf } from "../record/json.ts"
+import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
-import type { Taken } from "../views/capture-transcript.ts"
 import { projectOf } from "../views/project.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import { noticeCompactions } from "./notice.ts"
@@ -182,11 +182,11 @@ async function mark({ settings, unmarked }: HookCall): Promise<undefined> {
 /**
  * After /clear, which some versions of Claude Code report as a new session, and for what a resumed one has forgotten.
  */
-function isOnlyChance({ event, settings, now }: HookCall): boolean {
-  const { name, source, cwd } = event
+function isOnlyChance({ event, settings, now, project }: HookCall): boolean {
+  const { name, source } = event
   if (name !== "session-start" || source === "compact") return false
   if (source !== "startup") return true
-  return cwd !== undefined && isCleared(settings.paths.dataHome, projectOf(cwd), now - SILENT_CLEAR_LASTS)
+  return project !== undefined && isCleared(settings.paths.dataHome, project, now - SILENT_CLEAR_LASTS)
 }
 
 /**

@@ -6,7 +6,6 @@
  * views.
  */
 
-import { additionalContext, isSubagents } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
 import type { HookEvent } from "../record/hook-event.ts"
 import { claim, isByPlugin, isOwed, mayAsk, reply } from "./answer.ts"
@@ -59,22 +58,23 @@ export const STEPS: readonly HookStep[] = [
 
 /**
  * @param deadline ms of performance.now(), counted from the start of the process
- * @returns for stdout
+ * @returns what the model and the user are told, if anything
  */
-export async function handle(called: HookEvent, settings: Settings, deadline: number): Promise<string> {
+export async function handle(
+  called: HookEvent,
+  settings: Settings,
+  deadline: number,
+): Promise<Pick<HookCall, "text" | "note">> {
   const { paths } = settings
   const event =
     paths.exclude.length === 0 ? called : (await import("../views/excluded.ts")).wantedOf(called, paths)
-  if (event === undefined) return ""
+  if (event === undefined) return { text: "", note: "" }
   const call = callFor(event, settings, Date.now(), deadline)
   await runSteps(STEPS, call)
-  const { text, note } = call
-  // Instructions for a compaction, or its refusal, are as they are.
-  if (text + note === "" || event.name === "pre-compact") return text
-  return additionalContext(event, text, note)
+  return call
 }
 
 /** A subagent's events change neither what the session is given back nor what it is waiting for. */
 function endIfSubagents({ event }: HookCall): Added {
-  return { isOver: isSubagents(event) }
+  return { isOver: event.isSubagents }
 }

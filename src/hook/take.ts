@@ -2,8 +2,8 @@
 
 import { statsOf } from "../base/files.ts"
 import type { HookEvent } from "../record/hook-event.ts"
+import { captureTranscript } from "../vault/capture-transcript.ts"
 import { knownFile } from "../vault/layout.ts"
-import { captureTranscript } from "../views/capture-transcript.ts"
 import { type Added, type HookCall, type HookStep, runSteps, seldom } from "./call.ts"
 
 /** For each transcript: into the vault, or into the spool if that fails. */
@@ -60,6 +60,6 @@ export const hasBeside = ({ event }: HookCall): boolean =>
   event.transcript !== undefined && statsOf(event.transcript.slice(0, -6)) !== undefined
 
 export async function takeBeside({ event, settings, now, taking }: HookCall): Promise<Added> {
-  const { takeNewBeside } = await import("../views/files-beside.ts")
+  const { takeNewBeside } = await import("../vault/files-beside.ts")
   return { isJobDue: takeNewBeside(settings.paths, event.transcript!, now, taking.deadline) }
 }

@@ -20,9 +20,9 @@ import {
 import { follow, type Judgement, judge, withPrompt } from "../restore/window/track-context.ts"
 import { wishesIn } from "../restore/window/window.ts"
 import { isNews, zoneOf } from "../restore/window/zone.ts"
+import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
-import type { Taken } from "../views/capture-transcript.ts"
 import type { Added, HookCall } from "./call.ts"
 
 /**
@@ -32,12 +32,12 @@ import type { Added, HookCall } from "./call.ts"
  * @param limits what the user has set of Claude Code's window; default: what the environment says
  */
 export function watchWindow(call: HookCall, limits = claudeLimits()): Added | undefined {
-  const { isHuman, before, state, own, settings } = call
+  const { event, before, state, own, settings } = call
   if (!settings.resolved.config["autopilot.enabled"]) return undefined
   const known = before.context ?? NEW_CONTEXT
   // The hooks of several settings files are called for the same prompt.
   const isCounted = before.prompt === state.prompt && before.promptAt === state.promptAt
-  const isPrompt = isHuman && !isCounted
+  const isPrompt = event.isHuman && !isCounted
   if (!isPrompt && (state === before || (own?.captured.archived ?? 0) === (known.at ?? 0))) return undefined
   const context = glancedAt(known, own, isPrompt, settings.resolved.config)
   if (context !== undefined) return { state: { ...state, context } }

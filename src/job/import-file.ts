@@ -6,6 +6,13 @@ import { statsOf, tryTo } from "../base/files.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { HistoryPrompt } from "../record/agent.ts"
 import { wholeRecordsIn } from "../record/whole-records.ts"
+import {
+  captureTranscript,
+  forgottenTranscript,
+  type Taken,
+  type TakeOptions,
+  UNHURRIED,
+} from "../vault/capture-transcript.ts"
 import { remainderOf, withTranscript } from "../vault/check-copy.ts"
 import { readExactly, type Tail } from "../vault/copy-file.ts"
 import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"
@@ -14,13 +21,6 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { follows } from "../vault/source-file.ts"
 import type { Forgotten } from "../vault/tombstones.ts"
-import {
-  captureTranscript,
-  forgottenTranscript,
-  type Taken,
-  type TakeOptions,
-  UNHURRIED,
-} from "../views/capture-transcript.ts"
 import { isExcluded, isExcludedFolder } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import type { TakenForeignArchive } from "./import/import-archive.ts"

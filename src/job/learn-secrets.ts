@@ -5,12 +5,12 @@
 
 import { endOfLines } from "../base/byte-lines.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
+import { sessionOf } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { tailOf } from "../vault/reader.ts"
 import { withSource } from "../vault/source-file.ts"
-import { sessionOf } from "../views/capture-transcript.ts"
 
 const LEARNT_AT_ONCE = 1 << 20
 

@@ -4,7 +4,6 @@ import { tryTo } from "../base/files.ts"
 import { readJson, writeJson } from "../base/json-files.ts"
 import { logError } from "../base/log.ts"
 import { join } from "../base/path.ts"
-import { claudeProgram } from "../claude/settings/run-claude.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { noteUses } from "../restore/learning/note-uses.ts"
@@ -38,7 +37,13 @@ import { resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import { type Accepted, hasRequests } from "./requests.ts"
 import { STOPPED } from "./stop-job.ts"
-import { dueSessions, type SessionMaterial, summarizeSession, summarizingAlone } from "./summarize-session.ts"
+import {
+  claudeProgram,
+  dueSessions,
+  type SessionMaterial,
+  summarizeSession,
+  summarizingAlone,
+} from "./summarize-session.ts"
 
 /** How long to wait for other processes that have the database open, in ms. */
 export const PATIENCE = 5000

@@ -1,14 +1,16 @@
 /** Has a model write about one session, and keeps what it wrote. */
 
+import { delimiter } from "node:path"
 import { toolKind } from "../agents/tool-kinds.ts"
-import { CtxError, throwBusy } from "../base/errors.ts"
+import { CtxError, EXIT, throwBusy } from "../base/errors.ts"
 import { closeSync } from "../base/fs.ts"
 import { parseJson } from "../base/json-files.ts"
 import { holdLockFile } from "../base/lock.ts"
 import { join } from "../base/path.ts"
 import { cut, oneLine } from "../base/text.ts"
+import { COMMAND, programFolders } from "../claude/places.ts"
 import { type Asked, askClaude } from "../claude/settings/run-claude.ts"
-import type { Paths, Policy } from "../config/load.ts"
+import { foldersOfPath, type Paths, type Policy } from "../config/load.ts"
 import {
   checkedSummary,
   type Nameable,
@@ -26,6 +28,20 @@ import { isSummaryForgotten, keepSummary } from "../views/kept-summaries.ts"
 import { toolCallsOf } from "../views/queries/calls.ts"
 import { errorsIn, latestSummary, type TurnToRead, turnsToRead } from "../views/queries/summaries.ts"
 import { filesOf } from "../views/queries/touched-files.ts"
+
+/**
+ * Absolute path of the user's Claude Code. A relative entry of PATH could name a program of the folder that one is in.
+ *
+ * @throws CtxError exit 3
+ */
+export function claudeProgram(home: string): string {
+  const found = Bun.which(COMMAND, { PATH: [...foldersOfPath(), ...programFolders(home)].join(delimiter) })
+  if (found !== null) return found
+  throw new CtxError("no-client", "no claude on PATH", {
+    hint: "summaries are written by your own Claude Code; install it, or add its folder to PATH",
+    exit: EXIT.notFound,
+  })
+}
 
 /**
  * Runs `work` while nobody else has summaries written: two would pay for the same session.

@@ -24,21 +24,23 @@ export interface HookEvent {
   readonly isStrange?: boolean | undefined
   /** Absolute path of a `.jsonl` file; the file need not exist. */
   readonly transcript: string | undefined
+  /** That it is in: the project's transcripts. */
+  readonly folder: string | undefined
   readonly cwd: string | undefined
   /** Only with UserPromptSubmit. */
   readonly prompt: string | undefined
+  /** Whether a human asks for something. */
+  readonly isHuman: boolean
   /** Only with SessionStart: startup, resume, clear, compact, fork. */
   readonly source: string | undefined
-  /** Only with UserPromptSubmit, if Claude Code tells: user, sdk, system. */
-  readonly promptSource: string | undefined
   /** Only with PreCompact: manual, auto. */
   readonly trigger: string | undefined
   /** Only with PreCompact: the words after `/compact`. */
   readonly focus: string | undefined
   /** Only with SessionEnd: clear, other, … */
   readonly reason: string | undefined
-  /** The subagent that the event is about (from 2.1); `session` is the one it works for. */
-  readonly agent: string | undefined
+  /** Whether a subagent begins or is compacted (told from 2.1 on); `session` is the one it works for. */
+  readonly isSubagents: boolean
   /** Only with SubagentStop; `""` means the compaction itself (from 2.1). */
   readonly agentType: string | undefined
   readonly agentTranscript: string | undefined

@@ -133,3 +133,23 @@ export interface TranscriptRecord {
   readonly result?: ClaudeResult | undefined
   readonly parts: readonly Part[]
 }
+
+/** A compaction, as its line tells. */
+export interface GlancedCompaction {
+  readonly trigger: string
+  /** Tokens in the context just before. */
+  readonly preTokens: number | undefined
+  /** Tokens of the messages that remain, reported by newer versions of Claude Code. */
+  readonly postTokens: number | undefined
+}
+
+/** What new lines of a transcript tell of the window, without decoding them all. */
+export interface Glance {
+  readonly compactions: readonly GlancedCompaction[]
+  /** Usage of the newest answer after the last compaction. */
+  readonly usage: (Usage & { readonly version: string | undefined }) | undefined
+  /** Tokens sent by the first request of these lines; undefined if there was a compaction. */
+  readonly firstPrompt: number | undefined
+  /** UTF-16 units of the conversation after the last compaction; counted only if there is no usage. */
+  readonly chars: number
+}

@@ -9,8 +9,9 @@ import { ownProgram } from "../base/own-program.ts"
 import { join } from "../base/path.ts"
 import { shellWord } from "../base/text.ts"
 import { listsOurServer, PROJECT_SERVERS, SERVER_NAME } from "../claude/our-server.ts"
-import { type ClaudePlaces, contextSettings } from "../claude/settings/read-settings.ts"
+import { contextSettings } from "../claude/settings/read-settings.ts"
 import { claudeState } from "../claude/settings/state-file.ts"
+import type { ClaudePlaces } from "../config/load.ts"
 import { objectOf } from "../record/json.ts"
 import { readSmall } from "../vault/read-part.ts"
 import { folderOf, projectOf } from "../views/project.ts"
@@ -23,6 +24,10 @@ export function findOpening(places: ClaudePlaces): Opening {
   if (hasServer(places)) return "server"
   return Bun.isStandaloneExecutable ? { program: shellWord(ownProgram()) } : BY_NAME
 }
+
+/** Whether the user has registered our server for all folders. */
+export const isServerEverywhere = (places: Pick<ClaudePlaces, "claudeDir" | "claudeConfig">): boolean =>
+  listsOurServer(claudeState(places).fields)
 
 /** Whether Claude Code starts our server there. In doubt, no: the binary can be called wherever commands can. */
 function hasServer(places: ClaudePlaces): boolean {

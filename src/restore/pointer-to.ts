@@ -1,7 +1,7 @@
 /** Makes the pointer to where a session was left. */
 
 import { count, cut } from "../base/text.ts"
-import type { ClaudePlaces } from "../claude/settings/read-settings.ts"
+import type { ClaudePlaces } from "../config/load.ts"
 import type { Database } from "../views/database.ts"
 import { latestObservations, type Observation } from "../views/queries/summaries.ts"
 import { findOpening } from "./find-opening.ts"

@@ -6,7 +6,7 @@
  */
 
 import { endOfLines } from "../base/byte-lines.ts"
-import { closeSync, type FileStats, fstatSync, openSync, rmSync, statSync } from "../base/fs.ts"
+import { closeSync, type FileStats, fstatSync, rmSync, statSync } from "../base/fs.ts"
 import { compileAsUsual } from "../base/own-program.ts"
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import {
@@ -15,6 +15,7 @@ import {
   behind,
   type LockedCopy,
   type NewCopy,
+  openIfThere,
   openLocked,
   readExactly,
   readTail,
@@ -150,11 +151,12 @@ export const NOTHING_TAKEN = { id: undefined, archived: 0, size: 0, taken: 0, su
 
 /** How the copy ends, read without its lock; undefined if there is no copy or it ends in half a frame. */
 function peek(copy: string): Tail | undefined {
-  // What is no file cannot be written either, and then the error names it.
-  if (statSync(copy, { throwIfNoEntry: false })?.isFile() !== true) return undefined
-  const fd = openSync(copy, "r")
+  const found = openIfThere(copy)
+  if (found === undefined) return undefined
+  const { fd, stats } = found
   try {
-    const tail = readTail(fd)
+    // What is no file cannot be written either, and then the error names it.
+    const tail = stats.isFile() ? readTail(fd) : undefined
     return tail !== undefined && fstatSync(fd).size === tail.end ? tail : undefined
   } finally {
     closeSync(fd)

@@ -1,6 +1,6 @@
 /** One open copy in the vault. Needs no database. */
 import { isMissing } from "../base/errors.ts"
-import { tryTo } from "../base/files.ts"
+import { inodeOf, tryTo } from "../base/files.ts"
 import {
   closeSync,
   constants,
@@ -11,7 +11,6 @@ import {
   openSync,
   readSync,
   renameSync,
-  statSync,
   unlinkSync,
   writeSync,
 } from "../base/fs.ts"
@@ -263,10 +262,6 @@ function openOrCreate(file: string): number {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     return openSync(file, flags, 0o600)
   }
-}
-
-export function inodeOf(file: string): number | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
 /** Header of a new copy. Without an id, it gets one of its own. */

@@ -6,7 +6,7 @@
  * that is not in the list yet is noted by the next one who looks. Each line has a checksum of its own, and the last word
  * on a copy counts.
  */
-import { tryTo, writeWhole } from "../base/files.ts"
+import { inodeOf, tryTo, writeWhole } from "../base/files.ts"
 import {
   closeSync,
   constants,
@@ -20,7 +20,7 @@ import {
 } from "../base/fs.ts"
 import { lock } from "../base/lock.ts"
 import { join } from "../base/path.ts"
-import { inodeOf, readExactly, writeFully } from "./copy-file.ts"
+import { readExactly, writeFully } from "./copy-file.ts"
 import { vaultFile } from "./layout.ts"
 import { tailOf } from "./reader.ts"
 

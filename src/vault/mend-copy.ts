@@ -6,7 +6,7 @@
 
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, rmSync, unlinkSync } from "node:fs"
 import { throwBusy } from "../base/errors.ts"
-import { flush, tryTo } from "../base/files.ts"
+import { flush, inodeOf, tryTo } from "../base/files.ts"
 import { mkdirSync, renameSync } from "../base/fs.ts"
 import { lock } from "../base/lock.ts"
 import { dirname } from "../base/path.ts"
@@ -16,7 +16,6 @@ import { checkCopy } from "./check-copy.ts"
 import {
   behind,
   holdsNothing,
-  inodeOf,
   matchesTrailer,
   readExactly,
   type Segment,

@@ -7,13 +7,12 @@
 
 import { chmodSync, closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync } from "node:fs"
 import { CtxError, throwBusy } from "../base/errors.ts"
-import { flush } from "../base/files.ts"
+import { flush, inodeOf } from "../base/files.ts"
 import { renameSync } from "../base/fs.ts"
 import { lock } from "../base/lock.ts"
 import { dirname } from "../base/path.ts"
 import {
   behind,
-  inodeOf,
   matchesTrailer,
   readExactly,
   readTail,

@@ -4,10 +4,10 @@
  * seen every copy.
  */
 import { vaultFile } from "../vault/layout.ts"
+import { isPending, markPending } from "../vault/pending.ts"
 import { tailOf } from "../vault/reader.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import type { Database } from "./database.ts"
-import { isPending, markPending } from "./pending.ts"
 import { PARSER, SEEN_ALL } from "./schema.ts"
 import { sessionOfCopy } from "./view-sources.ts"
 

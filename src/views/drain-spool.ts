@@ -15,7 +15,7 @@ import {
   unlinkSync,
 } from "node:fs"
 import { CtxError } from "../base/errors.ts"
-import { writeWhole } from "../base/files.ts"
+import { inodeOf, writeWhole } from "../base/files.ts"
 import { renameSync } from "../base/fs.ts"
 import { lock } from "../base/lock.ts"
 import { isAlive } from "../base/own-program.ts"
@@ -25,7 +25,6 @@ import { asItIs } from "../vault/capture.ts"
 import {
   archivedBytes,
   holdsNothing,
-  inodeOf,
   type LockedCopy,
   matchesTrailer,
   type NewCopy,
@@ -51,6 +50,7 @@ import {
   xxh64,
 } from "../vault/frame.ts"
 import { supersededPath, vaultFile, withoutVersion } from "../vault/layout.ts"
+import { claimPending, listPending, markPending, type Pending, settlePending } from "../vault/pending.ts"
 import { CopyReader, isBegunOnly, tailOf as tailAt, tailOf } from "../vault/reader.ts"
 import type { Edit } from "../vault/rewrite.ts"
 import { copyFrame, provenContent, writeFrame } from "../vault/rewrite.ts"
@@ -58,7 +58,6 @@ import { sameButForFiller } from "../vault/source-file.ts"
 import { existingSpools, mayBeSpooled, removeEmptied } from "../vault/spool-folders.ts"
 import { type Forgotten, forgottenOf, readTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
-import { claimPending, listPending, markPending, type Pending, settlePending } from "./pending.ts"
 import { changingSessions, sessionFile } from "./session-files.ts"
 import { forgetReason, spooledStates } from "./spool.ts"
 import { sessionOfCopy } from "./view-sources.ts"

@@ -4,11 +4,6 @@ import { CtxError, codeOf } from "../base/errors.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
 import { doubtCopies, noteCopies } from "../vault/copy-list.ts"
 import { isBesideCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"
-import { type Gap, type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
-import { forgottenOf } from "../vault/tombstones.ts"
-import { isOwned } from "./beside-rows.ts"
-import type { Database } from "./database.ts"
-import { Ingestion } from "./ingest.ts"
 import {
   claimPending,
   listPending,
@@ -16,7 +11,12 @@ import {
   type Pending,
   pendingInOrder,
   settlePending,
-} from "./pending.ts"
+} from "../vault/pending.ts"
+import { type Gap, type Stretch, stretchesFrom, tailOf } from "../vault/reader.ts"
+import { forgottenOf } from "../vault/tombstones.ts"
+import { isOwned } from "./beside-rows.ts"
+import type { Database } from "./database.ts"
+import { Ingestion } from "./ingest.ts"
 import { dropPointers } from "./pointers.ts"
 import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
 import { WordWriter } from "./word-index.ts"

@@ -10,8 +10,8 @@ import type { Paths, Policy } from "../config/load.ts"
 import { SUMMARY_TYPE, type SummaryLine } from "../record/model-summary.ts"
 import { appendMade } from "../vault/append-made.ts"
 import { summaryPath, vaultFile } from "../vault/layout.ts"
+import { markPending } from "../vault/pending.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import { markPending } from "./pending.ts"
 
 /** How `forget` calls what was written about a session. */
 export const summaryName = (session: string): string => `${session}/summary`

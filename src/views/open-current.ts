@@ -7,12 +7,12 @@ import { CtxError, codeOf, EXIT, messageOf, VIEWS_LOST } from "../base/errors.ts
 import { statSync } from "../base/fs.ts"
 import { compileAsUsual } from "../base/own-program.ts"
 import { readList } from "../vault/copy-list.ts"
+import { listPending } from "../vault/pending.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { isComplete, isOutdated } from "./completeness.ts"
 import { type Database, databasePath } from "./database.ts"
 import { catchUp } from "./indexing.ts"
 import { open, openReady } from "./open.ts"
-import { listPending } from "./pending.ts"
 import { rebuild, untilRebuilt } from "./rebuild-views.ts"
 import { isUnusable } from "./schema-shape.ts"
 

@@ -11,6 +11,7 @@ import { tryTo } from "../base/files.ts"
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, rmSync, statSync } from "../base/fs.ts"
 import { isLockFree, lock, openLock, withLockFile } from "../base/lock.ts"
 import { join } from "../base/path.ts"
+import { isSettled } from "../vault/pending.ts"
 import {
   type Access,
   connection,
@@ -20,7 +21,6 @@ import {
   openFile,
   SCHEMA_VERSION,
 } from "./database.ts"
-import { isSettled } from "./pending.ts"
 import { PARSER, SEEN_ALL } from "./schema.ts"
 
 interface Purpose {

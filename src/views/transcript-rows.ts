@@ -13,10 +13,10 @@ import {
   vaultFile,
 } from "../vault/layout.ts"
 import type { KnownCopy } from "../vault/lost-copies.ts"
+import type { Pending } from "../vault/pending.ts"
 import { tailOf } from "../vault/reader.ts"
 import { tailHash, withSource } from "../vault/source-file.ts"
 import type { Database } from "./database.ts"
-import type { Pending } from "./pending.ts"
 import { isInFolder, projectOf } from "./project.ts"
 import { joinedProjects } from "./queries/projects.ts"
 

@@ -1,11 +1,11 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName } from "../agents/layouts.ts"
 import { dirname } from "../base/path.ts"
+import { sessionNamedIn, sessionOf } from "../vault/capture-transcript.ts"
 import { isBesideCopy, isHistoryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
+import type { Pending } from "../vault/pending.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"
 import { copyNames, sizedCopies, type VaultFile, vaultFiles } from "../vault/vault-files.ts"
-import { sessionNamedIn, sessionOf } from "./capture-transcript.ts"
-import type { Pending } from "./pending.ts"
 
 export interface Source extends Pending {
   /** Bytes of the copy on disk. */

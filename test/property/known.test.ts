@@ -5,11 +5,11 @@ import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { fillKnown } from "../../src/job/fill-known.ts"
 import { FILTERED } from "../../src/secrets/filter.ts"
+import { captureTranscript } from "../../src/vault/capture-transcript.ts"
 import { knownOf } from "../../src/vault/known-values.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
 import { verify } from "../../src/vault/verify-vault.ts"
-import { captureTranscript } from "../../src/views/capture-transcript.ts"
 import { tempFolder } from "../support/temp.ts"
 
 /** One is part of another, one ends as another begins, one is written differently within JSON. */

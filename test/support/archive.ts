@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { once } from "../../src/base/once.ts"
+import { captureTranscript, type Taken } from "../../src/vault/capture-transcript.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
-import { captureTranscript, type Taken } from "../../src/views/capture-transcript.ts"
+import { settlePending } from "../../src/vault/pending.ts"
 import { type Database, databasePath } from "../../src/views/database.ts"
 import { index } from "../../src/views/indexing.ts"
 import { open } from "../../src/views/open.ts"
-import { settlePending } from "../../src/views/pending.ts"
 import { Transcript } from "./transcript.ts"
 
 /** An empty database, as it is made; copied, since making its tables takes longer than most tests. */

@@ -7,7 +7,7 @@ import { spyOn } from "bun:test"
 import { EXIT, isCtxError } from "../../src/base/errors.ts"
 import { oneLine } from "../../src/base/text.ts"
 import type { HookName } from "../../src/claude/fake/payload.ts"
-import { decodeEvent } from "../../src/claude/hooks.ts"
+import { decodeEvent, encodeReply } from "../../src/claude/hooks.ts"
 import { argsOf, type Environment, type Output } from "../../src/cli/command.ts"
 import { serverWorld } from "../../src/cli/commands/mcp.ts"
 import { COMMANDS } from "../../src/cli/commands.ts"
@@ -59,7 +59,10 @@ export class Inside extends Machine {
       ...(called?.cwd ? { cwd: called.cwd } : {}),
     })
     const deadline = this.isStarved ? 1 : started + settings.resolved.config["hook.deadline"]
-    const stdout = called === undefined ? "" : await startingNothing(() => handle(called, settings, deadline))
+    const stdout =
+      called === undefined
+        ? ""
+        : await startingNothing(async () => encodeReply(called, await handle(called, settings, deadline)))
     return { code: 0, stdout, stderr: "", ms: performance.now() - started }
   }
 }

@@ -6,10 +6,11 @@
 import { statsOf, tryTo } from "../../base/files.ts"
 import { readdirSync, realpathSync } from "../../base/fs.ts"
 import { dirname, isAbsolute, join, resolve } from "../../base/path.ts"
+import type { ClaudePlaces } from "../../config/load.ts"
 import { readSmall } from "../../vault/read-part.ts"
 import { folderOf, projectOf } from "../../views/project.ts"
 import { MEMORY, OWN_MEMORY, PROJECT_MEMORY, projectFolder } from "../places.ts"
-import { type ClaudePlaces, type ContextSettings, MANAGED } from "../settings/read-settings.ts"
+import { type ContextSettings, MANAGED } from "../settings/read-settings.ts"
 import { claudeState } from "../settings/state-file.ts"
 
 /** Maximum bytes of a file; Claude Code warns of longer ones. */

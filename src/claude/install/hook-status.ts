@@ -3,13 +3,8 @@
 import { existsSync } from "node:fs"
 import { decode, readText, targetOf } from "../../base/edited-file.ts"
 import { messageOf } from "../../base/errors.ts"
-import {
-  pluginsOf,
-  readSettings,
-  type SettingsPlaces,
-  type SettingsScope,
-  settingsFiles,
-} from "../settings/read-settings.ts"
+import type { SettingsPlaces } from "../../config/load.ts"
+import { pluginsOf, readSettings, type SettingsScope, settingsFiles } from "../settings/read-settings.ts"
 import { HOST_EVENTS } from "./hooks-table.ts"
 import { readOriginal, readRecord } from "./register.ts"
 import { type ClaudeFolders, serverPath } from "./registration.ts"

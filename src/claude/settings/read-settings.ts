@@ -10,9 +10,11 @@ import { parseJson } from "../../base/json-files.ts"
 import { dirname, isAbsolute, join, resolve } from "../../base/path.ts"
 import {
   type ClaudeLimits,
+  type ClaudePlaces,
   claudeLimits,
   claudeVariable,
   type Paths,
+  type SettingsPlaces,
   variablesSet,
 } from "../../config/load.ts"
 import { type JsonObject, listedStrings, objectOf } from "../../record/json.ts"
@@ -24,17 +26,6 @@ import { claudeState } from "./state-file.ts"
 export type SettingsScope = "user" | "project" | "local"
 
 export const SCOPES: readonly SettingsScope[] = ["user", "project", "local"]
-
-/** The places where Claude Code looks for them. */
-export type SettingsPlaces = Pick<Paths, "claudeDir"> & {
-  /** The session's folder; undefined: only the user's and the organisation's files are meant. */
-  readonly cwd: string | undefined
-  /** The organisation's folder, where it is not the usual one. */
-  readonly managed?: string
-}
-
-/** The same, with where Claude Code keeps its own state. */
-export type ClaudePlaces = SettingsPlaces & Pick<Paths, "home" | "claudeConfig">
 
 /** Where an organisation puts its managed files. */
 export const MANAGED =

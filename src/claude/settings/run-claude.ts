@@ -3,15 +3,13 @@
  * and knows nothing of the user's memory files, so what is in the prompt can make it say something wrong, but not do
  * anything.
  */
-import { delimiter } from "node:path"
-import { CtxError, EXIT } from "../../base/errors.ts"
+import { CtxError } from "../../base/errors.ts"
 import { parseJson } from "../../base/json-files.ts"
 import { runChild } from "../../base/processes.ts"
 import { endProcessesIn, temporaryFolder } from "../../base/temporary.ts"
 import { cut, oneLine } from "../../base/text.ts"
-import { clientEnvironment, foldersOfPath } from "../../config/load.ts"
+import { clientEnvironment } from "../../config/load.ts"
 import { objectOf, stringOf } from "../../record/json.ts"
-import { COMMAND, programFolders } from "../places.ts"
 
 /** ms for one answer. */
 const LONGEST = 180_000
@@ -33,20 +31,6 @@ interface Answered {
   readonly cost: number | null
   /** The model that answered. */
   readonly model: string
-}
-
-/**
- * Absolute path of the user's Claude Code. A relative entry of PATH could name a program of the folder that one is in.
- *
- * @throws CtxError exit 3
- */
-export function claudeProgram(home: string): string {
-  const found = Bun.which(COMMAND, { PATH: [...foldersOfPath(), ...programFolders(home)].join(delimiter) })
-  if (found !== null) return found
-  throw new CtxError("no-client", "no claude on PATH", {
-    hint: "summaries are written by your own Claude Code; install it, or add its folder to PATH",
-    exit: EXIT.notFound,
-  })
 }
 
 const NOTHING_BESIDES = [

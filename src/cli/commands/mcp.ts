@@ -3,11 +3,10 @@
 import { usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { compileLate } from "../../base/own-program.ts"
-import { listsOurServer } from "../../claude/our-server.ts"
-import { claudeState } from "../../claude/settings/state-file.ts"
 import { toldToServer } from "../../config/load.ts"
 import { waitingPrompt } from "../../hook/given.ts"
 import { readState } from "../../hook/state.ts"
+import { isServerEverywhere } from "../../restore/find-opening.ts"
 import { learningIn } from "../../restore/restore.ts"
 import { configuredTargets } from "../../sync/targets.ts"
 import { type Command, type Environment, flag } from "../command.ts"
@@ -30,7 +29,7 @@ export default {
     compileLate()
     const { serveArchive } = await import("../server/server.ts")
     const world = serverWorld(env, toldToServer())
-    const isSecond = args["plugin"] === true && listsOurServer(claudeState(env).fields)
+    const isSecond = args["plugin"] === true && isServerEverywhere(env)
     await serveArchive({ ...world, isSecond }, (line) => out.raw(Buffer.from(line)))
   },
 } satisfies Command

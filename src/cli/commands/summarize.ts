@@ -2,10 +2,14 @@
 
 import { codeOf, EXIT, isCtxError, messageOf } from "../../base/errors.ts"
 import { count } from "../../base/text.ts"
-import { claudeProgram } from "../../claude/settings/run-claude.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import type { SessionMaterial } from "../../job/summarize-session.ts"
-import { dueSessions, summarizeSession, summarizingAlone } from "../../job/summarize-session.ts"
+import {
+  claudeProgram,
+  dueSessions,
+  summarizeSession,
+  summarizingAlone,
+} from "../../job/summarize-session.ts"
 import { formatTokens } from "../../restore/window/zone.ts"
 import { findSessionByName } from "../../views/by-name.ts"
 import { openCurrent } from "../../views/open-current.ts"

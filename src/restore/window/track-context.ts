@@ -1,7 +1,7 @@
 /** Tracks a session's context and judges how full it is. Pure. */
 
-import type { Glance } from "../../claude/glance.ts"
 import { contextTokens } from "../../record/token-counts.ts"
+import type { Glance } from "../../record/types.ts"
 import type { ContextState } from "./context-state.ts"
 import {
   type Circumstances,

@@ -1,7 +1,7 @@
 /** Rows of tool calls: what was run, read or changed, and how it ended. */
 
+import { NOT_RUN } from "../../agents/errors-met.ts"
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
-import { NOT_RUN } from "../../claude/human-replies.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { LinePlace } from "./messages.ts"

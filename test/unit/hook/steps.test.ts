@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { lastError } from "../../../src/base/log.ts"
 import { temporaryFolder } from "../../../src/base/temporary.ts"
-import { decodeEvent, isHumanPrompt, isSubagents } from "../../../src/claude/hooks.ts"
+import { decodeEvent } from "../../../src/claude/hooks.ts"
 import type { Settings } from "../../../src/config/load.ts"
 import { callFor, type HookStep, runSteps } from "../../../src/hook/call.ts"
 import { waitingPrompt } from "../../../src/hook/given.ts"
@@ -12,7 +12,7 @@ import type { SessionState } from "../../../src/hook/state.ts"
 import { STEPS } from "../../../src/hook/steps.ts"
 import { type EventName, eventNamed, type HookEvent } from "../../../src/record/hook-event.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
-import type { Taken } from "../../../src/views/capture-transcript.ts"
+import type { Taken } from "../../../src/vault/capture-transcript.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 
@@ -165,26 +165,36 @@ describe("event", () => {
       "fix it\n<system-reminder>no</system-reminder>",
       "< 3 tests fail",
       "",
-    ])("is a human's: %s", (prompt) => expect(isHumanPrompt(event({ prompt }))).toBe(true))
+    ])("is a human's: %s", (prompt) => expect(event({ prompt }).isHuman).toBe(true))
 
     test.each([
       "<task-notification>done</task-notification>",
       "\n <teammate-message from='x'>hi</teammate-message>",
       "<mcp-resource-update>",
-    ])("is the host's: %s", (prompt) => expect(isHumanPrompt(event({ prompt }))).toBe(false))
+    ])("is the host's: %s", (prompt) => expect(event({ prompt }).isHuman).toBe(false))
 
     test("is the host's where the host says so", () => {
-      expect(isHumanPrompt(event({ prompt: "go on", source: "system" }))).toBe(false)
-      expect(isHumanPrompt(event({ prompt: "go on", source: "sdk" }))).toBe(true)
+      expect(event({ prompt: "go on", source: "system" }).isHuman).toBe(false)
+      expect(event({ prompt: "go on", source: "sdk" }).isHuman).toBe(true)
     })
   })
 
   test("a compaction is a subagent's where one is named; other events are the session's", () => {
     const agent = { agent_id: "a-1" }
-    expect(isSubagents(event(agent, "pre-compact"))).toBe(true)
-    expect(isSubagents(event(agent, "session-start"))).toBe(true)
-    expect(isSubagents(event(agent, "subagent-stop"))).toBe(false)
-    expect(isSubagents(event({}, "pre-compact"))).toBe(false)
+    expect(event(agent, "pre-compact").isSubagents).toBe(true)
+    expect(event(agent, "session-start").isSubagents).toBe(true)
+    expect(event(agent, "subagent-stop").isSubagents).toBe(false)
+    expect(event({}, "pre-compact").isSubagents).toBe(false)
+  })
+
+  test("the transcript's folder is that of the project's transcripts", () => {
+    expect(event({ transcript_path: "/p/projects/-src/./s-1.jsonl" }).folder).toBe("/p/projects/-src")
+    expect(event({ transcript_path: "s-1.jsonl" }).folder).toBeUndefined()
+    expect(event({}).folder).toBeUndefined()
+  })
+
+  test("only a prompt is a human's", () => {
+    expect(event({ prompt: "go on" }, "stop").isHuman).toBe(false)
   })
 
   test("an event is known by its name in any spelling, and by no other", () => {
@@ -346,7 +356,7 @@ describe("waiting prompt", () => {
 
   test("a report or a command does not take the place of the prompt before it", () => {
     const isKept = (prompt: string): boolean =>
-      isHumanPrompt(decodeEvent("user-prompt-submit", { session_id: "s", prompt })!)
+      decodeEvent("user-prompt-submit", { session_id: "s", prompt })!.isHuman
     for (const tag of ["task-notification", "ci-monitor-event", "channel", "slack-messages"])
       expect(isKept(`\n<${tag} a="b">x</${tag}>`)).toBe(false)
     for (const prompt of ["/compact", "/compact focus", "/clear\n"]) expect(isKept(prompt)).toBe(false)

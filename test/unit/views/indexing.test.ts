@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
+import { listPending, settlePending } from "../../../src/vault/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import { type FilledSpan, fillSpans, lineHash } from "../../../src/vault/tombstone.ts"
 import { emptyTombstone, writeTombstone } from "../../../src/vault/tombstones.ts"
-import { captureTranscript } from "../../../src/views/capture-transcript.ts"
 import { isComplete, markBehind } from "../../../src/views/completeness.ts"
 import { index, untilDone } from "../../../src/views/indexing.ts"
-import { listPending, settlePending } from "../../../src/views/pending.ts"
 import { Archive } from "../../support/archive.ts"
 
 test("a text that is forgotten between archiving and indexing does not get into the views", () => {

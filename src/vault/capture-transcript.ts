@@ -1,15 +1,14 @@
 /** Brings a transcript into the vault. Needs no database. */
 import { transcriptName } from "../agents/layouts.ts"
-import { closeSync, openSync } from "../base/fs.ts"
 import { relative } from "../base/path.ts"
 import { sessionIdOf } from "../base/session-id.ts"
 import type { Paths, Policy } from "../config/load.ts"
-import { type Captured, type Chunk, capture, type KnownValues } from "../vault/capture.ts"
-import { readExactly } from "../vault/copy-file.ts"
-import { vaultFile, vaultPath } from "../vault/layout.ts"
-import type { Stretch } from "../vault/reader.ts"
-import { type Forgotten, forgottenOf } from "../vault/tombstones.ts"
+import { type Captured, type Chunk, capture, type KnownValues } from "./capture.ts"
+import { vaultFile, vaultPath } from "./layout.ts"
 import { markPending, type Pending } from "./pending.ts"
+import { readPart } from "./read-part.ts"
+import type { Stretch } from "./reader.ts"
+import { type Forgotten, forgottenOf } from "./tombstones.ts"
 
 /** Bytes of content kept in memory between capture and indexing; if there is more, indexing reads the vault. */
 const KEPT_BYTES = 4 << 20
@@ -57,6 +56,7 @@ export function captureTranscript(
 ): Taken {
   const copy = vaultPath(path, paths.home)
   const session = sessionOf(path, options.parent)
+  const forgotten = options.forgotten ?? (() => forgottenOf(paths.dataHome, session, path))
   const fresh: Stretch[] = []
   let kept = 0
   let unmarked = false
@@ -83,7 +83,7 @@ export function captureTranscript(
     hurried: options.hurried,
     lastLine: options.lastLine,
     level: options.level,
-    forgotten: options.forgotten ?? (() => forgottenOf(paths.dataHome, session, path)),
+    forgotten,
     secrets: paths.secrets,
     known: typeof options.known === "function" ? options.known(paths, session, path) : options.known,
     // The views may not have followed the old copy to its end.
@@ -101,22 +101,11 @@ export const forgottenTranscript = (dataHome: string, path: string): Forgotten |
 /** The session of a transcript in the views: `<session>`, or `<session>/<agent>` for a subagent. */
 export function sessionOf(path: string, parent?: string): string {
   const name = transcriptName(path)
-  const owner = name.session ?? parent ?? parentNamedIn(path) ?? "unknown"
+  const known = name.session ?? parent
+  // Versions of Claude Code up to 2.0 keep subagents beside their sessions and name the parent in each line.
+  const start = known === undefined ? readPart(path, 0, NAMED_WITHIN) : undefined
+  const owner = known ?? (start && sessionNamedIn(start)) ?? "unknown"
   return name.agent === undefined ? owner : `${owner}/${name.agent}`
-}
-
-/** Versions of Claude Code up to 2.0 keep subagents beside their sessions and name the parent in each line. */
-function parentNamedIn(path: string): string | undefined {
-  try {
-    const fd = openSync(path, "r")
-    try {
-      return sessionNamedIn(readExactly(fd, 0, NAMED_WITHIN))
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined
-  }
 }
 
 /** A transcript's first line names its session within this many bytes. */

@@ -8,9 +8,9 @@ import { statsOf } from "../base/files.ts"
 import { existsSync, readdirSync } from "../base/fs.ts"
 import { dirname, join } from "../base/path.ts"
 import type { Paths, Policy } from "../config/load.ts"
-import { knownOf } from "../vault/known-values.ts"
-import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { captureTranscript } from "./capture-transcript.ts"
+import { knownOf } from "./known-values.ts"
+import { vaultFile, vaultPath } from "./layout.ts"
 
 /** How deep folders are nested in a session's; Claude Code goes to two. */
 const DEEPEST = 4

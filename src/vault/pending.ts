@@ -8,7 +8,7 @@ import { isMissing } from "../base/errors.ts"
 import { readFileSync, rmSync, statSync } from "../base/fs.ts"
 import { dropFile, fileNamesIn, hashName, takeFile, writeJson } from "../base/json-files.ts"
 import { join } from "../base/path.ts"
-import { isBesideCopy, isHistoryCopy, isSuperseded } from "../vault/layout.ts"
+import { isBesideCopy, isHistoryCopy, isSuperseded } from "./layout.ts"
 
 export interface Pending {
   /** Where Claude Code keeps the transcript. */
