@@ -44,7 +44,7 @@ import {
 /** Shares of the remaining time: for indexing, and for waiting for another writer. */
 const VIEWS_SHARE = 0.6
 const WAIT_SHARE = 0.5
-/** ms for the transcripts of other sessions. */
+/** ms for the transcripts of other sessions, at least. */
 const OTHERS_TIME = 200
 
 export async function replied(call: HookCall): Promise<Added> {
@@ -58,10 +58,10 @@ export async function replied(call: HookCall): Promise<Added> {
   const recall = earlier && !isUnanswered(state) ? (await import("./recall.ts")).recalled : undefined
   const areViewsLost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = open(dataHome, "hook", left * WAIT_SHARE)
-  const indexer = new Indexer(db, dataHome, index)
+  const indexer = new Indexer(db, dataHome, index, start + left * VIEWS_SHARE)
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const answering = db.transaction((): Added => {
-    for (const one of taken) indexer.indexOwn(one, start + left * VIEWS_SHARE)
+    for (const one of taken) indexer.indexOwn(one)
     return recall === undefined ? answer(db, indexer, call) : { text: recall(db, call, earlier!) }
   })
   const close = (error: unknown): never => {
@@ -180,7 +180,11 @@ function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined 
   }
   // Another settings file's hook may have answered the same event.
   if (project === undefined || isAfterClear(db, session)) return undefined
-  if (folder !== undefined) indexer.indexFolder(folder, performance.now() + OTHERS_TIME)
+  if (folder !== undefined) {
+    // A new session is told where the others were left, so it waits for them as long as one waits for its own.
+    const end = source === "startup" ? indexer.end : 0
+    indexer.indexFolder(folder, Math.max(end, performance.now() + OTHERS_TIME))
+  }
   if (source !== "clear" && source !== "startup") return undefined
   const lasts = source === "clear" ? CLEAR_LASTS : SILENT_CLEAR_LASTS
   const cleared = claimClear(dataHome, project, now - lasts)
@@ -274,13 +278,16 @@ class Indexer {
   readonly #db: Database
   readonly #dataHome: string
   readonly #index: Index | undefined
+  /** ms of performance.now() at which to stop. */
+  readonly end: number
   readonly #copies: string[] = []
 
   /** @param index undefined if there is nothing to index */
-  constructor(db: Database, dataHome: string, index: Index | undefined) {
+  constructor(db: Database, dataHome: string, index: Index | undefined, end: number) {
     this.#db = db
     this.#dataHome = dataHome
     this.#index = index
+    this.end = end
   }
 
   /** @param end ms of performance.now() at which to stop */
@@ -295,10 +302,10 @@ class Indexer {
    * origin belong to whichever is indexed first. So before a session that is new to the views, everything that has
    * waited longer is indexed, even if that leaves no time for the session itself.
    */
-  indexOwn(taken: Taken, end: number): void {
+  indexOwn(taken: Taken): void {
     if (taken.captured.archived > 0 && !isCopyIndexed(this.#db, taken.copy))
-      this.indexFolder(dirname(taken.path), end, taken)
-    this.index(taken, end, taken.fresh)
+      this.indexFolder(dirname(taken.path), this.end, taken)
+    this.index(taken, this.end, taken.fresh)
   }
 
   /**

@@ -30,8 +30,8 @@ export interface Turn {
 }
 
 const TURN_TIMEOUT = 60_000
-/** Longer than any client takes to react to a key. */
-const ENTER_AGAIN = 2_000
+/** Longer than a client takes to react to a key, on a busy machine, too: what comes again later is in the next text. */
+const ENTER_AGAIN = 5_000
 /** What follows a text sooner is part of a paste to some clients. */
 const PASTE = 300
 
@@ -157,13 +157,15 @@ export class Terminal {
   }
 
   /**
-   * Types a line, sees that it is there, and presses Enter until the client has taken it. On an empty line the key does
+   * Types a line, sees that the client has it, and presses Enter until that has taken it. On an empty line the key does
    * nothing; while a hook that the first one has led to is at work, the line may not be empty yet, and a second one
    * would put the text into the queue.
    */
   async enter(text: string, taken: () => boolean): Promise<void> {
     this.tmux("send-keys", "-t", "host", "-l", text)
-    await this.waitFor(`"${text}" on the screen`, (screen) => squeezed(screen).includes(squeezed(text)))
+    await this.waitFor(`"${text}" in the input`, (screen) =>
+      squeezed(inputOf(screen)).includes(squeezed(text)),
+    )
     let pressed = Date.now() - ENTER_AGAIN + PASTE
     const before = unfinishedCalls(this.world)
     const press = () => {
@@ -194,6 +196,15 @@ export class Terminal {
   kill(): void {
     this.tmux("kill-server")
   }
+}
+
+/** What stands in the input, above its border: below, a terminal shows what a client that is starting has not read yet. */
+function inputOf(screen: string): string {
+  const lines = screen.split("\n")
+  const at = lines.findLastIndex((line) => /^[\s│]*[>❯]/.test(line))
+  const below = at < 0 ? [] : lines.slice(at)
+  const end = below.findIndex((line) => line.includes("──"))
+  return below.slice(0, end < 0 ? below.length : end).join("\n")
 }
 
 const squeezed = (text: string) => text.replace(/[\s│]+/g, "")

@@ -12,17 +12,17 @@ import { ctxbridge, type World } from "./world.ts"
 const ROOT = resolve(import.meta.dir, "../..")
 const TOOL = "mcp__plugin_ctxbridge_ctxbridge__search"
 const PROMPT = "Write the parser, never touch the lexer"
+const BESIDE = "Write the parser, beside an install"
 
 // A command of Claude Code's takes two seconds of the processor and more, and each stage calls several.
 setDefaultTimeout(300_000)
 afterAll(clearStages)
 
 /**
- * A world whose Claude Code has installed the plugin from a copy of the repository, with a space in its path.
- *
- * @param isValidated whether it has also looked at the files of both
+ * A world whose Claude Code has looked at a copy of the repository, with a space in its path, and at the plugin in it,
+ * and has installed the plugin from there.
  */
-function plugged(client: Client, isValidated = false): Stage {
+function plugged(client: Client): Stage {
   const stage = openBareStage(client)
   const { world, mock } = stage
   world.env["PATH"] = `${join(world.root, "bin")}:${world.env["PATH"]}`
@@ -30,11 +30,7 @@ function plugged(client: Client, isValidated = false): Stage {
   for (const folder of [".claude-plugin", "plugin"])
     cpSync(join(ROOT, folder), join(market, folder), { recursive: true })
   const validations = [market, join(market, "plugin")].map((path) => ["validate", path])
-  for (const args of [
-    ...(isValidated ? validations : []),
-    ["marketplace", "add", market],
-    ["install", "ctxbridge@ctxbridge"],
-  ]) {
+  for (const args of [...validations, ["marketplace", "add", market], ["install", "ctxbridge@ctxbridge"]]) {
     const { code, text } = claudePlugin(world, args)
     expect({ args, code, text }).toEqual({ args, code: 0, text: expect.any(String) })
   }
@@ -77,7 +73,7 @@ for (const version of ["2.0.76", "2.1.112", "latest"]) {
 
   describe.skipIf(missing !== undefined)(`Claude Code ${client.version}`, () => {
     const alone = once(async () => {
-      const stage = plugged(client, true)
+      const stage = plugged(client)
       const run = await runPrint(stage.world, [
         PROMPT,
         "/ctxbridge:recall the lexer",
@@ -122,18 +118,19 @@ for (const version of ["2.0.76", "2.1.112", "latest"]) {
       }
     })
 
+    // The following use its world further.
     test("beside an install nothing happens twice, and after an uninstall it takes over again", async () => {
-      const stage = plugged(client)
+      const { stage } = await alone()
       const { world } = stage
       expect(ctxbridge(world, ["install", "--no-import"]).exitCode).toBe(0)
-      const run = await runPrint(world, [PROMPT, "/compact", "What next?"])
+      const run = await runPrint(world, [BESIDE, "/compact", "What next?"])
       expect(run.code).toBe(0)
       expect(initOf(run).tools.filter((name) => name.endsWith("__search"))).toEqual([
         "mcp__ctxbridge__search",
       ])
       const next = requests(stage).findLast(({ text }) => text.includes("What next?"))!
       expect(next.text.split("<ctxbridge-restore").length - 1).toBe(1)
-      expect(prompts(stage).filter((prompt) => prompt === PROMPT)).toHaveLength(1)
+      expect(prompts(stage).filter((prompt) => prompt === BESIDE)).toHaveLength(1)
       expect(findings(stage)).toEqual([
         "hooks ok: user settings: all 6",
         "double ok: the plugin ctxbridge@ctxbridge leaves the hooks to the settings",
@@ -146,13 +143,15 @@ for (const version of ["2.0.76", "2.1.112", "latest"]) {
     })
 
     test("without a program the prompt goes through, and the user is told how to get one", async () => {
-      const stage = plugged(client)
+      const { stage } = await alone()
       const { world } = stage
+      const earlier = requests(stage).length
       rmSync(world.binary)
       const run = await runPrint(world, [PROMPT])
       expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
-      expect(requests(stage).at(-1)!.text).toContain(PROMPT)
-      expect(JSON.stringify(requests(stage).map(({ text }) => text))).not.toContain("/ctxbridge:setup")
+      const later = requests(stage).slice(earlier)
+      expect(later.at(-1)!.text).toContain(PROMPT)
+      expect(JSON.stringify(later.map(({ text }) => text))).not.toContain("/ctxbridge:setup")
     })
   })
 }

@@ -72,18 +72,24 @@ async function choose(terminal: Terminal, animal: string): Promise<void> {
   })
 }
 
+/** In turn: a key that empties the line, until it is empty. */
+const EMPTYING: Readonly<Record<string, string>> = { "C-u": "C-k", "C-k": "BSpace", BSpace: "C-u" }
+
 /**
- * Empties the input line, where the prompt that was taken back stands again. The oldest client leaves the cursor
- * anywhere in it, so what stands before the cursor and what stands behind it are removed in turn.
+ * Empties the input, where the prompt that was taken back stands again. The oldest client leaves the cursor anywhere in
+ * it, so what stands before the cursor and what stands behind it are removed in turn. Where the machine was so busy that
+ * Enter was pressed a second time, the prompt begins with a line break: then the text stands in the second line.
  */
 async function emptyLine(terminal: Terminal): Promise<void> {
-  let [key, pressed] = ["C-k", 0]
+  let [key, pressed] = ["BSpace", 0]
   await terminal.waitFor("an empty line", (screen) => {
-    const line = screen.split("\n").findLast((shown) => /^[\s│]*[>❯]/.test(shown)) ?? ""
-    if (!/Never|\.cfg/.test(line)) return true
+    const lines = screen.split("\n")
+    const at = lines.findLastIndex((shown) => /^[\s│]*[>❯]/.test(shown))
+    // The border of the input follows an only line.
+    if (!/Never|\.cfg/.test(lines[at] ?? "") && lines[at + 1]?.includes("──")) return true
     // One key at a time: two that arrive together are a paste to some clients.
     if (Date.now() - pressed > APART) {
-      key = key === "C-u" ? "C-k" : "C-u"
+      key = EMPTYING[key]!
       terminal.press(key)
       pressed = Date.now()
     }

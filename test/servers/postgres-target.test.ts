@@ -221,7 +221,8 @@ kind(
           entry.vector!.values.reduce((sum, value, at) => sum + value * sought[at]!, 0)
         const nearest = new Set(
           entries
-            .toSorted((a, b) => likeness(b) - likeness(a))
+            .map((entry) => ({ id: entry.id, likeness: likeness(entry) }))
+            .sort((a, b) => b.likeness - a.likeness)
             .slice(0, 5)
             .map(({ id }) => id),
         )

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite"
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test"
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { HookName } from "../../../src/claude/fake/payload.ts"
@@ -189,6 +189,24 @@ describe("clears", () => {
         db.close()
       }
     })
+  })
+
+  // It was told of an earlier turn as the last one: other sessions' lines were read for 200 ms, on a busy machine few.
+  test("a new session is told where the one before was left, however slow the machine", async () => {
+    using machine = new Inside()
+    const old = machine.session()
+    for (let n = 0; n < 40; n++) old.turn(`Heat kiln ${n}.`)
+    await machine.hook("stop", old.flush())
+    const now = performance.now.bind(performance)
+    let looks = 0
+    // 5 ms are over between two looks at the clock, and the hook looks once a line.
+    const clock = spyOn(performance, "now").mockImplementation(() => now() + 5 * looks++)
+    try {
+      const told = contextOf(await machine.hook("session-start", machine.session(), { source: "startup" }))
+      expect(told).toContain("Heat kiln 39.")
+    } finally {
+      clock.mockRestore()
+    }
   })
 })
 

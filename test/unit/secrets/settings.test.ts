@@ -296,18 +296,22 @@ describe("contexts", () => {
   test("takes time in proportion to the text, whatever is repeated in it", () => {
     const time = (piece: string, size: number): number => {
       const text = piece.repeat(size / piece.length)
-      let least = Number.POSITIVE_INFINITY
-      for (let n = 0; n < 3; n++) {
-        const start = process.cpuUsage()
-        filterText(text, FILTERED)
-        const { user, system } = process.cpuUsage(start)
-        least = Math.min(least, user + system)
-      }
-      return least / 1000
+      const start = process.cpuUsage()
+      filterText(text, FILTERED)
+      const { user, system } = process.cpuUsage(start)
+      return (user + system) / 1000
     }
     for (const piece of REPEATED) time(piece, 1 << 12)
     // Quadratic would be 16 times 16 ms; these take some hundred at worst.
-    const slow = REPEATED.map((piece) => ({ piece, ms: time(piece, 1 << 18), before: time(piece, 1 << 16) }))
-    expect(slow.filter(({ ms, before }) => ms > 2000 || ms > 12 * Math.max(before, 10))).toEqual([])
+    const isSlow = ({ ms, before }: { ms: number; before: number }): boolean =>
+      ms > 2000 || ms > 12 * Math.max(before, 10)
+    const slow = REPEATED.flatMap((piece) => {
+      const taken = { piece, ms: Number.POSITIVE_INFINITY, before: Number.POSITIVE_INFINITY }
+      for (let n = 0; n < 3; n++) taken.before = Math.min(taken.before, time(piece, 1 << 16))
+      // Once may be the engine's own work, such as collecting what earlier tests have left.
+      for (let n = 0; n < 3 && isSlow(taken); n++) taken.ms = Math.min(taken.ms, time(piece, 1 << 18))
+      return isSlow(taken) ? [taken] : []
+    })
+    expect(slow).toEqual([])
   }, 120_000)
 })

@@ -15,6 +15,7 @@ import {
 import { basename, join, resolve } from "node:path"
 import { openFolderTarget } from "../../../src/sync/targets/folder-target.ts"
 import { isServerAddress, serverAddress } from "../../../src/sync/targets/postgres-address.ts"
+import { newSeal } from "../../../src/sync/targets/seal.ts"
 import { openSqliteTarget } from "../../../src/sync/targets/sqlite-target.ts"
 import { CONFLICTED, conflicted } from "../../support/conflicted.ts"
 import { openFolderFrames } from "../../support/frames-of.ts"
@@ -28,6 +29,19 @@ describe("folder target", () => {
 
   const PASSPHRASE = "correct horse battery staple"
 
+  /** A key takes half a second to make, and this process remembers the keys that it has made: one for all such folders. */
+  const shared = newSeal(PASSPHRASE).about
+
+  /** Opened as one that another machine has made, with an id of its own. */
+  function openTarget(root: string, writer: string, passphrase: string | undefined) {
+    if (passphrase !== undefined && !existsSync(root)) {
+      mkdirSync(root)
+      const marker = { format: 2, id: crypto.randomUUID(), encryption: shared }
+      writeFileSync(join(root, "ctxbridge.json"), JSON.stringify(marker))
+    }
+    return openFolderTarget(root, writer, passphrase)
+  }
+
   for (const [name, passphrase] of [
     ["folder", undefined],
     ["encrypted folder", PASSPHRASE],
@@ -36,7 +50,7 @@ describe("folder target", () => {
       const folder = tempFolder()
       const root = join(folder.path, "target")
       return {
-        open: async (machine: string) => openFolderTarget(root, machine, passphrase),
+        open: async (machine: string) => openTarget(root, machine, passphrase),
         read: async () => openFolderTarget(root, "", passphrase, true),
         [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
       }
@@ -242,7 +256,7 @@ describe("folder target", () => {
               piece("owl\n", { writer: "host-1a2b3c4d" }),
               piece("heron\n", { writer: "host-1a2b3c4d", copy: "b" }),
             ]
-            const one = openFolderTarget(root, "host-1a2b3c4d", passphrase)
+            const one = openTarget(root, "host-1a2b3c4d", passphrase)
             await one.put(entries)
             await one.forget({ sessions: ["gone"] })
             await openFolderFrames(root, "host-1a2b3c4d", passphrase).put(pieces)
