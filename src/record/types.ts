@@ -1,7 +1,7 @@
 /**
- * The vocabulary of a decoded transcript: what one line of Claude Code's JSONL means to us.
+ * The vocabulary of a decoded transcript: what one line of it means to us.
  *
- * decode.ts keeps the wire format to itself. Everything else sees only these types.
+ * An agent's decoder keeps the wire format to itself. Everything else sees only these types.
  */
 
 export type PromptVia =
