@@ -6,8 +6,8 @@ import { basename, resolve } from "../base/path.ts"
 import { cut, nearNames, shellWord } from "../base/text.ts"
 import { parseQuery } from "../find/parse-query.ts"
 import type { Database } from "../views/database.ts"
-import { folderOf, projectOf } from "../views/project.ts"
-import { knownAs, projectPaths } from "../views/queries/projects.ts"
+import { folderOf, isInFolder, projectOf } from "../views/project.ts"
+import { knownAs, projectId, projectPaths } from "../views/queries/projects.ts"
 import { stringArg } from "./args.ts"
 import { type Context, flag, option } from "./command.ts"
 
@@ -37,7 +37,7 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
 }
 
 /**
- * The project under the name that the archive uses.
+ * The project under the name that the archive uses; for a folder of which nothing is archived, the one it lies in.
  *
  * @param wanted as `projectWanted` says
  * @throws CtxError exit 3 if `--project` names neither a folder nor anything that is archived
@@ -49,7 +49,7 @@ export function knownProject(
 ): string | undefined {
   const path = stringArg(args, "project")
   const folder = path === undefined ? undefined : resolve(env.cwd, path)
-  if (folder === undefined || existsSync(folder)) return knownAs(db, wanted)
+  if (folder === undefined || existsSync(folder)) return archivedAs(db, knownAs(db, wanted), env.home)
   // A folder that is gone may lie in another project's.
   const known = knownAs(db, folder)!
   const all = projectPaths(db)
@@ -65,6 +65,43 @@ export function knownProject(
   })
 }
 
+/** @param home the home folder, in which everything lies, whatever was done there */
+function archivedAs(db: Database, project: string | undefined, home: string): string | undefined {
+  if (project === undefined || projectId(db, project) !== undefined) return project
+  const folder = folderOf(project)
+  return projectsAbove(db, folder).find((path) => folderOf(path) !== home) ?? project
+}
+
+/** The archived projects in whose folders a folder lies, the nearest first. */
+const projectsAbove = (db: Database, folder: string): string[] =>
+  projectPaths(db)
+    .filter((path) => folder !== folderOf(path) && isInFolder(folder, path))
+    .sort((a, b) => b.length - a.length)
+
+/** Where is searched. */
+interface Scope {
+  /** Under the name that the archive uses; undefined: every project. */
+  readonly project: string | undefined
+  /** Set if nobody has asked for every project, and why it is searched nevertheless. */
+  readonly note: string | undefined
+}
+
+/**
+ * The project that is meant; where no folder was named, and nothing of the current one is archived, every project.
+ *
+ * @throws CtxError as `knownProject` does
+ */
+export function searchScope(db: Database, context: Pick<Context, "args" | "env">): Scope {
+  const project = knownProject(db, context, projectWanted(context))
+  const isMeant = stringArg(context.args, "project") !== undefined || projectPaths(db).length === 0
+  if (project === undefined || isMeant || projectId(db, project) !== undefined)
+    return { project, note: undefined }
+  const folder = folderOf(project)
+  const moved = movedHint(db, folder)
+  const note = `No session of ${folder} is archived: this is from every project.`
+  return { project: undefined, note: moved === undefined ? note : `${note} I${moved.slice(1)}.` }
+}
+
 /** @param folder an absolute path; it may be a link, or not exist any more */
 export const projectAt = (folder: string): string =>
   projectOf(existsSync(folder) ? realpathSync(folder) : folder)
@@ -74,32 +111,42 @@ export const projectAt = (folder: string): string =>
 /** UTF-16 units of what was looked for that are repeated: it may be a pasted log. */
 const TOLD = 200
 
-/**
- * @param project undefined if every project was searched
- * @param note what the user should know about how it was searched
- * @param because what follows in the sentence
- */
+interface NotFound {
+  /** What the user should know about how it was searched, or what would find more. */
+  readonly note?: string | undefined
+  /** What follows in the sentence. */
+  readonly because?: string
+  /** What was looked for, if not turns with these words. */
+  readonly thing?: string | undefined
+}
+
+/** @param project undefined if every project was searched */
 export function notFound(
   db: Database,
   text: string,
   project: string | undefined,
-  { note, because = "" }: { readonly note?: string | undefined; readonly because?: string } = {},
+  { note, because = "", thing }: NotFound = {},
 ): CtxError {
   const place = project === undefined ? "the archive" : folderOf(project)
   const isKnown = project === undefined || projectPaths(db).includes(project)
   const what = text === "" ? "is what was asked for" : `matches ${JSON.stringify(cut(text, TOLD))}`
-  const message = isKnown ? `nothing in ${place} ${what}${because}` : `no session of ${place} is archived`
+  const nothing =
+    thing === undefined ? `nothing in ${place} ${what}` : `no ${thing} found in ${place}: nothing ${what}`
+  const message = isKnown ? `${nothing}${because}` : `no session of ${place} is archived`
   return new CtxError("not-found", message, {
-    hint: isKnown ? (note ?? hintOn(text, project)) : whereElse(db, place),
+    hint: isKnown ? (hintOnSigns(text) ?? note ?? hintOn(text, project)) : whereElse(db, place),
     exit: EXIT.notFound,
   })
 }
 
+const hintOnSigns = (text: string): string | undefined =>
+  text !== "" && parseQuery(text).terms.length === 0
+    ? "the query has no word; ctxbridge search --cold finds symbols as they are written"
+    : undefined
+
 function hintOn(text: string, project: string | undefined): string {
-  const { terms, isStrict } = parseQuery(text)
-  if (text !== "" && terms.length === 0)
-    return "the query has no word; ctxbridge search --cold finds symbols as they are written"
-  if (isStrict) return "AND, OR and NOT in capitals are operators; in lower case they are words"
+  if (parseQuery(text).isStrict)
+    return "AND, OR and NOT in capitals are operators; in lower case they are words"
   return project === undefined
     ? "try fewer or other words, or fewer filters"
     : "--all-projects looks everywhere"
@@ -108,12 +155,21 @@ function hintOn(text: string, project: string | undefined): string {
 /** Suggests another project: the one above the folder or, in case the folder was moved, one with the same name. */
 function whereElse(db: Database, folder: string, otherwise = "--all-projects looks everywhere"): string {
   const known = projectPaths(db).map(folderOf)
-  const above = known.filter((one) => folder.startsWith(`${one}/`)).sort((a, b) => b.length - a.length)[0]
-  if (above !== undefined) return `--project ${above} is the project above it`
+  const [above] = projectsAbove(db, folder)
+  if (above !== undefined) return `--project ${folderOf(above)} is the project above it`
+  const moved = movedHint(db, folder)
+  if (moved !== undefined) return moved
   const namesake = known.find((one) => basename(one) === basename(folder))
-  if (namesake !== undefined && !existsSync(namesake))
-    return `if ${namesake} was moved here: ctxbridge project move ${shellWord(namesake)} ${shellWord(folder)}`
   return namesake === undefined ? otherwise : `--project ${namesake} has the same name; ${otherwise}`
+}
+
+/** How to join a folder with an archived one of the same name that is gone. */
+function movedHint(db: Database, folder: string): string | undefined {
+  const namesake = projectPaths(db)
+    .map(folderOf)
+    .find((one) => basename(one) === basename(folder))
+  if (namesake === undefined || existsSync(namesake)) return undefined
+  return `if ${namesake} was moved here: ctxbridge project move ${shellWord(namesake)} ${shellWord(folder)}`
 }
 
 export function noSessions(db: Database, project: string | undefined): CtxError {

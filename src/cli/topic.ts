@@ -7,9 +7,10 @@ import { CopyReaders } from "../vault/reader.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { positive, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
-import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "./project-wanted.ts"
+import { IN_PROJECT_ARGS, notFound, searchScope } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
+import { safe } from "./style.ts"
 
 export const topicArgs = (
   name: string,
@@ -27,6 +28,14 @@ export const topicArgs = (
   limit: option(`At most this many (${limit})`, "N", "n"),
 })
 
+/** What commands that answer nothing but what was asked say where there is no such thing. */
+interface Nothing {
+  /** What there is none of. */
+  readonly thing: string
+  /** What would find more, as the beginning of a sentence. */
+  readonly wider: string
+}
+
 /**
  * Prints what `answer` finds.
  *
@@ -37,20 +46,32 @@ export function answerTopic<T>(
   limit: number,
   answer: (topic: Topic) => readonly T[],
   render: (found: T, screen: Screen, n: number, showPath: ShowPath) => readonly string[],
+  nothing?: Nothing,
 ): void {
   const { args, env, out } = context
   const text = words(args).join(" ").trim()
   if (text === "") throw usageError("there is nothing to look for", "the query is empty")
-  const wanted = projectWanted(context)
   const most = positive(args, "limit") ?? limit
   using db = openCurrent(env.dataHome, "command", startRenewing)
   using readers = new CopyReaders()
-  const project = knownProject(db, context, wanted)
-  const all = answer({ db, dataHome: env.dataHome, readers, text, project, limit: most })
-  if (all.length === 0) throw notFound(db, text, project)
+  const { project, note } = searchScope(db, context)
+  const topic = { db, dataHome: env.dataHome, readers, text, project, limit: most }
+  const all = answer(topic)
+  if (all.length === 0) {
+    if (nothing === undefined || project === undefined)
+      throw notFound(db, text, project, { thing: nothing?.thing, note: nothing?.wider })
+    const others = answer({ ...topic, project: undefined, limit: 0 }).length
+    throw notFound(db, text, project, {
+      thing: nothing.thing,
+      because: others > 0 ? `; ${others} in other projects` : "",
+      note: `${nothing.wider}; --all-projects looks everywhere`,
+    })
+  }
   const found = all.slice(0, most)
-  if (out.wantsJson) out.json({ query: text, project: project ?? null, found, more: all.length > most })
-  else {
+  if (out.wantsJson) {
+    out.json({ query: text, project: project ?? null, ...(note && { note }), found, more: all.length > most })
+  } else {
+    if (note !== undefined) out.print(safe(note))
     const screen = screenOf(out)
     const showPath = pathShower(context)
     for (const [n, one] of found.entries()) out.print(render(one, screen, n, showPath))

@@ -6,12 +6,12 @@
  */
 import type { Stretch } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
-import { type MessagePlace, placesOf } from "../views/queries/messages.ts"
+import { idsOfTurn, type MessagePlace, placesOf, population } from "../views/queries/messages.ts"
 import { newestMatches } from "../views/queries/word-matches.ts"
 import { allOf, anyOf, fulfils, wordExpression } from "./fts-expression.ts"
 import type { MessageTexts } from "./message-text.ts"
-import type { Filter } from "./narrowing.ts"
-import type { Node, Term } from "./parse-query.ts"
+import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
+import { type Node, parseQuery, partsAsked, type Term } from "./parse-query.ts"
 import { isFiller } from "./stop-words.ts"
 
 /**
@@ -241,4 +241,42 @@ function written(char: string): string {
   if (char === " ") return BETWEEN
   if (char === "\\") return "\\\\\\\\"
   return /["/<>&'=+`]/.test(char) ? `(?:\\\\?\\${char}|\\\\u00[0-9a-fA-F]{2})` : `\\${char}`
+}
+
+/** Whether a message has a word, as the index knows. */
+export const hasTerm =
+  ({ terms, masks }: Candidates, id: number) =>
+  ({ word }: Term): boolean =>
+    terms.some((one, n) => one.word === word && ((masks[id]! >>> n) & 1) === 1)
+
+/** @returns undefined if nothing passes the filter */
+export function candidatesIn(
+  db: Database,
+  terms: readonly Term[],
+  narrowing: Narrowing,
+): Candidates | undefined {
+  const filter = filterOf(db, narrowing)
+  return filter && candidatesOf(db, terms, filter, population(db), new Set())
+}
+
+/* How much of a query a turn covers. */
+
+/** The words of a query as they were typed, in lower case, with the terms that together are one. */
+export function namesAsked(text: string): Map<string, readonly Term[]> {
+  const all = Map.groupBy(partsAsked(parseQuery(text)), ({ typed }) => typed.toLowerCase())
+  const telling = new Map([...all].filter(([typed]) => !isFiller(typed)))
+  return telling.size > 0 ? telling : all
+}
+
+/** @returns the words that the turn does not have, as they were typed, in lower case */
+export function lackedBy(
+  db: Database,
+  turn: number,
+  { terms, masks }: Candidates,
+  asked: ReadonlyMap<string, readonly Term[]>,
+): string[] {
+  let mask = 0
+  for (const id of idsOfTurn(db, turn)) mask |= masks[id] ?? 0
+  const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ word }) => word))
+  return [...asked].flatMap(([typed, parts]) => (parts.every(({ word }) => has.has(word)) ? [] : [typed]))
 }

@@ -1,34 +1,39 @@
-/** What followed an error: the calls made until the same thing next succeeded. */
-import { isShell } from "../agents/tool-kinds.ts"
+/**
+ * What followed an error: the calls made until the same thing next succeeded, or what was done after the user had pasted
+ * it. Whether texts tell of the same error is told by its words, apart from what changes from one time to the next:
+ * numbers, paths, addresses and times.
+ */
+import { isShell, SHELL_KINDS, toolKind } from "../agents/tool-kinds.ts"
 import { once } from "../base/once.ts"
-import { oneLine } from "../base/text.ts"
+import { cut } from "../base/text.ts"
 import { wordSet } from "../base/words.ts"
 import { errorLinesIn } from "../record/error-lines.ts"
 import { unfiltered } from "../record/failed-runs.ts"
-import { programOf } from "../record/runners.ts"
-import { pipelinesIn, shellWords } from "../record/shell-script.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
-import {
-  type CallInTurn,
-  callsAfter,
-  failedCall,
-  runsOfCommands,
-  type ShellRun,
-} from "../views/queries/calls.ts"
+import { answeredCall, type CallInTurn, callsAfter, failedCall } from "../views/queries/calls.ts"
+import { rankRows } from "../views/queries/messages.ts"
+import { turnOfMessage } from "../views/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
+import { candidatesIn, hasTerm } from "./candidates.ts"
 import { hasWord } from "./fts-expression.ts"
-import { parseQuery } from "./parse-query.ts"
-import type { WholeCalls } from "./whole-matches.ts"
+import { MessageTexts } from "./message-text.ts"
+import { parseQuery, partsAsked, type Term } from "./parse-query.ts"
+import { bestFirst } from "./rank.ts"
+import type { Topic } from "./topics.ts"
+import { WholeCalls } from "./whole-matches.ts"
 
 /** `takenBack` is that of the turn of the error. */
 export interface Fix extends TakenBack {
   /** The turn of the error, with `ctx:`. */
   readonly handle: string
   readonly time: string | null
+  /** Empty, as is `target`, if no call has failed but the error was pasted. */
   readonly tool: string
   readonly target: string
   readonly error: string
+  /** Set if the user has pasted the error into a prompt. */
+  readonly pasted?: true
   /** Calls made after it, in order: the last ones before the success, or the first ones when it never succeeded. */
   readonly steps: readonly FixStep[]
   /** The turn in which the same call succeeded; null when it never did in this session. */
@@ -68,10 +73,47 @@ export function fixesFor(
     return known
   }
   return messages.flatMap((message) => {
-    const failed = failedCall(db, message)
+    const failed = failedCall(db, message) ?? loggedIn(db, message)
     return failed === null ? [] : [fixOf(db, failed, calls, isShell(failed.name) ? scriptOf : (text) => text)]
   })
 }
+
+/** The call that has shown an error which was another program's, such as the log of a job. */
+function loggedIn(db: Database, message: number): CallInTurn | null {
+  const call = answeredCall(db, message)
+  // Files and what is found in them name errors that nobody had.
+  const kind = call === null ? "read" : toolKind(call.name)
+  return kind === undefined || isShell(call?.name) ? call : null
+}
+
+/** What the model did after the user had pasted an error, as far as it changed or ran something. */
+function pastedFix(db: Database, message: number, error: string): Fix | undefined {
+  const turn = turnOfMessage(db, message)
+  if (turn === null) return undefined
+  const done = callsAfter(db, { ...turn, use: message }, LOOKED_AT).filter(
+    (call) => call.turn === turn.turn && DOES.has(toolKind(call.name) ?? ""),
+  )
+  return {
+    handle: HANDLE_PREFIX + turn.handle,
+    time: turn.time,
+    tool: "",
+    target: "",
+    error,
+    pasted: true,
+    steps: done.slice(-TOLD).map((call) => stepOf(call, call.target)),
+    solvedIn: null,
+    answer: turn.answer,
+    ...takenBackOf(turn),
+  }
+}
+
+const DOES: ReadonlySet<string> = new Set(["edit", "write", ...SHELL_KINDS])
+
+const stepOf = (call: CallInTurn, target: string): FixStep => ({
+  tool: call.name,
+  target,
+  failed: call.isError === 1 || call.error !== null,
+})
 
 /** @param essence what calls must share to be the same */
 function fixOf(
@@ -85,14 +127,13 @@ function fixOf(
   const key = once(() => essence(calls.key(failed)))
   const isSame = (one: CallInTurn): boolean =>
     one.name === failed.name && essence(one.target) === target && essence(calls.key(one)) === key()
-  const at = after.findIndex((one) => one.isError === 0 && one.error === null && isSame(one))
+  // The same log, shown again, solves nothing.
+  const at =
+    failed.error === null
+      ? -1
+      : after.findIndex((one) => one.isError === 0 && one.error === null && isSame(one))
   const solved = at < 0 ? undefined : after[at]!
   const until = at < 0 ? after.slice(0, TOLD) : after.slice(0, at).slice(-TOLD)
-  const stepOf = (call: CallInTurn, target: string): FixStep => ({
-    tool: call.name,
-    target,
-    failed: call.isError === 1 || call.error !== null,
-  })
   const fix: Fix = {
     handle: HANDLE_PREFIX + failed.handle,
     time: failed.time,
@@ -113,183 +154,194 @@ function fixOf(
   return [fix, wholeFix]
 }
 
-/*
- * How commands were run: each command with its runs, how the last one ended, and where. Runs whose outputs only went
- * through other filters are runs of the same command.
- */
+/** Number of errors considered. The solved ones among them come first. */
+const ERRORS = 40
 
-/** `takenBack` is that of the last run's turn. */
-export interface CommandRun extends TakenBack {
-  /** As in the last run, with line breaks. */
-  readonly command: string
-  readonly runs: number
-  readonly failures: number
-  /** Whether the last run failed; null while it is unanswered. */
-  readonly failed: boolean | null
-  /** Exit code of the last run, when it failed with one. */
-  readonly exitCode: number | null
-  /** The line that names the last run's error, or the beginning of its output when none does. */
-  readonly error: string | null
-  readonly time: string | null
-  /** The turn of the last run, with `ctx:`. */
-  readonly handle: string
-}
-
-interface CommandsRequest {
-  /** Undefined: all projects. */
-  readonly project: string | undefined
-  /**
-   * How many commands, best first, are read from the vault. The others are shown as the one line that the views keep.
-   */
-  readonly limit: number
-  readonly calls: WholeCalls
-}
-
-/**
- * Best first: commands that begin as asked, then those that have these words in a row. Of two commands with the same
- * words, the shorter is more to the point.
- *
- * Where something runs what is asked for, whatever only has its words in a path, a text or a pattern is left out.
- *
- * @param messages calls that contain words of the query, best first
- */
-export function commandsRun(
-  db: Database,
-  query: string,
-  messages: readonly number[],
-  { project, limit, calls }: CommandsRequest,
-): CommandRun[] {
-  const { terms } = parseQuery(query)
-  const closeness = (command: string): number => {
-    const own = wordSet(command)
-    return terms.filter(({ word, isPrefix }) => hasWord(own, word, isPrefix)).length / Math.sqrt(own.size + 1)
-  }
-  const asked = RegExp.escape(oneLine(query))
-  const begins = new RegExp(`(?:^|[;&|] )${asked}(?![\\w-])`, "i")
-  const holds = new RegExp(`(?<![\\w-])${asked}(?![\\w-])`, "i")
-  const nearness = (command: string): number => (begins.test(command) ? 2 : holds.test(command) ? 1 : 0)
-  const rank = new Map(messages.map((id, n) => [id, n]))
-  const wanted = commandWords(query)
-  const found = runsOf(db, messages, project, calls)
-  const running = found.map((runs) => (wanted === undefined ? 0 : howRun(runs, wanted, calls)))
-  const isRun = running.some((how) => how > 0)
-  return (
-    found
-      .map((runs, n) => {
-        const command = unfiltered(runs[0]!.target)
-        return {
-          runs,
-          best: runs.reduce((least, { use }) => Math.min(least, rank.get(use!) ?? least), messages.length),
-          near: isRun ? running[n]! : nearness(command),
-          score: closeness(command),
-        }
-      })
-      // A command may only begin like one that was found.
-      .filter(({ best, near }) => best < messages.length && (near > 0 || !isRun))
-      .sort((a, b) => b.near - a.near || b.score - a.score || a.best - b.best)
-      .map(({ runs }, n) => {
-        const last = latestOf(runs)
-        const whole = n < limit ? calls.target(last) : undefined
-        const output = n < limit && last.isError === 1 ? calls.output(last) : undefined
-        const error = named(output) ?? named(last.error) ?? last.error
-        return summary(whole ?? last.target, runs, { ...last, error })
-      })
-  )
-}
-
-/** The words of a query that may be a command with its arguments: one alone may be anything. */
-function commandWords(query: string): readonly string[] | undefined {
-  const words = oneLine(query).toLowerCase().split(" ")
-  return words.length > 1 && words.every((word) => /^[\w./:@=+-]+$/.test(word)) ? words : undefined
-}
-
-/** @returns as `runsCommand`; 0, too, for what does not have all the words */
-function howRun([run]: readonly ShellRun[], wanted: readonly string[], calls: WholeCalls): number {
-  const line = run!.target.toLowerCase()
-  if (wanted.some((word) => !line.includes(word))) return 0
-  // The line that the views keep may be cut, and does not show where a command ends that has a line of its own.
-  return runsCommand(run!.target, wanted) || runsCommand(calls.target(run!) ?? "", wanted)
-}
-
-/** All runs of these calls' commands, not only the ones that the search looked at, command by command. */
-function runsOf(
-  db: Database,
-  messages: readonly number[],
-  project: string | undefined,
-  calls: WholeCalls,
-): ShellRun[][] {
-  const rows = runsOfCommands(db, messages, project)
-  const alike = Map.groupBy(rows, ({ target }) => unfiltered(target))
-  return [...alike.values()].flatMap((runs) =>
-    runs.length === 1 ? [runs] : [...Map.groupBy(runs, (run) => unfiltered(calls.key(run))).values()],
-  )
-}
-
-const latestOf = (all: readonly ShellRun[]): ShellRun =>
-  all.reduce((newest, one) => ((one.time ?? "") > (newest.time ?? "") ? one : newest))
-
-const named = (output: string | null = null): string | undefined =>
-  output === null ? undefined : errorLinesIn(output, true)[0]
-
-function summary(command: string, runs: readonly ShellRun[], last: ShellRun): CommandRun {
-  return {
-    command,
-    runs: runs.length,
-    failures: runs.filter(({ isError }) => isError === 1).length,
-    failed: last.isError === null ? null : last.isError === 1,
-    exitCode: last.exitCode,
-    error: last.error,
-    time: last.time,
-    handle: last.handle,
-    ...takenBackOf(last),
-  }
-}
-
-/*
- * Whether a script runs a command, or only has its words in it: in a path, in what it prints, looks for or writes. Pure.
- */
-
-/** They run what their arguments say, in a shell or elsewhere. */
-const ELSEWHERE =
-  /^(?:(?:ba|z|da|k|fi)?sh|eval|ssh|su|watch|xargs|find|parallel|entr|watchexec|hyperfine|docker|docker-compose|podman|kubectl|nerdctl|vagrant|flyctl|heroku|script|screen|tmux|strace|perf|time|make|just)$/
-/** A script in a script in a script is enough. */
-const DEEPEST = 3
-
-/**
- * @param words of the command, the program first, in lower case
- * @returns 2: runs it as it stands here; 1: with something between its words, or through another program; 0: no
- */
-export function runsCommand(script: string, words: readonly string[], depth = 0): 0 | 1 | 2 {
-  let best: 0 | 1 = 0
-  for (const { command, filters } of pipelinesIn(script) ?? []) {
-    for (const one of [command, ...filters]) {
-      const found = runsIt(one, words, depth)
-      if (found === 2) return 2
-      if (found === 1) best = 1
+/** Only of the same error. First those that were solved, then what was pasted, each with all of the error's words first. */
+export function fixesAbout(topic: Topic): Fix[] {
+  const { db, dataHome, readers, limit } = topic
+  const calls = new WholeCalls(db, dataHome, readers)
+  const found = errorsLike(topic).flatMap(({ message, isPasted, isWhole, from }) => {
+    if (isPasted) {
+      const fix = pastedFix(db, message, from)
+      return fix === undefined ? [] : [{ fix, isWhole, whole: () => ({}) }]
     }
-  }
-  return best
+    return fixesFor(db, [message], calls).map(([fix, whole]) => ({ fix, isWhole, whole }))
+  })
+  const rank = ({ fix, isWhole }: (typeof found)[number]): number =>
+    (isWhole ? 0 : 3) + (fix.solvedIn !== null ? 0 : fix.pasted ? 1 : 2)
+  return found
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map(({ fix, whole }, n) => (n < limit ? { ...fix, ...whole() } : fix))
 }
 
-function runsIt(command: string, wanted: readonly string[], depth: number): 0 | 1 | 2 {
-  const all = shellWords(programOf(command))
-  const words = all.map(({ word, quoted }) => (quoted ? "" : word.toLowerCase()))
-  const [program = "", ...others] = words
-  if (program === wanted[0]) {
-    if (begins(words, wanted)) return 2
-    if (holdsInOrder(others, wanted.slice(1))) return 1
-  }
-  if (!ELSEWHERE.test(program)) return 0
-  if (others.some((_, n) => begins(others.slice(n), wanted))) return 1
-  if (depth >= DEEPEST) return 0
-  return all.some(({ word, quoted }) => quoted && runsCommand(word, wanted, depth + 1) > 0) ? 1 : 0
+interface FoundError {
+  readonly message: number
+  readonly isPasted: boolean
+  /** Whether it has all of the error's words. */
+  readonly isWhole: boolean
+  /** The text of the message from the line on that is nearest. */
+  readonly from: string
 }
 
-const begins = (words: readonly string[], wanted: readonly string[]): boolean =>
-  wanted.every((word, n) => words[n] === word)
+/** A pasted error of fewer words may just be what somebody wrote about. */
+const FEWEST = 4
+/** UTF-16 units of a pasted error that are kept. */
+const PASTED = 2000
 
-function holdsInOrder(words: readonly string[], wanted: readonly string[]): boolean {
+/** Where this error is told, by results and by the user, nearest first. */
+function errorsLike({ db, dataHome, readers, text, project }: Topic): FoundError[] {
+  const sought = soughtError(text)
+  const scope = candidatesIn(db, sought.terms, { project })
+  const weights = new Map(scope?.terms.map(({ word, weight }) => [word, weight]))
+  // What nobody has said tells most.
+  const most = Math.max(1, ...weights.values())
+  const weightOf = ({ word }: Term): number => weights.get(word) ?? most
+  const texts = new MessageTexts(db, dataHome, readers)
+  const found = ["tool", "human"].flatMap((role) => {
+    const candidates = candidatesIn(db, sought.terms, { project, role })
+    if (candidates === undefined) return []
+    const mayBe = (id: number): boolean => isSameError(sought, weightOf, hasTerm(candidates, id))
+    const chosen = bestFirst(candidates, ERRORS).filter(mayBe)
+    const kinds = new Map(rankRows(db, chosen, false).map(({ id, kind }) => [id, kind]))
+    texts.load([], chosen)
+    return chosen.flatMap((message) => {
+      const kind = kinds.get(message) ?? ""
+      const place = errorPlace(texts.of(message)?.text ?? "", kind, sought, weightOf)
+      const isPasted = role === "human"
+      const isTold = place?.isNamed || (isPasted && sought.terms.length >= FEWEST)
+      if (place === undefined || !isTold || !place.isSame) return []
+      return [{ message, isPasted, isWhole: place.isWhole, from: cut(place.from, PASTED) }]
+    })
+  })
+  return found.toSorted((a, b) => Number(b.isWhole) - Number(a.isWhole))
+}
+
+/* What makes two errors the same. Pure. */
+
+interface SoughtError {
+  readonly terms: readonly Term[]
+  /** The same, name by name: of another name's parts, some may be the same. */
+  readonly names: readonly (readonly Term[])[]
+  /** Numbers that name an error, such as `CS0518` or the 413 of `HTTP 413`: another number is another error. */
+  readonly codes: readonly string[]
+}
+
+const ADDRESS = /\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>`)\]]*/gi
+/** What contains a slash or backslash between names. A unit or an option of two words has them as well: `and/or`. */
+const PATH = /(?:[A-Za-z]:)?[\w.@~+-]*(?:[\\/]+[\w.@~+-]+)+[\\/]?|(?<![\w])~?[\\/][\w.@~+-]*/g
+const TIME = /\b\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?/g
+/** Letters that are the name of a list of errors, and the number of one in it. */
+const NUMBERED = /\b[A-Z]{1,12}-?\d{2,6}\b/g
+/** A number that says which error it is. Elsewhere it says where, when or how often. */
+const CODE =
+  /\b(?:https?|status|code|errno|errcode|exit|signal|response)\b[^\d\n]{0,32}?(\d{1,5})\b|\berror[: #]{1,3}(\d{1,5})\b/gi
+/** Places in a file, amounts, addresses in memory, and other numbers. */
+const NUMBER = /\b0x[\da-f]+\b|(?<![\w.])[\d.,:_-]*\d[\d.,:_-]*(?:[kmgt]?i?b|ms|s|m|h|%)?(?![\w])/gi
+const OPERATOR = /\b(?:AND|OR|NOT)\b/g
+
+/** @param text what was typed or pasted */
+export function soughtError(text: string): SoughtError {
+  const plain = text.replace(ADDRESS, " ").replace(TIME, " ").replace(PATH, " ")
+  const numbered = plain.match(NUMBERED) ?? []
+  const told = plain
+    .replace(NUMBERED, " ")
+    .matchAll(CODE)
+    .map(([, one, other]) => one ?? other!)
+  const codes = [...new Set([...numbered, ...told])]
+  const words = termsIn(plain.replace(NUMBERED, (one) => ` ${one} `).replace(NUMBER, " "))
+  // Nothing but a path or a number was given: then it is what was meant.
+  const terms = words.length + codes.length > 0 ? words : termsIn(text)
+  return { terms, names: [...Map.groupBy(terms, ({ typed }) => typed).values()], codes }
+}
+
+/** Signs of the language of queries say nothing of an error. */
+const termsIn = (text: string): Term[] =>
+  partsAsked(
+    parseQuery(text.replace(/["()*]|(?<=\w):(?=\S)/g, " ").replace(OPERATOR, (word) => word.toLowerCase())),
+  )
+
+type WeightOf = (term: Term) => number
+type Has = (term: Term) => boolean
+
+/** The share of an error's words, by what they tell, that another text must have to tell of the same one. */
+const SAME = 0.8
+
+/** Whether it has as much of the error as the same one must: most of it, and a name that tells most. */
+function isSameError(sought: SoughtError, weightOf: WeightOf, has: Has): boolean {
+  const weights = sought.names.map((terms) => weightOfName(terms, weightOf))
+  const telling = Math.max(0, ...weights)
+  const hasTelling = sought.names.some((terms, n) => weights[n] === telling && terms.every(has))
+  return hasTelling && shareOf(sought, weightOf, has) >= SAME
+}
+
+/** How much of the error is there, 0 to 1. */
+function shareOf({ names }: SoughtError, weightOf: WeightOf, has: Has): number {
+  let all = 0
   let met = 0
-  for (const word of words) if (word === wanted[met]) met++
-  return met === wanted.length
+  for (const terms of names) {
+    const weight = weightOfName(terms, weightOf)
+    all += weight
+    if (terms.every(has)) met += weight
+  }
+  return all === 0 ? 1 : met / all
+}
+
+const weightOfName = (terms: readonly Term[], weightOf: WeightOf): number => Math.max(...terms.map(weightOf))
+
+/** Lines around the nearest one that count as well: an error may be told in several. */
+const AROUND = 3
+/** UTF-16 units of a text that are read. */
+const READ = 200_000
+
+interface ErrorPlace {
+  /** Whether it is the same error, and has all of its words. */
+  readonly isSame: boolean
+  readonly isWhole: boolean
+  /** The text from the nearest line on. */
+  readonly from: string
+  /** Whether that is a failure, or a line that names an error. */
+  readonly isNamed: boolean
+}
+
+/**
+ * Where in a text the error is told.
+ *
+ * @param kind of the message
+ * @param weightOf how much a word tells
+ */
+export function errorPlace(
+  text: string,
+  kind: string,
+  sought: SoughtError,
+  weightOf: WeightOf,
+): ErrorPlace | undefined {
+  const lines = text.slice(0, READ).split("\n")
+  const words = [...sought.terms.map(({ word }) => word), ...sought.codes]
+  // Most lines have none, and reading a line word by word takes long.
+  const any = new RegExp(words.map((word) => RegExp.escape(word)).join("|"), "i")
+  const sharedBy = (told: string): number => shareOf(sought, weightOf, hasIn(told))
+  let at = -1
+  let most = 0
+  for (const [n, line] of lines.entries()) {
+    const share = any.test(line) ? sharedBy(line) : 0
+    if (share > most) [at, most] = [n, share]
+  }
+  if (at < 0) return undefined
+  const named = errorLinesIn(text, kind === "failure")
+  const told = [...lines.slice(Math.max(0, at - AROUND), at + AROUND + 1), ...named].join("\n")
+  const hasCode = (code: string): boolean =>
+    new RegExp(`(?<![\\w.])${RegExp.escape(code)}(?!\\w)`, "i").test(told)
+  const isSame = sought.codes.every(hasCode) && isSameError(sought, weightOf, hasIn(told))
+  return {
+    isSame,
+    isWhole: isSame && sought.terms.every(hasIn(told)),
+    from: lines.slice(at).join("\n"),
+    isNamed: kind === "failure" || named.some((line) => sharedBy(line) >= most / 2),
+  }
+}
+
+function hasIn(text: string): Has {
+  const words = wordSet(text)
+  return ({ word, isPrefix }) => hasWord(words, word, isPrefix)
 }

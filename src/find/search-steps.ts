@@ -10,6 +10,7 @@ import type { Database } from "../views/database.ts"
 import { hasObservations, type Observation } from "../views/queries/summaries.ts"
 import { hasCold } from "../views/queries/turns.ts"
 import type { ColdFound, ColdHit } from "./cold.ts"
+import type { Doubt } from "./doubt.ts"
 import type { FarAnswer, FarHit, FarTarget } from "./elsewhere.ts"
 import type { Hit } from "./hit.ts"
 import type { Narrowing } from "./narrowing.ts"
@@ -69,6 +70,8 @@ export interface FindResult {
   /** What other projects have, if their best is better. */
   readonly others: { readonly turns: number; readonly more: boolean } | undefined
   readonly observations: readonly Observation[]
+  /** Why the hits may not be what was asked for. */
+  readonly doubt: Doubt | undefined
   /** Told if there is no hit, here or elsewhere. */
   readonly why: NothingFound | undefined
 }
@@ -131,6 +134,12 @@ const STEPS: readonly AnyStep[] = [
     run: findObservations,
   },
   {
+    name: "doubt",
+    needs: "archive",
+    due: ({ hits, local, isTyped }) => !isTyped && isLacking(local) && !hits.some(isElsewhere),
+    run: lookForDoubts,
+  },
+  {
     name: "why nothing",
     needs: "archive",
     due: ({ hits, cold }) => hits.length === 0 && !cold?.hits.length,
@@ -145,6 +154,7 @@ const NOTHING: FoundTurns = {
   ranked: [],
   terms: [],
   words: { asked: [], lacking: [] },
+  lackedBy: () => [],
 }
 
 /** @throws CtxError if only elsewhere is searched and nobody answers */
@@ -162,6 +172,7 @@ export async function find(request: FindRequest, world: FindWorld): Promise<Find
     isTyped: false,
     others: undefined,
     observations: [],
+    doubt: undefined,
     why: undefined,
   }
   for (const step of STEPS) {
@@ -240,6 +251,13 @@ const BETTER = 0.5
 const isImprovable = ({ hits, words, isLoose }: FoundTurns): boolean =>
   hits.length === 0 || words.lacking.length > 0 || isLoose
 
+/** Whether its best turn lacks a word. */
+const isLacking = ({ ranked: [best], lackedBy }: FoundTurns): boolean =>
+  best !== undefined && lackedBy(best.turn).length > 0
+
+/** What is elsewhere or outside the index has the words as they were typed. */
+const isElsewhere = (hit: FindResult["hits"][number]): boolean => "far" in hit || "cold" in hit
+
 function lookInOthers(finding: FindingHere): void {
   const { request, world, local } = finding
   const { hits, words, more } = search(
@@ -283,6 +301,12 @@ async function findObservations(finding: FindingHere): Promise<void> {
   const { request, world } = finding
   const { observationsFor } = await import("./observations.ts")
   finding.observations = observationsFor(world.db, request.query, request)
+}
+
+async function lookForDoubts(finding: FindingHere): Promise<void> {
+  const { request, world, local } = finding
+  const { doubtOf } = await import("./doubt.ts")
+  finding.doubt = doubtOf(world, local, request)
 }
 
 async function askWhyNothing(finding: FindingHere): Promise<void> {

@@ -1,5 +1,6 @@
 /** Turns a query and filters into hits. Reads the index, the rows of a shortlist, and the texts of what is shown. */
 
+import { once } from "../base/once.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import {
@@ -13,7 +14,7 @@ import {
 import { type EndedSession, sessionsByEnd } from "../views/queries/sessions.ts"
 import { matchesAmong } from "../views/queries/word-matches.ts"
 import { filterWord } from "../views/word-index.ts"
-import { type Candidates, candidatesOf, verified, type Weighted } from "./candidates.ts"
+import { type Candidates, candidatesOf, lackedBy, namesAsked, verified, type Weighted } from "./candidates.ts"
 import { type CorrectedQuery, type Correction, correctedQuery } from "./corrected-query.ts"
 import {
   allOf,
@@ -28,17 +29,7 @@ import { type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
-import {
-  besides,
-  bestFirst,
-  fuse,
-  type Ranked,
-  rank,
-  type Similar,
-  scorer,
-  shortlist,
-  WEIGHTS,
-} from "./rank.ts"
+import { besides, bestFirst, fuse, type Ranked, rank, type Similar, shortlist, WEIGHTS } from "./rank.ts"
 import { isFiller } from "./stop-words.ts"
 import { type WholeName, wholeNamesIn } from "./whole-matches.ts"
 
@@ -80,6 +71,8 @@ export interface FoundTurns {
   readonly terms: readonly Weighted[]
   /** Words of the query as they were typed, but for fillers: all, and those that the best turn does not have. */
   readonly words: { readonly asked: readonly string[]; readonly lacking: readonly string[] }
+  /** Words of the query that a turn does not have, as they were typed; looked up when it is called. */
+  readonly lackedBy: (turn: number) => readonly string[]
 }
 
 /** Minimum number of messages that are ranked. 250 found no more (docs/measurements/search.md) and cost twice as much. */
@@ -112,6 +105,7 @@ export function search(
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
   const partial = hits.length === 0 || !tellsPartial ? [] : namesNowhere(db, texts, request, candidates, hits)
   for (const name of partial) lackName(words, name)
+  const asked = once(() => namesAsked(text))
   return {
     hits,
     more,
@@ -121,6 +115,7 @@ export function search(
     ranked,
     terms: candidates.terms,
     words,
+    lackedBy: (turn) => lackedBy(db, turn, candidates, asked()),
   }
 }
 
@@ -286,26 +281,6 @@ function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Si
   const isWanted = ({ message }: Similar): boolean =>
     message === undefined ? filter.expression === undefined : narrow.has(message)
   return similar.filter(isWanted).slice(0, NEAREST)
-}
-
-/** The share of the best message's score that another needs to be reported with it. */
-const ALIKE = 0.6
-
-/** Single messages with most of the query's words, best first, newest first among equals. */
-export function bestMessages(db: Database, query: string, narrowing: Narrowing, most: number): number[] {
-  const wanted = parseQuery(query)
-  const filter = isWordless(wanted) ? undefined : filterOf(db, narrowing)
-  if (filter === undefined) return []
-  const candidates = candidatesFor(db, wanted, filter)
-  const scoreOf = scorer(candidates.terms.map(({ weight }) => weight))
-  const chosen = shortlist(candidates, most)
-  const accepted = new Set(rowsOf(db, chosen, filter).map(({ id }) => id))
-  const scored = chosen
-    .filter((id) => accepted.has(id))
-    .map((id) => ({ id, score: scoreOf(candidates.masks[id]!) }))
-    .sort((a, b) => b.score - a.score || b.id - a.id)
-  const least = (scored[0]?.score ?? 0) * ALIKE
-  return scored.filter(({ score }) => score >= least).map(({ id }) => id)
 }
 
 const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }

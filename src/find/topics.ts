@@ -1,5 +1,4 @@
-/** Answers to questions about earlier work: how a command was run, what fixed an error, which files a topic has. */
-import { SHELL_KINDS, toolsOf } from "../agents/tool-kinds.ts"
+/** What a question about earlier work is about, and the files of a topic. */
 import { withSlashes } from "../base/path.ts"
 import { wordSet } from "../base/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
@@ -13,12 +12,10 @@ import {
   touchRows,
 } from "../views/queries/touched-files.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
-import { type CommandRun, commandsRun, type Fix, fixesFor } from "./fixes.ts"
 import { hasWord } from "./fts-expression.ts"
 import { parseQuery } from "./parse-query.ts"
 import type { Ranked } from "./rank.ts"
-import { bestMessages, rankedTurns } from "./search-turns.ts"
-import { WholeCalls } from "./whole-matches.ts"
+import { rankedTurns } from "./search-turns.ts"
 
 export interface Topic {
   readonly db: Database
@@ -31,27 +28,8 @@ export interface Topic {
   readonly limit: number
 }
 
-/** Number of calls of each tool considered. */
-const CALLS = 300
-/** Number of errors considered. The solved ones among them come first. */
-const ERRORS = 40
 /** Number of turns whose files are considered. */
 const TURNS = 25
-
-export function commandsAbout({ db, dataHome, readers, text, project, limit }: Topic): CommandRun[] {
-  const found = toolsOf(...SHELL_KINDS).flatMap((tool) =>
-    bestMessages(db, text, { project, role: "assistant", tool }, CALLS),
-  )
-  return commandsRun(db, text, found, { project, limit, calls: new WholeCalls(db, dataHome, readers) })
-}
-
-export function fixesAbout({ db, dataHome, readers, text, project, limit }: Topic): Fix[] {
-  const calls = new WholeCalls(db, dataHome, readers)
-  const all = fixesFor(db, bestMessages(db, text, { project, error: true }, ERRORS), calls)
-  const isSolved = ([{ solvedIn }]: (typeof all)[number]): boolean => solvedIn !== null
-  const ordered = [...all.filter(isSolved), ...all.filter((one) => !isSolved(one))]
-  return ordered.map(([fix, whole], n) => (n < limit ? { ...fix, ...whole() } : fix))
-}
 
 export function filesOfTopic({ db, dataHome, readers, text, project }: Topic): TopicFile[] {
   const { turns } = rankedTurns(db, dataHome, { query: text, project }, readers)

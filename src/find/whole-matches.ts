@@ -7,6 +7,7 @@ import { mayBeCut, wholeTarget } from "../agents/tool-kinds.ts"
 import { once } from "../base/once.ts"
 import { oneLine } from "../base/text.ts"
 import { namesIn, stem } from "../base/words.ts"
+import { objectOf, stringOf } from "../record/json.ts"
 import type { Part } from "../record/types.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
@@ -108,6 +109,13 @@ export class WholeCalls {
   target(call: CallPlace): string | undefined {
     const use = this.#useOf(call)
     return use && wholeTarget(use.name, use.input)
+  }
+
+  /** A shell's command and what the model wrote beside it; of what the vault no longer holds, what the views keep. */
+  script(call: CallPlace & Pick<ShortCall, "target">): { script: string; description: string } {
+    const use = this.#useOf(call)
+    const script = (use && wholeTarget(use.name, use.input)) ?? call.target
+    return { script, description: stringOf(objectOf(use?.input)["description"]) ?? "" }
   }
 
   /** What the tool was given; undefined when the vault no longer holds it. */

@@ -276,7 +276,11 @@ test("a session of the old place is resumed in the new one, in the same folder b
   await place.import(now)
   const command = `cd ${join(now, "src")} && claude --resume ${session.session}\n`
   const resumed = await place.ctx(now, "resume", "theodolite", "--dry-run")
-  expect(resumed).toMatchObject({ code: 0, stdout: command, stderr: "" })
+  expect(resumed).toMatchObject({
+    code: 0,
+    stdout: command,
+    stderr: expect.stringMatching(`^Look at the theodolite · [^·]+ · ${now}\n$`),
+  })
   expect(existsSync(path(join(now, "src")))).toBe(false)
   expect(await place.ctx(now, "resurrect", session.session)).toMatchObject({ code: 0, stderr: "" })
   expect(await Bun.file(path(join(now, "src"))).text()).toBe(lines)
@@ -397,10 +401,18 @@ test("where nothing is archived, a folder of the same name that is gone is named
   mkdirSync(old, { recursive: true })
   await place.said("theodolite", old)
   rename(place, old, now)
+  const move = `ctxbridge project move ${old} ${now}`
   expect(await place.ctx(now, "search", "theodolite")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(
+      `^No session of ${now} is archived: this is from every project\\. If ${old} was moved here: ${move}\\.\nctx:`,
+    ),
+    stderr: "",
+  })
+  expect(await place.ctx(now, "search", "theodolite", "--project", ".")).toMatchObject({
     code: 3,
     stdout: "",
-    stderr: `ctxbridge: no session of ${now} is archived\nhint: if ${old} was moved here: ctxbridge project move ${old} ${now}\n`,
+    stderr: `ctxbridge: no session of ${now} is archived\nhint: if ${old} was moved here: ${move}\n`,
   })
 })
 

@@ -97,7 +97,11 @@ test("imported byte for byte, found and marked, and nothing else of them is clai
     ["resurrect", GONE],
   ])
     expect(await home.ctx(...args)).toMatchObject({ code: 3, stdout: "", stderr: why })
-  expect(await home.done("resume", "mainbrace", "--dry-run")).toContain(session.session)
+  expect(await home.ctx("resume", "mainbrace", "--dry-run")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(session.session),
+    stderr: expect.stringMatching(/^Splice the mainbrace · .+\n$/),
+  })
   expect(await home.done("show", GONE)).toContain("now the spinnaker")
   expect(await home.done("verify")).toContain("All good")
 })

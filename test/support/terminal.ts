@@ -38,7 +38,7 @@ export async function runAtTerminal(
       rows: 24,
       data(terminal, data) {
         text += decoder.decode(data, { stream: true })
-        if (isAnswered || !/\[(y\/N|Y\/n)\] /.test(text)) return
+        if (isAnswered || !/\[(y\/N|Y\/n|none|\d+)\] /.test(text)) return
         isAnswered = true
         terminal.write(answer ?? "")
       },

@@ -1,8 +1,7 @@
 /** `ctxbridge fix`: what followed an error on earlier occasions. */
 
 import { oneLine } from "../../base/text.ts"
-import type { Fix } from "../../find/fixes.ts"
-import { fixesAbout } from "../../find/topics.ts"
+import { type Fix, fixesAbout } from "../../find/fixes.ts"
 import { fromError } from "../../record/error-lines.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
@@ -21,7 +20,10 @@ export default {
   meta: { name: "fix", description: "Show what followed an error when it came up before" },
   args: topicArgs("error", "The error, or words from it", LIMIT),
   run(context) {
-    answerTopic(context, LIMIT, fixesAbout, render)
+    answerTopic(context, LIMIT, fixesAbout, render, {
+      thing: "fix",
+      wider: "the line that names the error, alone, finds most; ctxbridge search finds its words",
+    })
   },
 } satisfies Command
 
@@ -37,19 +39,21 @@ function render(fix: Fix, { style, columns, now }: Screen, n: number): string[] 
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
     block(shown, { lead, indent: "  ", most, handle })
-  const lead = dotted(ago(time, now), fix.takenBack && "rewound", `${tool}: `)
+  const lead = dotted(ago(time, now), fix.takenBack && "rewound", fix.pasted ? "pasted by you" : `${tool}: `)
   const [head = "", ...more] = lines(target, LINES, lead)
   return [
     ...(n > 0 ? [""] : []),
     `${style.bold(handle)}  ${style.dim(head)}`,
     ...more.map(style.dim),
-    ...lines(inShort(error), LINES).map(style.red),
+    ...lines(fix.pasted ? error : inShort(error), LINES).map(style.red),
     ...steps.flatMap((step) =>
       lines(step.target, STEP_LINES, `  then ${step.tool}${step.failed ? " (failed)" : ""}: `),
     ),
-    solvedIn === null
-      ? style.dim("  it was not seen to work later in this session")
-      : style.green(`  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`),
+    ...(fix.pasted
+      ? []
+      : solvedIn === null
+        ? [style.dim("  it was not seen to work later in this session")]
+        : [style.green(`  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`)]),
     ...(answer === "" ? [] : [style.dim(indented(`answer: ${oneLine(answer)}`, columns))]),
   ]
 }

@@ -1,8 +1,7 @@
 /** `ctxbridge how`: how a command was run here, and with what result. */
 
 import { count } from "../../base/text.ts"
-import type { CommandRun } from "../../find/fixes.ts"
-import { commandsAbout } from "../../find/topics.ts"
+import { type CommandRun, commandsAbout } from "../../find/commands-run.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
@@ -18,7 +17,10 @@ export default {
   meta: { name: "how", description: "Show how a command was run here, and how it ended" },
   args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
   run(context) {
-    answerTopic(context, LIMIT, commandsAbout, render)
+    answerTopic(context, LIMIT, commandsAbout, render, {
+      thing: "command",
+      wider: "try fewer words, or the program's name; ctxbridge search finds where they were said",
+    })
   },
 } satisfies Command
 

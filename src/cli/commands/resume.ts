@@ -1,6 +1,7 @@
 /** `ctxbridge resume`: goes on with a session in its folder, written back first if Claude Code has deleted it. */
 
-import { CtxError, codeOf, EXIT } from "../../base/errors.ts"
+import { CtxError, codeOf, EXIT, usageError } from "../../base/errors.ts"
+import { count, cut, oneLine } from "../../base/text.ts"
 import { withConfigFolder } from "../../config/load.ts"
 import { search } from "../../find/search-turns.ts"
 import { startRenewing } from "../../job/spawn.ts"
@@ -8,13 +9,18 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
+import { folderOf } from "../../views/project.ts"
+import { sessionsNamed, titlesOf } from "../../views/queries/sessions.ts"
+import { turnId } from "../../views/queries/turns.ts"
 import { words } from "../args.ts"
 import { type Command, type Context, flag } from "../command.ts"
+import { chosenOf, YES_ARG } from "../confirm.ts"
 import { writeError } from "../output.ts"
 import { promptsOnly, type Resume, resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
-import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "../project-wanted.ts"
+import { IN_PROJECT_ARGS, notFound, searchScope } from "../project-wanted.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
-import { safe } from "../style.ts"
+import { ago } from "../screen.ts"
+import { dotted, safe } from "../style.ts"
 
 const PROGRAM = "claude"
 /** Hits among which there may be a session that can be resumed. */
@@ -31,12 +37,21 @@ export default {
       description: "A session's id, a turn's handle, or words that were said in it",
     },
     ...IN_PROJECT_ARGS,
+    ...YES_ARG,
     "dry-run": flag("Print the command; write nothing and start nothing"),
   },
   run(context) {
     const { args, env, out } = context
     const dryRun = args["dry-run"] === true
-    const session = sessionMeant(context)
+    const { candidates, match } = sessionsMeant(context)
+    const chosen = dryRun ? candidates[0] : chosenAmong(context, candidates, match)
+    if (chosen === undefined) {
+      out.print("Nothing was resumed")
+      return EXIT.failed
+    }
+    const { session } = chosen
+    // On stderr, because stdout has the command, or is Claude Code's.
+    if (chosen.isFound && !out.wantsJson) tell(dryRun ? toldAll(context, candidates, match) : [told(chosen)])
     const [found] = resurrect(sessionsInVault(env.dataHome, [session]), {
       ...env,
       to: undefined,
@@ -60,9 +75,12 @@ export default {
     refuseGone(resume)
     const command = resumeLine(found.session, resume)
     const { session: id, files, others } = found
-    out.json({ session: id, folder: resume.folder ?? null, command, files, others })
-    // On stderr, because stdout has the command, or is Claude Code's.
-    if (!out.wantsJson) for (const line of versionLines(id, others)) writeError(`${safe(line)}\n`)
+    const named = candidates.map(({ session, title, time, project, lacks }) => {
+      return { session, title, time, project, ...(lacks.length > 0 && { lacks }) }
+    })
+    const about = { session: id, folder: resume.folder ?? null, command, match, candidates: named }
+    out.json({ ...about, files, others })
+    if (!out.wantsJson) tell(versionLines(id, others))
     if (dryRun || out.wantsJson) {
       out.print(safe(command))
       return EXIT.ok
@@ -83,15 +101,40 @@ export default {
   },
 } satisfies Command
 
-/** The main session of what is named, or of the best hit for these words. */
-function sessionMeant(context: Context): string {
+interface Candidate {
+  readonly session: string
+  readonly title: string | null
+  /** Of what was found in it. */
+  readonly time: string | null
+  readonly project: string | null
+  /** Words of the topic that no turn of it has together with the others. */
+  readonly lacks: readonly string[]
+  /** Whether it was found by words, and not named. */
+  readonly isFound: boolean
+}
+
+interface Meant {
+  /** Main sessions, best first; at least one. */
+  readonly candidates: readonly Candidate[]
+  /** Whether they have all of the words. */
+  readonly match: "full" | "part"
+}
+
+/** The session that is named, or those in which these words were said. */
+function sessionsMeant(context: Context): Meant {
   const { args, env } = context
   const given = words(args)
   using db = openCurrent(env.dataHome, "command", startRenewing)
   const named = given.length === 1 ? sessionNamed(db, given[0]!) : undefined
-  const session = named ?? sessionWith(context, db, given.join(" "))
-  return session.split("/", 1)[0]!
+  if (named === undefined) return sessionsWith(context, db, given.join(" "))
+  const session = mainOf(named)
+  const [known] = sessionsNamed(db, [session])
+  const about = { time: known?.ended ?? null, project: known?.project ?? null, lacks: [], isFound: false }
+  const title = known?.title ?? known?.firstPrompt ?? null
+  return { candidates: [{ session, title, ...about }], match: "full" }
 }
+
+const mainOf = (session: string): string => session.split("/", 1)[0]!
 
 /** @returns undefined if it names nothing, so that it may be a word that was said */
 function sessionNamed(db: Database, word: string): string | undefined {
@@ -104,14 +147,96 @@ function sessionNamed(db: Database, word: string): string | undefined {
   }
 }
 
-function sessionWith(context: Context, db: Database, query: string): string {
+/** Sessions that are shown to choose from. */
+const MOST_SESSIONS = 5
+/** A session that lacks a larger share of the words is about something else. */
+const MOST_LACKED = 0.5
+
+/** @throws CtxError exit 3 if no session has most of the words */
+function sessionsWith(context: Context, db: Database, query: string): Meant {
   using readers = new CopyReaders()
-  const project = knownProject(db, context, projectWanted(context))
-  const { hits } = search(db, context.env.dataHome, { query, limit: MOST_HITS, project }, readers)
-  const best = hits.find((hit) => hit.promptsOnly !== true)
-  if (best === undefined)
-    throw hits[0] === undefined ? notFound(db, query, project) : promptsOnly(hits[0].session)
-  return best.session
+  const { project } = searchScope(db, context)
+  const request = { query, limit: MOST_HITS, project, room: 0 }
+  const { hits, words: asked, lackedBy } = search(db, context.env.dataHome, request, readers)
+  const best = new Map<string, Omit<Candidate, "title">>()
+  for (const { handle, session: owner, time, project, promptsOnly } of hits) {
+    if (promptsOnly) continue
+    const session = mainOf(owner)
+    const lacks = lackedBy(turnId(db, handle))
+    const known = best.get(session)
+    if (known === undefined) best.set(session, { session, time, project, lacks, isFound: true })
+    else if (lacks.length < known.lacks.length) best.set(session, { ...known, time, lacks })
+  }
+  const all = [...best.values()].filter(({ lacks }) => lacks.length <= asked.asked.length * MOST_LACKED)
+  const full = all.filter(({ lacks }) => lacks.length === 0)
+  const chosen = (full.length > 0 ? full : all).slice(0, MOST_SESSIONS)
+  if (chosen.length === 0) {
+    if (hits.length > 0 && hits.every((hit) => hit.promptsOnly)) throw promptsOnly(hits[0]!.session)
+    throw notFound(db, query, project, { thing: "session" })
+  }
+  const titles = titlesOf(
+    db,
+    chosen.map(({ session }) => session),
+  )
+  return {
+    candidates: chosen.map((one) => ({ ...one, title: titles.get(one.session) ?? null })),
+    match: full.length > 0 ? "full" : "part",
+  }
+}
+
+/**
+ * @returns undefined if the person wants none of them
+ * @throws CtxError exit 64 if it is not clear which, and nobody can be asked
+ */
+function chosenAmong(
+  context: Context,
+  candidates: readonly Candidate[],
+  match: Meant["match"],
+): Candidate | undefined {
+  const [first] = candidates
+  if (context.args["yes"] === true || (candidates.length === 1 && match === "full")) return first
+  if (!context.out.wantsJson) tell(toldAll(context, candidates, match))
+  const number = chosenOf(context, candidates.length, "Resume which?", match === "full" ? 1 : undefined)
+  if (number !== undefined) return candidates[number - 1]
+  const named = candidates.map((one) => `${one.session} (${told(one)})`).join("; ")
+  throw usageError(
+    context.out.wantsJson
+      ? `${about(context, candidates, match)}: ${named}`
+      : "it is not clear which session is meant, and there is no terminal to ask on",
+    "ctxbridge resume ID resumes one of them, --yes the first",
+  )
+}
+
+/** Whether it is clear what was meant, and if not, why. */
+function about(context: Context, candidates: readonly Candidate[], match: Meant["match"]): string {
+  const topic = JSON.stringify(cut(oneLine(words(context.args).join(" ")), TOLD))
+  if (match === "full")
+    return `${count(candidates.length, "session")} ${candidates.length === 1 ? "has" : "have"} all of ${topic}`
+  return `no session has all of ${topic}; the nearest ${candidates.length === 1 ? "is" : "are"}`
+}
+
+function toldAll(context: Context, candidates: readonly Candidate[], match: Meant["match"]): string[] {
+  if (candidates.length === 1 && match === "full") return [told(candidates[0]!)]
+  return [
+    `${about(context, candidates, match)}:`,
+    ...candidates.map((one, n) => `  ${n + 1}  ${one.session.slice(0, SHORT)}  ${told(one)}`),
+  ]
+}
+
+/** Letters of an id that nearly always tell it from others. */
+const SHORT = 8
+/** UTF-16 units of a title, and of a topic, that are shown. */
+const TOLD = 80
+
+function told({ session, title, time, project, lacks }: Candidate): string {
+  const name = title === null ? session : cut(oneLine(title), TOLD)
+  const folder = project === null ? undefined : folderOf(project)
+  const lacking = lacks.map((word) => `“${word}”`).join(", ")
+  return dotted(name, ago(time, Date.now()), folder, lacks.length > 0 && `lacks ${lacking}`)
+}
+
+function tell(lines: readonly string[]): void {
+  for (const line of lines) writeError(`${safe(line)}\n`)
 }
 
 function refuseGone({ folder, gone }: Resume): void {

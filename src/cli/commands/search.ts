@@ -3,6 +3,7 @@
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
 import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../find/corrected-query.ts"
+import { doubtNote } from "../../find/doubt.ts"
 import type { FarAnswer } from "../../find/elsewhere.ts"
 import { spanGiven, typedPath } from "../../find/narrowing.ts"
 import type { NothingFound } from "../../find/nothing-found.ts"
@@ -16,7 +17,7 @@ import type { Observation } from "../../views/queries/summaries.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { writeError } from "../output.ts"
-import { IN_PROJECT_ARGS, knownProject, notFound, projectWanted } from "../project-wanted.ts"
+import { IN_PROJECT_ARGS, notFound, projectWanted, searchScope } from "../project-wanted.ts"
 import { type AnyHit, layOutHits, renderHits, renderObservations } from "../render-hits.ts"
 import { screenOf, timeArg } from "../screen.ts"
 import { safe } from "../style.ts"
@@ -103,22 +104,23 @@ export default {
     }
     using db = await opened(env.dataHome)
     const session = await sessionWanted(context, db)
-    const project = knownProject(db, context, projectWanted(context))
+    const { project, note: scope } = searchScope(db, context)
     const request = { ...asked, project, session, where: far === undefined ? "here" : "both" } as const
     const found = await find(request, { ...env, db, readers, targets })
     warnOf(found)
-    const note = noteOf(found)
     const { observations, why } = found
     if (found.hits.length === 0 && observations.length === 0) {
       if (why?.unknownTool !== undefined) throw noSuchTool(why.unknownTool)
-      throw notFound(db, query, project, { note, because: becauseOf(context, why?.emptiedBy) })
+      throw notFound(db, query, project, { note: noteOf(found), because: becauseOf(context, why?.emptiedBy) })
     }
+    const notes = [scope, noteOf(found)].filter((one) => one !== undefined)
+    const note = notes.length > 0 ? notes.join(" ") : undefined
     const answer = answerOf(context, found)
     const named = out.wantsJson || out.terminal ? { ...answer, hits: withTitles(db, answer.hits) } : answer
     const observed = observations.length > 0 ? { observations } : {}
     if (out.wantsJson)
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...named, ...observed })
-    else print(context, named, { note, limit, everywhere: project === undefined, now, ...observed })
+    else print(context, named, { notes, limit, everywhere: project === undefined, now, ...observed })
   },
 } satisfies Command
 
@@ -126,13 +128,13 @@ const CUT = "turns outside the index were searched for one second only; --cold s
 const SOME = "no exact match there; these have some of the words"
 
 /** What the user should know about how it was found. */
-function noteOf({ note, hits, cold, local, isTyped }: FindResult): string | undefined {
+function noteOf({ note, hits, cold, local, isTyped, doubt }: FindResult): string | undefined {
   if (note !== undefined) return note
   if (cold?.isCut) return CUT
   // What was found elsewhere, or outside the index, has the words as they were typed.
   if (isTyped || hits.some((hit) => "far" in hit)) return undefined
   if (local.isLoose && hits.length > 0 && !hits.some((hit) => "cold" in hit)) return LOOSE_NOTE
-  return correctionNote(local.corrections) ?? partialNote(local.partial)
+  return correctionNote(local.corrections) ?? partialNote(local.partial) ?? (doubt && doubtNote(doubt))
 }
 
 /** A target that does not answer is no error where something else was searched. */
@@ -228,8 +230,9 @@ function printFar(
     )
   }
   const note = found.share < 1 ? SOME : undefined
+  const notes = note === undefined ? [] : [note]
   out.json({ query, mode, project: project ?? null, hits, more, ...(note && { note }), far: toldOf(far!) })
-  print(context, { hits, more }, { note, limit, everywhere: true, now })
+  print(context, { hits, more }, { notes, limit, everywhere: true, now })
   if (context.args["everywhere"] !== true)
     out.print(`ctxbridge show HANDLE --backend ${safe(found.target)} opens one.`)
 }
@@ -251,8 +254,8 @@ interface Answer {
 }
 
 interface Shown {
-  /** What the user should know about how it was found. */
-  readonly note: string | undefined
+  /** What the user should know about where and how it was found, a line each. */
+  readonly notes: readonly string[]
   readonly limit: number
   readonly everywhere: boolean
   readonly now: number
@@ -260,8 +263,8 @@ interface Shown {
 }
 
 function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
-  const { note, limit, everywhere, now, observations = [] } = shown
-  if (note !== undefined) out.print(note)
+  const { notes, limit, everywhere, now, observations = [] } = shown
+  for (const note of notes) out.print(safe(note))
   out.print((out.terminal ? layOutHits : renderHits)(hits, screenOf(out, now), everywhere))
   if (observations.length > 0) {
     const gap = hits.length > 0 ? [""] : []

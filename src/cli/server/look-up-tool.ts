@@ -2,18 +2,11 @@
 
 import { usageError } from "../../base/errors.ts"
 import { count } from "../../base/text.ts"
-import type { CommandRun, Fix } from "../../find/fixes.ts"
+import { type CommandRun, commandsAbout } from "../../find/commands-run.ts"
+import { type Fix, fixesAbout } from "../../find/fixes.ts"
 import { type LinesReason, namesLine, whyLines } from "../../find/line-question.ts"
 import { typedPath } from "../../find/narrowing.ts"
-import {
-  commandsAbout,
-  filesOfTopic,
-  fixesAbout,
-  type Topic,
-  type TopicFile,
-  type Touch,
-  touchesOf,
-} from "../../find/topics.ts"
+import { filesOfTopic, type Topic, type TopicFile, type Touch, touchesOf } from "../../find/topics.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { openCurrent } from "../../views/open-current.ts"
@@ -44,6 +37,15 @@ const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => reado
   files: (topic) => filesOfTopic(topic).map(fileLine),
 }
 
+/** Kinds that answer only what matches: what is said where nothing does, and what would find more. */
+const NOTHING: Readonly<Record<string, { readonly thing: string; readonly wider: string }>> = {
+  how: {
+    thing: "No such command",
+    wider: "nothing that was run is for this. Try fewer words, or the program's name",
+  },
+  fix: { thing: "No fix", wider: "the same error was not seen. Try the line that names it, alone" },
+}
+
 export const lookUpTool: ServerTool = {
   name: "look_up",
   title: "How, fix, blame, why, files",
@@ -72,12 +74,19 @@ export const lookUpTool: ServerTool = {
     using db = openCurrent(world.dataHome, "command", startRenewing)
     const project = args.flag("all_projects") ? undefined : knownProjectIn(db, world)
     using readers = new CopyReaders()
-    const found = KINDS[kind]!({ db, dataHome: world.dataHome, readers, text, project, limit }, world)
+    const topic = { db, dataHome: world.dataHome, readers, text, project, limit }
+    const found = KINDS[kind]!(topic, world)
     const scope = project === undefined ? "all projects" : "this project"
     if (found.length === 0) {
-      return {
-        text: `Nothing found in ${scope}: try fewer or other words${project === undefined ? "" : ", or all_projects"}.`,
-      }
+      const isExact = Object.hasOwn(NOTHING, kind)
+      const others =
+        project === undefined || !isExact ? 0 : KINDS[kind]!({ ...topic, project: undefined }, world).length
+      const { thing, wider } = isExact
+        ? NOTHING[kind]!
+        : { thing: "Nothing", wider: "try fewer or other words" }
+      const elsewhere =
+        others > 0 ? `. Other projects have ${others}: all_projects looks there` : ", or all_projects"
+      return { text: `${thing} found in ${scope}: ${wider}${project === undefined ? "" : elsewhere}.` }
     }
     const head = `${found.length > limit ? `The best ${limit} of ${found.length}` : found.length} in ${scope}. ${DATA}`
     return { text: within(head, found.slice(0, limit)) }
@@ -126,15 +135,19 @@ function runLines(run: CommandRun): string {
 function fixLines(fix: Fix): string {
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer, takenBack } = fix
   return [
-    `${handle} ${dotted(minute(time), takenBack && "rewound")}, ${nameOr(tool, "tool")}: ${said(target, STEP)}`,
+    `${handle} ${dotted(minute(time), takenBack && "rewound")}, ${fix.pasted ? "pasted by the user" : `${nameOr(tool, "tool")}: ${said(target, STEP)}`}`,
     `  error: ${strangers(error, ERROR)}`,
     ...steps.map(
       (step) =>
         `  then ${nameOr(step.tool, "tool")}${step.failed ? " (failed)" : ""}: ${said(step.target, STEP)}`,
     ),
-    solvedIn === null
-      ? "  it was not seen to work later in this session"
-      : `  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`,
+    ...(fix.pasted
+      ? []
+      : [
+          solvedIn === null
+            ? "  it was not seen to work later in this session"
+            : `  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`,
+        ]),
     ...(answer === "" ? [] : [`  answer: ${said(answer, SAID)}`]),
   ].join("\n")
 }

@@ -4,6 +4,7 @@ import { MOMENTS, momentOf } from "../../base/local-time.ts"
 import { count, cut, lengthOf } from "../../base/text.ts"
 import type { ColdFound } from "../../find/cold.ts"
 import { correctionNote, partialNote } from "../../find/corrected-query.ts"
+import { type Doubt, doubtNote } from "../../find/doubt.ts"
 import { type FarAnswer, type FarHit, refuseUnknown } from "../../find/elsewhere.ts"
 import type { Hit } from "../../find/hit.ts"
 import { roomOfHits } from "../../find/hit-budget.ts"
@@ -223,17 +224,11 @@ function around(snippet: string, [first]: Hit["marks"]): string {
   return from <= 0 ? snippet : `…${snippet.slice(from).replace(/^[\udc00-\udfff]/, "")}`
 }
 
-/** A result is weak when its best turn lacks more than this share of the query's words. */
-const WEAK = 0.5
-
 /** What the model should know before it takes a result for the answer. */
-function doubts({
-  hits,
-  words: { asked, lacking },
-  isLoose,
-  corrections,
-  partial = [],
-}: FoundTurns): string[] {
+function doubts(
+  { hits, words: { asked }, isLoose, corrections, partial = [] }: FoundTurns,
+  doubt: Doubt | undefined,
+): string[] {
   if (hits.length === 0) return []
   const corrected = correctionNote(corrections)
   if (corrected !== undefined) return [corrected]
@@ -242,10 +237,7 @@ function doubts({
   if (isLoose) return ["No exact match; these have some of the words."]
   if (asked.length > 0 && hits[0]!.why.length === 0)
     return ["Weak: found by meaning only; the words of the query are not in it."]
-  if (lacking.length <= WEAK * asked.length) return []
-  return [
-    `Weak: the best hit lacks ${lacking.length} of ${asked.length} words: ${plain(lacking.join(", "), 120)}.`,
-  ]
+  return doubt === undefined ? [] : [plain(doubtNote(doubt), 400)]
 }
 
 /**
@@ -330,7 +322,7 @@ export const searchTool: ServerTool = {
     }
     // What is elsewhere has the words as they were typed.
     const isThere = found.far?.found?.hits.some(({ handle }) => !closest.has(handle)) === true
-    const doubtful = isThere ? [] : doubts(found.local)
+    const doubtful = isThere ? [] : doubts(found.local, found.doubt)
     const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], below }
     const hits = found.indexed.map((hit) => closest.opened(hit, found.far?.found !== undefined))
     return { text: searchAnswer(hits, { ...asked, more: found.more }) }

@@ -145,8 +145,20 @@ export const failedCall = (db: Database, message: number): CallInTurn | null =>
     )
     .get(message, message)
 
-/** The session's next calls. */
-export const callsAfter = (db: Database, call: CallInTurn, most: number): CallInTurn[] =>
+/** The call that a message answers, whether or not it failed. */
+export const answeredCall = (db: Database, message: number): CallInTurn | null =>
+  db
+    .query<CallInTurn, [number, number]>(
+      `${CALL} WHERE c.turn = (SELECT turn FROM messages WHERE id = ?) AND c.result = ? ORDER BY c.use LIMIT 1`,
+    )
+    .get(message, message)
+
+/** The session's next calls after one, or after a message of which `use` is the id. */
+export const callsAfter = (
+  db: Database,
+  call: Pick<CallInTurn, "turn" | "session" | "use">,
+  most: number,
+): CallInTurn[] =>
   db
     .query<CallInTurn, [number, string, number, number]>(
       `${CALL} WHERE c.turn >= ? AND c.session = ? AND c.use > ? ORDER BY c.turn, c.use LIMIT ?`,

@@ -27,6 +27,13 @@ export function messagesOf(db: Database, turn: number): MessageRow[] {
     .all(turn)
 }
 
+/** Ids of a turn's messages. */
+export const idsOfTurn = (db: Database, turn: number): number[] =>
+  db
+    .query<{ id: number }, [number]>("SELECT id FROM messages WHERE turn = ?")
+    .all(turn)
+    .map(({ id }) => id)
+
 /** Where a message's line is, and who said it in which session. */
 export interface MessagePlace extends LinePlace {
   readonly id: number

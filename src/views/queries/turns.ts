@@ -165,6 +165,34 @@ export const spokenTurns = (db: Database, messages: readonly number[]): TurnText
     )
     .all(JSON.stringify(messages))
 
+interface TurnOfMessage {
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  readonly session: string
+  readonly time: string | null
+  readonly answer: string
+  readonly takenBack: number
+}
+
+export const turnOfMessage = (db: Database, message: number): TurnOfMessage | null =>
+  db
+    .query<TurnOfMessage, [number]>(
+      `SELECT t.id AS turn, t.handle, t.session, coalesce(m.time, t.started) AS time, t.answer, t.taken_back AS takenBack
+       FROM messages m JOIN turns t ON t.id = m.turn WHERE m.id = ?`,
+    )
+    .get(message)
+
+/** The prompts that these messages follow, as the views keep them. */
+export const promptsOf = (db: Database, messages: readonly number[]): Map<number, string> => {
+  const rows = db
+    .query<{ id: number; prompt: string }, [string]>(
+      `SELECT m.id, t.prompt FROM json_each(?) w JOIN messages m ON m.id = w.value JOIN turns t ON t.id = m.turn`,
+    )
+    .all(JSON.stringify(messages))
+  return new Map(rows.map(({ id, prompt }) => [id, prompt]))
+}
+
 interface TurnName {
   readonly turn: number
   /** Without its prefix. */

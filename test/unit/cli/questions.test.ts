@@ -179,12 +179,183 @@ describe("how and fix", () => {
       expect(await how("docker", "build")).toEqual(found)
     })
 
-    test("is all there is where nothing runs it", async () => {
-      expect((await how("go test")).sort()).toEqual(["echo go test", 'git commit -m "go test passes"'])
+    test("is no answer where nothing runs it", async () => {
+      expect(await run(["how", "go test"], machine)).toMatchObject({
+        code: 3,
+        stdout: "",
+        stderr:
+          `ctxbridge: no command found in ${machine.cwd}: nothing matches "go test"\n` +
+          "hint: try fewer words, or the program's name; ctxbridge search finds where they were said; " +
+          "--all-projects looks everywhere\n",
+      })
     })
 
-    test("words that are no command find all that has them", async () => {
+    test("one word finds all that has it", async () => {
       expect(await how("docker")).toContain("cat docker/build")
+    })
+  })
+
+  /** `how "deploy to production"` showed a search for these words, and `how "merge pull request"` a text that had them. */
+  describe("how: what a command is for", () => {
+    let machine: Machine
+
+    beforeAll(async () => {
+      machine = new Inside()
+      const bash = (command: string, description = "") => ({
+        tool: "Bash",
+        input: { command, description },
+        output: "ok",
+      })
+      const session = machine.session()
+      session.turn("Where is it written?", [
+        bash("grep -rn 'deploy to production' docs"),
+        bash("gh pr create --title Wing --body 'It can merge once the pull request is read.'"),
+      ])
+      session.turn("Bring it to production, will you?", [
+        bash("./ship.sh --deploy", "Ship the wing"),
+        bash("ls -la wing"),
+        bash("rsync -a wing/ far:wing", "Copy the wing"),
+      ])
+      session.turn("Go on", [
+        bash("gh pr merge 12 --squash", "Squash-merge PR #12"),
+        bash("STRICT=1 npm run check 2>&1 | tail -5", "Check the types strictly"),
+      ])
+      const other = machine.session({ cwd: `${machine.root}/other` })
+      other.turn("Sign", [bash("cosign sign wing:1", "Sign the image")])
+      for (const one of [session, other]) await machine.hook("stop", one.flush())
+    })
+
+    afterAll(() => machine[Symbol.dispose]())
+
+    const how = async (...words: string[]): Promise<unknown> => {
+      const { code, stdout, stderr } = await run(["how", ...words, "--json"], machine)
+      return code === 0
+        ? JSON.parse(stdout).found.map(({ command }: { command: string }) => command)
+        : stderr || stdout
+    }
+
+    test.each([
+      ["its words and its description", "ship the wing", ["./ship.sh --deploy"]],
+      ["its words and the prompt that it was run for", "deploy to production", ["./ship.sh --deploy"]],
+      ["an abbreviation", "merge pull request", ["gh pr merge 12 --squash"]],
+      ["a variable, and what is tested for", "strict type check", ["STRICT=1 npm run check 2>&1 | tail -5"]],
+    ])("by %s", async (_by, question, commands) => {
+      expect(await how(question)).toEqual(commands)
+    })
+
+    test("of another project: nothing, but how many there are", async () => {
+      const { code, stdout, stderr } = await run(["how", "sign image with cosign"], machine)
+      expect({ code, stdout }).toEqual({ code: 3, stdout: "" })
+      expect(stderr).toStartWith(
+        `ctxbridge: no command found in ${machine.cwd}: nothing matches "sign image with cosign"; 1 in other projects\n`,
+      )
+      expect(await how("sign image with cosign", "-a")).toEqual(["cosign sign wing:1"])
+    })
+  })
+
+  /** `fix "http 413"` showed three errors that had nothing of it but one word. */
+  describe("fix: the same error", () => {
+    let machine: Machine
+
+    beforeAll(async () => {
+      machine = new Inside()
+      const failed = (command: string, output: string) => ({
+        tool: "Bash",
+        input: { command },
+        output,
+        isError: true,
+      })
+      const session = machine.session()
+      session.turn("Send it", [
+        failed("curl -f https://a.example/x", "curl: (22) The requested URL returned error: HTTP status 404"),
+        failed("git apply /tmp/a/1.patch", "error: corrupt patch at line 14"),
+        { tool: "Bash", input: { command: "git apply /tmp/a/1.patch" }, output: "" },
+        failed("python3 ovens.py", "ModuleNotFoundError: No module named 'ovens.core'"),
+        {
+          tool: "Bash",
+          input: { command: "gh run view 7 --log-failed" },
+          output:
+            "check\tTypes\t2026-03-01T10:00:00.1Z error[bad-argument]: Argument to function `traverse` is incorrect",
+        },
+        { tool: "Read", input: { file_path: "/srv/notes.md" }, output: "error: the kiln door is stuck" },
+      ])
+      session.turn(
+        "The page stays empty:\n\nLoading module from “https://a.example/kiln.js” was blocked because of a disallowed MIME type",
+        [
+          { tool: "Read", input: { file_path: "/srv/next.config.js" }, output: "" },
+          {
+            tool: "Edit",
+            input: { file_path: "/srv/next.config.js", old_string: "a", new_string: "b" },
+            output: "ok",
+          },
+        ],
+        "The path was rewritten too late.",
+      )
+      session.turn("I have read of a KilnError somewhere", [], "Really?")
+      await machine.hook("stop", session.flush())
+    })
+
+    afterAll(() => machine[Symbol.dispose]())
+
+    const fix = (...words: string[]) => run(["fix", ...words], machine)
+    const found = async (...words: string[]) => JSON.parse((await fix(...words, "--json")).stdout).found
+
+    test.each([
+      "http 413",
+      "ModuleNotFoundError: No module named 'brick.core'",
+      "error: corrupt archive at line 14",
+      "the kiln door is stuck",
+      "KilnError",
+    ])("%s was never seen", async (error) => {
+      expect(await fix(error)).toMatchObject({
+        code: 3,
+        stdout: "",
+        stderr:
+          `ctxbridge: no fix found in ${machine.cwd}: nothing matches ${JSON.stringify(error)}\n` +
+          "hint: the line that names the error, alone, finds most; ctxbridge search finds its words; " +
+          "--all-projects looks everywhere\n",
+      })
+    })
+
+    test("with another number, path or time", async () => {
+      expect(await found("error: corrupt patch at line 27")).toMatchObject([
+        { target: "git apply /tmp/a/1.patch", solvedIn: expect.stringMatching(/^ctx:/) },
+      ])
+      expect(await found("http status 404")).toMatchObject([{ target: "curl -f https://a.example/x" }])
+      expect(
+        await found("/home/me/ovens.py: ModuleNotFoundError: No module named 'ovens.core'"),
+      ).toHaveLength(1)
+    })
+
+    test("in the log of another program", async () => {
+      expect(await found("Argument to function `traverse` is incorrect")).toMatchObject([
+        { target: "gh run view 7 --log-failed", solvedIn: null },
+      ])
+    })
+
+    test("pasted by the user: what was changed, and what was answered", async () => {
+      const error =
+        'Loading module from "https://b.example/app.js" was blocked because of a disallowed MIME type'
+      const [one, ...others] = await found(error)
+      expect(others).toEqual([])
+      expect(one).toMatchObject({
+        tool: "",
+        target: "",
+        pasted: true,
+        steps: [{ tool: "Edit", target: "/srv/next.config.js", failed: false }],
+        solvedIn: null,
+        answer: "The path was rewritten too late.",
+      })
+      expect(one.error).toStartWith("Loading module from “https://a.example/kiln.js”")
+      const { code, stdout, stderr } = await fix(error)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(stdout.split("\n").map((line) => line.replace(/^ctx:\S+ .* · /, ""))).toEqual([
+        "pasted by you",
+        "  Loading module from “https://a.example/kiln.js” was blocked because of a disallowed MIME type",
+        "  then Edit: /srv/next.config.js",
+        "  answer: The path was rewritten too late.",
+        "",
+      ])
     })
   })
 })

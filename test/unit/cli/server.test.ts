@@ -192,8 +192,16 @@ describe("tools", () => {
       new RegExp(`\n${handle} .*, edit "/srv/walrus.ts"\n  asked: "Why does the walrus test fail\\?"`),
     )
     expect(await look("files", "walrus")).toContain('"/srv/walrus.ts" edit in 1 turn')
-    expect(await look("fix", "giraffe")).toBe(
+    expect(await look("files", "giraffe")).toBe(
       "Nothing found in this project: try fewer or other words, or all_projects.",
+    )
+    // As few words in common as another error of the same kind has.
+    expect(await look("fix", "TypeError: trunk is undefined")).toBe(
+      "No fix found in this project: the same error was not seen. Try the line that names it, alone, or all_projects.",
+    )
+    expect(await look("how", "deploy the walrus to production")).toBe(
+      "No such command found in this project: nothing that was run is for this. Try fewer words, or the program's name, " +
+        "or all_projects.",
     )
   })
 
@@ -220,14 +228,29 @@ describe("tools", () => {
     const textOf = async (archive: Archive, query: string) =>
       (await callsOf(archive)("search", { query })).text
 
-    test("which words the best hit lacks, when it lacks most of them", async () => {
+    const DOUBTS = /No message has|No hit has/
+
+    test("which of a few words nobody has said", async () => {
       using archive = filled()
-      expect(await textOf(archive, "walrus test tusk")).not.toContain("Weak")
+      expect(await textOf(archive, "walrus test tusk")).not.toMatch(DOUBTS)
       expect(await textOf(archive, "walrus deployment certificate rotation")).toContain(
-        "\nWeak: the best hit lacks 3 of 4 words: deployment, certificate, rotation.\n",
+        "\nNo message has “deployment”, “certificate” or “rotation”: these may not be about it.\n",
       )
-      // What is around the subject is not missed.
-      expect(await textOf(archive, "walrus actually said anything really yet")).not.toContain("Weak")
+      // What is around the subject is not missed, nor another form of a word that was said.
+      expect(await textOf(archive, "walrus actually said anything really yet")).not.toMatch(DOUBTS)
+      expect(await textOf(archive, "walrus tester")).not.toMatch(DOUBTS)
+    })
+
+    test("that no hit has most of the words, though all were said", async () => {
+      using archive = filled()
+      const other = archive.session("22222222-0000-4000-8000-000000000002")
+      for (const word of ["deployment", "certificate", "rotation"]) other.turn(`The ${word} is done.`)
+      archive.follow(other.flush())
+      expect(await textOf(archive, "walrus deployment certificate rotation")).toMatch(
+        /\nNo hit has most of the words: the nearest lacks “\w+”, “\w+” and “\w+”\.\n/,
+      )
+      // In a sentence, some words are always others.
+      expect(await textOf(archive, "when the walrus test fails deployment certificate")).not.toMatch(DOUBTS)
     })
 
     test("that other projects have more of them, but not if it has hardly more", async () => {

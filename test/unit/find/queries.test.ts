@@ -236,24 +236,54 @@ describe("queries", () => {
       }
     })
 
-    test("in a folder that is no project, the project above it is named", async () => {
+    test("a folder in a project is that project, named or not", async () => {
       const cwd = join(machine.cwd, "deep", "below")
       mkdirSync(cwd, { recursive: true })
-      const { code, stdout, stderr } = await run(["search", "word"], { env: machine.env, cwd })
-      expect({ code, stdout }).toEqual({ code: 3, stdout: "" })
-      expect(stderr).toBe(
-        `ctxbridge: no session of ${cwd} is archived\nhint: --project ${machine.cwd} is the project above it\n`,
-      )
+      const wanted = await run(["search", "word", "--json"], machine)
+      expect(JSON.parse(wanted.stdout)).toMatchObject({ project: machine.cwd, hits: [{}, {}] })
+      expect(await run(["search", "word", "--json"], { env: machine.env, cwd })).toMatchObject({
+        code: 0,
+        stdout: wanted.stdout,
+        stderr: "",
+      })
+      const named = await run(["search", "word", "--json", "--project", cwd], { env: machine.env, cwd: "/" })
+      expect(named).toMatchObject({ code: 0, stdout: wanted.stdout, stderr: "" })
     })
 
-    test("in a project that was moved, the one of its name is", async () => {
+    test.each([
+      ["search", ["search", "word"]],
+      ["how", ["how", "make"]],
+    ])("%s: in a folder without sessions, every project, as the first line says", async (_name, args) => {
       const cwd = join(machine.root, "elsewhere", "project")
       mkdirSync(cwd, { recursive: true })
-      const { code, stderr } = await run(["search", "word"], { env: machine.env, cwd })
-      expect(code).toBe(3)
-      expect(stderr).toEndWith(
-        `\nhint: --project ${machine.cwd} has the same name; --all-projects looks everywhere\n`,
+      const note = `No session of ${cwd} is archived: this is from every project.`
+      const { code, stdout, stderr } = await run(args, { env: machine.env, cwd })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(stdout.split("\n", 1)[0]).toBe(note)
+      const json = JSON.parse((await run([...args, "--json"], { env: machine.env, cwd })).stdout)
+      expect(json).toMatchObject({ project: null, note })
+      expect(
+        JSON.parse((await run([...args, "-a", "--json"], { env: machine.env, cwd })).stdout),
+      ).not.toHaveProperty("note")
+      // Who names a folder means that one.
+      expect(await run([...args, "--project", "."], { env: machine.env, cwd })).toMatchObject({
+        code: 3,
+        stdout: "",
+        stderr:
+          `ctxbridge: no session of ${cwd} is archived\n` +
+          `hint: --project ${machine.cwd} has the same name; --all-projects looks everywhere\n`,
+      })
+    })
+
+    test("a pasted log is looked for by its beginning", async () => {
+      const many = Array.from({ length: 90_000 }, () => "word").join(" ")
+      const queries = [`"${many}"`, many.slice(0, 200_000).replaceAll(" ", " OR ")]
+      const { replies } = await exchange(
+        queries.map((query, n) => callOf(n, "search", { query })),
+        machine,
       )
+      for (const reply of replies) expect(hitsIn(textOf(reply))).toHaveLength(2)
+      expect(replies).toHaveLength(2)
     })
 
     test("a pasted log is looked for by its beginning", async () => {

@@ -9,7 +9,7 @@ import {
   toolFiles,
   toolTarget,
 } from "../../../src/agents/tool-kinds.ts"
-import { runsCommand } from "../../../src/find/fixes.ts"
+import { runsCommand } from "../../../src/find/commands-run.ts"
 import { errorLinesIn, exitStatusIn } from "../../../src/record/error-lines.ts"
 import { hiddenRuns, saysFailed, showsText } from "../../../src/record/failed-runs.ts"
 import { commandPaths } from "../../../src/record/path-words.ts"

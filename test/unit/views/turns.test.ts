@@ -2,8 +2,9 @@ import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { wordsOf } from "../../../src/base/words.ts"
 import { fixesFor } from "../../../src/find/fixes.ts"
-import { bestMessages } from "../../../src/find/search-turns.ts"
+import { allOf, quoted, wordExpression } from "../../../src/find/fts-expression.ts"
 import { WholeCalls } from "../../../src/find/whole-matches.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import { chill, warm } from "../../../src/views/cold-turns.ts"
@@ -14,8 +15,10 @@ import { openCurrent } from "../../../src/views/open-current.ts"
 import { toolCallsOf } from "../../../src/views/queries/calls.ts"
 import { usageOf } from "../../../src/views/queries/token-use.ts"
 import { turnsOf } from "../../../src/views/queries/turns.ts"
+import { newestMatches } from "../../../src/views/queries/word-matches.ts"
 import { damageOf, refuseNewer } from "../../../src/views/replace-database.ts"
 import { readTurn, turnsOfSession } from "../../../src/views/turn.ts"
+import { filterWord } from "../../../src/views/word-index.ts"
 import { Archive } from "../../support/archive.ts"
 import { expectSameWordsAgain } from "../../support/cold.ts"
 import { promptsIn } from "../../support/machine.ts"
@@ -253,6 +256,12 @@ describe("hidden failures", () => {
     return turnsOfSession(db, "s1").flatMap((row) => readTurn(db, dataHome, row, readers).tools)
   }
 
+  /** Messages that are marked as a failure and have this word. */
+  function failuresWith(db: Database, text: string): number[] {
+    const words = wordsOf(text).map((word) => wordExpression(word))
+    return newestMatches(db, allOf([...words, quoted(filterWord.error)])!, undefined, 10)
+  }
+
   test("the call failed, without an exit status; the turn and the search count it", () => {
     using archive = new Archive()
     const transcript = archive
@@ -271,7 +280,7 @@ describe("hidden failures", () => {
       [true, 1],
     ])
     expect(turnsOfSession(archive.db, "s1")[0]).toMatchObject({ tools: 4, errors: 2 })
-    expect(bestMessages(archive.db, "TestWalrus", { error: true }, 10)).toHaveLength(2)
+    expect(failuresWith(archive.db, "TestWalrus")).toHaveLength(2)
     // What is kept of the output begins where it tells of the failure.
     expect(archive.count("tool_calls WHERE error LIKE '--- FAIL: TestWalrus%'")).toBe(1)
   })
@@ -335,7 +344,7 @@ describe("hidden failures", () => {
       expect(turnsOfSession(db, "s1")[0]).toMatchObject({ tools: 3, errors: 0 })
       expect(archive.count("facts WHERE kind = 'error' AND text LIKE ?", `${error}%`)).toBe(1)
       const word = error.match(/\w{5,}/g)!.at(-1)!
-      const found = bestMessages(db, word, { error: true }, 10)
+      const found = failuresWith(db, word)
       expect(found).toHaveLength(1)
       using readers = new CopyReaders()
       const [[fix, whole] = []] = fixesFor(db, found, new WholeCalls(db, dataHome, readers))
@@ -355,7 +364,7 @@ describe("hidden failures", () => {
     const steps = TOLD.map(([, output]) => bash("cat deploy.log", output))
     archive.follow(archive.session("s1").turn("Do it", steps).flush())
     expect(archive.count("tool_calls WHERE error IS NOT NULL")).toBe(0)
-    expect(bestMessages(archive.db, "cannot", { error: true }, 10)).toEqual([])
+    expect(failuresWith(archive.db, "cannot")).toEqual([])
   })
 
   test("it is found as a failure again when its turn comes back into the index", () => {
@@ -367,16 +376,16 @@ describe("hidden failures", () => {
         .turn("Do it", [bash(command, output)])
         .flush(),
     )
-    const before = bestMessages(archive.db, "rebase", { error: true }, 10)
+    const before = failuresWith(archive.db, "rebase")
     const turns = archive.db
       .query<{ id: number }, []>("SELECT id FROM turns")
       .all()
       .map(({ id }) => id)
     chill(archive.db, turns)
-    expect(bestMessages(archive.db, "rebase", { error: true }, 10)).toEqual([])
+    expect(failuresWith(archive.db, "rebase")).toEqual([])
     using readers = new CopyReaders()
     expect(warm(archive.db, archive.dataHome, turns, readers)).toEqual([])
-    expect(bestMessages(archive.db, "rebase", { error: true }, 10)).toEqual(before)
+    expect(failuresWith(archive.db, "rebase")).toEqual(before)
   })
 
   test("a whole output kept beside the transcript is found as a failure only if its call failed, also after it was cold", () => {
@@ -392,7 +401,7 @@ describe("hidden failures", () => {
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, `${told}\nthe falcon is fine\n`)
       archive.follow({ path } as typeof session)
-      const failures = () => bestMessages(archive.db, "falcon", { error: true }, 10).length
+      const failures = () => failuresWith(archive.db, "falcon").length
       expect(failures()).toBe(Number(isError))
       expectSameWordsAgain(archive.db, archive.dataHome)
       expect(failures()).toBe(Number(isError))
