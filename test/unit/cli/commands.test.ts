@@ -591,7 +591,7 @@ describe("import reports", () => {
     machine.session().turn("Two.").flush()
     const { code, stdout } = await locked(machine, () => there(machine, "import", "--no-wait"))
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^2 transcripts examined\nArchived \d+ B from 1 transcript\n/)
+    expect(stdout).toMatch(/^2 transcripts examined\nArchived [\d.]+ K?B from 1 transcript\n/)
     expect(stdout).toContain("Archived, but not indexed yet: database is locked")
   })
 
