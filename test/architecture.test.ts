@@ -135,6 +135,7 @@ const DYNAMIC_DOORS = [
   "cli/router.ts",
   "cli/commands/mcp.ts",
   "cli/commands/search.ts",
+  "cli/picker/picker-archive.ts",
   "cli/picker/run-picker.ts",
   "hook/call.ts",
   "hook/answer.ts",

@@ -5,7 +5,7 @@
 
 import { decodeLine } from "../../src/agents/agents.ts"
 import { toolTarget } from "../../src/agents/tool-kinds.ts"
-import { isStopWord } from "../../src/find/stop-words.ts"
+import { isStopWord } from "../../src/find/parse-query.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"
 import type { Database } from "../../src/views/database.ts"

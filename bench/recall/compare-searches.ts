@@ -6,7 +6,7 @@ import { temporaryFolder, untilHeard } from "../../src/base/temporary.ts"
 import { type Embedder, type RuntimeName, vectorOf } from "../../src/find/embed/embedder.ts"
 import { semanticSearch } from "../../src/find/embed/semantic-search.ts"
 import { hitTexts } from "../../src/find/hit.ts"
-import { type SearchRequest, search } from "../../src/find/search-turns.ts"
+import { NEAREST, type SearchRequest, search } from "../../src/find/search-turns.ts"
 import { embedCycle } from "../../src/job/embedding.ts"
 import { importTranscripts } from "../../src/job/import-transcripts.ts"
 import { FILTERED } from "../../src/secrets/filter.ts"
@@ -82,9 +82,6 @@ async function embedAll(db: Database, dataHome: string, embedder: Embedder): Pro
   while (below !== undefined) below = await embedCycle(db, dataHome, embedder, below, () => false)
 }
 
-/** How many turns found by meaning are merged with those found by words, as in `search`. */
-const NEAREST = 100
-
 type Arm = (question: string, limit: number) => Shown[] | Promise<Shown[]>
 
 function armsOf(
@@ -109,7 +106,12 @@ function armsOf(
       "semantic",
       async (query, limit) => found({ query, limit, similar: await similar(query), byWords: false }),
     ],
-    ["hybrid", async (query, limit) => found({ query, limit, similar: await similar(query) })],
+    [
+      "hybrid",
+      async (query, limit) => found({ query, limit, similar: await similar(query), isHybrid: true }),
+    ],
+    // As if a model were installed, whatever made the vectors.
+    ["auto", async (query, limit) => found({ query, limit, similar: await similar(query) })],
   ])
 }
 

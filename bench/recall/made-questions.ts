@@ -5,7 +5,7 @@
 import { isTool } from "../../src/agents/tool-kinds.ts"
 import { namesIn } from "../../src/base/words.ts"
 import { MessageTexts } from "../../src/find/message-text.ts"
-import { isStopWord } from "../../src/find/stop-words.ts"
+import { isStopWord } from "../../src/find/parse-query.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"
 import type { Database } from "../../src/views/database.ts"
 import { HANDLE_PREFIX } from "../../src/views/handle-prefix.ts"

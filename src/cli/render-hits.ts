@@ -61,6 +61,7 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
   hit.takenBack && "rewound",
   "isLost" in hit && hit.isLost && "copy missing",
   "promptsOnly" in hit && PROMPTS_ONLY,
+  hit.by === "meaning" && "by meaning",
 ]
 
 const placeOf = (hit: AnyHit): string => ("line" in hit ? `line ${hit.line}` : "")

@@ -4,6 +4,7 @@
  * everything else that the index cannot decide, are checked on the texts of the best and newest, and of no more of them
  * than a person would wait for.
  */
+
 import type { Stretch } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { idsOfTurn, type MessagePlace, placesOf, population } from "../views/queries/messages.ts"
@@ -11,8 +12,7 @@ import { newestMatches } from "../views/queries/word-matches.ts"
 import { allOf, anyOf, fulfils, wordExpression } from "./fts-expression.ts"
 import type { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
-import { type Node, parseQuery, partsAsked, type Term } from "./parse-query.ts"
-import { isFiller } from "./stop-words.ts"
+import { isFiller, type Node, parseQuery, partsAsked, type Term } from "./parse-query.ts"
 
 /**
  * Rows read for all words together, and for a single one. Beyond its share, a common word is read only in messages that
@@ -43,6 +43,8 @@ export interface Candidates {
   /** Bit n of a message's mask is set when the message has term n. */
   readonly masks: Masks
   readonly ids: readonly number[]
+  /** About how many messages were searched. */
+  readonly size: number
 }
 
 /**
@@ -105,12 +107,17 @@ export function candidatesOf(
   return {
     terms: lists.map(({ term, count }) => ({
       ...term,
-      weight: sayingOf(term) * Math.log(1 + Math.max(0.5, size - count + 0.5) / (count + 0.5)),
+      weight: weightOf(term, count, size),
     })),
     masks,
     ids,
+    size,
   }
 }
+
+/** What a term weighs that so many of the messages have. */
+export const weightOf = (term: Term, count: number, size: number): number =>
+  sayingOf(term) * Math.log(1 + Math.max(0.5, size - count + 0.5) / (count + 0.5))
 
 /** A word around the subject of a question is no better evidence because few messages have it. */
 const sayingOf = ({ typed }: Term): number => (isFiller(typed.toLowerCase()) ? FILLER : 1)
@@ -124,7 +131,7 @@ function masksFor(population: number, terms: number): Masks {
 function newest(ids: readonly number[], population: number): Candidates {
   const masks = masksFor(population, 1)
   for (const id of ids) masks[id] = 1
-  return { terms: [], masks, ids }
+  return { terms: [], masks, ids, size: population }
 }
 
 /** Estimates how many rows there are from the newest of them. */

@@ -2,6 +2,7 @@
  * Whether what was found may not be what was asked for: because nobody has said one of a few words, or because no hit
  * has most of many. In a sentence, some of the words are always others than were said.
  */
+
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { newestMatches } from "../views/queries/word-matches.ts"
@@ -9,9 +10,8 @@ import { namesAsked } from "./candidates.ts"
 import { allOf, wordExpression } from "./fts-expression.ts"
 import { MessageTexts } from "./message-text.ts"
 import { filterOf, type Narrowing } from "./narrowing.ts"
-import { parseQuery, type Term } from "./parse-query.ts"
+import { isStopWord, parseQuery, type Term } from "./parse-query.ts"
 import type { FoundTurns } from "./search-turns.ts"
-import { isStopWord } from "./stop-words.ts"
 import { wholeNamesIn } from "./whole-matches.ts"
 
 export interface Doubt {

@@ -10,7 +10,7 @@ import type { Candidates, Weighted } from "./candidates.ts"
 import { roomOfHits, shareOut } from "./hit-budget.ts"
 import type { MessageTexts } from "./message-text.ts"
 import { passagesOf, type SearchedMessage } from "./passages.ts"
-import type { Ranked } from "./rank.ts"
+import type { FoundBy, Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
 import { wordToldOf } from "./whole-matches.ts"
 
@@ -31,7 +31,9 @@ export interface Hit extends TakenBack {
   /** The tool that was called or that answered. */
   readonly tool: string | null
   readonly score: number
-  /** Words of the query in the message, as they were typed; of many, the rarest. Empty when it was found by meaning. */
+  /** Not for the newest turns, which an empty query lists, and not for what is outside the index. */
+  readonly by?: FoundBy
+  /** Words of the query in the message, as they were typed; of many, the rarest. */
   readonly why: readonly string[]
   readonly snippet: string
   /** Where those words are in the snippet, in UTF-16 units. */
@@ -49,8 +51,6 @@ export interface Hit extends TakenBack {
 
 interface HitOptions {
   readonly texts: MessageTexts
-  /** Whether scores only reflect the order, not how much better one hit is than the next. */
-  readonly isFused: boolean
   /** For each turn, its other messages that contain words of the query, best first. */
   readonly beside: (turns: readonly Ranked[]) => Beside
   /** Whether one excerpt per hit is enough. */
@@ -93,11 +93,11 @@ export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { texts, isFused, isBrief, room: ofEach, beside }: HitOptions,
+  { texts, isBrief, room: ofEach, beside }: HitOptions,
 ): Hit[] {
   const rows = foundRows(db, ranked)
   const sought = soughtBy(terms)
-  const atLength = isBrief || isFused ? [] : withRoom(ranked, rows)
+  const atLength = isBrief ? [] : withRoom(ranked, rows)
   const others = beside(atLength)
   const answers = lastAnswers(
     db,
@@ -108,7 +108,7 @@ export function hitsOf(
     [...rows.values()].flatMap((row) => (isKept(row) ? [] : (placeOf(row) ?? []))),
     [...ids, ...answers.values()],
   )
-  const found = ranked.flatMap(({ turn, message, score }) => {
+  const found = ranked.flatMap(({ turn, message, score, by }) => {
     const row = rows.get(turn)
     if (row === undefined) return []
     const { text, uuid, tools } = foundIn(row, texts)
@@ -134,10 +134,10 @@ export function hitsOf(
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [{ parts, told, why, score, rounded, taken, wants, marks: marksOf(row, texts) }]
+    return [{ parts, told, by, why, score, rounded, taken, wants, marks: marksOf(row, texts) }]
   })
-  const rooms = roomOfHits(isFused ? found.map(({ wants }) => ({ score: 1, wants })) : found)
-  return found.map(({ parts, told, why, rounded, taken, marks }, n) => {
+  const rooms = roomOfHits(found)
+  return found.map(({ parts, told, by, why, rounded, taken, marks }, n) => {
     const room = ofEach ?? Math.max(LEAST_TEXT, rooms[n]! - taken)
     const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
       parts,
@@ -147,6 +147,7 @@ export function hitsOf(
     return {
       ...told,
       score: rounded,
+      ...(by && { by }),
       why,
       snippet: snippet!.text,
       marks: snippet!.marks,

@@ -37,7 +37,11 @@ export class MessageTexts {
 
   /** @returns undefined when the vault no longer holds the message */
   of(message: number): MessageText | undefined {
-    if (!this.#known.has(message)) this.#known.set(message, this.#textAt(placesOf(this.#db, [message])[0]))
+    if (!this.#known.has(message)) {
+      const [place] = placesOf(this.#db, [message])
+      const line = place && lineInVault(this.#dataHome, this.readers, place)
+      this.#known.set(message, place && this.#textIn(line, place))
+    }
     return this.#known.get(message)
   }
 
@@ -45,8 +49,13 @@ export class MessageTexts {
    * Reads several texts: each frame is unpacked once, and no further than the last message needed from it.
    *
    * @param others ids of messages whose places are not known yet
+   * @param isWorthIt told the line as it is in the transcript: one that is not is not decoded, and not kept
    */
-  load(places: readonly MessagePlace[], others: readonly number[] = []): void {
+  load(
+    places: readonly MessagePlace[],
+    others: readonly number[] = [],
+    isWorthIt: (line: string) => boolean = () => true,
+  ): void {
     const all = others.length === 0 ? places : [...places, ...placesOf(this.#db, others)]
     const lastFirst = all.toSorted((a, b) =>
       a.copy < b.copy ? -1 : a.copy > b.copy ? 1 : b.offset - a.offset,
@@ -56,13 +65,18 @@ export class MessageTexts {
       if (this.#known.has(place.id)) continue
       if (copy !== undefined && copy !== place.copy) this.release(copy)
       copy = place.copy
-      this.#known.set(place.id, this.#textAt(place))
+      const line = lineInVault(this.#dataHome, this.readers, place)
+      if (line === undefined || isWorthIt(line)) this.#known.set(place.id, this.#textIn(line, place))
     }
   }
 
-  #textAt(place: MessagePlace | undefined): MessageText | undefined {
-    const line = place && lineInVault(this.#dataHome, this.readers, place)
-    if (place === undefined || line === undefined) return undefined
+  /** Those of the messages whose texts have been read. */
+  read(messages: readonly number[]): number[] {
+    return messages.filter((id) => this.#known.has(id))
+  }
+
+  #textIn(line: string | undefined, place: MessagePlace): MessageText | undefined {
+    if (line === undefined) return undefined
     const { parts, uuid } = isBesideCopy(place.copy)
       ? recordAt(place.copy, line, callOfMessage(this.#db, place.id, place.copy))
       : partsOfLine(line)

@@ -8,8 +8,7 @@ import type { Database } from "../views/database.ts"
 import { hasObservations, type Observation, observationsWith } from "../views/queries/summaries.ts"
 import { anyOf, hasWord, wordExpression } from "./fts-expression.ts"
 import type { Narrowing } from "./narrowing.ts"
-import { parseQuery } from "./parse-query.ts"
-import { isFiller } from "./stop-words.ts"
+import { isFiller, parseQuery } from "./parse-query.ts"
 
 /** How many are listed, and among how many they are chosen. */
 const MOST = 3

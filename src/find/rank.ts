@@ -4,13 +4,20 @@
  * occurs in a message did not help. Pure.
  */
 import type { RankRow } from "../views/queries/messages.ts"
-import type { Candidates, Masks } from "./candidates.ts"
+import type { VectorTotals } from "../views/vectors.ts"
+import { type Candidates, type Masks, weightOf } from "./candidates.ts"
+import { isFiller, type Term } from "./parse-query.ts"
+
+/** How a turn was found: the words as they were typed, all of them in one place, some of them, or none but the meaning. */
+export type FoundBy = "phrase" | "together" | "words" | "meaning"
 
 export interface Ranked {
   /** Its best message; undefined when the turn was found as a whole, by meaning. */
   readonly message: number | undefined
   readonly turn: number
   readonly score: number
+  /** Undefined: as any other by the same search. */
+  readonly by?: FoundBy
 }
 
 export const WEIGHTS = {
@@ -212,34 +219,171 @@ function sessionScores(rows: readonly RankRow[], masks: Masks, idf: readonly num
   return scores
 }
 
-/* Merges rankings of turns by their ranks (reciprocal rank fusion). Pure. */
+/*
+ * How words and meaning make one order. Words decide as long as the best turns found by them have most of the query;
+ * the less of it they have, the more a likeness in meaning counts. What its numbers are was measured
+ * (docs/measurements/search.md). Pure.
+ */
 
 export interface Similar {
   readonly turn: number
   /** The message that matched; undefined: the turn as a whole. */
   readonly message?: number | undefined
+  /** Cosine. */
   readonly score: number
 }
+
+/** What a search by meaning found. */
+export interface Alike {
+  /** Undefined if there is nothing to compare with. */
+  readonly similar: readonly Similar[] | undefined
+  /** How many turns can be found so; undefined: all. */
+  readonly vectors?: VectorTotals | undefined
+  /** Whether the model knows any word of the query's subject. Default: false. */
+  readonly hasWords?: boolean
+}
+
+const MEANING = {
+  /** If one of the best turns has this share of the query by weight, words alone are asked. */
+  covered: 0.9,
+  /** What a cosine counts beside the score by words, 0 to 1, for all of the query that is missing. */
+  steep: 4,
+  /** With less of the query than this, the score by words counts less too: the best of what hardly matches is not good. */
+  slight: 0.25,
+  /** The cosine from which a text is taken for one that is alike. */
+  floor: 0.2,
+  /** The same if neither the messages nor the model know any of the query's words: those are mostly none. */
+  floorOfUnknown: 0.4,
+}
+
+/** What words alone tell of a query. */
+export interface Coverage {
+  /** The share of its words, by weight, that one of the best turns has: 0 to 1. */
+  readonly covered: number
+  /** Whether that leaves something open, which meaning may know. */
+  readonly isOpen: boolean
+  /** Whether any message has any of its words. */
+  readonly isKnown: boolean
+  /** Whether a message has all rare words of the query, of which there is one. */
+  hasRare(message: number): boolean
+}
+
+/** The weight of a word that one of fifty messages has. */
+const RARE = Math.log(50)
+
+/**
+ * @param asked the words of the query, those as well that no message has
+ * @param best masks of the best turns
+ */
+export function coverageOf(
+  asked: readonly Term[],
+  { terms, masks, size }: Pick<Candidates, "terms" | "masks" | "size">,
+  best: readonly number[],
+): Coverage {
+  const words = asked.map((term) => {
+    const n = terms.findIndex(({ word, isPrefix }) => word === term.word && isPrefix === term.isPrefix)
+    const isSubject = !isFiller(term.typed.toLowerCase())
+    return { bit: n < 0 ? 0 : 2 ** n, weight: terms[n]?.weight ?? weightOf(term, 0, size), isSubject }
+  })
+  const subject = words.some(({ isSubject }) => isSubject)
+    ? words.filter(({ isSubject }) => isSubject)
+    : words
+  const all = subject.reduce((sum, { weight }) => sum + weight, 0)
+  const shareOf = (mask: number): number =>
+    subject.reduce((sum, { bit, weight }) => ((mask & bit) === 0 ? sum : sum + weight), 0) / all
+  const rare = subject.filter(({ bit, weight }) => bit === 0 || weight >= RARE)
+  const rareBits = rare.reduce((bits, { bit }) => bits | bit, 0)
+  const isRareKnown = rare.length > 0 && rare.every(({ bit }) => bit !== 0)
+  const covered = all === 0 ? 1 : Math.max(0, ...best.map(shareOf))
+  return {
+    covered,
+    isOpen: covered < MEANING.covered,
+    isKnown: subject.some(({ bit }) => bit !== 0),
+    hasRare: (message) => isRareKnown && ((masks[message] ?? 0) & rareBits) === rareBits,
+  }
+}
+
+/**
+ * What a cosine of 1 counts beside the best score by words, which is 1.
+ *
+ * @param vectors as far as turns have none, they cannot be found by meaning, and are not to be outvoted for that
+ */
+function shareOfMeaning({ covered }: Coverage, vectors: VectorTotals | undefined): number {
+  const { steep, slight } = MEANING
+  const made = vectors?.turns ? vectors.embedded / vectors.turns : 1
+  const words = Math.min(1, Math.max(0.1, covered / slight))
+  return (made * steep * Math.max(0, MEANING.covered - covered)) / words
+}
+
+/** The best of those that are alike, one for each turn, best first. */
+function nearestTurns(similar: readonly Similar[], isKnown: boolean): Similar[] {
+  const floor = isKnown ? MEANING.floor : MEANING.floorOfUnknown
+  const turns = new Map<number, Similar>()
+  for (const one of similar) {
+    const known = turns.get(one.turn)
+    if (one.score >= floor && (known === undefined || one.score > known.score)) turns.set(one.turn, one)
+  }
+  return [...turns.values()].sort((a, b) => b.score - a.score)
+}
+
+/**
+ * Both scores joined, 0 to 1: a convex combination. Each turn counts once, by its best message. What has the words as
+ * they were typed, or all rare words, stays before what has not.
+ *
+ * @param byWords best first
+ * @param least what a cosine of 1 counts at least beside the best score by words; by default, words may leave it nothing
+ */
+export function joined(
+  byWords: readonly Ranked[],
+  { similar = [], vectors, hasWords = false }: Alike,
+  coverage: Coverage,
+  least = 0,
+): readonly Ranked[] {
+  const share = Math.max(least, shareOfMeaning(coverage, vectors))
+  if (share === 0) return byWords
+  const nearest = nearestTurns(similar, coverage.isKnown || hasWords)
+  const isKept = ({ message, by }: Ranked): boolean =>
+    by === "phrase" || (message !== undefined && coverage.hasRare(message))
+  const best = byWords[0]?.score ?? 0
+  const whole = (best > 0 ? 1 : 0) + share
+  const turns = new Map<number, Ranked & { readonly isKept: boolean }>()
+  for (const one of byWords) {
+    const score = best > 0 ? one.score / best / whole : 0
+    turns.set(one.turn, { ...one, score, isKept: isKept(one) })
+  }
+  for (const { turn, message, score: cosine } of nearest) {
+    const known = turns.get(turn)
+    const part = (share * cosine) / whole
+    const words = known?.score ?? 0
+    const isMore = part > words
+    const shown = known === undefined || isMore ? ({ turn, message, by: "meaning" } as const) : known
+    turns.set(turn, { ...shown, score: words + part, isKept: known?.isKept ?? false })
+  }
+  const order = [...turns.values()].sort((a, b) => Number(b.isKept) - Number(a.isKept) || b.score - a.score)
+  return falling(order.map(({ isKept: _isKept, ...one }) => one))
+}
+
+/** The same with scores that fall: what comes before others for another reason is as good as they are. */
+export function falling(ranked: readonly Ranked[]): Ranked[] {
+  let least = 0
+  return ranked
+    .toReversed()
+    .map((one) => {
+      least = Math.max(least, one.score)
+      return { ...one, score: least }
+    })
+    .toReversed()
+}
+
+/* Merges rankings by their ranks (reciprocal rank fusion). Pure. */
 
 const K = 60
 
 /** What a place in one ranking is worth, from 0. */
 export const scoreOfPlace = (place: number): number => 1 / (K + place)
 
-/** @param similar best first */
-export function fuse(lexical: readonly Ranked[], similar: readonly Similar[]): Ranked[] {
-  const turns = new Map<number, Ranked>()
-  for (const [place, one] of lexical.entries()) turns.set(one.turn, { ...one, score: scoreOfPlace(place) })
-  for (const [place, { turn, message }] of similar.entries()) {
-    const known = turns.get(turn)
-    const score = (known?.score ?? 0) + scoreOfPlace(place)
-    turns.set(turn, { turn, message: known?.message ?? message, score })
-  }
-  return [...turns.values()].sort((a, b) => b.score - a.score)
-}
-
 /**
- * The same for anything that has a name. What several rankings have is taken from the first of them.
+ * For anything that has a name. What several rankings have is taken from the first of them.
  *
  * @param rankings each best first
  */

@@ -11,7 +11,7 @@ import { idsOfProject } from "../views/queries/projects.ts"
 import { spokenTurns, type TurnText } from "../views/queries/turns.ts"
 import { matches } from "../views/queries/word-matches.ts"
 import { filterWord } from "../views/word-index.ts"
-import { isStopWord } from "./stop-words.ts"
+import { isStopWord } from "./parse-query.ts"
 
 export interface RelatedTurn extends TurnText {
   /** The clues that prompt and turn share, most telling first. */

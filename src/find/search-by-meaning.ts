@@ -4,16 +4,17 @@ import { logError } from "../base/log.ts"
 import { compileAsUsual } from "../base/own-program.ts"
 import type { Paths } from "../config/load.ts"
 import type { Database } from "../views/database.ts"
-import { hasVectors } from "../views/vectors.ts"
-import { type Embedder, openEmbedder, queryVector, vectorOf } from "./embed/embedder.ts"
+import { type VectorTotals, vectorsMade } from "../views/vectors.ts"
+import { type Embedder, openEmbedder, vectorOf } from "./embed/embedder.ts"
 import { HASHED_ID } from "./embed/hashed-words.ts"
 import { modelState } from "./embed/model-files.ts"
 import { type QueryVector, semanticSearch } from "./embed/semantic-search.ts"
-import type { Similar } from "./rank.ts"
+import type { Narrowing } from "./narrowing.ts"
+import { isFiller, parseQuery } from "./parse-query.ts"
+import type { Alike, Similar } from "./rank.ts"
 import { NEAREST } from "./search-turns.ts"
 
-interface BySense {
-  readonly similar: readonly Similar[]
+interface BySense extends Alike {
   /** What the user should know about how it was found. */
   readonly note: string | undefined
 }
@@ -29,29 +30,37 @@ const UNUSED =
 
 const NO_VECTORS = "no vectors have been made yet: the background job makes them"
 
-interface Where {
-  readonly project: string | undefined
-  readonly session: string | undefined
-  /** Whether the search also filters by what vectors do not know: role, tool, time, file or failure. */
-  readonly isNarrowed: boolean
+/** @returns undefined when all turns have theirs */
+function notYet({ turns, embedded }: VectorTotals): string | undefined {
+  if (embedded >= turns) return undefined
+  if (embedded === 0) return NO_VECTORS
+  return `by meaning, only ${embedded} of ${turns} turns can be found so far: the background job makes the other vectors`
 }
+
+/** Whether messages are filtered by what vectors do not know. */
+const isNarrowed = ({ since, until, role, tool, file, error }: Narrowing): boolean =>
+  [since, until, role, tool, file, error].some(Boolean)
 
 export async function similarTo(
   place: Pick<Paths, "dataHome" | "stateHome">,
   db: Database,
   query: string,
-  where: Where,
+  narrowing: Narrowing,
 ): Promise<BySense> {
   compileAsUsual()
-  const vector = await queryVector(place, query)
-  const similar = nearest(db, vector, where)
+  const embedder = await openEmbedder(place)
+  const vector = await vectorOf(embedder, query)
   const { installed, problem } = modelState(place.dataHome)
   const isUnused = problem !== undefined || installed !== undefined
-  const notes = [
-    ...(vector.embedder === HASHED_ID ? [isUnused ? UNUSED : NO_MODEL] : []),
-    ...(hasVectors(db, vector.embedder) ? [] : [NO_VECTORS]),
-  ]
-  return { similar, note: notes.length === 0 ? undefined : notes.join("; ") }
+  const isHashed = vector.embedder === HASHED_ID
+  const vectors = vectorsMade(db, vector.embedder)
+  const notes = [isHashed ? (isUnused ? UNUSED : NO_MODEL) : undefined, notYet(vectors)].filter(Boolean)
+  return {
+    similar: nearest(db, vector, narrowing),
+    hasWords: knowsAny(embedder, query),
+    note: notes.length === 0 ? undefined : notes.join("; "),
+    vectors: isHashed ? undefined : vectors,
+  }
 }
 
 /** Kept for the next query of the process: loading takes 0.1 to 0.4 s. */
@@ -60,19 +69,26 @@ let loaded: { readonly id: string; readonly embedder: Promise<Embedder> } | unde
 /**
  * The same by an installed model alone, as a help to words: what goes wrong is logged.
  *
- * @returns undefined when no model is installed, or nothing was embedded with it yet
+ * @returns undefined when no model is installed
  */
 export async function similarByModel(
   place: Pick<Paths, "dataHome" | "stateHome">,
   db: Database,
   query: string,
-  where: Where,
-): Promise<readonly Similar[] | undefined> {
+  narrowing: Narrowing,
+): Promise<BySense | undefined> {
   try {
-    const { installed } = modelState(place.dataHome)
-    if (installed === undefined || !hasVectors(db, installed.embedder)) return undefined
-    const vector = await modelVector(place, query)
-    return vector && nearest(db, vector, where)
+    const { installed, problem } = modelState(place.dataHome)
+    if (installed === undefined || problem !== undefined) return undefined
+    const vectors = vectorsMade(db, installed.embedder)
+    const note = notYet(vectors)
+    if (vectors.embedded === 0) return { similar: undefined, note, vectors }
+    compileAsUsual()
+    const embedder = await kept(installed.embedder, place)
+    // The runtime may not work here.
+    if (embedder.id !== installed.embedder) return undefined
+    const similar = nearest(db, await vectorOf(embedder, query), narrowing)
+    return { similar, hasWords: knowsAny(embedder, query), note, vectors }
   } catch (error) {
     logError(place.stateHome, { event: "search-by-meaning", error })
     return undefined
@@ -86,10 +102,21 @@ export async function modelVector(
 ): Promise<QueryVector | undefined> {
   const { installed, problem } = modelState(place.dataHome)
   if (installed === undefined || problem !== undefined) return undefined
-  const id = installed.embedder
-  if (loaded?.id !== id) loaded = { id, embedder: openEmbedder(place) }
-  return vectorOf(await loaded.embedder, query)
+  return vectorOf(await kept(installed.embedder, place), query)
 }
 
-const nearest = (db: Database, vector: QueryVector, { isNarrowed, ...where }: Where): readonly Similar[] =>
-  semanticSearch(db, vector, { ...where, limit: isNarrowed ? NARROWED : NEAREST })
+function kept(id: string, place: Pick<Paths, "dataHome" | "stateHome">): Promise<Embedder> {
+  if (loaded?.id !== id) loaded = { id, embedder: openEmbedder(place) }
+  return loaded.embedder
+}
+
+/** Whether the embedder knows a word of what the query is about. */
+const knowsAny = (embedder: Embedder, query: string): boolean =>
+  parseQuery(query).terms.some(({ typed }) => !isFiller(typed.toLowerCase()) && embedder.knows(typed))
+
+const nearest = (db: Database, vector: QueryVector, narrowing: Narrowing): readonly Similar[] =>
+  semanticSearch(db, vector, {
+    project: narrowing.project,
+    session: narrowing.session,
+    limit: isNarrowed(narrowing) ? NARROWED : NEAREST,
+  })

@@ -9,22 +9,23 @@ import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { hasObservations, type Observation } from "../views/queries/summaries.ts"
 import { hasCold } from "../views/queries/turns.ts"
+import type { VectorTotals } from "../views/vectors.ts"
 import type { ColdFound, ColdHit } from "./cold.ts"
 import type { Doubt } from "./doubt.ts"
 import type { FarAnswer, FarHit, FarTarget } from "./elsewhere.ts"
 import type { Hit } from "./hit.ts"
-import type { Narrowing } from "./narrowing.ts"
 import type { NothingFound } from "./nothing-found.ts"
-import { type FoundTurns, isWanting, type SearchRequest, search } from "./search-turns.ts"
+import type { Alike } from "./rank.ts"
+import { type Begun, begun, type FoundTurns, isWanting, type SearchRequest, search } from "./search-turns.ts"
 
-export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords"> {
+export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords" | "isHybrid"> {
   /** `elsewhere`: only there. */
   readonly where: "here" | "elsewhere" | "both"
   /**
-   * How meaning counts: alone, besides words, or besides words if a model is installed. The first two take what there
-   * is instead of a model, and tell so in a note. Undefined: words alone.
+   * How meaning counts: as far as words leave something open and a model is installed, alone, or always besides words.
+   * The latter two take what there is instead of a model, and tell so in a note. Undefined: words alone.
    */
-  readonly meaning?: "semantic" | "hybrid" | "installed" | undefined
+  readonly meaning?: "auto" | "semantic" | "hybrid" | undefined
   /** Puts the best that were found here in another order, before anything is put among them. */
   readonly order?: Order
   /**
@@ -63,6 +64,8 @@ export interface FindResult {
   readonly local: FoundTurns
   /** What is to be known of a search by meaning. */
   readonly note: string | undefined
+  /** How many turns can be found by meaning, if a model compared them. */
+  readonly vectors: VectorTotals | undefined
   readonly far: FarAnswer | undefined
   readonly cold: ColdFound | undefined
   /** Whether `hits` are those outside the index alone: what was taken for a mistyped word is one that only they have. */
@@ -81,8 +84,9 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 interface Finding extends Writable<FindResult> {
   readonly request: FindRequest
   readonly world: FindWorld
-  /** What a search by meaning found, best first. */
-  similar?: SearchRequest["similar"]
+  begun?: Begun
+  /** What a search by meaning found. */
+  alike?: Alike | undefined
 }
 
 /** With an archive that is to be searched. */
@@ -104,14 +108,15 @@ const always = (): boolean => true
 
 /** In this order. What most searches have no need of is loaded when it is due. */
 const STEPS: readonly AnyStep[] = [
+  { name: "by words", needs: "archive", due: always, run: findByWords },
   {
     name: "by meaning",
     needs: "archive",
-    due: ({ request: { meaning, query } }) =>
-      meaning !== undefined && !(meaning === "installed" && query === ""),
+    due: ({ request: { meaning }, begun }) =>
+      meaning !== undefined && begun?.coverage !== undefined && (meaning !== "auto" || begun.coverage.isOpen),
     run: findByMeaning,
   },
-  { name: "by words", needs: "archive", due: always, run: findByWords },
+  { name: "both joined", needs: "archive", due: always, run: join },
   { name: "elsewhere", due: ({ request }) => request.where !== "here", run: askElsewhere },
   { name: "as many as wanted", due: always, run: keepWanted },
   {
@@ -167,6 +172,7 @@ export async function find(request: FindRequest, world: FindWorld): Promise<Find
     more: false,
     local: NOTHING,
     note: undefined,
+    vectors: undefined,
     far: undefined,
     cold: undefined,
     isTyped: false,
@@ -186,32 +192,29 @@ export async function find(request: FindRequest, world: FindWorld): Promise<Find
 const isHere = (finding: Finding): finding is FindingHere =>
   finding.request.where !== "elsewhere" && finding.world.db !== undefined
 
+function findByWords(finding: FindingHere): void {
+  const { request, world } = finding
+  const { limit, order, meaning } = request
+  const asked = { ...request, byWords: meaning !== "semantic", isHybrid: meaning === "hybrid" }
+  const most = Math.max(limit, order?.among ?? 0)
+  finding.begun = begun(world.db, world.dataHome, { ...asked, limit: most }, world.readers)
+}
+
 async function findByMeaning(finding: FindingHere): Promise<void> {
   const { request, world } = finding
   const { similarByModel, similarTo } = await import("./search-by-meaning.ts")
-  const { query, project, session } = request
-  const where = { project, session, isNarrowed: isNarrowed(request) }
-  if (request.meaning === "installed") {
-    finding.similar = await similarByModel(world, world.db, query, where)
-    return
-  }
-  const { similar, note } = await similarTo(world, world.db, query, where)
-  finding.similar = similar
-  finding.note = note
+  const by = request.meaning === "auto" ? similarByModel : similarTo
+  const found = await by(world, world.db, request.query, request)
+  finding.alike = found
+  finding.note = found?.note
+  finding.vectors = found?.vectors
 }
 
-/** Whether messages are filtered by what vectors do not know. */
-const isNarrowed = ({ since, until, role, tool, file, error }: Narrowing): boolean =>
-  [since, until, role, tool, file, error].some(Boolean)
-
-function findByWords(finding: FindingHere): void {
-  const { request, world, similar } = finding
-  const { limit, order, meaning } = request
-  const asked = { ...request, similar, byWords: meaning !== "semantic" }
-  const most = Math.max(limit, order?.among ?? 0)
-  const local = search(world.db, world.dataHome, { ...asked, limit: most }, world.readers)
+function join(finding: FindingHere): void {
+  const { request, alike } = finding
+  const local = finding.begun!.finish(alike)
   finding.local = local
-  finding.indexed = order?.put(local, similar !== undefined) ?? local.hits
+  finding.indexed = request.order?.put(local, alike?.similar !== undefined) ?? local.hits
   finding.more = local.more
 }
 
@@ -220,7 +223,8 @@ async function askElsewhere(finding: Finding): Promise<void> {
   const { request, world, local } = finding
   const { farRequest, findFar, withFar } = await import("./elsewhere.ts")
   const { query, where, meaning } = request
-  const isByMeaning = where === "elsewhere" ? meaning !== undefined : finding.similar !== undefined
+  const isAsked = meaning !== undefined && meaning !== "auto"
+  const isByMeaning = where === "elsewhere" ? isAsked : finding.alike?.similar !== undefined
   const vector =
     isByMeaning && query !== ""
       ? await (await import("./search-by-meaning.ts")).modelVector(world, query)
@@ -312,7 +316,5 @@ async function lookForDoubts(finding: FindingHere): Promise<void> {
 async function askWhyNothing(finding: FindingHere): Promise<void> {
   const { request, world } = finding
   const { whyNothing } = await import("./nothing-found.ts")
-  // Something is always near in meaning where that was asked for, which tells nothing of the filters.
-  const similar = request.meaning === "installed" ? finding.similar : undefined
-  finding.why = whyNothing(world.db, world.dataHome, { ...request, similar }, world.readers)
+  finding.why = whyNothing(world.db, world.dataHome, request, world.readers)
 }

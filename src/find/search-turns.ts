@@ -15,6 +15,7 @@ import { type EndedSession, sessionsByEnd } from "../views/queries/sessions.ts"
 import { matchesAmong } from "../views/queries/word-matches.ts"
 import { filterWord } from "../views/word-index.ts"
 import { type Candidates, candidatesOf, lackedBy, namesAsked, verified, type Weighted } from "./candidates.ts"
+import { closestFirst } from "./closeness.ts"
 import { type CorrectedQuery, type Correction, correctedQuery } from "./corrected-query.ts"
 import {
   allOf,
@@ -28,9 +29,29 @@ import {
 import { type Hit, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
-import { isWordless, type Node, parseQuery, type Query, type Term } from "./parse-query.ts"
-import { besides, bestFirst, fuse, type Ranked, rank, type Similar, shortlist, WEIGHTS } from "./rank.ts"
-import { isFiller } from "./stop-words.ts"
+import {
+  isFiller,
+  isWordless,
+  type Node,
+  parseQuery,
+  partsAsked,
+  type Query,
+  type Term,
+} from "./parse-query.ts"
+import {
+  type Alike,
+  besides,
+  bestFirst,
+  type Coverage,
+  coverageOf,
+  type FoundBy,
+  joined,
+  type Ranked,
+  rank,
+  type Similar,
+  shortlist,
+  WEIGHTS,
+} from "./rank.ts"
 import { type WholeName, wholeNamesIn } from "./whole-matches.ts"
 
 export interface SearchRequest extends Narrowing {
@@ -44,13 +65,18 @@ export interface SearchRequest extends Narrowing {
   /** UTF-16 units for the texts of each hit. Default: all hits share what a reader should get at once. */
   readonly room?: number | undefined
   /**
-   * What a search by meaning found, best first, with the same restrictions. Ignored when operators or phrases say what
-   * a message must have: meaning cannot be checked for words.
+   * What a search by meaning found, with the same restrictions. It counts as far as the words leave something open, and
+   * not at all when operators or phrases say what a message must have: meaning cannot be checked for words.
    */
   readonly similar?: readonly Similar[] | undefined
   /** Whether words count besides meaning. Default: true. */
   readonly byWords?: boolean | undefined
-  /** Whether `partial` is wanted, for which further texts are read. Default: true. */
+  /** Whether meaning counts even where words leave nothing open. Default: false. */
+  readonly isHybrid?: boolean | undefined
+  /**
+   * Whether further texts are read than those that are shown: for `partial`, and for which turns have the words close
+   * together. Default: true.
+   */
   readonly tellsPartial?: boolean | undefined
 }
 
@@ -81,26 +107,104 @@ const SHORTLIST = 120
 const PER_HIT = 12
 /** Messages looked at to tell whether there are more hits. */
 const LOOKED_AT = 1000
-/** How many turns found by meaning are merged with those found by words. */
-export const NEAREST = 100
+/** How many messages found by meaning are merged with what was found by words. */
+export const NEAREST = 400
 /**
  * When the index alone cannot decide: how many messages' texts may be checked, and how many when none of those match.
  */
 const CHECKED = [250, 2500] as const
 
-export function search(
+/** A search whose words were looked up. */
+export interface Begun {
+  /** What words alone tell of the query; undefined if it is nothing that meaning could be asked for. */
+  readonly coverage: Coverage | undefined
+  /** @param alike what a search by meaning found, if it was asked */
+  finish(alike?: Alike): FoundTurns
+}
+
+export const search = (
   db: Database,
   dataHome: string,
   request: SearchRequest,
   readers: CopyReaders,
-): FoundTurns {
+): FoundTurns => begun(db, dataHome, request, readers).finish({ similar: request.similar })
+
+/** Looks up the words, so that meaning is asked only where they leave something open. */
+export function begun(db: Database, dataHome: string, request: SearchRequest, readers: CopyReaders): Begun {
   const texts = new MessageTexts(db, dataHome, readers)
-  const { ranking, text, corrections } = rankedForgivingly(db, texts, request)
-  const { turns: ranked, candidates, rows, isFused, isLoose = false, isMoreLeft = () => false } = ranking
-  const shown = ranked.slice(0, request.limit)
+  const forgiving = rankedForgivingly(db, texts, request)
+  const { ranking: asRanked, ...told } = forgiving
+  const coverage = coverageBy(request, forgiving)
+  const { byWords = true, tellsPartial = true } = request
+  const turns = byWords && tellsPartial ? closestFirst(texts, told.text, asRanked) : asRanked.turns
+  const ranking = { ...asRanked, turns }
+  return {
+    coverage,
+    finish(alike) {
+      const isBoth = alike?.similar !== undefined && coverage !== undefined
+      const found = isBoth ? withMeaning(db, request, { ranking, coverage }, alike) : ranking
+      return foundBy(db, texts, request, { ...found, ...told })
+    },
+  }
+}
+
+/** How many of the best turns may have the query. */
+const BEST = 3
+
+function coverageBy(
+  request: SearchRequest,
+  { ranking: { turns, candidates, rows }, text, corrections }: ForgivingRanking,
+): Coverage | undefined {
+  const query = parseQuery(request.query)
+  if (query.terms.length === 0 || query.must !== undefined) return undefined
+  const best = turns.slice(0, BEST).map((one) => maskOf(one, candidates, rows))
+  const typed = coverageOf(partsAsked(query), candidates, best)
+  if (corrections === undefined) return typed
+  // What was taken for a mistyped word may be another one, but a turn with the corrected ones is not to be outvoted.
+  const { hasRare } = coverageOf(partsAsked(parseQuery(text)), candidates, best)
+  return { ...typed, hasRare }
+}
+
+/** The words of all messages of a turn that were ranked. */
+function maskOf({ turn: wanted }: Ranked, { masks }: Candidates, rows: readonly RankRow[]): number {
+  let mask = 0
+  for (const { id, turn } of rows) if (turn === wanted) mask |= masks[id]!
+  return mask
+}
+
+function withMeaning(
+  db: Database,
+  request: SearchRequest,
+  { ranking, coverage }: { readonly ranking: Ranking; readonly coverage: Coverage },
+  alike: Alike,
+): Ranking {
+  const filter = filterOf(db, request)
+  const similar = filter === undefined ? [] : narrowed(db, alike.similar ?? [], filter)
+  const { byWords = true, isHybrid = false } = request
+  const always = isHybrid || !byWords ? ALWAYS : 0
+  const turns = joined(byWords ? ranking.turns : [], { ...alike, similar }, coverage, always)
+  if (turns === ranking.turns) return ranking
+  const { isMoreLeft: _left, ...rest } = ranking
+  return { ...rest, turns }
+}
+
+/** What a cosine of 1 counts beside words, at least, for whoever asks for meaning whatever words have found. */
+const ALWAYS = 1
+
+type Finished = ForgivingFound & Ranking
+
+function foundBy(
+  db: Database,
+  texts: MessageTexts,
+  request: SearchRequest,
+  { turns: ranked, candidates, rows, isLoose = false, isMoreLeft = () => false, ...found }: Finished,
+): FoundTurns {
+  const { text, corrections } = found
+  const by = byOf(parseQuery(text), isLoose)
+  const shown = ranked.slice(0, request.limit).map((one) => (by === undefined ? one : { by, ...one }))
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const { room, isBrief = false, tellsPartial = true } = request
-  const hits = hitsOf(db, shown, candidates, { texts, isFused, isBrief, room, beside })
+  const hits = hitsOf(db, shown, candidates, { texts, isBrief, room, beside })
   const more = ranked.length > shown.length || isMoreLeft()
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
   const partial = hits.length === 0 || !tellsPartial ? [] : namesNowhere(db, texts, request, candidates, hits)
@@ -117,6 +221,12 @@ export function search(
     words,
     lackedBy: (turn) => lackedBy(db, turn, candidates, asked()),
   }
+}
+
+/** How a turn was found of which nothing else is known; undefined if nothing was asked for. */
+function byOf({ terms, must }: Query, isLoose: boolean): FoundBy | undefined {
+  if (must?.kind === "phrase" && !isLoose) return "phrase"
+  return terms.length === 0 && must === undefined ? undefined : "words"
 }
 
 /** Messages that have all parts of a name, and whose texts are looked at for the whole. */
@@ -166,17 +276,20 @@ export const isWanting = ({ hits, words, corrections }: FoundTurns): boolean =>
 /** In a longer query that finds something, a word that nobody has written is mostly another word, not a typo. */
 const FEW = 3
 
-interface ForgivingRanking extends Partial<CorrectedQuery> {
-  readonly ranking: Ranking
+interface ForgivingFound extends Partial<CorrectedQuery> {
   /** What was searched for in the end. */
   readonly text: string
+}
+
+interface ForgivingRanking extends ForgivingFound {
+  readonly ranking: Ranking
 }
 
 /** Once more with the nearest words, if words of the query are in no message. */
 function rankedForgivingly(db: Database, texts: MessageTexts, request: SearchRequest): ForgivingRanking {
   const ranking = rankedIn(db, texts, request)
   const asTyped = { ranking, text: request.query }
-  if (request.isExact === true || request.similar !== undefined) return asTyped
+  if (request.isExact === true || request.byWords === false) return asTyped
   const query = parseQuery(request.query)
   if (ranking.turns.length > 0 && query.terms.length > FEW) return asTyped
   const known = new Set(ranking.candidates.terms.map(({ word }) => word))
@@ -190,12 +303,12 @@ function rankedForgivingly(db: Database, texts: MessageTexts, request: SearchReq
 
 function wordsIn(
   asked: readonly Term[],
-  { terms, masks }: Candidates,
+  candidates: Candidates,
   rows: readonly RankRow[],
   best: Ranked | undefined,
 ): { asked: string[]; lacking: string[] } {
-  let mask = 0
-  for (const { id, turn } of rows) if (turn === best?.turn) mask |= masks[id]!
+  const mask = best === undefined ? 0 : maskOf(best, candidates, rows)
+  const { terms } = candidates
   const has = new Set(terms.filter((_, n) => (mask >>> n) & 1).map(({ typed }) => typed.toLowerCase()))
   const all = [...new Set(asked.map((term) => term.typed.toLowerCase()))]
   const subject = all.filter((word) => !isFiller(word))
@@ -232,23 +345,22 @@ interface Ranking {
   readonly turns: readonly Ranked[]
   readonly candidates: Candidates
   readonly rows: readonly RankRow[]
-  /** Whether results of a search by meaning are part of it. */
-  readonly isFused: boolean
   /** As in `Found`. */
   readonly isLoose?: boolean
   /** Whether messages that were not ranked belong to further turns. */
   readonly isMoreLeft?: () => boolean
 }
 
-type Unlimited = Omit<SearchRequest, "limit"> & Partial<Pick<SearchRequest, "limit">>
+type Unlimited = Omit<SearchRequest, "limit" | "similar" | "byWords" | "isHybrid"> &
+  Partial<Pick<SearchRequest, "limit">>
 
 function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Ranking {
   const query = parseQuery(request.query)
   const filter = isWordless(query) ? undefined : filterOf(db, request)
-  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [], isFused: false }
+  if (filter === undefined) return { turns: [], candidates: NOTHING, rows: [] }
   if (query.terms.length === 0 && query.must === undefined) {
     const turns = newestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
-    return { turns, candidates: NOTHING, rows: [], isFused: false }
+    return { turns, candidates: NOTHING, rows: [] }
   }
   const most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))
   let isLoose = false
@@ -260,16 +372,11 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
     rows = compared(db, texts, candidates, undefined, filter, most)
   }
-  const { similar, byWords = true } = request
-  if (similar === undefined || query.must !== undefined) {
-    const turns = rank(candidates, rows)
-    // Whether others have a phrase as well is not known before their texts are read.
-    const isKnown = isLoose || query.must === undefined || isExact(query.must)
-    const isMoreLeft = (): boolean => isKnown && isLeft(db, candidates, most, turns, filter)
-    return { turns, candidates, rows, isFused: false, isLoose, isMoreLeft }
-  }
-  const lexical = byWords ? rank(candidates, rows) : []
-  return { turns: fuse(lexical, narrowed(db, similar, filter)), candidates, rows, isFused: true }
+  const turns = rank(candidates, rows)
+  // Whether others have a phrase as well is not known before their texts are read.
+  const isKnown = isLoose || query.must === undefined || isExact(query.must)
+  const isMoreLeft = (): boolean => isKnown && isLeft(db, candidates, most, turns, filter)
+  return { turns, candidates, rows, isLoose, isMoreLeft }
 }
 
 /** Keeps those that pass the filter: similarity knows nothing of tools, times and files. */
@@ -283,7 +390,7 @@ function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Si
   return similar.filter(isWanted).slice(0, NEAREST)
 }
 
-const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [] }
+const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [], size: 0 }
 
 function candidatesFor(db: Database, query: Query, filter: Filter): Candidates {
   const required = query.must === undefined ? undefined : ftsExpression(query.must)

@@ -3,8 +3,8 @@
  * parser?". Such words tell little by themselves, so whoever uses them wants all of them. Pure.
  */
 import { namesIn } from "../base/words.ts"
+import { isStopWord } from "./parse-query.ts"
 import type { Clue } from "./related-turns.ts"
-import { isStopWord } from "./stop-words.ts"
 
 /** Words that ask, as opposed to those that say for what. */
 const ASKING = new Set(

@@ -145,10 +145,6 @@ export const vectorsBeside = (
     )
     .all(handle, but, JSON.stringify(turns))
 
-/** Whether there is any vector of this embedder. */
-export const hasVectors = (db: Database, embedder: string): boolean =>
-  db.query("SELECT 1 FROM vectors WHERE embedder = ? LIMIT 1").get(embedder) !== null
-
 export interface VectorTotals {
   /** Hot ones. */
   readonly turns: number
@@ -165,6 +161,18 @@ export function vectorTotals(db: Database, embedder: string): VectorTotals {
     )
     .get(embedder)!
 }
+
+/**
+ * How many turns a search by meaning can find: those without words and those that have grown since count, too. Costs a
+ * fifth of `vectorTotals`, which reads each row.
+ */
+export const vectorsMade = (db: Database, embedder: string): VectorTotals =>
+  db
+    .query<VectorTotals, [string]>(
+      `SELECT (SELECT count(*) FROM turns WHERE cold = 0) AS turns,
+         (SELECT count(*) FROM vectors WHERE embedder = ?) AS embedded`,
+    )
+    .get(embedder)!
 
 /**
  * Moves vectors from the former views into new ones, where messages have other ids but the same keys. What cannot be

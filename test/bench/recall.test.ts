@@ -77,7 +77,14 @@ describe("the command", () => {
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" })
     const { questions, arms, embedder } = JSON.parse(ran.stdout)
     expect(questions).toBe(topics.length)
-    expect(Object.keys(arms)).toEqual(["hash embedding", "BM25 of turns", "lexical", "semantic", "hybrid"])
+    expect(Object.keys(arms)).toEqual([
+      "hash embedding",
+      "BM25 of turns",
+      "lexical",
+      "semantic",
+      "hybrid",
+      "auto",
+    ])
     expect(embedder).toEqual({ id: "hashed-ngrams-1", runtime: "hashed" })
     for (const arm of ["semantic", "hybrid"]) expect(arms[arm].all.r5).toBe(1)
     expect(arms.lexical.all).toMatchObject({ questions: topics.length, hit1: 1, r5: 1, mrr: 1, r4000: 1 })

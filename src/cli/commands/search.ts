@@ -14,6 +14,7 @@ import type { Database } from "../../views/database.ts"
 import { openReady } from "../../views/open.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
+import type { VectorTotals } from "../../views/vectors.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { writeError } from "../output.ts"
@@ -26,7 +27,7 @@ const LIMIT = 10
 /** UTF-16 units of a query that are repeated. */
 const TOLD = 200
 
-const MODES = ["lexical", "semantic", "hybrid"] as const
+const MODES = ["auto", "lexical", "semantic", "hybrid"] as const
 
 export default {
   meta: {
@@ -53,7 +54,10 @@ export default {
     cold: flag("Also search the vault itself, for what the index lacks (slow)"),
     backend: option("Search this sync target (a folder or server) instead", "DIR|URL"),
     everywhere: flag("Also search where sync sends turns"),
-    mode: option("By words (default), by meaning, or both", MODES.join("|")),
+    mode: option(
+      "How: by words and, where they leave something open, by meaning (default); or one, or both",
+      MODES.join("|"),
+    ),
   },
   rows: {
     list: "hits",
@@ -62,6 +66,7 @@ export default {
       "project",
       "uuid",
       "score",
+      "by",
       "why",
       "marks",
       "prompt",
@@ -78,7 +83,7 @@ export default {
   async run(context) {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? LIMIT
-    const mode = oneOf(args, "mode", MODES) ?? "lexical"
+    const mode = oneOf(args, "mode", MODES) ?? "auto"
     const query = words(args).join(" ")
     const now = Date.now()
     const isAll = args["cold"] === true
@@ -128,8 +133,14 @@ const CUT = "turns outside the index were searched for one second only; --cold s
 const SOME = "no exact match there; these have some of the words"
 
 /** What the user should know about how it was found. */
-function noteOf({ note, hits, cold, local, isTyped, doubt }: FindResult): string | undefined {
-  if (note !== undefined) return note
+function noteOf(found: FindResult): string | undefined {
+  const words = aboutWords(found)
+  return words === undefined || found.note === undefined
+    ? (words ?? found.note)
+    : `${words.replace(/\.$/, "")}; ${found.note}`
+}
+
+function aboutWords({ hits, cold, local, isTyped, doubt }: FindResult): string | undefined {
   if (cold?.isCut) return CUT
   // What was found elsewhere, or outside the index, has the words as they were typed.
   if (isTyped || hits.some((hit) => "far" in hit)) return undefined
@@ -143,7 +154,7 @@ function warnOf({ far }: FindResult): void {
   if (told.length > 0) writeError(`warning: ${oneLine(safe(told.join("; ")))}\n`)
 }
 
-function answerOf({ args }: Context, { hits, more, local, far, cold, isTyped }: FindResult): Answer {
+function answerOf({ args }: Context, { hits, more, local, far, cold, isTyped, vectors }: FindResult): Answer {
   const { corrections, partial } = local
   const indexed = {
     ...(far && { far: toldOf(far) }),
@@ -155,6 +166,7 @@ function answerOf({ args }: Context, { hits, more, local, far, cold, isTyped }: 
     hits,
     more,
     ...(!isTyped && indexed),
+    ...(vectors && { vectors }),
     ...(cold && isUnreadTold && { unreadable: cold.unreadable }),
   }
 }
@@ -249,6 +261,8 @@ interface Answer {
   readonly far?: ReturnType<typeof toldOf>
   readonly corrections?: readonly Correction[]
   readonly partial?: readonly string[]
+  /** How many turns there are, and how many of them can be found by meaning. */
+  readonly vectors?: VectorTotals
   /** Number of copies that a search of the vault could not read. */
   readonly unreadable?: number
 }

@@ -5,7 +5,7 @@ import { correctionNote, LOOSE_NOTE } from "../../find/corrected-query.ts"
 import type { Hit } from "../../find/hit.ts"
 import { type Narrowing, typedPath } from "../../find/narrowing.ts"
 import { previewTurn } from "../../find/preview-turn.ts"
-import { type FoundTurns, search } from "../../find/search-turns.ts"
+import { type Begun, begun, type FoundTurns } from "../../find/search-turns.ts"
 import { WholeCalls } from "../../find/whole-matches.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -25,6 +25,7 @@ const ROOM = 400
 /** Where the archive and the user are. */
 interface Place {
   readonly dataHome: string
+  readonly stateHome: string
   readonly cwd: string
   readonly home: string
 }
@@ -37,11 +38,21 @@ interface PickerSearch {
   readonly limit: number
 }
 
+/** A search that meaning could add something to. */
+interface Open {
+  readonly begun: Begun
+  /** As they were typed. */
+  readonly words: string
+  readonly narrowing: Narrowing
+  readonly told: (found: FoundTurns) => Found
+}
+
 export class PickerArchive {
   readonly #place: Place
   #db: Database | undefined
   #readers: CopyReaders | undefined
   #last: FoundTurns | undefined
+  #unmeant: Open | undefined
 
   constructor(place: Place) {
     this.#place = place
@@ -59,6 +70,7 @@ export class PickerArchive {
     this.#db?.close()
     this.#readers = undefined
     this.#db = undefined
+    this.#unmeant = undefined
   }
 
   [Symbol.dispose](): void {
@@ -79,24 +91,54 @@ export class PickerArchive {
   /** @param now ms since the epoch */
   search({ text, isTyping, filters, limit }: PickerSearch, now: number): Found {
     const { db, readers } = this.#open
+    this.#unmeant = undefined
     const typed = typedQuery(text, now)
-    const { query, short } = isTyping ? whileTyping(typed.words) : { query: typed.words, short: undefined }
+    const { words } = typed
+    const { query, short } = isTyping ? whileTyping(words) : { query: words, short: undefined }
     const narrowing = this.#narrowing(db, filters, typed, now)
     if (typeof narrowing === "string") return { hits: [], more: false, note: narrowing }
     // A word that is not finished is no mistyped one.
     const asked = { ...narrowing, limit, isBrief: true, room: ROOM, isExact: short !== undefined }
-    const find = (words: string): FoundTurns =>
-      search(db, this.#place.dataHome, { ...asked, query: words }, readers)
-    let found = find(query)
-    if (found.hits.length === 0 && short !== undefined) found = find(short)
-    this.#last = found
-    const misread = typed.misread && `${typed.misread} needs a date or an age, such as 7d`
-    return {
-      hits: found.hits,
-      more: found.more,
-      note:
-        misread ?? (found.isLoose && found.hits.length > 0 ? LOOSE_NOTE : correctionNote(found.corrections)),
+    const begin = (some: string): Begun => begun(db, this.#place.dataHome, { ...asked, query: some }, readers)
+    let search = begin(query)
+    let found = search.finish()
+    if (found.hits.length === 0 && short !== undefined) {
+      search = begin(short)
+      found = search.finish()
     }
+    const misread = typed.misread && `${typed.misread} needs a date or an age, such as 7d`
+    const told = ({ hits, more, isLoose, corrections }: FoundTurns): Found => ({
+      hits,
+      more,
+      note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
+    })
+    this.#last = found
+    if (search.coverage?.isOpen) this.#unmeant = { begun: search, words, narrowing, told }
+    return told(found)
+  }
+
+  /** Whether the last search has left something open, so that meaning may add to it. */
+  get isOpenToMeaning(): boolean {
+    return this.#unmeant !== undefined
+  }
+
+  /**
+   * What the last search finds with meaning besides. Loads the model the first time, which takes 0.1 to 0.4 s.
+   *
+   * @returns undefined if no model is installed, or none of its vectors made
+   */
+  async meaning(): Promise<Found | undefined> {
+    const asked = this.#unmeant
+    this.#unmeant = undefined
+    if (asked === undefined) return undefined
+    const { begun, words, narrowing, told } = asked
+    const { similarByModel } = await import("../../find/search-by-meaning.ts")
+    const alike = await similarByModel(this.#place, this.#open.db, words, narrowing)
+    if (alike?.similar === undefined) return undefined
+    const found = begun.finish(alike)
+    this.#last = found
+    const shown = told(found)
+    return { ...shown, note: shown.note ?? alike.note }
   }
 
   /** @returns undefined if the turn is gone, or its copy cannot be read */

@@ -86,6 +86,8 @@ export type PickerEvent =
   | { readonly kind: "tools"; readonly tools: readonly string[] }
   | { readonly kind: "failed"; readonly problem: readonly string[] }
   | { readonly kind: "found"; readonly found: Found }
+  /** The same search with what is alike in meaning. */
+  | { readonly kind: "joined"; readonly found: Found }
   | { readonly kind: "previewed"; readonly preview: Previewed }
   | { readonly kind: "told"; readonly text: string }
 

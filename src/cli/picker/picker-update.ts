@@ -6,6 +6,7 @@ import {
   type Choice,
   type ChosenFilters,
   FIRST_LIMIT,
+  type Found,
   isIn,
   type PickerEffect,
   type PickerEvent,
@@ -47,6 +48,8 @@ export function updated(state: PickerState, event: PickerEvent): Updated {
         }),
       )
     }
+    case "joined":
+      return still(withTop({ ...state, found: belowCursor(state, event.found) }))
     case "previewed":
       return still({ ...state, preview: event.preview })
     case "told":
@@ -57,6 +60,13 @@ export function updated(state: PickerState, event: PickerEvent): Updated {
 }
 
 const still = (state: PickerState): Updated => [state, []]
+
+/** What comes later changes the list below the cursor only: who is about to choose a turn is not given another one. */
+function belowCursor({ found, selected }: PickerState, later: Found): Found {
+  const kept = found?.hits.slice(0, selected + 1) ?? []
+  const known = new Set(kept.map(({ handle }) => handle))
+  return { ...later, hits: [...kept, ...later.hits.filter(({ handle }) => !known.has(handle))] }
+}
 
 function pressed(state: PickerState, input: Exclude<PickerEvent, { kind: "told" }>): Updated {
   if (state.isHelp) {

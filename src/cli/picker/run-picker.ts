@@ -47,7 +47,7 @@ export async function runPicker(env: Environment, options: PickerOptions): Promi
 }
 
 /** What is done as soon as nobody types, and how many ms after the last key. */
-const IDLE = { search: 0, preview: 20, close: 2000 } as const
+const IDLE = { search: 0, preview: 20, meaning: 150, close: 2000 } as const
 
 class Picker {
   readonly #env: Environment
@@ -81,7 +81,7 @@ class Picker {
         this.#take(event)
         if (this.#errand !== undefined) await this.#away(this.#errand)
       }
-      if (events.length === 0) this.#doWhatIsDue()
+      if (events.length === 0) await this.#doWhatIsDue()
       if (this.#picked === undefined) this.#paint()
     }
     return this.#picked
@@ -168,10 +168,11 @@ class Picker {
   }
 
   /** What takes longer than a key: one step at a time, so that the next key is not far. */
-  #doWhatIsDue(): void {
+  async #doWhatIsDue(): Promise<void> {
     try {
       if (this.#due === "search") this.#search()
       else if (this.#due === "preview") this.#preview()
+      else if (this.#due === "meaning") await this.#join()
       else {
         this.#archive.close()
         this.#due = undefined
@@ -193,8 +194,15 @@ class Picker {
     this.#apply({ kind: "found", found })
   }
 
+  /** Words have been shown by then: nobody waits for the model while typing. */
+  async #join(): Promise<void> {
+    this.#due = "preview"
+    const found = await this.#archive.meaning()
+    if (found !== undefined) this.#apply({ kind: "joined", found })
+  }
+
   #preview(): void {
-    this.#due = "close"
+    this.#due = this.#archive.isOpenToMeaning ? "meaning" : "close"
     const hit = selectedHit(this.#state)
     if (hit === undefined || this.#state.preview?.handle === hit.handle) return
     // The turn may have been forgotten since, or its copy be damaged: then what the search gave is shown.

@@ -125,6 +125,8 @@ function farNotes({ failures, leftOut }: FarAnswer): string[] {
   ]
 }
 
+const sentence = (note: string): string => `${note.slice(0, 1).toUpperCase()}${note.slice(1)}.`
+
 /** UTF-16 units of a line's texts. */
 const LINE = 64
 const ASKED = 36
@@ -202,7 +204,7 @@ const marksOf = (hit: AnyHit): string[] => [
   ...(hit.isLost ? ["its copy is missing"] : []),
   ...("promptsOnly" in hit ? ["prompts only"] : []),
   ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
-  ...(hit.why.length === 0 && hit.score > 0 && !("far" in hit) ? ["by meaning"] : []),
+  ...(hit.by === "meaning" ? ["by meaning"] : []),
 ]
 
 /** Who said it, or the name of the tool. */
@@ -310,6 +312,7 @@ export const searchTool: ServerTool = {
     const isMixed = request.project === undefined
     const cold = found.cold === undefined ? [] : coldLines(found.cold, isMixed)
     const notes = [
+      ...(found.note === undefined ? [] : [sentence(found.note)]),
       ...(found.far === undefined ? [] : farNotes(found.far)),
       ...(found.others === undefined ? [] : [othersLine(found.others)]),
       ...cold,
@@ -355,7 +358,7 @@ function wanted(args: Arguments, db: Database, world: ServerWorld, limit: number
     file: file && typedPath(file, world.folder, world.home),
     error: args.flag("error"),
     isBrief: true,
-    meaning: "installed",
+    meaning: "auto",
     where: args.flag("everywhere") ? "both" : "here",
     cold: "apart",
     tellsOthers: true,

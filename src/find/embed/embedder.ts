@@ -28,6 +28,8 @@ export interface Embedder {
   readonly runtime: RuntimeName
   /** Splits the text into pieces of at most 256 tokens. */
   pieces(text: string): string[]
+  /** Whether it knows a word as a whole, and not only by pieces of which any letters can be made. */
+  knows(word: string): boolean
   /** Returns a vector of length 1. Takes one piece at a time: batches need more memory and are no faster. */
   embed(piece: string): Promise<Float32Array>
 }
@@ -112,6 +114,7 @@ const hashed: Embedder = {
   runtime: "hashed",
   // About as many letters as a model's tokens have in English.
   pieces: (text) => piecesOf(text, (piece) => Math.ceil(piece.length / 4)),
+  knows: () => false,
   embed: async (piece) => hashedVector(piece),
 }
 
@@ -138,16 +141,10 @@ async function modelEmbedder(
     dimension: manifest.dimension,
     runtime: name,
     pieces: (text) => piecesOf(text, (piece) => model.tokens(piece)),
+    // Besides the two that mark beginning and end.
+    knows: (word) => model.tokens(word) === 3,
     embed: (piece) => model.embed(piece),
   }
-}
-
-/** Uses the embedder that made the archive's vectors. Loads the model, which takes 0.1 to 0.4 s. */
-export async function queryVector(
-  paths: Pick<Paths, "dataHome" | "stateHome">,
-  text: string,
-): Promise<QueryVector> {
-  return vectorOf(await openEmbedder(paths), text)
 }
 
 /** For a text longer than one piece, the mean of its pieces. */

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { Dice } from "../../../src/cli/bench/seeded-random.ts"
 import { type Candidates, candidatesOf } from "../../../src/find/candidates.ts"
 import { roomOfHits, shareOut } from "../../../src/find/hit-budget.ts"
-import { besides, fuse, rank, shortlist, WEIGHTS } from "../../../src/find/rank.ts"
+import { besides, rank, shortlist, WEIGHTS } from "../../../src/find/rank.ts"
 import { search } from "../../../src/find/search-turns.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
 import type { RankRow } from "../../../src/views/queries/messages.ts"
@@ -17,7 +17,7 @@ describe("rank", () => {
   function candidates(masks: readonly number[], weights: readonly number[]): Candidates {
     const all = new Uint32Array([0, ...masks])
     const ids = masks.flatMap((mask, n) => (mask === 0 ? [] : [n + 1]))
-    return { terms: weights.map((weight, n) => term(`w${n}`, weight)), masks: all, ids }
+    return { terms: weights.map((weight, n) => term(`w${n}`, weight)), masks: all, ids, size: 1000 }
   }
 
   const row = (id: number, fields: Partial<RankRow> = {}): RankRow => ({
@@ -104,17 +104,6 @@ describe("rank", () => {
       const found = candidates([2 ** 31, 0, 0, 0, 2 ** 31 + 1], Array(32).fill(1))
       expect(rank(found, [row(1), row(5)]).map(({ message }) => message)).toEqual([5, 1])
     })
-  })
-
-  test("merging two rankings puts what both have first and loses nothing", () => {
-    const lexical = [1, 2, 3].map((turn) => ({ turn, message: turn * 10, score: 9 - turn }))
-    const order = fuse(lexical, [
-      { turn: 3, score: 0.9 },
-      { turn: 4, message: 44, score: 0.8 },
-    ])
-    expect(order.map(({ turn }) => turn)).toEqual([3, 1, 2, 4])
-    expect(order[0]!.message).toBe(30)
-    expect(order[3]!.message).toBe(44)
   })
 })
 

@@ -132,7 +132,10 @@ describe("word index", () => {
       { turn: 2, score: 0.8 },
     ]
     expect(seqs("falcon", {})).toEqual([2])
-    expect(seqs("falcon", { similar })).toEqual([2, 3])
+    // The word covers the query.
+    expect(seqs("falcon", { similar })).toEqual([2])
+    expect(seqs("falcon", { similar, isHybrid: true })).toEqual([2, 3])
+    expect(seqs("falcon plumage", { similar })).toEqual([2, 3])
     expect(seqs("falcon", { similar, byWords: false })).toEqual([3, 2])
     expect(seqs("falcon AND about", { similar })).toEqual([2])
     readers.close()

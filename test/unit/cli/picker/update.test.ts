@@ -158,6 +158,18 @@ describe("the list", () => {
   })
 })
 
+test("what is found by meaning comes below the cursor, and nothing above it moves", () => {
+  const joined = { hits: [HITS[30]!, HITS[2]!, HITS[1]!, HITS[31]!, HITS[0]!, HITS[3]!], more: true }
+  const handlesAfter = (...names: string[]) => {
+    const { found, selected } = afterEvents(some, ...names.map(key), { kind: "joined", found: joined })
+    return [selected, ...found!.hits.map(({ handle }) => handle)]
+  }
+  const handles = (...of: number[]) => of.map((n) => HITS[n]!.handle)
+  expect(handlesAfter()).toEqual([0, ...handles(0, 30, 2, 1, 31, 3)])
+  expect(handlesAfter("down", "down")).toEqual([2, ...handles(0, 1, 2, 30, 31, 3)])
+  expect(afterEvents(pickerState(undefined), { kind: "joined", found: joined }).found).toEqual(joined)
+})
+
 test("what kept a search from the archive is told until one succeeds", () => {
   const failed = afterEvents(some, { kind: "failed", problem: ["the archive is busy"] })
   expect(failed.problem).toEqual(["the archive is busy"])
