@@ -62,7 +62,8 @@ test("with little to do, no function runs so often that it is compiled", async (
  */
 test("a prompt with some ten kilobytes of new lines starts none of the engine's compilers", async () => {
   using machine = new Machine()
-  const session = machine.session()
+  // Every line has the folder, and a temporary folder's name, which looks like a token, is weighed in each.
+  const session = machine.session({ cwd: "/src/kiln" })
   await machine.hook("user-prompt-submit", session.turn("Begin.").flush(), { prompt: "Begin." })
   for (let n = 0; n < 60; n++) {
     const content = [
