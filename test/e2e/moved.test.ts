@@ -279,7 +279,7 @@ test("a session of the old place is resumed in the new one, in the same folder b
   expect(resumed).toMatchObject({
     code: 0,
     stdout: command,
-    stderr: expect.stringMatching(`^Look at the theodolite · [^·]+ · ${now}\n$`),
+    stderr: expect.stringMatching(new RegExp(`^Look at the theodolite · [^·]+ · ${now}\n$`)),
   })
   expect(existsSync(path(join(now, "src")))).toBe(false)
   expect(await place.ctx(now, "resurrect", session.session)).toMatchObject({ code: 0, stderr: "" })
@@ -405,7 +405,9 @@ test("where nothing is archived, a folder of the same name that is gone is named
   expect(await place.ctx(now, "search", "theodolite")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      `^No session of ${now} is archived: this is from every project\\. If ${old} was moved here: ${move}\\.\nctx:`,
+      new RegExp(
+        `^No session of ${now} is archived: this is from every project\\. If ${old} was moved here: ${move}\\.\nctx:`,
+      ),
     ),
     stderr: "",
   })
