@@ -228,7 +228,7 @@ function around(snippet: string, [first]: Hit["marks"]): string {
 
 /** What the model should know before it takes a result for the answer. */
 function doubts(
-  { hits, words: { asked }, isLoose, corrections, partial = [] }: FoundTurns,
+  { hits, isLoose, corrections, partial = [] }: FoundTurns,
   doubt: Doubt | undefined,
 ): string[] {
   if (hits.length === 0) return []
@@ -237,8 +237,6 @@ function doubts(
   const whole = partialNote(partial.map((name) => plain(name, 120)))
   if (whole !== undefined) return [whole]
   if (isLoose) return ["No exact match; these have some of the words."]
-  if (asked.length > 0 && hits[0]!.why.length === 0)
-    return ["Weak: found by meaning only; the words of the query are not in it."]
   return doubt === undefined ? [] : [plain(doubtNote(doubt), 400)]
 }
 
