@@ -63,7 +63,13 @@ export function splitPrefix(text: string): [before: string, prefix: string] {
   const end = /[\p{L}\p{M}\p{N}]*$/u.exec(text)![0]
   const from = end.replace(UNSPACED, (run) => " ".repeat(run.length)).lastIndexOf(" ") + 1
   const at = text.length - end.length + from
-  return [text.slice(0, at), unmarked(text.slice(at)).toLowerCase()]
+  // One sign may stand for several words: ⑴ for "(1)".
+  const words =
+    unmarked(text.slice(at))
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  const [before, last = ""] = [words.slice(0, -1), words.at(-1)]
+  return [[text.slice(0, at), ...before].join(" "), last]
 }
 
 /** The name at position `at`; undefined when there is none or it is too long. */
