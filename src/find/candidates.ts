@@ -268,6 +268,10 @@ export function candidatesIn(
 
 /* How much of a query a turn covers. */
 
+/** A term's place among those that were found; -1 if no message has it. */
+export const placeAmong = (terms: readonly Term[], { word, isPrefix }: Term): number =>
+  terms.findIndex((one) => one.word === word && one.isPrefix === isPrefix)
+
 /** The words of a query as they were typed, in lower case, with the terms that together are one. */
 export function namesAsked(text: string): Map<string, readonly Term[]> {
   const all = Map.groupBy(partsAsked(parseQuery(text)), ({ typed }) => typed.toLowerCase())

@@ -4,7 +4,7 @@
  */
 
 import type { RankRow } from "../views/queries/messages.ts"
-import type { Candidates } from "./candidates.ts"
+import { type Candidates, placeAmong } from "./candidates.ts"
 import type { MessageTexts } from "./message-text.ts"
 import { isAscii, parseQuery, partsAsked, type Term } from "./parse-query.ts"
 import { falling, type Ranked } from "./rank.ts"
@@ -117,7 +117,7 @@ const TOGETHER = 1.1
 function bitsOf(asked: readonly Term[], { terms }: Candidates): number {
   let bits = 0
   for (const term of asked) {
-    const n = terms.findIndex(({ word, isPrefix }) => word === term.word && isPrefix === term.isPrefix)
+    const n = placeAmong(terms, term)
     if (n < 0) return 0
     bits |= 2 ** n
   }

@@ -5,7 +5,7 @@
  */
 import type { RankRow } from "../views/queries/messages.ts"
 import type { VectorTotals } from "../views/vectors.ts"
-import { type Candidates, type Masks, weightOf } from "./candidates.ts"
+import { type Candidates, type Masks, placeAmong, weightOf } from "./candidates.ts"
 import { isFiller, type Term } from "./parse-query.ts"
 
 /** How a turn was found: the words as they were typed, all of them in one place, some of them, or none but the meaning. */
@@ -281,7 +281,7 @@ export function coverageOf(
   best: readonly number[],
 ): Coverage {
   const words = asked.map((term) => {
-    const n = terms.findIndex(({ word, isPrefix }) => word === term.word && isPrefix === term.isPrefix)
+    const n = placeAmong(terms, term)
     const isSubject = !isFiller(term.typed.toLowerCase())
     return { bit: n < 0 ? 0 : 2 ** n, weight: terms[n]?.weight ?? weightOf(term, 0, size), isSubject }
   })

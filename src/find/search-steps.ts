@@ -112,8 +112,10 @@ const STEPS: readonly AnyStep[] = [
   {
     name: "by meaning",
     needs: "archive",
-    due: ({ request: { meaning }, begun }) =>
-      meaning !== undefined && begun?.coverage !== undefined && (meaning !== "auto" || begun.coverage.isOpen),
+    due: ({ request: { meaning }, begun }) => {
+      const coverage = meaning === undefined ? undefined : begun?.coverage()
+      return coverage !== undefined && (meaning !== "auto" || coverage.isOpen)
+    },
     run: findByMeaning,
   },
   { name: "both joined", needs: "archive", due: always, run: join },

@@ -117,7 +117,7 @@ const CHECKED = [250, 2500] as const
 /** A search whose words were looked up. */
 export interface Begun {
   /** What words alone tell of the query; undefined if it is nothing that meaning could be asked for. */
-  readonly coverage: Coverage | undefined
+  coverage(): Coverage | undefined
   /** @param alike what a search by meaning found, if it was asked */
   finish(alike?: Alike): FoundTurns
 }
@@ -134,15 +134,16 @@ export function begun(db: Database, dataHome: string, request: SearchRequest, re
   const texts = new MessageTexts(db, dataHome, readers)
   const forgiving = rankedForgivingly(db, texts, request)
   const { ranking: asRanked, ...told } = forgiving
-  const coverage = coverageBy(request, forgiving)
+  const coverage = once(() => coverageBy(request, forgiving))
   const { byWords = true, tellsPartial = true } = request
   const turns = byWords && tellsPartial ? closestFirst(texts, told.text, asRanked) : asRanked.turns
   const ranking = { ...asRanked, turns }
   return {
     coverage,
     finish(alike) {
-      const isBoth = alike?.similar !== undefined && coverage !== undefined
-      const found = isBoth ? withMeaning(db, request, { ranking, coverage }, alike) : ranking
+      const covered = alike?.similar === undefined ? undefined : coverage()
+      const found =
+        covered === undefined ? ranking : withMeaning(db, request, { ranking, coverage: covered }, alike!)
       return foundBy(db, texts, request, { ...found, ...told })
     },
   }

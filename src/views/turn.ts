@@ -17,22 +17,8 @@ import { sharedTurnsOf, type TurnRow, turnByHandle, turnId, turnsOf } from "./qu
 import { type TakenBack, takenBackOf } from "./taken-back-mark.ts"
 import { toolNameOf } from "./tool-name.ts"
 
-/** A turn in short, as the views keep it. */
-export interface Turn extends TakenBack {
-  /** With `ctx:`. It is made of the content, so another archive of the same session has the same. */
-  readonly handle: string
-  readonly session: string
-  /** From 1, in the order of the transcript. */
-  readonly seq: number
-  /** How it began: typed, queued, command, bash, memory, brief; none: before the first prompt. */
-  readonly via: string
-  readonly prompt: string
-  readonly answer: string
-  readonly started: string | null
-  readonly ended: string | null
-  /** Number of tool calls, and of failed ones. */
-  readonly tools: number
-  readonly errors: number
+/** A turn in short, as the views keep it. Its handle is with `ctx:`. */
+export interface Turn extends Omit<TurnRow, "id" | "interrupted" | "takenBack" | "others">, TakenBack {
   readonly interrupted: boolean
   /** Set only on what was fetched from where others may have written it. */
   readonly others?: true

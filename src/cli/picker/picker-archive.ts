@@ -113,7 +113,7 @@ export class PickerArchive {
       note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
     })
     this.#last = found
-    if (search.coverage?.isOpen) this.#unmeant = { begun: search, words, narrowing, told }
+    if (search.coverage()?.isOpen) this.#unmeant = { begun: search, words, narrowing, told }
     return told(found)
   }
 

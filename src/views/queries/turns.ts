@@ -14,14 +14,18 @@ export const IS_TURN = "t.via NOT IN ('none', 'brief', 'history')"
 
 export interface TurnRow {
   readonly id: number
+  /** Without `ctx:`. It is made of the content, so another archive of the same session has the same. */
   readonly handle: string
   readonly session: string
+  /** From 1, in the order of the transcript. */
   readonly seq: number
+  /** How it began: typed, queued, command, bash, memory, brief; none: before the first prompt. */
   readonly via: string
   readonly prompt: string
   readonly answer: string
   readonly started: string | null
   readonly ended: string | null
+  /** Number of tool calls, and of failed ones. */
   readonly tools: number
   readonly errors: number
   readonly interrupted: number
