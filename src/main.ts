@@ -19,6 +19,8 @@ function main(argv: readonly string[]): Promise<void> {
     return import("./prune/plugin/run-compaction.ts").then((plugin) => plugin.runCompaction())
   if (first === "__prune")
     return import("./prune/patch/answer-patch.ts").then((child) => child.runPruneAnswer())
+  if (first === "__vectors")
+    return import("./find/query-vectors.ts").then((child) => child.runVectors(argv.slice(1)))
   if (first === "__complete")
     return import("./cli/completions/run-complete.ts").then((shell) => shell.runComplete(argv.slice(1)))
   if (first === "search" || first === "grep")

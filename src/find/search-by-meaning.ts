@@ -5,12 +5,12 @@ import { compileAsUsual } from "../base/own-program.ts"
 import type { Paths } from "../config/load.ts"
 import type { Database } from "../views/database.ts"
 import { type VectorTotals, vectorsMade } from "../views/vectors.ts"
-import { type Embedder, openEmbedder, vectorOf } from "./embed/embedder.ts"
+import { openEmbedder } from "./embed/embedder.ts"
 import { HASHED_ID } from "./embed/hashed-words.ts"
 import { modelState } from "./embed/model-files.ts"
 import { type QueryVector, semanticSearch } from "./embed/semantic-search.ts"
 import type { Narrowing } from "./narrowing.ts"
-import { isFiller, parseQuery } from "./parse-query.ts"
+import { type AskModel, askHere, meantBy } from "./query-vectors.ts"
 import type { Alike, Similar } from "./rank.ts"
 import { NEAREST } from "./search-turns.ts"
 
@@ -48,8 +48,7 @@ export async function similarTo(
   narrowing: Narrowing,
 ): Promise<BySense> {
   compileAsUsual()
-  const embedder = await openEmbedder(place)
-  const vector = await vectorOf(embedder, query)
+  const { vector, hasWords } = await meantBy(await openEmbedder(place), query)
   const { installed, problem } = modelState(place.dataHome)
   const isUnused = problem !== undefined || installed !== undefined
   const isHashed = vector.embedder === HASHED_ID
@@ -57,25 +56,23 @@ export async function similarTo(
   const notes = [isHashed ? (isUnused ? UNUSED : NO_MODEL) : undefined, notYet(vectors)].filter(Boolean)
   return {
     similar: nearest(db, vector, narrowing),
-    hasWords: knowsAny(embedder, query),
+    hasWords,
     note: notes.length === 0 ? undefined : notes.join("; "),
     vectors: isHashed ? undefined : vectors,
   }
 }
 
-/** Kept for the next query of the process: loading takes 0.1 to 0.4 s. */
-let loaded: { readonly id: string; readonly embedder: Promise<Embedder> } | undefined
-
 /**
  * The same by an installed model alone, as a help to words: what goes wrong is logged.
  *
- * @returns undefined when no model is installed
+ * @returns undefined when no model is installed, or it gives no answer
  */
 export async function similarByModel(
   place: Pick<Paths, "dataHome" | "stateHome">,
   db: Database,
   query: string,
   narrowing: Narrowing,
+  ask: AskModel = askHere(place),
 ): Promise<BySense | undefined> {
   try {
     const { installed, problem } = modelState(place.dataHome)
@@ -83,12 +80,11 @@ export async function similarByModel(
     const vectors = vectorsMade(db, installed.embedder)
     const note = notYet(vectors)
     if (vectors.embedded === 0) return { similar: undefined, note, vectors }
-    compileAsUsual()
-    const embedder = await kept(installed.embedder, place)
+    const meant = await ask(installed.embedder, query)
     // The runtime may not work here.
-    if (embedder.id !== installed.embedder) return undefined
-    const similar = nearest(db, await vectorOf(embedder, query), narrowing)
-    return { similar, hasWords: knowsAny(embedder, query), note, vectors }
+    if (meant?.vector.embedder !== installed.embedder) return undefined
+    const { vector, hasWords } = meant
+    return { similar: nearest(db, vector, narrowing), hasWords, note, vectors }
   } catch (error) {
     logError(place.stateHome, { event: "search-by-meaning", error })
     return undefined
@@ -102,17 +98,8 @@ export async function modelVector(
 ): Promise<QueryVector | undefined> {
   const { installed, problem } = modelState(place.dataHome)
   if (installed === undefined || problem !== undefined) return undefined
-  return vectorOf(await kept(installed.embedder, place), query)
+  return (await askHere(place)(installed.embedder, query))?.vector
 }
-
-function kept(id: string, place: Pick<Paths, "dataHome" | "stateHome">): Promise<Embedder> {
-  if (loaded?.id !== id) loaded = { id, embedder: openEmbedder(place) }
-  return loaded.embedder
-}
-
-/** Whether the embedder knows a word of what the query is about. */
-const knowsAny = (embedder: Embedder, query: string): boolean =>
-  parseQuery(query).terms.some(({ typed }) => !isFiller(typed.toLowerCase()) && embedder.knows(typed))
 
 const nearest = (db: Database, vector: QueryVector, narrowing: Narrowing): readonly Similar[] =>
   semanticSearch(db, vector, {

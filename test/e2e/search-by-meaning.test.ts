@@ -1,13 +1,16 @@
 /** What words and meaning find together, with the real weights: command, server, and an index that is half made. */
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { tryTo } from "../../src/base/files.ts"
 import { PickerArchive } from "../../src/cli/picker/picker-archive.ts"
-import { run } from "../support/binary.ts"
+import { binary, run } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
 import { hitsIn, Peer } from "../support/mcp.ts"
 import { realModel } from "../support/real-model.ts"
 import { limit } from "../support/slowness.ts"
+import { hasTmux, Tmux } from "../support/tmux.ts"
 
 setDefaultTimeout(limit(240_000))
 
@@ -96,7 +99,8 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
 
   test("the picker shows what words have found, then what is alike", async () => {
     const { dataHome, cwd, home } = machine
-    using picker = new PickerArchive({ dataHome, stateHome: join(dataHome, "state"), cwd, home })
+    const place = { dataHome, stateHome: join(dataHome, "state"), cwd, home }
+    using picker = new PickerArchive(place, [binary()])
     const typed = (text: string) =>
       picker.search({ text, isTyping: true, filters: NO_FILTERS, limit: 30 }, Date.now())
     const byWords = typed("leaking event handlers eat up RAM").hits
@@ -107,6 +111,33 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
     expect(typed("kiln thermocouple firmw").hits[0]).toMatchObject({ seq: 10 })
     expect(picker.isOpenToMeaning).toBe(false)
     expect(await picker.meaning()).toBeUndefined()
+    // Another search has begun before the model has answered: its answer is for nobody.
+    typed("leaking event handlers eat up RAM")
+    const late = picker.meaning()
+    typed("accessible shades")
+    expect(await late).toBeUndefined()
+    expect(picker.isOpenToMeaning).toBe(true)
+  })
+
+  test.skipIf(!hasTmux)("in a terminal, what is alike joins while somebody types (needs tmux)", async () => {
+    const children = (): string[] =>
+      readdirSync("/proc").filter((pid) => {
+        const command = /^\d+$/.test(pid)
+          ? tryTo(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"))
+          : undefined
+        return command?.includes(`__vectors\0${machine.dataHome}`)
+      })
+    using tmux = new Tmux(machine, `'${binary()}'`, { columns: 120, rows: 36 })
+    await tmux.sees("ctx:")
+    tmux.type("leaking event handlers")
+    tmux.type(" eat up RAM")
+    await tmux.sees(/> leaking event handlers eat up RAM[\s\S]*Memory grows overnight/)
+    tmux.press("C-u")
+    tmux.type("accessible shades for viewers with impaired sight")
+    await tmux.sees(/Which colours does the chart use/)
+    if (process.platform === "linux") expect(children()).toHaveLength(1)
+    tmux.press("Escape")
+    await until(() => children().length === 0, 20_000, "the model's process to end")
   })
 
   test("while vectors are being made, the answer says how many there are", async () => {

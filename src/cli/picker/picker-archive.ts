@@ -5,9 +5,10 @@ import { correctionNote, LOOSE_NOTE } from "../../find/corrected-query.ts"
 import type { Hit } from "../../find/hit.ts"
 import { type Narrowing, typedPath } from "../../find/narrowing.ts"
 import { previewTurn } from "../../find/preview-turn.ts"
+import type { VectorChild } from "../../find/query-vectors.ts"
 import { type Begun, begun, type FoundTurns } from "../../find/search-turns.ts"
 import { WholeCalls } from "../../find/whole-matches.ts"
-import { startRenewing } from "../../job/spawn.ts"
+import { ownCommand, startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
@@ -40,6 +41,8 @@ interface PickerSearch {
 
 /** A search that meaning could add something to. */
 interface Open {
+  /** Whether the model has been asked. */
+  isAsked: boolean
   readonly begun: Begun
   /** As they were typed. */
   readonly words: string
@@ -49,13 +52,17 @@ interface Open {
 
 export class PickerArchive {
   readonly #place: Place
+  readonly #program: readonly string[]
   #db: Database | undefined
   #readers: CopyReaders | undefined
   #last: FoundTurns | undefined
   #unmeant: Open | undefined
+  #model: Promise<VectorChild | undefined> | undefined
 
-  constructor(place: Place) {
+  /** @param program what starts ctxbridge */
+  constructor(place: Place, program = ownCommand()) {
     this.#place = place
+    this.#program = program
   }
 
   get #open(): { db: Database; readers: CopyReaders } {
@@ -75,6 +82,7 @@ export class PickerArchive {
 
   [Symbol.dispose](): void {
     this.close()
+    void this.#model?.then((model) => model?.[Symbol.dispose]())
   }
 
   /** Name of the project that the user is in; undefined if nothing of it is archived. */
@@ -113,27 +121,45 @@ export class PickerArchive {
       note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
     })
     this.#last = found
-    if (search.coverage()?.isOpen) this.#unmeant = { begun: search, words, narrowing, told }
+    if (search.coverage()?.isOpen) this.#unmeant = { isAsked: false, begun: search, words, narrowing, told }
     return told(found)
   }
 
-  /** Whether the last search has left something open, so that meaning may add to it. */
+  /** Whether the last search has left something open that the model has not been asked. */
   get isOpenToMeaning(): boolean {
-    return this.#unmeant !== undefined
+    return this.#unmeant?.isAsked === false
+  }
+
+  /** Has the model loaded, if there is one, by a process of its own: whoever types goes on. */
+  wakeModel(): Promise<VectorChild | undefined> {
+    this.#model ??= this.#startModel().catch(() => undefined)
+    return this.#model
+  }
+
+  async #startModel(): Promise<VectorChild | undefined> {
+    const { modelState } = await import("../../find/embed/model-files.ts")
+    if (modelState(this.#place.dataHome).installed === undefined) return undefined
+    const { VectorChild } = await import("../../find/query-vectors.ts")
+    return new VectorChild(this.#program, this.#place)
   }
 
   /**
-   * What the last search finds with meaning besides. Loads the model the first time, which takes 0.1 to 0.4 s.
+   * What the last search finds with meaning besides.
    *
-   * @returns undefined if no model is installed, or none of its vectors made
+   * @returns undefined if no model is installed, none of its vectors made, or another search has begun since
    */
   async meaning(): Promise<Found | undefined> {
     const asked = this.#unmeant
-    this.#unmeant = undefined
-    if (asked === undefined) return undefined
+    if (asked === undefined || asked.isAsked) return undefined
+    asked.isAsked = true
+    const model = await this.wakeModel()
+    if (model === undefined || this.#unmeant !== asked) return undefined
     const { begun, words, narrowing, told } = asked
     const { similarByModel } = await import("../../find/search-by-meaning.ts")
-    const alike = await similarByModel(this.#place, this.#open.db, words, narrowing)
+    const alike = await similarByModel(this.#place, this.#open.db, words, narrowing, async (_, query) => {
+      const meant = await model.ask(query)
+      return this.#unmeant === asked ? meant : undefined
+    })
     if (alike?.similar === undefined) return undefined
     const found = begun.finish(alike)
     this.#last = found

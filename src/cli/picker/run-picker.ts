@@ -15,6 +15,7 @@ import type { PickerArchive } from "./picker-archive.ts"
 import { type Picture, pickerPicture } from "./picker-picture.ts"
 import {
   type Choice,
+  type Found,
   initialState,
   type PickerEffect,
   type PickerEvent,
@@ -47,7 +48,7 @@ export async function runPicker(env: Environment, options: PickerOptions): Promi
 }
 
 /** What is done as soon as nobody types, and how many ms after the last key. */
-const IDLE = { search: 0, preview: 20, meaning: 150, close: 2000 } as const
+const IDLE = { search: 0, preview: 20, meaning: 80, close: 2000 } as const
 
 class Picker {
   readonly #env: Environment
@@ -90,7 +91,12 @@ class Picker {
   #take(event: TerminalEvent): void {
     if (event.kind === "ended") this.#picked = { code: event.code }
     else if (event.kind === "continued") this.#return()
-    else {
+    else if (event.kind === "meant") {
+      // Who has typed since waits for another search.
+      if (event.found !== undefined && this.#due !== "search")
+        this.#apply({ kind: "joined", found: event.found })
+      this.#due ??= "preview"
+    } else {
       if (event.kind === "resized") this.#painter.forget()
       this.#apply(event)
       // Even if only the selection has moved, another turn may have to be read.
@@ -172,7 +178,7 @@ class Picker {
     try {
       if (this.#due === "search") this.#search()
       else if (this.#due === "preview") this.#preview()
-      else if (this.#due === "meaning") await this.#join()
+      else if (this.#due === "meaning") this.#askForMeaning()
       else {
         this.#archive.close()
         this.#due = undefined
@@ -194,15 +200,16 @@ class Picker {
     this.#apply({ kind: "found", found })
   }
 
-  /** Words have been shown by then: nobody waits for the model while typing. */
-  async #join(): Promise<void> {
-    this.#due = "preview"
-    const found = await this.#archive.meaning()
-    if (found !== undefined) this.#apply({ kind: "joined", found })
+  /** Words have been shown by then, and whoever types on need not wait for the model: its answer is an event. */
+  #askForMeaning(): void {
+    this.#due = undefined
+    const tell = (found?: Found): void => this.#terminal.tell({ kind: "meant", found })
+    this.#archive.meaning().then(tell, () => tell())
   }
 
   #preview(): void {
     this.#due = this.#archive.isOpenToMeaning ? "meaning" : "close"
+    if (this.#state.line.text !== "") void this.#archive.wakeModel()
     const hit = selectedHit(this.#state)
     if (hit === undefined || this.#state.preview?.handle === hit.handle) return
     // The turn may have been forgotten since, or its copy be damaged: then what the search gave is shown.
@@ -351,6 +358,8 @@ interface TerminalSize {
 type TerminalEvent =
   | KeyInput
   | ({ readonly kind: "resized" } & TerminalSize)
+  /** What the last search finds with meaning besides, if anything. */
+  | { readonly kind: "meant"; readonly found: Found | undefined }
   /** We were stopped and go on. */
   | { readonly kind: "continued" }
   /** A signal, or the terminal is gone. */
@@ -460,6 +469,11 @@ class PickerTerminal {
     const events = this.#events
     this.#events = []
     return events
+  }
+
+  /** Something has happened elsewhere. */
+  tell(event: TerminalEvent): void {
+    this.#add(event)
   }
 
   [Symbol.dispose](): void {
