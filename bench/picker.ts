@@ -1,10 +1,11 @@
 /**
  * How long somebody waits for the picker, through a real terminal: `bun bench/picker.ts [--size 100000] [--rounds N]
- * [--dir DIR] [--exe PATH]`. The archive is that of bench/search.ts, and is kept in DIR.
+ * [--dir DIR] [--exe PATH] [--model DIR]`. The archive is that of bench/search.ts, and is kept in DIR.
  *
  * `start`: from before the process is started until its first picture, until the newest turns are shown, and until a
  * search as a command has printed; beside an empty Bun program's whole life. `key`: from a letter that is typed until
- * it is shown, until the results are, and until the preview is. All take turns in the same rounds. `cpu` is what all
+ * it is shown, until the results are, and until the preview is; with a folder of the model's two files, also from the
+ * preview until what is alike in meaning has joined, a pause included. All take turns in the same rounds. `cpu` is what all
  * threads have computed by then (Linux): on a busy machine only that can be believed.
  */
 import { mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs"
@@ -12,7 +13,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { buildEmpty } from "../src/cli/bench/bench-hooks.ts"
-import { seededArchive } from "./seeded-archive.ts"
+import { embeddedArchive, seededArchive } from "./seeded-archive.ts"
 import { common, middling, rare } from "./seeded-words.ts"
 
 const { values } = parseArgs({
@@ -21,17 +22,22 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "20" },
     dir: { type: "string", default: join(tmpdir(), "ctxbridge-search-bench") },
     exe: { type: "string", default: join(import.meta.dir, "..", "dist", "ctxbridge") },
+    model: { type: "string" },
   },
 })
 mkdirSync(values.dir, { recursive: true })
 const dir = realpathSync(values.dir)
 const exe = resolve(values.exe)
 const rounds = Number(values.rounds)
-const home = seededArchive(dir, Number(values.size))
+const { model } = values
+const size = Number(values.size)
+const home = model === undefined ? seededArchive(dir, size) : embeddedArchive(exe, dir, size, resolve(model))
 const empty = buildEmpty(exe, dir)
 
+/** Words of which no message has all. */
+const OPEN = `${middling(1)} ${middling(2)} ${middling(3)}`
 /** Typed letter by letter: a rare word, three words of which many messages have some, a phrase of common ones. */
-const QUERIES = [rare(3), `${middling(1)} ${middling(2)} ${common(3)}`, `"${common(0)} ${common(1)}"`]
+const QUERIES = [rare(3), OPEN, `"${common(0)} ${common(1)}"`]
 /** With it each picture ends. */
 const PICTURE_END = "\x1b[?2026l"
 
@@ -130,6 +136,10 @@ async function keys(): Promise<void> {
       note("key: results", (await picker.until(pictures(2))) - began)
       if (before !== undefined) note("key: results, cpu", picker.cpu()! - before)
       note("key: preview", (await picker.until(pictures(3))) - began)
+    }
+    if (model !== undefined && query === OPEN) {
+      const began = performance.now()
+      note("pause: meaning", (await picker.until(pictures(4))) - began)
     }
     picker.type("\x15")
     await picker.until(pictures(3))

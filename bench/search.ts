@@ -1,6 +1,8 @@
 /**
  * What a search costs as a whole process: `bun bench/search.ts [--sizes 10000,100000,1000000] [--rounds N] [--dir DIR]
- * [--exe PATH]`. Archives are generated from a seed and kept in DIR, by default a temporary folder.
+ * [--exe PATH] [--model DIR]`. Archives are generated from a seed and kept in DIR, by default a temporary folder. With a
+ * folder of the model's two files, all turns have vectors, and the model is asked where words leave something open, as
+ * in the third query.
  */
 import { mkdirSync, realpathSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +11,7 @@ import { parseArgs } from "node:util"
 import { buildEmpty } from "../src/cli/bench/bench-hooks.ts"
 import { type Case, measureCommands } from "../src/cli/bench/hook-world.ts"
 import { measureCalls } from "./mcp-calls.ts"
-import { seededArchive } from "./seeded-archive.ts"
+import { embeddedArchive, seededArchive } from "./seeded-archive.ts"
 import { common, middling, rare } from "./seeded-words.ts"
 
 const { values } = parseArgs({
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "20" },
     dir: { type: "string", default: join(tmpdir(), "ctxbridge-search-bench") },
     exe: { type: "string", default: join(import.meta.dir, "..", "dist", "ctxbridge") },
+    model: { type: "string" },
   },
 })
 mkdirSync(values.dir, { recursive: true })
@@ -37,7 +40,9 @@ const QUERIES: readonly (readonly string[])[] = [
 const exe = resolve(values.exe)
 const empty = buildEmpty(exe, dir)
 for (const size of values.sizes.split(",").map(Number)) {
-  const home = seededArchive(dir, size)
+  const { model } = values
+  const home =
+    model === undefined ? seededArchive(dir, size) : embeddedArchive(exe, dir, size, resolve(model))
   const env = { HOME: home, CTXBRIDGE_HOME: join(home, "archive"), BUN_OPTIONS: "", BUN_BE_BUN: "" }
   const searches = QUERIES.flatMap(([query, ...more], n): Case[] =>
     [["--all-projects"], ["--project", "/home/dev/project-3"]].map((scope) => ({

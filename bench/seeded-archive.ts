@@ -13,10 +13,11 @@ const AT_ONCE = 100
 /**
  * Makes an archive with this many messages in `dir`, unless it exists.
  *
+ * @param kind part of the folder's name, for one to which something is added
  * @returns the home folder that it is in
  */
-export function seededArchive(dir: string, messages: number): string {
-  const home = join(dir, `messages-${messages}`)
+export function seededArchive(dir: string, messages: number, kind = "messages"): string {
+  const home = join(dir, `${kind}-${messages}`)
   const dataHome = join(home, "archive")
   const done = join(home, "done")
   if (existsSync(done)) return home
@@ -41,6 +42,23 @@ export function seededArchive(dir: string, messages: number): string {
     console.error(`${from + paths.length} of ${messages / SESSION} sessions`)
   }
   mergeFrames(dataHome, { dryRun: false })
+  writeFileSync(done, "")
+  return home
+}
+
+/**
+ * The same with all vectors of the model in `model`, a folder with its two files. Making them takes some minutes for
+ * 100,000 messages.
+ */
+export function embeddedArchive(exe: string, dir: string, messages: number, model: string): string {
+  const home = seededArchive(dir, messages, "embedded")
+  const done = join(home, "embedded")
+  if (existsSync(done)) return home
+  const env = { HOME: home, CTXBRIDGE_HOME: join(home, "archive"), BUN_OPTIONS: "", BUN_BE_BUN: "" }
+  for (const command of [["model", "install", "--from", model, "--yes"], ["optimize"]]) {
+    const { exitCode, stderr } = Bun.spawnSync([exe, ...command], { env, stdout: "ignore", stderr: "pipe" })
+    if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr}`)
+  }
   writeFileSync(done, "")
   return home
 }

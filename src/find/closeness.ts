@@ -66,8 +66,8 @@ interface Reading {
 }
 
 /** Messages whose lines are looked at for what was typed, and those whose words are looked for, which takes longer. */
-const LINES: Reading = { ofTurn: 2, all: 24, bytes: 1 << 18 }
-const WORDS: Reading = { ofTurn: 1, all: 24, bytes: 1 << 16 }
+const LINES: Reading = { ofTurn: 2, all: 12, bytes: 1 << 18 }
+const WORDS: Reading = { ofTurn: 1, all: 12, bytes: 1 << 16 }
 
 interface Found {
   readonly turns: readonly Ranked[]

@@ -4,6 +4,7 @@
  */
 
 import { compileAsUsual } from "../base/own-program.ts"
+import { STDOUT, writeAll } from "../base/write-output.ts"
 import { childEnvironment, type Paths } from "../config/load.ts"
 import { type Embedder, openEmbedder, vectorOf } from "./embed/embedder.ts"
 import type { QueryVector } from "./embed/semantic-search.ts"
@@ -12,7 +13,7 @@ import { isFiller, parseQuery } from "./parse-query.ts"
 type Place = Pick<Paths, "dataHome" | "stateHome">
 
 /** What the model makes of a query. */
-export interface Meant {
+interface Meant {
   readonly vector: QueryVector
   /** Whether it knows a word of what the query is about. */
   readonly hasWords: boolean
@@ -59,9 +60,8 @@ export async function runVectors([dataHome = "", stateHome = ""]: readonly strin
     const { vector, hasWords } = await meantBy(embedder, JSON.parse(line))
     const { buffer, byteOffset, byteLength } = vector.values
     const values = Buffer.from(buffer, byteOffset, byteLength).toString("base64")
-    process.stdout.write(
-      `${JSON.stringify({ embedder: vector.embedder, values, hasWords } satisfies Answer)}\n`,
-    )
+    const answer = { embedder: vector.embedder, values, hasWords } satisfies Answer
+    writeAll(STDOUT, `${JSON.stringify(answer)}\n`)
   }
 }
 

@@ -76,7 +76,7 @@ export function bestFirst({ terms, masks, ids }: Candidates, most: number): numb
   return chosen
 }
 
-export function scorer(weights: readonly number[]): (mask: number) => number {
+function scorer(weights: readonly number[]): (mask: number) => number {
   const known = new Map<number, number>()
   return (mask) => {
     let sum = known.get(mask)
@@ -243,6 +243,9 @@ export interface Alike {
   readonly hasWords?: boolean
 }
 
+/** The cosine from which a text is taken for one that is alike. */
+export const LEAST_ALIKE = 0.2
+
 const MEANING = {
   /** If one of the best turns has this share of the query by weight, words alone are asked. */
   covered: 0.9,
@@ -250,8 +253,7 @@ const MEANING = {
   steep: 4,
   /** With less of the query than this, the score by words counts less too: the best of what hardly matches is not good. */
   slight: 0.25,
-  /** The cosine from which a text is taken for one that is alike. */
-  floor: 0.2,
+  floor: LEAST_ALIKE,
   /** The same if neither the messages nor the model know any of the query's words: those are mostly none. */
   floorOfUnknown: 0.4,
 }

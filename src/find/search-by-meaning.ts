@@ -11,7 +11,7 @@ import { modelState } from "./embed/model-files.ts"
 import { type QueryVector, semanticSearch } from "./embed/semantic-search.ts"
 import type { Narrowing } from "./narrowing.ts"
 import { type AskModel, askHere, meantBy } from "./query-vectors.ts"
-import type { Alike, Similar } from "./rank.ts"
+import { type Alike, LEAST_ALIKE, type Similar } from "./rank.ts"
 import { NEAREST } from "./search-turns.ts"
 
 interface BySense extends Alike {
@@ -105,5 +105,7 @@ const nearest = (db: Database, vector: QueryVector, narrowing: Narrowing): reado
   semanticSearch(db, vector, {
     project: narrowing.project,
     session: narrowing.session,
+    // What equals it counts.
+    floor: LEAST_ALIKE - Number.EPSILON,
     limit: isNarrowed(narrowing) ? NARROWED : NEAREST,
   })

@@ -380,15 +380,26 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   return { turns, candidates, rows, isLoose, isMoreLeft }
 }
 
+/** How many similar messages are held against a filter at a time, and of how many that pass no more are sought. */
+const AT_A_TIME = 400
+const PASSED = 100
+
 /** Keeps those that pass the filter: similarity knows nothing of tools, times and files. */
 function narrowed(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
+  const kept: Similar[] = []
+  for (let from = 0; from < similar.length && kept.length < PASSED; from += AT_A_TIME)
+    kept.push(...passing(db, similar.slice(from, from + AT_A_TIME), filter))
+  return kept
+}
+
+function passing(db: Database, similar: readonly Similar[], filter: Filter): Similar[] {
   const ids = similar.flatMap(({ message }) => message ?? [])
   const accepted = new Set(rowsOf(db, ids, filter).map(({ id }) => id))
   const narrow =
     filter.expression === undefined ? accepted : matchesAmong(db, [...accepted], filter.expression)
-  const isWanted = ({ message }: Similar): boolean =>
-    message === undefined ? filter.expression === undefined : narrow.has(message)
-  return similar.filter(isWanted).slice(0, NEAREST)
+  return similar.filter(({ message }) =>
+    message === undefined ? filter.expression === undefined : narrow.has(message),
+  )
 }
 
 const NOTHING: Candidates = { terms: [], masks: new Uint32Array(0), ids: [], size: 0 }

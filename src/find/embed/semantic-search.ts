@@ -22,6 +22,8 @@ interface SemanticFilter {
   /** Includes the session's subagents; undefined: all. */
   readonly session?: string | undefined
   readonly limit: number
+  /** The cosine that is not yet enough; undefined: any is. */
+  readonly floor?: number | undefined
 }
 
 interface SemanticHit {
@@ -40,7 +42,7 @@ export function semanticSearch(db: Database, query: QueryVector, filter: Semanti
   if (quantised.scale === 0 || filter.limit < 1) return []
   const kernel = createKernel(quantised)
   const { width } = kernel
-  const best = new Best(filter.limit)
+  const best = new Best(filter.limit, filter.floor)
   const turns = new Uint32Array(BLOCK)
   let held = 0
   const scan = (): void => {
@@ -78,10 +80,11 @@ class Best {
   readonly #limit: number
   readonly #hits = new Map<number, SemanticHit>()
   /** Scores must be above this. */
-  least = Number.NEGATIVE_INFINITY
+  least: number
 
-  constructor(limit: number) {
+  constructor(limit: number, floor = Number.NEGATIVE_INFINITY) {
     this.#limit = limit
+    this.least = floor
   }
 
   add(message: number, turn: number, score: number): void {

@@ -44,14 +44,20 @@ export const matches = (db: Database, expression: string, limit: number): number
     .all(expression, limit)
     .map(({ id }) => id)
 
-/** Which of these messages match. */
+/**
+ * Which of these messages match. All that match between the first and the last of them are listed: looking each of them
+ * up takes a hundred times as long as passing by another one.
+ */
 export function matchesAmong(db: Database, ids: readonly number[], expression: string): Set<number> {
-  const rows = db
-    .query<{ id: number }, [string, string]>(
-      `SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))`,
+  const wanted = new Uint32Array(ids).sort()
+  if (wanted.length === 0) return new Set()
+  const { matching } = db
+    .query<{ matching: string }, [string, number, number]>(
+      "SELECT json_group_array(rowid) AS matching FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?",
     )
-    .all(expression, JSON.stringify(ids))
-  return new Set(rows.map(({ id }) => id))
+    .get(expression, wanted[0]!, wanted.at(-1)!)!
+  const all = new Set<number>(JSON.parse(matching))
+  return new Set(ids.filter((id) => all.has(id)))
 }
 
 /* The words of all messages, as the index has them. */
