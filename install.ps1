@@ -5,6 +5,8 @@ param(
   [switch]$NoHooks,
   [switch]$Import,
   [switch]$NoImport,
+  [switch]$Model,
+  [switch]$NoModel,
   [switch]$Demo,
   [switch]$NoDemo,
   [string]$From,
@@ -32,6 +34,8 @@ Usage: install.ps1 [options]
   -NoHooks        do not register the hooks in Claude Code's settings
   -Import         archive the transcripts that are there, in the background
   -NoImport       leave them alone; without either, a terminal is asked
+  -Model          download the model for search by meaning, unless the program has it
+  -NoModel        do not; without either, a terminal is asked
   -Demo           show the whole demo at the end
   -NoDemo         do not, which is the default
   -From URL|DIR   take a release from there (default: $env:CTXBRIDGE_RELEASES)
@@ -255,6 +259,7 @@ upgrade. Undo: ctxbridge uninstall --purge, then delete DIR\bin\ctxbridge.exe.
       if ($value -like '-*') { Fail "unknown option: $value" 'install.ps1 -Help' 64 }
     }
     if ($Import -and $NoImport) { Fail '-Import and -NoImport exclude each other' 'install.ps1 -Help' 64 }
+    if ($Model -and $NoModel) { Fail '-Model and -NoModel exclude each other' 'install.ps1 -Help' 64 }
     # 5.1 may still begin with TLS 1.0.
     [Net.ServicePointManager]::SecurityProtocol = [Net.ServicePointManager]::SecurityProtocol -bor [Net.SecurityProtocolType]::Tls12
     $root = $Prefix
@@ -293,11 +298,13 @@ upgrade. Undo: ctxbridge uninstall --purge, then delete DIR\bin\ctxbridge.exe.
       $quoted = $bin.Replace("'", "''")
       Say "  [Environment]::SetEnvironmentVariable('Path', [Environment]::GetEnvironmentVariable('Path', 'User') + ';$quoted', 'User')"
     }
-    # It prints the last three lines: what is imported, what to restart, what to try.
+    # It prints the last four lines: what is imported, which model there is, what to restart, what to try.
     if (-not $NoHooks) {
       $arguments = @('install', '--quiet')
       if ($Import) { $arguments += '--import' }
       if ($NoImport) { $arguments += '--no-import' }
+      if ($Model) { $arguments += '--model' }
+      if ($NoModel) { $arguments += '--no-model' }
       Invoke-Installed $target $arguments 'the hooks are not registered' "the program is installed; then run: $target install"
     }
     if ($Demo -and -not $NoDemo) {

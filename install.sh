@@ -15,6 +15,8 @@ Usage: sh install.sh [options]
   --no-hooks       do not register the hooks in Claude Code's settings
   --import         archive the transcripts that are there, in the background
   --no-import      leave them alone; without either, a terminal is asked
+  --model          download the model for search by meaning, unless the program has it (24 MB, Hugging Face)
+  --no-model       do not; without either, a terminal is asked
   --demo           show the whole demo at the end
   --no-demo        do not try a session after building from a checkout
   --from URL|DIR   take a release from there, also in a checkout (default: $CTXBRIDGE_RELEASES)
@@ -47,6 +49,7 @@ read_options() {
   prefix=
   hooks=1
   import=
+  model=
   demo=
   deps_only=0
   from=
@@ -84,6 +87,7 @@ read_options() {
         ;;
       --no-hooks) hooks=0 ;;
       --import | --no-import) import=$1 ;;
+      --model | --no-model) model=$1 ;;
       --demo) demo=1 ;;
       --no-demo) demo=0 ;;
       --deps-only) deps_only=1 ;;
@@ -546,7 +550,7 @@ run_installed() {
   fi
 }
 
-# What was installed, and what comes next, in five lines. `ctxbridge install` prints the last three.
+# What was installed, and what comes next, in six lines. `ctxbridge install` prints the last four.
 finish() {
   # Whoever builds wants to see that it works; a release was tried before.
   [ "$built$demo" != 1 ] || show_demo --quiet
@@ -554,7 +558,9 @@ finish() {
   say "PATH       $(path_text)"
   if [ "$hooks" = 1 ]; then
     # shellcheck disable=SC2086 # empty, or one word
-    run_installed install --quiet $import || fail "the hooks are not registered" "the program is installed; then run: $target install"
+    run_installed install --quiet $import $model || fail "the hooks are not registered" "the program is installed; then run: $target install"
+  elif [ "$model" = --model ]; then
+    run_installed model install --yes || say "Model      not there: $target model install gets it later"
   fi
   [ "$demo" != 1 ] || show_demo
 }

@@ -4,6 +4,7 @@
  *   --targets a,b   only these (build/release/targets.ts); default: all
  *   --out DIR       another folder
  *   --releases URL  where the release will be found; written into its install.sh and install.ps1
+ *   --model DIR     carry the sentence model, of which this folder has the files
  *
  * The compiler is called as by `npm run build`. Not to be run beside a build or tests in the same checkout: the parts of
  * ONNX Runtime in dist/runtime/ and the modules of hooks and searches are made anew for each system.
@@ -23,11 +24,19 @@ const DIST = join(ROOT, "dist")
 const STARTS = 10
 
 const { values } = parseArgs({
-  options: { targets: { type: "string" }, out: { type: "string" }, releases: { type: "string" } },
+  options: {
+    targets: { type: "string" },
+    out: { type: "string" },
+    releases: { type: "string" },
+    model: { type: "string" },
+  },
 })
 const targets = targetsNamed(values.targets)
 const out = resolve(values.out ?? join(DIST, "release"))
 const work = join(out, ".work")
+
+/** As build/model.ts asks for it. */
+const withModel = { CTXBRIDGE_MODEL: values.model === undefined ? "" : resolve(values.model) }
 
 /** The steps of `npm run build`; the last one is the compiler's. */
 const steps = manifest.scripts.build.split(" && ")
@@ -35,14 +44,18 @@ const compile = steps.at(-1)!
 /** Those between the parts of ONNX Runtime and the compiler. */
 const modules = steps.slice(1, -1)
 
-function ran(command: readonly string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: ROOT })
+function ran(command: readonly string[], more: Readonly<Record<string, string>> = {}): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], {
+    cwd: ROOT,
+    env: { ...process.env, ...more },
+  })
   if (exitCode === 0) return String(stdout).trim()
   throw new Error(`${command.join(" ")} failed\n${stdout}${stderr}`)
 }
 
 /** `bun …` with the Bun that runs us. */
-const bun = (line: string): string => ran([process.execPath, ...line.split(" ").slice(1)])
+const bun = (line: string, more?: Readonly<Record<string, string>>): string =>
+  ran([process.execPath, ...line.split(" ").slice(1)], more)
 
 const sha256 = (content: Uint8Array | string): string =>
   new Bun.CryptoHasher("sha256").update(content).digest("hex")
@@ -66,7 +79,7 @@ function startOf(file: string): number | undefined {
 /** undefined: the same bytes as another target's. */
 function make(target: Target): Made | undefined {
   bun(`bun build/runtime.ts ${target.runtime}`)
-  for (const step of modules) bun(`${step} ${platformIn(target)}`)
+  for (const step of modules) bun(`${step} ${platformIn(target)}`, withModel)
   // The name of the file becomes part of the binary.
   const binary = join(work, `ctxbridge${isWindows(target) ? ".exe" : ""}`)
   const line = compile
@@ -107,6 +120,7 @@ const origin: Origin = {
   commit: ran(["git", "rev-parse", "HEAD"]),
   dirty: ran(["git", "status", "--porcelain"]) !== "",
   bun: Bun.version,
+  hasModel: values.model !== undefined,
 }
 try {
   for (const target of targets) {
@@ -116,10 +130,10 @@ try {
   copyFileSync(join(work, "meta.json"), join(DIST, "meta.json"))
 } finally {
   rmSync(work, { recursive: true, force: true })
-  for (const step of steps.slice(0, -1)) bun(step)
+  for (const step of steps.slice(0, -1)) bun(step, { CTXBRIDGE_MODEL: "" })
 }
 
-const components = componentsOf(ROOT, DIST)
+const components = componentsOf(ROOT, DIST, origin.hasModel)
 const base = `ctxbridge-${manifest.version}`
 const texts: Readonly<Record<string, string>> = {
   [`${base}.cdx.json`]: sbomOf(manifest.version, components),

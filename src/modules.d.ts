@@ -31,6 +31,11 @@ declare module "*.zst" {
   export default path
 }
 
+declare module "*.bin" {
+  const path: string
+  export default path
+}
+
 /** A file embedded as text. */
 declare module "*/inserted.js" {
   const text: string

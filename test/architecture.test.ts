@@ -120,6 +120,8 @@ const FROM_TABLES = ["../dist/formats/anchors.js", "../dist/formats/rows.js"]
 const NO_MODULES = [
   "../package.json",
   "../dist/kernel/dot.wasm",
+  "../dist/model/tokenizer.bin",
+  "../dist/model/weights.bin",
   "../plugin/skills/recall/SKILL.md",
   "cli/pages/stats.css",
   "prune/patch/inserted.js",

@@ -28,6 +28,9 @@ same binary with a Bun of your own (npm run release).`,
 https://github.com/microsoft/onnxruntime/blob/main/ThirdPartyNotices.txt`,
   "onnxruntime-web": "Copyright (c) Microsoft Corporation.",
   "onnxruntime-common": "Copyright (c) Microsoft Corporation.",
+  "all-MiniLM-L6-v2": `The sentence model of https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, by the authors of
+sentence-transformers; converted to ONNX with 8-bit weights at https://huggingface.co/Xenova/all-MiniLM-L6-v2, by Xenova.
+Its files are as published there.`,
 }
 
 function section({ name, version, licence, texts }: Component): string {

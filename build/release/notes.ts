@@ -1,4 +1,5 @@
 /** What people read of a release: which file is for which machine, how large it is, how fast it starts. */
+import { MINILM } from "../../src/find/embed/model-manifest.ts"
 import type { Target } from "./targets.ts"
 
 export interface Made {
@@ -30,14 +31,21 @@ const MACHINES: Readonly<Record<string, string>> = {
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(1)
 
 export interface Origin {
+  /** Whether the binaries carry the sentence model. */
+  readonly hasModel: boolean
   readonly version: string
   readonly commit: string
   readonly dirty: boolean
   readonly bun: string
 }
 
+const CARRIED =
+  "The binaries carry the model for search by meaning (all-MiniLM-L6-v2, Apache-2.0), so nothing has to be downloaded for it."
+const NOT_CARRIED =
+  "The binaries carry no model for search by meaning: `ctxbridge model install` downloads it (`npm run release -- --model DIR` puts it in)."
+
 export function notesOf(
-  { version, commit, dirty, bun }: Origin,
+  { version, commit, dirty, bun, hasModel }: Origin,
   all: readonly Made[],
   twins: readonly (readonly [Target, Target])[],
 ): string {
@@ -58,6 +66,8 @@ export function notesOf(
 ${rows.join("\n")}
 
 ${same.join("\n")}
+${hasModel ? CARRIED : NOT_CARRIED}
+
 "Start" is the shortest of ten runs of \`ctxbridge --version\` on the build machine, from a warm cache.
 
 Check what you have downloaded with \`sha256sum -c --ignore-missing SHA256SUMS\`. \`install.sh\` and
@@ -69,7 +79,7 @@ Built from commit ${commit}${dirty ? " and uncommitted changes" : ""} with Bun $
 
 /** How to make the same bytes. */
 export function provenanceOf(
-  { version, commit, dirty, bun }: Origin,
+  { version, commit, dirty, bun, hasModel }: Origin,
   all: readonly Made[],
   targets: readonly Target[],
 ): string {
@@ -82,8 +92,9 @@ export function provenanceOf(
     repeat: [
       `git checkout ${commit}`,
       "npm run setup",
-      `npm run release -- --targets ${targets.map(({ name }) => name).join(",")}`,
+      `npm run release -- --targets ${targets.map(({ name }) => name).join(",")}${hasModel ? " --model DIR" : ""}`,
     ],
+    ...(hasModel && { model: MINILM }),
     files: all.map(({ target, file, bytes, sha256 }) => ({
       file,
       target: target.bun,

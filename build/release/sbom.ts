@@ -1,24 +1,15 @@
 /** The list of what is inside, as CycloneDX 1.6. The same for the same content: no time, no chance. */
 import type { Component } from "./components.ts"
 
-/** Characters that a package URL encodes in a scope. */
-const purl = ({ name, version }: Component): string =>
-  `pkg:npm/${name.replace("@", "%40")}@${encodeURIComponent(version)}`
-
-const sha512 = (integrity: string): string =>
-  Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex")
-
-function described(component: Component) {
-  const { name, version, licence, integrity } = component
-  const reference = purl(component)
+function described({ name, version, licence, purl, type, hash }: Component) {
   return {
-    type: name === "bun" ? "platform" : "library",
-    "bom-ref": reference,
+    type,
+    "bom-ref": purl,
     name,
     version,
-    purl: reference,
+    purl,
     licenses: [/ (OR|AND|WITH) /.test(licence) ? { expression: licence } : { license: { id: licence } }],
-    ...(integrity === undefined ? {} : { hashes: [{ alg: "SHA-512", content: sha512(integrity) }] }),
+    ...(hash && { hashes: [hash] }),
   }
 }
 
@@ -42,7 +33,7 @@ export function sbomOf(version: string, components: readonly Component[]): strin
       },
     },
     components: components.map(described),
-    dependencies: [{ ref: own, dependsOn: components.map(purl) }],
+    dependencies: [{ ref: own, dependsOn: components.map(({ purl }) => purl) }],
   }
   const serialNumber = `urn:uuid:${uuidOf(JSON.stringify(content))}`
   return `${JSON.stringify({ bomFormat: "CycloneDX", specVersion: "1.6", serialNumber, version: 1, ...content }, null, 2)}\n`

@@ -3,6 +3,7 @@
 import type { LoggedError } from "../base/log.ts"
 import { bytes, count, oneLine, percent } from "../base/text.ts"
 import type { HookStatus, ServerStatus } from "../claude/install/hook-status.ts"
+import type { Config } from "../config/options.ts"
 import type { Standing } from "../find/embed/embedding-state.ts"
 import type { History } from "../job/history-import.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
@@ -49,8 +50,13 @@ interface StatusReport extends ArchiveStatus {
   /** Enabled plugins of ours, which stand in for hooks and server that are not registered. */
   readonly plugins: readonly string[]
   /** null if there is nothing to embed. */
-  readonly embedding: Standing | null
+  readonly embedding: Embedding | null
   readonly lastError: LoggedError | null
+}
+
+interface Embedding extends Standing {
+  /** The option `search.meaning`. */
+  readonly meaning: Config["search.meaning"]
 }
 
 /** Where turns are kept besides, as it is configured. */
@@ -243,12 +249,13 @@ function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
     pairs.push(["word index", indexText(index)])
   }
   if (embedding !== null) {
-    const { embedder, model, problem, embedded, turns } = embedding
+    const { embedder, model, problem, embedded, turns, meaning } = embedding
     const by = model === null ? "hashed words, no model" : safe(embedder)
-    const fault = problem === null ? "" : `; the model is not used: ${safe(problem)}`
+    const state = meaning === "off" ? "; search.meaning is off" : embedded < turns ? "; being made" : ""
+    const fault = problem === null ? "" : `; the installed model is not used: ${safe(problem)}`
     // Vectors also cover subagents' tasks and text before the first prompt, which do not count as turns.
     const more = turns > (totals?.turns ?? turns) ? ", those without a prompt too" : ""
-    pairs.push(["vectors", `${embedded} of ${count(turns, "turn")}${more}, by ${by}${fault}`])
+    pairs.push(["vectors", `${embedded} of ${count(turns, "turn")}${more}, by ${by}${state}${fault}`])
   }
   return pairs
 }
@@ -432,10 +439,14 @@ function searchText({ index, embedding }: StatusReport): string {
   const words = complete
     ? `all ${all}`
     : `${indexed} of ${all}${outdated ? ", being renewed" : ", the rest follows"}`
-  return dotted(
-    words,
-    embedding !== null && `by meaning ${embedding.embedded} of ${count(embedding.turns, "turn")}`,
-  )
+  return dotted(words, embedding !== null && `by meaning${meaningText(embedding)}`)
+}
+
+function meaningText({ meaning, model, embedded, turns }: Embedding): string {
+  if (meaning === "off") return ": off"
+  if (model === null) return ": no model"
+  const all = count(turns, "turn")
+  return embedded < turns ? ` ${embedded} of ${all}, being made` : ` all ${all}`
 }
 
 function hooksText({ hooks, plugins }: StatusReport, { showPath }: StatusLook): string {

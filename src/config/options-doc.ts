@@ -16,7 +16,8 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "compaction.block":
     "Once per session, refuse your `/compact` while the session is not completely archived (docs/hooks.md). Automatic compactions are never refused.",
-  "embed.enabled": "Make vectors of what is archived, in the background, for search by meaning.",
+  "search.meaning":
+    "Search by meaning where words leave something open, and make the vectors for it in the background (auto), or neither (off). `embed.enabled`, its former name, still counts where this one is not set: true is auto, false is off.",
   "embed.from":
     "Where `ctxbridge model install` takes the model from without `--from`. Empty: its authors' address on Hugging Face.",
   "learn.enabled": "Learn from what is used of what was restored, in the background.",

@@ -8,8 +8,10 @@ import { cut } from "../base/text.ts"
 type Raw = string | number | boolean | readonly string[]
 
 interface Row<T> {
-  /** Environment variables: ours first, then the design documents' names as aliases. */
+  /** Environment variables: ours first, then other names as aliases, mostly the design documents'. */
   readonly env: readonly string[]
+  /** Its name in an earlier version, which files may still have. */
+  readonly former?: string
   /** `user`: a project's file may not set it, because that file comes with `git clone`. */
   readonly scope: "any" | "user"
   readonly default: T
@@ -89,7 +91,7 @@ const choice = <T extends string>(
   parse: (raw) => values.find((value) => value === String(raw).trim().toLowerCase()),
 })
 
-/** The same, where the design documents' variable is true or false. */
+/** The same, where another name of it is true or false. */
 const switched = <T extends string>(row: Row<T>, on: NoInfer<T>, off: NoInfer<T>): Row<T> => ({
   ...row,
   parse(raw) {
@@ -181,7 +183,14 @@ export const OPTIONS = {
     "once-if-behind",
     "off",
   ),
-  "embed.enabled": flag("user", true, "CTXBRIDGE_EMBED"),
+  "search.meaning": {
+    ...switched(
+      choice("user", "auto", ["auto", "off"], "CTXBRIDGE_MEANING", "CTXBRIDGE_EMBED"),
+      "auto",
+      "off",
+    ),
+    former: "embed.enabled",
+  },
   "archive.retention": integer(
     "user",
     0,
@@ -246,6 +255,11 @@ export const OPTIONS = {
 } as const satisfies Record<string, AnyRow>
 
 export type Key = keyof typeof OPTIONS
+
+/** The option of that name, or that had it; undefined if there is none. */
+export const optionNamed = (name: string): Key | undefined =>
+  (Object.keys(OPTIONS) as Key[]).find((key) => key === name || (OPTIONS[key] as AnyRow).former === name)
+
 export type Config = { readonly [K in Key]: (typeof OPTIONS)[K]["default"] }
 type Origin = "flag" | "env" | "project" | "user" | "default"
 
@@ -306,7 +320,8 @@ export function resolveOptions(layers: Layers): Resolved {
     origin[key] = "default"
     for (const from of SOURCES) {
       const variable = from === "env" ? setIn(layers.env, row) : undefined
-      const raw = variable === undefined ? layers[from]?.[key] : layers.env?.[variable]
+      const layer = layers[from]
+      const raw = layer?.[variable ?? key] ?? (row.former && layer?.[row.former])
       if (raw === undefined) continue
       if (from === "project" && row.scope === "user") {
         problems.push({ key, origin: from, isValue: false, message: "not allowed in a project's file" })
@@ -333,7 +348,7 @@ export function resolveOptions(layers: Layers): Resolved {
   }
   for (const from of ["project", "user"] as const) {
     for (const key of Object.keys(layers[from] ?? {})) {
-      if (!Object.hasOwn(OPTIONS, key))
+      if (optionNamed(key) === undefined)
         problems.push({ key, origin: from, isValue: false, message: "no such option" })
     }
   }

@@ -1,8 +1,9 @@
-/** Finds what is like a query in meaning. Loads the model if one is installed, so only who needs it imports this. */
+/** Finds what is like a query in meaning. Loads the model if there is one, so only who needs it imports this. */
 
 import { logError } from "../base/log.ts"
 import { compileAsUsual } from "../base/own-program.ts"
 import type { Paths } from "../config/load.ts"
+import type { Config } from "../config/options.ts"
 import type { Database } from "../views/database.ts"
 import { type VectorTotals, vectorsMade } from "../views/vectors.ts"
 import { openEmbedder } from "./embed/embedder.ts"
@@ -23,15 +24,17 @@ interface BySense extends Alike {
 const NARROWED = 10_000
 
 const NO_MODEL =
-  "no model is installed, so texts are compared by their words, not by meaning (ctxbridge model install adds a model)"
+  "there is no model, so texts are compared by their words, not by meaning (ctxbridge model install adds one)"
 
 const UNUSED =
-  "the installed model is not used, so texts are compared by their words, not by meaning (ctxbridge model status says why)"
+  "the model is not used, so texts are compared by their words, not by meaning (ctxbridge model status says why)"
 
 const NO_VECTORS = "no vectors have been made yet: the background job makes them"
 
-/** @returns undefined when all turns have theirs */
-function notYet({ turns, embedded }: VectorTotals): string | undefined {
+/** @returns undefined when all turns have theirs, and new ones will */
+function notYet({ turns, embedded }: VectorTotals, wish: Config["search.meaning"]): string | undefined {
+  if (wish === "off")
+    return `search.meaning is off, so no vectors are made: ${embedded} of ${turns} turns have some`
   if (embedded >= turns) return undefined
   if (embedded === 0) return NO_VECTORS
   return `by meaning, only ${embedded} of ${turns} turns can be found so far: the background job makes the other vectors`
@@ -42,18 +45,21 @@ const isNarrowed = ({ since, until, role, tool, file, error }: Narrowing): boole
   [since, until, role, tool, file, error].some(Boolean)
 
 export async function similarTo(
-  place: Pick<Paths, "dataHome" | "stateHome">,
+  place: Pick<Paths, "dataHome" | "stateHome"> & { readonly config: Pick<Config, "search.meaning"> },
   db: Database,
   query: string,
   narrowing: Narrowing,
 ): Promise<BySense> {
   compileAsUsual()
   const { vector, hasWords } = await meantBy(await openEmbedder(place), query)
-  const { installed, problem } = modelState(place.dataHome)
-  const isUnused = problem !== undefined || installed !== undefined
+  const { model, problem } = modelState(place.dataHome)
+  const isUnused = problem !== undefined || model !== undefined
   const isHashed = vector.embedder === HASHED_ID
   const vectors = vectorsMade(db, vector.embedder)
-  const notes = [isHashed ? (isUnused ? UNUSED : NO_MODEL) : undefined, notYet(vectors)].filter(Boolean)
+  const notes = [
+    isHashed ? (isUnused ? UNUSED : NO_MODEL) : undefined,
+    notYet(vectors, place.config["search.meaning"]),
+  ].filter(Boolean)
   return {
     similar: nearest(db, vector, narrowing),
     hasWords,
@@ -63,9 +69,9 @@ export async function similarTo(
 }
 
 /**
- * The same by an installed model alone, as a help to words: what goes wrong is logged.
+ * The same by a model alone, as a help to words that nobody asked for: what goes wrong is logged.
  *
- * @returns undefined when no model is installed, or it gives no answer
+ * @returns undefined when there is no model, or it gives no answer
  */
 export async function similarByModel(
   place: Pick<Paths, "dataHome" | "stateHome">,
@@ -75,14 +81,14 @@ export async function similarByModel(
   ask: AskModel = askHere(place),
 ): Promise<BySense | undefined> {
   try {
-    const { installed, problem } = modelState(place.dataHome)
-    if (installed === undefined || problem !== undefined) return undefined
-    const vectors = vectorsMade(db, installed.embedder)
-    const note = notYet(vectors)
+    const { model } = modelState(place.dataHome)
+    if (model === undefined) return undefined
+    const vectors = vectorsMade(db, model.embedder)
+    const note = notYet(vectors, "auto")
     if (vectors.embedded === 0) return { similar: undefined, note, vectors }
-    const meant = await ask(installed.embedder, query)
+    const meant = await ask(model.embedder, query)
     // The runtime may not work here.
-    if (meant?.vector.embedder !== installed.embedder) return undefined
+    if (meant?.vector.embedder !== model.embedder) return undefined
     const { vector, hasWords } = meant
     return { similar: nearest(db, vector, narrowing), hasWords, note, vectors }
   } catch (error) {
@@ -91,14 +97,13 @@ export async function similarByModel(
   }
 }
 
-/** @returns undefined when no model is installed */
+/** @returns undefined when there is no model */
 export async function modelVector(
   place: Pick<Paths, "dataHome" | "stateHome">,
   query: string,
 ): Promise<QueryVector | undefined> {
-  const { installed, problem } = modelState(place.dataHome)
-  if (installed === undefined || problem !== undefined) return undefined
-  return (await askHere(place)(installed.embedder, query))?.vector
+  const { model } = modelState(place.dataHome)
+  return model && (await askHere(place)(model.embedder, query))?.vector
 }
 
 const nearest = (db: Database, vector: QueryVector, narrowing: Narrowing): readonly Similar[] =>

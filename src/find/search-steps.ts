@@ -5,6 +5,7 @@
  */
 
 import type { PathsAndPolicy } from "../config/load.ts"
+import type { Config } from "../config/options.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { hasObservations, type Observation } from "../views/queries/summaries.ts"
@@ -22,8 +23,8 @@ export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords" |
   /** `elsewhere`: only there. */
   readonly where: "here" | "elsewhere" | "both"
   /**
-   * How meaning counts: as far as words leave something open and a model is installed, alone, or always besides words.
-   * The latter two take what there is instead of a model, and tell so in a note. Undefined: words alone.
+   * How meaning counts: as far as words leave something open and there is a model, alone, or always besides words. The
+   * latter two take what there is instead of a model, and tell so in a note. Undefined: words alone.
    */
   readonly meaning?: "auto" | "semantic" | "hybrid" | undefined
   /** Puts the best that were found here in another order, before anything is put among them. */
@@ -49,6 +50,8 @@ export interface Order {
 interface FindWorld extends Pick<PathsAndPolicy, "dataHome" | "stateHome" | "secrets"> {
   /** Undefined if nothing is archived here: then only elsewhere can be searched. */
   readonly db: Database | undefined
+  /** `search.meaning` says whether meaning counts where nobody asks for it by name. */
+  readonly config: Pick<Config, "search.meaning">
   readonly readers: CopyReaders
   readonly targets: readonly FarTarget[]
 }
@@ -112,8 +115,10 @@ const STEPS: readonly AnyStep[] = [
   {
     name: "by meaning",
     needs: "archive",
-    due: ({ request: { meaning }, begun }) => {
-      const coverage = meaning === undefined ? undefined : begun?.coverage()
+    due: ({ request: { meaning }, world, begun }) => {
+      if (meaning === undefined || (meaning === "auto" && world.config["search.meaning"] === "off"))
+        return false
+      const coverage = begun?.coverage()
       return coverage !== undefined && (meaning !== "auto" || coverage.isOpen)
     },
     run: findByMeaning,

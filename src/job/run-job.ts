@@ -94,7 +94,8 @@ async function work(paths: PathsAndPolicy, config: Config, ground: Ground): Prom
   const start: Start = { paths, end: performance.now() + LONGEST, permitted, visits: [] }
   await runStages(BEFORE, start)
   const ended = new Set<string>()
-  const embedding = config["embed.enabled"] ? new Embedding(paths, () => ground.isOver) : undefined
+  const embedding =
+    config["search.meaning"] === "auto" ? new Embedding(paths, () => ground.isOver) : undefined
   const first = {
     now: performance.now(),
     accepted: [],

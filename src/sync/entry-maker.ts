@@ -5,7 +5,7 @@
 import { codeOf } from "../base/errors.ts"
 import { cut, oneLine } from "../base/text.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { installedModel } from "../find/embed/model-files.ts"
+import { modelState } from "../find/embed/model-files.ts"
 import { filterText } from "../secrets/filter.ts"
 import { listPending } from "../vault/pending.ts"
 import { CopyReaders } from "../vault/reader.ts"
@@ -59,7 +59,7 @@ export async function nextBatch(
   const { place, look, others } = world
   const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
   const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
-  const embedder = installedModel(place.dataHome)?.embedder
+  const embedder = modelState(place.dataHome).model?.embedder
   let length = 0
   const take = (maker: EntryMaker, { handle, state, isTheirs }: TurnToSend): void => {
     const made = maker.entryOf(handle)

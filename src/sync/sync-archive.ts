@@ -5,7 +5,7 @@
 import { CtxError, codeOf, isCtxError, messageOf } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { count } from "../base/text.ts"
-import { installedModel } from "../find/embed/model-files.ts"
+import { modelState } from "../find/embed/model-files.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
 import { listTombstones } from "../vault/tombstones.ts"
 import { type Database, databasePath } from "../views/database.ts"
@@ -250,7 +250,7 @@ const hasLess = (now: Tally, before: Tally): boolean =>
 function seenBy({ place: { dataHome }, look, others }: SyncWorld): string | undefined {
   look(() => {})
   const stamp = viewsStamp(dataHome, Date.now())
-  return stamp && `${stamp} ${installedModel(dataHome)?.embedder} ${others?.fillsStamp ?? ""}`
+  return stamp && `${stamp} ${modelState(dataHome).model?.embedder} ${others?.fillsStamp ?? ""}`
 }
 
 /** What a sync would do, as far as this machine knows. Nobody is asked, and nothing is written. */
@@ -325,7 +325,7 @@ function dueTurns(
       // A text that was forgotten in a tool's input does not show in the views.
       if (watermark.has(handle) && mayHold(sent.session)) due.add(handle)
     }
-    const embedder = installedModel(place.dataHome)?.embedder
+    const embedder = modelState(place.dataHome).model?.embedder
     if (embedder !== undefined) {
       for (const handle of embeddedHandles(db, embedder))
         if (ledger.turns.get(handle)?.hasVector === false) due.add(handle)

@@ -109,6 +109,7 @@ describe("with the real binary", () => {
     expect(ran.out).toContain(
       `Installed  ${bin}/ctxbridge\nPATH       add this line to your shell's start file: export PATH="${bin}:$PATH"\n` +
         "Import     nothing to import\n" +
+        "Model      `ctxbridge model install` adds search by meaning (24 MB from huggingface.co)\n" +
         "Restart    Claude Code: sessions that are open are not archived\n" +
         "Try        `ctxbridge demo`, or `ctxbridge search WORDS` in a project\n" +
         "A synthetic session",
@@ -137,7 +138,7 @@ describe("at a terminal", () => {
     writeRelease(release, OWN, readFileSync(builtBinary()))
     const { code, text } = await runAtTerminal(machine, [], {
       cols: 200,
-      command: ["sh", "-c", 'cat "$0" | sh -s -- --from "$1" --no-demo', INSTALLER, release],
+      command: ["sh", "-c", 'cat "$0" | sh -s -- --from "$1" --no-demo --no-model', INSTALLER, release],
       answer,
     })
     expect(text).toContain(told)

@@ -2,8 +2,10 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { MINILM } from "../../src/find/embed/model-manifest.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
+import { realModel } from "../support/real-model.ts"
 import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
@@ -139,7 +141,7 @@ describe("the question whether to import", () => {
   async function answered(answer: string): Promise<{ shown: string; status: string }> {
     using machine = new Machine()
     machine.session().turn("said before the install").flush()
-    const { code, text } = await runAtTerminal(machine, ["install"], { cols: 200, answer })
+    const { code, text } = await runAtTerminal(machine, ["install", "--no-model"], { cols: 200, answer })
     expect(code).toBe(0)
     const { stdout } = await run(["status"], { env: machine.env, cwd: machine.cwd })
     await machine.idle()
@@ -159,5 +161,75 @@ describe("the question whether to import", () => {
     const { shown, status } = await answered(answer)
     expect(shown).toStartWith(`${echoed}Import     ${LATER}`)
     expect(status).toContain("No archive yet: it starts with the next session")
+  })
+})
+
+describe("the model", () => {
+  const { folder, missing } = realModel()
+
+  const lineOf = (text: string): string | undefined => /^Model {6}(.*?)\r?$/m.exec(text)?.[1]
+
+  async function installed(machine: Machine, args: readonly string[], from?: string): Promise<string> {
+    const env = { ...machine.env, ...(from !== undefined && { CTXBRIDGE_MODEL_FROM: from }) }
+    const ran = await run(["install", ...args], { env, cwd: machine.cwd })
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    return ran.stdout
+  }
+
+  test("without a terminal it is not fetched, but named", async () => {
+    using machine = new Machine()
+    expect(lineOf(await installed(machine, []))).toBe(
+      "`ctxbridge model install` adds search by meaning (24 MB from huggingface.co)",
+    )
+    expect(lineOf(await installed(machine, ["--no-model"]))).toBe("skipped")
+    expect(existsSync(join(machine.dataHome, "models"))).toBe(false)
+    const both = await run(["install", "--model", "--no-model"], machine)
+    expect(both).toMatchObject({ code: 64, stdout: "" })
+    expect(both.stderr).toContain("--model and --no-model cannot be used together")
+  })
+
+  test("at a terminal both questions are asked before anything is done; a model that cannot be had is no failure", async () => {
+    using machine = new Machine()
+    using server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response("no", { status: 404 }),
+    })
+    machine.session().turn("said before the install").flush()
+    const { code, text } = await runAtTerminal(machine, ["install"], {
+      cols: 200,
+      env: { CTXBRIDGE_MODEL_FROM: server.url.origin },
+      answer: "n\n\n",
+    })
+    expect(code).toBe(0)
+    const [, second = ""] = text.split("Archive the transcript that Claude Code has kept")
+    expect(second).toContain("Download the model for search by meaning (24 MB from 127.0.0.1) now? [Y/n] ")
+    expect(lineOf(text)).toMatch(
+      /^not there: cannot fetch http:.*: the server says 404; `ctxbridge model install` gets it later$/,
+    )
+    expect(text).toMatch(/^\W*Import {5}`ctxbridge import` archives/m)
+    expect(text).toContain("\nTry        ")
+  })
+
+  test("--model asks nobody, and --json says what went wrong", async () => {
+    using machine = new Machine()
+    const { history, model } = JSON.parse(await installed(machine, ["--model", "--json"], "/nowhere"))
+    expect(history).toMatchObject({ importing: false })
+    expect(model).toEqual({ id: null, problem: "there is no folder /nowhere" })
+  })
+
+  test.skipIf(missing !== undefined)("what is archived gets its vectors at once", async () => {
+    using machine = new Machine()
+    machine.session().turn("said before the install").flush()
+    expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+    expect(lineOf(await installed(machine, ["--model"], folder))).toStartWith("there; ")
+    await machine.idle(120_000)
+    const { embedding } = JSON.parse((await run(["status", "--json"], machine)).stdout)
+    expect(embedding).toMatchObject({ model: MINILM.id, turns: 1, embedded: 1, meaning: "auto" })
+    expect((await run(["status"], machine)).stdout).toContain("by meaning all 1 turn\n")
+    // It is there, so nobody is asked.
+    const again = await runAtTerminal(machine, ["install"], { cols: 200 })
+    expect(again.code).toBe(0)
+    expect(again.text).not.toContain("Download")
   })
 })

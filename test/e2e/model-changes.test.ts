@@ -5,7 +5,8 @@ import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { HASHED_ID } from "../../src/find/embed/hashed-words.ts"
 import { installModel, removeModel } from "../../src/find/embed/install-model.ts"
-import { installedModel, MODEL_FILE, parseManifest } from "../../src/find/embed/model-files.ts"
+import { installedModel } from "../../src/find/embed/model-files.ts"
+import { MODEL_FILE, parseManifest } from "../../src/find/embed/model-manifest.ts"
 import { Embedding } from "../../src/job/embedding.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -142,7 +143,7 @@ test("a model whose file has changed makes no vectors, and it is told why it is 
   truncateSync(file, 1000)
   expect(await problem()).toBe("its files are missing or of another size")
   const found = JSON.parse(await cli(machine, "search", "--mode", "semantic", "subject 7", "--json"))
-  expect(found.note).toStartWith("the installed model is not used")
+  expect(found.note).toStartWith("the model is not used")
   rmSync(join(folder, "..", "manifest.json"))
   expect(await problem()).toBeNull()
 })

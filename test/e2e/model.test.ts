@@ -12,7 +12,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { sha256Of } from "../../src/base/sha256.ts"
-import { type Manifest, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-files.ts"
+import { type Manifest, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { binary, type Ran, run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { TINY, writeModel } from "../support/onnx-model.ts"

@@ -1,15 +1,28 @@
 /** What words and meaning find together, with the real weights: command, server, and an index that is half made. */
 import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { dirname, join } from "node:path"
 import { tryTo } from "../../src/base/files.ts"
 import { PickerArchive } from "../../src/cli/picker/picker-archive.ts"
+import { MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { binary, run } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
 import { hitsIn, Peer } from "../support/mcp.ts"
+import { TINY, writeModel } from "../support/onnx-model.ts"
 import { realModel } from "../support/real-model.ts"
 import { limit } from "../support/slowness.ts"
+import { tempFolder } from "../support/temp.ts"
+import { runAtTerminal } from "../support/terminal.ts"
 import { hasTmux, Tmux } from "../support/tmux.ts"
 
 setDefaultTimeout(limit(240_000))
@@ -99,7 +112,8 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
 
   test("the picker shows what words have found, then what is alike", async () => {
     const { dataHome, cwd, home } = machine
-    const place = { dataHome, stateHome: join(dataHome, "state"), cwd, home }
+    const config = { "search.meaning": "auto" } as const
+    const place = { config, dataHome, stateHome: join(dataHome, "state"), cwd, home }
     using picker = new PickerArchive(place, [binary()])
     const typed = (text: string) =>
       picker.search({ text, isTyping: true, filters: NO_FILTERS, limit: 30 }, Date.now())
@@ -140,6 +154,28 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
     await until(() => children().length === 0, 20_000, "the model's process to end")
   })
 
+  test("where search.meaning is off, words decide alone at every door; who asks by name is told", async () => {
+    const off = { ...machine.env, CTXBRIDGE_MEANING: "off" }
+    const query = "leaking event handlers eat up RAM"
+    const asked = async (...args: string[]) =>
+      JSON.parse((await run(["search", query, ...args, "--json"], { ...machine, env: off })).stdout)
+    const { hits = [], vectors, mode } = await asked()
+    expect({ vectors, mode }).toEqual({ vectors: undefined, mode: "auto" })
+    expect(hits.map(({ seq }: { seq: number }) => seq)).not.toContain(8)
+    for (const named of ["semantic", "hybrid"]) {
+      const found = await asked("--mode", named)
+      expect(found.hits[0]).toMatchObject({ seq: 8 })
+      expect(found.note).toContain("search.meaning is off, so no vectors are made: 10 of 10 turns have some")
+    }
+    await using peer = await Peer.connect(machine.cwd, off)
+    expect((await peer.call("search", { query })).text).not.toContain("by meaning")
+    const { dataHome, cwd, home } = machine
+    const config = { "search.meaning": "off" } as const
+    using picker = new PickerArchive({ config, dataHome, stateHome: join(dataHome, "state"), cwd, home })
+    picker.search({ text: query, isTyping: false, filters: NO_FILTERS, limit: 30 }, Date.now())
+    expect(picker.isOpenToMeaning).toBe(false)
+  })
+
   test("while vectors are being made, the answer says how many there are", async () => {
     const db = new Database(join(machine.dataHome, "archive.db"))
     const missing = [1, 2, 3, 4, 5, 6].join()
@@ -157,5 +193,162 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
     await using peer = await Peer.connect(machine.cwd, machine.env)
     const { text } = await peer.call("search", { query: "leaking event handlers eat up RAM" })
     expect(text).toContain("only 4 of 10 turns")
+    const { dataHome, cwd, home } = machine
+    const config = { "search.meaning": "auto" } as const
+    using picker = new PickerArchive({ config, dataHome, stateHome: join(dataHome, "state"), cwd, home })
+    const typed = {
+      text: "leaking event handlers eat up RAM",
+      isTyping: false,
+      filters: NO_FILTERS,
+      limit: 30,
+    }
+    picker.search(typed, Date.now())
+    expect((await picker.meaning())!.note).toContain("only 4 of 10 turns")
+    expect((await cli("status")).stdout).toContain("by meaning 4 of 10 turns, being made\n")
+    const off = { ...machine, env: { ...machine.env, CTXBRIDGE_MEANING: "off" } }
+    expect((await run(["status"], off)).stdout).toContain("by meaning: off\n")
+  })
+})
+
+/** A network of its own without any way out, where the system lets us have one. */
+const lonely = Bun.spawnSync(["unshare", "-rn", "true"]).exitCode === 0 ? ["unshare", "-rn"] : []
+
+describe.skipIf(missing !== undefined)("a binary that carries the weights", () => {
+  const ROOT = join(import.meta.dir, "../..")
+  let checkout: ReturnType<typeof tempFolder>
+
+  const built = (model: string) => {
+    const env = { ...process.env, CTXBRIDGE_MODEL: model }
+    const { exitCode, stderr } = Bun.spawnSync([process.execPath, "run", "build"], {
+      cwd: checkout.path,
+      env,
+    })
+    return { exitCode, stderr: String(stderr) }
+  }
+
+  /** With a build of its own: what it is made of lies in the checkout, where others read it. */
+  beforeAll(() => {
+    checkout = tempFolder()
+    for (const name of [
+      "package.json",
+      "bunfig.toml",
+      "tsconfig.json",
+      "src",
+      "build",
+      "plugin",
+      "dist/runtime",
+    ]) {
+      // With their times, or the runtime would be packed again.
+      cpSync(join(ROOT, name), join(checkout.path, name), { recursive: true, preserveTimestamps: true })
+    }
+    symlinkSync(join(ROOT, "node_modules"), join(checkout.path, "node_modules"))
+    expect(built(folder)).toMatchObject({ exitCode: 0 })
+  })
+  afterAll(() => checkout?.[Symbol.dispose]())
+
+  const alone = (machine: Machine, ...args: string[]) => {
+    const command = [...lonely, join(checkout.path, "dist/ctxbridge"), ...args]
+    const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: machine.cwd, env: machine.env })
+    expect({ exitCode, stderr: String(stderr) }).toEqual({ exitCode: 0, stderr: "" })
+    return String(stdout)
+  }
+  const embedded = (machine: Machine): Promise<void> =>
+    until(
+      () => {
+        alone(machine, "__job")
+        return JSON.parse(alone(machine, "model", "status", "--json")).vectors.embedded === TURNS.length
+      },
+      180_000,
+      "every turn to be embedded",
+    )
+  const search = (machine: Machine) =>
+    JSON.parse(alone(machine, "search", "images are too big when people send them", "--json"))
+
+  test("finds what was said in other words, without a network and with nothing installed", async () => {
+    using machine = new Machine()
+    const session = machine.session()
+    for (const [prompt, answer] of TURNS) session.turn(prompt, [], answer)
+    session.flush()
+    // As by a version without: its vectors of hashed words are replaced.
+    expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+    expect(await run(["__job"], machine)).toMatchObject({ code: 0, stderr: "" })
+    await embedded(machine)
+    expect(search(machine).hits[0]).toMatchObject({ seq: 4, by: "meaning" })
+    expect(JSON.parse(alone(machine, "model", "status", "--json"))).toMatchObject({
+      model: MINILM.id,
+      folder: null,
+      carried: true,
+      problem: null,
+    })
+    for (const runtime of ["native", "wasm"]) {
+      const verified = JSON.parse(alone(machine, "model", "verify", "--runtime", runtime, "--json"))
+      expect(verified).toMatchObject({ ok: true, runtime })
+    }
+    expect(existsSync(join(machine.dataHome, "models"))).toBe(false)
+  })
+
+  test("what is installed goes before it, by the same name; remove turns it off, install on", async () => {
+    using machine = new Machine()
+    const config = join(machine.home, ".config/ctxbridge/config.toml")
+    alone(machine, "model", "install", "--from", folder)
+    const { folder: place } = JSON.parse(alone(machine, "model", "status", "--json"))
+    expect(place).toStartWith(join(machine.dataHome, "models"))
+    expect(JSON.parse(alone(machine, "model", "remove", "--dry-run", "--json"))).toEqual({
+      removed: join(machine.dataHome, "models"),
+      meaning: "off",
+      dryRun: true,
+    })
+    expect(existsSync(config)).toBe(false)
+    expect(alone(machine, "model", "remove")).toContain(`Set search.meaning = off in ${config}\n`)
+    expect(readFileSync(config, "utf8")).toEndWith('search.meaning = "off"\n')
+    expect(JSON.parse(alone(machine, "model", "status", "--json"))).toMatchObject({
+      folder: null,
+      carried: true,
+    })
+    const told = alone(machine, "model", "install")
+    expect(told).toBe(
+      `${MINILM.id} is part of this binary, so there is nothing to install\nSet search.meaning = auto in ${config}\n`,
+    )
+    expect(alone(machine, "config", "get", "search.meaning")).toBe("auto\n")
+    // Another model of the user's own is used, until they want this one again.
+    const own = writeModel(machine.root, TINY, "tiny")
+    const manifest = join(machine.root, "manifest.json")
+    alone(machine, "model", "install", "--from", machine.root, "--manifest", manifest)
+    expect(JSON.parse(alone(machine, "model", "status", "--json")).model).toBe(own.id)
+    expect(JSON.parse(alone(machine, "model", "install", "--json"))).toMatchObject({
+      model: MINILM.id,
+      changed: true,
+      removed: join(machine.dataHome, "models"),
+    })
+    expect(JSON.parse(alone(machine, "model", "status", "--json")).model).toBe(MINILM.id)
+    await machine.idle()
+  })
+
+  test("install asks for no model, and has what is archived embedded", async () => {
+    using machine = new Machine()
+    machine.session().turn("said before the install").flush()
+    expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+    const command = [join(checkout.path, "dist/ctxbridge"), "install"]
+    const { code, text } = await runAtTerminal(machine, [], { cols: 200, command })
+    expect(code).toBe(0)
+    expect(text).not.toContain("Download")
+    expect(text).toContain("\nModel      there; ")
+    await machine.idle(120_000)
+    expect(JSON.parse(alone(machine, "status", "--json")).embedding).toMatchObject({ turns: 1, embedded: 1 })
+  })
+
+  test("a file that differs by a byte is refused by the build", () => {
+    using other = tempFolder()
+    for (const name of [MODEL_FILE, TOKENIZER_FILE]) {
+      mkdirSync(dirname(join(other.path, name)), { recursive: true })
+      const bytes = readFileSync(join(folder, name))
+      if (name === TOKENIZER_FILE) bytes[5000]! ^= 1
+      writeFileSync(join(other.path, name), bytes)
+    }
+    const { exitCode, stderr } = built(other.path)
+    expect(exitCode).not.toBe(0)
+    expect(stderr).toContain(`${join(other.path, TOKENIZER_FILE)} is not the pinned file`)
+    rmSync(join(other.path, MODEL_FILE))
+    expect(built(other.path).stderr).toContain(" is missing")
   })
 })

@@ -5,7 +5,7 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { sha256Of } from "../../src/base/sha256.ts"
-import { type Manifest, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-files.ts"
+import { type Manifest, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { Graph, type Message } from "./onnx-file.ts"
 
 interface Shape {

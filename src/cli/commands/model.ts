@@ -5,6 +5,7 @@ import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { resolve } from "../../base/path.ts"
 import { addressShown, bytes, count } from "../../base/text.ts"
+import type { Config } from "../../config/options.ts"
 import {
   embedderId,
   mendRuntime,
@@ -13,26 +14,36 @@ import {
   prepareRuntime,
   type RuntimeName,
 } from "../../find/embed/embedder.ts"
-import { addressOf, installModel, isInstalled, removeModel } from "../../find/embed/install-model.ts"
 import {
+  addressOf,
+  type InstallReport,
+  installModel,
+  isInstalled,
+  removeModel,
+} from "../../find/embed/install-model.ts"
+import {
+  carriedModel,
   checkFiles,
   damageOfModel,
   installedModel,
+  modelFolder,
+  modelState,
+} from "../../find/embed/model-files.ts"
+import {
   type Manifest,
   MINILM,
   MINILM_URL,
-  modelFolder,
-  modelState,
   parseManifest,
   sizeOfModel,
-} from "../../find/embed/model-files.ts"
+} from "../../find/embed/model-manifest.ts"
 import { spawnJob } from "../../job/spawn.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { vectorTotals } from "../../views/vectors.ts"
 import { oneOf, stringArg, unknownWord, words } from "../args.ts"
-import { type Command, type Context, flag, option } from "../command.ts"
+import { type Command, type Context, type Environment, flag, option } from "../command.ts"
 import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
+import { writeOption } from "./config.ts"
 
 const RUNTIMES: readonly RuntimeName[] = ["native", "wasm"]
 
@@ -71,37 +82,41 @@ const NATIVE = {
 } as const satisfies Record<Awaited<ReturnType<typeof nativeState>>, string>
 
 async function status({ env, out }: Context): Promise<void> {
-  const { installed, problem = installed && damageOfModel(installed) } = modelState(env.dataHome)
+  const { model, problem = model && damageOfModel(model) } = modelState(env.dataHome)
   const vectors = totalsOf(env.dataHome)
   const native = await nativeState(env)
   out.json({
-    model: installed?.manifest.id ?? null,
-    pinned: installed?.isPinned ?? null,
-    folder: installed?.folder ?? null,
-    bytes: installed === undefined ? null : sizeOfModel(installed.manifest),
+    model: model?.manifest.id ?? null,
+    pinned: model?.isPinned ?? null,
+    folder: model?.folder ?? null,
+    carried: carriedModel() !== undefined,
+    bytes: model === undefined ? null : sizeOfModel(model.manifest),
     problem: problem ?? null,
     native,
     vectors: vectors ?? null,
   })
-  if (problem !== undefined) out.print(`The model cannot be used: ${safe(problem)}`)
-  if (installed === undefined) {
+  if (problem !== undefined) out.print(`The installed model cannot be used: ${safe(problem)}`)
+  if (model === undefined) {
     out.print(`No model in ${safe(modelFolder(env.dataHome))}: search is by words.`)
     out.print(
       `\`ctxbridge model install\` downloads ${MINILM.id} (${bytes(sizeOfModel(MINILM))}); --from DIR takes it from a folder.`,
     )
   } else {
-    const { manifest, folder, isPinned } = installed
+    const { manifest, folder, isPinned } = model
     out.print(
       `${safe(manifest.id)}, ${bytes(sizeOfModel(manifest))}${isPinned ? "" : ", a model of your own"}`,
     )
-    out.print(safe(folder))
+    out.print(folder === undefined ? "Part of this binary" : safe(folder))
     out.print(`Native library: ${NATIVE[native]}`)
   }
   if (vectors !== undefined) {
     const { embedder, embedded, turns } = vectors
-    const rest = env.config["embed.enabled"]
-      ? "the background job makes the rest"
-      : "embed.enabled is off, so no more are made"
+    const rest =
+      env.config["search.meaning"] === "off"
+        ? "search.meaning is off, so no more are made"
+        : embedded < turns
+          ? "the background job makes the rest"
+          : "done"
     out.print(`Vectors by ${safe(embedder)}: ${embedded} of ${count(turns, "turn")}; ${rest}`)
   }
 }
@@ -118,28 +133,98 @@ function totalsOf(dataHome: string) {
 async function install(context: Context): Promise<void> {
   const { args, env, out } = context
   const own = stringArg(args, "manifest")
+  const given = stringArg(args, "from")
+  if (own === undefined && given === undefined && carriedModel() !== undefined) return useCarried(context)
   const manifest = own === undefined ? MINILM : parseManifest(readManifest(resolve(env.cwd, own)))
-  const from = stringArg(args, "from") ?? usualSource(context, manifest)
+  const from = given ?? usualSource(context, manifest)
   if (from === undefined) return
-  const report = await installModel({
-    dataHome: env.dataHome,
-    manifest,
-    from: addressOf(from) === undefined ? resolve(env.cwd, from) : from,
-    dryRun: args["dry-run"] === true,
-    onProgress: (done, total) => out.progress("installing", done, total, "bytes"),
-  })
-  // Have the job make vectors for the existing archive now instead of after the next session.
-  if (report.changed && !report.dryRun) {
-    await prepareRuntime(env)
-    spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
-  }
-  out.json(report)
+  const dryRun = args["dry-run"] === true
+  const report = await addModel(context, manifest, from, dryRun)
+  const meaning = setMeaning(env, "auto", dryRun)
+  out.json({ ...report, ...meaning.json })
   const done = report.dryRun ? "Would install" : "Installed"
   out.print(
     report.changed
       ? `${done} ${safe(report.model)}, ${bytes(report.bytes)}, in ${safe(report.folder)}`
       : `${safe(report.model)} is installed already, and every byte is right`,
   )
+  out.print(meaning.lines)
+}
+
+/**
+ * Installs a model and has the job make vectors of what is archived, now instead of after the next session.
+ *
+ * @param from a folder or an address
+ */
+export async function addModel(
+  { env, out }: Context,
+  manifest: Manifest,
+  from: string,
+  dryRun: boolean,
+): Promise<InstallReport> {
+  const report = await installModel({
+    dataHome: env.dataHome,
+    manifest,
+    from: addressOf(from) === undefined ? resolve(env.cwd, from) : from,
+    dryRun,
+    onProgress: (done, total) => out.progress("installing the model", done, total, "bytes"),
+  })
+  if (report.changed && !dryRun) {
+    await prepareRuntime(env)
+    embedNow(env)
+  }
+  return report
+}
+
+/** Has the job begin; without search by meaning, it would make no vectors. */
+const embedNow = ({ dataHome }: Environment): void =>
+  spawnJob(dataHome, { transcripts: [], sweep: [], settle: false })
+
+/** There is nothing to download: what stands in the way of the model in this binary is taken away. */
+function useCarried({ args, env, out }: Context): void {
+  const dryRun = args["dry-run"] === true
+  const { model, problem } = modelState(env.dataHome)
+  const isGood = model?.folder === undefined || (model.isPinned && damageOfModel(model) === undefined)
+  const removed = problem !== undefined || !isGood ? removeModel(env.dataHome, dryRun) : undefined
+  const meaning = setMeaning(env, "auto", dryRun)
+  const changed = removed !== undefined || meaning.isChanged
+  if (changed && !dryRun) embedNow(env)
+  const bytes = sizeOfModel(MINILM)
+  out.json({
+    model: MINILM.id,
+    folder: null,
+    bytes,
+    changed,
+    dryRun,
+    removed: removed ?? null,
+    ...meaning.json,
+  })
+  out.print(`${MINILM.id} is part of this binary, so there is nothing to install`)
+  if (removed !== undefined) out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(removed)}`)
+  out.print(meaning.lines)
+}
+
+/** Where a model is taken from if nobody says; empty: nobody knows. */
+export const sourceOfModel = ({ config }: Environment, manifest: Manifest): string =>
+  config["embed.from"] || (manifest === MINILM ? MINILM_URL : "")
+
+/**
+ * Sets `search.meaning` in the user's own file, unless that is what counts already.
+ *
+ * @throws CtxError `config` if the file cannot be edited safely
+ */
+function setMeaning(env: Environment, value: Config["search.meaning"], dryRun: boolean) {
+  const { config, origin } = env.resolved
+  if (config["search.meaning"] === value) return { isChanged: false, json: {}, lines: [] }
+  if (!dryRun) writeOption(env, "search.meaning", JSON.stringify(value))
+  const from = origin["search.meaning"]
+  const hidden =
+    from === "env" ? [`It has no effect here: ${config["search.meaning"]} comes from the env.`] : []
+  const lines = [
+    `${dryRun ? "Would set" : "Set"} search.meaning = ${value} in ${safe(env.configFile)}`,
+    ...hidden,
+  ]
+  return { isChanged: true, json: { meaning: value }, lines }
 }
 
 /**
@@ -148,7 +233,7 @@ async function install(context: Context): Promise<void> {
  * @returns undefined if they do not agree
  */
 function usualSource({ args, env, out }: Context, manifest: Manifest): string | undefined {
-  const source = env.config["embed.from"] || (manifest === MINILM ? MINILM_URL : "")
+  const source = sourceOfModel(env, manifest)
   const needsNoNetwork = args["dry-run"] === true || isInstalled(env.dataHome, manifest)
   if (source !== "" && (args["yes"] === true || needsNoNetwork || addressOf(source) === undefined))
     return source
@@ -175,30 +260,38 @@ function readManifest(path: string): string {
   }
 }
 
+/** What the binary carries cannot be removed, but turned off. */
 function remove({ args, env, out }: Context): void {
   const dryRun = args["dry-run"] === true
+  const isCarried = carriedModel() !== undefined
+  const meaning = isCarried ? setMeaning(env, "off", dryRun) : undefined
   const removed = removeModel(env.dataHome, dryRun)
   // Search by meaning finds nothing until the job has made vectors of the other kind.
-  if (removed !== undefined && !dryRun) spawnJob(env.dataHome, { transcripts: [], sweep: [], settle: false })
-  out.json({ removed: removed ?? null, dryRun })
-  if (removed === undefined) out.print("No model is installed")
-  else out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(removed)}`)
+  if (removed !== undefined && !dryRun && !isCarried) embedNow(env)
+  out.json({ removed: removed ?? null, ...meaning?.json, dryRun })
+  if (removed !== undefined) out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(removed)}`)
+  else if (!isCarried) out.print("No model is installed")
+  if (isCarried) out.print(`${MINILM.id} is part of this binary, so it is turned off, not removed`)
+  out.print(meaning?.lines ?? [])
 }
 
 async function verify({ args, env, out }: Context): Promise<number> {
   const only = oneOf(args, "runtime", RUNTIMES)
-  const installed = installedModel(env.dataHome)
-  if (installed === undefined) {
+  const model = installedModel(env.dataHome) ?? carriedModel()
+  if (model === undefined) {
     throw new CtxError("no-model", `no model is installed in ${modelFolder(env.dataHome)}`, {
       hint: "ctxbridge model status says how to install one",
       exit: EXIT.notFound,
     })
   }
-  const { manifest, folder, isPinned } = installed
-  const files = checkFiles(folder, manifest)
-  const damage = damageOfModel(installed)
+  const { manifest, isPinned } = model
+  const files = checkFiles(model)
+  const damage = damageOfModel(model)
   if (damage !== undefined) {
-    throw new CtxError("model-damaged", damage, { hint: "ctxbridge model install replaces it" })
+    const isCarried = model.folder === undefined
+    throw new CtxError("model-damaged", damage, {
+      hint: isCarried ? "install ctxbridge again" : "ctxbridge model install replaces it",
+    })
   }
   const start = performance.now()
   const mended = only === "wasm" ? false : await mendRuntime(env)

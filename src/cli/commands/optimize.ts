@@ -63,7 +63,7 @@ function told(report: CycleReport): Told {
       "embedding",
       embedding.enabled
         ? `${count(embedding.embedded, "turn")} ${left}, by ${safe(embedding.embedder)}`
-        : "off: embed.enabled",
+        : "off: search.meaning",
     ],
     ["sync", syncTold(report)],
   ]
@@ -210,7 +210,7 @@ async function embedded(
   config: Config,
   how: Embedded,
 ): Promise<CycleReport["embedding"]> {
-  const enabled = config["embed.enabled"]
+  const enabled = config["search.meaning"] === "auto"
   const before = standingOf(db, paths.dataHome)
   const due = before.turns - before.embedded
   if ("plan" in how || !enabled) {

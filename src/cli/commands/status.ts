@@ -50,7 +50,8 @@ export default {
     // Only who asks for everything is told, and all of a project's requests are added up.
     const use = isRead && (verbose || out.wantsJson) ? useHere(archive, env) : null
     const restored = isRead ? lastRestoreOf(archive, env) : null
-    const embedding = isRead ? asked(archive, (db) => standingOf(db, dataHome)) : null
+    const standing = isRead ? asked(archive, (db) => standingOf(db, dataHome)) : null
+    const meaning = env.config["search.meaning"]
     const known = statusWith(views, archive, Date.now())
     if (known.database.lost) askForRebuild(dataHome)
     if (known.index?.outdated) startRenewing(dataHome)
@@ -65,7 +66,7 @@ export default {
       use,
       lastRestore: restored,
       import: underWay,
-      embedding,
+      embedding: standing && { ...standing, meaning },
       backend: backendStatus(env),
       sync: lastSyncs(dataHome),
       syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,

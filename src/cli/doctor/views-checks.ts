@@ -160,6 +160,6 @@ function vectors({ model, embedder, problem, embedded, turns }: ReturnType<typeo
       hint: "ctxbridge model install",
     })
   }
-  const by = model === null ? "hashed words, since no model is installed" : embedder
+  const by = model === null ? "hashed words, since there is no model" : embedder
   return finding("vectors", "ok", `${embedded} of ${count(turns, "turn")}, by ${by}`)
 }

@@ -1,6 +1,7 @@
 /** What the picker reads from the archive. It is open only while somebody types: who replaces the database must not wait. */
 
 import { momentOf } from "../../base/local-time.ts"
+import type { Config } from "../../config/options.ts"
 import { correctionNote, LOOSE_NOTE } from "../../find/corrected-query.ts"
 import type { Hit } from "../../find/hit.ts"
 import { type Narrowing, typedPath } from "../../find/narrowing.ts"
@@ -23,8 +24,9 @@ import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
 /** UTF-16 units of a hit's texts, of which what was found gets three sevenths: enough for a line of a wide terminal. */
 const ROOM = 400
 
-/** Where the archive and the user are. */
+/** Where the archive and the user are, and what the user wants. */
 interface Place {
+  readonly config: Pick<Config, "search.meaning">
   readonly dataHome: string
   readonly stateHome: string
   readonly cwd: string
@@ -121,7 +123,9 @@ export class PickerArchive {
       note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
     })
     this.#last = found
-    if (search.coverage()?.isOpen) this.#unmeant = { isAsked: false, begun: search, words, narrowing, told }
+    const isWanted = this.#place.config["search.meaning"] === "auto"
+    if (isWanted && search.coverage()?.isOpen)
+      this.#unmeant = { isAsked: false, begun: search, words, narrowing, told }
     return told(found)
   }
 
@@ -138,7 +142,11 @@ export class PickerArchive {
 
   async #startModel(): Promise<VectorChild | undefined> {
     const { modelState } = await import("../../find/embed/model-files.ts")
-    if (modelState(this.#place.dataHome).installed === undefined) return undefined
+    if (
+      this.#place.config["search.meaning"] === "off" ||
+      modelState(this.#place.dataHome).model === undefined
+    )
+      return undefined
     const { VectorChild } = await import("../../find/query-vectors.ts")
     return new VectorChild(this.#program, this.#place)
   }
@@ -146,7 +154,7 @@ export class PickerArchive {
   /**
    * What the last search finds with meaning besides.
    *
-   * @returns undefined if no model is installed, none of its vectors made, or another search has begun since
+   * @returns undefined if there is no model, or another search has begun since
    */
   async meaning(): Promise<Found | undefined> {
     const asked = this.#unmeant
@@ -160,11 +168,11 @@ export class PickerArchive {
       const meant = await model.ask(query)
       return this.#unmeant === asked ? meant : undefined
     })
-    if (alike?.similar === undefined) return undefined
+    if (alike === undefined) return undefined
     const found = begun.finish(alike)
     this.#last = found
     const shown = told(found)
-    return { ...shown, note: shown.note ?? alike.note }
+    return { ...shown, note: [shown.note, alike.note].filter(Boolean).join("; ") || undefined }
   }
 
   /** @returns undefined if the turn is gone, or its copy cannot be read */

@@ -5,6 +5,7 @@ import { CtxError, codeOf, EXIT, messageOf, usageError } from "../../base/errors
 import { realpathSync } from "../../base/fs.ts"
 import { cut } from "../../base/text.ts"
 import type { Paths, Policy } from "../../config/load.ts"
+import type { Config } from "../../config/options.ts"
 import type { FarTarget } from "../../find/elsewhere.ts"
 import { ALSO_ROLES } from "../../find/parse-query.ts"
 import type { PendingPrompt } from "../../restore/gather.ts"
@@ -19,6 +20,7 @@ import type { Session } from "../../views/queries/sessions.ts"
 export interface ServerWorld
   extends Policy,
     Pick<Paths, "home" | "dataHome" | "stateHome" | "claudeDir" | "claudeConfig"> {
+  readonly config: Pick<Config, "search.meaning">
   /** Folder of the project in which Claude Code works. */
   readonly folder: string
   /** Claude Code's session that started us, if it tells us. */

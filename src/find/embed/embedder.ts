@@ -1,6 +1,6 @@
 /**
- * Turns text into vectors, in the best way this machine can: the installed model on the native runtime, the same model
- * on WebAssembly, or hashed words when there is no model. Slow to load, so only the background job and commands that
+ * Turns text into vectors, in the best way this machine can: the model on the native runtime, the same model on
+ * WebAssembly, or hashed words when there is no model. Slow to load, so only the background job and commands that
  * search by meaning import it.
  */
 
@@ -12,7 +12,7 @@ import { isAlive } from "../../base/own-program.ts"
 import { join } from "../../base/path.ts"
 import type { Paths } from "../../config/load.ts"
 import { HASHED_DIMENSION, HASHED_ID, hashedVector } from "./hashed-words.ts"
-import { damageOfModel, type InstalledModel, modelState } from "./model-files.ts"
+import { damageOfModel, modelState, type UsableModel } from "./model-files.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { Runtime } from "./runtime.ts"
 import type { NativeFiles } from "./runtime-files.ts"
@@ -36,7 +36,7 @@ export interface Embedder {
 
 /** The id of the embedder that `openEmbedder` would return, without loading it. */
 export function embedderId(dataHome: string): string {
-  return modelState(dataHome).installed?.embedder ?? HASHED_ID
+  return modelState(dataHome).model?.embedder ?? HASHED_ID
 }
 
 /**
@@ -47,14 +47,14 @@ export async function openEmbedder(
   paths: Pick<Paths, "dataHome" | "stateHome">,
   only?: RuntimeName,
 ): Promise<Embedder> {
-  const installed = only === "hashed" ? undefined : modelState(paths.dataHome).installed
-  if (installed === undefined) return hashed
+  const model = only === "hashed" ? undefined : modelState(paths.dataHome).model
+  if (model === undefined) return hashed
   for (const name of ["native", "wasm"] as const) {
     if (only !== undefined && only !== name) continue
     try {
       if (name === "native" && deaths(paths.stateHome) > 0) await mendRuntime(paths)
       if (only === undefined && name === "native" && !isNativeTrusted(paths.stateHome)) continue
-      return await modelEmbedder(installed, name, paths)
+      return await modelEmbedder(model, name, paths)
     } catch (error) {
       if (only !== undefined) throw error
       logError(paths.stateHome, { event: `embed-${name}`, error })
@@ -68,8 +68,8 @@ export async function openEmbedder(
  * same id. Reads every byte of the model, which takes 30 ms.
  */
 export async function openSoundEmbedder(paths: Pick<Paths, "dataHome" | "stateHome">): Promise<Embedder> {
-  const { installed } = modelState(paths.dataHome)
-  const damage = installed && damageOfModel(installed)
+  const { model } = modelState(paths.dataHome)
+  const damage = model && damageOfModel(model)
   if (damage === undefined) return openEmbedder(paths)
   logError(paths.stateHome, { event: "embed", error: new CtxError("model-damaged", damage) })
   return hashed
@@ -119,14 +119,14 @@ const hashed: Embedder = {
 }
 
 async function modelEmbedder(
-  { manifest, folder, embedder }: InstalledModel,
+  usable: UsableModel,
   name: Runtime["name"],
   { stateHome }: Pick<Paths, "stateHome">,
 ): Promise<Embedder> {
   const load = async (runtime: Runtime): Promise<SentenceModel> => {
     // The package reads this once, when the import below evaluates it.
     Object.assign(globalThis, { [Symbol.for("onnxruntime")]: runtime.module })
-    const model = await (await import("./transformers.ts")).loadModel(folder, runtime)
+    const model = await (await import("./transformers.ts")).loadModel(usable, runtime)
     await model.embed("warm")
     return model
   }
@@ -137,8 +137,8 @@ async function modelEmbedder(
           load(await (await import("./ort-native.ts")).loadNative(stateHome)),
         )
   return {
-    id: embedder,
-    dimension: manifest.dimension,
+    id: usable.embedder,
+    dimension: usable.manifest.dimension,
     runtime: name,
     pieces: (text) => piecesOf(text, (piece) => model.tokens(piece)),
     // Besides the two that mark beginning and end.

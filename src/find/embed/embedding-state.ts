@@ -6,18 +6,18 @@ import { modelState } from "./model-files.ts"
 
 export interface Standing extends VectorTotals {
   readonly embedder: string
-  /** The installed model; null: vectors are made of hashed words. */
+  /** The model that is used; null: vectors are made of hashed words. */
   readonly model: string | null
   /** Why an installed model is not used. */
   readonly problem: string | null
 }
 
 export function standingOf(db: Database, dataHome: string): Standing {
-  const { installed, problem } = modelState(dataHome)
-  const embedder = installed?.embedder ?? HASHED_ID
+  const { model, problem } = modelState(dataHome)
+  const embedder = model?.embedder ?? HASHED_ID
   return {
     embedder,
-    model: installed?.manifest.id ?? null,
+    model: model?.manifest.id ?? null,
     problem: problem ?? null,
     ...vectorTotals(db, embedder),
   }

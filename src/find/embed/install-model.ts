@@ -19,16 +19,8 @@ import { holdLockFile } from "../../base/lock.ts"
 import { basename, dirname, join } from "../../base/path.ts"
 import { sha256Of } from "../../base/sha256.ts"
 import { addressShown } from "../../base/text.ts"
-import {
-  checkFile,
-  folderOfModel,
-  type Manifest,
-  manifestFile,
-  modelFolder,
-  modelState,
-  type PinnedFile,
-  sizeOfModel,
-} from "./model-files.ts"
+import { folderOfModel, manifestFile, modelFolder, modelState } from "./model-files.ts"
+import { checkFile, type Manifest, type PinnedFile, sizeOfModel, sourceOf } from "./model-manifest.ts"
 
 interface InstallOptions {
   readonly dataHome: string
@@ -41,7 +33,7 @@ interface InstallOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-interface InstallReport {
+export interface InstallReport {
   readonly model: string
   readonly folder: string
   readonly bytes: number
@@ -91,6 +83,7 @@ async function install(options: InstallOptions): Promise<InstallReport> {
       const target = join(temporary, file.path)
       mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
       const tell = (done: number): void => onProgress(before + done, report.bytes)
+      tell(0)
       if (url === undefined) copyFileSync(sourceOf(from, file), target)
       else await download(fileAddress(url, file), target, file.bytes, tell)
       chmodSync(target, 0o600)
@@ -126,14 +119,8 @@ export function removeModel(dataHome: string, dryRun: boolean): string | undefin
 /** Whether every byte of this model is in its place. */
 export function isInstalled(dataHome: string, manifest: Manifest): boolean {
   const folder = folderOfModel(dataHome, manifest)
-  if (modelState(dataHome).installed?.folder !== folder) return false
+  if (modelState(dataHome).model?.folder !== folder) return false
   return manifest.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
-}
-
-/** Where the file is: in the layout of the model's repository, or directly in the folder. */
-function sourceOf(from: string, { path }: PinnedFile): string {
-  const nested = join(from, path)
-  return existsSync(nested) ? nested : join(from, basename(path))
 }
 
 function checkSource(from: string, manifest: Manifest): void {

@@ -7,8 +7,8 @@ import { readFileSync } from "node:fs"
 // The build for browsers (build/runtime.ts): the one for Node needs sharp and files that a binary does not have.
 import { env, pipeline } from "../../../dist/runtime/transformers.js"
 import { CtxError } from "../../base/errors.ts"
-import { join } from "../../base/path.ts"
-import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-files.ts"
+import { pathIn, type UsableModel } from "./model-files.ts"
+import { DIMENSION, MODEL_FILE, TOKENIZER_FILE } from "./model-manifest.ts"
 import { toLengthOne } from "./quantise.ts"
 import type { ModelSession, Runtime, TensorLike } from "./runtime.ts"
 
@@ -37,8 +37,7 @@ export interface SentenceModel {
   embed(text: string): Promise<Float32Array>
 }
 
-/** @param folder of the installed model */
-export async function loadModel(folder: string, runtime: Runtime): Promise<SentenceModel> {
+export async function loadModel(model: UsableModel, runtime: Runtime): Promise<SentenceModel> {
   env.allowRemoteModels = false
   env.allowLocalModels = true
   env.localModelPath = NOWHERE
@@ -46,7 +45,7 @@ export async function loadModel(folder: string, runtime: Runtime): Promise<Sente
   env.useWasmCache = false
   env.useCustomCache = true
   env.customCache = {
-    match: async (address: string) => answer(address, folder, runtime),
+    match: async (address: string) => answer(address, model, runtime),
     put: async () => {},
   } as unknown as NonNullable<typeof env.customCache>
   const pipe = await pipeline("feature-extraction", "m", {
@@ -146,13 +145,14 @@ function meanOf(states: Float32Array): Float32Array {
 }
 
 /** The package requests `/model/m/<file>`, and the same file from its own server. */
-function answer(address: string, folder: string, runtime: Runtime): Response | string | undefined {
+function answer(address: string, model: UsableModel, runtime: Runtime): Response | string | undefined {
   const name = [MODEL_FILE, TOKENIZER_FILE, ...Object.keys(SMALL_FILES)].find((one) =>
     address.endsWith(`/${one}`),
   )
   if (name === undefined) return undefined
   const small = SMALL_FILES[name]
   if (small !== undefined) return Response.json(small)
-  const path = join(folder, name)
-  return name === MODEL_FILE && runtime.readsFiles ? path : new Response(readFileSync(path))
+  const path = pathIn(model, name)
+  const isRead = name === MODEL_FILE && runtime.readsFiles && model.folder !== undefined
+  return isRead ? path : new Response(readFileSync(path))
 }

@@ -7,6 +7,7 @@ import { notesOf, provenanceOf } from "../../../build/release/notes.ts"
 import { sbomOf } from "../../../build/release/sbom.ts"
 import { fileOf, TARGETS, targetsNamed } from "../../../build/release/targets.ts"
 import manifest from "../../../package.json"
+import { MINILM } from "../../../src/find/embed/model-manifest.ts"
 import { readMeta } from "../../support/built.ts"
 import { tempFolder } from "../../support/temp.ts"
 
@@ -34,7 +35,7 @@ describe("release", () => {
 
   test("what is inside: every dependency, its version, licence and text", async () => {
     await readMeta()
-    const found = componentsOf(ROOT, join(ROOT, "dist"))
+    const found = componentsOf(ROOT, join(ROOT, "dist"), true)
     const names = found.map(({ name }) => name)
     expect(names).toEqual(names.toSorted())
     for (const name of [...Object.keys(manifest.dependencies), "bun", "zod"]) expect(names).toContain(name)
@@ -55,6 +56,18 @@ describe("release", () => {
       licenses: [{ license: { id: "MIT" } }],
     })
     expect(citty.hashes[0].content).toMatch(/^[0-9a-f]{128}$/)
+    const model = sbom.components.find((one: { name: string }) => one.name === "all-MiniLM-L6-v2")
+    expect(model).toMatchObject({
+      type: "machine-learning-model",
+      licenses: [{ license: { id: "Apache-2.0" } }],
+      hashes: [{ alg: "SHA-256", content: MINILM.files[0]!.sha256 }],
+    })
+    expect(model.purl).toMatch(/^pkg:huggingface\/Xenova\/all-MiniLM-L6-v2@[0-9a-f]{40}$/)
+    const [own] = text.split("all-MiniLM-L6-v2 ").slice(1)
+    expect(own).toContain("sentence-transformers")
+    expect(own).toContain("TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION")
+    const without = componentsOf(ROOT, join(ROOT, "dist"), false).map(({ name }) => name)
+    expect(names.filter((name) => !without.includes(name))).toEqual(["all-MiniLM-L6-v2"])
     expect(new Set(sbom.components.map((one: { purl: string }) => one.purl)).size).toBe(found.length)
     expect(sbomOf("1.2.3", found)).toBe(sbomOf("1.2.3", found))
   })
@@ -72,7 +85,7 @@ describe("release", () => {
       startMs: n === 0 ? 7.2 : undefined,
       isEmulated: false,
     }))
-    const origin = { version: "1.2.3", commit: "abc", dirty: false, bun: "1.4.5" }
+    const origin = { version: "1.2.3", commit: "abc", dirty: false, bun: "1.4.5", hasModel: false }
     const notes = notesOf(origin, made, [[TARGETS[1]!, TARGETS[0]!]])
     expect(notes).toContain(
       "| Linux, x64 (glibc) | `ctxbridge-1.2.3-linux-x64` | 1.0 MB | 0.5 MB | native | 7 ms |",
@@ -85,6 +98,12 @@ describe("release", () => {
       repeat: ["git checkout abc", "npm run setup", "npm run release -- --targets linux-x64,windows-arm64"],
       files: [{ target: "bun-linux-x64" }, { target: "bun-windows-arm64" }],
     })
+    expect(notes).toContain("carry no model")
+    const carrying = { ...origin, hasModel: true }
+    expect(notesOf(carrying, made, [])).toContain("carry the model for search by meaning")
+    const { model, repeat } = JSON.parse(provenanceOf(carrying, made, targets))
+    expect(model.files).toEqual(MINILM.files)
+    expect(repeat.at(-1)).toEndWith(" --model DIR")
   })
 })
 

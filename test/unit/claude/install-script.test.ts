@@ -97,6 +97,23 @@ ctxbridge install --quiet
     })
   })
 
+  test("what is said of the import and the model is handed on; without hooks, only the model is asked for", () => {
+    expect(run(["--no-demo", "--import", "--no-model"]).out).toEndWith(
+      "\nctxbridge install --quiet --import --no-model\n",
+    )
+    expect(run(["--no-demo", "--no-hooks", "--model"]).out).toEndWith("\nctxbridge model install --yes\n")
+    expect(run(["--no-demo", "--no-hooks"]).out).not.toContain("ctxbridge model")
+    tool(
+      "npm",
+      "mkdir -p dist; printf '#!/bin/sh\\n[ $1 != model ]\\n' >dist/ctxbridge; chmod 700 dist/ctxbridge",
+    )
+    const { code, out } = run(["--no-demo", "--no-hooks", "--model"])
+    expect(code).toBe(0)
+    expect(out).toEndWith(
+      `Model      not there: ${root}/home/.local/bin/ctxbridge model install gets it later\n`,
+    )
+  })
+
   test("--prefix is relative to the caller; another ctxbridge ahead on the PATH is named", () => {
     tool("ctxbridge", "")
     const bin = join(root, "elsewhere/my own/bin")

@@ -25,6 +25,7 @@ describe("tools", () => {
       claudeConfig: join(archive.root, ".claude.json"),
       secrets: { enabled: true, patterns: [] },
       exclude: [],
+      config: { "search.meaning": "auto" },
       folder: join(archive.root, "project"),
       session: undefined,
       restores: true,

@@ -1,10 +1,51 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { OPTIONS, resolveOptions } from "../../../src/config/options.ts"
+import { OPTIONS, optionNamed, resolveOptions } from "../../../src/config/options.ts"
 import { unusedVariables } from "../../../src/config/unused-variables.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
+
+/** An option under the name that it had. */
+describe("a former name", () => {
+  const meaning = (layers: Parameters<typeof resolveOptions>[0]) => {
+    const { config, origin, problems } = resolveOptions(layers)
+    return [config["search.meaning"], origin["search.meaning"], problems] as const
+  }
+
+  test("counts in a file and in the environment, with what it took", () => {
+    expect(meaning({})).toEqual(["auto", "default", []])
+    expect(meaning({ user: { "embed.enabled": false } })).toEqual(["off", "user", []])
+    expect(meaning({ user: { "embed.enabled": true } })).toEqual(["auto", "user", []])
+    expect(meaning({ env: { CTXBRIDGE_EMBED: "0" } })).toEqual(["off", "env", []])
+    expect(meaning({ env: { CTXBRIDGE_EMBED: "on" } })).toEqual(["auto", "env", []])
+  })
+
+  test("the new one goes before it", () => {
+    expect(meaning({ user: { "embed.enabled": false, "search.meaning": "auto" } })).toEqual([
+      "auto",
+      "user",
+      [],
+    ])
+    const env = { CTXBRIDGE_EMBED: "1", CTXBRIDGE_MEANING: "off" }
+    expect(meaning({ env, user: { "embed.enabled": true } })).toEqual(["off", "env", []])
+  })
+
+  test("what is not allowed is told under the new one", () => {
+    expect(meaning({ user: { "embed.enabled": "perhaps" } })).toMatchObject([
+      "auto",
+      "default",
+      [{ key: "search.meaning", origin: "user", isValue: true }],
+    ])
+    expect(meaning({ project: { "embed.enabled": false } })).toMatchObject([
+      "auto",
+      "default",
+      [{ key: "search.meaning", message: "not allowed in a project's file" }],
+    ])
+    expect(optionNamed("embed.enabled")).toBe("search.meaning")
+    expect(optionNamed("embed.enable")).toBeUndefined()
+  })
+})
 
 /** Values of the environment. */
 describe("environment", () => {

@@ -319,7 +319,7 @@ describe("search", () => {
     expect(ran.code).toBe(0)
     const { mode, note, hits: found } = JSON.parse(ran.stdout)
     expect({ mode, count: found.length }).toEqual({ mode: "hybrid", count: 1 })
-    expect(note).toContain("no model")
+    expect(note).toContain("there is no model")
   })
 
   test("turns with very many of the words do not hide that there are others", async () => {
