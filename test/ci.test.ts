@@ -62,6 +62,10 @@ test.each([
   expect({ exitCode, last }).toEqual({ exitCode: 0, last: "3 passed, 0 failed, 1 skipped" })
   expect(lines.filter((line) => line.startsWith("== once "))).toEqual(told)
   expect(lines).toContain("test/flaky.test.ts\ta clock > strikes once")
+  // There is nothing here that would get them.
+  expect(lines.at(-3)).toBe(
+    "== skipped: what is found by meaning, since the weights of the model are not to be had here",
+  )
   expect(flakes).toMatch(
     /^date\tcommit\tfile\ttest\n\d{4}-\d\d-\d\d\tunknown\ttest\/flaky\.test\.ts\ta clock > strikes once\n$/,
   )

@@ -2,10 +2,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { MINILM } from "../../src/find/embed/model-manifest.ts"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
-import { realModel } from "../support/real-model.ts"
 import { limit } from "../support/slowness.ts"
 import { runAtTerminal } from "../support/terminal.ts"
 
@@ -165,8 +163,6 @@ describe("the question whether to import", () => {
 })
 
 describe("the model", () => {
-  const { folder, missing } = realModel()
-
   const lineOf = (text: string): string | undefined => /^Model {6}(.*?)\r?$/m.exec(text)?.[1]
 
   async function installed(machine: Machine, args: readonly string[], from?: string): Promise<string> {
@@ -216,20 +212,5 @@ describe("the model", () => {
     const { history, model } = JSON.parse(await installed(machine, ["--model", "--json"], "/nowhere"))
     expect(history).toMatchObject({ importing: false })
     expect(model).toEqual({ id: null, problem: "there is no folder /nowhere" })
-  })
-
-  test.skipIf(missing !== undefined)("what is archived gets its vectors at once", async () => {
-    using machine = new Machine()
-    machine.session().turn("said before the install").flush()
-    expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
-    expect(lineOf(await installed(machine, ["--model"], folder))).toStartWith("there; ")
-    await machine.idle(120_000)
-    const { embedding } = JSON.parse((await run(["status", "--json"], machine)).stdout)
-    expect(embedding).toMatchObject({ model: MINILM.id, turns: 1, embedded: 1, meaning: "auto" })
-    expect((await run(["status"], machine)).stdout).toContain("by meaning all 1 turn\n")
-    // It is there, so nobody is asked.
-    const again = await runAtTerminal(machine, ["install"], { cols: 200 })
-    expect(again.code).toBe(0)
-    expect(again.text).not.toContain("Download")
   })
 })

@@ -210,6 +210,24 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
   })
 })
 
+test.skipIf(missing !== undefined)("install --model: what is archived gets its vectors at once", async () => {
+  using machine = new Machine()
+  machine.session().turn("said before the install").flush()
+  expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+  const env = { ...machine.env, CTXBRIDGE_MODEL_FROM: folder }
+  const ran = await run(["install", "--model"], { env, cwd: machine.cwd })
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(ran.stdout).toContain("\nModel      there; ")
+  await machine.idle(120_000)
+  const { embedding } = JSON.parse((await run(["status", "--json"], machine)).stdout)
+  expect(embedding).toMatchObject({ model: MINILM.id, turns: 1, embedded: 1, meaning: "auto" })
+  expect((await run(["status"], machine)).stdout).toContain("by meaning all 1 turn\n")
+  // It is there, so nobody is asked.
+  const again = await runAtTerminal(machine, ["install"], { cols: 200 })
+  expect(again.code).toBe(0)
+  expect(again.text).not.toContain("Download")
+})
+
 /** A network of its own without any way out, where the system lets us have one. */
 const lonely = Bun.spawnSync(["unshare", "-rn", "true"]).exitCode === 0 ? ["unshare", "-rn"] : []
 

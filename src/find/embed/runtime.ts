@@ -22,6 +22,6 @@ export interface Runtime {
   }
   /** The runtime's name for the CPU. */
   readonly provider: string
-  /** Whether it reads a model file itself. */
+  /** Whether it reads the model file itself. */
   readonly readsFiles: boolean
 }

@@ -153,6 +153,5 @@ function answer(address: string, model: UsableModel, runtime: Runtime): Response
   const small = SMALL_FILES[name]
   if (small !== undefined) return Response.json(small)
   const path = pathIn(model, name)
-  const isRead = name === MODEL_FILE && runtime.readsFiles && model.folder !== undefined
-  return isRead ? path : new Response(readFileSync(path))
+  return name === MODEL_FILE && runtime.readsFiles ? path : new Response(readFileSync(path))
 }
