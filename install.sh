@@ -560,7 +560,7 @@ finish() {
     # shellcheck disable=SC2086 # empty, or one word
     run_installed install --quiet $import $model || fail "the hooks are not registered" "the program is installed; then run: $target install"
   elif [ "$model" = --model ]; then
-    run_installed model install --yes || say "Model      not there: $target model install gets it later"
+    run_installed model install --yes || say "Model      not there; later: $target model install"
   fi
   [ "$demo" != 1 ] || show_demo
 }

@@ -201,7 +201,7 @@ describe("the model", () => {
     const [, second = ""] = text.split("Archive the transcript that Claude Code has kept")
     expect(second).toContain("Download the model for search by meaning (24 MB from 127.0.0.1) now? [Y/n] ")
     expect(lineOf(text)).toMatch(
-      /^not there: cannot fetch http:.*: the server says 404; `ctxbridge model install` gets it later$/,
+      /^not there; `ctxbridge model install` gets it later \(cannot fetch http:.*: the server says 404\)$/,
     )
     expect(text).toMatch(/^\W*Import {5}`ctxbridge import` archives/m)
     expect(text).toContain("\nTry        ")

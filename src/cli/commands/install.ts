@@ -136,7 +136,7 @@ async function failureOfAdding(context: Context): Promise<string | undefined> {
 }
 
 function modelText({ args, env }: Context, failure: string | undefined): string {
-  if (failure !== undefined) return `not there: ${safe(failure)}; \`ctxbridge model install\` gets it later`
+  if (failure !== undefined) return `not there; \`ctxbridge model install\` gets it later (${safe(failure)})`
   const isOff = env.config["search.meaning"] === "off"
   if (modelState(env.dataHome).model !== undefined)
     return isOff

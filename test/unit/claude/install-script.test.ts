@@ -109,9 +109,7 @@ ctxbridge install --quiet
     )
     const { code, out } = run(["--no-demo", "--no-hooks", "--model"])
     expect(code).toBe(0)
-    expect(out).toEndWith(
-      `Model      not there: ${root}/home/.local/bin/ctxbridge model install gets it later\n`,
-    )
+    expect(out).toEndWith(`Model      not there; later: ${root}/home/.local/bin/ctxbridge model install\n`)
   })
 
   test("--prefix is relative to the caller; another ctxbridge ahead on the PATH is named", () => {
