@@ -3,8 +3,7 @@
 import type { LoggedError } from "../base/log.ts"
 import { bytes, count, oneLine, percent } from "../base/text.ts"
 import type { HookStatus, ServerStatus } from "../claude/install/hook-status.ts"
-import type { Config } from "../config/options.ts"
-import type { Standing } from "../find/embed/embedding-state.ts"
+import type { EmbeddingStatus } from "../find/embed/embedding-state.ts"
 import type { History } from "../job/history-import.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
 import { report } from "../restore/window/advice.ts"
@@ -50,13 +49,8 @@ interface StatusReport extends ArchiveStatus {
   /** Enabled plugins of ours, which stand in for hooks and server that are not registered. */
   readonly plugins: readonly string[]
   /** null if there is nothing to embed. */
-  readonly embedding: Embedding | null
+  readonly embedding: EmbeddingStatus | null
   readonly lastError: LoggedError | null
-}
-
-interface Embedding extends Standing {
-  /** The option `search.meaning`. */
-  readonly meaning: Config["search.meaning"]
 }
 
 /** Where turns are kept besides, as it is configured. */
@@ -442,7 +436,7 @@ function searchText({ index, embedding }: StatusReport): string {
   return dotted(words, embedding !== null && `by meaning${meaningText(embedding)}`)
 }
 
-function meaningText({ meaning, model, embedded, turns }: Embedding): string {
+function meaningText({ meaning, model, embedded, turns }: EmbeddingStatus): string {
   if (meaning === "off") return ": off"
   if (model === null) return ": no model"
   const all = count(turns, "turn")

@@ -1,6 +1,7 @@
 /** `ctxbridge install`: registers our hooks with Claude Code. */
 
 import { messageOf, usageError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
 import { existsSync } from "../../base/fs.ts"
 import { addressShown, bytes, oneLine } from "../../base/text.ts"
 import { foldersBefore, rememberFolders } from "../../claude/install/footprint.ts"
@@ -17,13 +18,12 @@ import { SCOPES, type SettingsScope } from "../../claude/settings/read-settings.
 import { modelState } from "../../find/embed/model-files.ts"
 import { MINILM, sizeOfModel } from "../../find/embed/model-manifest.ts"
 import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
-import { startRenewing } from "../../job/spawn.ts"
 import { databasePath } from "../../views/database.ts"
 import { oneOf } from "../args.ts"
 import { type ArgSpec, type Command, type Context, type Environment, flag } from "../command.ts"
 import { ask } from "../confirm.ts"
 import { safe } from "../style.ts"
-import { addModel, sourceOfModel } from "./model.ts"
+import { addModel, embedNow, sourceOfModel } from "./model.ts"
 
 /** Flags shared by install and uninstall. */
 export const SETTINGS_ARGS = {
@@ -86,9 +86,9 @@ export default {
     }
     const model = { id: modelState(env.dataHome).model?.manifest.id ?? null, problem: failure ?? null }
     out.json({ ...change, mcp: server ?? null, history: { ...history, importing }, model })
-    // What has come with this program is of use for what was archived before, too.
-    if (!change.dryRun && model.id !== null && env.config["search.meaning"] === "auto" && isArchived(env))
-      startRenewing(env.dataHome)
+    // Also of what was archived before this program had a model.
+    const isUsed = model.id !== null && env.config["search.meaning"] === "auto"
+    if (!change.dryRun && isUsed && existsSync(databasePath(env.dataHome))) tryTo(() => embedNow(env))
   },
 } satisfies Command
 
@@ -146,8 +146,6 @@ function modelText({ args, env }: Context, failure: string | undefined): string 
     ? "skipped"
     : `\`ctxbridge model install\` adds search by meaning (${aboutModel(env)})`
 }
-
-const isArchived = ({ dataHome }: Environment): boolean => existsSync(databasePath(dataHome))
 
 /** The options shared by install and uninstall, from the command line. */
 export function settingsOptions({ args, env }: Context) {

@@ -141,6 +141,7 @@ async function install(context: Context): Promise<void> {
   const dryRun = args["dry-run"] === true
   const report = await addModel(context, manifest, from, dryRun)
   const meaning = setMeaning(env, "auto", dryRun)
+  if ((report.changed || meaning.isChanged) && !dryRun) embedNow(env)
   out.json({ ...report, ...meaning.json })
   const done = report.dryRun ? "Would install" : "Installed"
   out.print(
@@ -151,11 +152,7 @@ async function install(context: Context): Promise<void> {
   out.print(meaning.lines)
 }
 
-/**
- * Installs a model and has the job make vectors of what is archived, now instead of after the next session.
- *
- * @param from a folder or an address
- */
+/** @param from a folder or an address */
 export async function addModel(
   { env, out }: Context,
   manifest: Manifest,
@@ -169,15 +166,12 @@ export async function addModel(
     dryRun,
     onProgress: (done, total) => out.progress("installing the model", done, total, "bytes"),
   })
-  if (report.changed && !dryRun) {
-    await prepareRuntime(env)
-    embedNow(env)
-  }
+  if (report.changed && !dryRun) await prepareRuntime(env)
   return report
 }
 
-/** Has the job begin; without search by meaning, it would make no vectors. */
-const embedNow = ({ dataHome }: Environment): void =>
+/** Has the job make vectors of what is archived, now instead of after the next session. */
+export const embedNow = ({ dataHome }: Environment): void =>
   spawnJob(dataHome, { transcripts: [], sweep: [], settle: false })
 
 /** There is nothing to download: what stands in the way of the model in this binary is taken away. */
