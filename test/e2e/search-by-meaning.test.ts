@@ -291,6 +291,10 @@ describe.skipIf(missing !== undefined)("a binary that carries the weights", () =
     expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
     expect(await run(["__job"], machine)).toMatchObject({ code: 0, stderr: "" })
     await embedded(machine)
+    const { vectors } = JSON.parse(alone(machine, "model", "status", "--json"))
+    using db = machine.views()
+    const makers = db.query<{ embedder: string }, []>("SELECT DISTINCT embedder FROM vectors").all()
+    expect(makers).toEqual([{ embedder: vectors.embedder }])
     expect(search(machine).hits[0]).toMatchObject({ seq: 4, by: "meaning" })
     expect(JSON.parse(alone(machine, "model", "status", "--json"))).toMatchObject({
       model: MINILM.id,
