@@ -116,10 +116,9 @@ const STEPS: readonly AnyStep[] = [
     name: "by meaning",
     needs: "archive",
     due: ({ request: { meaning }, world, begun }) => {
-      if (meaning === undefined || (meaning === "auto" && world.config["search.meaning"] === "off"))
-        return false
-      const coverage = begun?.coverage()
-      return coverage !== undefined && (meaning !== "auto" || coverage.isOpen)
+      const coverage = meaning === undefined ? undefined : begun?.coverage()
+      if (coverage === undefined || meaning !== "auto") return coverage !== undefined
+      return coverage.isOpen && world.config["search.meaning"] === "auto"
     },
     run: findByMeaning,
   },
@@ -209,6 +208,11 @@ function findByWords(finding: FindingHere): void {
 
 async function findByMeaning(finding: FindingHere): Promise<void> {
   const { request, world } = finding
+  if (request.meaning === "auto") {
+    // What compares is loaded only where there is a model.
+    const { modelState } = await import("./embed/model-files.ts")
+    if (modelState(world.dataHome).model === undefined) return
+  }
   const { similarByModel, similarTo } = await import("./search-by-meaning.ts")
   const by = request.meaning === "auto" ? similarByModel : similarTo
   const found = await by(world, world.db, request.query, request)

@@ -195,7 +195,8 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
     expect(text).toContain("only 4 of 10 turns")
     const { dataHome, cwd, home } = machine
     const config = { "search.meaning": "auto" } as const
-    using picker = new PickerArchive({ config, dataHome, stateHome: join(dataHome, "state"), cwd, home })
+    const place = { config, dataHome, stateHome: join(dataHome, "state"), cwd, home }
+    using picker = new PickerArchive(place, [binary()])
     const typed = {
       text: "leaking event handlers eat up RAM",
       isTyping: false,
