@@ -13,6 +13,7 @@ import {
 } from "../views/queries/touched-files.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { hasWord } from "./fts-expression.ts"
+import { typedPath } from "./narrowing.ts"
 import { parseQuery } from "./parse-query.ts"
 import type { Ranked } from "./rank.ts"
 import { rankedTurns } from "./search-turns.ts"
@@ -31,9 +32,21 @@ export interface Topic {
 /** Number of turns whose files are considered. */
 const TURNS = 25
 
-export function filesOfTopic({ db, dataHome, readers, text, project }: Topic): TopicFile[] {
+/** Where a path is typed: it may begin with `~/` or `../`. */
+interface PathContext {
+  readonly folder: string
+  readonly home: string
+}
+
+/** Files that the text names come first, then those of the topic that it is. */
+export function filesOfTopic(
+  { db, dataHome, readers, text, project }: Topic,
+  { folder, home }: PathContext,
+): TopicFile[] {
+  const named = filesNamed(touchesOf(db, typedPath(text, folder, home), project, true))
   const { turns } = rankedTurns(db, dataHome, { query: text, project }, readers)
-  return filesAbout(db, text, turns.slice(0, TURNS))
+  const names = new Set(named.map(({ path }) => path))
+  return [...named, ...filesAbout(db, text, turns.slice(0, TURNS)).filter(({ path }) => !names.has(path))]
 }
 
 /* Files related to a topic, found through the turns about it; and the turns that touched a file. */
@@ -43,11 +56,27 @@ export interface TopicFile extends TakenBack {
   readonly path: string
   readonly ops: readonly string[]
   readonly turns: number
-  /** The turn closest to the topic. */
+  /** The turn closest to the topic; of a file that is named, the last one that changed it, or else touched it. */
   readonly handle: string
   readonly time: string | null
   readonly score: number
+  /** Number of files that the text names, if it names this one. */
+  readonly named?: number
 }
+
+/** @param touches newest first */
+function filesNamed(touches: readonly Touch[]): TopicFile[] {
+  const files = [...Map.groupBy(touches, ({ path }) => path)]
+  return files.map(([path, all]) => {
+    const ops = [...new Set(all.flatMap((one) => one.ops))].sort()
+    const last = all.find((one) => one.ops.some(isChange)) ?? all[0]!
+    const { handle, time, takenBack } = last
+    const figures = { ops, turns: all.length, handle, time, score: NAMED, named: files.length }
+    return { path, ...figures, ...(takenBack && { takenBack }) }
+  })
+}
+
+const isChange = (op: string): boolean => op === "edit" || op === "write"
 
 /** A change says more than a read, and a mention in a command says least. */
 const WEIGHTS: Readonly<Record<string, number>> = { edit: 1, write: 1, read: 0.5, command: 0.3 }

@@ -1,4 +1,4 @@
-/** `ctxbridge files`: the files related to a topic. */
+/** `ctxbridge files`: the files that a name or the end of a path names, and those related to a topic. */
 
 import { count } from "../../base/text.ts"
 import type { TopicFile } from "../../find/topics.ts"
@@ -12,25 +12,30 @@ import { answerTopic, topicArgs } from "../topic.ts"
 const LIMIT = 15
 
 export default {
-  meta: { name: "files", description: "List the files related to a topic" },
-  args: topicArgs("topic", "What the files are about", LIMIT),
+  meta: { name: "files", description: "List the files of a name, and those related to a topic" },
+  args: topicArgs("topic", "A file's name, the end of its path, or what the files are about", LIMIT),
   rows: {
     list: "found",
     columns: ["path", "ops", "turns", "handle", "time"],
-    others: ["score", "takenBack"],
+    others: ["score", "takenBack", "named"],
   },
   run(context) {
-    answerTopic(context, LIMIT, filesOfTopic, render)
+    const { cwd: folder, home } = context.env
+    answerTopic(context, LIMIT, (topic) => filesOfTopic(topic, { folder, home }), render)
   },
 } satisfies Command
 
 function render(
-  { path, ops, turns, handle, time, takenBack }: TopicFile,
+  { path, ops, turns, handle, time, takenBack, named = 0 }: TopicFile,
   { style, columns, now }: Screen,
-  _n: number,
+  n: number,
   showPath: ShowPath,
 ): string[] {
   const done = `${ops.join(", ")} in ${count(turns, "turn")}`
   const figures = dotted(done, handle, ago(time, now), takenBack && "rewound")
-  return [style.bold(showPath(path)), style.dim(indented(figures, columns))]
+  return [
+    ...(n === 0 && named > 1 ? [`${count(named, "file")} of that name, the last touched first:`] : []),
+    style.bold(showPath(path)),
+    style.dim(indented(figures, columns)),
+  ]
 }

@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => reado
       throw usageError("about names no line", "such as src/main.ts:12")
     return whyLines(topic, { folder, home }).map(whyText)
   },
-  files: (topic) => filesOfTopic(topic).map(fileLine),
+  files: (topic, world) => filesOfTopic(topic, world).map(fileLine),
 }
 
 /** Kinds that answer only what matches: what is said where nothing does, and what would find more. */
@@ -53,7 +53,7 @@ export const lookUpTool: ServerTool = {
     "Before you work out again what was worked out before. how: how a command was run here and how it ended (before " +
     "running it). fix: what was done after an error until it was gone (when one comes up). blame: the turns that changed " +
     "a file, and what for (before changing it). why: the edit that a line comes from, and the reasons given then. files: " +
-    "the files of a topic.",
+    "the files of a name or topic.",
   properties: {
     kind: { type: "string", enum: Object.keys(KINDS) },
     about: {
@@ -173,5 +173,11 @@ function whyText({ lines, edit, reasons }: LinesReason): string {
   ].join("\n")
 }
 
-const fileLine = ({ path, ops, turns, handle, time, takenBack }: TopicFile): string =>
-  `${strangers(path, PATH)} ${dotted(`${ops.join(", ")} in ${count(turns, "turn")}`, handle, minute(time), takenBack && "rewound")}`
+const fileLine = ({ path, ops, turns, handle, time, takenBack, named }: TopicFile): string =>
+  `${strangers(path, PATH)} ${dotted(
+    named !== undefined && (named === 1 ? "the file of that name" : `1 of ${named} files of that name`),
+    `${ops.join(", ")} in ${count(turns, "turn")}`,
+    handle,
+    minute(time),
+    takenBack && "rewound",
+  )}`

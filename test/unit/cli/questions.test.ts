@@ -360,6 +360,60 @@ describe("how and fix", () => {
   })
 })
 
+describe("files of a name", () => {
+  let machine: Machine
+
+  beforeAll(async () => {
+    machine = new Inside()
+    const session = machine.session()
+    const touch = (tool: string, file_path: string) => ({ tool, input: { file_path }, output: "ok" })
+    // What is about config.ts, by its words, touches other files.
+    for (const file of ["loader.ts", "schema.ts"])
+      session.turn("Why does config.ts not load? config.ts is wrong.", [touch("Edit", `/srv/${file}`)])
+    session
+      .turn("Tidy up", [touch("Write", "/srv/src/config.ts"), touch("Read", "/srv/test/config.ts")])
+      .turn("Look again", [touch("Read", "/srv/src/config.ts")])
+      .flush()
+    await machine.hook("stop", session)
+  })
+
+  afterAll(() => machine[Symbol.dispose]())
+
+  const asked = async (...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(["files", ...words], { cwd: machine.cwd, env: machine.env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return stdout
+  }
+
+  test("the end of a path shows that file first, with all that was done to it, then files of the topic", async () => {
+    const { found } = JSON.parse(await asked("src/config.ts", "--json"))
+    expect(found[0]).toMatchObject({ path: "/srv/src/config.ts", ops: ["read", "write"], turns: 2, named: 1 })
+    const { handle } = JSON.parse(await asked("schema.ts", "--json")).found[0]
+    // Of its turns the last one that changed it, though another has read it since.
+    expect(found[0].handle).not.toBe(handle)
+    const timeline = JSON.parse((await run(["timeline", found[0].handle, "--json"], machine)).stdout)
+    expect(timeline.turns.find((turn: { handle: string }) => turn.handle === found[0].handle).prompt).toBe(
+      "Tidy up",
+    )
+    const others = found.slice(1).map(({ path }: { path: string }) => path)
+    expect(others).toContain("/srv/loader.ts")
+    expect(others).not.toContain("/srv/src/config.ts")
+    expect((await asked("src/config.ts")).split("\n")[0]).toBe("/srv/src/config.ts")
+  })
+
+  test("it says how many have the name", async () => {
+    const lines = (await asked("config.ts")).split("\n")
+    expect(lines[0]).toBe("2 files of that name, the last touched first:")
+    expect([lines[1], lines[3]]).toEqual(["/srv/src/config.ts", "/srv/test/config.ts"])
+  })
+
+  test("a topic names no file", async () => {
+    const { found } = JSON.parse(await asked("why", "does", "it", "not", "load", "--json"))
+    expect(found[0].path).toMatch(/^\/srv\/(?:loader|schema)\.ts$/)
+    expect(found[0].named).toBeUndefined()
+  })
+})
+
 /** `blame FILE:LINE` and `why FILE:LINE`: the edit a line comes from, and the reasons given for it. */
 describe("line origin", () => {
   interface Found {

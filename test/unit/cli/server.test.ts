@@ -193,6 +193,9 @@ describe("tools", () => {
       new RegExp(`\n${handle} .*, edit "/srv/walrus.ts"\n  asked: "Why does the walrus test fail\\?"`),
     )
     expect(await look("files", "walrus")).toContain('"/srv/walrus.ts" edit in 1 turn')
+    expect(await look("files", "walrus.ts")).toContain(
+      '"/srv/walrus.ts" the file of that name, edit in 1 turn',
+    )
     expect(await look("files", "giraffe")).toBe(
       "Nothing found in this project: try fewer or other words, or all_projects.",
     )
