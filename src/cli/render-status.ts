@@ -3,9 +3,12 @@
 import type { LoggedError } from "../base/log.ts"
 import { bytes, count, oneLine, percent } from "../base/text.ts"
 import type { HookStatus, ServerStatus } from "../claude/install/hook-status.ts"
+import { type Config, OPTIONS } from "../config/options.ts"
 import type { EmbeddingStatus } from "../find/embed/embedding-state.ts"
 import type { History } from "../job/history-import.ts"
+import type { WayName } from "../prune/way.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
+import type { Confidences } from "../restore/learning/tiers.ts"
 import { report } from "../restore/window/advice.ts"
 import type { ContextReport, Filling } from "../restore/window/context-report.ts"
 import { formatTokens } from "../restore/window/zone.ts"
@@ -50,6 +53,11 @@ interface StatusReport extends ArchiveStatus {
   readonly plugins: readonly string[]
   /** null if there is nothing to embed. */
   readonly embedding: EmbeddingStatus | null
+  /** How sure it is that turns will be needed again; null if nobody asked, or there is nothing that can be read. */
+  readonly confidence: Confidences | null
+  readonly options: ShownOptions
+  /** The ways of pruning that are at work; null if nobody asked. */
+  readonly pruning: readonly WayName[] | null
   readonly lastError: LoggedError | null
 }
 
@@ -60,6 +68,24 @@ export interface BackendStatus {
   readonly targets: readonly (Pick<LastSync, "kind" | "target"> & { readonly why: string })[]
   readonly problem: string | null
 }
+
+/** Options that decide what happens without being asked for. */
+const SHOWN_OPTIONS = [
+  "capture.enabled",
+  "restore.enabled",
+  "restore.budget",
+  "instructions.budget",
+  "archive.retention",
+  "learn.enabled",
+  "autopilot.enabled",
+  "autopilot.warn",
+  "autopilot.critical",
+] as const
+
+type ShownOptions = Pick<Config, (typeof SHOWN_OPTIONS)[number]>
+
+export const shownOptions = (config: Config): ShownOptions =>
+  Object.fromEntries(SHOWN_OPTIONS.map((key) => [key, config[key]])) as ShownOptions
 
 type Pair = readonly [string, string]
 
@@ -75,6 +101,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ...excludedPairs(status.excluded),
       ...importPairs(status.import),
       ...searchPairs(status),
+      ...optionPairs(status),
       ...backendPairs(status),
       ...syncPairs(status.sync, screen.now),
       ...syncFailurePairs(status.syncFailure, screen.now),
@@ -254,6 +281,29 @@ function searchPairs({ index, embedding, totals }: StatusReport): Pair[] {
   return pairs
 }
 
+/** What ctxbridge does by itself. */
+function optionPairs({ options, confidence, pruning }: StatusReport): Pair[] {
+  const budget = `up to ${options["restore.budget"]} characters`
+  const days = options["archive.retention"]
+  const { mean, low } = confidence ?? { mean: null, low: 0 }
+  const sure = mean === null ? "" : `; mean confidence ${mean}, ${count(low, "turn")} below 0.3`
+  const [warn, critical] = [percent(options["autopilot.warn"]), percent(options["autopilot.critical"])]
+  return [
+    ...(options["capture.enabled"] ? [] : [["capture", "off: capture.enabled"] as const]),
+    ["restores", options["restore.enabled"] ? budget : "off: restore.enabled"],
+    ["instructions", `for a compaction, up to ${options["instructions.budget"]} characters`],
+    ["retention", days === 0 ? "forever" : `turns never used leave the index after ${count(days, "day")}`],
+    ["learning", (options["learn.enabled"] ? "on" : "off: learn.enabled") + sure],
+    [
+      "autopilot",
+      options["autopilot.enabled"]
+        ? `warns at ${warn} of the compaction point, critical at ${critical}`
+        : "off: autopilot.enabled",
+    ],
+    ...(pruning === null ? [] : [["pruning", pruning.length === 0 ? "off" : pruning.join(", ")] as const]),
+  ]
+}
+
 const SERVER_TEXTS: Readonly<Record<ServerStatus["state"], string>> = {
   registered: "registered in",
   other: "registered with another binary in",
@@ -382,6 +432,7 @@ export function renderStatusShort(status: StatusReport, look: StatusLook): strin
     ["hooks", hooksText(status, look)],
     ["MCP server", serverText(status, look)],
     ["window", windowText(status)],
+    ["options", changedText(status)],
   ] as const
   const width = look.isCut ? columns - LABEL : Number.POSITIVE_INFINITY
   const shown = facts.flatMap(([label, text]) => (text === "" ? [] : [[label, fit(text, width)] as const]))
@@ -465,6 +516,12 @@ function windowText({ context }: StatusReport): string {
   const point = compacts === "automatic" ? "of the point of compaction" : "full"
   return `${percent(pressure, 1)} ${point} (${formatTokens(tokens)} of ${formatTokens(compactsAt)} tokens)`
 }
+
+/** Those that are not at their default. */
+const changedText = ({ options }: StatusReport): string =>
+  SHOWN_OPTIONS.filter((key) => options[key] !== OPTIONS[key].default)
+    .map((key) => `${key} = ${options[key]}`)
+    .join(", ")
 
 /** Each with what to run. */
 function problemsOf(status: StatusReport, { now, showPath }: StatusLook): string[] {

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs"
 import { tryTo } from "../base/files.ts"
-import { type Installed, installedClients } from "../claude/install/clients.ts"
+import { clientsHere, type Installed, installedClients } from "../claude/install/clients.ts"
 import { hookStatus, ourPlugins } from "../claude/install/hook-status.ts"
 import { isOurHook } from "../claude/install/hooks-table.ts"
 import type { ClaudeFolders } from "../claude/install/registration.ts"
@@ -20,7 +20,7 @@ import { isLoopback } from "./proxy/proxy-server.ts"
 import type { PruneOptions } from "./prune-messages.ts"
 import { recentSavings, type Savings } from "./savings.ts"
 import { nativeWay } from "./set-native.ts"
-import type { WayName, WayState } from "./way.ts"
+import { WAYS, type WayName, type WayState } from "./way.ts"
 
 interface PruneWorld extends ClaudeFolders {
   /** The user's home folder. */
@@ -124,6 +124,17 @@ export async function clientWays(places: Omit<ReportPlaces, "exePath">): Promise
   const clients = await installedClients(places.home)
   return Promise.all(clients.map(async (client) => ({ ...client, ways: await waysOf(client, world) })))
 }
+
+/** The ways that are at work in any program, or would be in the next one: no program is run to find out. */
+export async function waysAtWork(places: Omit<ReportPlaces, "exePath">): Promise<WayName[]> {
+  const world = { ...places, environment: claudeEnvironment(places) }
+  const clients = clientsHere(places.home).map((client) => ({ ...client, version: undefined }))
+  const states = await Promise.all([...clients, NO_CLIENT].map((client) => waysOf(client, world)))
+  const active = new Set(states.flat().flatMap(({ way, isActive }) => (isActive ? [way] : [])))
+  return WAYS.filter((way) => active.has(way))
+}
+
+const NO_CLIENT: Installed = { path: "", file: "", kind: "native", version: undefined }
 
 export async function pruneReport(places: ReportPlaces, options: PruneOptions): Promise<PruneReport> {
   const { dataHome } = places

@@ -8,7 +8,7 @@ import { backgroundTargets, syncInBackground } from "../../job/stages.ts"
 import { type KnownTurn, knownTurns } from "../../restore/learning/follow-uses.ts"
 import { noteUses } from "../../restore/learning/note-uses.ts"
 import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../../restore/learning/tiering.ts"
-import { confidence, mayGo } from "../../restore/learning/tiers.ts"
+import { confidences, mayGo } from "../../restore/learning/tiers.ts"
 import { readAutoSync } from "../../sync/sync-again.ts"
 import type { Database } from "../../views/database.ts"
 import { open } from "../../views/open.ts"
@@ -191,13 +191,9 @@ function unchanged(turns: readonly KnownTurn[]): TierPlan {
 }
 
 function decayOf(turns: readonly KnownTurn[], now: number): CycleReport["decay"] {
-  const known = turns.flatMap(({ born, uses, hasSummary }) =>
-    born === undefined ? [] : [confidence(born, uses, now, hasSummary)],
-  )
-  const sum = known.reduce((total, one) => total + one, 0)
   return {
     used: turns.filter(({ uses }) => uses.length > 0).length,
-    meanConfidence: known.length === 0 ? null : Math.round((sum / known.length) * 10_000) / 10_000,
+    meanConfidence: confidences(turns, now).mean,
     mayGo: turns.filter((one) => mayGo(one, now)).length,
   }
 }

@@ -12,7 +12,10 @@ import { unfinished } from "../../job/forget-sessions.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { archiveAll } from "../../job/request-visits.ts"
 import { askForRebuild, startRenewing } from "../../job/spawn.ts"
+import { waysAtWork } from "../../prune/ways.ts"
 import { type LastRestore, lastRestore } from "../../restore/last-restore.ts"
+import { knownTurns } from "../../restore/learning/follow-uses.ts"
+import { confidences } from "../../restore/learning/tiers.ts"
 import { type ContextReport, examineContext } from "../../restore/window/context-report.ts"
 import { wishesIn } from "../../restore/window/window.ts"
 import { readAutoSync } from "../../sync/sync-again.ts"
@@ -29,14 +32,14 @@ import { type ProjectUse, useOfProject } from "../../views/queries/token-use.ts"
 import { spoolStatus } from "../../views/spool.ts"
 import { currentTranscript } from "../../views/transcript-rows.ts"
 import { type Command, type Environment, flag } from "../command.ts"
-import { type BackendStatus, renderStatus, renderStatusShort } from "../render-status.ts"
+import { type BackendStatus, renderStatus, renderStatusShort, shownOptions } from "../render-status.ts"
 import { screenOf } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
 
 export default {
   meta: { name: "status", description: "Show what is archived, and whether capture works" },
   args: { verbose: flag("All that is known, with the latest sessions", "v") },
-  run(context) {
+  async run(context) {
     const { args, env, out } = context
     const { dataHome, exePath } = env
     const verbose = args["verbose"] === true
@@ -47,8 +50,11 @@ export default {
     const views = readViews(archive)
     const isRead = views.totals !== null
     const window = isRead ? contextOf(archive, env) : null
-    // Only who asks for everything is told, and all of a project's requests are added up.
-    const use = isRead && (verbose || out.wantsJson) ? useHere(archive, env) : null
+    // Only who asks for everything is told: every request of a project is added up, and every turn's age looked at.
+    const isWhole = verbose || out.wantsJson
+    const use = isRead && isWhole ? useHere(archive, env) : null
+    const confidence =
+      isRead && isWhole ? asked(archive, (db) => confidences(knownTurns(db), Date.now())) : null
     const restored = isRead ? lastRestoreOf(archive, env) : null
     const standing = isRead ? asked(archive, (db) => standingOf(db, dataHome)) : null
     const meaning = env.config["search.meaning"]
@@ -67,6 +73,9 @@ export default {
       lastRestore: restored,
       import: underWay,
       embedding: standing && { ...standing, meaning },
+      confidence,
+      options: shownOptions(env.config),
+      pruning: isWhole ? await waysAtWork(env) : null,
       backend: backendStatus(env),
       sync: lastSyncs(dataHome),
       syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,

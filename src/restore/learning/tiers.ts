@@ -116,6 +116,27 @@ export function confidence(born: number, uses: readonly number[], now: number, h
   return decayed(value, now - since)
 }
 
+/** Of turns whose age is known. */
+export interface Confidences {
+  /** null if there are none. */
+  readonly mean: number | null
+  /** Number of turns below 0.3. */
+  readonly low: number
+}
+
+const LOW = 0.3
+
+export function confidences(turns: readonly Aged[], now: number): Confidences {
+  const known = turns.flatMap(({ born, uses, hasSummary }) =>
+    born === undefined ? [] : [confidence(born, uses, now, hasSummary)],
+  )
+  const sum = known.reduce((total, one) => total + one, 0)
+  return {
+    mean: known.length === 0 ? null : Math.round((sum / known.length) * 10_000) / 10_000,
+    low: known.filter((one) => one < LOW).length,
+  }
+}
+
 /** A clock that was set back makes nothing younger than new. */
 const decayed = (value: number, ms: number): number =>
   Math.max(FLOOR, value - (DECAY * Math.max(0, ms)) / HOUR)

@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { markdownLines } from "../../../src/cli/commands/show.ts"
 import { inAscii } from "../../../src/cli/output.ts"
 import { type ProgressAt, progressLine } from "../../../src/cli/progress.ts"
@@ -269,6 +269,58 @@ describe("status short", () => {
     expect(shown.at(-1)).toBe(
       "problems    hooks not installed: ctxbridge install; error just now, stop: broken disk (EIO): ctxbridge doctor",
     )
+  })
+
+  test("an option that is not at its default has a line", async () => {
+    using machine = await worked()
+    const env = { ...machine.env, CLAUDE_FLOW_AUTOPILOT_WARN: "0.6", CTXBRIDGE_LEARN: "off" }
+    const { code, stdout, stderr } = await run(["status"], { cwd: machine.cwd, env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    expect(stdout).toMatch(/^options +learn\.enabled = false, autopilot\.warn = 0\.6$/m)
+  })
+
+  test("what is done by itself: --verbose and --json", async () => {
+    using machine = new Inside()
+    const session = machine.session().turn("Begin", [], "Done.")
+    await machine.hook("stop", session.flush())
+    const env = {
+      ...machine.env,
+      CLAUDE_FLOW_COMPACT_RESTORE_BUDGET: "5000",
+      CLAUDE_FLOW_RETENTION_DAYS: "30",
+      CLAUDE_FLOW_CONTEXT_AUTOPILOT: "false",
+    }
+    const settings = join(machine.home, ".claude", "settings.json")
+    mkdirSync(dirname(settings), { recursive: true })
+    writeFileSync(settings, JSON.stringify({ env: { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" } }))
+    const shown = await run(["status", "--verbose"], { cwd: machine.cwd, env })
+    expect(shown).toMatchObject({ code: 0, stderr: "" })
+    for (const line of [
+      "restores      up to 5000 characters",
+      "instructions  for a compaction, up to 2000 characters",
+      "retention     turns never used leave the index after 30 days",
+      "autopilot     off: autopilot.enabled",
+      "pruning       proxy",
+    ])
+      expect(shown.stdout.split("\n")).toContain(line)
+    // The turn is older than its confidence lasts.
+    expect(shown.stdout).toMatch(/^learning +on; mean confidence 0\.1, 1 turn below 0\.3$/m)
+    const json = await run(["status", "--json"], { cwd: machine.cwd, env })
+    expect(json).toMatchObject({ code: 0, stderr: "" })
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      confidence: { mean: 0.1, low: 1 },
+      options: {
+        "capture.enabled": true,
+        "restore.enabled": true,
+        "restore.budget": 5000,
+        "instructions.budget": 2000,
+        "archive.retention": 30,
+        "learn.enabled": true,
+        "autopilot.enabled": false,
+        "autopilot.warn": 0.7,
+        "autopilot.critical": 0.85,
+      },
+      pruning: ["proxy"],
+    })
   })
 
   test("--verbose has the rest, with the latest sessions", async () => {
