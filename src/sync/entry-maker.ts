@@ -14,6 +14,7 @@ import { forgottenOf, ownerOf } from "../vault/tombstones.ts"
 import type { Database } from "../views/database.ts"
 import { isExcludedSession } from "../views/excluded-session.ts"
 import { callsIn, partText } from "../views/part-text.ts"
+import { compactionOfTurn } from "../views/queries/boundaries.ts"
 import { projectOfSession } from "../views/queries/projects.ts"
 import { turnByHandle } from "../views/queries/turns.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
@@ -110,7 +111,7 @@ interface SessionAtHand {
   readonly project: string | null
 }
 
-class EntryMaker implements Disposable {
+export class EntryMaker implements Disposable {
   readonly #db: Database
   readonly #place: PathsAndPolicy
   readonly #embedder: string | undefined
@@ -141,22 +142,28 @@ class EntryMaker implements Disposable {
   entryOf(handle: string): MadeEntry | undefined {
     const row = turnByHandle(this.#db, handle)
     if (row === null) return undefined
-    const { isForgotten, isExcluded, project } = this.#session(row.session)
+    const { isForgotten, isExcluded } = this.#session(row.session)
     if (isForgotten) return undefined
     if (isExcluded) return { session: row.session, leftOut: "excluded" }
-    const { dataHome, secrets } = this.#place
+    const { dataHome } = this.#place
     const turn = readIfReadable(() => readTurn(this.#db, dataHome, turnOf(row), this.#readers))
     if (turn === "unreadable") return { session: row.session, leftOut: turn }
     const fill = this.#fillerFor(row.session)
     const lines = fill === undefined ? [] : [...linesOfTurn(this.#db, dataHome, turnOf(row), this.#readers)]
-    const entry = entryOfTurn(turn, {
-      project,
+    return { entry: this.entryOfTurn(turn), isWithheld: lines.some((line) => fill?.(line) !== line) }
+  }
+
+  /** Of a turn that is in the archive, whatever is to be left out of what is sent. */
+  entryOfTurn(turn: WholeTurn): Entry {
+    const { id, answer } = turnByHandle(this.#db, turn.handle)!
+    return entryOfTurn(turn, {
+      project: this.#session(turn.session).project,
       machine: machineName(),
-      answer: row.answer,
-      vector: this.#vectorOf(handle),
-      filter: (text) => filterText(text, secrets),
+      answer,
+      compaction: compactionOfTurn(this.#db, id),
+      vector: this.#vectorOf(turn.handle),
+      filter: (text) => filterText(text, this.#place.secrets),
     })
-    return { entry, isWithheld: lines.some((line) => fill?.(line) !== line) }
   }
 
   #session(session: string): SessionAtHand {
@@ -204,13 +211,14 @@ interface EntryContext {
   readonly machine: string
   /** What the model answered, as the views keep it. */
   readonly answer: string
+  readonly compaction: ReturnType<typeof compactionOfTurn>
   readonly vector: EntryVector | undefined
   /** Fills secrets in a text. */
   readonly filter: (text: string) => string
 }
 
 function entryOfTurn(turn: WholeTurn, context: EntryContext): Entry {
-  const { project, machine, vector, filter } = context
+  const { project, machine, compaction, vector, filter } = context
   const toolNames = [...new Set(turn.tools.map(({ name }) => name).filter((name) => name !== ""))]
   const filePaths = [...new Set(turn.files.map(({ path }) => filter(path)))]
   return entryOf({
@@ -228,6 +236,8 @@ function entryOfTurn(turn: WholeTurn, context: EntryContext): Entry {
       messages: turn.messages.length,
       takenBack: turn.takenBack === true,
       ...(turn.usage.length === 0 ? {} : { usage: turn.usage }),
+      ...(compaction && { trigger: compaction.trigger }),
+      ...(compaction && compaction.preTokens !== null && { preTokens: compaction.preTokens }),
     },
     ...(vector === undefined ? {} : { vector }),
   })

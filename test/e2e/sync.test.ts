@@ -78,6 +78,65 @@ describe("to a folder", () => {
     })
   })
 
+  test("entries say what the design documents say of theirs, and are exported as they are sent", async () => {
+    using machine = new Machine()
+    using folder = tempFolder()
+    const token = `ghp_${"aB3dE5fG7hJ9".repeat(3)}`
+    const session = machine
+      .session()
+      .turn(`Add retries with ${token}`, [COMMAND])
+      .turn("Now the docs")
+      .boundary("manual", 90_000)
+      .summary("retries and docs")
+      .turn("And a changelog")
+      .flush()
+    await machine.hook("stop", session)
+    await synced(machine, "--to", folder.path)
+    const exported = await cli(machine, "export", session.session, "--entries")
+    expect(exported).toMatchObject({ code: 0, stderr: "" })
+    const entries = exported.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+    for (const line of exported.stdout.trimEnd().split("\n")) expect(everything(folder.path)).toContain(line)
+    const { key, type, namespace, tags, accessLevel, content, summary, metadata } = entries[0]
+    expect({ type, namespace, tags, accessLevel }).toEqual({
+      type: "episodic",
+      namespace: "transcript-archive",
+      tags: ["transcript", "compaction", session.session, "Bash"],
+      accessLevel: "private",
+    })
+    expect(key).toBe(`transcript:${session.session}:1:${metadata.timestamp}`)
+    expect(summary).toStartWith("Add retries with ")
+    expect(exported.stdout).not.toContain(token)
+    const contentHash = new Bun.CryptoHasher("sha256").update(content).digest("hex")
+    expect(metadata).toMatchObject({ contentHash, turnRange: [1, 1], trigger: "manual", preTokens: 90_000 })
+    expect(entries[1].metadata).toMatchObject({ turnRange: [2, 2], trigger: "manual", preTokens: 90_000 })
+    const last = entries.at(-1).metadata
+    expect(last.turnRange).toEqual([entries.length, entries.length])
+    expect(last).not.toContainAnyKeys(["trigger", "preTokens"])
+    expect(await cli(machine, "export", session.session, "--entries", "--conversation")).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: expect.stringContaining("--entries and --conversation cannot be used together"),
+    })
+  })
+
+  test("what a compaction adds to a turn that was sent is no reason to send it again", async () => {
+    using machine = new Machine()
+    using folder = tempFolder()
+    const session = machine.session().turn("Add retries").turn("Now the docs").flush()
+    await machine.hook("stop", session)
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ stored: 2 })
+    await machine.hook("stop", session.boundary("auto", 167_000).summary("so far").turn("Go on").flush())
+    // The first turn; the second has grown by the summary, or the third has it.
+    const second = await synced(machine, "--to", folder.path, "--all")
+    expect(second["known"]).toBeGreaterThan(0)
+    const there = everything(folder.path)
+    expect(there.split('"chunkIndex":1,')).toHaveLength(2)
+    expect(await synced(machine, "--to", folder.path)).toMatchObject({ turns: 0, stored: 0 })
+  })
+
   test("a turn that grows between two syncs is one entry", async () => {
     using machine = new Machine()
     using folder = tempFolder()

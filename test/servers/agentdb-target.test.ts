@@ -87,7 +87,7 @@ test.skipIf(!isThere)("a damaged row costs itself alone", async () => {
     ["metadata = '{'", 0],
     [`metadata = '"text"'`, 1],
     ["metadata = 'null'", 1],
-    ["metadata = json_set(metadata, '$.metadata.toolNames', 'Bash')", 1],
+    ["metadata = json_set(metadata, '$.toolNames', 'Bash')", 1],
     ["content = ''", 1],
     ["tags = '{'", 0],
   ] as const) {
@@ -108,6 +108,70 @@ test.skipIf(!isThere)("a damaged row costs itself alone", async () => {
     if (mended > 0) expect({ damage, mended: await again.mend() }).toEqual({ damage, mended })
     expect((await again.stats()).damaged).toBe(0)
   }
+})
+
+test.skipIf(!isThere)(
+  "the namespace, type, tags and metadata are the design documents'; what others have there stays",
+  async () => {
+    using target = tempFolder()
+    const file = join(target.path, "memory.db")
+    await using one = await closing(open(file))
+    const entry = draft({ content: "about the owl", toolNames: ["Bash"], trigger: "manual", preTokens: 7 })
+    await one.put([entry])
+    const db = new Database(file)
+    const query = "SELECT * FROM memory_entries WHERE namespace = 'transcript-archive'"
+    const [row] = db.query<Record<string, unknown>, []>(query).all()
+    const { type, access_level: access, key, tags, metadata } = row!
+    expect({ type, access, key }).toEqual({ type: "episodic", access: "private", key: entry.key })
+    expect(JSON.parse(String(tags))).toEqual([...entry.tags!, "ctxbridge"])
+    expect(JSON.parse(String(metadata))).toEqual({ ...entry.metadata, summary: entry.summary })
+    copyOfRow(db, entry.id, "id = 'theirs', key = 'k', tags = '[]', metadata = '{}'")
+    db.close()
+    await using again = await closing(open(file))
+    expect(await again.stats()).toMatchObject({ entries: 1, damaged: 0 })
+    expect(await again.mend()).toBe(0)
+    await again.put([draft({ content: "more" })])
+    const after = new Database(file, { readonly: true })
+    expect(after.query("SELECT id FROM memory_entries WHERE id = 'theirs'").all()).toHaveLength(1)
+    after.close()
+  },
+)
+
+/** Adds a row like the one of an entry, but for some columns. */
+function copyOfRow(db: Database, id: string, but: string): void {
+  db.query("CREATE TEMP TABLE copied AS SELECT * FROM memory_entries WHERE id = ?").run(id)
+  db.run(`UPDATE copied SET ${but}; INSERT INTO memory_entries SELECT * FROM copied; DROP TABLE copied`)
+}
+
+test.skipIf(!isThere)("an earlier version's entries are read, and what it forgot goes", async () => {
+  using target = tempFolder()
+  const file = join(target.path, "memory.db")
+  await using first = await closing(open(file))
+  const [owl, heron] = ["about the owl", "about the heron"].map((content) => draft({ content }))
+  await first.put([owl!, heron!])
+  const db = new Database(file)
+  // It has one namespace of its own, and neither sees nor removes what is in another.
+  db.query(
+    "UPDATE memory_entries SET namespace = 'ctxbridge', tags = '[\"ctxbridge\"]', metadata = ? WHERE id = ?",
+  ).run(JSON.stringify({ summary: owl!.summary, metadata: owl!.metadata }), owl!.id)
+  const name = `id ${heron!.id}`
+  copyOfRow(
+    db,
+    heron!.id,
+    `id = 'ctxbridge-forgotten ${name}', key = '${name}', namespace = 'ctxbridge-forgotten', content = '${name}', metadata = '{}'`,
+  )
+  db.close()
+  await using again = await closing(open(file))
+  expect(await again.put([owl!, heron!])).toEqual({ stored: 0, known: 1, refused: 1 })
+  expect((await again.get(owl!.id))?.content).toBe("about the owl")
+  expect(await again.get(heron!.id)).toBeUndefined()
+  expect(await again.mend()).toBe(1)
+  expect(readFileSync(file, "latin1")).not.toContain("about the heron")
+  // A turn that has grown leaves nothing behind.
+  const grown = draft({ content: "about the owl, too", chunkIndex: owl!.metadata.chunkIndex, messages: 4 })
+  expect(grown.key).toBe(owl!.key)
+  expect(await again.put([grown])).toMatchObject({ stored: 1 })
+  expect(await again.stats()).toEqual({ entries: 1, sessions: 1, forgotten: 1, damaged: 0 })
 })
 
 test("a folder without the package, and a package that cannot be loaded", async () => {

@@ -51,6 +51,16 @@ function migrates(name: string, start: () => Promise<TestServer>, embedding: str
     const vector = embedding === "real[]" ? `{${padded([1])}}` : `[${padded([1])}]`
     const open = () => openPostgresTarget(serverAddress(server.address, NO_VARIABLES))
 
+    test("tables of this version get the view that they lack, and keep their version", async () => {
+      await server.run("DROP SCHEMA IF EXISTS ctxbridge CASCADE")
+      await (await open()).close()
+      await server.run("DROP VIEW ctxbridge.transcript_entries")
+      const before = await server.run("SELECT version FROM ctxbridge.target")
+      await (await open()).close()
+      await server.run(`DO $$ BEGIN ASSERT to_regclass('ctxbridge.transcript_entries') IS NOT NULL; END $$`)
+      expect(await server.run("SELECT version FROM ctxbridge.target")).toEqual(before)
+    })
+
     test("entries and what was forgotten stay, under the same name of the target", async () => {
       await server.run(versionOne(embedding))
       await server.run(put(kept, vector))

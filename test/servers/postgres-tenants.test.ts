@@ -113,6 +113,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
       "SELECT * FROM ctxbridge.forgotten WHERE tenant <> 'bob'",
       "SELECT * FROM ctxbridge.shared",
       "SELECT * FROM ctxbridge.conversations",
+      "SELECT * FROM ctxbridge.transcript_entries",
       "SELECT * FROM ctxbridge.entries FOR UPDATE",
       "SELECT * FROM ctxbridge.find_by_words(ARRAY['launch'], 'launch', NULL, 99)",
       "SELECT * FROM ctxbridge.find_by_words(ARRAY['a'') OR true --'], 'launch', NULL, 99)",
@@ -235,7 +236,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
         { words: "launch", project: "/src/alice" },
       ])
         expect(await carol.find({ ...query, limit: 9 })).toEqual([])
-      for (const table of ["entries", "shared", "conversations", "locks"])
+      for (const table of ["entries", "shared", "conversations", "transcript_entries", "locks"])
         expect(
           await rows(
             "carol",
@@ -328,6 +329,39 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     )
     expect(await carol.get(turn.id)).toEqual(turn)
     await carol.forget({ sessions: ["tuna"] })
+  })
+
+  test("and under the design documents' names", async () => {
+    await using carol = await closing(open("carol"))
+    const turn = draft({
+      content: "about cod",
+      sessionId: "cod",
+      toolNames: ["Bash"],
+      trigger: "auto",
+      preTokens: 9,
+    })
+    await carol.put([turn])
+    const select = `SELECT key, content, type, namespace, tags, access_level, content_hash, session_id, chunk_index, summary,
+      metadata ->> 'trigger', metadata -> 'preTokens', metadata -> 'turnRange', metadata ->> 'summary'
+      FROM ctxbridge.transcript_entries WHERE session_id = 'cod'`
+    const n = turn.metadata.chunkIndex
+    expect((await rows("carol", select)).split("|")).toEqual([
+      turn.key,
+      "about cod",
+      "episodic",
+      "transcript-archive",
+      '["transcript", "compaction", "cod", "Bash"]',
+      "private",
+      turn.metadata.contentHash!,
+      "cod",
+      `${n}`,
+      "about cod",
+      "auto",
+      "9",
+      `[${n}, ${n}]`,
+      "about cod",
+    ])
+    await carol.forget({ sessions: ["cod"] })
   })
 
   test("whoever is not let in is told who can do it", async () => {

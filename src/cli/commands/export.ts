@@ -4,8 +4,10 @@ import { NEWLINE } from "../../base/byte-lines.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, cut, oneLine } from "../../base/text.ts"
+import type { PathsAndPolicy } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import type { Part } from "../../record/types.ts"
+import { EntryMaker } from "../../sync/entry-maker.ts"
 import { isFetchedCopy, isSuperseded, vaultFile } from "../../vault/layout.ts"
 import { CopyReader, CopyReaders } from "../../vault/reader.ts"
 import { findByName } from "../../views/by-name.ts"
@@ -23,7 +25,7 @@ import { isTerminal } from "../output.ts"
 import { writeExport } from "../pages/output-file.ts"
 import { safe } from "../style.ts"
 
-const FORMATS = ["raw", "md", "html", "jsonl"] as const
+const FORMATS = ["raw", "md", "html", "jsonl", "entries"] as const
 type Format = (typeof FORMATS)[number]
 
 export default {
@@ -40,6 +42,7 @@ export default {
     md: flag("Readable Markdown (the default)"),
     html: flag("A page for the browser that needs no other file (docs/view.md)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
+    entries: flag("One JSON object per turn and line, as sync sends it (docs/sync.md)"),
     conversation: flag("Only what was said: prompts and answers"),
     agents: flag("Add the session's subagents"),
     agent: option("Only this subagent", "ID"),
@@ -58,8 +61,8 @@ export default {
     const names = words(args)
     if (format === "raw" && names.length > 1)
       throw usageError("--raw takes one session at a time", "several transcripts do not make one")
-    if (format === "raw" && args["conversation"] === true)
-      throw usageError("--raw and --conversation cannot be used together")
+    if ((format === "raw" || format === "entries") && args["conversation"] === true)
+      throw usageError(`--${format} and --conversation cannot be used together`)
     using db = openCurrent(env.dataHome, "command", startRenewing)
     const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
     const isShown = target === undefined && isTerminal()
@@ -121,7 +124,10 @@ function exported(
     const wanted = selections.map((one) => wantedOf(db, one))
     return sessionPageBytes(db, env.dataHome, wanted, { isConversation, onProgress: onTurn })
   }
-  const texts = lines(db, env.dataHome, format, selections, { isConversation, onTurn })
+  const texts =
+    format === "entries"
+      ? entryLines(db, env, selections, onTurn)
+      : lines(db, env.dataHome, format, selections, { isConversation, onTurn })
   return inBlocks(isShown ? texts.map(safe) : texts)
 }
 
@@ -146,6 +152,23 @@ function* lines(
       for (const turn of turns) {
         onTurn()
         yield* body(isConversation ? spokenTurn(turn) : turn)
+      }
+    }
+  }
+}
+
+function* entryLines(
+  db: Database,
+  env: PathsAndPolicy,
+  selections: readonly Selection[],
+  onTurn: () => void,
+): Generator<string> {
+  using maker = new EntryMaker(db, env, undefined, () => undefined)
+  for (const selection of selections) {
+    for (const { turns } of turnsOfSelection(db, env.dataHome, selection)) {
+      for (const turn of turns) {
+        onTurn()
+        yield line(maker.entryOfTurn(turn))
       }
     }
   }

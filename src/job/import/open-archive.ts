@@ -58,7 +58,11 @@ function inSqlite(file: string, scratch: string): ForeignArchive {
 /** Tables and columns that identify each tool's database. */
 const TABLES_OF: Readonly<Record<Tool, readonly (readonly [table: string, columns: readonly string[]])[]>> = {
   "claude-flow": [
-    ["transcript_entries", ["id", "content", "metadata", "session_id", "chunk_index", "created_at"]],
+    // The last column tells it from what we send to a file under the same names.
+    [
+      "transcript_entries",
+      ["id", "content", "metadata", "session_id", "chunk_index", "created_at", "access_count"],
+    ],
   ],
   "claude-mem": [["sdk_sessions", ["id", "project", "started_at_epoch"]]],
   leafhill: [

@@ -8,7 +8,7 @@ import { statsOf } from "../../base/files.ts"
 import { closeSync } from "../../base/fs.ts"
 import { holdLockFile } from "../../base/lock.ts"
 import { join } from "../../base/path.ts"
-import { type Entry, isEntry } from "./entry.ts"
+import { type Entry, type Episode, episodeOf, isEntry, isLater, NAMESPACE, versionOf } from "./entry.ts"
 import {
   bestEntries,
   type ForgottenThere,
@@ -27,7 +27,11 @@ import { mustBeThere, type Target } from "./target.ts"
 const WAIT = 10_000
 const RETRY = 20
 
-const ENTRIES = "ctxbridge"
+/** The design documents' namespace. Others may keep entries there, too: ours have the tag. */
+const ENTRIES = NAMESPACE
+const OURS = "ctxbridge"
+/** Where earlier versions kept them: what they still write there is read, and what is here they do not touch. */
+const FORMER = "ctxbridge"
 /** What must not be kept: `id <id>` and `session <id>`. */
 const FORGOTTEN = "ctxbridge-forgotten"
 const TARGET = "ctxbridge-target"
@@ -242,21 +246,47 @@ class Store {
 const memory = (namespace: string, content: string): StoredMemory => ({
   id: `${namespace} ${content}`,
   key: content,
+  type: "episodic",
   namespace,
+  tags: [OURS],
+  accessLevel: "private",
   content,
   metadata: {},
   embedding: undefined,
 })
 
 /** The package's own shape: its other users see text, metadata and vector, too. */
-const memoryOf = ({ id, key, content, summary, metadata, vector }: Entry): StoredMemory => ({
+function memoryOf({ id, key, content, summary, metadata, vector }: Entry): StoredMemory {
+  const episode = episodeOf(metadata)
+  return {
+    id,
+    key,
+    ...episode,
+    tags: [...episode.tags, OURS],
+    content,
+    metadata: { ...metadata, summary, ...(vector && { vector }) },
+    embedding: vector?.values,
+  }
+}
+
+/** undefined: somebody else's. null: of ours, but not readable. */
+function entryIn({
   id,
   key,
-  namespace: ENTRIES,
+  namespace,
+  tags,
   content,
-  metadata: { summary, metadata, ...(vector && { vector }) },
-  embedding: vector?.values,
-})
+  metadata: told,
+}: StoredMemory): Entry | null | undefined {
+  if (namespace === FORMER) {
+    const entry = { id, key, content, ...told }
+    return isEntry(entry) ? entry : null
+  }
+  if (namespace !== ENTRIES || !tags.includes(OURS)) return undefined
+  const { summary, vector, ...metadata } = (told ?? {}) as Partial<Pick<Entry, "summary" | "vector">>
+  const entry = { id, key, summary, content, metadata, ...(vector && { vector }) }
+  return isEntry(entry) ? { ...entry, ...episodeOf(entry.metadata) } : null
+}
 
 function stateOf(all: readonly StoredMemory[]): State {
   const entries = new Map<string, Entry>()
@@ -264,27 +294,38 @@ function stateOf(all: readonly StoredMemory[]): State {
   const sessions = new Set<string>()
   let target: string | undefined
   const damaged: string[] = []
-  for (const { id, key, namespace, content, metadata } of all) {
+  for (const one of all) {
+    const { id, namespace, content } = one
     if (namespace === TARGET) target = content
     else if (namespace === FORGOTTEN) {
       const [, kind, name] = /^(id|session) (.*)$/s.exec(content) ?? []
       if (name !== undefined) (kind === "id" ? ids : sessions).add(name)
-    } else if (namespace === ENTRIES) {
-      const entry = { id, key, content, ...metadata }
-      if (isEntry(entry)) entries.set(key, entry)
-      else damaged.push(id)
+    } else {
+      const entry = entryIn(one)
+      if (entry === null) damaged.push(id)
+      if (!entry) continue
+      // An earlier version of ctxbridge has put one beside what it does not see.
+      const before = entries.get(entry.key)
+      const isFirst = before === undefined || isLater(versionOf(entry), versionOf(before))
+      if (isFirst) entries.set(entry.key, entry)
+      if (before !== undefined) damaged.push(isFirst ? before.id : id)
     }
+  }
+  // Nor has it taken out what it was told to forget there.
+  for (const entry of entries.values()) {
+    if (!isForgottenThere(versionThere(entry), { ids, sessions })) continue
+    entries.delete(entry.key)
+    damaged.push(entry.id)
   }
   return { entries, ids, sessions, id: target, damaged }
 }
 
 /** What the package stores. */
-interface StoredMemory {
+interface StoredMemory extends Episode<string> {
   readonly id: string
   readonly key: string
-  readonly namespace: string
   readonly content: string
-  readonly metadata: object
+  readonly metadata: object | null
   readonly embedding: readonly number[] | undefined
 }
 
@@ -356,8 +397,8 @@ const work = {
     }
     const now = Date.now()
     for (const one of store)
-      await db.store({ type: "episodic", tags: ["ctxbridge"], accessLevel: "private", createdAt: now, updatedAt: now,
-        version: 1, references: [], accessCount: 0, lastAccessedAt: now, ...kept(one) })
+      await db.store({ createdAt: now, updatedAt: now, version: 1,
+        references: [], accessCount: 0, lastAccessedAt: now, ...kept(one) })
     fs.writeFileSync(made, "", { mode: 0o600 })
     await db.persist()
     const fd = fs.openSync(made, "r")

@@ -25,7 +25,32 @@ export interface EntryMetadata {
   readonly takenBack: boolean
   /** Tokens by model. */
   readonly usage?: readonly EntryUsage[]
+  /** Of the compaction that the turn went into, if there had been one when it was sent: manual or auto. */
+  readonly trigger?: string
+  /** Tokens in the context before that compaction. */
+  readonly preTokens?: number
+  /** First and last turn that the content is of. */
+  readonly turnRange?: readonly [number, number]
+  /** SHA-256 of the content, in hexadecimal. */
+  readonly contentHash?: string
 }
+
+/** What the design documents say of every entry of theirs. What earlier versions have sent lacks it. */
+export interface Episode<N extends string = typeof NAMESPACE> {
+  readonly type: "episodic"
+  readonly namespace: N
+  readonly tags: readonly string[]
+  readonly accessLevel: "private"
+}
+
+export const NAMESPACE = "transcript-archive"
+
+export const episodeOf = ({ sessionId, toolNames }: EntryMetadata): Episode => ({
+  type: "episodic",
+  namespace: NAMESPACE,
+  tags: ["transcript", "compaction", sessionId, ...toolNames],
+  accessLevel: "private",
+})
 
 interface EntryUsage {
   readonly model: string
@@ -42,7 +67,7 @@ export interface EntryVector {
   readonly values: readonly number[]
 }
 
-export interface Entry {
+export interface Entry extends Partial<Episode> {
   /** SHA-256 of key and content, in hexadecimal. */
   readonly id: string
   /** The turn, whatever its content: a turn that has grown has the same key under a new id. */
@@ -55,18 +80,37 @@ export interface Entry {
 }
 
 /** Completes an entry with its key and its id. Replaces what databases refuse: NUL, and halves of surrogate pairs. */
-export function entryOf({ vector, ...draft }: Omit<Entry, "id" | "key">): Entry {
+export function entryOf({
+  vector,
+  ...draft
+}: Pick<Entry, "summary" | "content" | "metadata" | "vector">): Entry {
   const clean = JSON.parse(JSON.stringify(draft, (_, value) => storable(value))) as typeof draft
+  const { summary, content } = clean
   const { sessionId, chunkIndex, timestamp } = clean.metadata
   const key = `transcript:${sessionId}:${chunkIndex}:${timestamp ?? ""}`
-  return { id: entryId(key, clean.content), key, ...clean, ...(vector === undefined ? {} : { vector }) }
+  const metadata = {
+    ...clean.metadata,
+    turnRange: [chunkIndex, chunkIndex] as const,
+    contentHash: sha256Hex(content),
+  }
+  return {
+    id: entryId(key, content),
+    key,
+    ...episodeOf(metadata),
+    summary,
+    content,
+    metadata,
+    ...(vector === undefined ? {} : { vector }),
+  }
 }
 
 const storable = (value: unknown): unknown =>
   typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value
 
-export const entryId = (key: string, content: string): string =>
-  new Bun.CryptoHasher("sha256").update(`${key}\n${content}`).digest("hex")
+/** Nothing else counts, so a version that tells more of a turn has the same id, and is not sent again. */
+export const entryId = (key: string, content: string): string => sha256Hex(`${key}\n${content}`)
+
+const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
 
 /** Whether an entry is what it says it is. What others have written may be damaged, or made up. */
 export function isEntry(value: unknown): value is Entry {

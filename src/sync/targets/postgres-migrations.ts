@@ -77,6 +77,15 @@ const CONVERSATIONS = `CREATE OR REPLACE VIEW ctxbridge.conversations WITH (secu
     started AS message_timestamp
   FROM ctxbridge.entries WHERE tenant = ${TENANT}`
 
+/** And under those of the design documents' table. A convenience: whoever may not make it goes without. */
+export const TRANSCRIPT_ENTRIES = `CREATE OR REPLACE VIEW ctxbridge.transcript_entries WITH (security_barrier) AS
+  SELECT id, key, content, 'episodic'::text AS type, 'transcript-archive'::text AS namespace,
+    jsonb_build_array('transcript', 'compaction', session) || coalesce(metadata -> 'toolNames', '[]') AS tags,
+    metadata || jsonb_build_object('summary', summary) AS metadata, 'private'::text AS access_level,
+    (extract(epoch FROM stored) * 1000)::bigint AS created_at, metadata ->> 'contentHash' AS content_hash,
+    session AS session_id, metadata -> 'chunkIndex' AS chunk_index, summary
+  FROM ctxbridge.entries WHERE tenant = ${TENANT}`
+
 /** Whether the tenant is in a team. One that was dropped has nobody. */
 const inTeam = (team: string): string =>
   `EXISTS (SELECT FROM pg_catalog.pg_roles r
@@ -357,6 +366,8 @@ END $roles$;
 
 ${SET_UP};
 
+${TRANSCRIPT_ENTRIES};
+
 -- Nobody logs in as the owner, whom the rules for rows do not bind.
 DO $owner$
 DECLARE
@@ -374,7 +385,7 @@ BEGIN
 END $owner$;
 
 GRANT USAGE ON SCHEMA ctxbridge TO ctxbridge_user;
-GRANT SELECT ON ctxbridge.target, ctxbridge.conversations TO ctxbridge_user;
+GRANT SELECT ON ctxbridge.target, ctxbridge.conversations, ctxbridge.transcript_entries TO ctxbridge_user;
 -- By columns, and never DELETE: with a right to the whole table, one user could lock it for all others.
 REVOKE UPDATE, DELETE ON ctxbridge.entries, ctxbridge.frames, ctxbridge.fills FROM ctxbridge_user;
 GRANT SELECT, INSERT, UPDATE (${UPDATED}) ON ctxbridge.entries TO ctxbridge_user;

@@ -1,13 +1,13 @@
 /** Keeps entries and frames in PostgreSQL, with pgvector where it is there. */
 import { CtxError } from "../../base/errors.ts"
 import { wordSet } from "../../base/words.ts"
-import { type Entry, isBehind, isEntry, type Version } from "./entry.ts"
+import { type Entry, episodeOf, isBehind, isEntry, type Version } from "./entry.ts"
 import { isNamed, putReport } from "./entry-rules.ts"
 import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./pieces.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { type Ask, connect, type Server } from "./postgres-door.ts"
 import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
-import { NEWEST_VERSION, SET_UP, VECTOR_LENGTH } from "./postgres-migrations.ts"
+import { NEWEST_VERSION, SET_UP, TRANSCRIPT_ENTRIES, VECTOR_LENGTH } from "./postgres-migrations.ts"
 import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./target.ts"
 
 /** ms for one call. */
@@ -77,7 +77,8 @@ export async function openPostgresTarget(
          FROM ctxbridge.entries WHERE id >= $1 AND starts_with(id, $1) AND tenant = ${TENANT} ORDER BY id LIMIT ${ALIKE}`,
         [id],
       )
-      return rows.map(entryIn).find(isEntry)
+      const found = rows.map(entryIn).find(isEntry)
+      return found && { ...found, ...episodeOf(found.metadata) }
     },
 
     async forget({ ids = [], sessions = [], fills = [] }) {
@@ -385,10 +386,13 @@ interface Tables {
 
 /** @throws CtxError `target-newer` */
 async function prepareTables(server: Server, shown: string): Promise<Tables> {
-  const ready = await readTables(server.ask, shown)
-  if (ready?.version === NEWEST_VERSION) return ready
-  await server.transaction((ask) => ask(SET_UP), "as long as it takes")
-  return (await readTables(server.ask, shown))!
+  let there = await readTables(server.ask, shown)
+  if (there?.version !== NEWEST_VERSION) {
+    await server.transaction((ask) => ask(SET_UP), "as long as it takes")
+    there = (await readTables(server.ask, shown))!
+  }
+  if (there.wantsView) await server.ask(TRANSCRIPT_ENTRIES).catch(() => {})
+  return there
 }
 
 /**
@@ -406,7 +410,7 @@ async function tablesThere(server: Server, shown: string): Promise<Tables> {
 async function readTables(
   ask: Ask,
   shown: string,
-): Promise<(Tables & { readonly version: number }) | undefined> {
+): Promise<(Tables & { readonly version: number; readonly wantsView: boolean }) | undefined> {
   const [there] = await ask(
     `SELECT 1 AS is FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname = 'ctxbridge' AND c.relname = 'target'`,
@@ -429,15 +433,19 @@ async function readTables(
       hint: "upgrade ctxbridge on this machine",
     })
   }
-  const [type] = await ask(
-    `SELECT format('%I.%I', n.nspname, t.typname) AS vectors FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-       JOIN pg_namespace n ON n.oid = t.typnamespace
-     WHERE a.attrelid = to_regclass('ctxbridge.entries') AND a.attname = 'embedding' AND t.typname <> '_float4'`,
+  const [found] = await ask(
+    `SELECT (SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+         JOIN pg_namespace n ON n.oid = t.typnamespace
+       WHERE a.attrelid = to_regclass('ctxbridge.entries') AND a.attname = 'embedding' AND t.typname <> '_float4')
+         AS vectors,
+       to_regclass('ctxbridge.transcript_entries') IS NULL AND has_schema_privilege('ctxbridge', 'CREATE')
+         AS "wantsView"`,
   )
   // To whom it belongs, it is what it was before there were tenants. To everybody else, it is something of his own.
   return {
     id: tenant === owner ? id : `${id}/${tenant}`,
     version,
-    vectors: type?.["vectors"] as string | undefined,
+    vectors: (found!["vectors"] ?? undefined) as string | undefined,
+    wantsView: found!["wantsView"] === true,
   }
 }

@@ -48,6 +48,18 @@ const TABLES = `
   PRAGMA user_version = ${VERSION};
 `
 
+/** The entries under the names of the design documents' table, for programs that know those. We do not read it. */
+const TRANSCRIPT_ENTRIES = `
+  CREATE VIEW IF NOT EXISTS transcript_entries AS
+  SELECT id, key, entry ->> 'content' AS content, 'episodic' AS type, 'transcript-archive' AS namespace,
+    coalesce(entry -> 'tags', json_array('transcript', 'compaction', session)) AS tags,
+    json_set(entry -> 'metadata', '$.summary', entry ->> 'summary') AS metadata, 'private' AS access_level,
+    CAST(unixepoch(entry ->> '$.metadata.timestamp', 'subsec') * 1000 AS INTEGER) AS created_at,
+    entry ->> '$.metadata.contentHash' AS content_hash, session AS session_id,
+    entry ->> '$.metadata.chunkIndex' AS chunk_index, entry ->> 'summary' AS summary
+  FROM entries WHERE json_valid(entry)
+`
+
 /** @param isReader whether the file must be there; nothing is written then */
 export function openSqliteTarget(path: string, isReader = false): Target {
   const told = <T>(work: () => T): T => {
@@ -149,10 +161,14 @@ function makeTables(db: Database, path: string): void {
       hint: "upgrade ctxbridge on this machine",
     })
   }
-  if (version === VERSION) return
+  if (version === VERSION) {
+    db.run(TRANSCRIPT_ENTRIES)
+    return
+  }
   const others = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_master").get()!
   if (others.n > 0) throw damaged(path)
   db.run(TABLES)
+  db.run(TRANSCRIPT_ENTRIES)
   db.query("INSERT INTO target VALUES (?)").run(crypto.randomUUID())
 }
 

@@ -52,6 +52,23 @@ export function lastCompaction(db: Database, session: string, offset = 0): Found
   )
 }
 
+interface CompactionOfTurn {
+  /** manual or auto, as Claude Code says. */
+  readonly trigger: string
+  /** Tokens in the context before it. */
+  readonly preTokens: number | null
+}
+
+/** The first compaction that a turn went into: the next one after its beginning. */
+export const compactionOfTurn = (db: Database, turn: number): CompactionOfTurn | undefined =>
+  db
+    .query<CompactionOfTurn, [number]>(
+      `SELECT b.trigger, b.pre_tokens AS preTokens FROM turns t
+       JOIN boundaries b ON b.session = t.session AND b.transcript = t.transcript AND b.offset >= t.first
+       WHERE t.id = ? ORDER BY b.offset LIMIT 1`,
+    )
+    .get(turn) ?? undefined
+
 /** Offset of the last compaction before `offset`. */
 export const compactionBefore = (db: Database, session: string, offset: number): number | undefined =>
   db

@@ -60,6 +60,12 @@ export const padded = (values: readonly number[]): number[] => [
   ...Array.from({ length: 384 - values.length }, () => 0),
 ]
 
+/** As versions before the design documents' fields have made it. */
+function asEarlier({ id, key, summary, content, metadata: told }: Entry): Entry {
+  const { turnRange: _range, contentHash: _hash, ...metadata } = told
+  return { id, key, summary, content, metadata }
+}
+
 const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id).sort()
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
@@ -249,12 +255,27 @@ export function targetContract(name: string, makeTarget: () => Promise<SharedTar
   check("content comes with what is found only if it was asked for", async (one) => {
     const entry = draft({ content: "the whole of it" })
     await one.put([entry])
-    const { vector: _vector, ...rest } = entry
+    const { id, key, summary, content, metadata } = entry
     const { score, ...whole } = (await one.find({ words: "whole", limit: 1, withContent: true }))[0]!
-    expect(whole).toEqual(rest)
+    expect(whole).toEqual({ id, key, summary, content, metadata })
     expect(score).toBeGreaterThan(0)
     expect((await one.find({ words: "whole", limit: 1 }))[0]).not.toHaveProperty("content")
   })
+
+  check(
+    "what an earlier version has sent is the same entry, though it says less of itself",
+    async (one, other) => {
+      const [known, added] = [draft({ content: "about owls" }), draft({ content: "about herons" })]
+      expect(await one.put([asEarlier(known)])).toMatchObject({ stored: 1 })
+      expect(await one.put([known])).toEqual({ stored: 0, known: 1, refused: 0 })
+      expect(await one.put([added])).toMatchObject({ stored: 1 })
+      expect(await one.put([asEarlier(added)])).toEqual({ stored: 0, known: 1, refused: 0 })
+      expect(await other.get(known.id)).toMatchObject(asEarlier(known))
+      expect(await other.get(added.id)).toEqual(added)
+      expect(await other.mend()).toBe(0)
+      expect(await other.stats()).toMatchObject({ entries: 2, damaged: 0 })
+    },
+  )
 
   check("an entry is named by the beginning of its id, if that is long enough", async (one) => {
     const entry = draft({})

@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite"
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import {
   appendFileSync,
@@ -384,6 +385,53 @@ describe("sqlite target", () => {
     const bytes = readFileSync(path, "latin1")
     for (const word of ["swordfish", "marlin"]) expect(bytes).not.toContain(word)
     expect(bytes).toContain("kept")
+  })
+
+  test("entries are there under the design documents' names, also in a file of an earlier version", async () => {
+    using folder = tempFolder()
+    const path = join(folder.path, "target.db")
+    const entry = draft({ content: "about owls", toolNames: ["Bash"], trigger: "auto", preTokens: 9 })
+    const { tags: _, type: _type, ...earlier } = draft({ content: "about herons" })
+    const first = openSqliteTarget(path)
+    await first.put([entry])
+    await first.close()
+    const dropped = new Database(path)
+    dropped.run("DROP VIEW transcript_entries")
+    dropped.close()
+    const again = openSqliteTarget(path)
+    await again.put([earlier])
+    await again.close()
+    const db = new Database(path)
+    const rows = db
+      .query<Record<string, unknown>, []>("SELECT * FROM transcript_entries ORDER BY chunk_index")
+      .all()
+    db.close()
+    const [owls, herons] = rows.map(
+      ({ tags, metadata, ...row }): Record<string, unknown> => ({
+        ...row,
+        tags: JSON.parse(String(tags)),
+        metadata: JSON.parse(String(metadata)),
+      }),
+    )
+    expect(owls).toEqual({
+      id: entry.id,
+      key: entry.key,
+      content: "about owls",
+      type: "episodic",
+      namespace: "transcript-archive",
+      tags: ["transcript", "compaction", entry.metadata.sessionId, "Bash"],
+      metadata: { ...entry.metadata, summary: "about owls" },
+      access_level: "private",
+      created_at: Date.parse(entry.metadata.timestamp!),
+      content_hash: entry.metadata.contentHash,
+      session_id: entry.metadata.sessionId,
+      chunk_index: entry.metadata.chunkIndex,
+      summary: "about owls",
+    })
+    expect(herons).toMatchObject({
+      type: "episodic",
+      tags: ["transcript", "compaction", entry.metadata.sessionId],
+    })
   })
 
   test("a reader makes and changes nothing", async () => {
