@@ -218,13 +218,7 @@ export const OPTIONS = {
   "autopilot.project-state": flag("user", false, "CTXBRIDGE_AUTOPILOT_PROJECT_STATE"),
   "statusline.enabled": flag("user", true, "CTXBRIDGE_STATUSLINE"),
   "prune.keep": integer("user", 4, [1, 1000], "CTXBRIDGE_PRUNE_KEEP", "CLAUDE_TEXT_PRUNE_KEEP"),
-  "prune.threshold": integer(
-    "user",
-    20_000,
-    [0, 10_000_000],
-    "CTXBRIDGE_PRUNE_THRESHOLD",
-    "CLAUDE_TEXT_PRUNE_THRESHOLD",
-  ),
+  "prune.threshold": integer("user", 20_000, [0, 10_000_000], "CTXBRIDGE_PRUNE_THRESHOLD"),
   "prune.max_chars": integer(
     "user",
     80,

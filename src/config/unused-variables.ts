@@ -6,6 +6,11 @@ const UNUSED: Readonly<Record<string, { readonly asks: string; readonly instead:
     asks: "another database",
     instead: "CTXBRIDGE_HOME says where the archive is; ctxbridge import FILE takes such a database over",
   },
+  // Measured: docs/adr/0022.
+  CLAUDE_TEXT_PRUNE_THRESHOLD: {
+    asks: "a size of the context above which old text is pruned",
+    instead: "prune.threshold says how much there must be to prune, since each time costs the API's cache",
+  },
   RUFLO_DEBUG: { asks: "debug output", instead: "--debug shows an error's stack trace" },
 }
 

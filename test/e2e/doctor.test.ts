@@ -181,12 +181,14 @@ describe("a machine where all is well", () => {
     const set = {
       RUFLO_DEBUG: "1",
       CLAUDE_MEMORY_DB: "zqpassword",
+      CLAUDE_TEXT_PRUNE_THRESHOLD: "20000",
     }
     const report = await patient.doctor([], set)
     expect(report.code).toBe(0)
     expect(bad(report).map(({ text }) => text)).toEqual([
       "RUFLO_DEBUG has no effect: this version does not use it",
       "CLAUDE_MEMORY_DB has no effect: this version does not use it",
+      "CLAUDE_TEXT_PRUNE_THRESHOLD has no effect: this version does not use it",
     ])
     const env = { ...patient.env, ...set }
     for (const args of [

@@ -421,7 +421,7 @@ describe("what a patched client asks", () => {
   test("settings that are no numbers do not count", async () => {
     const wrong = {
       CLAUDE_TEXT_PRUNE_KEEP: "NaN",
-      CLAUDE_TEXT_PRUNE_THRESHOLD: "-1",
+      CTXBRIDGE_PRUNE_THRESHOLD: "-1",
       CLAUDE_TEXT_PRUNE_MAX_CHARS: "many",
     }
     const ran = await run(["__prune"], { stdin: question, env: { ...env(), ...wrong } })
@@ -429,6 +429,12 @@ describe("what a patched client asks", () => {
     const short = JSON.stringify({ session: "s", from: -1, messages: [{ role: "user", content: "now?" }] })
     const { stdout } = await run(["__prune"], { stdin: short, env: { ...env(), ...wrong } })
     expect(stdout).toBe('{"wait":80000}')
+    // The design documents' means something else, so no value of it counts.
+    const other = await run(["__prune"], {
+      stdin: short,
+      env: { ...env(), CLAUDE_TEXT_PRUNE_THRESHOLD: "60000" },
+    })
+    expect(other).toMatchObject({ ...done, stdout: '{"wait":80000}' })
   })
 
   test.each(["", "{", "null", '{"session":7}', '{"session":"s","messages":7}'])(
