@@ -6,6 +6,7 @@
 
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
+import type { ObservationType } from "../record/model-summary.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { hasObservations, type Observation } from "../views/queries/summaries.ts"
@@ -20,6 +21,8 @@ import type { Alike } from "./rank.ts"
 import { type Begun, begun, type FoundTurns, isWanting, type SearchRequest, search } from "./search-turns.ts"
 
 export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords" | "isHybrid"> {
+  /** Only observations of this type, with the words if there are any. `type:` and a type in the query say the same. */
+  readonly observed?: ObservationType | undefined
   /** `elsewhere`: only there. */
   readonly where: "here" | "elsewhere" | "both"
   /**
@@ -187,12 +190,26 @@ export async function find(request: FindRequest, world: FindWorld): Promise<Find
     doubt: undefined,
     why: undefined,
   }
+  if (await hasOnlyObservations(finding)) return finding
   for (const step of STEPS) {
     if (step.needs === undefined) {
       if (step.due(finding)) await step.run(finding)
     } else if (isHere(finding) && step.due(finding)) await step.run(finding)
   }
   return finding
+}
+
+/** Whether observations of a type are all that is asked for. They are a model's, so no turn stands among them. */
+async function hasOnlyObservations(finding: Finding): Promise<boolean> {
+  const { query, observed, limit } = finding.request
+  if (!isHere(finding) || (observed === undefined && !/\btype:/i.test(query))) return false
+  const { observationsAlone } = await import("./observations.ts")
+  const wanted = { type: observed, most: limit + 1 }
+  const found = observationsAlone(finding.world.db, query, finding.request, wanted)
+  if (found === undefined) return false
+  finding.observations = found.slice(0, limit)
+  finding.more = found.length > limit
+  return true
 }
 
 const isHere = (finding: Finding): finding is FindingHere =>

@@ -5,7 +5,7 @@
 import { cut } from "../base/text.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 
-const OBSERVATION_TYPES = ["decision", "bugfix", "feature", "refactor", "discovery", "change"] as const
+export const OBSERVATION_TYPES = ["decision", "bugfix", "feature", "refactor", "discovery", "change"] as const
 export type ObservationType = (typeof OBSERVATION_TYPES)[number]
 
 export const SUMMARY_FIELDS = ["request", "investigated", "learned", "completed", "next"] as const

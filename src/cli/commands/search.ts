@@ -1,6 +1,6 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 
-import { CtxError, EXIT } from "../../base/errors.ts"
+import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
 import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../find/corrected-query.ts"
 import { doubtNote } from "../../find/doubt.ts"
@@ -9,6 +9,7 @@ import { spanGiven, typedPath } from "../../find/narrowing.ts"
 import type { NothingFound } from "../../find/nothing-found.ts"
 import { ALSO_ROLES, ROLES } from "../../find/parse-query.ts"
 import { type FindRequest, type FindResult, find } from "../../find/search-steps.ts"
+import { OBSERVATION_TYPES, type ObservationType } from "../../record/model-summary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { openReady } from "../../views/open.ts"
@@ -49,6 +50,7 @@ export default {
     tool: naming("tool", "Calls of this tool, and their results", "NAME", "t"),
     file: option("In turns that touched this file", "PATH"),
     error: flag("Only what failed"),
+    observations: option("Only a model's observations of this type", OBSERVATION_TYPES.join("|")),
     exact: flag("Do not correct typos"),
     limit: option(`At most this many hits (${LIMIT})`, "N", "n"),
     cold: flag("Also search the vault itself, for what the index lacks (slow)"),
@@ -92,6 +94,7 @@ export default {
       limit,
       isExact: args["exact"] === true,
       meaning: mode === "lexical" ? undefined : mode,
+      observed: observedIn(context),
       cold: isAll ? "vault" : "first",
       ...(isAll && { onProgress: (...of) => out.progress("searching the vault", ...of, "bytes") }),
       ...narrowingOf(context, now),
@@ -116,7 +119,8 @@ export default {
     const { observations, why } = found
     if (found.hits.length === 0 && observations.length === 0) {
       if (why?.unknownTool !== undefined) throw noSuchTool(why.unknownTool)
-      throw notFound(db, query, project, { note: noteOf(found), because: becauseOf(context, why?.emptiedBy) })
+      const note = asked.observed === undefined ? noteOf(found) : "ctxbridge summarize has a model write them"
+      throw notFound(db, query, project, { note, because: becauseOf(context, why?.emptiedBy) })
     }
     const notes = [scope, noteOf(found)].filter((one) => one !== undefined)
     const note = notes.length > 0 ? notes.join(" ") : undefined
@@ -177,6 +181,20 @@ function withTitles(db: Database, hits: readonly AnyHit[]): AnyHit[] {
     hits.map(({ session }) => session),
   )
   return hits.map((hit) => ({ ...hit, title: titles.get(hit.session) ?? null }))
+}
+
+/** What says something of turns, or of where they are. */
+const OF_TURNS = ["role", "tool", "file", "error", "cold", "backend", "everywhere"]
+
+function observedIn({ args }: Context): ObservationType | undefined {
+  const type = oneOf(args, "observations", OBSERVATION_TYPES)
+  const other = OF_TURNS.find((name) => args[name] !== undefined && args[name] !== false)
+  if (type !== undefined && other !== undefined)
+    throw usageError(
+      `--observations and --${other} cannot be used together`,
+      "observations are a model's, about sessions that are archived here",
+    )
+  return type
 }
 
 /** The filters that hits must pass besides the words. */

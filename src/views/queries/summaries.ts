@@ -112,8 +112,7 @@ export const observationHandles = (db: Database, sessions: readonly string[]): s
   )?.map(({ handle }) => handle) ?? []
 
 interface Wanted {
-  /** In FTS5's language. */
-  readonly words: string
+  readonly type?: ObservationType | undefined
   readonly project?: string | undefined
   readonly session?: string | undefined
   /** ISO 8601 in UTC. */
@@ -122,24 +121,36 @@ interface Wanted {
   readonly most: number
 }
 
-/** Those with any of the words, the rarest words first. */
-export const observationsWith = (db: Database, wanted: Wanted): Observation[] =>
+const IS_WANTED = `(?1 IS NULL OR p.path = ?1) AND (?2 IS NULL OR o.session = ?2) AND (?3 IS NULL OR o.time >= ?3)
+  AND (?4 IS NULL OR o.time < ?4) AND (?5 IS NULL OR o.type = ?5)`
+
+const valuesOf = ({ project, session, since, until, type, most }: Wanted): (string | number | null)[] => [
+  ...[project, session, since, until, type].map((value) => value ?? null),
+  most,
+]
+
+/**
+ * Those with any of the words, the rarest words first.
+ *
+ * @param words in FTS5's language
+ */
+export const observationsWith = (db: Database, words: string, wanted: Wanted): Observation[] =>
   db
     .query<Row, (string | number | null)[]>(
       `SELECT ${COLUMNS} FROM observation_words w JOIN observations o ON o.id = w.rowid
          LEFT JOIN sessions s ON s.id = o.session LEFT JOIN projects p ON p.id = s.project
-       WHERE observation_words MATCH ?1 AND (?2 IS NULL OR p.path = ?2) AND (?3 IS NULL OR o.session = ?3)
-         AND (?4 IS NULL OR o.time >= ?4) AND (?5 IS NULL OR o.time < ?5)
-       ORDER BY bm25(observation_words), o.id DESC LIMIT ?6`,
+       WHERE observation_words MATCH ?7 AND ${IS_WANTED} ORDER BY bm25(observation_words), o.id DESC LIMIT ?6`,
     )
-    .all(
-      wanted.words,
-      wanted.project ?? null,
-      wanted.session ?? null,
-      wanted.since ?? null,
-      wanted.until ?? null,
-      wanted.most,
+    .all(...valuesOf(wanted), words)
+    .map(observationOf)
+
+/** Newest first. */
+export const observationsOfType = (db: Database, wanted: Wanted): Observation[] =>
+  db
+    .query<Row, (string | number | null)[]>(
+      `SELECT ${COLUMNS} FROM ${FROM} WHERE ${IS_WANTED} ORDER BY o.time DESC, o.id DESC LIMIT ?6`,
     )
+    .all(...valuesOf(wanted))
     .map(observationOf)
 
 export interface TurnToRead {

@@ -344,6 +344,86 @@ describe("kept summaries", () => {
     expect(opened.stdout).toContain(`\n${TITLE}\nwritten by a model (claude-haiku-4-5) · `)
   })
 
+  describe("of one type", () => {
+    async function several(machine: Inside): Promise<readonly string[]> {
+      const session = () => machine.session().turn("Where does the walrus sleep?", [], "In the boathouse.")
+      const first = await summarised(machine, session(), {
+        type: "bugfix",
+        title: "The walrus fits the door",
+      })
+      const second = await summarised(machine, session(), { type: "bugfix", title: "The heron has a nest" })
+      const third = await summarised(machine, session())
+      return [first, second, third]
+    }
+
+    test("--observations lists it alone, the newest first, or the best for the words", async () => {
+      using machine = new Inside()
+      const [walrus, heron] = await several(machine)
+      const found = await json<Search & { readonly more: boolean }>(
+        machine,
+        "search",
+        "--observations",
+        "bugfix",
+      )
+      expect(found).toMatchObject({
+        hits: [],
+        more: false,
+        observations: [{ handle: heron }, { handle: walrus }],
+      })
+      expect(found.observations).toHaveLength(2)
+      const named = await json<Search>(machine, "search", "--observations", "BUGFIX", "walrus", "door")
+      expect(named.observations).toMatchObject([{ handle: walrus }])
+      const one = await json<Search & { readonly more: boolean }>(
+        machine,
+        "search",
+        "--observations=bugfix",
+        "--limit=1",
+      )
+      expect(one).toMatchObject({ hits: [], more: true, observations: [{ handle: heron }] })
+      const { code, stdout, stderr } = await cli(machine, "search", "--observations", "bugfix", "heron")
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(stdout).toStartWith("Observations, written by a model, not quoted from a session:\n")
+      expect(stdout).toContain("The heron has a nest")
+      expect(await cli(machine, "search", "--observations", "feature")).toMatchObject({ code: 3, stdout: "" })
+    })
+
+    test("type: in a query does, too, for the command and the server", async () => {
+      using machine = new Inside()
+      const [walrus] = await several(machine)
+      expect(await json<Search>(machine, "search", "walrus type:bugfix")).toMatchObject({
+        hits: [],
+        observations: [{ handle: walrus }],
+      })
+      await using peer = await Peer.connect(machine.cwd, machine.env)
+      const { text, isError } = await peer.call("search", { query: "type:bugfix door" })
+      expect(isError).toBe(false)
+      expect(text.match(/^obs:\w+/gm)).toEqual([walrus!])
+      // Words like any others.
+      expect((await json<Search>(machine, "search", "type:walrus sleeps")).hits).not.toEqual([])
+    })
+
+    test("without observations, a query with type: is about its words", async () => {
+      using machine = new Inside()
+      await machine.hook("stop", machine.session().turn("Set type:change in the form").flush())
+      const found = await json<Search>(machine, "search", "type:change form")
+      expect(found.hits).toHaveLength(1)
+      expect(found.observations).toBeUndefined()
+      expect((await cli(machine, "search", "--observations", "change", "form")).code).toBe(3)
+    })
+
+    test("a type that there is not, and options that are about turns", async () => {
+      using machine = new Inside()
+      const unknown = await cli(machine, "search", "--observations", "bugs")
+      expect(unknown).toMatchObject({ code: 64, stdout: "" })
+      expect(unknown.stderr).toContain(
+        "--observations must be one of decision, bugfix, feature, refactor, discovery, change",
+      )
+      const both = await cli(machine, "search", "--observations", "bugfix", "--role", "human")
+      expect(both).toMatchObject({ code: 64, stdout: "" })
+      expect(both.stderr).toContain("--observations and --role cannot be used together")
+    })
+  })
+
   test("the server lists and opens them as a model's words, whatever these say", async () => {
     using machine = new Inside()
     const session = machine.session().turn("Where does the walrus sleep?", [], "In the boathouse.")
