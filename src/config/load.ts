@@ -143,12 +143,11 @@ function projectFile(cwd: string, home: string): string | undefined {
  *
  * @param cwd the project's folder; undefined: no project file is read
  */
-export function loadSettings(cwd?: string, flags: Layer = {}, env: Env = process.env): Settings {
+export function loadSettings(cwd?: string, env: Env = process.env): Settings {
   const paths = resolvePlaces(env)
   const broken: string[] = []
   const project = cwd === undefined ? undefined : projectFile(cwd, paths.home)
   const resolved = resolveOptions({
-    flag: flags,
     env,
     project: project === undefined ? {} : readToml(project, broken),
     user: readToml(paths.configFile, broken),

@@ -255,13 +255,12 @@ export const optionNamed = (name: string): Key | undefined =>
   (Object.keys(OPTIONS) as Key[]).find((key) => key === name || (OPTIONS[key] as AnyRow).former === name)
 
 export type Config = { readonly [K in Key]: (typeof OPTIONS)[K]["default"] }
-type Origin = "flag" | "env" | "project" | "user" | "default"
+type Origin = "env" | "project" | "user" | "default"
 
 /** Values of one source, by key. */
 export type Layer = Readonly<Record<string, unknown>>
 
 export interface Layers {
-  readonly flag?: Layer
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly project?: Layer
   readonly user?: Layer
@@ -290,7 +289,7 @@ const isRaw = (value: unknown): value is Raw =>
   typeof value === "number" ||
   typeof value === "boolean"
 
-const SOURCES = ["flag", "env", "project", "user"] as const
+const SOURCES = ["env", "project", "user"] as const
 
 /** The first of an option's variables that has a value. */
 function setIn(env: Layers["env"], { env: names, copied }: Row<unknown>): string | undefined {
@@ -302,7 +301,7 @@ function setIn(env: Layers["env"], { env: names, copied }: Row<unknown>): string
 /** How many characters of an invalid value are shown. */
 const VALUE_SHOWN = 80
 
-/** Merges the sources: flag > environment > project > user > default. A bad value falls through to the next source. */
+/** Merges the sources: environment > project > user > default. A bad value falls through to the next source. */
 export function resolveOptions(layers: Layers): Resolved {
   const config: Record<string, unknown> = {}
   const origin: Record<string, Origin> = {}

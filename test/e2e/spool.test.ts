@@ -227,12 +227,7 @@ describe("when it can be used again", () => {
     transcript.turn("about the walrus").flush()
     const options = { now: Date.now(), deadline: performance.now() + 10_000, lastLine: "whole" } as const
     // A hook that can read the vault, but not write it.
-    takeToSpool(
-      loadSettings(undefined, {}, machine.env).paths,
-      transcript.path,
-      options,
-      new Error("read-only"),
-    )
+    takeToSpool(loadSettings(undefined, machine.env).paths, transcript.path, options, new Error("read-only"))
     writeFileSync(transcript.path, start)
     silent(await machine.hook("stop", transcript.turn("three").flush()))
     expect(JSON.parse((await machine.cli("search", "walrus", "--json")).stdout).hits).toHaveLength(1)
@@ -253,7 +248,7 @@ describe("when it can be used again", () => {
     const transcript = machine.session().turn("one").flush()
     silent(await machine.hook("stop", transcript))
     transcript.turn("about the walrus").flush()
-    const { paths } = loadSettings(undefined, {}, machine.env)
+    const { paths } = loadSettings(undefined, machine.env)
     const options = { now: Date.now(), deadline: performance.now() + 10_000, lastLine: "whole" } as const
     takeToSpool(paths, transcript.path, options, new Error("read-only"))
     rmSync(machine.copy(transcript.path))

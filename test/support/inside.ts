@@ -25,7 +25,7 @@ import type { Transcript } from "./transcript.ts"
 
 type Options = Pick<RunOptions, "env" | "cwd">
 
-const settingsOf = ({ env = {}, cwd }: Options): Settings => withOwnPatterns(loadSettings(cwd, {}, env))
+const settingsOf = ({ env = {}, cwd }: Options): Settings => withOwnPatterns(loadSettings(cwd, env))
 
 /** Does `work` while nothing can be started. */
 async function startingNothing<T>(work: () => T | Promise<T>): Promise<T> {

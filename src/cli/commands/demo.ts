@@ -122,7 +122,7 @@ interface DemoReport {
 async function runDemo(folder: string): Promise<DemoReport> {
   const start = performance.now()
   const env = isolatedEnvironment(folder)
-  const { paths } = loadSettings(undefined, {}, env)
+  const { paths } = loadSettings(undefined, env)
   const cwd = join(folder, "linkbox")
   const session = demoSession(crypto.randomUUID(), cwd, Date.now() - 3_600_000)
   const transcript = join(transcriptsFolder(paths.claudeDir), "-linkbox", `${session.id}.jsonl`)
