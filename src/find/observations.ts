@@ -37,7 +37,7 @@ const FIELD = new RegExp(String.raw`(?:^|\s)type:(${OBSERVATION_TYPES.join("|")}
  * Of the type that was chosen, or that the query names (`type:bugfix`), with the other words of the query: the best
  * first, or without words the newest.
  *
- * @returns undefined if none is asked for; a query that names one is about its words where there are no observations
+ * @returns undefined if none is asked for, or only the query names one and there is none: then it is about its words
  */
 export function observationsAlone(
   db: Database,
@@ -51,8 +51,11 @@ export function observationsAlone(
   if (wanted === undefined) return undefined
   const told = wordsTold(query.replace(FIELD, " "))
   const narrowed = { project, session, since, until, type: wanted }
-  if (told.length === 0) return observationsOfType(db, { ...narrowed, most })
-  return withWords(db, told, { ...narrowed, most: Math.max(LOOKED_AT, most) }).slice(0, most)
+  const found =
+    told.length === 0
+      ? observationsOfType(db, { ...narrowed, most })
+      : withWords(db, told, { ...narrowed, most: Math.max(LOOKED_AT, most) }).slice(0, most)
+  return found.length === 0 && type === undefined ? undefined : found
 }
 
 type Term = ReturnType<typeof parseQuery>["terms"][number]

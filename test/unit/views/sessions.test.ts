@@ -398,8 +398,9 @@ describe("kept summaries", () => {
       const { text, isError } = await peer.call("search", { query: "type:bugfix door" })
       expect(isError).toBe(false)
       expect(text.match(/^obs:\w+/gm)).toEqual([walrus!])
-      // Words like any others.
+      // Words like any others: it is no type, or there is none of it.
       expect((await json<Search>(machine, "search", "type:walrus sleeps")).hits).not.toEqual([])
+      expect((await json<Search>(machine, "search", "type:feature walrus")).hits).not.toEqual([])
     })
 
     test("without observations, a query with type: is about its words", async () => {
