@@ -175,17 +175,48 @@ const LITTLE =
 const SAYS_SOMETHING = /\p{L}{2}/u
 
 export function fileChange(tool: string, input: unknown): FileChange | undefined {
+  for (const { before, after } of replacedTexts(tool, input)?.toReversed() ?? []) {
+    const change = before === undefined ? { written: linesOf(after).length } : edited(before, after)
+    if (change !== undefined) return change
+  }
+  return undefined
+}
+
+/** A text as it was and as it is now. Of a file that was written as a whole, nobody says what was there before. */
+export interface ReplacedText {
+  readonly before: string | undefined
+  readonly after: string
+}
+
+/** @returns undefined if the tool neither edits nor writes files, or its input does not tell what it changed */
+export function replacedTexts(tool: string, input: unknown): ReplacedText[] | undefined {
+  const kind = toolKind(tool)
   const fields = objectOf(input)
-  const content = stringOf(fields["content"])
-  if (toolKind(tool) === "write")
-    return content === undefined ? undefined : { written: linesOf(content).length }
+  if (kind === "write") {
+    const content = stringOf(fields["content"])
+    return content === undefined ? undefined : [{ before: undefined, after: content }]
+  }
+  if (kind !== "edit") return undefined
   const edits = Array.isArray(fields["edits"]) ? fields["edits"].filter(isObject) : [fields]
-  return edits
-    .toReversed()
-    .map((edit) =>
-      edited(stringOf(edit["old_string"]) ?? "", stringOf(edit["new_string"] ?? edit["new_source"]) ?? ""),
-    )
-    .find((change) => change !== undefined)
+  const texts = edits.flatMap((edit) => {
+    const before = stringOf(edit["old_string"])
+    const after = stringOf(edit["new_string"] ?? edit["new_source"])
+    return before === undefined && after === undefined ? [] : { before: before ?? "", after: after ?? "" }
+  })
+  return texts.length > 0 ? texts : undefined
+}
+
+/**
+ * The same as lines, each with its sign: those that are gone, then those that are there now. Which line took the place
+ * of which is not told, nor how far they are indented.
+ */
+export function changedLines({ before = "", after }: ReplacedText): string[] {
+  const [old, now] = [before.split("\n"), after.split("\n")]
+  const [were, are] = [new Set(old), new Set(now)]
+  return [
+    ...old.flatMap((line) => (are.has(line) ? [] : `- ${line.trim()}`)),
+    ...now.map((line) => `${were.has(line) ? " " : "+"} ${line.trim()}`),
+  ]
 }
 
 function edited(before: string, after: string): FileChange | undefined {

@@ -40,6 +40,35 @@ export function roomOfHits(
   return rooms
 }
 
+/** Rows that the best hit gets before any other has a third one. */
+const FIRST_MORE = 2
+
+/**
+ * How many rows each hit gets of a screen: one for what it is, then one for what it says, then the best hit some more,
+ * and then all in turn, as long as there is room.
+ *
+ * @param wants rows that each could fill, best hits first
+ * @param room rows; each hit gets its first one also where there are more hits than rows
+ */
+export function rowsOfHits(wants: readonly number[], room: number): number[] {
+  const rows = wants.map((want) => Math.min(want, 1))
+  let left = room - wants.length
+  for (let row = 1; left > 0 && wants.some((want) => want > row); row++) {
+    // The best hit is most likely the answer.
+    if (row === 2) {
+      const more = Math.min(left, FIRST_MORE, Math.max(0, wants[0]! - row))
+      rows[0]! += more
+      left -= more
+    }
+    for (let n = 0; n < wants.length && left > 0; n++) {
+      if (wants[n]! <= row) continue
+      rows[n]!++
+      left--
+    }
+  }
+  return rows
+}
+
 /**
  * Shares `room` in proportion to `shares`, giving none more than it wants. Plain loops, because the engine would start
  * to compile a callback that runs some tens of times.

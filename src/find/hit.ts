@@ -8,8 +8,8 @@ import { type FoundRow, foundRows } from "../views/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
 import { roomOfHits, shareOut } from "./hit-budget.ts"
-import type { MessageTexts } from "./message-text.ts"
-import { passagesOf, type SearchedMessage } from "./passages.ts"
+import type { LinedText, MessageTexts } from "./message-text.ts"
+import { passagesOf, type SearchedMessage, type TellingLine, tellingLines } from "./passages.ts"
 import type { FoundBy, Ranked } from "./rank.ts"
 import { type Snippet, type Sought, snippetOf, soughtBy } from "./snippet.ts"
 import { wordToldOf } from "./whole-matches.ts"
@@ -87,6 +87,20 @@ export const hitTexts = (hit: Hit): string[] =>
     ...hit.also,
   ].filter((text) => text !== null)
 
+/** What of a hit is shown where each has a few lines only. */
+export interface HitLines {
+  /** The file that the call which was found reads, writes or edits. */
+  readonly file: string | undefined
+  /** Best first. Parts are what was found, the prompt, the last answer, and other messages. */
+  readonly lines: readonly TellingLine[]
+}
+
+export interface HitsShown {
+  readonly hits: Hit[]
+  /** @param most lines */
+  readonly linesOf: (hit: { readonly handle: string | null }, most: number) => HitLines | undefined
+}
+
 type Beside = ReadonlyMap<number, readonly Pick<RankRow, "id" | "kind">[]>
 
 export function hitsOf(
@@ -94,7 +108,7 @@ export function hitsOf(
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
   { texts, isBrief, room: ofEach, beside }: HitOptions,
-): Hit[] {
+): HitsShown {
   const rows = foundRows(db, ranked)
   const sought = soughtBy(terms)
   const atLength = isBrief ? [] : withRoom(ranked, rows)
@@ -111,7 +125,7 @@ export function hitsOf(
   const found = ranked.flatMap(({ turn, message, score, by }) => {
     const row = rows.get(turn)
     if (row === undefined) return []
-    const { text, uuid, tools } = foundIn(row, texts)
+    const { text, uuid, tools, lined } = foundIn(row, texts)
     const told = {
       handle: HANDLE_PREFIX + row.handle,
       session: row.session,
@@ -134,10 +148,14 @@ export function hitsOf(
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [{ parts, told, by, why, score, rounded, taken, wants, marks: marksOf(row, texts) }]
+    return [{ parts, told, by, why, score, rounded, taken, wants, lined, marks: marksOf(row, texts) }]
   })
   const rooms = roomOfHits(found)
-  return found.map(({ parts, told, by, why, rounded, taken, marks }, n) => {
+  const linesOf: HitsShown["linesOf"] = ({ handle }, most) => {
+    const one = found.find(({ told }) => told.handle === handle)
+    return one && hitLines(one, sought, most)
+  }
+  const hits = found.map(({ parts, told, by, why, rounded, taken, marks }, n) => {
     const room = ofEach ?? Math.max(LEAST_TEXT, rooms[n]! - taken)
     const [snippet, prompt, answer, ...also] = (!isBrief && room >= ROOM_OF_PIECES ? passagesOf : piecesOf)(
       parts,
@@ -157,6 +175,19 @@ export function hitsOf(
       ...marks,
     }
   })
+  return { hits, linesOf }
+}
+
+interface FoundParts {
+  readonly parts: readonly SearchedMessage[]
+  readonly lined: () => LinedText
+}
+
+function hitLines({ parts: [found, ...others], lined }: FoundParts, sought: Sought, most: number): HitLines {
+  const { text, file } = lined()
+  // What precedes the answer is worth showing for its words, not for how it begins.
+  const parts = [{ ...found!, text }, ...others.map((one) => (one.isLast ? one : { ...one, isAside: true }))]
+  return { file, lines: tellingLines(parts, sought, most) }
 }
 
 const marksOf = (
@@ -231,7 +262,9 @@ const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice
 
 function foundIn(row: FoundRow, texts: MessageTexts) {
   const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
-  return read ?? { text: row.prompt || row.answer, uuid: row.uuid, tools: [] }
+  if (read !== undefined) return read
+  const text = row.prompt || row.answer
+  return { text, uuid: row.uuid, tools: [], lined: () => ({ text, file: undefined }) }
 }
 
 /** Where the message's line is; undefined when the turn was found as a whole. */

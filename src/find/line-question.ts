@@ -1,5 +1,5 @@
 /** What `blame FILE:LINE` and `why FILE:LINE` answer, for commands and for the server. */
-import { toolFiles } from "../agents/tool-kinds.ts"
+import { type ReplacedText, replacedTexts, toolFiles } from "../agents/tool-kinds.ts"
 import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -9,7 +9,7 @@ import { count } from "../base/text.ts"
 import { namesWithin, wordSet, wordsOf } from "../base/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
-import { type DiffLine, editDiff, type ReplacedText, replacedTexts } from "../views/edit-diff.ts"
+import { type DiffLine, editDiff } from "../views/edit-diff.ts"
 import { folderOf } from "../views/project.ts"
 import { type Condition, pathNamed } from "../views/queries/scope.ts"
 import {

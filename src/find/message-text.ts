@@ -1,9 +1,11 @@
 /** Reads the text of a message, as a search sees it, from the vault. */
 
 import { partsOfLine } from "../agents/agents.ts"
+import { changedLines, replacedTexts, toolFiles } from "../agents/tool-kinds.ts"
 import { tryTo } from "../base/files.ts"
 import { statSync } from "../base/fs.ts"
 import { searchable } from "../record/searchable.ts"
+import type { Part } from "../record/types.ts"
 import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 import { callOfMessage, recordAt } from "../views/beside-rows.ts"
@@ -17,6 +19,15 @@ interface MessageText {
   /** As Claude Code wrote it. */
   readonly uuid: string | undefined
   readonly tools: readonly string[]
+  /** The same for showing single lines of it. */
+  lined(): LinedText
+}
+
+export interface LinedText {
+  /** A call without the name of its tool; what it changes in a file as lines with their signs. */
+  readonly text: string
+  /** The file that a call reads, writes or edits; `text` is then without it, if there is anything else. */
+  readonly file: string | undefined
 }
 
 const utf8 = new TextDecoder()
@@ -82,7 +93,8 @@ export class MessageTexts {
       : partsOfLine(line)
     const said = parts.filter(({ kind }) => kind !== "title")
     const tools = toolsIn(this.#db, place.session, said)
-    return { text: searchable(said, place.role).text, role: place.role, uuid, tools }
+    const { text } = searchable(said, place.role)
+    return { text, role: place.role, uuid, tools, lined: () => linedText(said, text) }
   }
 
   /** The reader of a copy, by its path below `vault/`. */
@@ -104,6 +116,16 @@ export class MessageTexts {
   release(copy: string): void {
     this.readers.release(vaultFile(this.#dataHome, copy))
   }
+}
+
+function linedText(said: readonly Part[], text: string): LinedText {
+  const [call] = said
+  // Claude Code writes each call as a message of its own.
+  if (call?.kind !== "toolUse" || said.length > 1) return { text, file: undefined }
+  const file = toolFiles(call.name, call.input)[0]?.path
+  const changed = replacedTexts(call.name, call.input)?.flatMap(changedLines)
+  if (changed !== undefined) return { text: changed.join("\n"), file }
+  return { text: text.slice(`${call.name}: `.length), file: undefined }
 }
 
 /** @returns undefined when the vault does not hold it any more */

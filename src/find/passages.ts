@@ -27,6 +27,9 @@ export interface SearchedMessage {
  */
 const PIECES =
   /[^\n]{0,150}(?:[.!?:][*_)"']*\s+|[。！？]\s*|\n\s*|$)|[^\n]{1,300}?(?:[.!?:][*_)"']*\s+|[。！？]\s*|\n\s*|$)|[^\n]{1,299}\s|[^\n]{0,299}[^\n\ud800-\udbff]/g
+/** Begins a reason. */
+export const REASON =
+  /(?<![\p{L}\p{N}_-])(?:because|since|so that|rather than|instead of|otherwise|due to|in order to|weil|denn|damit|sodass|so dass|sonst)(?![\p{L}\p{N}_-])/iu
 /** A tool's name split off from a long input; on its own it says nothing. */
 const TOOL = /^[\w-]+:\s*$/
 /**
@@ -80,8 +83,8 @@ interface Piece {
  * @param room UTF-16 units for all pieces together
  */
 export function passagesOf(parts: readonly SearchedMessage[], sought: Sought, room: number): Snippet[] {
-  const weights = [...sought.words.values(), ...sought.prefixes.map(() => 1)]
-  const places = parts.map(({ text, isFound }) => (isFound ? placesIn : quickPlacesOf)(text, sought))
+  const weights = weightsOf(sought)
+  const places = parts.map((part) => placesOf(part, sought))
   let all = 0
   for (let n = 0; n < parts.length; n++) all += parts[n]!.text.length
   if (all <= room) return parts.map(({ text }, n) => joined(text, [{ from: 0, to: text.length }], places[n]!))
@@ -91,6 +94,77 @@ export function passagesOf(parts: readonly SearchedMessage[], sought: Sought, ro
   return parts.map(({ text }, n) => joined(text, shown[n]!, places[n]!))
 }
 
+/** A line of a message, or a sentence of a long one. */
+export interface TellingLine extends Snippet {
+  /** Of which part, from 0. */
+  readonly part: number
+  readonly isProse: boolean
+  /** Where it is in that part, in UTF-16 units. The next line begins where this one ends. */
+  readonly at: number
+  readonly end: number
+}
+
+/** What the end of the last answer counts in a choice of lines: most have room for words of the query only. */
+const LINES_CONCLUDE = [0.1, 0.08, 0.06]
+/** The bonus of a line that gives a reason, which is what a decision is looked up for. */
+const REASONS = 0.3
+/** A line with this share of the words, by weight, tells by them why the turn was found. Such a line comes first. */
+const TELLING = 0.25
+/** Takes the place of `COST`: of so little room, short lines leave some for others. */
+const LINE_COST = 15
+
+/**
+ * The lines of the parts that are most likely to answer, best first. Nothing is joined, unlike in passages, and the best
+ * line may be of any part.
+ *
+ * @param most of them
+ */
+export function tellingLines(parts: readonly SearchedMessage[], sought: Sought, most: number): TellingLine[] {
+  const weights = weightsOf(sought)
+  const places = parts.map((part) => placesOf(part, sought))
+  const pieces: Piece[] = []
+  for (let n = 0; n < parts.length; n++) addPieces(pieces, parts[n]!, n, places[n]!, weights, LINES_CONCLUDE)
+  const all = weights.reduce((sum, weight) => sum + weight, 0) || 1
+  for (const piece of pieces) {
+    const { text, isProse } = parts[piece.part]!
+    if (isProse && REASON.test(text.slice(piece.from, piece.to))) piece.extra += REASONS * all
+  }
+  const lines: TellingLine[] = []
+  const said = new Set<string>()
+  const open = pieces.filter((piece) => isTelling(piece, parts[piece.part]!))
+  const telling = open.filter(({ weight }) => weight >= TELLING * all)
+  let seen = 0
+  while (lines.length < most) {
+    const isFirst = lines.length === 0 && telling.length > 0
+    const best = bestOf(isFirst ? telling : open, parts, weights, seen, LINE_COST)
+    if (best === undefined) break
+    open.splice(open.indexOf(best), 1)
+    const { part, from, to, words } = best
+    const line = pieceOf(parts[part]!.text, best, places[part]!)
+    if (said.has(line.text) || isTool(parts[part]!, best)) continue
+    said.add(line.text)
+    seen |= words
+    lines.push({ ...line, part, isProse: parts[part]!.isProse, at: from, end: to })
+  }
+  return lines
+}
+
+const isTelling = ({ from, to, words, weight, extra }: Piece, { text }: SearchedMessage): boolean =>
+  words === 0 ? extra > 0 && !isAnnouncement(text.slice(from, to)) : weight + extra > 0
+
+function pieceOf(text: string, { from, to }: Span, places: readonly WordPlace[]): Snippet {
+  const whole = text.slice(from, to).trimEnd().replace(/\s/g, " ")
+  const shown = whole.trimStart()
+  const shift = whole.length - shown.length + from
+  const within = places.filter(({ at, length }) => at >= from && at + length <= to)
+  return { text: shown, marks: within.map(({ at, length }) => [at - shift, at + length - shift] as const) }
+}
+
+const weightsOf = ({ words, prefixes }: Sought): number[] => [...words.values(), ...prefixes.map(() => 1)]
+
+const placesOf = ({ text, isFound }: SearchedMessage, sought: Sought): WordPlace[] =>
+  (isFound ? placesIn : quickPlacesOf)(text, sought)
+
 /** Cuts a text into pieces and rates what each is worth beyond its words. */
 function addPieces(
   pieces: Piece[],
@@ -98,6 +172,7 @@ function addPieces(
   part: number,
   places: readonly WordPlace[],
   weights: readonly number[],
+  concludes = CONCLUDES,
 ): void {
   const read = isProse ? READ : READ_OTHER
   const start = text.length <= read ? 0 : beginning(text, places, STRETCH)
@@ -132,10 +207,10 @@ function addPieces(
     if (at + 1 < end && isAnnouncement(text.slice(pieces[at]!.from, pieces[at]!.to))) continue
     pieces[at]!.extra += OPENS[n++]! * all
   }
-  for (let n = 0, at = end - 1; isLast && from === text.length && n < CONCLUDES.length && at >= first; at--) {
+  for (let n = 0, at = end - 1; isLast && from === text.length && n < concludes.length && at >= first; at--) {
     // What is asked at the end is an offer rather than a conclusion.
     if (isQuestion(text.slice(pieces[at]!.from, pieces[at]!.to))) continue
-    pieces[at]!.extra += CONCLUDES[n++]! * all
+    pieces[at]!.extra += concludes[n++]! * all
   }
 }
 
@@ -151,26 +226,15 @@ function chosen(
   let seen = 0
   let left = room
   for (let isFirst = true; open.length > 0 && left > JOINT; isFirst = false) {
-    let best = -1
-    let most = 0
-    for (let n = 0; n < open.length; n++) {
-      const { part, from, to, words, weight, extra } = open[n]!
-      if (isFirst && part > 0) break
-      let again = 0
-      for (let bits = words & seen, bit = 0; bits !== 0; bits >>>= 1, bit++)
-        if (bits & 1) again += weights[bit]!
-      const says = (extra + weight - (1 - AGAIN) * again) * factorOf(parts[part]!)
-      const score = says / Math.sqrt(to - from + COST)
-      if (score > most) {
-        most = score
-        best = n
-      }
-    }
-    if (best < 0) {
+    // Pieces stand in the order of their parts.
+    const ofFound = isFirst ? open.findIndex(({ part }) => part > 0) : -1
+    const best = bestOf(ofFound < 0 ? open : open.slice(0, ofFound), parts, weights, seen, COST)
+    if (best === undefined) {
       if (isFirst) continue
       break
     }
-    const [{ part, from, to, words }] = open.splice(best, 1) as [Piece]
+    open.splice(open.indexOf(best), 1)
+    const { part, from, to, words } = best
     const { text } = parts[part]!
     const piece = text.slice(from, to).trim()
     const fits = to - from + JOINT <= left
@@ -183,6 +247,36 @@ function chosen(
   }
   for (const spans of shown) spans.sort((a, b) => a.from - b.from)
   return shown.map((spans, part) => (spans.length === 1 && isTool(parts[part]!, spans[0]!) ? [] : spans))
+}
+
+/**
+ * Which piece says most for the room it takes.
+ *
+ * @param seen the sought words that were shown, one bit each
+ * @param cost as `COST`
+ */
+function bestOf(
+  pieces: readonly Piece[],
+  parts: readonly SearchedMessage[],
+  weights: readonly number[],
+  seen: number,
+  cost: number,
+): Piece | undefined {
+  let best: Piece | undefined
+  let most = 0
+  for (let n = 0; n < pieces.length; n++) {
+    const { part, from, to, words, weight, extra } = pieces[n]!
+    let again = 0
+    for (let bits = words & seen, bit = 0; bits !== 0; bits >>>= 1, bit++)
+      if (bits & 1) again += weights[bit]!
+    const says = (extra + weight - (1 - AGAIN) * again) * factorOf(parts[part]!)
+    const score = says / Math.sqrt(to - from + cost)
+    if (score > most) {
+      most = score
+      best = pieces[n]!
+    }
+  }
+  return best
 }
 
 /** A heading, what ends in a colon, and what has no word: they say that something comes, not what. */

@@ -168,6 +168,7 @@ const NOTHING: FoundTurns = {
   ranked: [],
   terms: [],
   words: { asked: [], lacking: [] },
+  linesOf: () => undefined,
   lackedBy: () => [],
 }
 

@@ -26,7 +26,7 @@ import {
   wordExpression,
   wordsGivenBy,
 } from "./fts-expression.ts"
-import { type Hit, hitsOf } from "./hit.ts"
+import { type Hit, type HitsShown, hitsOf } from "./hit.ts"
 import { MessageTexts } from "./message-text.ts"
 import { type Filter, filterOf, type Narrowing } from "./narrowing.ts"
 import {
@@ -80,7 +80,7 @@ export interface SearchRequest extends Narrowing {
   readonly tellsPartial?: boolean | undefined
 }
 
-export interface FoundTurns {
+export interface FoundTurns extends Pick<HitsShown, "linesOf"> {
   /** Best first; each with its handle, session, project and time. */
   readonly hits: readonly Hit[]
   /** Whether there are more hits than were asked for. */
@@ -205,7 +205,7 @@ function foundBy(
   const shown = ranked.slice(0, request.limit).map((one) => (by === undefined ? one : { by, ...one }))
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const { room, isBrief = false, tellsPartial = true } = request
-  const hits = hitsOf(db, shown, candidates, { texts, isBrief, room, beside })
+  const { hits, linesOf } = hitsOf(db, shown, candidates, { texts, isBrief, room, beside })
   const more = ranked.length > shown.length || isMoreLeft()
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
   const partial = hits.length === 0 || !tellsPartial ? [] : namesNowhere(db, texts, request, candidates, hits)
@@ -220,6 +220,7 @@ function foundBy(
     ranked,
     terms: candidates.terms,
     words,
+    linesOf,
     lackedBy: (turn) => lackedBy(db, turn, candidates, asked()),
   }
 }

@@ -1,7 +1,6 @@
 /** What a call changed in files, as lines with their context: from the call's own input, so no file is read. Pure. */
 import { structuredPatch } from "diff"
-import { toolKind } from "../agents/tool-kinds.ts"
-import { isObject, objectOf, stringOf } from "../record/json.ts"
+import { replacedTexts } from "../agents/tool-kinds.ts"
 
 export interface DiffLine {
   readonly mark: " " | "+" | "-"
@@ -17,30 +16,6 @@ const CONTEXT = 3
 const LONGEST = 5000
 /** ms for the lines of one hunk in common. */
 const TIMEOUT = 200
-
-/** A text as it was and as it is now. Of a file that was written as a whole, nobody says what was there before. */
-export interface ReplacedText {
-  readonly before: string | undefined
-  readonly after: string
-}
-
-/** @returns undefined if the tool neither edits nor writes files, or its input does not tell what it changed */
-export function replacedTexts(tool: string, input: unknown): ReplacedText[] | undefined {
-  const kind = toolKind(tool)
-  const fields = objectOf(input)
-  if (kind === "write") {
-    const content = stringOf(fields["content"])
-    return content === undefined ? undefined : [{ before: undefined, after: content }]
-  }
-  if (kind !== "edit") return undefined
-  const edits = Array.isArray(fields["edits"]) ? fields["edits"].filter(isObject) : [fields]
-  const texts = edits.flatMap((edit) => {
-    const before = stringOf(edit["old_string"])
-    const after = stringOf(edit["new_string"] ?? edit["new_source"])
-    return before === undefined && after === undefined ? [] : { before: before ?? "", after: after ?? "" }
-  })
-  return texts.length > 0 ? texts : undefined
-}
 
 /** @returns undefined as `replacedTexts` */
 export function editDiff(tool: string, input: unknown): Hunk[] | undefined {

@@ -10,6 +10,7 @@ import type { NothingFound } from "../../find/nothing-found.ts"
 import { ALSO_ROLES, ROLES } from "../../find/parse-query.ts"
 import { type FindRequest, type FindResult, find } from "../../find/search-steps.ts"
 import { OBSERVATION_TYPES, type ObservationType } from "../../record/model-summary.ts"
+import type { FoundTurns } from "../../find/search-turns.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { openReady } from "../../views/open.ts"
@@ -20,11 +21,13 @@ import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { writeError } from "../output.ts"
 import { IN_PROJECT_ARGS, notFound, projectWanted, searchScope } from "../project-wanted.ts"
-import { type AnyHit, layOutHits, renderHits, renderObservations } from "../render-hits.ts"
+import { type AnyHit, layOutHits, renderHits, renderObservations, renderScreen } from "../render-hits.ts"
 import { screenOf, timeArg } from "../screen.ts"
 import { safe } from "../style.ts"
 
 const LIMIT = 10
+/** A line in a pipe has no width; longer ones are hard to read for whoever sees them later. */
+const PIPE_COLUMNS = 160
 /** UTF-16 units of a query that are repeated. */
 const TOLD = 200
 
@@ -56,6 +59,7 @@ export default {
     cold: flag("Also search the vault itself, for what the index lacks (slow)"),
     backend: option("Search this sync target (a folder or server) instead", "DIR|URL"),
     everywhere: flag("Also search where sync sends turns"),
+    verbose: flag("Show more of each hit: its passages, prompt and answer", "v"),
     mode: option(
       "How: by words and, where they leave something open, by meaning (default); or one, or both",
       MODES.join("|"),
@@ -125,11 +129,15 @@ export default {
     const notes = [scope, noteOf(found)].filter((one) => one !== undefined)
     const note = notes.length > 0 ? notes.join(" ") : undefined
     const answer = answerOf(context, found)
-    const named = out.wantsJson || out.terminal ? { ...answer, hits: withTitles(db, answer.hits) } : answer
+    const named = { ...answer, hits: withTitles(db, answer.hits) }
     const observed = observations.length > 0 ? { observations } : {}
     if (out.wantsJson)
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...named, ...observed })
-    else print(context, named, { notes, limit, everywhere: project === undefined, now, ...observed })
+    else
+      print(context, named, {
+        ...{ notes, limit, everywhere: project === undefined, now, ...observed },
+        linesOf: found.local.linesOf,
+      })
   },
 } satisfies Command
 
@@ -243,7 +251,7 @@ interface AskedThere {
 
 function printFar(
   context: Context,
-  { hits, more, far }: FindResult,
+  { hits, more, far, local }: FindResult,
   { query, mode, limit, project, now }: AskedThere,
 ): void {
   const { out } = context
@@ -262,9 +270,11 @@ function printFar(
   const note = found.share < 1 ? SOME : undefined
   const notes = note === undefined ? [] : [note]
   out.json({ query, mode, project: project ?? null, hits, more, ...(note && { note }), far: toldOf(far!) })
-  print(context, { hits, more }, { notes, limit, everywhere: true, now })
-  if (context.args["everywhere"] !== true)
-    out.print(`ctxbridge show HANDLE --backend ${safe(found.target)} opens one.`)
+  const also =
+    context.args["everywhere"] === true
+      ? []
+      : [`ctxbridge show HANDLE --backend ${safe(found.target)} opens one.`]
+  print(context, { hits, more }, { notes, limit, everywhere: true, now, linesOf: local.linesOf, also })
 }
 
 /** The target that answered, and what the others said. */
@@ -292,20 +302,35 @@ interface Shown {
   readonly everywhere: boolean
   readonly now: number
   readonly observations?: readonly Observation[]
+  readonly linesOf: FoundTurns["linesOf"]
+  /** What follows, a line each. */
+  readonly also?: readonly string[]
 }
 
-function print({ out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
-  const { notes, limit, everywhere, now, observations = [] } = shown
-  for (const note of notes) out.print(safe(note))
-  out.print((out.terminal ? layOutHits : renderHits)(hits, screenOf(out, now), everywhere))
+function print({ args, out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
+  const { notes, limit, everywhere, now, observations = [], linesOf, also = [] } = shown
+  const above = notes.map(safe)
+  const below = [
+    ...(more ? [`More with --limit ${limit * 3}.`] : []),
+    ...(unreadable
+      ? [`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`]
+      : []),
+    ...also,
+  ]
+  const screen = screenOf(out, now)
+  if (args["verbose"] !== true) {
+    const columns = out.terminal ? out.columns : PIPE_COLUMNS
+    const found = { hits, observations, above, below, everywhere, linesOf }
+    out.print(renderScreen(found, { ...screen, columns }))
+    return
+  }
+  out.print(above)
+  out.print((out.terminal ? layOutHits : renderHits)(hits, screen, everywhere))
   if (observations.length > 0) {
     const gap = hits.length > 0 ? [""] : []
-    out.print([...gap, ...renderObservations(observations, screenOf(out, now))])
+    out.print([...gap, ...renderObservations(observations, screen)])
   }
-  if (more) out.print(`More with --limit ${limit * 3}.`)
-  if (unreadable) {
-    out.print(`${count(unreadable, "copy", "copies")} could not be read: ctxbridge verify names them.`)
-  }
+  out.print(below)
 }
 
 async function sessionWanted({ args }: Context, db: Database): Promise<string | undefined> {
