@@ -6,8 +6,8 @@ import { basename, resolve } from "../base/path.ts"
 import { cut, nearNames, shellWord } from "../base/text.ts"
 import { parseQuery } from "../find/parse-query.ts"
 import type { Database } from "../views/database.ts"
-import { folderOf, isInFolder, projectOf } from "../views/project.ts"
-import { knownAs, projectId, projectPaths } from "../views/queries/projects.ts"
+import { folderOf, projectOf } from "../views/project.ts"
+import { archivedAs, knownAs, projectId, projectPaths, projectsAbove } from "../views/queries/projects.ts"
 import { stringArg } from "./args.ts"
 import { type Context, flag, option } from "./command.ts"
 
@@ -49,7 +49,7 @@ export function knownProject(
 ): string | undefined {
   const path = stringArg(args, "project")
   const folder = path === undefined ? undefined : resolve(env.cwd, path)
-  if (folder === undefined || existsSync(folder)) return archivedAs(db, knownAs(db, wanted), env.home)
+  if (folder === undefined || existsSync(folder)) return archivedAs(db, wanted, env.home)
   // A folder that is gone may lie in another project's.
   const known = knownAs(db, folder)!
   const all = projectPaths(db)
@@ -64,19 +64,6 @@ export function knownProject(
     exit: EXIT.notFound,
   })
 }
-
-/** @param home the home folder, in which everything lies, whatever was done there */
-function archivedAs(db: Database, project: string | undefined, home: string): string | undefined {
-  if (project === undefined || projectId(db, project) !== undefined) return project
-  const folder = folderOf(project)
-  return projectsAbove(db, folder).find((path) => folderOf(path) !== home) ?? project
-}
-
-/** The archived projects in whose folders a folder lies, the nearest first. */
-const projectsAbove = (db: Database, folder: string): string[] =>
-  projectPaths(db)
-    .filter((path) => folder !== folderOf(path) && isInFolder(folder, path))
-    .sort((a, b) => b.length - a.length)
 
 /** Where is searched. */
 interface Scope {

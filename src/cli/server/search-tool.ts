@@ -45,8 +45,8 @@ const AT_LENGTH = 3
 /** Hits when no number is asked for. */
 const USUAL_HITS = 8
 /** UTF-16 units of everything, and of the passages of all hits. */
-const ROOM = 3500
-const PASSAGES = 2500
+const ROOM = 3000
+const PASSAGES = 2250
 const LEAST_PASSAGES = 1000
 /** What a line takes of the passages' room when more of them are asked for. */
 const TAKEN = 100
@@ -127,11 +127,10 @@ function farNotes({ failures, leftOut }: FarAnswer): string[] {
 
 const sentence = (note: string): string => `${note.slice(0, 1).toUpperCase()}${note.slice(1)}.`
 
-/** UTF-16 units of a line's texts. */
-const LINE = 64
-const ASKED = 36
-/** How many of these may precede the first word that was searched for. */
-const LEAD = 30
+/** UTF-16 units of a line's text. */
+const LINE = 48
+/** How many of them may precede the first word that was searched for. */
+const LEAD = 24
 /** The least that a text is shortened to. */
 const LEAST = 80
 
@@ -192,8 +191,7 @@ function hitLine(hit: AnyHit, isMixed: boolean): string {
     speakerOf(hit),
   ].join(", ")
   const said = JSON.stringify(quotingOf(hit)(around(hit.snippet, hit.marks), LINE))
-  const asked = hit.prompt === null ? "" : ` (asked: ${JSON.stringify(plain(hit.prompt, ASKED))})`
-  return `${hit.handle} ${where}: ${said}${asked}${marksOf(hit)
+  return `${hit.handle} ${where}: ${said}${marksOf(hit)
     .map((mark) => ` (${mark})`)
     .join("")}`
 }

@@ -11,10 +11,12 @@ import { scopeOf } from "../../restore/restore-scope.ts"
 import { filterText } from "../../secrets/filter.ts"
 import { ReadOnce, readViews, statusWith } from "../../views/archive-status.ts"
 import type { Database } from "../../views/database.ts"
+import { isExcludedFolder } from "../../views/excluded.ts"
 import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
 import { keepNote } from "../../views/kept-notes.ts"
 import { notesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
+import { folderOf } from "../../views/project.ts"
 import { findSessions, latestSession, listSessions, type Session } from "../../views/queries/sessions.ts"
 import { countTurns, handleOfPrompt } from "../../views/queries/turns.ts"
 import { isUnusable } from "../../views/schema-shape.ts"
@@ -51,12 +53,24 @@ const rememberTool: ServerTool = {
     if (text.length > LONGEST) {
       throw usageError(`the note has ${text.length} characters`, `at most ${LONGEST}; keep several`)
     }
-    const known = handleOf(text, world)
+    const place = notePlace(world)
+    const known = handleOf(text, world, place.project)
     if (known !== undefined) return answer(known, "Already kept")
-    const place = { project: projectIn(world), folder: folderIn(world), keptIn: world.session }
-    keepNote(world, { text, ...place, now: world.now() })
-    return answer(handleOf(text, world), "Kept")
+    keepNote(world, { text, ...place, keptIn: world.session, now: world.now() })
+    return answer(handleOf(text, world, place.project), "Kept")
   },
+}
+
+/**
+ * The project that is searched here, and a folder of it: where the server stands, unless that is a folder of which
+ * nothing is archived. A note kept there would make it a project of its own.
+ */
+function notePlace(world: ServerWorld): { project: string; folder: string } {
+  const own = { project: projectIn(world), folder: folderIn(world) }
+  if (isExcludedFolder(world, own.folder)) return own
+  using db = tryTo(() => openCurrent(world.dataHome, "command", startRenewing))
+  const project = db === undefined ? own.project : knownProjectIn(db, world)
+  return project === own.project ? own : { project, folder: folderOf(project) }
 }
 
 function answer(handle: string | undefined, what: string) {
@@ -65,10 +79,10 @@ function answer(handle: string | undefined, what: string) {
   return { text: name === null ? `${what}; it is found once it is indexed.` : `${what} as ${name}.` }
 }
 
-function handleOf(text: string, world: ServerWorld): string | undefined {
+function handleOf(text: string, world: ServerWorld, project: string): string | undefined {
   // If there are no views yet, or they are unreadable, the note is written all the same.
   using db = tryTo(() => openCurrent(world.dataHome, "command", startRenewing))
-  return db && handleOfPrompt(db, notesSession(projectIn(world)), text)
+  return db && handleOfPrompt(db, notesSession(project), text)
 }
 
 /* `restore_preview`: what would be given back after a compaction at this moment. */

@@ -13,7 +13,7 @@ import type { Learning } from "../../restore/restore.ts"
 import { findByName, findSessionByName, type TurnOrSession } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { projectOf } from "../../views/project.ts"
-import { knownAs } from "../../views/queries/projects.ts"
+import { archivedAs } from "../../views/queries/projects.ts"
 import type { Session } from "../../views/queries/sessions.ts"
 
 /** The server's environment. */
@@ -183,9 +183,9 @@ function hinted<T>(look: () => T): T {
 
 export const projectIn = (world: Pick<ServerWorld, "folder">): string => projectOf(folderIn(world))
 
-/** The same under the name that the archive uses. */
-export const knownProjectIn = (db: Database, world: Pick<ServerWorld, "folder">): string =>
-  knownAs(db, projectIn(world))!
+/** The same under the name that the archive uses; in a folder of which nothing is archived, the project above it. */
+export const knownProjectIn = (db: Database, world: Pick<ServerWorld, "folder" | "home">): string =>
+  archivedAs(db, projectIn(world), world.home)!
 
 /** The folder in which the Claude Code that started the server works, with links resolved. */
 export const folderIn = ({ folder }: Pick<ServerWorld, "folder">): string =>

@@ -1,6 +1,7 @@
 /** Rows of projects. */
 import { statsOf } from "../../base/files.ts"
 import type { Database } from "../database.ts"
+import { folderOf, isInFolder } from "../project.ts"
 
 /** @returns undefined if nothing of the project, or of the one that it is joined with, is archived */
 export const projectId = (db: Database, path: string): number | undefined =>
@@ -100,3 +101,20 @@ export const latestProjects = (db: Database, most: number): string[] =>
     )
     .all()
     .map(({ path }) => path)
+
+/**
+ * The same; for a folder of which nothing is archived, the project in which it lies.
+ *
+ * @param home the home folder, in which everything lies, whatever was done there
+ */
+export function archivedAs(db: Database, project: string | undefined, home: string): string | undefined {
+  const known = knownAs(db, project)
+  if (known === undefined || projectId(db, known) !== undefined) return known
+  return projectsAbove(db, folderOf(known)).find((path) => folderOf(path) !== home) ?? known
+}
+
+/** The archived projects in whose folders a folder lies, the nearest first. */
+export const projectsAbove = (db: Database, folder: string): string[] =>
+  projectPaths(db)
+    .filter((path) => folder !== folderOf(path) && isInFolder(folder, path))
+    .sort((a, b) => b.length - a.length)
