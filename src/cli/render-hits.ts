@@ -30,7 +30,7 @@ export function renderHits(hits: readonly AnyHit[], screen: Screen, everywhere: 
 
 function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): string[] {
   const speaker = isNotesSession(hit.session)
-    ? "note by the model"
+    ? NOTE
     : hit.tool === null
       ? (hit.role ?? undefined)
       : `${hit.role}, ${hit.tool}`
@@ -109,7 +109,7 @@ const AIRY = 4
 /** Lines that are chosen for a hit, at least: it may have that many rows. */
 const LEAST_LINES = 4
 
-export interface Found {
+export interface ScreenOfHits {
   readonly hits: readonly AnyHit[]
   readonly observations: readonly Observation[]
   /** What is said above and below them, a line each. */
@@ -122,7 +122,7 @@ export interface Found {
 
 /** What was found and what is said of it, on one screen. The better a hit, the more rows it gets. */
 export function renderScreen(
-  { hits, observations, above, below, everywhere, linesOf }: Found,
+  { hits, observations, above, below, everywhere, linesOf }: ScreenOfHits,
   screen: Screen,
 ): string[] {
   const { columns } = screen
@@ -378,7 +378,10 @@ const SPEAKERS: Readonly<Record<string, string>> = {
   host: "Claude Code",
 }
 
-function speakerOf({ role, tool }: AnyHit): string | undefined {
+const NOTE = "note by the model"
+
+function speakerOf({ session, role, tool }: AnyHit): string | undefined {
+  if (isNotesSession(session)) return NOTE
   if (tool !== null) return role === "tool" ? `${tool} result` : tool
   return role === null ? undefined : (SPEAKERS[role] ?? role)
 }

@@ -53,18 +53,15 @@ const FIRST_MORE = 2
 export function rowsOfHits(wants: readonly number[], room: number): number[] {
   const rows = wants.map((want) => Math.min(want, 1))
   let left = room - wants.length
-  for (let row = 1; left > 0 && wants.some((want) => want > row); row++) {
-    // The best hit is most likely the answer.
-    if (row === 2) {
-      const more = Math.min(left, FIRST_MORE, Math.max(0, wants[0]! - row))
-      rows[0]! += more
-      left -= more
-    }
-    for (let n = 0; n < wants.length && left > 0; n++) {
-      if (wants[n]! <= row) continue
-      rows[n]!++
-      left--
-    }
+  const give = (n: number, most: number): void => {
+    const given = Math.max(0, Math.min(left, most, wants[n]! - rows[n]!))
+    rows[n]! += given
+    left -= given
+  }
+  for (let n = 0; n < wants.length; n++) give(n, 1)
+  if (wants.length > 0) give(0, FIRST_MORE)
+  while (left > 0 && rows.some((given, n) => given < wants[n]!)) {
+    for (let n = 0; n < wants.length; n++) give(n, 1)
   }
   return rows
 }

@@ -141,14 +141,16 @@ export function hitsOf(
     const taken = [...Object.values(told), rounded, ...why].join("").length
     const answer = answers.get(turn)
     const parts = partsOf(row, text, answer === undefined ? undefined : texts.of(answer)?.text)
+    const asLines = [lined]
     for (const { id, kind } of others.get(turn) ?? []) {
-      const other = id === answer ? undefined : texts.of(id)?.text
-      if (other !== undefined && other !== parts[ANSWER]!.text)
-        parts.push({ text: other, isProse: isProse(kind), isFound: true, isLast: false })
+      const other = id === answer ? undefined : texts.of(id)
+      if (other === undefined || other.text === parts[ANSWER]!.text) continue
+      asLines[parts.length] = other.lined
+      parts.push({ text: other.text, isProse: isProse(kind), isFound: true, isLast: false })
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [{ parts, told, by, why, score, rounded, taken, wants, lined, marks: marksOf(row, texts) }]
+    return [{ parts, told, by, why, score, rounded, taken, wants, asLines, marks: marksOf(row, texts) }]
   })
   const rooms = roomOfHits(found)
   const linesOf: HitsShown["linesOf"] = ({ handle }, most) => {
@@ -180,14 +182,17 @@ export function hitsOf(
 
 interface FoundParts {
   readonly parts: readonly SearchedMessage[]
-  readonly lined: () => LinedText
+  /** The texts of those that may be calls, for showing single lines of them. */
+  readonly asLines: readonly ((() => LinedText) | undefined)[]
 }
 
-function hitLines({ parts: [found, ...others], lined }: FoundParts, sought: Sought, most: number): HitLines {
-  const { text, file } = lined()
-  // What precedes the answer is worth showing for its words, not for how it begins.
-  const parts = [{ ...found!, text }, ...others.map((one) => (one.isLast ? one : { ...one, isAside: true }))]
-  return { file, lines: tellingLines(parts, sought, most) }
+function hitLines({ parts, asLines }: FoundParts, sought: Sought, most: number): HitLines {
+  const lined = parts.map((part, n) => {
+    const text = asLines[n]?.().text ?? part.text
+    // What precedes the answer is worth showing for its words, not for how it begins.
+    return n === 0 || part.isLast ? { ...part, text } : { ...part, text, isAside: true }
+  })
+  return { file: asLines[0]?.().file, lines: tellingLines(lined, sought, most) }
 }
 
 const marksOf = (

@@ -80,7 +80,14 @@ describe("a folder", () => {
     using folder = tempFolder()
     using _sender = await sender(folder.path)
     using machine = new Machine()
-    const { code, stdout, stderr } = await cli(machine, ["search", "--backend", folder.path, "pool"])
+    const asked = ["search", "--backend", folder.path, "pool"]
+    const briefly = await cli(machine, asked)
+    expect(briefly).toMatchObject({ code: 0, stderr: "" })
+    expect(briefly.stdout).toMatch(
+      /^far:[0-9a-f]{16} {2}Why is the connection pool exhausted\?.* · from [\w-]+ · project\n {2}\S/,
+    )
+    expect(briefly.stdout).toEndWith(`ctxbridge show HANDLE --backend ${folder.path} opens one.\n`)
+    const { code, stdout, stderr } = await cli(machine, [...asked, "--verbose"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toMatch(/^far:[0-9a-f]{16} {2}.*turn 1 of cccccccc.*\/project$/m)
     expect(stdout).toMatch(/ from [\w-]+ /)

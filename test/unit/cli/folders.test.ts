@@ -114,8 +114,11 @@ describe("projects", () => {
     await machine.hook("stop", session)
     const found = await run(["search", "lantern", "--all-projects"], { env: machine.env, cwd: repo })
     expect(found).toMatchObject({ code: 0, stderr: "" })
-    expect(found.stdout).toContain(` · ${repo}`)
+    expect(found.stdout).toContain(" · repo\n")
     expect(found.stdout).not.toContain(".git")
+    const whole = await run(["search", "lantern", "--all-projects", "-v"], { env: machine.env, cwd: repo })
+    expect(whole.stdout).toContain(` · ${repo}`)
+    expect(whole.stdout).not.toContain(".git")
     const none = await run(["search", "walrus"], { env: machine.env, cwd: repo })
     expect(none).toMatchObject({
       code: 3,

@@ -1,15 +1,17 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
+import fc from "fast-check"
 import { renderTable } from "../../../src/cli/block.ts"
 import { turnMarkdown } from "../../../src/cli/commands/export.ts"
 import { type LearningReport, type Lift, liftOf, renderLearning } from "../../../src/cli/commands/learn.ts"
 import { renderPruneReport, renderRecommendation } from "../../../src/cli/commands/prune.ts"
 import { renderTurn } from "../../../src/cli/commands/show.ts"
-import { shownSnippet } from "../../../src/cli/render-hits.ts"
+import { type AnyHit, renderScreen, shownSnippet } from "../../../src/cli/render-hits.ts"
 import { renderContext } from "../../../src/cli/render-status.ts"
 import { documentFormatter } from "../../../src/cli/row-format.ts"
 import { ageOf, ago, dated, period } from "../../../src/cli/screen.ts"
 import { createStyle, fit, safe, safeJson } from "../../../src/cli/style.ts"
+import type { HitLines } from "../../../src/find/hit.ts"
 import type { WayState } from "../../../src/prune/way.ts"
 import { type ClientWays, type PruneReport, pickWay } from "../../../src/prune/ways.ts"
 import type { Part } from "../../../src/record/types.ts"
@@ -421,6 +423,131 @@ describe("shown snippet", () => {
     ["without a project", hit("Read: /p/app/dates.ts", "dates", "Read", null), "Read: /p/app/[dates].ts"],
   ])("%s", (_, given, expected) => {
     expect(shown(given)).toBe(expected)
+  })
+})
+
+/** What a search prints, on one screen. */
+describe("render screen", () => {
+  const hitOf = (n: number): AnyHit => ({
+    ...{
+      handle: `ctx:aaaaa${n}`,
+      session: "5e551011",
+      seq: n,
+      uuid: null,
+      project: "/p/app",
+      role: "assistant",
+    },
+    ...{ time: "2026-03-02T08:00:00Z", tool: null, score: 1, why: [], snippet: "", marks: [], also: [] },
+    ...{ prompt: null, answer: null, title: "語言 of the 🛡️ session, שלום, with a title that is rather long" },
+  })
+  const lineOf = (text: string, found: string, more: object = {}): HitLines["lines"][number] => {
+    const at = text.indexOf(found)
+    const marks = at < 0 || found === "" ? [] : [[at, at + found.length] as const]
+    return { text, marks, part: 0, isProse: true, at: 0, end: text.length, ...more }
+  }
+  const shown = (
+    all: readonly HitLines[],
+    columns: number,
+    more: Partial<Parameters<typeof renderScreen>[0]> = {},
+  ) =>
+    renderScreen(
+      {
+        ...{ hits: all.map((_, n) => hitOf(n)), observations: [], above: [], below: [], everywhere: false },
+        linesOf: ({ handle }) => all[Number(handle!.slice(-1))]!,
+        ...more,
+      },
+      { columns, style: createStyle(false), now: Date.parse("2026-03-02T12:00:00Z") },
+    )
+  const hits = (count: number, ...lines: HitLines["lines"]): HitLines[] =>
+    Array.from({ length: count }, () => ({ file: undefined, lines }))
+
+  test("ten hits: a headline and a line each, the best one more, and what is said around them", () => {
+    const long = lineOf(`${"so it was ".repeat(40)}`, "")
+    const more = { above: ["No hit has most of the words."], below: ["More with --limit 30."] }
+    const lines = shown(hits(10, long), 80, more)
+    expect(lines).toHaveLength(23)
+    expect(lines[0]).toBe("No hit has most of the words.")
+    expect(lines.at(-1)).toBe("More with --limit 30.")
+    expect(lines.filter((line) => line.startsWith("ctx:"))).toHaveLength(10)
+    const rows = lines.map((line) => (line.startsWith("ctx:") ? "head" : "said"))
+    expect(rows.slice(1, 7)).toEqual(["head", "said", "said", "head", "said", "head"])
+  })
+
+  test("a line is cut outside of what was found and of the reason", () => {
+    const text = `It rained all day and nobody came. ${"Nothing else. ".repeat(4)}We fired the kiln twice because the glaze was dull, and went home. ${"Later more. ".repeat(9)}`
+    const line = shown(hits(10, lineOf(text, "kiln")), 80).at(-1)
+    expect(line!.length).toBeLessThanOrEqual(80)
+    expect(line).toMatch(/^ {2}….*kiln twice because the glaze was dull.*…$/)
+  })
+
+  test("of a change each line stands by itself, prose goes on in the same row", () => {
+    const change = [
+      lineOf("- const a = 1", "", { isProse: false, at: 0, end: 14 }),
+      lineOf("+ const a = 2", "", { isProse: false, at: 14, end: 28 }),
+      lineOf("Done.", "", { part: 2, at: 0, end: 5 }),
+      lineOf("It is two.", "", { part: 2, at: 5, end: 16 }),
+    ]
+    const [head, ...lines] = shown([{ file: "/p/app/src/a.ts", lines: change }], 80)
+    expect(head).toEndWith(" · 4 h ago · Claude src/a.ts")
+    expect(lines).toEqual(["  - const a = 1", "  + const a = 2", "  answer: Done. It is two."])
+  })
+
+  test("few hits get more rows, with a gap between them", () => {
+    const lines = shown(
+      hits(
+        3,
+        ...Array.from({ length: 9 }, (_, n) => lineOf(`line ${n}`, "", { isProse: false, at: n, end: n })),
+      ),
+      80,
+    )
+    expect(lines.filter((line) => line === "")).toHaveLength(2)
+    expect(lines).toHaveLength(23)
+  })
+
+  test("for any hits at any terminal: no more rows than the screen has, none wider, and no half of a character", () => {
+    const word = fc.constantFrom(
+      "kiln",
+      "because it was dull",
+      "語言",
+      "👩‍👩‍👧‍👦",
+      "שלום",
+      "x".repeat(70),
+      "a.",
+      "e\u0301",
+      "\u202e\u0007",
+      "…",
+    )
+    const line = fc.record({
+      words: fc.array(word, { minLength: 1, maxLength: 30 }),
+      part: fc.integer({ min: 0, max: 4 }),
+      isProse: fc.boolean(),
+    })
+    const hit = fc.array(line, { maxLength: 6 })
+    const all = fc.array(hit, { minLength: 1, maxLength: 10 })
+    fc.assert(
+      fc.property(all, fc.integer({ min: 30, max: 160 }), fc.boolean(), (some, columns, isMore) => {
+        const told = some.map((lines) => ({
+          file: undefined,
+          lines: lines.map(({ words, ...fields }, n) =>
+            lineOf(words.join(" "), "kiln", { ...fields, at: n, end: n }),
+          ),
+        }))
+        const below = isMore ? ["More with --limit 30."] : []
+        const rows = shown(told, columns, { below })
+        expect(shown(told, columns, { below })).toEqual(rows)
+        expect(rows.length).toBeLessThanOrEqual(23)
+        for (const row of rows) {
+          expect(Bun.stringWidth(row)).toBeLessThanOrEqual(columns)
+          expect(row.isWellFormed()).toBe(true)
+          expect(row).not.toMatch(/[\u202e\u0007]/)
+        }
+        for (const [n, lines] of some.entries()) {
+          const at = rows.findIndex((row) => row.startsWith(`ctx:aaaaa${n}`))
+          expect(at).toBeGreaterThanOrEqual(0)
+          if (lines.length > 0) expect(rows[at + 1]).toStartWith("  ")
+        }
+      }),
+    )
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { type CallResult, IdFinder, LONGEST_REQUEST, peerLines } from "../../../src/cli/server/sdk.ts"
 import { SERVER_TOOLS, serviceOf } from "../../../src/cli/server/server.ts"
@@ -16,7 +16,10 @@ describe("tools", () => {
   const SESSION = "11111111-0000-4000-8000-000000000001"
 
   /** A server without a stream: its tools called as functions. */
-  function callsOf(archive: Archive): (name: string, args?: unknown) => Promise<CallResult> {
+  function callsOf(
+    archive: Archive,
+    folder = join(archive.root, "project"),
+  ): (name: string, args?: unknown) => Promise<CallResult> {
     const world: ServerWorld = {
       home: archive.root,
       dataHome: archive.dataHome,
@@ -26,7 +29,7 @@ describe("tools", () => {
       secrets: { enabled: true, patterns: [] },
       exclude: [],
       config: { "search.meaning": "auto" },
-      folder: join(archive.root, "project"),
+      folder,
       session: undefined,
       restores: true,
       restoreBudget: 9000,
@@ -228,6 +231,24 @@ describe("tools", () => {
     expect((await call("timeline")).text).toStartWith("Error: nothing of this project is archived yet")
   })
 
+  /** It had a project of its own there, of which nothing was archived. */
+  test("in a folder of which nothing is archived, it takes the project above it, and keeps notes there", async () => {
+    using archive = filled()
+    const below = join(archive.root, "project", "packages", "ui")
+    mkdirSync(below, { recursive: true })
+    const call = callsOf(archive, below)
+    const { text } = await call("search", { query: "walrus" })
+    expect(text).toStartWith("1 hit in this project (project).")
+    expect((await call("status")).text).toContain("Latest sessions of this project.")
+    expect((await call("remember", { text: "The walrus test needs a tusk." })).isError).toBe(false)
+    const there = await callsOf(archive)("search", { query: "needs a tusk" })
+    expect(hitsIn(there.text)[0]!.about).toContain("note by the model")
+    // The home folder holds everything, whatever was done there.
+    expect(
+      (await callsOf(archive, join(archive.root, "other"))("search", { query: "walrus" })).text,
+    ).toStartWith("0 hits in this project (other).")
+  })
+
   describe("what is told of a doubtful result", () => {
     const textOf = async (archive: Archive, query: string) =>
       (await callsOf(archive)("search", { query })).text
@@ -294,7 +315,7 @@ describe("tools", () => {
     noteSummary(archive.db, { id, session }, JSON.stringify(line), 0)
   }
 
-  test("an answer has at most 3,500 characters, however much was found and whatever is in it", async () => {
+  test("an answer has at most 3,000 characters, however much was found and whatever is in it", async () => {
     using archive = new Archive()
     const hard = [`\\"`.repeat(2000), "walrus \n".repeat(2000), "海象 walrus ".repeat(900)]
     const transcript = archive.session(SESSION)
@@ -306,12 +327,12 @@ describe("tools", () => {
     const call = callsOf(archive)
     for (const limit of [1, 3, 6, 30]) {
       const { text } = await call("search", { query: "walrus", limit })
-      expect({ limit, isShort: text.length <= 3500 }).toEqual({ limit, isShort: true })
+      expect({ limit, isShort: text.length <= 3000 }).toEqual({ limit, isShort: true })
       expect(hitsIn(text).length).toBeGreaterThan(Math.min(limit, 2) - 1)
     }
     observe(archive, taken, "walrus")
     const observed = (await call("search", { query: "walrus", limit: 6 })).text
-    expect(observed.length).toBeLessThanOrEqual(3500)
+    expect(observed.length).toBeLessThanOrEqual(3000)
     expect(observed.match(/\nobs:\w+ .* decision: "walrus x+…"/g)).toHaveLength(3)
     const handles = hitsIn((await call("search", { query: "walrus" })).text).map(({ handle }) => handle)
     const { text } = await call("get", { handle: handles.slice(0, 3).join(" "), query: "walrus" })

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import fc from "fast-check"
 import { wordSet } from "../../../src/base/words.ts"
-import { passagesOf, type SearchedMessage } from "../../../src/find/passages.ts"
+import { rowsOfHits } from "../../../src/find/hit-budget.ts"
+import { passagesOf, type SearchedMessage, tellingLines } from "../../../src/find/passages.ts"
 import { search } from "../../../src/find/search-turns.ts"
 import { snippetOf } from "../../../src/find/snippet.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
@@ -421,6 +422,74 @@ describe("passages", () => {
         ),
       )
     })
+  })
+})
+
+/** Which lines of a turn are shown where a hit has a few rows. */
+describe("telling lines", () => {
+  const sought = { words: new Map([...wordSet("kiln door")].map((word) => [word, 1])), prefixes: [] }
+  const said = (text: string, fields: Partial<SearchedMessage> = {}): SearchedMessage => ({
+    text,
+    isProse: true,
+    isFound: true,
+    isLast: false,
+    ...fields,
+  })
+  const lines = (...parts: SearchedMessage[]): string[] =>
+    tellingLines(parts, sought, 9).map(({ text }) => text)
+
+  test("the line with the words comes first, of whichever part; none is joined with another", () => {
+    const call = said("- const door = 1\n+ const kiln = door", { isProse: false })
+    const [first, ...others] = lines(call, said("Begun.\nThe kiln door is shut.\nDone.", { isLast: true }))
+    expect(first).toBe("The kiln door is shut.")
+    expect(others.toSorted()).toEqual(
+      ["+ const kiln = door", "- const door = 1", "Begun.", "Done."].toSorted(),
+    )
+  })
+
+  test("of two lines alike, the one with a reason comes first", () => {
+    const [first] = lines(
+      said("So.\nThe kiln door is always shut at night.\nThe kiln door is shut because of rain."),
+    )
+    expect(first).toBe("The kiln door is shut because of rain.")
+  })
+
+  test("what only announces something is left out", () => {
+    expect(lines(said("So:\nThe kiln door is shut.\n## Next\n"))).toEqual(["The kiln door is shut."])
+  })
+
+  test("marks are where the words are, also behind an indentation", () => {
+    const [line] = tellingLines([said("first\n   the kiln\tdoor")], sought, 9)
+    expect(line!.text).toBe("the kiln door")
+    expect(line!.marks.map(([from, to]) => line!.text.slice(from, to))).toEqual(["kiln", "door"])
+  })
+})
+
+/** How the rows of a screen are shared. */
+describe("rows of hits", () => {
+  test("the best hit gets what is left over", () => {
+    expect(rowsOfHits([9, 9, 9], 8)).toEqual([4, 2, 2])
+    expect(rowsOfHits([9, 1, 9], 12)).toEqual([7, 1, 4])
+    expect(rowsOfHits([9, 9, 9], 4)).toEqual([2, 1, 1])
+  })
+
+  test("for any hits: fits the room, gives each two rows where there is room, and none more than it wants", () => {
+    const wants = fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 40 })
+    fc.assert(
+      fc.property(wants, fc.integer({ min: 0, max: 60 }), (all, room) => {
+        const rows = rowsOfHits(all, room)
+        expect(rowsOfHits(all, room)).toEqual(rows)
+        expect(rows).toHaveLength(all.length)
+        const sum = rows.reduce((some, one) => some + one, 0)
+        expect(sum).toBeLessThanOrEqual(Math.max(room, all.length))
+        for (const [n, given] of rows.entries()) {
+          expect(given).toBeLessThanOrEqual(all[n]!)
+          if (2 * all.length <= room) expect(given).toBeGreaterThanOrEqual(Math.min(2, all[n]!))
+        }
+        // Nothing is left while somebody wants more.
+        if (rows.some((given, n) => given < all[n]!)) expect(sum).toBeGreaterThanOrEqual(room)
+      }),
+    )
   })
 })
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
+import { oneLine } from "../../../src/base/text.ts"
 import type { Hit } from "../../../src/find/hit.ts"
 import { search } from "../../../src/find/search-turns.ts"
 import { CopyReaders } from "../../../src/vault/reader.ts"
@@ -173,7 +174,7 @@ describe("search", () => {
       expect(shown).not.toContain("Shelf 15")
       const told = await cli("why is the tenmoku glaze dull", "--project", folder)
       expect(told).toMatchObject({ code: 0, stderr: "" })
-      expect(told.stdout).toContain(CONCLUSION)
+      expect(oneLine(told.stdout)).toContain(CONCLUSION)
       const { marks: _marks, ...texts } = hit!
       expect(Object.values(texts).flat().join("").length).toBeLessThanOrEqual(1500)
       for (const [from, to] of hit!.marks) {
@@ -184,8 +185,13 @@ describe("search", () => {
     test("shows people readable lines, and exits with 3 when there are no results", async () => {
       const shown = await cli("presigned")
       expect(shown).toMatchObject({ code: 0, stderr: "" })
-      expect(shown.stdout).toContain("turn 1 of")
-      expect(shown.stdout).not.toContain("\x1b")
+      expect(shown.stdout).toMatch(
+        /^ctx:\w+ {2}Why does the upload of avatars time out\? · 2 Mar (?:\d{4} )?\d\d:\d\d · Claude\n {2}The presigned link expires [^\n]+\n$/,
+      )
+      const whole = await cli("presigned", "-v")
+      expect(whole).toMatchObject({ code: 0, stderr: "" })
+      expect(whole.stdout).toContain("turn 1 of")
+      expect(whole.stdout).not.toContain("\x1b")
       const none = await cli("zeppelin")
       expect(none).toMatchObject({ code: 3, stdout: "" })
       expect(none.stderr).toContain("--all-projects")
