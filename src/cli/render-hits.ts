@@ -109,7 +109,7 @@ const AIRY = 4
 /** Lines that are chosen for a hit, at least: it may have that many rows. */
 const LEAST_LINES = 4
 
-export interface ScreenOfHits {
+interface ScreenOfHits {
   readonly hits: readonly AnyHit[]
   readonly observations: readonly Observation[]
   /** What is said above and below them, a line each. */
