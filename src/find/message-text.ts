@@ -118,8 +118,12 @@ export class MessageTexts {
   }
 }
 
+/** What a result of a failed command begins with. The next line says more. */
+const EXIT_CODE = /^(?:Error: )?Exit code -?\d+\n+(?=\S)/
+
 function linedText(said: readonly Part[], text: string): LinedText {
   const [call] = said
+  if (call?.kind === "toolResult") return { text: text.replace(EXIT_CODE, ""), file: undefined }
   // Claude Code writes each call as a message of its own.
   if (call?.kind !== "toolUse" || said.length > 1) return { text, file: undefined }
   const file = toolFiles(call.name, call.input)[0]?.path

@@ -115,7 +115,7 @@ const LINE_COST = 15
 
 /**
  * The lines of the parts that are most likely to answer, best first. Nothing is joined, unlike in passages, and the best
- * line may be of any part.
+ * line may be of any part; where nothing is sought, it is of the one that was found.
  *
  * @param most of them
  */
@@ -132,11 +132,14 @@ export function tellingLines(parts: readonly SearchedMessage[], sought: Sought, 
   const lines: TellingLine[] = []
   const said = new Set<string>()
   const open = pieces.filter((piece) => isTelling(piece, parts[piece.part]!))
-  const telling = open.filter(({ weight }) => weight >= TELLING * all)
+  const first =
+    weights.length === 0
+      ? open.filter(({ part }) => part === 0)
+      : open.filter(({ weight }) => weight >= TELLING * all)
   let seen = 0
   while (lines.length < most) {
-    const isFirst = lines.length === 0 && telling.length > 0
-    const best = bestOf(isFirst ? telling : open, parts, weights, seen, LINE_COST)
+    const isFirst = lines.length === 0 && first.length > 0
+    const best = bestOf(isFirst ? first : open, parts, weights, seen, LINE_COST)
     if (best === undefined) break
     open.splice(open.indexOf(best), 1)
     const { part, from, to, words } = best

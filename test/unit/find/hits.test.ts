@@ -454,6 +454,12 @@ describe("telling lines", () => {
     expect(first).toBe("The kiln door is shut because of rain.")
   })
 
+  test("where nothing is sought, what was found comes first", () => {
+    const nothing = { words: new Map(), prefixes: [] }
+    const parts = [said("src: 4 files", { isProse: false }), said("All is well.", { isLast: true })]
+    expect(tellingLines(parts, nothing, 1).map(({ text }) => text)).toEqual(["src: 4 files"])
+  })
+
   test("what only announces something is left out", () => {
     expect(lines(said("So:\nThe kiln door is shut.\n## Next\n"))).toEqual(["The kiln door is shut."])
   })
