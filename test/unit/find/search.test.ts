@@ -201,6 +201,25 @@ describe("search", () => {
     })
   })
 
+  /** A change was shown as one row, its lines joined by blanks. */
+  test("of a change, people see the line that matches, with its sign, and the file", async () => {
+    using own = new Inside()
+    const input = {
+      file_path: join(own.cwd, "src", "kiln.ts"),
+      old_string: "const door = open()\nconst hold = 20",
+      new_string: "const door = open()\n  const hold = degrees(40)",
+    }
+    const session = own.session().turn("Hold longer", [{ tool: "Edit", input, output: "ok" }], "Done.")
+    await own.hook("stop", session.flush())
+    const shown = await run(["search", "hold degrees"], { env: own.env, cwd: own.cwd })
+    expect(shown).toMatchObject({ code: 0, stderr: "" })
+    const [head, ...lines] = shown.stdout.trimEnd().split("\n")
+    expect(head).toMatch(/^ctx:\w+ {2}Hold longer · .* · Edit src\/kiln\.ts$/)
+    expect(lines).toContain("  + const hold = degrees(40)")
+    expect(lines).toContain("  - const hold = 20")
+    for (const line of lines) expect(line).not.toMatch(/const.*const/)
+  })
+
   describe("filters", () => {
     test("the project, unless all are requested", async () => {
       expect(new Set((await hits("avatar")).map(({ session }) => session))).toEqual(new Set([main.session]))
