@@ -46,7 +46,7 @@ const AT_LENGTH = 3
 const USUAL_HITS = 8
 /** UTF-16 units of everything, and of the passages of all hits. */
 const ROOM = 3000
-const PASSAGES = 2250
+const PASSAGES = 2100
 const LEAST_PASSAGES = 1000
 /** What a line takes of the passages' room when more of them are asked for. */
 const TAKEN = 100

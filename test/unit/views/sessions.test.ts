@@ -329,7 +329,9 @@ describe("kept summaries", () => {
     const { observations, ...found } = await json<Search>(machine, "search", "walrus boathouse")
     expect(found).toEqual(before)
     expect(observations).toMatchObject([{ handle, type: "decision", title: TITLE }])
-    const { stdout } = await cli(machine, "search", "walrus boathouse")
+    const briefly = await cli(machine, "search", "walrus boathouse")
+    expect(briefly.stdout).toMatch(/\nobs:\w+ {2}The walrus .* · observation by a model · 2 Mar 08:00\n$/)
+    const { stdout } = await cli(machine, "search", "walrus boathouse", "-v")
     expect(stdout).toMatch(
       /\n\nObservations, written by a model, not quoted from a session:\n {2}obs:\w+ decision · 2 Mar 08:00 · from ctx:\w+\n {4}The walrus/,
     )
