@@ -67,7 +67,7 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
   hit.by === "meaning" && "by meaning",
 ]
 
-const placeOf = (hit: AnyHit): string => ("line" in hit ? `line ${hit.line}` : "")
+const placeOf = (hit: AnyHit): string => ("line" in hit && hit.line !== null ? `line ${hit.line}` : "")
 
 const marked = (snippet: Snippet, style: Style): string => painted(safely(snippet), style)
 
@@ -346,7 +346,7 @@ function headline(hit: AnyHit, { style, columns, now }: Screen, everywhere: bool
   const handle = hit.handle ?? safe(hit.session.slice(0, 8))
   const said = [speakerOf(hit), file === undefined ? undefined : shownFile(file, hit.project)]
   const figures = safe(
-    oneLine(dotted(ago(hit.time, now), ...fate(hit), said.filter(Boolean).join(" "), project)),
+    oneLine(dotted(ago(hit.time, now), ...fate(hit), placeOf(hit), said.filter(Boolean).join(" "), project)),
   )
   const room = columns - handle.length - INDENT.length
   const free = room - Bun.stringWidth(figures) - " · ".length
@@ -356,7 +356,7 @@ function headline(hit: AnyHit, { style, columns, now }: Screen, everywhere: bool
 }
 
 /** Of a session that is not here, there is only the turn's summary. */
-const titleOf = (hit: AnyHit): string => hit.title ?? ("far" in hit ? hit.summary : placeOf(hit))
+const titleOf = (hit: AnyHit): string => hit.title ?? ("far" in hit ? hit.summary : "")
 
 /** UTF-16 units of a file's path. */
 const LONGEST_PATH = 32

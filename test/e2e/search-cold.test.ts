@@ -97,7 +97,9 @@ test("a line that the views lack is found, with its session and number", async (
   expect(hit).toMatchObject({ cold: true, handle: null, seq: null, session: main.session, line: 5 })
   const { code, stdout, stderr } = await cli("search", "--cold", "malachite lever")
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-  expect(stdout).toContain(`cold · line 5 of ${main.session.slice(0, 8)}`)
+  expect(stdout).toMatch(new RegExp(`^${main.session.slice(0, 8)} {2}.* · cold · line 5 · Claude Code\n`))
+  const whole = await cli("search", "--cold", "-v", "malachite lever")
+  expect(whole.stdout).toContain(`cold · line 5 of ${main.session.slice(0, 8)}`)
 })
 
 test("what the index finds is not reported twice, and filters apply", async () => {
