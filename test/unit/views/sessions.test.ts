@@ -382,7 +382,10 @@ describe("kept summaries", () => {
         "--limit=1",
       )
       expect(one).toMatchObject({ hits: [], more: true, observations: [{ handle: heron }] })
-      const { code, stdout, stderr } = await cli(machine, "search", "--observations", "bugfix", "heron")
+      const short = await cli(machine, "search", "--observations", "bugfix", "heron")
+      expect(short).toMatchObject({ code: 0, stderr: "" })
+      expect(short.stdout).toStartWith(`${heron}  The heron has a nest · observation by a model`)
+      const { code, stdout, stderr } = await cli(machine, "search", "-v", "--observations", "bugfix", "heron")
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
       expect(stdout).toStartWith("Observations, written by a model, not quoted from a session:\n")
       expect(stdout).toContain("The heron has a nest")
