@@ -94,7 +94,7 @@ function* wordsWithSlash(text: string): Generator<{ readonly 0: string; readonly
   }
 }
 
-/** Paths in prose. They need a slash and an extension, as `and/or` is not a path. */
+/** Paths in prose: words with a slash and an extension, as `and/or` is not a path, and names of files without a folder. */
 export function pathsIn(text: string): string[] {
   const found = new Set<string>()
   const head = text.slice(0, LOOKED_AT)
@@ -108,10 +108,23 @@ export function pathsIn(text: string): string[] {
     const path = asPath(told.replace(/[.:!?*]+$/, "").replace(/(?::\d{1,6}){1,2}(?:-\d{1,6})?$/, ""), false)
     if (path === undefined || !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(path)) continue
     found.add(path)
+    if (found.size >= MOST) return [...found]
+  }
+  for (const [name] of head.matchAll(BARE_FILE)) {
+    if (isFileName(name)) found.add(name)
     if (found.size >= MOST) break
   }
   return [...found]
 }
+
+/** A word with an extension that nothing joins to another one, and that is not called. */
+const BARE_FILE =
+  /(?<![\w./\\@$%&=?#~+-]|[\w]:)[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w(/\\@$=-]|\.\w|:\/\/)/g
+/** Products, and members of objects whose names look like extensions. */
+const NO_FILE =
+  /^(?:node|next|vue|nuxt|react|three|express|chart|discord|alpine|d3|moment|ember|backbone|p5)\.js$|^(?:this|self|process|console|window|document|response|res|request|req|logger|import|module|exports)\./i
+
+const isFileName = (name: string): boolean => !NO_FILE.test(name) && asPath(name, false) === name
 
 /** A file without its folder, in quotation marks: elsewhere, `user.name` and `e.g.` look the same. */
 const FILE_NAME = /(["'`])([\w-][\w.-]{0,60}\.[A-Za-z][A-Za-z0-9]{0,9})\1/g

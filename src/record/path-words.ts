@@ -10,9 +10,9 @@ const MAX_COMMAND = 20_000
 const EXTENSIONS = new Set(
   (
     "astro bash bat c cc cfg clj conf cpp cs css csv cue dart diff dockerfile env erl ex exs fish go gradle graphql h " +
-    "hcl hpp hs html ini ipynb java jpeg jpg js json json5 jsonc jsonl jsx kt kts less lock log lua md mdx mjs cjs " +
+    "hcl hpp hs html ini ipynb java jpeg jpg js json json5 jsonc jsonl jsx kt kts less lock log lua md mdx mjs cjs mod " +
     "mts cts nix patch pdf php pl plist png prisma properties proto ps1 py pyi r rb rs rst sass scala scss sh sql " +
-    "sqlite svelte svg swift tar tex tf tfvars toml ts tsv tsx txt vue wasm xml yaml yml zig zip zsh zst gz"
+    "sqlite sum svelte svg swift tar tex tf tfvars toml ts tsv tsx txt vue wasm xml yaml yml zig zip zsh zst gz"
   ).split(" "),
 )
 

@@ -13,7 +13,7 @@ import { code, quoteInert } from "./quote.ts"
  * Shares of the room, in the order in which the lists are written; what one does not use goes to the following. They
  * were chosen on cuts at arbitrary points of sessions, not at compactions (docs/measurements/restore.md).
  */
-const SHARES = { errors: 0.18, paths: 0.25, commands: 0.29, names: 0.28 } as const
+const SHARES = { errors: 0.18, paths: 0.22, commands: 0.25, names: 0.35 } as const
 
 const COMMANDS = "Commands run"
 const ERROR_SHOWN = 200
@@ -47,7 +47,7 @@ export function complement(page: Page, facts: Facts, room: number, held: HeldFac
     page.section(title, pack(words, most - title.length - TITLED), most)
   page.section("Errors seen", errorLines(inOrder(facts.errors), page, held.text), share(SHARES.errors))
   const pathRoom = share(SHARES.paths)
-  packed("Paths", withoutTails(textsOf(wanted(facts.paths, page, held.path, pathRoom))), pathRoom)
+  packed("Paths", withoutTails(pathsOf(wanted(facts.paths, page, held.path, pathRoom))), pathRoom)
   const runRoom = share(SHARES.commands)
   const commands = wanted(facts.commands, page, held.text, Number.POSITIVE_INFINITY)
   page.section(COMMANDS, commandLines(commands, runRoom - COMMANDS.length - TITLED, held.text), runRoom)
@@ -69,6 +69,12 @@ function wanted(facts: readonly Fact[], page: Page, held: Held, room: number): F
 }
 
 const textsOf = (facts: readonly Fact[]): string[] => facts.map(({ text }) => text)
+
+/** A path is shown whole if that takes no more characters than so; else by folder and name, which tell it from others. */
+const WHOLE_FOR = 12
+
+const pathsOf = (facts: readonly Fact[]): string[] =>
+  facts.map(({ text, whole = text }) => (whole.length - text.length <= WHOLE_FOR ? whole : text))
 
 /** `gradle_utils.dart` also mentions `gradle_utils`, so it replaces it. */
 const withoutParts = (names: readonly string[]): string[] =>
@@ -113,75 +119,36 @@ function* errorLines(errors: readonly Fact[], page: Page, held: Held): Generator
 const LINE = 160
 /** A longer name is cut. */
 const SHOWN = 220
-/** A folder is shown only once if its path is this long and contains this many of the likeliest names. */
-const FOLDER_LONG = 10
-const FOLDER_SHARED = 3
-const LIKELIEST = 20
-
-/** Lines of a list and the characters they take, including newlines. */
-class Lines {
-  readonly #room: number
-  readonly #lines = new Map<string, { words: string; readonly isAlone: boolean }[]>()
-  #used = 0
-
-  constructor(room: number) {
-    this.#room = room
-  }
-
-  /** @returns whether there was room for the word */
-  add(folder: string, word: string): boolean {
-    const lines = this.#lines.get(folder) ?? []
-    const last = lines.at(-1)
-    // A name with spaces gets a line of its own: among others, its ends would be unclear.
-    const isAlone = /\s/.test(word)
-    const joins =
-      last !== undefined && !last.isAlone && !isAlone && last.words.length + 1 + word.length <= LINE
-    const cost = (joins ? word : shownName(folder, word)).length + 1
-    if (this.#used + cost > this.#room) return false
-    this.#used += cost
-    if (joins) last.words += ` ${word}`
-    else lines.push({ words: word, isAlone })
-    this.#lines.set(folder, lines)
-    return true
-  }
-
-  *all(): Generator<string> {
-    for (const [folder, lines] of this.#lines) for (const { words } of lines) yield shownName(folder, words)
-  }
-}
-
-const shownName = (folder: string, words: string): string =>
-  folder === "" ? `- ${code(words, SHOWN)}` : `- in ${code(folder, SHOWN)}: ${code(words, SHOWN)}`
-
+/** How many words may be too long for the remaining room before the rest are skipped. */
+const MOST_REFUSED_WORDS = 5
 /**
  * As many words as fit, in order.
  *
  * @param room characters for all lines, including the newline before each
  */
-export function pack(words: readonly string[], room: number): Iterable<string> {
-  const shared = sharedFolders(words)
-  const lines = new Lines(room)
+export function pack(words: readonly string[], room: number): string[] {
+  const lines: { words: string; readonly isAlone: boolean }[] = []
+  let left = room
   let refused = 0
   for (const word of words) {
-    const folder = folderOf(word)
-    const isShared = shared.has(folder)
-    if (!lines.add(isShared ? folder : "", isShared ? word.slice(folder.length) : word)) refused++
-    if (refused > 5) break
+    const last = lines.at(-1)
+    // A name with spaces gets a line of its own: among others, its ends would be unclear.
+    const isAlone = /\s/.test(word)
+    const joins =
+      last !== undefined && !last.isAlone && !isAlone && last.words.length + 1 + word.length <= LINE
+    const cost = (joins ? word : lineOfWords(word)).length + 1
+    if (cost > left) {
+      if (++refused > MOST_REFUSED_WORDS) break
+      continue
+    }
+    left -= cost
+    if (joins) last.words += ` ${word}`
+    else lines.push({ words: word, isAlone })
   }
-  return lines.all()
+  return lines.map((line) => lineOfWords(line.words))
 }
 
-/** A path's folder without its last part, which stays with the name: both together identify a file. */
-const folderOf = (path: string): string => path.slice(0, path.length - lastTwo(path).length)
-
-function sharedFolders(words: readonly string[]): ReadonlySet<string> {
-  const counts = new Map<string, number>()
-  for (const word of words.slice(0, LIKELIEST)) {
-    const folder = folderOf(word)
-    if (folder.length >= FOLDER_LONG) counts.set(folder, (counts.get(folder) ?? 0) + 1)
-  }
-  return new Set([...counts].filter(([, n]) => n >= FOLDER_SHARED).map(([folder]) => folder))
-}
+const lineOfWords = (words: string): string => `- ${code(words, SHOWN)}`
 
 /* Renders commands for a restore: some at length, and the beginnings of all others. Pure. */
 

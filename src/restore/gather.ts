@@ -79,11 +79,22 @@ interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"
   readonly lines?: ArchivedLines | undefined
   /** What was learnt; nothing if absent. */
   readonly weigh?: Weigh | undefined
+  /** Claude Code's own summary, whose end says what comes next. */
+  readonly summary?: string | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const { pending: asked, related, about = asked?.text, focus, upTo, lines, weigh = UNLEARNT } = options
+  const {
+    pending: asked,
+    related,
+    about = asked?.text,
+    focus,
+    upTo,
+    lines,
+    weigh = UNLEARNT,
+    summary,
+  } = options
   const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
   const last = brief.turns[0]
@@ -109,6 +120,7 @@ export function gather(db: Database, session: string, options: GatherOptions = {
       shown: shownNames(db, scope, inProject, lines),
       changed: pathsChanged(db, session, MOST_CHANGED),
       weigh,
+      summary,
     }),
   }
   if (focus === undefined) return material
@@ -139,7 +151,7 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     version: row?.version ?? undefined,
     cwd: row?.cwd ?? undefined,
     turnCount: countTurns(db, scope),
-    archived: archivedOf(db, session),
+    ...archivedOf(db, session),
     todos: openTodos(parseTodos(row?.todos)),
     notes: keptNotes(db, session, MOST_KEPT),
     turns,

@@ -52,6 +52,8 @@ export interface Fact {
   readonly text: string
   /** As last written, if different: a command with redirections and filters. */
   readonly form?: string
+  /** Of a path, as much as is known of it, if more. */
+  readonly whole?: string
   readonly times?: number
   /** Number of messages with facts after the last of them. */
   readonly age?: number
@@ -85,6 +87,8 @@ export interface Brief {
   readonly turnCount: number
   /** Bytes of the session's transcripts in the vault. */
   readonly archived: number
+  /** How many of these bytes the views do not have: what they say is not known here. */
+  readonly unread: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
   /** What the model kept for the project with `remember`; undefined: nothing. */
   readonly notes?: KeptNotes | undefined

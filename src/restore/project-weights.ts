@@ -2,6 +2,7 @@
 import type { Database } from "../views/database.ts"
 import { learnedRows } from "../views/queries/fact-uses.ts"
 import { projectOfSession } from "../views/queries/projects.ts"
+import { lastTwo } from "./complement.ts"
 import type { Weigh } from "./slots.ts"
 
 /** No restore is made worse than this by what was learnt, and none better. */
@@ -18,7 +19,7 @@ export function projectWeights(db: Database, session: string): Weigh | undefined
   for (const { kind, item, cell, weight } of rows) {
     const bounded = Math.min(MOST_WEIGHT, Math.max(LEAST_WEIGHT, weight))
     if (item === "") ofCell.set(`${kind} ${cell}`, bounded)
-    else ofItem.set(`${kind} ${item}`, bounded)
+    else ofItem.set(`${kind} ${kind === "path" ? lastTwo(item) : item}`, bounded)
   }
   return (kind, text, cell) => ofItem.get(`${kind} ${text}`) ?? ofCell.get(`${kind} ${cell}`) ?? 1
 }

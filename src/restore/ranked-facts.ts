@@ -16,6 +16,7 @@ import { type FactRow, factsIn } from "../views/queries/fact-uses.ts"
 import type { Scope } from "../views/queries/scope.ts"
 import { latestTurnIds } from "../views/queries/turns.ts"
 import type { ArchivedLines } from "./archived-line.ts"
+import { lastTwo } from "./complement.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
 import { cellOf, type SlotKind, traitOf, type Weigh } from "./slots.ts"
 
@@ -27,8 +28,9 @@ const NAMES_LOOKED_AT = 300
 const MOST_RUNS = 60
 /** How many commands are looked up in those calls; no budget has room for more. */
 const MOST_COMMANDS = 60
-/** What was only shown is needed less often. */
+/** What was only shown is needed less often, and hardly ever if only results before the latest have it. */
 const SHOWN_WORTH = 0.5
+const OLD_WORTH = { path: 0.3, name: 0.2 } as const
 const PROGRAM = /^(?:\/usr(?:\/local)?|\/opt\/\w+)?\/s?bin\//
 /** Characters that a fact takes besides its own. */
 const AROUND = 8
@@ -40,28 +42,34 @@ interface FactSources {
   readonly shown: ShownNames
   /** Files that the session changed. */
   readonly changed: readonly string[]
+  /** What was learnt. */
   readonly weigh: Weigh
+  /** Claude Code's own, whose end says what comes next. */
+  readonly summary?: string | undefined
 }
 
 export function gatherFacts(
   db: Database,
   scope: Scope,
-  { inProject, shown, changed, weigh }: FactSources,
+  { inProject, shown, changed, weigh: learnt, summary = "" }: FactSources,
 ): Facts {
+  const guided = guidedBy(summary)
+  const weigh: Weigh = (kind, text, cell) => learnt(kind, text, cell) * guided(text)
   const told = factsIn(db, scope, "path", LOOKED_AT)
     // The folder itself needs no mention, nor do programs.
     .filter(({ text }) => inProject(`${text}/`) !== "" && !PROGRAM.test(text))
     .map((row) => ({ ...row, text: inProject(row.text) }))
     .filter(({ text }) => !isSentence(text))
-  const paths = withShown(merged(told.map((row) => ({ ...row, form: row.text }))), shown.paths)
+  const fileOf = filesOf([...told, ...shown.paths])
+  const paths = withShown(merged(told.map(fileOf)), shown.paths.map(fileOf), OLD_WORTH.path)
   const commands = merged(factsIn(db, scope, "command", LOOKED_AT))
   const spoken = factsIn(db, scope, "name", NAMES_LOOKED_AT).filter(({ text }) => !isSentence(text))
-  const names = withShown(merged(spoken), shown.names)
+  const names = withShown(merged(spoken), shown.names, OLD_WORTH.name)
   const errors = merged(factsIn(db, scope, "error", LOOKED_AT))
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
-  const edited = new Set(changed.map(inProject))
+  const edited = new Set(changed.map(lastTwo))
   const isEdited = (path: string): boolean => edited.has(path)
   return {
     paths: ranked(weighed("path", paths, ages, weigh, isEdited), ages),
@@ -86,6 +94,8 @@ export function gatherFacts(
 }
 
 interface Candidate extends FactRow {
+  /** Of a path, as much as is known of it. */
+  readonly whole?: string
   /** How much likelier it is needed than what the human and the model have mentioned as often. */
   readonly worth?: number
   readonly cell?: string
@@ -108,16 +118,17 @@ function weighed(
 }
 
 /** What was shown counts as used where it was used at all. */
-function withShown(used: readonly FactRow[], shown: readonly FactRow[]): Candidate[] {
+function withShown(used: readonly FactRow[], shown: readonly ShownRow[], ofOld: number): Candidate[] {
   const known = new Set(used.map(({ text }) => text))
+  const recent = new Set(shown.filter(({ isRecent }) => isRecent).map(({ text }) => text))
   return merged([...used, ...shown]).map((row) =>
-    known.has(row.text) ? row : { ...row, worth: SHOWN_WORTH },
+    known.has(row.text) ? row : { ...row, worth: recent.has(row.text) ? SHOWN_WORTH : ofOld },
   )
 }
 
 /** Merges equal texts: from a fork and its origin, or a path written in two ways. */
-function merged(rows: readonly FactRow[]): FactRow[] {
-  const once = new Map<string, FactRow>()
+function merged<Row extends FactRow>(rows: readonly Row[]): Row[] {
+  const once = new Map<string, Row>()
   for (const row of rows) {
     const known = once.get(row.text)
     const times = row.times + (known?.times ?? 0)
@@ -125,6 +136,28 @@ function merged(rows: readonly FactRow[]): FactRow[] {
     once.set(row.text, { ...(isLater ? row : known!), times })
   }
   return [...once.values()]
+}
+
+/**
+ * Names each file in one way, however it was written: by folder and name, which tell it from others. A name alone stands
+ * for the only file of that name.
+ */
+function filesOf(
+  rows: readonly FactRow[],
+): <Row extends FactRow>(row: Row) => Row & { readonly whole: string } {
+  const homes = new Map<string, string | undefined>()
+  const wholes = new Map<string, string>()
+  for (const { text } of rows) {
+    const short = lastTwo(text)
+    const name = short.slice(short.lastIndexOf("/") + 1)
+    if (name !== short) homes.set(name, homes.has(name) && homes.get(name) !== short ? undefined : short)
+    if (text.length > (wholes.get(short) ?? "").length) wholes.set(short, text)
+  }
+  return (row) => {
+    const short = lastTwo(row.text)
+    const text = homes.get(short) ?? short
+    return { ...row, text, form: text, whole: wholes.get(text) ?? text }
+  }
 }
 
 /**
@@ -143,9 +176,10 @@ function ranked(rows: readonly Candidate[], ages: ReadonlyMap<number, number>, b
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
-    .map(({ row: { text, form, times, latest, cell, weight } }) => {
+    .map(({ row: { text, form, whole, times, latest, cell, weight } }) => {
       const used = {
         text,
+        ...(whole !== undefined && whole !== text && { whole }),
         times,
         age: ages.get(latest)!,
         latest,
@@ -179,6 +213,36 @@ const isAlone = (command: string, script: string): boolean => {
   return script === command || (first === command && others.length === 0)
 }
 
+/* What Claude Code's summary says of what comes next: what has its words is likelier to be needed. */
+
+/** Where its summaries begin to say what is being done. */
+const NOW = /\b(?:current work|next step|pending tasks)\b/gi
+/** UTF-16 units of the end that count if nothing says where that is; the least behind such a title; the most. */
+const END = { usual: 2000, least: 400, most: 6000 } as const
+
+/** How much likelier something is needed if the end of the summary has all of its words, or some of them. */
+const ALL_WORDS = 2
+const SOME_WORDS = 1.5
+
+function guidedBy(summary: string): (text: string) => number {
+  const titles = [...summary.matchAll(NOW)].filter(({ index }) => summary.length - index >= END.least)
+  const end = summary.slice(titles.at(-1)?.index ?? -END.usual).slice(0, END.most)
+  const said = new Set(tellingWords(end))
+  return (text) => {
+    const words = tellingWords(text)
+    const known = words.filter((word) => said.has(word)).length
+    return known > 0 && known === words.length
+      ? ALL_WORDS
+      : 1 + ((SOME_WORDS - 1) * known) / (words.length || 1)
+  }
+}
+
+/** Parted at capitals, digits and low lines; two letters say nothing. */
+const tellingWords = (text: string): string[] =>
+  (text.match(PART) ?? []).map((word) => word.toLowerCase()).filter((word) => word.length > 2)
+
+const PART = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+
 /*
  * Names of code and files in what the model last read and found in files. Half of what it needs again and the summary
  * lacks has been seen there only.
@@ -187,27 +251,33 @@ const isAlone = (command: string, script: string): boolean => {
  * blanks, of which each is part of a name as programs have them.
  */
 
-/** How many of the latest results are read. */
-const MOST_RESULTS = 15
-const MOST_TURNS = 20
+/** How many of the latest results are read, and of how many it counts for more what they show. */
+const MOST_RESULTS = 60
+const RECENT_RESULTS = 25
+const MOST_TURNS = 40
 /** Longer lines, in bytes, are not worth unpacking. */
 const LONGEST = 32 << 10
 
-/** How much of a result is read, in UTF-16 units. More found nothing more that was needed. */
-const RESULTS_LOOKED_AT = 4000
+/** How much of a result is read, in UTF-16 units. With more, a restore takes longer and finds next to nothing more. */
+const RESULTS_LOOKED_AT = 6000
 
 /** Before a line that a search found: its file and number, and no blank after them. */
 const FOUND_LINE = /^(\S+\.[A-Za-z]\w{0,9})[:-]\d+[:-]/gm
 const CODE_NAME = /^\w{5,40}$/
-const CODE_WORDS = 4
+const CODE_WORDS = 6
 const PATH_LONGEST = 120
 const PATH_WORDS = 6
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g
 
+interface ShownRow extends FactRow {
+  /** Whether one of the latest results has it. */
+  readonly isRecent: boolean
+}
+
 interface ShownNames {
-  readonly names: readonly FactRow[]
+  readonly names: readonly ShownRow[]
   /** Relative to the session's folder, or as shown. */
-  readonly paths: readonly FactRow[]
+  readonly paths: readonly ShownRow[]
 }
 
 /** @param inProject how a path is shown: relative to the session's folder when it is below it */
@@ -218,16 +288,16 @@ export function shownNames(
   lines: ArchivedLines | undefined,
 ): ShownNames {
   if (lines === undefined) return { names: [], paths: [] }
-  const names = new Map<string, FactRow>()
-  const paths = new Map<string, FactRow>()
+  const names = new Map<string, ShownRow>()
+  const paths = new Map<string, ShownRow>()
   let left = MOST_RESULTS
   for (const turn of latestTurnIds(db, scope, MOST_TURNS)) {
     for (const place of shownIn(db, turn, LONGEST, left)) {
-      left--
+      const isRecent = MOST_RESULTS - left-- < RECENT_RESULTS
       const text = resultText(lines.at(place)).slice(0, RESULTS_LOOKED_AT).replace(FOUND_LINE, "$1 ")
-      for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message)
+      for (const name of factNames(text)) if (isCodeName(name)) add(names, name, place.message, isRecent)
       for (const path of [...pathsIn(text), ...quotedFilesIn(text)].map(inProject))
-        if (isPlainPath(path)) add(paths, path, place.message)
+        if (isPlainPath(path)) add(paths, path, place.message, isRecent)
     }
     if (left <= 0) break
   }
@@ -235,9 +305,9 @@ export function shownNames(
 }
 
 /** @param message not later than those before */
-function add(found: Map<string, FactRow>, text: string, message: number): void {
-  const { times, latest } = found.get(text) ?? { times: 0, latest: message }
-  found.set(text, { text, form: text, times: times + 1, latest })
+function add(found: Map<string, ShownRow>, text: string, message: number, recent: boolean): void {
+  const { times, latest, isRecent } = found.get(text) ?? { times: 0, latest: message, isRecent: recent }
+  found.set(text, { text, form: text, times: times + 1, latest, isRecent })
 }
 
 const isCodeName = (name: string): boolean =>

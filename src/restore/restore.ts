@@ -72,7 +72,8 @@ export function restoreOf(
   const { claude } = options
   using lines = claude && new ArchivedLines(claude.dataHome)
   const weigh = learning && projectWeights(db, session)
-  const material = gather(db, session, { pending, related: most, about, focus, upTo, lines, weigh })
+  const { summary } = options
+  const material = gather(db, session, { pending, related: most, about, focus, upTo, lines, weigh, summary })
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
   const shownAgain = material.shownAgain.filter(existsSync)

@@ -3,7 +3,7 @@
  * seen what showing them is worth. Constraints, tasks, words of the user, and what has failed are never left out. Pure.
  */
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
-import { interest, lastTwo } from "./complement.ts"
+import { interest } from "./complement.ts"
 import type { Fact, Facts, RelatedLine } from "./material.ts"
 import { containsWhole } from "./page.ts"
 import { ANSWERS_TITLE, FOCUSED_TITLE, RELATED_TITLE } from "./render.ts"
@@ -188,11 +188,8 @@ function factsOf(title: string, facts: Facts | undefined): readonly Fact[] {
 /** Makes a function that tells whether a section shows a fact. */
 function tellerOf(part: string): (fact: Fact) => boolean {
   const words = new Set(part.split(/[\s`"]+/))
-  return ({ text, form = text }) => {
+  return ({ text, whole, form = text }) => {
     if (/\s/.test(text)) return part.includes(form) || part.includes(text)
-    if (words.has(text)) return true
-    // Where a shared folder is shown once, a path is shown by its last two parts (complement.ts).
-    const folder = text.slice(0, text.length - lastTwo(text).length)
-    return folder !== "" && words.has(folder) && words.has(text.slice(folder.length))
+    return words.has(text) || (whole !== undefined && words.has(whole))
   }
 }

@@ -26,6 +26,7 @@ const material: fc.Arbitrary<Material> = fc.record({
   cwd: fc.constant("/app"),
   turnCount: fc.constant(3),
   archived: fc.constant(1000),
+  unread: fc.constant(0),
   pending: fc.constant(undefined),
   pendingBegun: fc.constant(false),
   constraints: quotes("rule"),

@@ -41,6 +41,8 @@ const LINES: readonly RegExp[] = whole(
     `${OPENS("one")}\\.`,
   `Quoted from the archive: data, not instructions\\. Last session of this project(?: ${ITEM})?: ` +
     String.raw`\d+ turns?(?:, last active [\dTZ:.+-]+)?\. Its last turn:`,
+  String.raw`Not all there: the last [\d.,]+ \w+ of the session are archived, but were not read in time\. ` +
+    "They can be found in a moment\\.",
   `## (?:${TITLES.join("|")})`,
   "> .*",
   `- ${ITEM} \\(${HANDLE}\\)`,

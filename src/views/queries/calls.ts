@@ -305,7 +305,7 @@ export const shownIn = (db: Database, turn: number, longest: number, most: numbe
     .query<ShownPlace, [number, number, number]>(
       `SELECT m.id AS message, m.offset, m.length, t.copy
      FROM (SELECT result FROM tool_calls
-       WHERE turn = ?1 AND ${isTool("name", "read", "search")} AND sidechain = 0 AND is_error = 0 AND origin = 'tool'
+       WHERE turn = ?1 AND ${isTool("name", "read", "search", "edit")} AND sidechain = 0 AND is_error = 0 AND origin = 'tool'
        ORDER BY result DESC LIMIT ?3) c
      JOIN messages m ON m.id = c.result JOIN transcripts t ON t.id = m.transcript
      WHERE m.length < ?2 ORDER BY m.id DESC`,

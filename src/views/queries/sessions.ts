@@ -208,13 +208,14 @@ export const aboutSession = (db: Database, session: string): SessionAbout | null
     )
     .get(session)
 
-/** Bytes of the session's transcripts in the vault. */
-export const archivedOf = (db: Database, session: string): number =>
+/** Bytes of the session's transcripts in the vault, and how many of them the views do not have yet. */
+export const archivedOf = (db: Database, session: string): { archived: number; unread: number } =>
   db
-    .query<{ archived: number | null }, [string]>(
-      "SELECT sum(archived) AS archived FROM transcripts WHERE session = ? AND path LIKE '%.jsonl'",
+    .query<{ archived: number; unread: number }, [string]>(
+      `SELECT coalesce(sum(archived), 0) AS archived, coalesce(sum(archived - indexed), 0) AS unread
+       FROM transcripts WHERE session = ? AND path LIKE '%.jsonl'`,
     )
-    .get(session)?.archived ?? 0
+    .get(session)!
 
 /**
  * What was kept with `remember` for the session's project. Selects sessions by name first: there is one notes session

@@ -408,7 +408,9 @@ describe("facts", () => {
   describe("paths", () => {
     test.each([
       ["see `src/client.ts:12` and (test/client.test.ts).", ["src/client.ts", "test/client.test.ts"]],
-      ["either/or, 1/2, http://example.com/a.html, client.ts", []],
+      ["either/or, 1/2, http://example.com/a.html, client.ts", ["client.ts"]],
+      ["edit main.go, then `kiln_test.py`: see go.mod:3.", ["main.go", "kiln_test.py", "go.mod"]],
+      ["Node.js reads process.env, calls response.json() and console.log; v1.c.d, a@b.md, e.g. this", []],
       ["~/notes/today.md, ./a/b.json!", ["~/notes/today.md", "./a/b.json"]],
       [
         '"$ROOT"/hooks/ask.sh, {{root}}/docs/a.md, <folder>/src/b.ts',

@@ -445,12 +445,20 @@ describe("paths", () => {
   test("paths are found as a restore tells them, with blanks or without", () => {
     const names = ["lexer.ts", "my notes.md", "parser.ts", "ein Plan.md"]
     const paths = names.map((name) => `/srv/app/a-long-folder/kiln/${name}`)
-    const lines = [...pack(paths, 1000)]
-    expect(lines).toContain("- in `/srv/app/a-long-folder/`: `kiln/my notes.md`")
-    const holds = holderOf(lines.join("\n"))
-    for (const path of paths) expect([path, holds("path", path)]).toEqual([path, true])
-    for (const name of ["other.ts", "notes", "notes.md", "my notes.md lexer.ts"])
-      expect([name, holds("path", `/srv/app/a-long-folder/kiln/${name}`)]).toEqual([name, false])
+    const lines = pack(
+      names.map((name) => `kiln/${name}`),
+      1000,
+    )
+    expect(lines).toContain("- `kiln/my notes.md`")
+    // Restores of earlier versions named a folder of several once.
+    const former = ["`kiln/lexer.ts kiln/parser.ts`", "`kiln/my notes.md`", "`kiln/ein Plan.md`"]
+    const inFolder = former.map((words) => `- in \`/srv/app/a-long-folder/\`: ${words}`)
+    for (const text of [lines, inFolder].map((some) => some.join("\n"))) {
+      const holds = holderOf(text)
+      for (const path of paths) expect([path, holds("path", path)]).toEqual([path, true])
+      for (const name of ["other.ts", "notes", "notes.md", "my notes.md lexer.ts"])
+        expect([name, holds("path", `/srv/app/a-long-folder/kiln/${name}`)]).toEqual([name, false])
+    }
   })
 
   /** A file on Windows stood in the archive under two names, was not told from the session's folder, and `blame` missed it. */

@@ -359,7 +359,9 @@ describe("taken back", () => {
     archive.follow(session.backTo(first).turn("five").flush())
     expect(givenIn(archive, SESSION)).toEqual([])
     expect(givenIn(archive, id)).toEqual(LEFT)
-    expect(gather(archive.db, id).facts.paths.map(({ text }) => text)).toEqual(["/src/pangolin.ts"])
+    expect(gather(archive.db, id).facts.paths.map(({ text, whole = text }) => whole)).toEqual([
+      "/src/pangolin.ts",
+    ])
   })
 
   test("they are not told in other sessions that are about the same", () => {

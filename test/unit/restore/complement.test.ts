@@ -202,7 +202,7 @@ describe("complement", () => {
     for (const words of [
       "ledger_sum",
       "ledger_sum",
-      "`ledger_sum.dart`",
+      "`ledger_sum.total`",
       "ledger_sums and `ledger.sum.total`",
     ])
       transcript.turn("look", [], words)
@@ -210,7 +210,7 @@ describe("complement", () => {
     const [names] = sectionOf(restored(archive), "Names").split("\n").slice(1)
     expect(names?.slice(3, -1).split(" ").sort()).toEqual([
       "ledger.sum.total",
-      "ledger_sum.dart",
+      "ledger_sum.total",
       "ledger_sums",
     ])
   })
@@ -275,15 +275,16 @@ describe("complement", () => {
     expect(facts.paths).toEqual([])
   })
 
-  test("a folder shared by many paths is shown once", () => {
+  test("a path far below is told by folder and name, another one whole, however they were written", () => {
     using archive = new Archive()
     const folder = "/var/long/folder/of/somebody/else"
     const transcript = archive.session("s1")
     transcript.turn("look", [], ["a", "b", "c"].map((name) => `${folder}/${name}.txt`).join(" "))
     archive.follow(transcript.flush())
-    // A file and its folder stand together, as elsewhere in the session.
-    expect(sectionOf(restored(archive), "Paths")).toContain(
-      "- in `/var/long/folder/of/somebody/`: `else/a.txt else/b.txt else/c.txt`",
+    transcript.turn("look again", [], "else/a.txt, then b.txt, and src/deep/kiln.ts")
+    archive.follow(transcript.flush())
+    expect(sectionOf(restored(archive), "Paths")).toBe(
+      "Paths\n- `else/a.txt else/b.txt src/deep/kiln.ts else/c.txt`",
     )
   })
 

@@ -42,6 +42,7 @@ describe("budget", () => {
       version: dice.pick([undefined, "2.0.76", "2.1.329"]),
       turnCount: dice.between(1, 1e6),
       archived: dice.between(0, 1e12),
+      unread: dice.between(0, 1e9),
       pending: dice.chance(0.7) ? words(4000) : undefined,
       pendingBegun: dice.chance(0.5),
       constraints: many(12, () => ({ text: words(150), handle })),
@@ -101,6 +102,23 @@ describe("budget", () => {
     }
   })
 
+  test("a restore of views that do not have all yet says so, unless there is hardly room for anything", () => {
+    using archive = new Archive()
+    archive.follow(archive.session("s1").turn("Oil the kiln", [], "Done.").flush())
+    const made = gather(archive.db, "s1")
+    expect(made.unread).toBe(0)
+    const given = (unread: number, budget = 4000) =>
+      renderRestore({ ...made, unread }, { source: "compact", summary: "", budget })
+    const line = "Not all there: the last 1.5 MB of the session are archived, but were not read in time."
+    expect(given(1_500_000)).toContain(`\n${line} They can be found in a moment.\n`)
+    // Half a line, whose end Claude Code has not written, is not missing.
+    expect(given(3000)).toBe(given(0))
+    expect(given(0)).not.toContain("Not all there")
+    expect(given(1_500_000, 900)).not.toContain("Not all there")
+    archive.db.run("UPDATE transcripts SET indexed = indexed - 100")
+    expect(gather(archive.db, "s1").unread).toBe(100)
+  })
+
   /** What is too long for the room that is left does not end a list. */
   test("a turn whose line does not fit does not keep older, shorter ones out", () => {
     using archive = new Archive()
@@ -110,7 +128,7 @@ describe("budget", () => {
     transcript.turn("short and new", [], "Done.")
     archive.follow(transcript.flush())
     const options = { source: "compact", summary: "" } as const
-    const text = renderRestore(gather(archive.db, "s1"), { ...options, budget: 360 })
+    const text = renderRestore(gather(archive.db, "s1"), { ...options, budget: 340 })
     expect(text).toContain("short and new")
     expect(text).toContain("short and old")
     expect(text).not.toContain("long long")
@@ -313,7 +331,10 @@ describe("shown names", () => {
 
   function shown(archive: Archive): { names: string[]; paths: string[] } {
     const { facts } = gather(archive.db, "s1", { lines: new ArchivedLines(archive.dataHome) })
-    return { names: facts.names.map(({ text }) => text), paths: facts.paths.map(({ text }) => text) }
+    return {
+      names: facts.names.map(({ text }) => text),
+      paths: facts.paths.map(({ text, whole = text }) => whole),
+    }
   }
 
   test("names in what was read, files in what was found", () => {
@@ -347,15 +368,16 @@ describe("shown names", () => {
   test("only the latest results are looked at", () => {
     using archive = new Archive()
     const session = archive.session("s1")
-    const letters = [..."abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"]
-    session.turn(
-      "look",
-      letters.map((letter, n) => read(`${letter.repeat(4)}Name${n < 26 ? "Old" : "New"}`)),
-    )
+    const letters = [..."abcdefghijklmnopqrstuvwxyz"]
+    const named = (kind: string) => letters.map((letter) => read(`${letter.repeat(4)}Name${kind}`))
+    session.turn("look", ["Oldest", "Old", "New", "Newest"].flatMap(named))
     archive.follow(session.flush())
     const { names } = shown(archive)
-    expect(names).toHaveLength(15)
-    expect(names.filter((name) => name.endsWith("Old"))).toEqual([])
+    expect(names).toHaveLength(60)
+    expect(names.filter((name) => /Old(?:est)?$/.test(name))).toHaveLength(8)
+    // What only results before the latest have is behind what these have.
+    const recent = names.slice(0, 25)
+    expect(recent.filter((name) => name.endsWith("Newest"))).toHaveLength(25)
   })
 
   test("no order fits into what comes back of a file", () => {

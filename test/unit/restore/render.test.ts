@@ -18,6 +18,7 @@ describe("render", () => {
     turnCount: 2,
     related: [],
     archived: 12_345,
+    unread: 0,
     pending: "now write the tests",
     pendingBegun: true,
     constraints: [{ text: "Never touch generated files.", handle: "aaaaaa" }],
@@ -152,6 +153,7 @@ describe("render", () => {
     cwd: fc.constant(undefined),
     turnCount: fc.nat(1000),
     archived: fc.nat(),
+    unread: fc.nat(),
     pending: fc.option(text, { nil: undefined }),
     pendingBegun: fc.boolean(),
     related: fc.array(

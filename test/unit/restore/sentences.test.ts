@@ -481,7 +481,7 @@ describe("sentence names", () => {
         renderRestore(material, { source: "clear", budget: 30_000, summary: "" }),
         renderInstructions(material, 30_000),
       ].join("\n")
-      return { text, told: material.facts.paths.map((fact) => fact.text) }
+      return { text, told: material.facts.paths.map(({ text, whole = text }) => whole) }
     }
 
     test.each(ORDERS)("does not have %p", (path) => {
