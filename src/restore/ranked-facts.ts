@@ -252,14 +252,14 @@ const PART = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
  */
 
 /** How many of the latest results are read, and of how many it counts for more what they show. */
-const MOST_RESULTS = 60
+const MOST_RESULTS = 50
 const RECENT_RESULTS = 25
 const MOST_TURNS = 40
 /** Longer lines, in bytes, are not worth unpacking. */
 const LONGEST = 32 << 10
 
 /** How much of a result is read, in UTF-16 units. With more, a restore takes longer and finds next to nothing more. */
-const RESULTS_LOOKED_AT = 6000
+const RESULTS_LOOKED_AT = 5000
 
 /** Before a line that a search found: its file and number, and no blank after them. */
 const FOUND_LINE = /^(\S+\.[A-Za-z]\w{0,9})[:-]\d+[:-]/gm
