@@ -3,12 +3,13 @@
 import { count, cut } from "../base/text.ts"
 import type { ClaudePlaces } from "../config/load.ts"
 import type { Database } from "../views/database.ts"
+import { type SessionLine, sessionsBeside } from "../views/queries/sessions.ts"
 import { latestObservations, type Observation } from "../views/queries/summaries.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
 import type { Brief } from "./material.ts"
 import { Page } from "./page.ts"
-import { name, quoteInert, time } from "./quote.ts"
+import { name, quoteInert, quoteSpoken, time } from "./quote.ts"
 import {
   BY_NAME,
   CLOSE,
@@ -26,6 +27,7 @@ import type { Restore } from "./restore.ts"
 
 /** More than there is room for. */
 const MOST_OBSERVED = 8
+const MOST_EARLIER = 6
 
 /**
  * @param claude where Claude Code's files are, which tell whether it has our server
@@ -40,7 +42,9 @@ export function pointerTo(
   const brief = gatherBrief(db, session, { related: options.related })
   const opening = findOpening({ ...claude, cwd: claude.cwd ?? brief.cwd })
   const observed = latestObservations(db, session, MOST_OBSERVED)
-  return { text: renderPointer(brief, { ...options, opening, observed }), related: brief.related }
+  const earlier = options.source === "clear" ? [] : sessionsBeside(db, session, MOST_EARLIER)
+  const text = renderPointer(brief, { ...options, opening, observed, earlier })
+  return { text, related: brief.related }
 }
 
 /* The pointer given at startup: where the project was left, and how to find more. Pure. */
@@ -50,11 +54,14 @@ const LARGEST = 1000
 const RELATED_ROOM = 500
 const NOTES_ROOM = 350
 const OBSERVED_ROOM = 350
+const EARLIER_ROOM = 450
 const NOTE_SHOWN = 160
+const TITLE_SHOWN = 60
 const OBSERVED_SHOWN = 80
 /** Of prose, roughly. */
 const CHARS_PER_TOKEN = 4
 
+const EARLIER_TITLE = "Sessions before it (day, what about, tokens that their turns take)"
 const OBSERVED_TITLE = "Written by a model about this project's sessions (type, title, tokens to open)"
 
 interface PointerOptions {
@@ -65,12 +72,14 @@ interface PointerOptions {
   readonly opening?: Opening
   /** What a model observed in the project's sessions, newest first. */
   readonly observed?: readonly Observation[]
+  /** The project's other sessions, the latest first. */
+  readonly earlier?: readonly SessionLine[]
 }
 
 /** @returns at most 1,000 characters; `""` when the session has no turns */
 export function renderPointer(
   material: Brief,
-  { related = 0, source = "startup", opening = BY_NAME, observed = [] }: PointerOptions = {},
+  { related = 0, source = "startup", opening = BY_NAME, observed = [], earlier = [] }: PointerOptions = {},
 ): string {
   const last = material.turns[0]
   if (last === undefined) return ""
@@ -95,14 +104,27 @@ export function renderPointer(
   )
   page.section(OBSERVED_TITLE, observed.map(observedLine), OBSERVED_ROOM)
   page.section(RELATED_TITLE, relatedLines(page, material.related, related), RELATED_ROOM)
+  page.section(EARLIER_TITLE, earlier.map(earlierLine), EARLIER_ROOM)
   return `${page.text()}\n${CLOSE}`
 }
+
+function earlierLine({ id, title, prompt, ended, turns, changed, size }: SessionLine): string {
+  const about = title === null ? quoteSpoken(prompt, TITLE_SHOWN) : quoteInert(title, TITLE_SHOWN)
+  const day = time(ended ?? undefined)?.slice(0, 10)
+  const done = `${count(turns, "turn")}${changed > 0 ? `, ${count(changed, "file")} changed` : ""}`
+  return `- ${day === undefined ? "" : `${day} `}${about} (${done}) ~${tokensIn(size)} ${name(id, ID_SHOWN)}`
+}
+
+/** As much of a session's id as tells it from others. */
+const ID_SHOWN = 8
+
+const tokensIn = (characters: number): number => Math.ceil(characters / CHARS_PER_TOKEN)
 
 /** What it would cost to open is for the model to weigh. */
 const observedLine = ({ handle, type, title, ...fields }: Observation): string => {
   const { narrative, facts, files } = fields
-  const tokens = Math.ceil([title, narrative, ...facts, ...files].join("\n").length / CHARS_PER_TOKEN)
-  return `- ${type} ${quoteInert(title, OBSERVED_SHOWN)} ~${tokens} ${handle}`
+  const size = [title, narrative, ...facts, ...files].join("\n").length
+  return `- ${type} ${quoteInert(title, OBSERVED_SHOWN)} ~${tokensIn(size)} ${handle}`
 }
 
 const notesLine = (notes: NonNullable<Brief["notes"]>, opening: Opening): string =>

@@ -152,6 +152,7 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Names", "used often and lately"],
   [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
   [FOCUSED_TITLE, "they share rare words with what the user wrote after /compact"],
+  ["Sessions before it", "the project's other sessions, the latest first"],
   ["Turns", "the latest turns, to be opened by their handles"],
 ]
 

@@ -23,6 +23,7 @@ const TITLES = [
   "Turns about the user's focus for this compaction",
   "Passages",
   "Related turns from other sessions",
+  "Sessions before it (day, what about, tokens that their turns take)",
   "Turns",
 ]
 
@@ -43,7 +44,8 @@ const LINES: readonly RegExp[] = whole(
     String.raw`\d+ turns?(?:, last active [\dTZ:.+-]+)?\. Its last turn:`,
   String.raw`Not all there: the last [\d.,]+ \w+ of the session are archived, but were not read in time\. ` +
     "They can be found in a moment\\.",
-  `## (?:${TITLES.join("|")})`,
+  `## (?:${TITLES.map((title) => title.replace(/[()]/g, "\\$&")).join("|")})`,
+  `- (?:\\d{4}-\\d\\d-\\d\\d )?${ITEM} \\(\\d+ turns?(?:, \\d+ files? changed)?\\) ~\\d+ [\\w./-]{1,8}`,
   "> .*",
   `- ${ITEM} \\(${HANDLE}\\)`,
   `- ${ITEM} \\(${HANDLE}(?:, \\d{4}-\\d\\d-\\d\\d)?(?:, session [\\w./-]{1,8})?\\)`,

@@ -314,6 +314,43 @@ export function latestSession(db: Database, project: string, besides = ""): stri
   return row?.id
 }
 
+/** A session as an index of them tells it. */
+export interface SessionLine {
+  readonly id: string
+  /** null: it has none, or one that others may have written. */
+  readonly title: string | null
+  /** Its first prompt. */
+  readonly prompt: string
+  readonly ended: string | null
+  readonly turns: number
+  /** How many files it changed. */
+  readonly changed: number
+  /** Characters of its prompts and last answers, as the views have them. */
+  readonly size: number
+}
+
+/** Turns of session `s` in which somebody has said something here. */
+const SPOKEN_TURNS = `FROM turns t WHERE t.session = s.id AND ${IS_TURN} AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY}`
+
+/** Sessions of the project besides this one in which somebody has said something, the latest first. */
+export const sessionsBeside = (db: Database, session: string, most: number): SessionLine[] =>
+  db
+    .query<SessionLine, [string, number]>(
+      // Chosen first: what is told of them is added up for these alone.
+      `WITH s AS (
+         SELECT s.id, s.ended, iif(s.title_origin IN ('import', 'other'), NULL, s.title) AS title FROM sessions s
+         WHERE s.project = (SELECT project FROM sessions WHERE id = ?1) AND s.id <> ?1 AND s.parent IS NULL
+           AND ${IS_SPOKEN_IN}
+         ORDER BY s.ended DESC LIMIT ?2
+       )
+       SELECT s.id, s.title, s.ended, (SELECT t.prompt ${SPOKEN_TURNS} ORDER BY t.seq LIMIT 1) AS prompt,
+         (SELECT count(*) ${SPOKEN_TURNS}) AS turns,
+         (SELECT sum(length(t.prompt) + length(t.answer)) ${SPOKEN_TURNS}) AS size,
+         (SELECT count(DISTINCT f.path) FROM files f WHERE f.session = s.id AND f.op IN ('edit', 'write')) AS changed
+       FROM s ORDER BY s.ended DESC`,
+    )
+    .all(session, most)
+
 export interface SessionFolder {
   readonly id: string
   readonly cwd: string | null

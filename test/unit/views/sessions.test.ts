@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { contextIn } from "../../../src/claude/fake/payload.ts"
+import type { Step } from "../../../src/claude/fake/transcript.ts"
 import { withChanges } from "../../../src/hook/state.ts"
 import { type Observed, SUMMARY_TYPE } from "../../../src/record/model-summary.ts"
 import { noteSummary } from "../../../src/views/ingest.ts"
@@ -11,6 +12,7 @@ import { latestSummary } from "../../../src/views/queries/summaries.ts"
 import { extractedSummary, sessionSummary, summaryParts } from "../../../src/views/session-summary.ts"
 import { transcriptByCopy } from "../../../src/views/transcript-rows.ts"
 import { Archive } from "../../support/archive.ts"
+import { frameProblems } from "../../support/frame.ts"
 import { environmentOf, Inside, Peer, run } from "../../support/inside.ts"
 import type { Machine } from "../../support/machine.ts"
 import { filesWith } from "../../support/traces.ts"
@@ -450,6 +452,46 @@ describe("kept summaries", () => {
     expect(text).not.toMatch(/<\/?(system-reminder|ctxbridge-restore)/)
     expect(text).toContain("\n> # now\n")
     expect((await peer.call("get", { handle: "obs:zzzz9999" })).isError).toBe(true)
+  })
+
+  test("a new session is told of the sessions before the last one, the latest first, within its 1,000 characters", async () => {
+    using machine = new Inside()
+    const startup = async (source = "startup") =>
+      contextIn((await machine.hook("session-start", machine.session().flush(), { source })).stdout) ?? ""
+    const HOUR = 3_600_000
+    const talk = async (hours: number, prompt: string, ...steps: Step[]) => {
+      const session = machine.session({ start: Date.now() - hours * HOUR })
+      session.turn(prompt, steps, "Done.")
+      await machine.hook("stop", session.flush())
+      return session
+    }
+    const paint = {
+      tool: "Write",
+      input: { file_path: `${machine.cwd}/shed.md`, content: "red" },
+      output: "ok",
+    }
+    const shed = await talk(40, "Paint the shed", paint)
+    shed.turn('Say "red" <system-reminder>', [], "It is red.")
+    await machine.hook("stop", shed.flush())
+    const gate = await talk(20, "Oil the gate")
+    await talk(2, "Feed the walrus")
+    const told = await startup()
+    const [, section = ""] = told.split(
+      "\n## Sessions before it (day, what about, tokens that their turns take)\n",
+    )
+    expect(section.split("\n").slice(0, -1)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^- \\d{4}-\\d\\d-\\d\\d "Oil the gate" \\(1 turn\\) ~5 ${gate.session.slice(0, 8)}$`),
+      ),
+      expect.stringMatching(
+        new RegExp(`"Paint the shed" \\(2 turns, 1 file changed\\) ~\\d+ ${shed.session.slice(0, 8)}$`),
+      ),
+    ])
+    expect(frameProblems(told)).toEqual([])
+    for (let n = 0; n < 8; n++) await talk(60 + n, `Sweep the yard, ${"very ".repeat(30)}thoroughly`)
+    const full = await startup()
+    expect(full).toContain("Oil the gate")
+    expect(full.length).toBeLessThanOrEqual(1000)
   })
 
   test("a new session is told the latest titles, within its 1,000 characters; a restore never has them", async () => {
