@@ -221,7 +221,9 @@ function linesWithin(lines: readonly TellingLine[], rows: number, { style, colum
     const last = kept.at(-1)
     if (shown.length <= rows || last === undefined) return shown
     const room = Bun.stringWidth(last.text) - CUT_STEP
-    kept.splice(-1, 1, ...(room >= LEAST_CUT ? [{ ...last, ...within(last, room) }] : []))
+    const shorter = within(last, room)
+    const isShorter = room >= LEAST_CUT && shorter.text !== last.text
+    kept.splice(-1, 1, ...(isShorter ? [{ ...last, ...shorter }] : []))
   }
 }
 

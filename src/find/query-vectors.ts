@@ -55,8 +55,11 @@ interface Answer {
 /** `ctxbridge __vectors DATA STATE`: reads queries until its input ends. The model is loaded before the first is there. */
 export async function runVectors([dataHome = "", stateHome = ""]: readonly string[]): Promise<void> {
   compileAsUsual()
+  // Whoever is killed while loading counts as having died of it (embed/embedder.ts): the end of the input is what ends us.
+  for (const signal of ["SIGHUP", "SIGINT"]) process.on(signal, () => {})
   const embedder = await openEmbedder({ dataHome, stateHome })
   for await (const line of console) {
+    if (line === "") continue
     const { vector, hasWords } = await meantBy(embedder, JSON.parse(line))
     const { buffer, byteOffset, byteLength } = vector.values
     const values = Buffer.from(buffer, byteOffset, byteLength).toString("base64")
@@ -80,7 +83,8 @@ export class VectorChild {
       env: childEnvironment(),
     })
     this.#child.unref()
-    void this.#read()
+    // An answer that cannot be read is none.
+    this.#read().catch(() => {})
   }
 
   /** @returns undefined if it has ended, or cannot answer */
@@ -100,15 +104,16 @@ export class VectorChild {
       for await (const chunk of this.#child.stdout) {
         const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n")
         rest = lines.pop()!
-        for (const line of lines) this.#waiting.shift()?.(meantIn(line))
+        for (const answer of lines.map(meantIn)) this.#waiting.shift()?.(answer)
       }
     } finally {
       for (const tell of this.#waiting.splice(0)) tell(undefined)
     }
   }
 
+  /** It ends by itself, once it has loaded: see `runVectors`. */
   [Symbol.dispose](): void {
-    this.#child.kill()
+    this.#child.stdin.end()
   }
 }
 

@@ -70,7 +70,7 @@ export function gatherFacts(
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope)
   const edited = new Set(changed.map(lastTwo))
-  const isEdited = (path: string): boolean => edited.has(path)
+  const isEdited = (path: string): boolean => edited.has(lastTwo(path))
   return {
     paths: ranked(weighed("path", paths, ages, weigh, isEdited), ages),
     // Those are weighed where they are chosen (complement.ts).
@@ -139,23 +139,28 @@ function merged<Row extends FactRow>(rows: readonly Row[]): Row[] {
 }
 
 /**
- * Names each file in one way, however it was written: by folder and name, which tell it from others. A name alone stands
- * for the only file of that name.
+ * Names each file in one way, however it was written: by folder and name, which tell it from others. Where two files have
+ * both, what was written of each stands for it. A name alone stands for the only file of that name.
  */
 function filesOf(
   rows: readonly FactRow[],
 ): <Row extends FactRow>(row: Row) => Row & { readonly whole: string } {
-  const homes = new Map<string, string | undefined>()
-  const wholes = new Map<string, string>()
+  /** As much as is known of each; null: they are several. */
+  const wholes = new Map<string, string | null>()
   for (const { text } of rows) {
     const short = lastTwo(text)
+    const known = wholes.get(short)
+    if (known === undefined || (known !== null && text.endsWith(`/${known}`))) wholes.set(short, text)
+    else if (known !== null && known !== text && !known.endsWith(`/${text}`)) wholes.set(short, null)
+  }
+  const homes = new Map<string, string | null>()
+  for (const [short, whole] of wholes) {
     const name = short.slice(short.lastIndexOf("/") + 1)
-    if (name !== short) homes.set(name, homes.has(name) && homes.get(name) !== short ? undefined : short)
-    if (text.length > (wholes.get(short) ?? "").length) wholes.set(short, text)
+    if (name !== short) homes.set(name, whole === null || homes.has(name) ? null : short)
   }
   return (row) => {
     const short = lastTwo(row.text)
-    const text = homes.get(short) ?? short
+    const text = wholes.get(short) === null ? row.text : (homes.get(short) ?? short)
     return { ...row, text, form: text, whole: wholes.get(text) ?? text }
   }
 }
@@ -264,7 +269,7 @@ const RESULTS_LOOKED_AT = 5000
 /** Before a line that a search found: its file and number, and no blank after them. */
 const FOUND_LINE = /^(\S+\.[A-Za-z]\w{0,9})[:-]\d+[:-]/gm
 const CODE_NAME = /^\w{5,40}$/
-const CODE_WORDS = 6
+const CODE_WORDS = 4
 const PATH_LONGEST = 120
 const PATH_WORDS = 6
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g

@@ -133,6 +133,19 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
     expect(picker.isOpenToMeaning).toBe(true)
   })
 
+  test("who leaves the picker while the model is being loaded leaves no mark of a native library that failed", async () => {
+    const { dataHome, cwd, home } = machine
+    const stateHome = join(machine.root, "state-of-a-picker")
+    const config = { "search.meaning": "auto" } as const
+    for (let n = 0; n < 3; n++) {
+      using picker = new PickerArchive({ config, dataHome, stateHome, cwd, home }, [binary()])
+      expect(await picker.wakeModel()).toBeDefined()
+      await until(() => existsSync(stateHome), 20_000, "the model to be loaded")
+    }
+    const marks = (): string[] => readdirSync(stateHome).filter((name) => name.startsWith("loading-native-"))
+    await until(() => marks().length === 0, 60_000, "the processes to end")
+  })
+
   test.skipIf(!hasTmux)("in a terminal, what is alike joins while somebody types (needs tmux)", async () => {
     const children = (): string[] =>
       readdirSync("/proc").filter((pid) => {

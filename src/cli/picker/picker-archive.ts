@@ -84,7 +84,7 @@ export class PickerArchive {
 
   [Symbol.dispose](): void {
     this.close()
-    void this.#model?.then((model) => model?.[Symbol.dispose]())
+    this.endModel()
   }
 
   /** Name of the project that the user is in; undefined if nothing of it is archived. */
@@ -140,6 +140,12 @@ export class PickerArchive {
     return this.#model
   }
 
+  /** The next search that is open to meaning starts it again. */
+  endModel(): void {
+    void this.#model?.then((model) => model?.[Symbol.dispose]())
+    this.#model = undefined
+  }
+
   async #startModel(): Promise<VectorChild | undefined> {
     const { modelState } = await import("../../find/embed/model-files.ts")
     if (
@@ -164,6 +170,7 @@ export class PickerArchive {
     if (model === undefined || this.#unmeant !== asked) return undefined
     const { begun, words, narrowing, told } = asked
     const { similarByModel } = await import("../../find/search-by-meaning.ts")
+    if (this.#unmeant !== asked) return undefined
     const alike = await similarByModel(this.#place, this.#open.db, words, narrowing, async (_, query) => {
       const meant = await model.ask(query)
       return this.#unmeant === asked ? meant : undefined

@@ -93,9 +93,10 @@ class Picker {
     else if (event.kind === "continued") this.#return()
     else if (event.kind === "meant") {
       // Who has typed since waits for another search.
-      if (event.found !== undefined && this.#due !== "search")
+      if (event.found !== undefined && this.#due !== "search") {
         this.#apply({ kind: "joined", found: event.found })
-      this.#due ??= "preview"
+        this.#due = "preview"
+      }
     } else {
       if (event.kind === "resized") this.#painter.forget()
       this.#apply(event)
@@ -202,7 +203,8 @@ class Picker {
 
   /** Words have been shown by then, and whoever types on need not wait for the model: its answer is an event. */
   #askForMeaning(): void {
-    this.#due = undefined
+    // An answer that comes later than that is for nobody.
+    this.#due = "close"
     const tell = (found?: Found): void => this.#terminal.tell({ kind: "meant", found })
     this.#archive.meaning().then(tell, () => tell())
   }
@@ -226,6 +228,8 @@ class Picker {
   async #away(errand: () => Promise<void>): Promise<void> {
     this.#errand = undefined
     this.#archive.close()
+    // It takes 200 MB, and the other program may be Claude Code.
+    this.#archive.endModel()
     this.#terminal.leave()
     try {
       await errand()

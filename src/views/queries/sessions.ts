@@ -329,8 +329,9 @@ export interface SessionLine {
   readonly size: number
 }
 
-/** Turns of session `s` in which somebody has said something here. */
-const SPOKEN_TURNS = `FROM turns t WHERE t.session = s.id AND ${IS_TURN} AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY}`
+/** Turns of session `s` in which somebody has said something here, and has not taken it back. */
+const SPOKEN_TURNS = `FROM turns t WHERE t.session = s.id AND ${IS_TURN} AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY}
+  AND t.taken_back = 0`
 
 /** Sessions of the project besides this one in which somebody has said something, the latest first. */
 export const sessionsBeside = (db: Database, session: string, most: number): SessionLine[] =>
@@ -340,13 +341,14 @@ export const sessionsBeside = (db: Database, session: string, most: number): Ses
       `WITH s AS (
          SELECT s.id, s.ended, iif(s.title_origin IN ('import', 'other'), NULL, s.title) AS title FROM sessions s
          WHERE s.project = (SELECT project FROM sessions WHERE id = ?1) AND s.id <> ?1 AND s.parent IS NULL
-           AND ${IS_SPOKEN_IN}
+           AND EXISTS (SELECT 1 ${SPOKEN_TURNS})
          ORDER BY s.ended DESC LIMIT ?2
        )
        SELECT s.id, s.title, s.ended, (SELECT t.prompt ${SPOKEN_TURNS} ORDER BY t.seq LIMIT 1) AS prompt,
          (SELECT count(*) ${SPOKEN_TURNS}) AS turns,
          (SELECT sum(length(t.prompt) + length(t.answer)) ${SPOKEN_TURNS}) AS size,
-         (SELECT count(DISTINCT f.path) FROM files f WHERE f.session = s.id AND f.op IN ('edit', 'write')) AS changed
+         (SELECT count(DISTINCT f.path) FROM files f JOIN turns t ON t.id = f.turn
+          WHERE f.session = s.id AND f.op IN ('edit', 'write') AND t.taken_back = 0) AS changed
        FROM s ORDER BY s.ended DESC`,
     )
     .all(session, most)

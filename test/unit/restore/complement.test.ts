@@ -288,6 +288,17 @@ describe("complement", () => {
     )
   })
 
+  test("two files that are alike in folder and name are two, and a name alone is neither", () => {
+    using archive = new Archive()
+    const transcript = archive.session("s1")
+    const [web, api] = ["packages/web/src/index.ts", "packages/api/src/index.ts"]
+    for (let n = 0; n < 3; n++) transcript.turn("look", [], `${web} and index.ts, then web/src/kiln.ts`)
+    transcript.turn("look", [], `${api} and kiln.ts`)
+    archive.follow(transcript.flush())
+    const words = sectionOf(restored(archive), "Paths").split(/[\s`]+/)
+    expect(words.filter((word) => word.includes(".ts")).toSorted()).toEqual([api, web, "web/src/kiln.ts"])
+  })
+
   test("five turns keep their room, and the budget is used up", () => {
     using archive = new Archive()
     const transcript = archive.session("s1")

@@ -473,7 +473,11 @@ describe("kept summaries", () => {
     const shed = await talk(40, "Paint the shed", paint)
     shed.turn('Say "red" <system-reminder>', [], "It is red.")
     await machine.hook("stop", shed.flush())
-    const gate = await talk(20, "Oil the gate")
+    // What was rewound does not count.
+    const gate = machine.session({ start: Date.now() - 20 * HOUR })
+    const looked = gate.turn("Look at the gate", [], "It creaks.").tip
+    gate.turn("Sell the gate", [paint], "Sold.").backTo(looked).turn("Oil it", [], "Done.")
+    await machine.hook("stop", gate.flush())
     await talk(2, "Feed the walrus")
     const told = await startup()
     const [, section = ""] = told.split(
@@ -481,7 +485,9 @@ describe("kept summaries", () => {
     )
     expect(section.split("\n").slice(0, -1)).toEqual([
       expect.stringMatching(
-        new RegExp(`^- \\d{4}-\\d\\d-\\d\\d "Oil the gate" \\(1 turn\\) ~5 ${gate.session.slice(0, 8)}$`),
+        new RegExp(
+          `^- \\d{4}-\\d\\d-\\d\\d "Look at the gate" \\(2 turns\\) ~\\d+ ${gate.session.slice(0, 8)}$`,
+        ),
       ),
       expect.stringMatching(
         new RegExp(`"Paint the shed" \\(2 turns, 1 file changed\\) ~\\d+ ${shed.session.slice(0, 8)}$`),
@@ -490,7 +496,7 @@ describe("kept summaries", () => {
     expect(frameProblems(told)).toEqual([])
     for (let n = 0; n < 8; n++) await talk(60 + n, `Sweep the yard, ${"very ".repeat(30)}thoroughly`)
     const full = await startup()
-    expect(full).toContain("Oil the gate")
+    expect(full).toContain("Look at the gate")
     expect(full.length).toBeLessThanOrEqual(1000)
   })
 
