@@ -251,18 +251,20 @@ describe("snippet", () => {
   })
 })
 
+/** A message of a turn, in which words are looked for. */
+const said = (text: string, fields: Partial<SearchedMessage> = {}): SearchedMessage => ({
+  text,
+  isProse: true,
+  isFound: true,
+  isLast: false,
+  ...fields,
+})
+
 /** Which pieces of a turn a hit shows. */
 describe("passages", () => {
   const sought = (words: string, weight = 1) => ({
     words: new Map([...wordSet(words)].map((word) => [word, weight])),
     prefixes: [],
-  })
-  const said = (text: string, fields: Partial<SearchedMessage> = {}): SearchedMessage => ({
-    text,
-    isProse: true,
-    isFound: true,
-    isLast: false,
-    ...fields,
   })
   const texts = (parts: readonly SearchedMessage[], words: string, room: number): string[] =>
     passagesOf(parts, sought(words), room).map(({ text }) => text)
@@ -428,13 +430,6 @@ describe("passages", () => {
 /** Which lines of a turn are shown where a hit has a few rows. */
 describe("telling lines", () => {
   const sought = { words: new Map([...wordSet("kiln door")].map((word) => [word, 1])), prefixes: [] }
-  const said = (text: string, fields: Partial<SearchedMessage> = {}): SearchedMessage => ({
-    text,
-    isProse: true,
-    isFound: true,
-    isLast: false,
-    ...fields,
-  })
   const lines = (...parts: SearchedMessage[]): string[] =>
     tellingLines(parts, sought, 9).map(({ text }) => text)
 
