@@ -189,6 +189,21 @@ describe.skipIf(missing !== undefined)("search by meaning with real weights", ()
     expect(picker.isOpenToMeaning).toBe(false)
   })
 
+  test("resume asks about a session that is alike in meaning, and starts none by itself", async () => {
+    const query = "images are too big when people send them"
+    const shown = await cli("resume", query, "--dry-run", "--json")
+    expect({ code: shown.code, stderr: shown.stderr }).toEqual({ code: 0, stderr: "" })
+    const { match, session, candidates } = JSON.parse(shown.stdout)
+    expect({ match, candidates }).toMatchObject({ match: "part", candidates: [{ session, by: "meaning" }] })
+    const asked = await cli("resume", query)
+    expect(asked).toMatchObject({ code: 64, stdout: "" })
+    expect(asked.stderr).toContain(`no session has all of "${query}"; the nearest is:\n`)
+    expect(asked.stderr).toContain("by meaning")
+    expect(await cli("resume", "zzzqqq", "--dry-run", "--json")).toMatchObject({ code: 3 })
+    const off = { ...machine, env: { ...machine.env, CTXBRIDGE_MEANING: "off" } }
+    expect(await run(["resume", query, "--dry-run", "--json"], off)).toMatchObject({ code: 3 })
+  })
+
   test("while vectors are being made, the answer says how many there are", async () => {
     const db = new Database(join(machine.dataHome, "archive.db"))
     const missing = [1, 2, 3, 4, 5, 6].join()

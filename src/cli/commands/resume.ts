@@ -3,7 +3,7 @@
 import { CtxError, codeOf, EXIT, usageError } from "../../base/errors.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
 import { withConfigFolder } from "../../config/load.ts"
-import { search } from "../../find/search-turns.ts"
+import { find } from "../../find/search-steps.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { findByName } from "../../views/by-name.ts"
@@ -40,10 +40,10 @@ export default {
     ...YES_ARG,
     "dry-run": flag("Print the command; write nothing and start nothing"),
   },
-  run(context) {
+  async run(context) {
     const { args, env, out } = context
     const dryRun = args["dry-run"] === true
-    const { candidates, match } = sessionsMeant(context)
+    const { candidates, match } = await sessionsMeant(context)
     const chosen = dryRun ? candidates[0] : chosenAmong(context, candidates, match)
     if (chosen === undefined) {
       out.print("Nothing was resumed")
@@ -51,7 +51,8 @@ export default {
     }
     const { session } = chosen
     // On stderr, because stdout has the command, or is Claude Code's.
-    if (chosen.isFound && !out.wantsJson) tell(dryRun ? toldAll(context, candidates, match) : [told(chosen)])
+    if (chosen.by !== "name" && !out.wantsJson)
+      tell(dryRun ? toldAll(context, candidates, match) : [told(chosen)])
     const [found] = resurrect(sessionsInVault(env.dataHome, [session]), {
       ...env,
       to: undefined,
@@ -75,8 +76,9 @@ export default {
     refuseGone(resume)
     const command = resumeLine(found.session, resume)
     const { session: id, files, others } = found
-    const named = candidates.map(({ session, title, time, project, lacks }) => {
-      return { session, title, time, project, ...(lacks.length > 0 && { lacks }) }
+    const named = candidates.map(({ session, title, time, project, lacks, by }) => {
+      const why = { ...(lacks.length > 0 && { lacks }), ...(by === "meaning" && { by }) }
+      return { session, title, time, project, ...why }
     })
     const about = { session: id, folder: resume.folder ?? null, command, match, candidates: named }
     out.json({ ...about, files, others })
@@ -109,8 +111,8 @@ interface Candidate {
   readonly project: string | null
   /** Words of the topic that no turn of it has together with the others. */
   readonly lacks: readonly string[]
-  /** Whether it was found by words, and not named. */
-  readonly isFound: boolean
+  /** Whether its id or a turn of it was named, or what led to it. */
+  readonly by: "name" | "words" | "meaning"
 }
 
 interface Meant {
@@ -121,15 +123,21 @@ interface Meant {
 }
 
 /** The session that is named, or those in which these words were said. */
-function sessionsMeant(context: Context): Meant {
+async function sessionsMeant(context: Context): Promise<Meant> {
   const { args, env } = context
   const given = words(args)
   using db = openCurrent(env.dataHome, "command", startRenewing)
   const named = given.length === 1 ? sessionNamed(db, given[0]!) : undefined
-  if (named === undefined) return sessionsWith(context, db, given.join(" "))
+  // The archive is open until they are found.
+  if (named === undefined) return await sessionsWith(context, db, given.join(" "))
   const session = mainOf(named)
   const [known] = sessionsNamed(db, [session])
-  const about = { time: known?.ended ?? null, project: known?.project ?? null, lacks: [], isFound: false }
+  const about = {
+    time: known?.ended ?? null,
+    project: known?.project ?? null,
+    lacks: [],
+    by: "name",
+  } as const
   const title = known?.title ?? known?.firstPrompt ?? null
   return { candidates: [{ session, title, ...about }], match: "full" }
 }
@@ -152,26 +160,38 @@ const MOST_SESSIONS = 5
 /** A session that lacks a larger share of the words is about something else. */
 const MOST_LACKED = 0.5
 
-/** @throws CtxError exit 3 if no session has most of the words */
-function sessionsWith(context: Context, db: Database, query: string): Meant {
+/**
+ * Those with all of the words, else with most of them, else those alike in meaning where there is a model.
+ *
+ * @throws CtxError exit 3 if there is none
+ */
+async function sessionsWith(context: Context, db: Database, query: string): Promise<Meant> {
   using readers = new CopyReaders()
   const { project } = searchScope(db, context)
-  const request = { query, limit: MOST_HITS, project, room: 0 }
-  const { hits, words: asked, lackedBy } = search(db, context.env.dataHome, request, readers)
+  const asked = { query, limit: MOST_HITS, project, room: 0 }
+  const { local } = await find(
+    { ...asked, where: "here", meaning: "auto", cold: "apart" },
+    { ...context.env, db, readers, targets: [] },
+  )
   const best = new Map<string, Omit<Candidate, "title">>()
-  for (const { handle, session: owner, time, project, promptsOnly } of hits) {
+  const alike = new Map<string, Omit<Candidate, "title">>()
+  for (const { handle, session: owner, time, project, promptsOnly, by } of local.hits) {
     if (promptsOnly) continue
     const session = mainOf(owner)
-    const lacks = lackedBy(turnId(db, handle))
+    const lacks = local.lackedBy(turnId(db, handle))
+    const one = { session, time, project, lacks, by: "words" } as const
+    if (by === "meaning" && !alike.has(session)) alike.set(session, { ...one, by })
     const known = best.get(session)
-    if (known === undefined) best.set(session, { session, time, project, lacks, isFound: true })
-    else if (lacks.length < known.lacks.length) best.set(session, { ...known, time, lacks })
+    if (known === undefined || lacks.length < known.lacks.length) best.set(session, one)
   }
-  const all = [...best.values()].filter(({ lacks }) => lacks.length <= asked.asked.length * MOST_LACKED)
-  const full = all.filter(({ lacks }) => lacks.length === 0)
-  const chosen = (full.length > 0 ? full : all).slice(0, MOST_SESSIONS)
-  if (chosen.length === 0) {
-    if (hits.length > 0 && hits.every((hit) => hit.promptsOnly)) throw promptsOnly(hits[0]!.session)
+  const mostly = [...best.values()].filter(
+    ({ lacks }) => lacks.length <= local.words.asked.length * MOST_LACKED,
+  )
+  const full = mostly.filter(({ lacks }) => lacks.length === 0)
+  const chosen = [full, mostly, [...alike.values()]].find(({ length }) => length > 0)?.slice(0, MOST_SESSIONS)
+  if (chosen === undefined) {
+    const [first] = local.hits
+    if (first !== undefined && local.hits.every((hit) => hit.promptsOnly)) throw promptsOnly(first.session)
     throw notFound(db, query, project, { thing: "session" })
   }
   const titles = titlesOf(
@@ -228,11 +248,12 @@ const SHORT = 8
 /** UTF-16 units of a title, and of a topic, that are shown. */
 const TOLD = 80
 
-function told({ session, title, time, project, lacks }: Candidate): string {
+function told({ session, title, time, project, lacks, by }: Candidate): string {
   const name = title === null ? session : cut(oneLine(title), TOLD)
   const folder = project === null ? undefined : folderOf(project)
   const lacking = lacks.map((word) => `“${word}”`).join(", ")
-  return dotted(name, ago(time, Date.now()), folder, lacks.length > 0 && `lacks ${lacking}`)
+  const why = by === "meaning" ? "by meaning" : lacks.length > 0 && `lacks ${lacking}`
+  return dotted(name, ago(time, Date.now()), folder, why)
 }
 
 function tell(lines: readonly string[]): void {
