@@ -71,13 +71,13 @@ function readOnlyReply(call: HookCall): Added {
   const { dataHome } = settings.paths
   // Left open, since the process ends anyway.
   const db = open(dataHome, "read-only-hook")
-  if (event.name === "pre-compact") return { text: instructionsFor(db, call) }
+  if (event.name === "pre-compact") return instructed(db, call)
   // Only lines that are not indexed yet would show whether this prompt follows a compaction.
   if (event.name === "user-prompt-submit") return {}
   if (event.source !== "compact") return { text: begun(db, call) }
   const last = lastCompaction(db, event.session, state.compactAt)
   const { text } = restored(db, call, "compact", event.session, last)
-  const { summary: _used, focus: _told, ...rest } = state
+  const { summary: _used, focus: _told, printed: _shown, ...rest } = state
   return { text, state: withStartAnswered(rest, call.now, call.compactions) }
 }
 
@@ -121,6 +121,7 @@ export function restored(
     // Claude Code announces its own compactions.
     byPlugin: !isUnanswered(state),
     focus: state.focus,
+    printed: state.printed,
     upTo: isPrompt && last !== undefined ? lastTurnBefore(db, from, last) : undefined,
   }
   // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself.
@@ -145,12 +146,14 @@ function summaryFor(event: HookEvent, { summary }: SessionState, compaction?: Fo
   return content === undefined || isOver(content) ? told : compactionSummaryIn(content) || told
 }
 
-/** What Claude Code is told to keep in the summary. */
-export function instructionsFor(db: Database, { event, settings, state }: HookCall): string {
+/**
+ * What Claude Code is told to keep in the summary. At `/compact` it also adds that to the new context, so that the
+ * restore need not say it again.
+ */
+export function instructed(db: Database, { event, settings, state }: HookCall): Added {
   const material = gather(db, event.session, { focus: state.focus })
-  // At `/compact`, Claude Code shows them.
-  const isShown = event.trigger === "manual"
-  return renderInstructions(material, settings.resolved.config["instructions.budget"], isShown)
+  const text = renderInstructions(material, settings.resolved.config["instructions.budget"])
+  return event.trigger === "manual" && text !== "" ? { text, state: { ...state, printed: text } } : { text }
 }
 
 /**

@@ -59,7 +59,8 @@ export function remember({ event, state, isRefused, taken, now, settings }: Hook
     case "pre-compact": {
       // Then no compaction follows that would have to be remembered.
       if (isRefused) return undefined
-      const { summary: _old, focus: _former, unannounced: _noted, compactedByPlugin: _other, ...rest } = state
+      const { summary: _old, focus: _former, printed: _before, ...others } = state
+      const { unannounced: _noted, compactedByPlugin: _other, ...rest } = others
       const focus = kept(event.focus?.trim() ?? "", FOCUS_REMEMBERED, secrets)
       // Keep an earlier compaction that the next prompt still has to answer.
       const at = isUnanswered(state) ? Math.min(state.compactAt ?? size, size) : size

@@ -28,7 +28,7 @@ import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
 import type { Added, HookCall } from "./call.ts"
-import { instructionsFor, rememberGiven, restored } from "./given.ts"
+import { instructed, rememberGiven, restored } from "./given.ts"
 import {
   CLEAR_LASTS,
   claimClear,
@@ -94,7 +94,7 @@ type Due =
 /** First what there is to give, then whether this hook is the one to give it, and only then what it says. */
 function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const { event, state, now } = call
-  if (event.name === "pre-compact") return { text: instructionsFor(db, call) }
+  if (event.name === "pre-compact") return instructed(db, call)
   const isPrompt = event.name === "user-prompt-submit"
   const isCompacted = isPrompt || event.source === "compact"
   const last = isCompacted ? lastCompaction(db, event.session, state.compactAt) : undefined
@@ -116,7 +116,7 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const reply = { text: given.text, note: given.note ?? "" }
   const delivery = isPrompt ? {} : deliveryOf(call, given)
   if (!isCompacted) return { ...reply, state: { ...state, ...delivery } }
-  const { summary: _used, focus: _told, delivery: _former, ...rest } = state
+  const { summary: _used, focus: _told, printed: _shown, delivery: _former, ...rest } = state
   const next = isPrompt
     ? withAnswer(rest, now)
     : withStartAnswered({ ...rest, ...delivery }, now, call.compactions)

@@ -58,6 +58,8 @@ type Answered =
 interface Standing {
   /** The user's instructions for the compaction, until it is answered. */
   readonly focus?: string
+  /** What was printed at `/compact`, which Claude Code adds to the new context, until the compaction is answered. */
+  readonly printed?: string
   /** Claude Code's own summary of the compaction, until it is answered. */
   readonly summary?: string
   /** A restore given at a session's start, until it has been seen in the conversation. */

@@ -24,28 +24,35 @@ import {
   type LastRun,
   lastRun,
   movingScripts,
+  subagentsStarted,
   successesSince,
 } from "../views/queries/calls.ts"
 import { isCommandOf } from "../views/queries/fact-uses.ts"
-import { projectOfSession } from "../views/queries/projects.ts"
+import { idsOfProject, projectOfSession } from "../views/queries/projects.ts"
 import type { Scope } from "../views/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes, statementsIn } from "../views/queries/sessions.ts"
-import { hasNamesake, pathsChanged, turnsWithChanges } from "../views/queries/touched-files.ts"
+import {
+  hasNamesake,
+  lastChangedElsewhere,
+  pathsChanged,
+  turnsWithChanges,
+} from "../views/queries/touched-files.ts"
 import { kinships } from "../views/queries/transcripts.ts"
-import { countTurns, latestTurns, type TurnLine, turnNames } from "../views/queries/turns.ts"
+import { countTurns, latestTurnIds, latestTurns, type TurnLine, turnNames } from "../views/queries/turns.ts"
 import { openTodos, parseTodos } from "../views/todos.ts"
 import { type ComparedVectors, isScale, isWholeRow, unpackVectors, vectorsBeside } from "../views/vectors.ts"
 import type { ArchivedLines } from "./archived-line.ts"
 import { belowFolder } from "./complement.ts"
-import type {
-  Brief,
-  CommandOutcome,
-  Fact,
-  Facts,
-  FileInFlight,
-  Material,
-  Quote,
-  RelatedLine,
+import {
+  type Brief,
+  type CommandOutcome,
+  type Fact,
+  type Facts,
+  FILES_SHOWN,
+  type FileInFlight,
+  type Material,
+  type Quote,
+  type RelatedLine,
 } from "./material.ts"
 import { runsAgain, typed } from "./quote.ts"
 import { gatherFacts, shownNames } from "./ranked-facts.ts"
@@ -57,6 +64,11 @@ const MOST_TURNS = 60
 const MOST_NOTES = 30
 const MOST_FILES = 10
 const MOST_FOCUSED = 5
+const MOST_SUBAGENTS = 3
+/** How many of the latest turns are searched for subagents. */
+const SUBAGENTS_WITHIN = 20
+/** How many turns of other sessions are named for what they changed. */
+const MOST_ALSO_CHANGED = 2
 /** More notes of the model's than there is room for. */
 const MOST_KEPT = 10
 /** How many of the files that were changed last are told from others that were used. */
@@ -101,8 +113,10 @@ export function gather(db: Database, session: string, options: GatherOptions = {
   const inProject = belowFolder(brief.cwd)
   // The views keep only the beginning of a long prompt, cut the same way as here.
   const stored = last !== undefined && asked !== undefined && isOf(last, asked) ? last : undefined
+  const files = filesInFlight(db, scope, brief.cwd)
   const material: Material = {
     ...brief,
+    related: related ? [...brief.related, ...changedBefore(db, session, brief, files)] : [],
     // A prompt whose author interrupted the model is not waiting for an answer.
     pending: stored?.interrupted === 1 ? undefined : asked?.text,
     pendingBegun: stored !== undefined && begun(stored),
@@ -110,7 +124,8 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     answers: notes(db, scope, "answer"),
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
-    files: filesInFlight(db, scope, brief.cwd),
+    files,
+    subagents: subagentsStarted(db, latestTurnIds(db, scope, SUBAGENTS_WITHIN), MOST_SUBAGENTS),
     shownAgain: filesShownAgain(db, scope),
     lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
     failing: failingCommand(db, scope),
@@ -418,6 +433,38 @@ function gatherFocused(db: Database, session: string, focus: string, most: numbe
   return unlessUnreadable(() =>
     relatedTo(db, session, { prompt: focus, gate: FOCUSED_WITHIN, within: session }, most),
   )
+}
+
+/** Turns of other sessions that were the last to change the files in flight, those of most of them first. */
+function changedBefore(
+  db: Database,
+  session: string,
+  { cwd, related }: Brief,
+  files: readonly FileInFlight[],
+): RelatedLine[] {
+  const about = projectOfSession(db, session)
+  if (about === null || files.length === 0) return []
+  const inFolder = belowFolder(cwd)
+  const known = new Set(related.map(({ handle }) => handle))
+  // What a worktree has may have been changed in the repository itself.
+  const paths = files.slice(0, FILES_SHOWN).flatMap(({ path }) => {
+    const below = inFolder(path)
+    return [...new Set([path, below === path ? path : `${about.path}/${below}`])]
+  })
+  const changes = lastChangedElsewhere(db, paths, idsOfProject(db, about.project), kinOf(db, session))
+  const startOf = ([first]: typeof changes): number => Date.parse(first?.started ?? "") || 0
+  const turns = Map.groupBy(
+    changes.filter(({ handle }) => !known.has(handle)),
+    ({ turn }) => turn,
+  )
+  return [...turns.values()]
+    .sort((a, b) => b.length - a.length || startOf(b) - startOf(a))
+    .slice(0, MOST_ALSO_CHANGED)
+    .map((changed) => {
+      const { handle, started, prompt } = changed[0]!
+      const shown = changed.map(({ path }) => belowFolder(about.path)(inFolder(path)))
+      return { handle, started: started ?? undefined, prompt, answer: "", words: [], files: shown }
+    })
 }
 
 function unlessUnreadable(find: () => RelatedLine[]): RelatedLine[] {

@@ -1,5 +1,6 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
 import type { FileChange } from "../agents/tool-kinds.ts"
+import type { SubagentTask } from "../views/queries/calls.ts"
 import type { KeptNotes } from "../views/queries/sessions.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
 
@@ -36,7 +37,7 @@ export interface CommandOutcome {
   readonly handle: string
 }
 
-/** A turn of another session on the same subject. */
+/** A turn of another session on the same subject, or that changed the same files. */
 export interface RelatedLine {
   readonly handle: string
   /** ISO 8601. */
@@ -46,6 +47,8 @@ export interface RelatedLine {
   readonly answer: string
   /** The words it shares with the current subject, as they were typed there. */
   readonly words: readonly string[]
+  /** Files in flight that it was the last to change, as they are shown. */
+  readonly files?: readonly string[]
 }
 
 export interface Fact {
@@ -109,6 +112,8 @@ export interface Material extends Brief {
   readonly decisions: readonly Quote[]
   readonly refuted: readonly Quote[]
   readonly files: readonly FileInFlight[]
+  /** What subagents were started for, latest first. */
+  readonly subagents: readonly SubagentTask[]
   /** Files that Claude Code shows the model again after a compaction, as far as can be predicted. */
   readonly shownAgain: readonly string[]
   /** What the model said in its last message, if anything. Newer versions of Claude Code keep that message. */

@@ -14,6 +14,7 @@ const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["name", ["Names"]],
   ["command", ["Commands"]],
   ["error", ["Errors seen"]],
+  ["subagent", ["Subagents"]],
   ["turn", ["Turns"]],
   ["related turn", ["Related turns"]],
 ]

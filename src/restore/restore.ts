@@ -77,15 +77,16 @@ export function restoreOf(
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
   const shownAgain = material.shownAgain.filter(existsSync)
-  const standing = standingIn(db, { session, version, files: shownAgain, todos }, options, material.cwd)
+  const shown = { session, version, files: shownAgain, todos }
+  const standing = standingIn(db, shown, options, material.cwd)
   const read = lines && {
     steps: stepsOf(db, material.turns, lines),
     files: withLastChanges(db, material.files, lines),
   }
   const opening =
     options.opening ?? (claude && findOpening({ ...claude, cwd: claude.cwd ?? material.cwd })) ?? BY_NAME
-  const rendered = (shown: Facts): string =>
-    renderRestore({ ...material, ...read, shownAgain, facts: shown }, { ...options, standing, opening })
+  const rendered = (chosen: Facts): string =>
+    renderRestore({ ...material, ...read, shownAgain, facts: chosen }, { ...options, standing, opening })
   if (learning === undefined) return { text: rendered(facts), facts, related }
   // The bytes archived tell this compaction from the session's others.
   const seed = `${session} ${material.archived}`

@@ -131,7 +131,7 @@ export interface Section {
   readonly characters: number
   /** The facts it shows that may be needed again, and how much they were used. */
   readonly facts: readonly Fact[]
-  /** The other sessions' turns that it shows, and the words they share with the current subject. */
+  /** The other sessions' turns that it shows, and the words or files they share with the current subject. */
   readonly related: readonly { readonly handle: string; readonly words: readonly string[] }[]
 }
 
@@ -146,11 +146,15 @@ const REASONS: readonly (readonly [title: string, why: string])[] = [
   ["Commands", "the last that failed and has not succeeded since, and the last that succeeded"],
   [ANSWERS_TITLE, "what the user chose or typed when the model asked, the latest first"],
   ["Decisions", "sentences of the model worded as decisions, the latest first"],
+  ["Subagents", "what the model had them do, the latest first"],
   ["Failed approaches", "sentences of the model about an approach that failed, the latest first"],
   ["Errors seen", "errors seen often and lately"],
   ["Paths", "used often and lately"],
   ["Names", "used often and lately"],
-  [RELATED_TITLE, "they share rare words with the pending prompt, else with the latest turn's"],
+  [
+    RELATED_TITLE,
+    "they share rare words with the pending prompt, else with the latest turn's, or changed the same files last",
+  ],
   [FOCUSED_TITLE, "they share rare words with what the user wrote after /compact"],
   ["Sessions before it", "the project's other sessions, the latest first"],
   ["Turns", "the latest turns, to be opened by their handles"],
@@ -173,7 +177,7 @@ export function explain(text: string, facts?: Facts, related: readonly RelatedLi
         title === RELATED_TITLE
           ? related
               .filter(({ handle }) => lines.some((line) => line.startsWith(`- ${HANDLE_PREFIX}${handle} `)))
-              .map(({ handle, words }) => ({ handle: HANDLE_PREFIX + handle, words }))
+              .map(({ handle, words, files = words }) => ({ handle: HANDLE_PREFIX + handle, words: files }))
           : [],
     }
   })

@@ -82,13 +82,19 @@ for (const wanted of ["2.0.76", "2.1.112", "latest"]) {
       expect(mock.requests.filter(({ text }) => text.includes(NOTICE))).toEqual([])
     })
 
-    test("/compact shows one line of ours, and no quotation", async () => {
+    test("/compact is told what is recorded, and the restore does not say it again", async () => {
       const { compacted, mock } = await played()
       const shown = compacted.slice(compacted.indexOf("/compact"))
-      expect(shown).not.toContain("user constraint")
       expect(shown.split("ctxbridge: ")).toHaveLength(2)
+      expect(shown.replaceAll(/\s+/g, " ")).toContain("user constraint")
       const asked = mock.requests.find(({ kind }) => kind === "compact")!.text
-      expect(asked.slice(asked.lastIndexOf("Additional Instructions:"))).toContain(INSTRUCTIONS)
+      const instructions = asked.slice(asked.lastIndexOf("Additional Instructions:"))
+      expect(instructions).toContain(INSTRUCTIONS)
+      expect(instructions).toContain(CONSTRAINT)
+      const after = mock.requests.findLast(({ text }) => text.includes("Small again?"))!.text
+      expect(after).toContain("user constraint")
+      expect(after).toContain("<ctxbridge-restore")
+      expect(after).not.toContain("Standing user constraints")
     })
   })
 }

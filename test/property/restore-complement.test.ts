@@ -33,6 +33,9 @@ const material: fc.Arbitrary<Material> = fc.record({
   answers: quotes("reply"),
   decisions: quotes("choice"),
   refuted: quotes("vain"),
+  subagents: texts("agent", (name) => `Look for ${name}`).map((all) =>
+    all.map((task) => ({ task, handle: "abcdef", isOpen: 0 as const })),
+  ),
   todos: texts("todo", (name) => `Do ${name}`).map((all) =>
     all.map((content) => ({ content, status: "open" })),
   ),
@@ -67,9 +70,18 @@ const material: fc.Arbitrary<Material> = fc.record({
   ),
 })
 
-const all = ({ constraints, answers, decisions, refuted, todos, facts: lists }: Material): string[] => [
+const all = ({
+  constraints,
+  answers,
+  decisions,
+  refuted,
+  subagents,
+  todos,
+  facts: lists,
+}: Material): string[] => [
   ...[...constraints, ...answers, ...decisions, ...refuted].map(({ text }) => text),
   ...todos.map(({ content }) => content),
+  ...subagents.map(({ task }) => task),
   ...[...lists.paths, ...lists.commands, ...lists.names, ...lists.errors].map(({ text }) => text),
 ]
 

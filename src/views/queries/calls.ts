@@ -279,6 +279,27 @@ export const filesChangedIn = (db: Database, turn: number, most: number): Change
     )
     .all(turn)
 
+/** A subagent that was started for a task. */
+export interface SubagentTask {
+  /** In the model's words, on one line. */
+  readonly task: string
+  /** Without its prefix. */
+  readonly handle: string
+  /** Whether its call has no result yet. */
+  readonly isOpen: 0 | 1
+}
+
+/** Those that the session itself started in these turns, latest first. */
+export const subagentsStarted = (db: Database, turns: readonly number[], most: number): SubagentTask[] =>
+  db
+    .query<SubagentTask, [string]>(
+      `SELECT c.target AS task, t.handle, c.result IS NULL AS isOpen FROM tool_calls c JOIN turns t ON t.id = c.turn
+       WHERE c.turn IN (SELECT value FROM json_each(?)) AND ${isTool("c.name", "agent")} AND c.target <> ''
+         AND c.sidechain = 0 AND instr(c.session, '/') = 0 AND ${isAtHome("c.origin")}
+       ORDER BY coalesce(c.use, c.result) DESC LIMIT ${most}`,
+    )
+    .all(JSON.stringify(turns))
+
 /** Files that a turn itself read or changed, newest first. */
 export const filesOpenedIn = (db: Database, turn: number, most: number): string[] =>
   db

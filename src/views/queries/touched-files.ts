@@ -4,7 +4,7 @@ import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { CallPlace } from "./calls.ts"
 import type { Condition } from "./scope.ts"
-import { rowsIn, type Scope, STANDS } from "./scope.ts"
+import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 
 export interface TouchedFile {
   readonly path: string
@@ -94,6 +94,39 @@ export const turnsWithChanges = (db: Database, scope: Scope, most: number): numb
      WHERE f.session = ?1 AND f.turn <= ?2 AND f.op IN ('edit', 'write') AND ${STANDS}
      ORDER BY f.turn DESC LIMIT ${most}`,
   ).map(({ turn }) => turn)
+
+/** The last turn of other sessions that changed a file. */
+interface LastChange {
+  readonly path: string
+  readonly turn: number
+  /** Without its prefix. */
+  readonly handle: string
+  readonly prompt: string
+  readonly started: string | null
+}
+
+/**
+ * Of each file, the last turn of the projects' other sessions that changed it and that the user did not take back.
+ *
+ * @param except sessions that do not count
+ */
+export function lastChangedElsewhere(
+  db: Database,
+  paths: readonly string[],
+  projects: readonly number[],
+  except: readonly string[],
+): LastChange[] {
+  const query = db.query<LastChange, [string, string, string]>(
+    `SELECT f.path, f.turn, t.handle, t.prompt, t.started
+     FROM files f JOIN turns t ON t.id = f.turn JOIN sessions s ON s.id = f.session
+     WHERE f.path = ?1 AND f.op IN ('edit', 'write') AND s.project IN (SELECT value FROM json_each(?2))
+       AND f.session NOT IN (SELECT value FROM json_each(?3)) AND t.taken_back = 0 AND t.prompt <> ''
+       AND s.parent IS NULL AND ${isAtHome("t.origin")}
+     ORDER BY t.started DESC, t.id DESC LIMIT 1`,
+  )
+  const [ids, others] = [JSON.stringify(projects), JSON.stringify(except)]
+  return paths.flatMap((path) => query.get(path, ids, others) ?? [])
+}
 
 /** Whether the session changed another file than `path` whose path ends with `end`. */
 export const hasNamesake = (db: Database, session: string, path: string, end: string): boolean =>

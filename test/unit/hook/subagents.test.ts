@@ -271,7 +271,7 @@ describe("complement", () => {
 
   /** What a compaction is followed by; versions of Claude Code from 2.1 on say its summary. */
   async function compacted(machine: Machine, session: Transcript, summary?: string): Promise<string> {
-    await machine.hook("pre-compact", session, { trigger: "manual", custom_instructions: "" })
+    await machine.hook("pre-compact", session, { trigger: "auto", custom_instructions: "" })
     if (summary !== undefined) {
       const fields = { agent_type: "", agent_id: "a", agent_transcript_path: "", stop_hook_active: false }
       await machine.hook("subagent-stop", session, { ...fields, last_assistant_message: summary })

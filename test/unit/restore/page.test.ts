@@ -49,6 +49,7 @@ describe("budget", () => {
       answers: many(12, () => ({ text: words(150), handle })),
       decisions: many(12, () => ({ text: words(150), handle })),
       refuted: many(12, () => ({ text: words(150), handle })),
+      subagents: many(5, () => ({ task: words(90), handle, isOpen: 0 as const })),
       todos: many(12, () => ({ content: words(100), status: words(5) })),
       files: many(10, () => ({
         path: words(100),

@@ -121,6 +121,46 @@ describe("related", () => {
     expect(line!.words).toEqual(["otter", "roof", "holt"])
   })
 
+  /** A session that only edited what another had edited was told of none. */
+  test("the turns that changed the same files last, those of most files first", () => {
+    using archive = new Archive()
+    const { db } = archive
+    const changing = (id: string, prompt: string, ...paths: string[]): void => {
+      const steps = paths.map((path) => ({
+        tool: "Edit",
+        input: { file_path: `/work/${path}`, old_string: "a", new_string: "b" },
+        output: "edited",
+      }))
+      archive.follow(archive.session(id).turn(prompt, steps, `Done in ${id}`).flush())
+    }
+    changing("first", "Cut the roof to size", "holt.ts", "roof.ts")
+    changing("second", "Paint it", "roof.ts")
+    changing("third", "Weigh the door", "door.ts")
+    changing("here", "Go on", "holt.ts", "roof.ts", "door.ts", "new.ts")
+    db.run("INSERT INTO lineage (child, parent, kind) VALUES ('third', 'here', 'fork')")
+    const shown = (related: number): string[] =>
+      renderRestore(gather(db, "here", { related }), {
+        source: "compact",
+        budget: 4000,
+        summary: "",
+        related,
+      })
+        .split("\n")
+        .filter((line) => line.includes(", changed "))
+        .map((line) => line.replace(/^- ctx:\w+ /, ""))
+    expect(shown(3)).toEqual([
+      '"Paint it" (2026-03-02, changed `/work/roof.ts`)',
+      '"Cut the roof to size" (2026-03-02, changed `/work/holt.ts`)',
+    ])
+    expect(shown(1)).toHaveLength(1)
+    expect(shown(0)).toEqual([])
+    expect(gather(db, "here").related).toEqual([])
+    changing("fourth", "Hang both", "holt.ts", "door.ts")
+    expect(shown(3)[0]).toEqual('"Hang both" (2026-03-02, changed `/work/door.ts`, `/work/holt.ts`)')
+    db.run("UPDATE turns SET taken_back = 1 WHERE session = 'fourth'")
+    expect(shown(3)[0]).toContain("Paint it")
+  })
+
   test("as many as wanted, within their room, and none with 0", () => {
     using archive = new Archive()
     const { db } = archive

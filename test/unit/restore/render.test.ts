@@ -25,6 +25,10 @@ describe("render", () => {
     answers: [],
     decisions: [{ text: "I chose backoff rather than a fixed delay.", handle: "bbbbbb" }],
     refuted: [{ text: "A fixed delay did not work.", handle: "aaaaaa" }],
+    subagents: [
+      { task: "Find all callers of retry", handle: "bbbbbb", isOpen: 1 },
+      { task: "Read the queue's documents", handle: "aaaaaa", isOpen: 0 },
+    ],
     todos: [{ content: "Write the loop", status: "in_progress" }],
     files: [
       { path: "src/client.ts", op: "edit", handle: "aaaaaa", change: { added: "export const RETRIES = 3" } },
@@ -163,6 +167,7 @@ describe("render", () => {
         prompt: text,
         answer: text,
         words: fc.array(text, { maxLength: 3 }),
+        files: fc.array(text, { maxLength: 3 }),
       }),
       { maxLength: 9 },
     ),
@@ -170,6 +175,10 @@ describe("render", () => {
     answers: fc.array(quote, { maxLength: 12 }),
     decisions: fc.array(quote, { maxLength: 12 }),
     refuted: fc.array(quote, { maxLength: 12 }),
+    subagents: fc.array(
+      fc.record({ task: text, handle: fc.constant("abcdef"), isOpen: fc.constantFrom(0, 1) }),
+      { maxLength: 9 },
+    ),
     todos: fc.array(fc.record({ content: text, status: text }), { maxLength: 9 }),
     notes: fc.option(
       fc.record({ count: fc.nat(), session: text, latest: fc.array(note, { maxLength: 5 }) }),
@@ -248,6 +257,7 @@ describe("render", () => {
         constraints: [],
         decisions: [],
         refuted: [],
+        subagents: [],
         todos: [],
         files: [],
         failing: undefined,
@@ -344,16 +354,6 @@ describe("render", () => {
     expect(renderInstructions(nothing, 2000)).toBe("")
     const [introduction = ""] = renderInstructions(MATERIAL, 2000).split("\n")
     expect(renderInstructions(MATERIAL, introduction.length + 5)).toBe("")
-  })
-
-  test("where the host shows them to the user, instructions are one line without a word of the archive", () => {
-    const shown = renderInstructions(MATERIAL, 2000, true)
-    expect(shown).toMatchSnapshot()
-    expect(shown).not.toContain("\n")
-    expect(shown.length).toBeLessThanOrEqual(200)
-    const nothing = { ...MATERIAL, constraints: [], todos: [], failing: undefined, files: [], decisions: [] }
-    expect(renderInstructions(nothing, 2000, true)).toBe("")
-    expect(renderInstructions(MATERIAL, 0, true)).toBe("")
   })
 
   test("instructions keep to their budget and are plain text", () => {

@@ -313,6 +313,39 @@ describe("said once", () => {
     expect(given).toContain(`"${finding}", said on the way`)
   })
 
+  /** One general sentence was printed there, since the user sees it, and the summary knew nothing of what was recorded. */
+  test("/compact prints what is recorded as an automatic compaction does, and the restore does not say it again", async () => {
+    const rule = "Never touch the generated lexer."
+    const said = async (trigger: string) => {
+      using machine = new Inside()
+      const session = machine.session()
+      const todos = [{ content: "Fire the kiln", status: "in_progress" }]
+      session.turn(
+        `Write the parser. ${rule}`,
+        [{ tool: "TodoWrite", input: { todos }, output: "ok" }],
+        "Done.",
+      )
+      const printed = await machine.hook("pre-compact", session.flush(), { trigger })
+      const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+      await machine.hook(
+        "stop",
+        session.boundary("manual").summary("Nothing of note.").turn("And on").flush(),
+      )
+      await machine.hook("pre-compact", session, { trigger: "auto" })
+      const next = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+      return { printed: printed.stdout, given, next }
+    }
+    const [auto, manual] = [await said("auto"), await said("manual")]
+    expect(manual.printed).toBe(auto.printed)
+    for (const text of [rule, "Fire the kiln"]) {
+      expect(auto.printed).toContain(text)
+      expect(auto.given).toContain(`"${text}"`)
+      expect(manual.given).not.toContain(`"${text}"`)
+      // What was printed at one compaction says nothing of the next.
+      expect(manual.next).toContain(`"${text}"`)
+    }
+  })
+
   /** A summary that named `src/kiln.tsx` and `userIds` kept `src/kiln.ts` and `userId` from being given back. */
   describe("words that begin alike", () => {
     /** A compaction with this summary, and what is given back. */
