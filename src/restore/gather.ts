@@ -67,8 +67,6 @@ const MOST_FOCUSED = 5
 const MOST_SUBAGENTS = 3
 /** How many of the latest turns are searched for subagents. */
 const SUBAGENTS_WITHIN = 20
-/** How many turns of other sessions are named for what they changed. */
-const MOST_ALSO_CHANGED = 2
 /** More notes of the model's than there is room for. */
 const MOST_KEPT = 10
 /** How many of the files that were changed last are told from others that were used. */
@@ -435,7 +433,7 @@ function gatherFocused(db: Database, session: string, focus: string, most: numbe
   )
 }
 
-/** Turns of other sessions that were the last to change the files in flight, those of most of them first. */
+/** The turn of another session that was the last to change the files in flight, if several: most of them. */
 function changedBefore(
   db: Database,
   session: string,
@@ -459,7 +457,7 @@ function changedBefore(
   )
   return [...turns.values()]
     .sort((a, b) => b.length - a.length || startOf(b) - startOf(a))
-    .slice(0, MOST_ALSO_CHANGED)
+    .slice(0, 1)
     .map((changed) => {
       const { handle, started, prompt } = changed[0]!
       const shown = changed.map(({ path }) => belowFolder(about.path)(inFolder(path)))
