@@ -3,6 +3,7 @@ import { version } from "../../package.json"
 import { mediaOfLine } from "../agents/agents.ts"
 import { hashName } from "../base/json-files.ts"
 import { localDate } from "../base/local-time.ts"
+import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../find/session-summary.ts"
 import type { Part } from "../record/types.ts"
 import { receiptsOf, totalOf } from "../restore/session-receipts.ts"
 import { formatTokens } from "../restore/window/zone.ts"
@@ -12,7 +13,6 @@ import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { findSessions, type Session, withUse } from "../views/queries/sessions.ts"
 import { contextOfTurns } from "../views/queries/token-use.ts"
 import { openSession } from "../views/session-list.ts"
-import { type SessionSummary, sessionSummary, summaryParts, summarySource } from "../views/session-summary.ts"
 import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../views/turn.ts"
 import type {
   CompactionOnPage,
@@ -112,7 +112,10 @@ function sessionData(
   return {
     session,
     lineage,
-    about: wanted.only === undefined && !isConversation ? wordsAbout(sessionSummary(db, session.id)) : [],
+    about:
+      wanted.only === undefined && !isConversation
+        ? wordsAbout(sessionSummary({ db, dataHome, readers }, session.id))
+        : [],
     outline,
     context: contextIn(db, [session.id, ...lineage.subagents, ...origins]),
     compactions: compactionsOf(db, dataHome, session.id),

@@ -45,7 +45,7 @@ function isPassedOver(pipelines: readonly Pipeline[], at: number): boolean {
 }
 
 /** Of those that run several tasks at once. */
-const TASK = /^\[(?!(?:error|warn|info)\])[a-z][\w:.-]*\] /gm
+export const TASK_NAME = /^\[(?!(?:error|warn|info)\])[a-z][\w:.-]*\] /gm
 const NOT_FOUND = /(?::|^)(?: line \d+:)? ?(?:command not found: (\S+)|([^\s:]+): (?:command )?not found)$/gm
 /** A line of so few characters may be what the script itself prints: `|| echo FAIL`. */
 const SHORT = 12
@@ -53,7 +53,7 @@ const SHORT = 12
 /** Whether output says that one of them failed. */
 export function saysFailed(hidden: HiddenRuns | undefined, output: string): boolean {
   if (hidden === undefined) return false
-  const text = withoutColours(output).replaceAll("\r", "").replace(TASK, "")
+  const text = withoutColours(output).replaceAll("\r", "").replace(TASK_NAME, "")
   const { runs, script } = hidden
   for (const failure of new Set(runs.flatMap(({ failures }) => failures))) {
     const said = failure.exec(text)?.[0]

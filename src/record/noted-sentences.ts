@@ -33,8 +33,7 @@ const SENTENCE_END =
 function sentences(text: string): readonly Found[] {
   if (latest?.text === text) return latest.sentences
   const found: Found[] = []
-  const prose = text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
-  for (const line of unwrapped(prose)) {
+  for (const line of unwrapped(withoutCode(text))) {
     if (isTooShort(line) || HEADING.test(line) || /^[<|{}[\]]/.test(line)) continue
     for (const sentence of line.split(SENTENCE_END)) {
       const trimmed = balanced(sentence.trim())
@@ -169,6 +168,98 @@ function pick(text: string, wanted: (sentence: Sentence) => boolean): string[] {
     if (found.size >= MOST) break
   }
   return [...found]
+}
+
+/* What an answer comes to. */
+
+/** What precedes a result, or stands for one: "Perfect!", "You're right." */
+const NO_RESULT =
+  /^(?:(?:perfect|great|excellent|awesome|nice|good|sure|yes|no|ok(?:ay)?|got it|understood|all set|done|fixed|success|right|you(?:['’]re| are) (?:absolutely )?(?:right|welcome)|no response requested|perfekt|super|fertig|erledigt|gut|listo|hecho|perfecto|完成|好的)(?: \p{L}+)?[\s!.,。！🎉✅]*)$/iu
+/** What the model was about to do, or asks for. */
+const INTENT =
+  /^(?:(?:ok(?:ay)?|now|so|and|but|good|great|next|first|perfect|alright)[,.!]? )*(?:let me|let['’]s|i['’]ll|i will|i need to|i should|i['’]m going to|i am going to|now i need|(?:please )?let me know|if you(?:['’]d like|['’]re| want| would| prefer)|feel free|ich werde|lass mich|voy a|déjame|şimdi)(?!\p{L})/iu
+const OFFER = /^(?:.{0,20}\blet me know|if you)\b/iu
+/** What only says that a list follows. */
+const HEAD =
+  /^(?:here(?:['’]s| is| are)|the (?:following|changes|key)|summary|changes|what|key|this (?:provides|gives|means)|now|hier (?:ist|sind)|aquí)(?!\p{L})/iu
+const QUESTION = /[?？][*_)"'”’\s\p{Extended_Pictographic}]*$/u
+/** A shorter one is shown with the next one of its line. */
+const SHORT_RESULT = 30
+const RESULT_LONGEST = 240
+const RESULT_SHORTEST = 4
+
+/**
+ * What is told of a session's last answer: the question to the user with which it ends, or else what it comes to.
+ *
+ * @param isEnd whether nothing followed on it, and its end is there
+ */
+export function lastWordsIn(
+  answer: string,
+  isEnd: boolean,
+): { text: string; isQuestion: boolean } | undefined {
+  const question = isEnd ? questionAtEnd(answer) : undefined
+  const text = question ?? conclusionIn(answer)
+  return text === undefined ? undefined : { text, isQuestion: question !== undefined }
+}
+
+/**
+ * Its first sentence that says something, and is neither a plan nor a question; rather one of a paragraph than one of a
+ * list. None if the answer ends with what the model was about to do.
+ */
+function conclusionIn(answer: string): string | undefined {
+  const prose = withoutCode(answer).split("\n")
+  const all = prose.flatMap((line) => sentencesOfLine(line))
+  const last = all.findLast(({ text }) => !QUESTION.test(text))
+  if (last !== undefined && INTENT.test(last.text) && !OFFER.test(last.text)) return undefined
+  const telling = all.filter(({ text }) => isTelling(text))
+  const best = telling.find(({ isItem }) => !isItem) ?? telling[0]
+  if (best === undefined) return undefined
+  const next = all[all.indexOf(best) + 1]
+  const isJoined =
+    best.text.length < SHORT_RESULT &&
+    next?.line === best.line &&
+    isTelling(next.text) &&
+    best.text.length + next.text.length < RESULT_LONGEST
+  const text = isJoined ? `${best.text} ${next.text}` : best.text
+  return cut(text.replaceAll("**", "").replace(ANNOUNCES, ""), RESULT_LONGEST)
+}
+
+const isTelling = (sentence: string): boolean =>
+  !NO_RESULT.test(sentence) &&
+  !INTENT.test(sentence) &&
+  !QUESTION.test(sentence) &&
+  !(ANNOUNCES.test(sentence) && HEAD.test(sentence.replace(/^\*\*/, ""))) &&
+  /\p{L}{2}/u.test(sentence)
+
+interface SentenceOfLine {
+  readonly text: string
+  readonly line: string
+  readonly isItem: boolean
+}
+
+function sentencesOfLine(raw: string): SentenceOfLine[] {
+  const trimmed = raw.trim()
+  const line = trimmed.replace(LINE_MARKS, "")
+  // A bold line is a heading as well.
+  if (
+    HEADING.test(line) ||
+    /^[<|{}[\]]/.test(line) ||
+    /^(?:\*\*[^*]+\*\*:?|-{3,}|\*\*[^*]+:\*\*)$/.test(line)
+  )
+    return []
+  return line
+    .split(SENTENCE_END)
+    .map((sentence) => ({ text: balanced(sentence.trim()), line: trimmed, isItem: line !== trimmed }))
+    .filter(({ text }) => text.length >= RESULT_SHORTEST)
+}
+
+const withoutCode = (text: string): string => text.slice(0, 20_000).replace(/```[\s\S]*?(```|$)/g, "\n")
+
+/** The question to the user with which an answer ends. */
+function questionAtEnd(answer: string): string | undefined {
+  const line = answer.trimEnd().split("\n").at(-1)!
+  const last = sentencesOfLine(line.replaceAll("**", "")).at(-1)?.text
+  return last !== undefined && QUESTION.test(last) ? cut(last, RESULT_LONGEST) : undefined
 }
 
 /*

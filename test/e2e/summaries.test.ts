@@ -239,3 +239,55 @@ test.concurrent("a job that has to end ends the client, too; the session waits f
   expect(state).toMatchObject({ asked: 1, waiting: [session.session] })
   expect(filesWith(machine.root, "claude was ended")).toEqual([])
 })
+
+test("without a model, a session's summary says what came out", async () => {
+  using machine = new Machine()
+  const bash = (command: string, output: string, isError = false) => ({
+    tool: "Bash",
+    input: { command },
+    output,
+    isError,
+  })
+  const done = machine
+    .session()
+    .turn(
+      "Add retries to the client",
+      [
+        bash("npm test 2>&1 | tail -5", "Tests:       1 failed, 2 passed, 3 total"),
+        bash("npx tsc --noEmit", "Exit code 2\nFound 3 errors in 2 files.", true),
+        bash("git commit -am retries && gh pr create --fill", "https://example.com/o/kiln/pull/12"),
+        bash("B=~/.kiln && ls $B", "a b"),
+      ],
+      "Done! The client retries three times.",
+    )
+  await archived(machine, done)
+  const waiting = machine
+    .session()
+    .turn("continue")
+    .turn("Mend the lamp", [], "It is mended. Shall I light it?")
+  await archived(machine, waiting)
+  const shown = await cli(machine, "show", done.session)
+  expect(shown).toMatchObject({ code: 0, stderr: "" })
+  expect(shown.stdout.replace(/\s+/g, " ")).toContain(
+    "outcome: tests: 2 passed, 1 failed (npm test); type check failed: 3 errors (npx tsc --noEmit); committed; PR #12 opened said last: The client retries three times. (ctx:",
+  )
+  expect(await json(machine, "show", done.session)).toMatchObject({
+    summary: {
+      outcome: { command: "npx tsc --noEmit", failed: true, exitCode: 2 },
+      results: [
+        "tests: 2 passed, 1 failed (npm test)",
+        "type check failed: 3 errors (npx tsc --noEmit)",
+        "committed",
+        "PR #12 opened",
+      ],
+      said: { text: "The client retries three times.", isQuestion: false },
+      filesChanged: 0,
+    },
+  })
+  const { stdout } = await cli(machine, "show", waiting.session)
+  expect(stdout).toContain("asked: Mend the lamp")
+  expect(stdout).toContain("waits for an answer: Shall I light it?")
+  const listed = await cli(machine, "sessions", "--all-projects")
+  expect(listed).toMatchObject({ code: 0, stderr: "" })
+  expect(listed.stdout).toContain("Add retries to the client")
+})

@@ -12,7 +12,7 @@ import {
 } from "../../src/cli/picker/picker-picture.ts"
 import type { PickerEvent } from "../../src/cli/picker/picker-state.ts"
 import { PICKER_KEYS } from "../../src/cli/picker/query-line.ts"
-import type { SessionSummary } from "../../src/views/session-summary.ts"
+import type { SessionSummary } from "../../src/find/session-summary.ts"
 import { afterEvents, hit, pickerState, screen } from "../support/picker.ts"
 
 /** Escapes, marks that reorder, wide and joined characters, heaps of accents, blanks of all kinds. */
@@ -49,7 +49,10 @@ const extract = (request: string): SessionSummary => ({
   decisions: [],
   folder: null,
   files: [],
+  filesChanged: 0,
   outcome: null,
+  results: [],
+  said: null,
   todos: [],
 })
 const event = fc.oneof(

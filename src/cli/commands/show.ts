@@ -3,6 +3,12 @@ import { CtxError, codeOf, EXIT, messageOf } from "../../base/errors.ts"
 import { type ListPage, pageOf, shortLines } from "../../base/pages.ts"
 import { count, oneLine, shellWord } from "../../base/text.ts"
 import { type FarEntry, farHandle, farId, openFar } from "../../find/elsewhere.ts"
+import {
+  type SessionSummary,
+  sessionSummary,
+  summaryParts,
+  summarySource,
+} from "../../find/session-summary.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import type { Part } from "../../record/types.ts"
 import { type Worth, worthOf } from "../../restore/learning/follow-uses.ts"
@@ -16,12 +22,6 @@ import type { Session } from "../../views/queries/sessions.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import { openSession } from "../../views/session-list.ts"
-import {
-  type SessionSummary,
-  sessionSummary,
-  summaryParts,
-  summarySource,
-} from "../../views/session-summary.ts"
 import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../views/turn.ts"
 import { positive } from "../args.ts"
 import { block } from "../block.ts"
@@ -151,11 +151,12 @@ function showObservation({ out }: Context, found: Observation): void {
 }
 
 function showSession(context: Context, db: Database, found: Session): void {
-  const { out } = context
+  const { env, out } = context
   const { number, room } = paging(context, PAGE_TURNS)
   const { session, lineage, shared, turns } = openSession(db, found)
   const page = pageOf(out.wantsJson ? turns : [...shared, ...turns], number, room, () => 1)
-  const summary = sessionSummary(db, session.id)
+  using readers = new CopyReaders()
+  const summary = sessionSummary({ db, dataHome: env.dataHome, readers }, session.id)
   if (out.wantsJson) {
     out.json({ session, lineage, summary, shared, turns: page.items, page: pageNote(page, session.id) })
     return

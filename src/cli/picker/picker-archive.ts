@@ -8,6 +8,7 @@ import { type Narrowing, typedPath } from "../../find/narrowing.ts"
 import { previewTurn } from "../../find/preview-turn.ts"
 import type { VectorChild } from "../../find/query-vectors.ts"
 import { type Begun, begun, type FoundTurns } from "../../find/search-turns.ts"
+import { sessionSummary } from "../../find/session-summary.ts"
 import { WholeCalls } from "../../find/whole-matches.ts"
 import { ownCommand, startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -18,7 +19,6 @@ import { filesChangedIn, filesOpenedIn, lastCommand, toolsCalled } from "../../v
 import { knownAs, projectId, projectPaths } from "../../views/queries/projects.ts"
 import { findSessions } from "../../views/queries/sessions.ts"
 import { turnId } from "../../views/queries/turns.ts"
-import { sessionSummary } from "../../views/session-summary.ts"
 import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
 
 /** UTF-16 units of a hit's texts, of which what was found gets three sevenths: enough for a line of a wide terminal. */
@@ -185,8 +185,9 @@ export class PickerArchive {
   /** @returns undefined if the turn is gone, or its copy cannot be read */
   preview(hit: Hit): TurnInSession | undefined {
     const { db, readers } = this.#open
-    const turn = this.#last && previewTurn(db, this.#place.dataHome, readers, hit, this.#last)
-    return turn && { ...turn, summary: sessionSummary(db, hit.session) }
+    const { dataHome } = this.#place
+    const turn = this.#last && previewTurn(db, dataHome, readers, hit, this.#last)
+    return turn && { ...turn, summary: sessionSummary({ db, dataHome, readers }, hit.session) }
   }
 
   /** The last shell command of the turn, in full. */

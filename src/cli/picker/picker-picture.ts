@@ -1,9 +1,9 @@
 /** The picker's screen: a state and a terminal's size give the lines of a picture. Pure. */
 import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
+import { type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
 import { shortNameOf } from "../../views/project.ts"
-import { type SessionSummary, summaryParts, summarySource } from "../../views/session-summary.ts"
 import { shownSnippet } from "../render-hits.ts"
 import { dated } from "../screen.ts"
 import { dotted, safe } from "../style.ts"

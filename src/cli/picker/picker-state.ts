@@ -3,7 +3,7 @@
 import type { Hit } from "../../find/hit.ts"
 import { ROLES } from "../../find/parse-query.ts"
 import type { TurnPreview } from "../../find/preview-turn.ts"
-import type { SessionSummary } from "../../views/session-summary.ts"
+import type { SessionSummary } from "../../find/session-summary.ts"
 import type { KeyInput } from "./key-decoder.ts"
 import type { QueryLine } from "./query-line.ts"
 

@@ -3,18 +3,18 @@
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { count } from "../../base/text.ts"
 import { search } from "../../find/search-turns.ts"
+import {
+  type SessionSummary,
+  sessionSummary,
+  summaryParts,
+  summarySource,
+} from "../../find/session-summary.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { latestSession } from "../../views/queries/sessions.ts"
-import {
-  type SessionSummary,
-  sessionSummary,
-  summaryParts,
-  summarySource,
-} from "../../views/session-summary.ts"
 import { type Turn, turnsOfSession } from "../../views/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../../views/turn-timeline.ts"
 import { DATA, minute, plain, strange } from "./hit-passages.ts"
@@ -49,7 +49,9 @@ export const timelineTool: ServerTool = {
     const lines = around(db, turn, args.number("around") ?? AROUND).map((one) => lineOf(one, turn.handle))
     // Who asks for a turn knows already which session it is about.
     const isOfSession = found?.kind !== "turn" && query === undefined
-    const summary = isOfSession ? summaryLines(sessionSummary(db, turn.session)) : []
+    using readers = new CopyReaders()
+    const source = { db, dataHome: world.dataHome, readers }
+    const summary = isOfSession ? summaryLines(sessionSummary(source, turn.session)) : []
     return { text: [`Session ${name(turn.session, 80)}. ${DATA}`, ...summary, ...lines].join("\n") }
   },
 }

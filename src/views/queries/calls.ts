@@ -214,17 +214,22 @@ export function successesSince(
   )
 }
 
-interface ScriptRun {
+interface ScriptRun extends CallPlace {
   readonly script: string
   readonly isError: number
   readonly exitCode: number | null
   readonly result: number
+  /** Bytes of the lines that hold the input and the output. */
+  readonly length: number | null
+  readonly resultLength: number
 }
 
 /** The latest runs of each outcome, latest first. */
 export function latestRuns(db: Database, scope: Scope, most: number): ScriptRun[] {
   const query = db.query<ScriptRun, [string, number, number, number]>(
-    `SELECT c.target AS script, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.result
+    `SELECT c.id, c.use, c.target AS script, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.result,
+       (SELECT length FROM messages WHERE id = c.use) AS length,
+       coalesce((SELECT length FROM messages WHERE id = c.result), 0) AS resultLength
      FROM tool_calls c JOIN turns t ON t.id = c.turn
      WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ?3 AND ${isAtHome("c.origin")}
        AND ${wasRun("c")} AND (t.taken_back = 0 OR ?4)

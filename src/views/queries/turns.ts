@@ -140,6 +140,16 @@ export const latestTurns = (db: Database, scope: Scope, most: number): TurnLine[
     .slice(0, most)
     .map(({ id: _id, ...turn }) => turn)
 
+/** The first prompts of a session that something was done for. */
+export const firstPrompts = (db: Database, session: string, most: number): string[] =>
+  db
+    .query<{ prompt: string }, [string, number]>(
+      `SELECT prompt FROM turns t WHERE session = ? AND ${IS_LISTED} AND NOT ${IS_EMPTY} AND taken_back = 0
+       ORDER BY seq LIMIT ?`,
+    )
+    .all(session, most)
+    .map(({ prompt }) => prompt)
+
 /** Ids of the latest turns of all, newest first. */
 export const latestTurnIds = (db: Database, scope: Scope, most: number): number[] =>
   rowsIn<{ id: number }>(

@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { contextIn } from "../../../src/claude/fake/payload.ts"
 import type { Step } from "../../../src/claude/fake/transcript.ts"
+import { sessionSummary, summaryParts } from "../../../src/find/session-summary.ts"
 import { withChanges } from "../../../src/hook/state.ts"
 import { type Observed, SUMMARY_TYPE } from "../../../src/record/model-summary.ts"
+import { CopyReaders } from "../../../src/vault/reader.ts"
 import { noteSummary } from "../../../src/views/ingest.ts"
 import { keepSummary } from "../../../src/views/kept-summaries.ts"
 import { findSessions, titlesOf } from "../../../src/views/queries/sessions.ts"
 import { latestSummary } from "../../../src/views/queries/summaries.ts"
-import { extractedSummary, sessionSummary, summaryParts } from "../../../src/views/session-summary.ts"
 import { transcriptByCopy } from "../../../src/views/transcript-rows.ts"
 import { Archive } from "../../support/archive.ts"
 import { frameProblems } from "../../support/frame.ts"
@@ -206,7 +207,14 @@ describe("session summary", () => {
     isError,
   })
 
-  test("first prompt, decisions, files, the last test run and how it ended, open tasks", () => {
+  const summaryOf = (archive: Archive, id = "one") => {
+    using readers = new CopyReaders()
+    return sessionSummary({ db: archive.db, dataHome: archive.dataHome, readers }, id)
+  }
+  const partsOf = (archive: Archive, id = "one") =>
+    summaryParts(summaryOf(archive, id)).map(({ label, text }) => `${label}: ${text}`)
+
+  test("first prompt, decisions, files, what came out, what was said last, open tasks", () => {
     using archive = new Archive()
     const session = archive
       .session("one")
@@ -214,16 +222,16 @@ describe("session summary", () => {
         "Add retries to the client",
         [
           { tool: "Edit", input: { file_path: "/p/src/client.ts" }, output: "ok" },
-          bash("npm test", "1 failed", true),
-          bash("npm test", "all pass"),
+          bash("npm test", "Exit code 1\nTests:       1 failed, 2 passed, 3 total", true),
+          bash("npm test", "Tests:       3 passed, 3 total"),
+          bash("git commit -qm retries\ngit push", "To example.com:p.git\n   1234567..89abcde  main -> main"),
           bash("git status", "clean"),
           { tool: "TodoWrite", input: { todos: [{ content: "changelog", status: "pending" }] }, output: "" },
         ],
-        "I decided to use exponential backoff because linear retries overload the server.",
+        "Done! Retries wait twice as long each time. I decided to use exponential backoff because linear retries overload the server.",
       )
     archive.follow(session.flush())
-    const summary = sessionSummary(archive.db, "one")
-    expect(summary).toEqual(extractedSummary(archive.db, "one"))
+    const summary = summaryOf(archive)
     expect(summary).toMatchObject({
       kind: "extract",
       request: "Add retries to the client",
@@ -231,26 +239,82 @@ describe("session summary", () => {
         { text: expect.stringContaining("exponential backoff"), handle: expect.stringMatching(/^ctx:/) },
       ],
       files: ["/p/src/client.ts"],
+      filesChanged: 1,
       outcome: { command: "npm test", failed: false, exitCode: null },
+      results: ["tests: 3 passed (npm test)", "pushed"],
+      said: { text: "Retries wait twice as long each time.", isQuestion: false },
       todos: ["changelog"],
     })
-    expect(summaryParts(summary).map(({ label, text }) => `${label}: ${text}`)).toEqual([
+    expect(partsOf(archive)).toEqual([
       "asked: Add retries to the client",
       expect.stringContaining("decided: "),
       "changed: /p/src/client.ts",
-      "outcome: npm test succeeded",
+      "outcome: tests: 3 passed (npm test); pushed",
+      "said last: Retries wait twice as long each time.",
       "open: changelog",
     ])
   })
 
-  test("without a test, the last command; of a session that is not there, nothing", () => {
+  test("no command that happened to be the last is an outcome; of a session that is not there, nothing is told", () => {
     using archive = new Archive()
     const session = archive
       .session("one")
-      .turn("Look around", [bash("ls", "a b"), bash("cat c", "Exit code 1\nno such file", true)])
+      .turn("Look around", [bash("ls", "a b"), bash("cat c", "Exit code 1\nno such file", true)], "")
     archive.follow(session.flush())
-    expect(extractedSummary(archive.db, "one").outcome).toMatchObject({ command: "cat c", failed: true })
-    expect(summaryParts(sessionSummary(archive.db, "none"))).toEqual([])
+    const summary = summaryOf(archive)
+    expect(summary).toMatchObject({ outcome: { command: "cat c", failed: true }, results: [], said: null })
+    expect(partsOf(archive)).toEqual(["asked: Look around"])
+    expect(partsOf(archive, "none")).toEqual([])
+  })
+
+  test("of each kind the latest run counts, also if nothing tells how it ended", () => {
+    using archive = new Archive()
+    const session = archive
+      .session("one")
+      .turn("Mend it", [
+        bash("npm run lint", "ok"),
+        bash("npm test", "Tests:       3 passed, 3 total"),
+        bash("npx vitest | grep -c x", "0"),
+      ])
+    archive.follow(session.flush())
+    expect(summaryOf(archive)).toMatchObject({
+      results: ["lint passed (npm run lint)"],
+      outcome: { command: "npx vitest | grep -c x", failed: false },
+    })
+  })
+
+  test("a question at the end waits for an answer, whatever comes before it", () => {
+    using archive = new Archive()
+    const long = "A sentence that says how the cache works now. ".repeat(40)
+    const session = archive
+      .session("one")
+      .turn("/clear")
+      .turn("Yes, continue please!")
+      .turn("Mend the cache", [], `${long}\n\nShall I push it?`)
+    archive.follow(session.flush())
+    const summary = summaryOf(archive)
+    expect(summary).toMatchObject({
+      request: "Mend the cache",
+      said: { text: "Shall I push it?", isQuestion: true },
+    })
+    expect(partsOf(archive).at(-1)).toBe("waits for an answer: Shall I push it?")
+    archive.follow(session.turn("yes", [bash("ls", "a")], "").flush())
+    expect(partsOf(archive).at(-1)).toBe("said last: A sentence that says how the cache works now.")
+  })
+
+  test("files of the session's folder come first, and not all are named", () => {
+    using archive = new Archive()
+    const session = archive.session("one", { cwd: "/p" })
+    const edit = (path: string) => ({ tool: "Edit", input: { file_path: path }, output: "ok" })
+    const paths = [1, 2, 3, 4, 5, 6, 7].map((n) => `/p/src/${n}.ts`)
+    archive.follow(
+      session
+        .turn("Edit", paths.map(edit))
+        .turn("Note", [edit("/tmp/notes.md")])
+        .flush(),
+    )
+    const changed = partsOf(archive).find((part) => part.startsWith("changed: "))!
+    expect(changed).toMatch(/^changed: (?:src\/\d\.ts(?:, |(?= and))){6} and 2 more$/)
   })
 })
 
