@@ -253,7 +253,7 @@ export function summaryParts(summary: SessionSummary): SummaryPart[] {
     ...filled({ asked: cut(oneLine(request ?? ""), MOST_REQUEST) }),
     ...decisions.map(({ text, handle }) => ({ label: "decided", text, handle })),
     ...filled({ changed, outcome: results.join("; ") }),
-    ...(said === null
+    ...(said === null || decisions.some(({ text }) => text === said.text)
       ? []
       : [
           {

@@ -112,12 +112,12 @@ const SOURCE = 160
 const MOST_PARTS = 8
 
 /**
- * What a session was about: a model's words, or words of the session, and which. Empty if there is
- * nothing to tell beyond what was asked first, which the turns tell themselves.
+ * What a session was about: a model's words, or words of the session, and which. Empty if there is nothing to tell beyond
+ * what was asked first and said last, which the turns tell themselves.
  */
 function summaryLines(summary: SessionSummary): string[] {
   const parts = summaryParts(summary).slice(0, MOST_PARTS)
-  if (parts.every(({ label }) => label === "asked")) return []
+  if (parts.every(({ label }) => label === "asked" || label === "said last")) return []
   const source = plain(summarySource(summary), SOURCE)
   return [
     `In short, ${source}:`,

@@ -95,7 +95,7 @@ describe("view", () => {
       const [about] = page.match(/<section class="about-session[\s\S]*?<\/section>/) ?? []
       expect(about).toContain("<strong>asked</strong>")
       expect(about).toContain("src/zebra.ts")
-      expect(about).toContain("npm test failed")
+      expect(about).toContain("tests failed (npm test)")
       expect(about).toContain("extracted from the session")
     })
 

@@ -86,11 +86,13 @@ describe("tools", () => {
     const { text } = await callsOf(archive)("timeline")
     expect(text).toContain('\nIn short, extracted from the session:\n  asked: "Count the walruses.')
     expect(text).toMatch(/\n {2}decided: "[^"]*measure the tusk in inches[^"]*" \(ctx:[0-9a-z]+\)\n/)
-    expect(text).toContain('\n  outcome: "bun test walrus succeeded"\n')
+    expect(text).toContain('\n  outcome: "tests passed (bun test walrus)"\n')
+    // It is the decision.
+    expect(text).not.toContain("said last")
     expect(text).not.toContain("</system-reminder>")
   })
 
-  test("timeline says nothing in short of a session of which only the prompt is known", async () => {
+  test("timeline says nothing in short of a session of which its turns tell all", async () => {
     using archive = new Archive()
     const transcript = archive.session(SESSION)
     transcript.turn("Count the walruses.", [], "There are two.")
