@@ -7,7 +7,7 @@ import { mayBeCut } from "../agents/tool-kinds.ts"
 import { count, cut, oneLine } from "../base/text.ts"
 import type { SummaryFields } from "../record/model-summary.ts"
 import { lastWordsIn } from "../record/noted-sentences.ts"
-import { mayHaveResults, resultsOf } from "../record/run-results.ts"
+import { mostResults, resultsOf } from "../record/run-results.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
@@ -153,25 +153,28 @@ function requestOf(db: Database, session: string, title: string | null | undefin
   return telling ?? titlesOf(db, [session]).get(session) ?? null
 }
 
+type ScriptResult = ReturnType<typeof resultsOf>[number]
+type ScriptRun = ReturnType<typeof latestRuns>[number]
+
 /** The latest of each kind, as far as it is known how it ended. Of an earlier one, nothing is said instead. */
 function outcomeIn(source: SummarySource, scope: Scope): Pick<ExtractedSummary, "outcome" | "results"> {
   const { db, dataHome, readers } = source
   const calls = new WholeCalls(db, dataHome, readers)
-  let outcome: Outcome | null = null
-  let read = 0
   const results: string[] = []
   const told = new Set<string>()
-  for (const { script, isError, exitCode, ...call } of latestRuns(db, scope, RUNS)) {
+  const runs = latestRuns(db, scope, RUNS).filter(({ script }) => mostResults(script) > 0)
+  let last: ScriptRun | undefined
+  let read = 0
+  for (const run of runs) {
     if (read === MOST_READ) break
-    if (!mayHaveResults(script) || isTold(script, call.length, told)) continue
+    if (isTold(run, told)) continue
     read++
-    const isShort = (call.length ?? 0) < LONGEST_LINE && call.resultLength < LONGEST_LINE
-    const found = resultsOf((isShort ? calls.target(call) : undefined) ?? script, {
-      isError: isError === 1,
-      output: isShort ? calls.output(call) : undefined,
+    const isShort = (run.length ?? 0) < LONGEST_LINE && run.resultLength < LONGEST_LINE
+    const found = resultsOf((isShort ? calls.target(run) : undefined) ?? run.script, {
+      isError: run.isError === 1,
+      output: isShort ? calls.output(run) : undefined,
     })
-    if (found.some(({ ending }) => ending !== "done"))
-      outcome ??= { command: script, failed: isError === 1, exitCode }
+    if (found.some(isRun)) last ??= run
     const news: string[] = []
     for (const result of found.toReversed()) {
       const isNews = result.names.some((name) => !told.has(name))
@@ -180,14 +183,29 @@ function outcomeIn(source: SummarySource, scope: Scope): Pick<ExtractedSummary, 
     }
     results.unshift(...news)
   }
-  return { outcome: outcome ?? lastCommandIn(db, scope), results }
+  // Of those that were not read, their line tells.
+  last ??= runs.find(({ script }) => inLine(script).some(isRun))
+  return { outcome: last === undefined ? lastCommandIn(db, scope) : asOutcome(last), results }
 }
 
-/** Whether a script plainly has nothing of a kind of which a later result is told. */
-function isTold(script: string, length: number | null, told: ReadonlySet<string>): boolean {
+const asOutcome = ({ script, isError, exitCode }: ScriptRun): Outcome => ({
+  command: script,
+  failed: isError === 1,
+  exitCode,
+})
+
+const isRun = ({ ending }: ScriptResult): boolean => ending !== "done"
+
+/** What one line of a script has results of. */
+const inLine = (script: string): ScriptResult[] => resultsOf(script, { isError: false, output: undefined })
+
+/** Whether a script plainly has nothing but results of which later ones are told. Its line may have been several. */
+function isTold({ script, length }: ScriptRun, told: ReadonlySet<string>): boolean {
   if (told.size === 0 || mayBeCut(script, length ?? 0)) return false
-  const found = resultsOf(script, { isError: false, output: undefined })
-  return found.length > 0 && found.every(({ names }) => names.every((name) => told.has(name)))
+  const found = inLine(script)
+  return (
+    found.length >= mostResults(script) && found.every(({ names }) => names.every((name) => told.has(name)))
+  )
 }
 
 function lastCommandIn(db: Database, scope: Scope): Outcome | null {
@@ -197,7 +215,7 @@ function lastCommandIn(db: Database, scope: Scope): Outcome | null {
 }
 
 /** `tests: 42 passed, 1 failed (npm test)`, `PR #12 opened` */
-function resultText({ names, text, ending, counts }: ReturnType<typeof resultsOf>[number]): string {
+function resultText({ names, text, ending, counts }: ScriptResult): string {
   if (ending === "done") return text
   const { passed, failed, packages, problems } = counts
   const name = names.join(" or ")

@@ -139,12 +139,13 @@ const DEEDS: readonly {
 ]
 
 /** A program as a word, not the end of a file's name. */
-const RUNS = new RegExp(String.raw`(?<![\w.*-])${MAY_RUN.source}(?![\w./-])`)
+const RUNS = new RegExp(String.raw`(?<![\w.*-])${MAY_RUN.source}(?![\w./-])`, "g")
 const DOES =
   /(?<![\w./-])(?:git (?:.* )?(?:commit|push|merge)|(?:gh|glab) (?:.* )?(?:create|merge)|\S+ (?:\S+ )?publish|twine upload|gem push)(?![\w-])/
 
-/** Cheap and generous: whether a script may have results, as far as it is shown on one line. */
-export const mayHaveResults = (line: string): boolean => RUNS.test(line) || DOES.test(line)
+/** How many results a script may have, as far as it is shown on one line. Cheap and generous. */
+export const mostResults = (line: string): number =>
+  [...line.matchAll(RUNS)].length + (DOES.test(line) ? 1 : 0)
 
 /** How a call ended. */
 interface ScriptEnd {

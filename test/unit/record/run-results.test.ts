@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { lastWordsIn } from "../../../src/record/noted-sentences.ts"
-import { mayHaveResults, resultsOf } from "../../../src/record/run-results.ts"
+import { mostResults, resultsOf } from "../../../src/record/run-results.ts"
 
 /** What is told of a script: `tests passed {"passed":3}`. */
 const told = (script: string, output: string | undefined, isError = false): string[] =>
@@ -150,11 +150,13 @@ describe("what was done", () => {
   test("a line may have results if it names a program, not a file of its name", () => {
     expect(
       ["cd a git commit -m b", "GH_REPO=a gh pr create", "(cd a; pytest)", "./gradlew test"].filter(
-        mayHaveResults,
+        mostResults,
       ),
     ).toHaveLength(4)
     expect(
-      ["grep -r x src --include=*.go", "cat main.go", "git log -3", "ls"].filter(mayHaveResults),
+      ["grep -r x src --include=*.go", "cat main.go", "git log -3", "ls"].filter(
+        (line) => mostResults(line) > 0,
+      ),
     ).toEqual([])
   })
 })

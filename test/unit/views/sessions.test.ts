@@ -283,6 +283,19 @@ describe("session summary", () => {
     })
   })
 
+  test("nor is one hidden behind another on a later line of a script", () => {
+    using archive = new Archive()
+    const session = archive
+      .session("one")
+      .turn("Mend it", [
+        bash("npm run lint", "ok"),
+        bash("npm test\nnpm run lint | tail -1", "some lines"),
+        bash("npm test", "Tests:       3 passed, 3 total"),
+      ])
+    archive.follow(session.flush())
+    expect(summaryOf(archive)).toMatchObject({ results: ["tests: 3 passed (npm test)"] })
+  })
+
   test("a question at the end waits for an answer, whatever comes before it", () => {
     using archive = new Archive()
     const long = "A sentence that says how the cache works now. ".repeat(40)
