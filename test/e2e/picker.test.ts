@@ -194,7 +194,7 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     await tmux.sees(/copied by tmux, xclip: ctx:\w{6}/)
     expect(tmux.buffer()).toMatch(/^ctx:\w{6}$/)
     tmux.press("C-x")
-    await tmux.sees("--run 'all of them'")
+    await tmux.sees(/copied by tmux, xclip: npm test/)
     expect(tmux.buffer()).toBe("npm test -- dates --run 'all of them'")
     tmux.press("C-f")
     await tmux.sees(/copied by tmux, xclip: \//)
