@@ -199,7 +199,10 @@ function answersTo(
     return statementsIn(db, scope, kind, NOTES_LOOKED_AT)
       .filter(({ text }) => lacks(text))
       .slice(0, MOST)
-      .map(({ handle, text }) => `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`)
+      .map(
+        ({ handle, text, origin }) =>
+          `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle}, ${origin === "human" ? "user" : "model"})`,
+      )
   }
   // Of a command, its form is as it was typed; of an error, how the call ended.
   return factsIn(db, scope, kind, NOTES_LOOKED_AT)

@@ -2,10 +2,11 @@
  * Finds sentences worth keeping by their wording. Pure.
  *
  * A constraint is what a human told the model to do or not to do for good; a decision is what the model settled and
- * why; a refuted approach is what it tried in vain. All are kept verbatim. Covers English, German, Spanish and Chinese;
- * test/unit/record/sentences.test.ts tells how well.
+ * why, or what a human chose of what it offered; a refuted approach is what it tried in vain. All are kept verbatim.
+ * Covers English, German, Spanish and Chinese; test/unit/record/sentences.test.ts tells how well.
  */
 import { cut, oneLine } from "../base/text.ts"
+import { withItsOption } from "./choices.ts"
 import type { Part } from "./types.ts"
 import { isWorded, Sentence } from "./wording.ts"
 import { constraints } from "./wording-constraints.ts"
@@ -108,16 +109,14 @@ const withoutSpeech = (text: string): string =>
 const CONDITION =
   /^(?:if|when(?:ever)?|once|before|after|in case|wenn|falls|sobald|bevor|nachdem)(?!\p{L})(?:[^,:;]*?[,:;]|[^,:;]*\bthen\b)\s*/iu
 
-/** Lines that a human quotes are somebody else's words, mostly the model's. */
-const QUOTED = /^[ \t]*>.*$/gm
-/** So is a sentence in quotation marks. */
+/** A sentence in quotation marks is somebody else's. */
 const SPOKEN = /^(?:"[^"]*"?|[“„][^”“]*[”“]?|«[^»]*»?)[.!?]?$/
 
 /** "Never push, ok?" asks for nothing but an assent. */
 const ASSENT = /,? (?:ok|okay|understood|got it|vale|verstanden|alles klar)\?$/i
 
 export const constraintsIn = (prompt: string): string[] =>
-  pick(withoutSpeech(typedText(prompt).replace(QUOTED, "")), (sentence) => {
+  pick(withoutSpeech(typedText(prompt)), (sentence) => {
     const { text } = withoutQuotes(sentence)
     return (
       !SPOKEN.test(sentence.text) &&
@@ -134,8 +133,9 @@ const ASKED = " (asked: "
 const withQuestion = (text: string, question: string): string =>
   question === "" ? text : `${text}${ASKED}${cut(oneLine(question), QUESTION_NOTED)})`
 
-/** A note without the question that it answers. */
-export const withoutQuestion = (note: string): string => note.split(ASKED, 1)[0]!
+/** A note without the question that it answers; of a choice, what was chosen, which is the same whoever says so. */
+export const withoutQuestion = (note: string): string =>
+  / \(option \w+: ([\s\S]*)\)$/.exec(note)?.[1] ?? note.split(ASKED, 1)[0]!
 
 type ReplyPart = Extract<Part, { readonly kind: "reply" }>
 
@@ -151,15 +151,72 @@ export const answersInReply = ({ question, text }: ReplyPart): string[] =>
 const POINTING = /^(?:that|this|it|das|dies(?:es)?|es|eso|esto)(?:['’]s)?\s/i
 const POINTING_SHORTEST = 8
 
-export const decisionsIn = (answer: string): string[] =>
-  pick(answer, (sentence) => !isPointing(sentence.text) && isWorded(withoutQuotes(sentence), decisions()))
+/**
+ * Of a human, choices among the options that the model gave.
+ *
+ * @param before what the model said before, a text for each turn in which it said something, newest first: a choice by an
+ * option's label alone is noted with what the option is, or not at all
+ */
+export const decisionsIn = (
+  words: string,
+  by: "human" | "model" = "model",
+  before: () => readonly string[] = () => [],
+): string[] => (by === "human" ? choicesIn(words, before) : withOptions(words, before, isDecision))
+
+/** Longer prompts say what they want in words of their own. */
+const LONGEST_PROMPT = 2000
+/** In a list, a number is that of the question which it answers. */
+const LISTED = /^\s*(?:[-*+•]|\d{1,2}[.)])\s+\S/
+/** "2, can you also rename it?" */
+const REQUEST = /, (?:and )?(?:can|could|would|will) you\b.*\?\s*$/i
+const ENDS = /(?<=[.!?])\s+|(?<=[。！？])/
+
+function choicesIn(prompt: string, before: () => readonly string[]): string[] {
+  if (prompt.length > LONGEST_PROMPT) return []
+  const found: string[] = []
+  const lines = typedText(prompt).split("\n")
+  for (const [n, line] of lines.entries()) {
+    if (LISTED.test(line)) continue
+    for (const [m, whole] of line.trim().split(ENDS).entries()) {
+      const sentence = whole.replace(REQUEST, "")
+      if (/[?？]\s*$/.test(sentence)) continue
+      const isFirst = n === 0 && m === 0
+      const choice = withItsOption(sentence, before, isFirst ? "prompt's beginning" : "prompt")
+      if (choice !== undefined) found.push(choice)
+    }
+  }
+  return found
+}
+
+/** Approaches that were tried in vain, or ruled out. */
+export const refutedIn = (answer: string, before: () => readonly string[] = () => []): string[] =>
+  withOptions(answer, before, (sentence) => isWorded(sentence, refuted()))
+
+/** An option may have been listed earlier in the same answer, but not behind the sentence: there come steps and findings. */
+const withOptions = (
+  answer: string,
+  before: () => readonly string[],
+  wanted: (sentence: Sentence) => boolean,
+): string[] =>
+  pick(answer, wanted).flatMap((sentence) => {
+    const said = (): string[] => {
+      const [latest = "", ...others] = before()
+      return [`${latest}\n\n${answer.slice(0, answer.indexOf(sentence))}`, ...others]
+    }
+    return withItsOption(sentence, said, "model") ?? []
+  })
+
+/** What is said aside of what one did oneself is a report. */
+const ASIDE = /\s*\([^()]*\b(?:I|we)\b[^()]*\)/g
+
+const isDecision = (sentence: Sentence): boolean =>
+  !isPointing(sentence.text) && isWorded(withoutAsides(withoutQuotes(sentence)), decisions())
+
+const withoutAsides = (sentence: Sentence): Sentence =>
+  sentence.text.includes("(") ? new Sentence(sentence.text.replace(ASIDE, "")) : sentence
 
 const isPointing = (sentence: string): boolean =>
   POINTING.test(sentence) && (sentence.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) < POINTING_SHORTEST
-
-/** Approaches that were tried in vain. */
-export const refutedIn = (answer: string): string[] =>
-  pick(answer, (sentence) => isWorded(sentence, refuted()))
 
 function pick(text: string, wanted: (sentence: Sentence) => boolean): string[] {
   const found = new Set<string>()
@@ -304,6 +361,9 @@ const OWN =
 /** A command that the prompt begins with. */
 const COMMAND = /^\s*\/[A-Za-z][\w:.-]*\s+/
 
+/** Lines that a human quotes are somebody else's words, mostly the model's. */
+const QUOTED = /^[ \t]*>.*$/gm
+
 function typedText(prompt: string): string {
   const ends =
     prompt.length > 2 * PROMPT_END ? `${prompt.slice(0, PROMPT_END)}\n\n${prompt.slice(-PROMPT_END)}` : prompt
@@ -314,9 +374,9 @@ function typedText(prompt: string): string {
     .map((line) => (SHAPES.some((shape) => shape.test(line)) ? "" : line))
     .join("\n")
     .trim()
-  if (text.length < DOCUMENT) return text
+  if (text.length < DOCUMENT) return withoutQuoted(text)
   const paragraphs = paragraphsOf(text)
-  return paragraphs.length < 3 ? text : `${paragraphs[0]}\n\n${paragraphs.at(-1)}`
+  return withoutQuoted(paragraphs.length < 3 ? text : `${paragraphs[0]}\n\n${paragraphs.at(-1)}`)
 }
 
 /** Of several paragraphs that follow, the last was typed: it stands apart from the paste. */
@@ -326,3 +386,5 @@ function withoutPaste(lines: readonly string[], from: number): string[] {
 }
 
 const paragraphsOf = (text: string): string[] => text.split(/\n[ \t]*\n/)
+
+const withoutQuoted = (text: string): string => text.replace(QUOTED, "")

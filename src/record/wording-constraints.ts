@@ -31,6 +31,10 @@ const FOR_NOW: readonly RegExp[] = [
   // What is to be done once, told as how it ought to be.
   /^(?:adjust|change|modify|update|refactor|rewrite|fix|edit)\b.*\bto (?:only|always|never)\b/i,
   /\b(?:you|we) must (?:\w+ly )?(?:delete|move|rename|replace|construct|generate)\b(?!.*\b(?:each|every|always|whenever)\b)/i,
+  // What is to be done in this step alone.
+  /^(?:(?:please|and|but|so|ok|okay|for this)[,:]? )*(?:only|just) (?:do|fix|implement|answer|explain|show|give|tell|reply|review|check|look|list|apply|finish|commit|push|merge|run|reword|rename|start|continue|update|add|create|draft|propose|plan|summari[sz]e|describe) (?:the|this|that|these|those|it|them|me|us|an?|one|step|part|point|option|number|\d)\b/i,
+  /\b(?:in|for|with) (?:this|the next|your next) (?:step|turn|round|pass|reply|answer|message|response|iteration|commit)\b|\bbefore (?:we|you|I) (?:continue|proceed|go on|move on|start)\b/i,
+  /\b(?:should|will|would) only (?:take|cost|need|happen|matter)\b/i,
   // What it points at is forgotten by then.
   /^(?:(?:please|and|but|so) )?(?:do not|don['’]?t) \w+ (?:this|that|it|these|those)[.!]*$/i,
   /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|linked|listed|committed|merged|pushed|deployed)\b/i,
@@ -141,6 +145,7 @@ const german = (): Wording => ({
     /\?\s*$|^(?:warum|wieso|wie(?! gesagt)|was|wann|wer|wo|ich|es|früher|damals|bisher|bislang)(?!\p{L})/iu,
     /(?<!\p{L})(?:vorerst|vorläufig|fürs Erste|im Moment|momentan)(?!\p{L})|(?<!\p{L}|ab )(?:jetzt|heute|noch nicht)[.!]*$|^noch nicht/iu,
     /^(?:das|dies|da|es) (?:muss|darf|kann|soll)(?!\p{L})/iu,
+    /^(?:bitte |mach(?:e)? )*nur (?:den|die|das|diese\p{L}*|eine?n?) .{2,60}(?:machen|zeigen|erklären|prüfen|ansehen|beantworten)[.!]*$|^mache? (?:bitte )?nur (?:den|die|das|diese\p{L}*)(?!\p{L})/iu,
     /(?<!\p{L})(?:muss|müssen) .*(?:\s(?:ge|über|ver|be|er)\p{Ll}+(?:t|en) haben|worden sein|gewesen sein|liegen|stecken)[.!]?$/u,
     ...reportedInGerman,
   ],

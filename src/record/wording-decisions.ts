@@ -37,6 +37,33 @@ const NEXT =
 const MAKING =
   "(?:remov|delet|replac|convert|switch|mov|mak|build|writ|rewrit|patch|putt|stor|splitt|merg|revert|restor|dropp|inlin|apply|updat)ing"
 
+/** What only points: whoever reads the sentence alone cannot tell what was chosen. */
+const POINTER = String.raw`(?:(?:it|them)\b(?! (?:is|(?:as )?(?:simple|small|minimal|short))\b)|(?:this|that|these|those)(?= (?:in|on|as|at|to|out|up|for|from|with|into|alone|there|too|here|so|because|since|but|and|rather|instead|over|untouched|unchanged|\p{L}+ly)\b|\s*[.,;:—–-]|$))`
+const LEAD = String.raw`(?:(?:so|then|and|but|also|now|here|good|fine|great|sure|right|ok|okay|done|understood|agreed|got it)\b[\s,.:;!—–-]*)*`
+/** Choices without their object, which was named before. Behind a clause that names it, "it" is clear. */
+const OBJECT_UNKNOWN: readonly RegExp[] = [
+  new RegExp(String.raw`\b(?:go|going|went|stick|stay|settled?) (?:with|on) ${POINTER}`, "iu"),
+  new RegExp(
+    String.raw`^${LEAD}(?:(?:(?:I|we)(?:['’](?:ll|ve|m|re))?|let me|let['’]s) )?(?:(?:will|have|am|are|going to|\p{L}+ly|just|also|now|then|still|only) )*(?!(?:since|because|as|if|when|while|where|although|though|after|before|with|without|from|for|given|whether|unless|until|got|did|than)\b)\p{L}+ (?:(?:with|for|on) )?${POINTER}`,
+    "iu",
+  ),
+  new RegExp(
+    String.raw`^(?:(?:since|because|as) )?(?:those|these|they|it|this|that)(?:['’]s|['’]re)?\b(?!.*\b(?:rather than|instead of|in favou?r of)\b).*\b(?:I|we)(?:['’](?:ll|ve)| will| have)?(?: \p{L}+ly)? \p{L}+ ${POINTER}`,
+    "iu",
+  ),
+]
+
+/** Reports: why something is as it is, what else there is to say, what was checked, corrected or written down. */
+const REPORT: readonly RegExp[] = [
+  /^(?:that|this|which|it)(?:['’]s| is| was) (?:\w+ )?(?:why|how|what|where|because)\b/i,
+  /^(?:(?:just|only|and) )?(?:(?:one|two|three|four|an?|some|my|the|last|first|final)\b[^,.;:—–]{0,30} ?)?\b(?:notes?|caveats?|remarks?|heads[- ]?up|things? (?:to|worth|you)|details?|observations?|fyi|side ?notes?)\b(?:[^,.;:—–]{0,40})?\s*[,:—–-]/i,
+  /\b(?:because|since|as) (?:it|they|that|this|the \p{L}+|one) (?:was|were|is|are|had) (?:been )?(?:broken|wrong|stuck|missing|outdated|stale|incorrect|invalid|down)\b|\bso that\b.*\bagain\b/iu,
+  /\bus(?:e|ed|ing)\b.* to (?:look|see|check|find|verify|inspect|debug|measure|confirm)\b/i,
+  /^(?:checked|verified|confirmed|tested|reviewed|ticked|ran|pushed|committed)\b/i,
+  /\b(?:record|document|note|mention|capture|list|report|flag)(?:ed|d|ing)? (?:it|them|this|that|these|those)\b/i,
+  /\b(?:rather than|instead of) leav(?:e|ing) (?:it|them|(?:an?|the)\b.*)\b(?:false|stale|wrong|broken|misleading|inconsistent|outdated|contradict\w*)\b/i,
+]
+
 const english = (): Wording => ({
   smallWords: SMALL_WORDS.english,
   yes: [
@@ -54,7 +81,7 @@ const english = (): Wording => ({
     /^(?:\*\*)?(?!(?:what|as|that|because|where|there|here|who|why|if|when|yes|no|sure|indeed|maybe)\b|.*\bhow\b)(?:[^\s,.;:]+ ){1,6}(?<!\b(?:what|how|as|than|where|who|which|like|way|that|because|since|if|think|know|now|and|or|but|is|when|while|before|until|all|sure|course|here|there|maybe|perhaps|whatever) )it is(?:,? then)?(?:\*\*)?(?:[.!:;]|\s*[—–]|$)/i,
     /^(?:\*\*)?(?:verdict|choice|my (?:pick|choice)|chosen(?: approach)?)\s*(?:\*\*)?:(?:\*\*)?\s*(?:keep|use|go|take|stay|drop|skip|leave|stick|option|adopt|defer|switch)\b/i,
     new RegExp(String.raw`^(?:so )?(?:the|my|our) plan is to (?:${TAKE})\b`, "i"),
-    /\b(?:final )?decision\s*(?:\*\*)?:|\b(?:the|our|this) decision (?:is|was) to\b|\bnow decided\b/i,
+    /\b(?:final )?decision(?: (?:noted|recorded|made|taken))?\s*(?:\*\*)?:|\b(?:the|our|this) decision (?:is|was) to\b|\bnow decided\b/i,
     new RegExp(`${WE} (?:${TAKE}|${TOOK})\\b${REASON}`, "i"),
     new RegExp(`${WHO} (?:${TAKE}|${TOOK}|${MAKE}|${MADE})\\b${CONTRAST}`, "i"),
     new RegExp(
@@ -111,6 +138,8 @@ const english = (): Wording => ({
     /\b(?:deferred|open|pending|unresolved|outstanding|postponed) (?:decision|question)/i,
     /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,
     /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless|before) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,
+    ...OBJECT_UNKNOWN,
+    ...REPORT,
     ...reportedInEnglish,
   ],
 })
@@ -130,6 +159,7 @@ const german = (): Wording => ({
   ],
   no: [
     /\?\s*$|(?<!\p{L})(?:noch nicht|nicht|nie) (?:\p{L}+ )?(?:entschieden|festgelegt)/iu,
+    /^(?:ich|wir) \p{L}+ (?:es|ihn|dies)(?!\p{L})/iu,
     /^(?:wenn|falls|ob|sag|sobald)(?!\p{L})|(?<!\p{L})nehmen? (?:(?:ich|wir|mal|also) )*an(?:,|[.!]?$)/iu,
     ...reportedInGerman,
   ],
@@ -147,7 +177,7 @@ const spanish = (): Wording => ({
   ],
   no: [
     /\?\s*$|^¿|(?<!\p{L})(?:no|aún no|todavía no|tampoco) (?:se )?(?:he|hemos|decidí|decidimos|elegí|elegimos)(?!\p{L})/iu,
-    /^(?:si|cuando|dime)(?!\p{L})/iu,
+    /^(?:si|cuando|dime|l[oa]s? (?:dejo|dejamos|mantengo|mantenemos|uso|usamos))(?!\p{L})/iu,
     /(?<!\p{L})se (?:ha )?(?:elegí|eligió|decide)(?!\p{L})/iu,
   ],
 })

@@ -2,13 +2,25 @@
 import { once } from "../base/once.ts"
 import { plainWords, SMALL_WORDS, type Wording, type Wordings, wholeWords } from "./wording.ts"
 
+/** A way to go; what else does not work is a fault or a limit of it. */
+const WAY =
+  "approach|idea|workaround|attempt|try|trick|patch|fix|change|option|plan|solution|strategy|variant|hack|version"
+/** Whatever is done begins so: "Clearing the cache". */
+const DOING = String.raw`^(?:(?:so|and|but|also|even|just|simply|then|merely)\b,? )*(?!(?:nothing|anything|something|everything|string|thing|during|according)\b)\p{L}+ing\b`
+const FAILS = String.raw`(?:(?:did|does|do)(?:n['’]t| not)|cannot|can['’]t) (?:\p{L}+ )?work\b`
+
 const english = (): Wording => ({
   smallWords: SMALL_WORDS.english,
   yes: [
+    new RegExp(`${DOING}.*\\b(?:${FAILS}|(?:failed|breaks?|broke) (?:because|since|as)\\b)`, "iu"),
+    new RegExp(
+      String.raw`\b(?:${WAY})s?\b(?: (?!(?:is|was|and|but|so|no|not)\b|[-–—*])[^\s,.;:]+){0,5} (?:${FAILS}|fail(?:ed|s)(?=\s*(?:[.,;:—–]|because\b|since\b|as\b|for\b|on\b|$)))`,
+      "iu",
+    ),
     plainWords(
-      "(?:did|does)(?:n['’]t| not) (?:\\w+ )?(?:work|help|solve|fix (?:it|this|that|the))|(?:approach|idea|workaround) failed|won['’]t work|(?:attempt|try|approach|idea|patch|fix|change|version|run) fail(?:ed|s) because|failed because",
+      "(?:did|does)(?:n['’]t| not) (?:\\w+ )?(?:help|solve|fix (?:it|this|that|the))|won['’]t work(?! (?:on|with|under|for|unless|until|without|if|when|in)\\b)",
       "(?:had|has) no effect|made no difference|dead end|made (?:it|things|that|matters) (?:even |only )?worse|to no avail|in vain|without success",
-      "ruled out|broke .{2,80}(?:so|and) (?:I|we) (?:reverted|undid|rolled)|(?:tried|attempted) .{3,120} but|revert(?:ed|ing)? (?:it|that|this|them) (?:because|since|as)|(?:is|was)(?: not|n['’]t) viable",
+      "ruled out|broke .{2,80}(?:so|and) (?:I|we) (?:reverted|undid|rolled)|(?:tried|attempted) .{3,120} but|(?<!\\b(?:than|of|be|never|not) )reverted [^.,;:]{2,60}? (?:because|since|as)|(?:is|was)(?: not|n['’]t) viable",
     ),
   ],
   no: [
@@ -16,6 +28,16 @@ const english = (): Wording => ({
     /\b(?:may|might|could|would|no longer|not sure|let me see)\b/i,
     /\b(?:checks?|test(?:s|ed)?|verif(?:y|ies)|asserts?|expects?|ensures?|make sure) that\b/i,
     /\b(?:did|has|have) not fail|\b(?:did|has|have)n['’]t fail|\bnot ruled out\b/i,
+    // Nobody knows what.
+    /^(?:(?:wait|hm+|no|but|so|and|ok|okay|well|actually|unfortunately),? )*(?:that|this|it) (?:won|did|does|is|was|has|had|made|cannot|can)(?![\p{L}])/iu,
+    // Diagnoses, slips and limits: what is the matter, not what was tried.
+    /\bruled out\b.*\b(?:as (?:the|a) (?:cause|culprit|reason|source)|whether)\b|\b(?:causes?|culprits?|suspects?)\b.*\bruled out\b/i,
+    /\b(?:root cause|(?:bug|issue|problem|error|failure|cause|reason|culprit) (?:is|was)\b)/i,
+    /\bmy (?:own |earlier |first |last |previous )?(?:command|call|query|grep|regex|script|typo|mistake|run|check)\b/i,
+    /\btried to (?:open|read|run|find|fetch|reproduce|access|check|look|see|view|load|connect|reach|get)\b/i,
+    /\b(?:by default|out of the box|currently|not yet|is (?:not|un)supported|limitations?)\b/i,
+    // Of tests and programs that fail, the failure is told.
+    /^(?:the |this |that |my |your |our |both |all |some |one )?(?:[\w./`-]+ )?(?:tests?|build|CI|job|pipeline|run|command|request|call|query|script|deploy(?:ment)?|checks?|install(?:ation)?|upload|download|button|page|link|endpoint|server|service|API|workflow|hook)\b(?: [^\s,.;:]+){0,4} (?:fail(?:ed|s)|(?:did|does)(?:n['’]t| not) work)\b/i,
   ],
 })
 

@@ -15,6 +15,7 @@ import {
   type RelatedTurn,
   relatedTurns,
 } from "../find/related-turns.ts"
+import { withoutQuestion } from "../record/noted-sentences.ts"
 import { isSentence } from "../record/sentence-names.ts"
 import { shellWords } from "../record/shell-script.ts"
 import type { Database } from "../views/database.ts"
@@ -194,11 +195,16 @@ function constraints(db: Database, scope: Scope): Quote[] {
   return found.slice(0, MOST_NOTES)
 }
 
-/** Newest first, without duplicates. */
-function notes(db: Database, scope: Scope, kind: "constraint" | "answer" | "decision" | "refuted"): Quote[] {
+/** Newest first, without duplicates. A choice that the model repeats is the user's. */
+function notes(db: Database, scope: Scope, kind: Parameters<typeof statementsIn>[2]): Quote[] {
   const found = statementsIn(db, scope, kind, 2 * MOST_NOTES).sort((a, b) => b.turn - a.turn)
   const once = new Map<string, Quote>()
-  for (const { text, handle } of found) if (!once.has(text)) once.set(text, { text, handle })
+  for (const { text, handle, origin } of found) {
+    const said = kind === "decision" ? withoutQuestion(text) : text
+    const byUser = origin === "human"
+    if (!once.has(said) || (byUser && once.get(said)?.byUser === false))
+      once.set(said, { text, handle, byUser })
+  }
   return [...once.values()].slice(0, MOST_NOTES)
 }
 

@@ -15,6 +15,8 @@ export interface Quote {
   readonly text: string
   /** Handle of the turn, without its prefix. */
   readonly handle: string
+  /** Of a note: whether the user said so. A decision of the user's is a choice among options that the model gave. */
+  readonly byUser?: boolean
 }
 
 /** How many files in flight a restore shows. */

@@ -9,7 +9,7 @@ const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [
   ["constraint", ["Standing user constraints"]],
   ["todo", ["Open todos"]],
   ["note", ["Notes kept"]],
-  ["decision", ["Decisions", "Failed approaches"]],
+  ["decision", ["User decisions", "Model decisions", "Failed approaches"]],
   ["path", ["Files in flight", "Paths"]],
   ["name", ["Names"]],
   ["command", ["Commands"]],

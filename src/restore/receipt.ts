@@ -182,9 +182,14 @@ function textOf(records: readonly TranscriptRecord[]): string {
  * Pure.
  */
 
+/** The current one, and those in which an option may have been listed. */
+const TURNS_KNOWN = 4
+
 class Present {
   readonly #found = new Map<HeldKind, Set<string>>()
   readonly #tools = new Map<string, string>()
+  /** What the model said, by turn, newest first. */
+  #said: readonly string[] = [""]
 
   take({ parts, sidechain, imported, version }: TranscriptRecord): void {
     if (sidechain || imported === true) return
@@ -199,6 +204,11 @@ class Present {
     switch (part.kind) {
       case "prompt":
         this.#note("constraint", constraintsIn(withoutPlan(part.text)))
+        if (this.#said[0] !== "") this.#said = ["", ...this.#said].slice(0, TURNS_KNOWN)
+        this.#note(
+          "decision",
+          decisionsIn(withoutPlan(part.text), "human", () => this.#said.slice(1)),
+        )
         this.#prose(part.text)
         return
       case "reply":
@@ -207,7 +217,11 @@ class Present {
         this.#prose(part.text)
         return
       case "text":
-        this.#note("decision", decisionsIn(part.text))
+        this.#note(
+          "decision",
+          decisionsIn(part.text, "model", () => this.#before()),
+        )
+        this.#said = [`${this.#said[0]}\n\n${part.text}`, ...this.#said.slice(1)]
         this.#prose(part.text)
         return
       // The summary of an earlier compaction, which this one may drop.
@@ -232,6 +246,12 @@ class Present {
         this.#note("error", errorsMet(this.#tools.get(part.id), part, version))
         return
     }
+  }
+
+  /** This turn's words with those of the turn before. */
+  #before(): string[] {
+    const [now = "", latest = "", ...others] = this.#said
+    return [`${latest}\n\n${now}`, ...others]
   }
 
   #prose(text: string): void {

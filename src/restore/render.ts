@@ -156,7 +156,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   page.section(FOCUSED_TITLE, relatedLines(page, material.focused ?? [], MOST_FOCUSED, held), share(0.15))
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
   page.section(ANSWERS_TITLE, quotes(material.answers, 240), share(0.08))
-  page.section("Decisions", quotes(material.decisions, 240), share(0.07))
+  decisions(page, material.decisions, (all) => quotes(all, 240), share(0.07))
   page.section(
     SUBAGENTS_TITLE,
     material.subagents.filter(({ task }) => !held(task)).map(subagentLine),
@@ -174,6 +174,19 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   const untold = onTheWay.filter(({ text }) => !page.holds(shownOf(text, STEP_SHORT)))
   turnLines(page, withSteps(turns.filter(isUnshown(page)), untold))
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
+}
+
+/** The user's come first: they bind. Both share the room. */
+function decisions(
+  page: Page,
+  all: readonly Quote[],
+  lines: (some: readonly Quote[]) => string[],
+  room: number,
+): void {
+  const { left } = page
+  const by = (user: boolean) => lines(all.filter(({ byUser = false }) => byUser === user))
+  page.section("User decisions", by(true), room)
+  page.section("Model decisions", by(false), room - (left - page.left))
 }
 
 /** With fewer characters, what is missing is not told. */
@@ -445,7 +458,8 @@ export function renderInstructions(material: Material, budget: number): string {
         ]),
     ...files.slice(0, FILES_FIRST),
     ...material.decisions.map(
-      ({ text, handle }) => `- decision (${HANDLE_PREFIX}${handle}): ${quoteSpoken(text, 160)}`,
+      ({ text, handle, byUser }) =>
+        `- ${byUser ? "user " : ""}decision (${HANDLE_PREFIX}${handle}): ${quoteSpoken(text, byUser ? 240 : 160)}`,
     ),
     ...files.slice(FILES_FIRST),
   ]

@@ -148,7 +148,7 @@ function indexRow(
   /** Bytes read of a line that is too long to be indexed. */
   let passed = 0
   const words = new WordWriter(db)
-  const lines = new Ingestion(db, current, current.indexed, words)
+  const lines = new Ingestion(db, current, current.indexed, words, dataHome)
   try {
     for (const { from, content } of stretches) {
       const expected = current.indexed + passed + rest.length

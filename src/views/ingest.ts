@@ -35,15 +35,16 @@ export class Ingestion {
   /**
    * @param from offset at which the first line begins
    * @param words flushed by the caller before the transaction ends
+   * @param dataHome whose vault has the lines that were applied before
    */
-  constructor(db: Database, transcript: TranscriptRow, from: number, words: WordWriter) {
-    this.#writer = new TurnWriter(db, transcript, words)
+  constructor(db: Database, transcript: TranscriptRow, from: number, words: WordWriter, dataHome: string) {
+    this.#writer = new TurnWriter(db, transcript, words, dataHome)
     this.#done = from
     if (isBesideCopy(transcript.copy)) this.#beside = new BesideRows(db, transcript, words)
     if (isSummaryCopy(transcript.copy))
       this.#own = (line, offset) => noteSummary(db, transcript, line, offset)
     if (isHistoryCopy(transcript.copy)) {
-      const prompts = new HistoryPrompts(db, transcript, words)
+      const prompts = new HistoryPrompts(db, transcript, words, dataHome)
       this.#prompts = prompts
       this.#own = (line, offset) => prompts.note(line, offset)
     }
@@ -117,8 +118,9 @@ export function ingest(
   content: Uint8Array,
   isEnd: boolean,
   words: WordWriter,
+  dataHome: string,
 ): number {
-  const lines = new Ingestion(db, transcript, from, words)
+  const lines = new Ingestion(db, transcript, from, words, dataHome)
   const done = lines.apply(from, content, isEnd, () => false)
   lines.finish()
   return done
@@ -202,15 +204,17 @@ function noteObservation(
 class HistoryPrompts {
   readonly #db: Database
   readonly #history: TranscriptRow
+  readonly #dataHome: string
   readonly #words: WordWriter
   /** undefined: the session's transcript is archived. */
   readonly #writers = new Map<string, TurnWriter | undefined>()
   /** Prompts of each day, to tell those that name no session. */
   #said: ReadonlySet<string> | undefined
 
-  constructor(db: Database, history: TranscriptRow, words: WordWriter) {
+  constructor(db: Database, history: TranscriptRow, words: WordWriter, dataHome: string) {
     this.#db = db
     this.#history = history
+    this.#dataHome = dataHome
     this.#words = words
   }
 
@@ -245,7 +249,10 @@ class HistoryPrompts {
         .all(session)
         .some(({ copy }) => hasPrompts(copy))
       const row = { ...this.#history, session, turn: null }
-      this.#writers.set(session, isArchived ? undefined : new TurnWriter(this.#db, row, this.#words))
+      this.#writers.set(
+        session,
+        isArchived ? undefined : new TurnWriter(this.#db, row, this.#words, this.#dataHome),
+      )
     }
     return this.#writers.get(session)
   }

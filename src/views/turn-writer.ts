@@ -7,16 +7,8 @@ import {
   originsOf,
   type Surroundings,
   withoutForgedWords,
-  withoutPlan,
 } from "../agents/origin.ts"
 import { cut } from "../base/text.ts"
-import {
-  answersInReply,
-  constraintsIn,
-  decisionsIn,
-  refutedIn,
-  rulesInReply,
-} from "../record/noted-sentences.ts"
 import { searchable } from "../record/searchable.ts"
 import type { Part, TranscriptRecord } from "../record/types.ts"
 import { foreignIn, isFetchedCopy, isOthersCopy } from "../vault/layout.ts"
@@ -25,6 +17,7 @@ import { type Effect, FactRows, type Line, noteResult, TurnGrowth, UsageRows } f
 import { findable } from "./findable.ts"
 import { hash, type Identity, identify, opensTurn, role } from "./identity.ts"
 import { isNotesSession } from "./notes-session.ts"
+import { StatementRows } from "./statement-rows.ts"
 import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack } from "./take-back.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
 import { SessionRows, type TranscriptRow } from "./transcript-rows.ts"
@@ -60,6 +53,7 @@ export class TurnWriter {
   readonly #transcript: TranscriptRow
   readonly #tools: ToolRows
   readonly #facts: FactRows
+  readonly #statements: StatementRows
   readonly #words: WordWriter
   #turn: number | undefined
   readonly #session: string
@@ -69,7 +63,7 @@ export class TurnWriter {
   #guest: boolean | undefined
   readonly #chain: TurnChain
 
-  constructor(db: Database, transcript: TranscriptRow, words: WordWriter) {
+  constructor(db: Database, transcript: TranscriptRow, words: WordWriter, dataHome: string) {
     this.#db = db
     this.#transcript = transcript
     this.#turn = transcript.turn ?? undefined
@@ -78,6 +72,7 @@ export class TurnWriter {
     this.#usage = new UsageRows(db, transcript.session)
     this.#tools = new ToolRows(db, transcript.session)
     this.#facts = new FactRows(db, transcript.session)
+    this.#statements = new StatementRows(db, transcript.session, dataHome)
     this.#words = words
     this.#growth = new TurnGrowth(db)
     this.#chain = new TurnChain(db, transcript.session)
@@ -381,18 +376,8 @@ export class TurnWriter {
         origin,
       )
     this.#turn = Number(row.lastInsertRowid)
-    if (via === "none" || via === "brief" || origin !== "human") return
-    this.#addStatements("constraint", constraintsIn(withoutPlan(prompt)), origin, line)
-  }
-
-  /** A sentence said again in the same turn counts where it was said last. */
-  #addStatements(kind: string, texts: readonly string[], origin: Origin, { offset }: Line): void {
-    const query = this.#db.query(
-      `INSERT INTO notes (session, kind, turn, text, origin, place) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET place = excluded.place`,
-    )
-    for (const [n, text] of texts.entries())
-      query.run(this.#session, kind, this.#turn!, text, origin, offset + n)
+    if (via === "none" || via === "brief") return
+    this.#statements.prompted(prompt, { turn: this.#turn, origin, offset: line.offset })
   }
 
   #project(part: Part, origin: Origin, line: Line, at: At, effect: Effect): void {
@@ -400,14 +385,10 @@ export class TurnWriter {
       case "text":
         if (!at.main) return
         effect.answer = cut(part.text, ANSWER_KEPT)
-        if (!isProse(origin)) return
-        this.#addStatements("decision", decisionsIn(part.text), origin, line)
-        this.#addStatements("refuted", refutedIn(part.text), origin, line)
+        this.#statements.answered(part.text, at.message, { turn: at.turn, origin, offset: line.offset })
         return
       case "reply":
-        if (!at.main || origin !== "human") return
-        this.#addStatements("constraint", rulesInReply(part), origin, line)
-        this.#addStatements("answer", answersInReply(part), origin, line)
+        if (at.main) this.#statements.replied(part, { turn: at.turn, origin, offset: line.offset })
         return
       case "toolUse":
         effect.tools++

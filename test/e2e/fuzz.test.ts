@@ -333,7 +333,7 @@ describe("the transcript", () => {
       try {
         db.transaction(() => {
           const words = new WordWriter(db)
-          ingest(db, transcript, 0, bytes, true, words)
+          ingest(db, transcript, 0, bytes, true, words, machine.dataHome)
           words.flush()
         }).immediate()
       } catch (cause) {

@@ -15,6 +15,8 @@ const TITLES = [
   "Files in flight",
   "Commands",
   "Decisions",
+  "User decisions",
+  "Model decisions",
   "Failed approaches",
   "Errors seen",
   "Paths",
@@ -48,7 +50,7 @@ const LINES: readonly RegExp[] = whole(
   `## (?:${TITLES.map((title) => title.replace(/[()]/g, "\\$&")).join("|")})`,
   `- (?:\\d{4}-\\d\\d-\\d\\d )?${ITEM} \\(\\d+ turns?(?:, \\d+ files? changed)?\\) ~\\d+ [\\w./-]{1,8}`,
   "> .*",
-  `- ${ITEM} \\(${HANDLE}(?:, no result yet)?\\)`,
+  `- ${ITEM} \\(${HANDLE}(?:, (?:no result yet|user|model))?\\)`,
   `- ${ITEM} \\(${HANDLE}(?:, \\d{4}-\\d\\d-\\d\\d)?(?:, session [\\w./-]{1,8})?\\)`,
   `- \\[${STATE}\\] ${ITEM}`,
   `- ${CODE}: (?:edited|written(?:, \\d+ lines?)?|(?:added|removed) ${ITEM}) \\(${HANDLE}\\)`,
@@ -77,7 +79,7 @@ const INSTRUCTIONS: readonly RegExp[] = whole(
   `- ${STATE} task: ${ITEM}`,
   `- failing command: ${CODE} \\(${ITEM}\\)`,
   `- file in flight: ${CODE} \\((?:edit|write)\\)`,
-  `- decision \\(${HANDLE}\\): ${ITEM}`,
+  `- (?:user )?decision \\(${HANDLE}\\): ${ITEM}`,
 )
 
 const OPEN = /^<ctxbridge-restore source="(?:compact|clear|startup|recall)" session="[\w./-]*">$/

@@ -410,6 +410,7 @@ interface Statement {
   readonly turn: number
   /** Handle of the turn, without its prefix. */
   readonly handle: string
+  readonly origin: string
 }
 
 /** Newest first in each part of the scope, at most so many of each. */
@@ -422,7 +423,7 @@ export const statementsIn = (
   rowsIn<Statement>(
     db,
     scope,
-    `SELECT n.text, n.turn, t.handle FROM notes n JOIN turns t ON t.id = n.turn
+    `SELECT n.text, n.turn, t.handle, n.origin FROM notes n JOIN turns t ON t.id = n.turn
      WHERE n.session = ?1 AND n.kind = '${kind}' AND n.turn <= ?2 AND ${STANDS}
        AND n.origin NOT IN ('subagent', 'import', 'other') AND instr(n.session, '/') = 0
      ORDER BY n.turn DESC, n.place DESC LIMIT ${most}`,

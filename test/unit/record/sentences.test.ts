@@ -294,7 +294,7 @@ describe("extract talk", () => {
   describe("decisions", () => {
     test.each([
       "Linen it is.",
-      "**Option B it is** — it needs no dye.",
+      "**Wool it is** — it needs no dye.",
       "So linen it is, then.",
       "We settled on linen for the warp.",
       "I've landed on linen for the warp.",

@@ -65,6 +65,14 @@ describe("receipt", () => {
     })
 
   describe("counts", () => {
+    test("a choice with what was chosen, which the choice alone does not keep", () => {
+      const options = "Which one?\n\n1. **Keep the lock file in the vault**\n2. **Use a socket**"
+      const transcript = session().turn("Add a lock", [], options).turn("/effort", [], "").turn("option 2")
+      transcript.boundary().summary("They took option 2.")
+      const decision = { before: 1, kept: 0, given: 0, lost: 1 }
+      expect(receipts(arrive(transcript))[0]?.kinds).toMatchObject({ decision })
+    })
+
     test("by kind: before, kept by the summary, given back, lost", () => {
       const transcript = past(session()).boundary("auto", 167_400)
       transcript.summary("Edited lib/client.ts. It took 1,250 ms, not 250 ms.")

@@ -77,7 +77,7 @@ describe("extract", () => {
       "I chose exponential backoff rather than a fixed delay because it spreads load.",
       "Decision: keep the old table.",
       "I'm choosing zod rather than yup",
-      "We'll go with the second option.",
+      "We'll go with the second layout.",
     ])("%s", (sentence) => {
       expect(decisionsIn(sentence)).toEqual([sentence])
     })
@@ -287,9 +287,25 @@ describe("said once", () => {
       session.say(text).step({ tool: "Read", input: { file_path: `/roof/${n}.md` }, output: "…" })
     }
     const [zinc, , moss, ash, brick] = decided
-    const given = await givenBelow(machine, session.say("Chosen."), "Decisions")
+    const given = await givenBelow(machine, session.say("Chosen."), "Model decisions")
     expect(given).toEqual([brick!, ash!, moss!, zinc!].slice(0, given.length))
     expect(given.length).toBeGreaterThan(2)
+  })
+
+  test("decisions say whose they are; a choice is the user's, with what was chosen, and not told again as the model's", async () => {
+    using machine = new Inside()
+    const options = "Where should the lock go?\n\n1. **Into the vault, as today**\n2. **Beside the database**"
+    const session = machine.session().turn("Add a lock", [], options).turn("2", [], "Option 2 it is.")
+    await machine.hook("stop", session.turn("Go on", [], "I chose a file rather than a socket.").flush())
+    const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+    expect(given.replace(/ctx:\w+/g, "ctx:…")).toContain(
+      '\n## User decisions\n- "2 (option 2: Beside the database)" (ctx:…)\n' +
+        '## Model decisions\n- "I chose a file rather than a socket." (ctx:…)\n## ',
+    )
+    const shown = await machine.hook("pre-compact", session, { trigger: "auto" })
+    expect(shown.stdout.replace(/ctx:\w+/g, "ctx:…")).toContain(
+      '- user decision (ctx:…): "2 (option 2: Beside the database)"',
+    )
   })
 
   /** A decision in a session of few turns was given back twice: as a decision, and as what was said on the way of its turn. */
@@ -309,7 +325,7 @@ describe("said once", () => {
     await machine.hook("stop", session.say("The limiter is in place.").flush())
     const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
     expect(given.split(decision)).toHaveLength(2)
-    expect(given).toContain(`## Decisions\n- "${decision}"`)
+    expect(given).toContain(`## Model decisions\n- "${decision}"`)
     expect(given).toContain(`"${finding}", said on the way`)
   })
 

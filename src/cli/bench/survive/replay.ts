@@ -263,7 +263,8 @@ class Views {
     const words = new WordWriter(this.db)
     this.db
       .transaction(() => {
-        ingest(this.db, this.#row, indexed, this.#content.subarray(indexed, to), false, words)
+        const piece = this.#content.subarray(indexed, to)
+        ingest(this.db, this.#row, indexed, piece, false, words, this.dataHome)
         words.flush()
       })
       .immediate()

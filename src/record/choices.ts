@@ -1,0 +1,315 @@
+/**
+ * Choices that name an option by its number, letter or place alone ("option 2", "B", "the second one"), which say nothing
+ * without the list they point into: looked up in what the model said before. Pure.
+ */
+import { cut, oneLine } from "../base/text.ts"
+
+/** What the model said before, a text for each turn in which it said something, newest first. Called only if needed. */
+type Before = () => readonly string[]
+
+const OPTION =
+  "options?|choices?|variants?|approach(?:es)?|alternatives?|proposals?|routes?|plans?|ways?|paths?|solutions?|varianten?|möglichkeit(?:en)?|vorschlag|ansatz|lösung|wege?|opci[oó]n(?:es)?|alternativas?|enfoques?|选项|方案"
+const PLACES: readonly (readonly string[])[] = [
+  ["first", "1st", "former", "erste", "ersten", "erster", "erstes", "primero", "primera"],
+  ["second", "2nd", "zweite", "zweiten", "zweiter", "zweites", "segundo", "segunda"],
+  ["third", "3rd", "dritte", "dritten", "dritter", "drittes", "tercero", "tercera"],
+  ["fourth", "4th", "vierte", "vierten", "vierter", "viertes", "cuarto", "cuarta"],
+  ["last", "latter", "letzte", "letzten", "letzter", "letztes", "último", "última"],
+]
+const COUNTS: readonly string[] = ["one", "two", "three", "four", "five"]
+const CHINESE = "一二三四五"
+const PLACE = PLACES.flat().join("|")
+
+/** An option's name: with the word for it, by its place, or bare. */
+const NAMED = String.raw`(?:the |die |den |la |el )?(?:${OPTION})\s*[#(]?(?<named>\d{1,2}|[a-h]|${COUNTS.join("|")}|[${CHINESE}])(?![\p{L}\p{N}])\)?`
+const PLACED = String.raw`(?:the |your |die |den |das |la |el )(?<placed>${PLACE})(?![\p{L}\p{N}])`
+const NOUN = String.raw`(?: (?:one|${OPTION})(?!\p{L}))`
+const BARE = String.raw`[#(]?(?<bare>\d{1,2}|[a-h])(?![\p{L}\p{N}])\)?`
+const AND = /^\s*(?:,|&|\+|(?:and|plus|und|y|和)(?!\p{L}))\s*/iu
+
+/* A human's choice, word by word. */
+
+const ASSENT =
+  /^(?:(?:yes|yeah|yep|yup|ok|okay|sure|good|great|perfect|fine|all ?right|right|agreed|thanks|thank you|hm+|well|so|then|cool|nice|please|ja|gut|klar|danke|also|dann|sí|vale|bien|gracias|entonces|好的?|行|可以|那就?)(?![\p{L}\p{N}])[\s,.!:;，。—–-]*){1,3}/iu
+const CHOOSING =
+  /^(?:let['’]?s |i(?:['’](?:ll|d|m))?(?: would| will)? |we(?:['’](?:ll|re))?(?: will)? |just |please |ich |wir )*(?:go(?:ing)? (?:ahead )?(?:with|for) |take |use |do |try |pick |choose |prefer |like |want |stick with |proceed with |opt for |vote for |my (?:choice|vote) is |nimm |nehme |nehmen(?: wir)? |mach(?:e|en)?(?: wir)? |wähle |bevorzuge |bitte |lieber |vamos con |prefiero |elijo |escojo |usa |me quedo con |hagamos |(?:就|我)?(?:选(?!项)择?|用|采用|按)\s*)/iu
+const PRAISE =
+  /^ (?:it is|please|sounds (?:good|right|best|great)|is (?:fine|good|great|best|better|ok|okay|right|the one|my choice)|works(?: for me)?|looks (?:good|best|right)|then|for me|i think|as (?:you )?(?:recommended|suggested|proposed)|bitte|dann|por favor|entonces)(?!\p{L})/iu
+/** What may follow: the end, or what is added to it. */
+const FOLLOWS =
+  /^\s*(?:[.!。！]?\s*$|[,;:，；—–]|-\s|(?:but|and|with|without|because|since|as|so|for|plus|aber|und|mit|ohne|weil|pero|y|con|sin|porque)(?!\p{L}))/iu
+const NAMED_FIRST = new RegExp(`^${NAMED}`, "iu")
+const PLACED_FIRST = new RegExp(`^${PLACED}${NOUN}?`, "iu")
+const BARE_FIRST = new RegExp(`^${BARE}`, "iu")
+const CHINESE_PLACE = new RegExp(`^第(?<placed>[${CHINESE}\\d])(?:个|种|项|条)?(?:方案|选项|吧)?`, "u")
+
+interface Label {
+  readonly name: string
+  readonly how: "named" | "placed" | "bare"
+}
+
+function labelAt(text: string): { readonly label: Label; readonly length: number } | undefined {
+  for (const [how, form] of [
+    ["named", NAMED_FIRST],
+    ["placed", PLACED_FIRST],
+    ["placed", CHINESE_PLACE],
+    ["bare", BARE_FIRST],
+  ] as const) {
+    const found = form.exec(text)
+    if (found) return { label: { name: found.groups![how]!, how }, length: found[0].length }
+  }
+  return undefined
+}
+
+function chosenBy(sentence: string, isFirst: boolean): Label[] {
+  const said = sentence.replace(/\*\*|__|`/g, "").replace(ASSENT, "")
+  const verb = CHOOSING.exec(said)?.[0] ?? ""
+  let rest = said.slice(verb.length)
+  const labels: Label[] = []
+  for (let joined: string | undefined = ""; joined !== undefined; ) {
+    const found = labelAt(rest.slice(joined.length))
+    if (found === undefined) break
+    // "option 1 and 3"
+    const how = labels[0]?.how === "named" ? "named" : found.label.how
+    labels.push({ ...found.label, how })
+    rest = rest.slice(joined.length + found.length)
+    joined = AND.exec(rest)?.[0]
+  }
+  const [first] = labels
+  if (first === undefined) return []
+  const praise = PRAISE.exec(rest)?.[0] ?? ""
+  rest = rest.slice(praise.length)
+  if (!FOLLOWS.test(rest)) return []
+  const isClear = first.how !== "bare" || verb !== "" || praise !== "" || isFirst
+  return isClear ? labels : []
+}
+
+/* The model's, in a sentence that is worded as a decision or as a way that failed. */
+
+const OF_MODEL = [
+  new RegExp(
+    String.raw`(?<!\b(?:rather than|instead of|not|against|statt)\b[^,;:—–]{0,40})(?<!\p{L})(?:with|for|on|to|take|taking|took|use|using|used|do|doing|chose|choose|choosing|chosen|pick|picked|picking|decision(?:\*\*)?:|für|nehmen?|con)\s+(?:\*\*)?(?:${NAMED}|${PLACED}${NOUN})`,
+    "iu",
+  ),
+  // As what is spoken of: "option 2 it is", "so the first one cannot work".
+  new RegExp(
+    String.raw`^(?:in [^,]{1,40}, )?(?:\P{L}|(?:so|then|but|and|good|okay|ok)(?!\p{L}))*(?:${NAMED}|${PLACED}${NOUN})(?=(?:\*\*)? (?:it is|(?:is|was|did|does)(?:n['’]t)?|cannot|can['’]t|won['’]t|fail(?:s|ed))(?!\p{L}))`,
+    "iu",
+  ),
+]
+
+/**
+ * The human's choice with what was chosen, or the model's sentence with the option that it names, if by its label alone.
+ *
+ * @param by who says it; a human's prompt begins with it, or not: only there a number alone is a choice
+ * @returns undefined if the option is not found, or a human chooses none
+ */
+export function withItsOption(
+  sentence: string,
+  before: Before,
+  by: "model" | "prompt's beginning" | "prompt",
+): string | undefined {
+  if (by !== "model") {
+    const labels = chosenBy(sentence, by !== "prompt")
+    return labels.length === 0 ? undefined : withOptions(sentence, labels, before())
+  }
+  for (const form of OF_MODEL) {
+    const groups = form.exec(sentence)?.groups
+    if (groups === undefined) continue
+    const { named, placed } = groups
+    const label: Label =
+      named === undefined ? { name: placed!, how: "placed" } : { name: named, how: "named" }
+    return withOptions(sentence, [label], before())
+  }
+  return sentence
+}
+
+/** Characters of a note that a restore shows, and those of the sentence that are kept in any case. */
+const NOTE_SHOWN = 240
+const LEAST_SHOWN = 100
+
+function withOptions(
+  sentence: string,
+  labels: readonly Label[],
+  texts: readonly string[],
+): string | undefined {
+  const options: string[] = []
+  for (const label of labels) {
+    const option = optionOf(label, texts)
+    if (option === undefined) return undefined
+    options.push(option)
+  }
+  const chosen = ` (${options.join("; ")})`
+  return cut(oneLine(sentence), Math.max(LEAST_SHOWN, NOTE_SHOWN - chosen.length)) + chosen
+}
+
+/** With the word for it, an option may have been listed before something else was said about it. */
+const optionOf = (label: Label, texts: readonly string[]): string | undefined => {
+  for (const text of label.how === "named" ? texts : texts.slice(0, 1)) {
+    const found = offeredIn(text).findLast((list) => list.has(keyIn(list, label)))
+    if (found === undefined) continue
+    const key = keyIn(found, label)
+    return `option ${key}: ${found.get(key)!}`
+  }
+  return undefined
+}
+
+type Options = ReadonlyMap<string, string>
+
+function keyIn(list: Options, { name, how }: Label): string {
+  const word = name.toLowerCase()
+  const count = Math.max(COUNTS.indexOf(word), CHINESE.indexOf(word)) + 1
+  if (how !== "placed") return count > 0 ? String(count) : name.toUpperCase()
+  const place = PLACES.findIndex((forms) => forms.includes(word))
+  const keys = [...list.keys()]
+  if (place === PLACES.length - 1) return keys.at(-1)!
+  return keys[place >= 0 ? place : count > 0 ? count - 1 : Number(name) - 1] ?? ""
+}
+
+/*
+ * Lists of options in what the model said: lines that begin with a number or letter, a table's rows, or all within one
+ * sentence. Steps and findings are numbered as well: options are announced as such, or asked about.
+ */
+
+/** Where a sentence ends. */
+const ENDS = /(?<=[.!?])\s+|(?<=[。！？])/
+const OPTION_SHOWN = 120
+const SHORTEST = 3
+/** A bold beginning of this length says what the option is. */
+const LEAD_SAYS = 20
+const ITEM = new RegExp(
+  String.raw`^(?<word>(?:${OPTION})\s+)?(?:[([](?<inside>\d{1,2}|[a-z])[)\]]|(?<label>\d{1,2}|[a-z])(?![\p{L}\p{N}]))\uFE0F?(?<key>\u20E3)?\s*(?:\*\*|__|${"`"})?\s*(?:\((?:recommended|my pick|preferred|default|empfohlen|recomendad[oa]|推荐)[^()]*\))?\s*(?:\*\*|__)?\s*(?<sep>[.):|—–：、]|-(?=\s))?\s*`,
+  "iu",
+)
+const LINE_MARKS = /^(?:>\s?|[-*+•]\s+|#{1,6}\s+|\|\s*)*/
+const MARKS = new RegExp(String.raw`${LINE_MARKS.source}(?:\*\*|__|${"`"})?`)
+
+interface Item {
+  readonly key: string
+  readonly text: string
+  readonly indent: number
+  readonly isNamed: boolean
+}
+
+function itemIn(line: string): Item | undefined {
+  const trimmed = line.trimStart()
+  const marks = MARKS.exec(trimmed)![0]
+  const rest = trimmed.slice(marks.length)
+  const found = ITEM.exec(rest)
+  if (found === null) return undefined
+  const { word, inside, label = inside!, key, sep } = found.groups!
+  const after = rest.slice(found[0].length)
+  const isNamed = word !== undefined
+  if (inside === undefined && key === undefined && sep === undefined && !(isNamed && after === ""))
+    return undefined
+  // "a - b" is no item.
+  if (!isNamed && inside === undefined && /[a-z]/.test(label) && sep !== ")") return undefined
+  const cell = marks.startsWith("|") ? after.split("|")[0]! : after
+  return { key: label.toUpperCase(), text: cell, indent: line.length - trimmed.length, isNamed }
+}
+
+interface List {
+  readonly options: Map<string, string>
+  last: string
+  readonly indent: number
+  readonly isNamed: boolean
+  readonly from: number
+  to: number
+}
+
+const follows = (key: string, last: string): boolean =>
+  /\d/.test(key) ? Number(key) === Number(last) + 1 : key.charCodeAt(0) === last.charCodeAt(0) + 1
+
+/** Those in which an option can be chosen, as they come. */
+function offeredIn(text: string): Options[] {
+  const lines = text.replace(/```[\s\S]*?(```|$)/g, "\n").split("\n")
+  const lists: List[] = []
+  for (const [n, line] of lines.entries()) {
+    const item = itemIn(line)
+    if (item === undefined) continue
+    const { key, indent, isNamed } = item
+    const said = optionText(
+      item.text === "" ? (lines.slice(n + 1).find((one) => one.trim() !== "") ?? "") : item.text,
+    )
+    if (said === undefined) continue
+    const open = lists.findLast(
+      (list) => list.indent === indent && list.isNamed === isNamed && follows(key, list.last),
+    )
+    if (open !== undefined) {
+      open.options.set(key, said)
+      open.last = key
+      open.to = n
+    } else if (key === "1" || key === "A")
+      lists.push({ options: new Map([[key, said]]), last: key, indent, isNamed, from: n, to: n })
+  }
+  const offered = lists.filter(
+    (list) =>
+      list.options.size > 1 &&
+      (list.isNamed || isAsked(lines, list)) &&
+      !lists.some((other) => isWithin(list, other, lines)),
+  )
+  return [...inSentences(lines), ...offered.map(({ options }) => options)]
+}
+
+const ANNOUNCED =
+  /\b(?:options?|choices?|choose|approach(?:es)?|alternatives?|ways|variants?|which|pick|prefer|proceed|either|want(?: me)? to|(?:should|shall) (?:I|we)|would you like)\b|optionen|soll(?:en)? (?:ich|wir)|varianten|möglichkeiten|wege|welche|opciones|alternativas|cuál|选项|方案|哪/i
+const ASKED =
+  /\b(?:options?|which|prefer|choose|pick|proceed|go with|either)\b[^.!?\n]*\?|\b(?:1|A)\b[^.?!\n]{0,80}\b(?:or|oder|o)\b[^.!?\n]*\?|\bI(?:['’]d| would)? (?:recommend|suggest|lean|prefer|go (?:with|for))\b|\b(?:my (?:recommendation|pick|preference|vote)|recommend(?:ed|ation)|your call|(?:know|tell me|say) which)\b|welche|empfehl|cuál|recomiendo|哪|推荐|建议/i
+/** Lines before a list, of which a heading may announce it, and characters behind it that may ask. */
+const INTRODUCTION = 3
+const TITLE = /^#{1,6} |^\*\*[^*]+\*\*:?$/
+const AFTERWORD = 800
+
+/** Whether a list only says more about an item of another. */
+const isWithin = (list: List, other: List, lines: readonly string[]): boolean =>
+  list.indent > other.indent &&
+  list.from > other.from &&
+  lines.slice(other.to + 1, list.from).every((line) => /^\s*$|^\s{2}/.test(line))
+
+function isAsked(lines: readonly string[], { from, to }: List): boolean {
+  const before = lines.slice(0, from).filter((line) => line.trim() !== "")
+  const last = before.at(-1) ?? ""
+  if (/[?？][\s*_]*$/.test(last)) return true
+  const announcing = [last, ...before.slice(-INTRODUCTION).filter((line) => TITLE.test(line.trim()))]
+  const after = lines
+    .slice(to + 1)
+    .join("\n")
+    .slice(0, AFTERWORD)
+  return announcing.some((line) => ANNOUNCED.test(line)) || ASKED.test(after)
+}
+
+/** "option 1 (keep it) or option 2 (drop it)", "(a) keep it or (b) drop it?" */
+const WITHIN: readonly RegExp[] = [
+  /\b(?:option|approach|variant|variante|opción) (\d|[a-h])(?:\*\*)?\s*\(([^()]{8,})\)/giu,
+  /\b(?:option|approach|variant|variante|opción) (\d|[a-h])(?:\*\*)?\s*(?:[:=—–]|is to|would be to)\s+([^;?.]+?)(?=[;,]?\s*(?:or |and |oder |o )?\b(?:option|approach|variant|variante|opción)\b|[;?.]|$)/giu,
+  /\(([a-h]|\d)\)\s*([^()?;]{4,}?)(?=[,;]?\s*(?:or |and |oder |o )?\((?:[a-h]|\d)\)|[?;.]|$)/giu,
+]
+
+function inSentences(lines: readonly string[]): Options[] {
+  const found: Options[] = []
+  for (const line of lines) {
+    if (itemIn(line) !== undefined) continue
+    for (const form of WITHIN) {
+      const options = new Map<string, string>()
+      for (const [, key = "", said = ""] of line.matchAll(form)) {
+        const text = optionText(said)
+        if (text !== undefined && !options.has(key.toUpperCase())) options.set(key.toUpperCase(), text)
+      }
+      if (options.size > 1) found.push(options)
+    }
+  }
+  return found
+}
+
+/** Its bold beginning if that says something, else its first sentence. A question is no option. */
+function optionText(said: string): string | undefined {
+  if (/[?？][\s*_]*$/.test(said)) return undefined
+  const isBold = said.split("**").length % 2 === 0
+  const lead = isBold ? said.split("**")[0] : /^\*\*(.+?)\*\*/.exec(said)?.[1]
+  const whole = lead !== undefined && lead.length >= LEAD_SAYS ? lead : said
+  const text = oneLine(whole.replace(/\*\*|__/g, "").replace(LINE_MARKS, ""))
+    .replace(/\s*\((?:recommended|empfohlen|recomendad[oa]|推荐)[^()]*\)/i, "")
+    .split(ENDS, 1)[0]!
+    .replace(/[.:;,。：；]+$/, "")
+  return text.replace(/\P{L}/gu, "").length < SHORTEST ? undefined : cut(text, OPTION_SHOWN)
+}
