@@ -53,6 +53,13 @@ const OBJECT_UNKNOWN: readonly RegExp[] = [
   ),
 ]
 
+/** The same told in other words: a verdict on "them", what a simple function is, changes that only a number tells. */
+const OBJECT_UNTOLD: readonly RegExp[] = [
+  /^(?:\*\*)?(?:verdict|choice|my (?:pick|choice))\s*(?:\*\*)?:(?:\*\*)?\s*\p{L}+ (?:it|them|both|this|that|these|those)\b/iu,
+  /^(?:since|because|as) (?:it|they)(?:['’](?:s|re)| is| are)\b(?!.*\b(?:rather than|instead of|in favou?r of)\b)[^`"“]*$/iu,
+  /^(?:I|we)(?:['’](?:ll|ve)| will| have)?(?: \p{L}+ly)? \p{L}+ (?:both|all|these|those) (?:changes|edits|fixes|files|commits|lines|tests|versions)\b/iu,
+]
+
 /** Reports: why something is as it is, what else there is to say, what was checked, corrected or written down. */
 const REPORT: readonly RegExp[] = [
   /^(?:that|this|which|it)(?:['’]s| is| was) (?:\w+ )?(?:why|how|what|where|because)\b/i,
@@ -139,6 +146,7 @@ const english = (): Wording => ({
     /^(?:(?:now|so|first|okay|ok),? )?let me (?:first |now |also )?(?:dig|look|check|verify|see|find|trace|investigate|confirm|understand)\b/i,
     /^(?:if|should|whether|once|when|unless|before)\b|\b(?:if|whether|unless|before) (?:you|we|i|they)(?:['’]ve| have)? (?:decide|chose|choose|opt|settle|pick)/i,
     ...OBJECT_UNKNOWN,
+    ...OBJECT_UNTOLD,
     ...REPORT,
     ...reportedInEnglish,
   ],

@@ -54,6 +54,8 @@ describe("constraints", () => {
 
 describe("decisions", () => {
   test.each([
+    "**Verdict:** Keep the spools in the chest",
+    "Since it's one cloth rather than two, I'll drop the lining.",
     "I'm storing the warp in one table rather than three, so a cloth is read at once.",
     "We'll stick with wool for the lining.",
     "I decided against a second loom because one is idle most of the day.",
@@ -86,11 +88,13 @@ describe("decisions", () => {
     "I kept that seam open, because it must breathe.",
     "Got it — I'll skip the fitting and write the measures down instead.",
     "I'll keep it simple and go with linen rather than a blend.",
-    "Since it's a short seam, I'll inline the knot.",
     "I'll keep the loom rather than going with option B, because it is paid for.",
   ])("%s", (sentence) => expect(decisionsIn(sentence)).toEqual([sentence]))
 
   test.each([
+    "**Verdict:** Keep them in the chest",
+    "Since it's a plain seam, I'll drop the lining.",
+    "I left both changes on the loom because they do no harm.",
     "I kept it because the old one squeaks.",
     "I'll leave them as they are, since they hold.",
     "Let me sort these properly rather than piling them up.",
