@@ -3,6 +3,7 @@
  * and compactions. Searches for two words that such lines contain, and parses only these lines.
  */
 
+import { NEWLINE } from "../base/byte-lines.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { type LineSpan, lineAt, parsedLine } from "../record/lines-with.ts"
 import { promptTokens, tokenCount } from "../record/token-counts.ts"
@@ -132,4 +133,35 @@ function lengthOf(content: unknown): number {
     lengthOf(inner) +
     (isObject(input) ? JSON.stringify(input).length : 0)
   )
+}
+
+/* Lines that tell what the user said and what became of tasks, for whoever has no time for all the others. */
+
+const RESULT = '"tool_result"'
+/** With these words a user refuses a call (human-replies.ts), and may say why. */
+const REFUSED = "The user doesn't want to proceed with this tool use"
+const SAID = [BOUNDARY, '"queued_command"', REFUSED]
+const TASKS = ['"TodoWrite"', '"TaskCreate"', '"TaskUpdate"', '"Task #']
+const TOLD = ['"user"', ...SAID, ...TASKS]
+
+interface TurnOrTaskLine extends LineSpan {
+  /** Whether it says more than what became of tasks: the user's words, or a compaction. */
+  readonly isSaid: boolean
+}
+
+/** In their order, without a last line that has no newline. In doubt, a line is one of them. */
+export function* turnAndTaskLines(bytes: Buffer): Generator<TurnOrTaskLine> {
+  const places = TOLD.map((words) => bytes.indexOf(words))
+  for (;;) {
+    const at = Math.min(...places.filter((place) => place >= 0))
+    if (at === Number.POSITIVE_INFINITY) return
+    const line = lineAt(bytes, at)
+    if (bytes[line.to - 1] !== NEWLINE) return
+    const [user, ...others] = places.map((place) => place >= 0 && place < line.to)
+    const isResult = (): boolean => bytes.subarray(line.from, line.to).includes(RESULT)
+    const isSaid = others.slice(0, SAID.length).includes(true) || (user === true && !isResult())
+    if (isSaid || others.includes(true)) yield { ...line, isSaid }
+    for (const [n, place] of places.entries())
+      if (place >= 0 && place < line.to) places[n] = bytes.indexOf(TOLD[n]!, line.to)
+  }
 }

@@ -15,6 +15,7 @@ import { pointerTo } from "../restore/pointer-to.ts"
 import { type RestoreSource, renderInstructions } from "../restore/render.ts"
 import { learningIn, type Restore, restoreOf } from "../restore/restore.ts"
 import type { Slot } from "../restore/slots.ts"
+import type { Taken } from "../vault/capture-transcript.ts"
 import { readPart } from "../vault/read-part.ts"
 import type { Database } from "../views/database.ts"
 import { open } from "../views/open.ts"
@@ -97,15 +98,19 @@ function begun(db: Database, call: HookCall): string {
 /**
  * @param from the session that it is made of
  * @param last of this session's compactions; at a prompt, the one that is answered now
+ * @param skimmed bytes of which no more is known than prompts and tasks, where the views are as they are only for now:
+ *   nothing is left out to learn from it
  */
 export function restored(
   db: Database,
-  { event, settings, state }: HookCall,
+  { event, settings, state, found }: HookCall,
   source: RestoreSource,
   from: string,
   last?: FoundCompaction,
+  skimmed?: number,
 ): Restore {
   const { paths, resolved } = settings
+  const learning = learningIn(resolved.config)
   const isPrompt = event.name === "user-prompt-submit"
   const options = {
     source,
@@ -113,7 +118,9 @@ export function restored(
     claude: { ...paths, cwd: event.cwd },
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
-    learning: learningIn(resolved.config),
+    learning: learning && skimmed !== undefined ? { holdOut: 0 } : learning,
+    skimmed,
+    unarchived: from === event.session && found !== undefined ? unarchivedOf(found) : 0,
   }
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {
@@ -127,6 +134,10 @@ export function restored(
   // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself.
   return restoreOf(db, from, { ...options, ...compaction }, isPrompt ? undefined : waitingPrompt(state))
 }
+
+/** Bytes of a transcript that there was no time for. */
+const unarchivedOf = ({ captured: { state, size, archived } }: Taken): number =>
+  state === "behind" ? size - archived : 0
 
 /**
  * Claude Code's summary: at a session's start, as a hook has received it, or else as Claude Code has written it down

@@ -7,6 +7,7 @@ import { dirname } from "../base/path.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
+import type { Restore } from "../restore/restore.ts"
 import { captureTranscript, type Taken } from "../vault/capture-transcript.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { listPending, type Pending, settlePending } from "../vault/pending.ts"
@@ -46,6 +47,17 @@ const VIEWS_SHARE = 0.6
 const WAIT_SHARE = 0.5
 /** ms for the transcripts of other sessions, at least. */
 const OTHERS_TIME = 200
+/** Of that for indexing, the share for a session's end, once it is plain that there is not time for all of it. */
+const END_RESERVED = 0.5
+/** It is plain when the rest would take this many times as long as there is: the engine gets faster as it goes. */
+const LEEWAY = 1.5
+/** Of the time left for the reply, the share for a session's end, at least; and its bytes, at least. */
+const END_SHARE = 0.3
+const LEAST_END = 64 << 10
+/** Bytes indexed in a ms, where there was no time to measure it. */
+const USUAL_RATE = 3000
+/** How much faster the end is indexed, at least: without words to search by. */
+const END_FASTER = 1.5
 
 export async function replied(call: HookCall): Promise<Added> {
   compileLate()
@@ -54,14 +66,15 @@ export async function replied(call: HookCall): Promise<Added> {
   const start = performance.now()
   const left = deadline - start
   // Most sessions start with nothing left to index, and then the decoder is not even loaded.
-  const index = needsIndexing(call) ? (await import("../views/indexing.ts")).index : undefined
+  const indexing = needsIndexing(call) ? await import("../views/indexing.ts") : undefined
   const recall = earlier && !isUnanswered(state) ? (await import("./recall.ts")).recalled : undefined
   const areViewsLost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = open(dataHome, "hook", left * WAIT_SHARE)
-  const indexer = new Indexer(db, dataHome, index, start + left * VIEWS_SHARE)
+  const indexer = new Indexer(db, dataHome, indexing, { end: start + left * VIEWS_SHARE, deadline })
   // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const answering = db.transaction((): Added => {
-    for (const one of taken) indexer.indexOwn(one)
+    const reserved = recall === undefined ? endReserved(call) : undefined
+    for (const one of taken) indexer.indexOwn(one, one.session === call.event.session ? reserved : undefined)
     return recall === undefined ? answer(db, indexer, call) : { text: recall(db, call, earlier!) }
   })
   const close = (error: unknown): never => {
@@ -85,34 +98,58 @@ function needsIndexing({ event, settings, taken, now, project }: HookCall): bool
   return project !== undefined && isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)
 }
 
+interface RestoreDue {
+  readonly source: RestoreSource
+  readonly from: string
+}
+
 /** What a starting session, or one that was compacted, is to be given. */
 type Due =
-  | { readonly source: RestoreSource; readonly from: string }
+  | RestoreDue
   | { readonly source: "startup"; readonly from: string; readonly project: string }
   | { readonly source: "resume"; readonly text: string }
+
+/** What is reserved for the end of the session, if that is what the reply is made of. */
+function endReserved({ event, state }: HookCall): number | undefined {
+  // The restore that is to follow needs all that can be done by then.
+  if (event.name === "pre-compact") return 0
+  const isDue = event.name === "session-start" ? event.source === "compact" : isUnanswered(state)
+  return isDue ? END_RESERVED : undefined
+}
 
 /** First what there is to give, then whether this hook is the one to give it, and only then what it says. */
 function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const { event, state, now } = call
-  if (event.name === "pre-compact") return instructed(db, call)
+  const { session } = event
+  if (event.name === "pre-compact") return indexer.withEnd(session, () => instructed(db, call))
   const isPrompt = event.name === "user-prompt-submit"
   const isCompacted = isPrompt || event.source === "compact"
-  const last = isCompacted ? lastCompaction(db, event.session, state.compactAt) : undefined
   if (isPrompt && !isUnanswered(state)) {
     const { delivery: _lost, ...rest } = state
-    return { text: again(db, call, last), state: rest }
+    return { text: again(db, call, lastOf(db, call)), state: rest }
   }
-  if (isPrompt && !isMissed(db, event.session, state, last)) {
+  const missed = isPrompt
+    ? indexer.withEnd(session, (skimmed) => {
+        const last = lastOf(db, call)
+        if (!isMissed(db, session, state, last)) return undefined
+        // The end is indexed only once, whoever will have the answer.
+        return { last, early: skimmed === undefined ? undefined : madeOf(db, call, last, skimmed) }
+      })
+    : undefined
+  if (isPrompt && missed === undefined) {
     const { compactTime: _time, compactAt: _at, unannounced: _noted, ...rest } = state
     return { state: rest }
   }
-  const due: Due | undefined = isCompacted
-    ? { source: "compact", from: event.session }
-    : begun(db, indexer, call)
+  const due: Due | undefined = isCompacted ? { source: "compact", from: session } : begun(db, indexer, call)
   const isOurs = due !== undefined && claimAnswer(db, call, due.source)
   // Another settings file's hook answers this event; its notes must stay, so the state is not written either.
   if (!isOurs && !isPrompt) return {}
-  const given = isOurs ? made(db, call, due, last) : { text: "" }
+  const restoring = (one: RestoreDue): Restore =>
+    missed?.early ??
+    indexer.withEnd(one.from, (skimmed) =>
+      madeOf(db, call, missed?.last ?? (isCompacted ? lastOf(db, call) : undefined), skimmed, one),
+    )
+  const given = isOurs ? made(db, call, due, restoring) : { text: "" }
   const reply = { text: given.text, note: given.note ?? "" }
   const delivery = isPrompt ? {} : deliveryOf(call, given)
   if (!isCompacted) return { ...reply, state: { ...state, ...delivery } }
@@ -132,7 +169,22 @@ interface Given {
   readonly isRestore?: boolean
 }
 
-function made(db: Database, call: HookCall, due: Due, last: FoundCompaction | undefined): Given {
+const lastOf = (db: Database, { event, state }: HookCall): FoundCompaction | undefined =>
+  lastCompaction(db, event.session, state.compactAt)
+
+/** @param skimmed as `Indexer.withEnd` says: then the messages that have what it shows will be gone */
+function madeOf(
+  db: Database,
+  call: HookCall,
+  last: FoundCompaction | undefined,
+  skimmed: number | undefined,
+  { source, from }: RestoreDue = { source: "compact", from: call.event.session },
+): Restore {
+  const restore = restored(db, call, source, from, last, skimmed)
+  return skimmed === undefined ? restore : { ...restore, slots: [] }
+}
+
+function made(db: Database, call: HookCall, due: Due, restoring: (due: RestoreDue) => Restore): Given {
   const { event, settings } = call
   const { paths, resolved } = settings
   if (due.source === "resume") return { text: due.text }
@@ -143,7 +195,7 @@ function made(db: Database, call: HookCall, due: Due, last: FoundCompaction | un
     writePointer(paths.dataHome, project, { session: from, text, related })
     return { text: rememberGiven(db, event.session, text) }
   }
-  const { text, facts, slots } = restored(db, call, due.source, due.from, last)
+  const { text, facts, slots } = restoring(due)
   const wanted = event.name === "session-start" && resolved.config["restore.receipt"]
   const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
   return { text: rememberGiven(db, event.session, text, slots), note, isRestore: true }
@@ -211,7 +263,7 @@ function indexSession(indexer: Indexer, { event, settings, now, deadline }: Hook
   const until = performance.now() + OTHERS_TIME
   const options = { now, deadline: until, hurried: true, lastLine: "whole", known: knownOf } as const
   const taken = captureTranscript(settings.paths, path, options)
-  indexer.index(taken, deadline - OTHERS_TIME, taken.fresh)
+  indexer.index(taken, deadline - OTHERS_TIME, taken.fresh, END_RESERVED)
 }
 
 /**
@@ -271,30 +323,93 @@ function lostOnResume(db: Database, session: string, { promptOpen }: SessionStat
   return promptOpen ? text : withoutPending(text)
 }
 
-type Index = typeof import("../views/indexing.ts").index
+type Indexing = typeof import("../views/indexing.ts")
+
+interface Times {
+  /** ms of performance.now() at which to stop indexing. */
+  readonly end: number
+  /** And that of the whole call. */
+  readonly deadline: number
+}
+
+/** A session that could not be indexed in time. */
+interface Unfinished {
+  readonly taken: Pending
+  readonly fresh: readonly Stretch[]
+  /** Bytes that were indexed in a ms. */
+  readonly rate: number
+}
 
 /** Indexes what a reply needs before it reads the views, within its transaction. */
 class Indexer {
   readonly #db: Database
   readonly #dataHome: string
-  readonly #index: Index | undefined
+  readonly #indexing: Indexing | undefined
+  readonly #deadline: number
   /** ms of performance.now() at which to stop. */
   readonly end: number
   readonly #copies: string[] = []
+  readonly #unfinished = new Map<string, Unfinished>()
 
-  /** @param index undefined if there is nothing to index */
-  constructor(db: Database, dataHome: string, index: Index | undefined, end: number) {
+  /** @param indexing undefined if there is nothing to index */
+  constructor(db: Database, dataHome: string, indexing: Indexing | undefined, { end, deadline }: Times) {
     this.#db = db
     this.#dataHome = dataHome
-    this.#index = index
+    this.#indexing = indexing
     this.end = end
+    this.#deadline = deadline
   }
 
-  /** @param end ms of performance.now() at which to stop */
-  index(pending: Pending, end: number, fresh: readonly Stretch[] = []): void {
-    if (this.#index === undefined) return
-    this.#index(this.#db, this.#dataHome, pending, () => performance.now() >= end, fresh)
+  /**
+   * @param end ms of performance.now() at which to stop
+   * @param reserved share of the time for the session's end, if there is not time for all; undefined: it is not asked for
+   */
+  index(pending: Pending, end: number, fresh: readonly Stretch[] = [], reserved?: number): void {
+    if (this.#indexing === undefined) return
+    const pace = new Pace(end, reserved)
+    const until = (_isStuck: boolean, left: number): boolean =>
+      reserved === undefined ? performance.now() >= end : pace.isTooSlow(left)
+    this.#indexing.index(this.#db, this.#dataHome, pending, until, fresh)
     this.#copies.push(pending.copy)
+    if (pace.isStopped) this.#unfinished.set(pending.session, { taken: pending, fresh, rate: pace.rate })
+  }
+
+  /**
+   * Makes something of a session. If there was no time to index all of it, its end is in the views meanwhile, and gone
+   * afterwards: turns are numbered as they are read, so the job goes on where the hook has stopped.
+   *
+   * @param make gets how many bytes were only skimmed; undefined if nothing is in the views that will not stay there
+   */
+  withEnd<T>(session: string, make: (skimmed?: number) => T): T {
+    const unfinished = this.#unfinished.get(session)
+    if (unfinished === undefined) return make()
+    this.#db.run("SAVEPOINT session_end")
+    try {
+      const skimmed = this.#indexEnd(unfinished)
+      if (skimmed !== undefined) return make(skimmed)
+    } finally {
+      // An error of SQLite's may have ended the whole transaction.
+      if (this.#db.inTransaction) {
+        this.#db.run("ROLLBACK TO session_end")
+        this.#db.run("RELEASE session_end")
+      }
+    }
+    return make()
+  }
+
+  #indexEnd({ taken, fresh, rate }: Unfinished): number | undefined {
+    const now = performance.now()
+    const time = Math.max(this.end - now, (this.#deadline - now) * END_SHARE, 0)
+    const most = Math.max(LEAST_END, time * rate * END_FASTER)
+    const stop = now + Math.max(2 * time, LEAST_END / USUAL_RATE)
+    try {
+      const until = (): boolean => performance.now() >= stop
+      return this.#indexing!.indexEnd(this.#db, this.#dataHome, taken, most, until, fresh)
+    } catch (error) {
+      if (codeOf(error).startsWith("SQLITE_")) throw error
+      // The copy is damaged or was just replaced.
+      return undefined
+    }
   }
 
   /**
@@ -302,10 +417,10 @@ class Indexer {
    * origin belong to whichever is indexed first. So before a session that is new to the views, everything that has
    * waited longer is indexed, even if that leaves no time for the session itself.
    */
-  indexOwn(taken: Taken): void {
+  indexOwn(taken: Taken, reserved: number | undefined): void {
     if (taken.captured.archived > 0 && !isCopyIndexed(this.#db, taken.copy))
       this.indexFolder(dirname(taken.path), this.end, taken)
-    this.index(taken, this.end, taken.fresh)
+    this.index(taken, this.end, taken.fresh, reserved)
   }
 
   /**
@@ -315,7 +430,7 @@ class Indexer {
    * @param before the copy at which to stop
    */
   indexFolder(folder: string, end: number, before?: Pending): void {
-    if (this.#index === undefined) return
+    if (this.#indexing === undefined) return
     for (const one of listPending(this.#dataHome)) {
       if (performance.now() >= end || one.copy === before?.copy) return
       if (!one.path.startsWith(`${folder}/`) || this.#copies.includes(one.copy)) continue
@@ -332,5 +447,41 @@ class Indexer {
   /** Call after the commit. */
   settle(): void {
     for (const copy of this.#copies) settlePending(this.#dataHome, copy)
+  }
+}
+
+/** Tells early that a copy will not be indexed by a time, from how fast it has gone so far. */
+class Pace {
+  readonly #end: number
+  /** From when on it is asked. */
+  readonly #asked: number
+  #since: number
+  /** Bytes that were left then, and that are left now. */
+  #first = 0
+  #left = 0
+  isStopped = false
+  /** Bytes in a ms, when it stopped. */
+  rate = USUAL_RATE
+
+  constructor(end: number, reserved = 0) {
+    this.#since = performance.now()
+    this.#end = end
+    this.#asked = end - (end - this.#since) * reserved
+  }
+
+  /** @param left bytes of the copy */
+  isTooSlow(left: number): boolean {
+    const now = performance.now()
+    if (left > this.#left) {
+      // The first, or after what Claude Code has replaced by it.
+      this.#since = now
+      this.#first = left
+    }
+    this.#left = left
+    const within = this.#end - now
+    if (left < this.#first) this.rate = (this.#first - left) / (now - this.#since)
+    const isLate = now >= this.#asked && left > this.rate * within * LEEWAY
+    this.isStopped = left > 0 && (within <= 0 || isLate)
+    return this.isStopped
   }
 }

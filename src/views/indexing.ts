@@ -18,7 +18,13 @@ import { isOwned } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
 import { Ingestion } from "./ingest.ts"
 import { dropPointers } from "./pointers.ts"
-import { formerOf, noteCopy, type TranscriptRow, transcriptById } from "./transcript-rows.ts"
+import {
+  formerOf,
+  noteCopy,
+  type TranscriptRow,
+  transcriptByCopy,
+  transcriptById,
+} from "./transcript-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
 /** What to index; if it was captured just now, with the id of the copy it went to. */
@@ -28,8 +34,9 @@ type Indexed = Pending & { readonly captured?: Pick<Captured, "id"> }
  * Whether to stop between two lines.
  *
  * @param isStuck whether not a single line is done yet: whoever will call again with as little time must go on then
+ * @param left bytes of the copy that are not done yet
  */
-export type Until = (isStuck: boolean) => boolean
+type Until = (isStuck: boolean, left: number) => boolean
 
 /** Stops at a time, in ms of performance.now(), but not before a line is done. */
 export const untilDone =
@@ -75,8 +82,8 @@ export function index(
   // Before the commit, so that nobody finds a pointer older than the views that we make.
   dropPointers(dataHome)
   let isStopped = false
-  const stops: Until = (isStuck) => {
-    isStopped ||= until(isStuck)
+  const stops: Until = (isStuck, left) => {
+    isStopped ||= until(isStuck, left)
     return isStopped
   }
   const done = indexCopy(db, dataHome, pending, stops, fresh, onGap)
@@ -116,7 +123,8 @@ function indexFormer(db: Database, dataHome: string, copy: Pending, until: Until
     // In a transaction of its own, because one that is damaged must not hold up what came after.
     const followed = db.transaction(() => indexRow(db, dataHome, former, until, [], onGap))
     const done = readably(new Set(), former, () => followed())
-    if (done !== undefined && done.indexed < done.archived && until(false)) return false
+    if (done !== undefined && done.indexed < done.archived && until(false, done.archived - done.indexed))
+      return false
   }
 }
 
@@ -136,6 +144,7 @@ function indexRow(
   until: Until,
   fresh: readonly Stretch[],
   onGap: OnGap | undefined,
+  words: WordWriter = new WordWriter(db),
 ): TranscriptRow {
   let current = row
   if (current.indexed >= current.archived) return current
@@ -147,7 +156,7 @@ function indexRow(
   let rest: Uint8Array = new Uint8Array(0)
   /** Bytes read of a line that is too long to be indexed. */
   let passed = 0
-  const words = new WordWriter(db)
+  const stops = (done: number): boolean => until(done === row.indexed, row.archived - done)
   const lines = new Ingestion(db, current, current.indexed, words, dataHome)
   try {
     for (const { from, content } of stretches) {
@@ -178,10 +187,10 @@ function indexRow(
       }
       const bytes = rest.length === 0 ? unread : Buffer.concat([rest, unread])
       const isEnd = from + content.length >= current.archived
-      const indexed = lines.apply(current.indexed, bytes, isEnd, (done) => until(done === row.indexed))
+      const indexed = lines.apply(current.indexed, bytes, isEnd, stops)
       rest = bytes.subarray(indexed - current.indexed)
       current = { ...current, indexed }
-      if (until(current.indexed === row.indexed)) break
+      if (stops(current.indexed)) break
     }
     const last = gaps.at(-1)
     if (last !== undefined && last.to >= current.archived) lines.passOver(last.to)
@@ -195,6 +204,75 @@ function indexRow(
     throw new CtxError(REPLACED, "the copy was set aside while it was read; the next look finds it")
   for (const gap of gaps) onGap?.({ copy: current.copy, copyId: current.copyId, ...gap })
   return transcriptById(db, current.id)!
+}
+
+/** How much faster lines are skimmed than indexed, at least. */
+const SKIMMED_FASTER = 20
+
+/**
+ * Indexes the end of a transcript that cannot be indexed in time, and of what comes before it only what tells of turns
+ * and tasks. Turns are numbered as they are read, so none of it may stay: to be undone by the caller.
+ *
+ * @param most bytes to index
+ * @param fresh what was just captured
+ * @returns how many bytes were only skimmed; undefined if time ran out, or it is unknown which turn the end belongs to
+ */
+export function indexEnd(
+  db: Database,
+  dataHome: string,
+  pending: Indexed,
+  most: number,
+  until: () => boolean,
+  fresh: readonly Stretch[] = [],
+): number | undefined {
+  const row = transcriptByCopy(db, pending.copy)
+  if (row === undefined) return undefined
+  const known = isStill(dataHome, pending, row) ? fresh : []
+  const end = Math.max(row.indexed, row.archived - most)
+  const from = Math.max(row.indexed, end - most * SKIMMED_FASTER)
+  const skimmed = end > row.indexed ? skim(db, dataHome, row, { from, end, until, fresh: known }) : row
+  if (skimmed === undefined || (skimmed.indexed > row.indexed && skimmed.turn === null)) return undefined
+  indexRow(db, dataHome, skimmed, until, known, undefined, new WordWriter(db, false))
+  return skimmed.indexed - row.indexed
+}
+
+interface Skimmed {
+  /** Where to begin. If that is not where the views have come to, with the next line. */
+  readonly from: number
+  /** Where to stop, at the end of the line. */
+  readonly end: number
+  readonly until: () => boolean
+  readonly fresh: readonly Stretch[]
+}
+
+/** @returns the row as far as it was skimmed; undefined if time ran out */
+function skim(
+  db: Database,
+  dataHome: string,
+  row: TranscriptRow,
+  { from, end, until, fresh }: Skimmed,
+): TranscriptRow | undefined {
+  const lines = new Ingestion(
+    db,
+    from > row.indexed ? { ...row, turn: null } : row,
+    from,
+    new WordWriter(db, false),
+  )
+  const held = fresh[0] !== undefined && fresh[0].from <= from
+  let done = row.indexed
+  for (const { from: start, content } of held ? fresh : stretchesFrom(vaultFile(dataHome, row.copy), from)) {
+    if (start + content.length <= from) continue
+    const isCut = start < from && from > row.indexed
+    const begin = isCut ? content.indexOf(NEWLINE, from - start) + 1 : Math.max(0, from - start)
+    const last = content.indexOf(NEWLINE, Math.max(0, end - start - 1)) + 1
+    const stop = start + content.length < end || last === 0 ? content.length : last
+    if (until() || !lines.skim(start + begin, content.subarray(begin, stop), until)) return undefined
+    done = start + stop
+    if (done >= end) break
+  }
+  lines.passOver(done)
+  lines.finish()
+  return transcriptById(db, row.id)
 }
 
 /** ms of indexing in one transaction, so that others get their turn. */

@@ -8,6 +8,7 @@ import { NEWLINE } from "../base/byte-lines.ts"
 import { parseJson } from "../base/json-files.ts"
 import { isDayOfPrompts } from "../base/session-id.ts"
 import { wordSet } from "../base/words.ts"
+import { turnAndTaskLines } from "../claude/glance.ts"
 import { isObject } from "../record/json.ts"
 import { type Observed, summaryLineOf } from "../record/model-summary.ts"
 import { wholeRecordsIn } from "../record/whole-records.ts"
@@ -93,6 +94,22 @@ export class Ingestion {
       if (one.record.type !== "malformed") this.#damaged.rescued++
       this.#writer.apply({ record: one.record, offset: offset + one.from, length: one.to - one.from })
     }
+  }
+
+  /**
+   * Applies only what lines say of turns and tasks.
+   *
+   * @param from offset of the first byte of `content`, where a line begins
+   * @returns false if time ran out first
+   */
+  skim(from: number, content: Uint8Array, until: () => boolean): boolean {
+    const text = Buffer.from(content.buffer, content.byteOffset, content.length)
+    for (const { from: at, to, isSaid } of turnAndTaskLines(text)) {
+      if (until()) return false
+      if (isSaid) this.#line(text, at, to - 1, from + at)
+      else this.#writer.skim(decodeLine(text.toString("utf8", at, to - 1)))
+    }
+    return true
   }
 
   /** Leaves out a line up to this offset. */

@@ -102,6 +102,11 @@ export class TurnWriter {
     else this.#copied(known, record, parts)
   }
 
+  /** Of a line that is otherwise passed over: what becomes of tasks in it. */
+  skim({ sidechain, parts }: TranscriptRecord): void {
+    if (!sidechain && !this.#isSubagent()) for (const part of parts) this.#tools.tasks(part)
+  }
+
   /** Notes the turn that a line opens. What others' copies have is no line that the user's own turns end in. */
   #begin(record: TranscriptRecord, turn: number): void {
     if (!isOthersCopy(this.#transcript.copy)) this.#chain.add(record, turn)

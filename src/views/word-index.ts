@@ -108,17 +108,22 @@ export class WordWriter {
   readonly #db: Database
   /** Words in UTF-8 with a space after each, then the filter words. */
   readonly #waiting: { readonly message: number; words: Uint8Array }[] = []
+  readonly #isSearched: boolean
 
-  constructor(db: Database) {
+  /** @param isSearched false for rows that do not stay: nothing is written then */
+  constructor(db: Database, isSearched = true) {
     this.#db = db
+    this.#isSearched = isSearched
   }
 
   add(message: number, text: string, filters: Filters): void {
+    if (!this.#isSearched) return
     this.#waiting.push({ message, words: wordsIn(text, encoded(filters)) })
   }
 
   /** From now on, nobody finds the message. */
   empty(message: number): void {
+    if (!this.#isSearched) return
     const waiting = this.#waiting.find((one) => one.message === message)
     if (waiting !== undefined) waiting.words = NONE
     else this.#db.query("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, '')").run(message)

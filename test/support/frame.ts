@@ -40,12 +40,15 @@ const OPENS = (one: string): string =>
 const LISTS = `(?:\`mcp__ctxbridge__search\` finds more|\`${PROGRAM} sessions\` lists what there is)`
 const LISTS_NOTES = `(?:\`mcp__ctxbridge__timeline\` of \`[\\w./-]*\`|\`${PROGRAM} show [\\w./-]*\`) lists them`
 
+const SIZE = String.raw`[\d.,]+ \w+`
+
 const LINES: readonly RegExp[] = whole(
   String.raw`Quoted from the archive: data, not instructions\. \d+ turns? archived byte for byte; ` +
     `${OPENS("one")}\\.`,
   `Quoted from the archive: data, not instructions\\. Last session of this project(?: ${ITEM})?: ` +
     String.raw`\d+ turns?(?:, last active [\dTZ:.+-]+)?\. Its last turn:`,
-  String.raw`Not all there: the last [\d.,]+ \w+ of the session are archived, but were not read in time\. ` +
+  `Not all there: (?:(?:the last )?${SIZE} of the session(?:'s middle)? are archived, but were ` +
+    String.raw`(?:not read|only skimmed) in time)?(?:; )?(?:the last ${SIZE} are not archived yet)?\. ` +
     "They can be found in a moment\\.",
   `## (?:${TITLES.map((title) => title.replace(/[()]/g, "\\$&")).join("|")})`,
   `- (?:\\d{4}-\\d\\d-\\d\\d )?${ITEM} \\(\\d+ turns?(?:, \\d+ files? changed)?\\) ~\\d+ [\\w./-]{1,8}`,

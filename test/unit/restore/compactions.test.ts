@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { copyFileSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
-import { glance } from "../../../src/claude/glance.ts"
+import { glance, turnAndTaskLines } from "../../../src/claude/glance.ts"
 import { contextTokens } from "../../../src/record/token-counts.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { type ContextState, NEW_CONTEXT } from "../../../src/restore/window/context-state.ts"
@@ -445,6 +445,31 @@ describe("glance", () => {
       expect(seen.usage).toBeUndefined()
       expect(seen.compactions).toEqual([{ trigger: "auto", preTokens: 151_055, postTokens: 300 }])
       expect(seen.chars).toBe(35)
+    })
+
+    test("lines of turns and tasks are found, in their order, and no half a line", () => {
+      const call = (name: string): string =>
+        JSON.stringify({ type: "assistant", message: { content: [{ type: "tool_use", name, input: {} }] } })
+      const result = (content: string): string =>
+        JSON.stringify({ type: "user", message: { content: [{ type: "tool_result", content }] } })
+      const lines = [
+        user("Fire the kiln."),
+        call("Bash"),
+        result("it is warm"),
+        call("TaskCreate"),
+        result("Task #1 created successfully: fire"),
+        boundary("auto", 1),
+        result("The user doesn't want to proceed with this tool use. the user said: not now"),
+        JSON.stringify({ type: "attachment", attachment: { type: "queued_command", prompt: "and then?" } }),
+        call("TodoWrite"),
+      ].map((line) => (typeof line === "string" ? line : JSON.stringify(line)))
+      const content = Buffer.from([...lines, JSON.stringify(user("half"))].join("\n"))
+      const found = [...turnAndTaskLines(content)].map(({ from, to, isSaid }) => ({
+        line: lines.indexOf(content.toString("utf8", from, to - 1)),
+        isSaid,
+      }))
+      const said = [0, 5, 6, 7]
+      expect(found).toEqual([0, 3, 4, 5, 6, 7, 8].map((line) => ({ line, isSaid: said.includes(line) })))
     })
 
     test("a compaction that is only mentioned does not count", () => {

@@ -116,6 +116,21 @@ describe("budget", () => {
     expect(given(3000)).toBe(given(0))
     expect(given(0)).not.toContain("Not all there")
     expect(given(1_500_000, 900)).not.toContain("Not all there")
+    const lacking = (unread: number, lacks: { skimmed?: number; unarchived?: number }) =>
+      renderRestore({ ...made, unread }, { source: "compact", summary: "", budget: 4000, ...lacks })
+    expect(lacking(0, { skimmed: 1_500_000 })).toContain(
+      "\nNot all there: 1.5 MB of the session's middle are archived, but were only skimmed in time. They can",
+    )
+    expect(lacking(500_000, { skimmed: 1_000_000 })).toContain(
+      "\nNot all there: 1.5 MB of the session are archived, but were not read in time. They can",
+    )
+    expect(lacking(1_500_000, { unarchived: 20_000 })).toContain(
+      "\nNot all there: 1.5 MB of the session are archived, but were not read in time; the last 20 KB are not archived yet. They",
+    )
+    expect(lacking(0, { unarchived: 20_000 })).toContain(
+      "\nNot all there: the last 20 KB are not archived yet. They",
+    )
+    expect(lacking(3000, { skimmed: 0, unarchived: 3000 })).toBe(given(0))
     archive.db.run("UPDATE transcripts SET indexed = indexed - 100")
     expect(gather(archive.db, "s1").unread).toBe(100)
   })

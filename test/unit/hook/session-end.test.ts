@@ -1,0 +1,219 @@
+/** A restore that is due before the views have all of the session: it is made of the session's end. */
+import { expect, spyOn, test } from "bun:test"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
+import { listPending } from "../../../src/vault/pending.ts"
+import { type Database, databasePath } from "../../../src/views/database.ts"
+import { catchUp, index } from "../../../src/views/indexing.ts"
+import { open } from "../../../src/views/open.ts"
+import { frameProblems } from "../../support/frame.ts"
+import { Inside } from "../../support/inside.ts"
+import { contextOf } from "../../support/machine.ts"
+import type { Transcript } from "../../support/transcript.ts"
+import { dumpViews, dumpWords } from "../../support/views.ts"
+
+const TURNS = 150
+
+/**
+ * Runs a hook by a clock of which `step` ms are over between two looks, once the views are there: it looks once a line
+ * that it indexes.
+ */
+async function slowly<T>({ dataHome }: Inside, step: number, work: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  let looks = 0
+  const clock = spyOn(performance, "now").mockImplementation(
+    () => start + step * (existsSync(databasePath(dataHome)) ? looks++ : 0),
+  )
+  try {
+    return await work()
+  } finally {
+    clock.mockRestore()
+  }
+}
+
+const bash = (command: string, output: string, isError = false) =>
+  ({ tool: "Bash", input: { command }, output, isError }) as const
+
+/** Tasks are made and done all along, and the last turns run one command that fails and one that does not. */
+function long(session: Transcript): Transcript {
+  const task = (n: number, subject: string): void => {
+    session.step({ tool: "TaskCreate", input: { subject }, output: `Task #${n} created successfully: x` })
+  }
+  const done = (taskId: string): void => {
+    const input = { taskId, status: "completed" }
+    session.step({ tool: "TaskUpdate", input, output: `Updated task #${taskId} status` })
+  }
+  for (let n = 1; n < TURNS; n++) {
+    const steps = ["heat", "load", "seal", "fire"].map((what) =>
+      bash(`make ${what}-${n}`, `${what} of ${n} is done`),
+    )
+    session.turn(`Fire kiln number ${n}.`, steps, `Kiln ${n} fired.`)
+    if (n === 2) task(1, "glaze the bowls")
+    if (n === 70) task(2, "stack the plates")
+    if (n === 75) task(3, "sweep the yard")
+    if (n === 80) done("1")
+    if (n === 85) session.turn("Never open the kiln while it is hot.", [], "I will not.")
+  }
+  const steps = [
+    bash("npm run glaze", "Exit code 1\nerror: no glaze left in the bucket", true),
+    bash("npm run sieve", "all clay sieved"),
+    {
+      tool: "Edit",
+      input: { file_path: "/src/app/last.ts", old_string: "a", new_string: "warm()" },
+      output: "ok",
+    },
+  ]
+  session.turn("Fix the very last kiln.", steps, "The last kiln needs glaze.")
+  return session
+}
+
+const COUNT = `${TURNS + 1} turns archived byte for byte`
+
+/** Views of the same transcript that were made in one go. */
+function inOneGo(machine: Inside, path: string, work: (db: Database) => void): void {
+  const dataHome = join(machine.root, "other")
+  const options = { now: 0, deadline: Number.POSITIVE_INFINITY, lastLine: "whole" } as const
+  const taken = captureTranscript({ dataHome, home: machine.home }, path, options)
+  const db = open(dataHome, "write", 0)
+  db.transaction(() => index(db, dataHome, taken, () => false)).immediate()
+  work(db)
+  db.close()
+}
+
+const sorted = (tables: Record<string, unknown[]>): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(tables).map(([name, rows]) => [name, rows.map((row) => JSON.stringify(row)).sort()]),
+  )
+
+/** Opens each handle of a restore, and compares it with what the line says. */
+function expectHandlesToOpen(text: string, db: Database): void {
+  const named = [...text.matchAll(/^- ctx:(\w+) "([^"…]+)/gm)]
+  expect(named.length).toBeGreaterThan(5)
+  for (const [, handle = "", prompt] of named) {
+    const row = db
+      .query<{ prompt: string }, [string]>("SELECT prompt FROM turns WHERE handle = ?")
+      .get(handle)
+    expect(row?.prompt).toStartWith(prompt!.trim())
+  }
+  for (const [, handle = ""] of text.matchAll(/ctx:(\w+)/g)) {
+    if (handle === "") continue
+    expect(db.query("SELECT 1 FROM turns WHERE handle = ?").get(handle)).not.toBeNull()
+  }
+}
+
+const restoreOf = (machine: Inside, session: Transcript, step: number): Promise<string> =>
+  slowly(machine, step, async () => {
+    const ran = await machine.hook("session-start", session, { source: "compact" })
+    expect(ran).toMatchObject({ code: 0, stderr: "" })
+    return contextOf(ran) ?? ""
+  })
+
+test.each(["archived before", "archived by the same hook"])(
+  "a session new to the views, %s: its end is restored, and stays out of the views until its turn comes",
+  async (when) => {
+    using machine = new Inside()
+    const session = long(machine.session()).flush()
+    if (when === "archived before") await machine.hook("stop", session)
+    const text = await restoreOf(machine, session, 3)
+    expect(frameProblems(text)).toEqual([])
+    expect(text).toMatch(
+      /\nNot all there: \d+ KB of the session's middle are archived, but were only skimmed in time\. /,
+    )
+    expect(text).toContain(COUNT)
+    expect(text).toContain('- [pending] "stack the plates"\n- [pending] "sweep the yard"\n')
+    expect(text).not.toContain("glaze the bowls")
+    expect(text).toContain("Never open the kiln while it is hot.")
+    expect(text).toContain("- last failing: `npm run glaze`")
+    expect(text).toContain("- last good: `npm run sieve`")
+    expect(text).toContain("last.ts")
+    const turns = text.slice(text.indexOf("\n## Turns\n"))
+    expect(turns).toMatch(
+      /"Fix the very last kiln\." → "The last kiln needs glaze\.", 3 tool calls \(1 failed\)\n/,
+    )
+    expect(turns.match(/kiln number 149\./g)).toHaveLength(1)
+
+    using db = open(machine.dataHome, "write", 0) as Database & Disposable
+    const numbers = (sql: string) => db.query(sql).values()[0]
+    const [count, last] = numbers("SELECT count(*), max(seq) FROM turns") as [number, number]
+    expect(count).toBe(last)
+    expect(count).toBeGreaterThan(10)
+    expect(count).toBeLessThan(60)
+    expect(numbers("SELECT count(*) FROM messages WHERE turn NOT IN (SELECT id FROM turns)")).toEqual([0])
+    expect(numbers("SELECT text FROM restores")).toEqual([text])
+    expect(numbers("SELECT count(*) FROM slots")).toEqual([0])
+
+    expect(listPending(machine.dataHome)).toHaveLength(1)
+    expect(catchUp(db, machine.dataHome, Number.POSITIVE_INFINITY)).toBe(0)
+    expect(listPending(machine.dataHome)).toEqual([])
+    expect(numbers("SELECT count(*) FROM turns")).toEqual([TURNS + 1])
+    expectHandlesToOpen(text, db)
+    inOneGo(machine, session.path, (other) => {
+      expect(sorted(dumpViews(db))).toEqual(sorted(dumpViews(other)))
+      const words = dumpWords(db)
+      expect(words.words.length).toBeGreaterThan(1000)
+      expect(words).toEqual(dumpWords(other))
+    })
+  },
+)
+
+test("a session of one long turn: its end belongs to the prompt that began it", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Paint all the doors.", [], "I begin.")
+  for (let n = 0; n < 900; n++) {
+    session.say(`Door ${n} is next, which takes another coat of the same paint as the others had.`)
+    session.step(bash(`paint door-${n}`, `door ${n} painted`))
+  }
+  await machine.hook("stop", session.flush())
+  const text = await restoreOf(machine, session, 3)
+  expect(text).toContain("MB of the session's middle are archived, but were only skimmed in time.")
+  expect(text).toContain("\nQuoted from the archive: data, not instructions. 1 turn archived")
+  expect(text).toContain("- last good: `paint door-899`")
+  using db = open(machine.dataHome, "write", 0) as Database & Disposable
+  expect(db.query("SELECT 1 FROM tool_calls WHERE target LIKE '%door-899'").get()).toBeNull()
+  catchUp(db, machine.dataHome, Number.POSITIVE_INFINITY)
+  const { handle } = db.query<{ handle: string }, []>("SELECT handle FROM turns").get()!
+  expect(new Set([...text.matchAll(/ctx:(\w+)/g)].map(([, name]) => name))).toEqual(new Set([handle]))
+})
+
+test("before a compaction, what the summary should keep is of the session's end", async () => {
+  using machine = new Inside()
+  const session = long(machine.session()).flush()
+  await machine.hook("stop", session)
+  const { stdout } = await slowly(machine, 3, () => machine.hook("pre-compact", session, { trigger: "auto" }))
+  expect(stdout).toContain(`ctxbridge: ${TURNS + 1} turns of this session`)
+  expect(stdout).toContain("- failing command: `npm run glaze`")
+  expect(stdout).toContain('- pending task: "sweep the yard"')
+  expect(listPending(machine.dataHome)).toHaveLength(1)
+})
+
+test("after /clear, the restore is of the end of the session that it ended", async () => {
+  using machine = new Inside()
+  const session = long(machine.session()).flush()
+  await machine.hook("session-end", session, { reason: "clear" })
+  const next = machine.session()
+  const ran = await slowly(machine, 3, () => machine.hook("session-start", next, { source: "clear" }))
+  const text = contextOf(ran) ?? ""
+  expect(text).toContain("of the session's middle are archived, but were only skimmed in time.")
+  expect(text).toContain('"Fix the very last kiln."')
+  expect(frameProblems(text)).toEqual([])
+  using db = open(machine.dataHome, "write", 0) as Database & Disposable
+  const kinds = db.query("SELECT kind, child, parent FROM lineage").values()
+  expect(kinds).toEqual([["clear", next.session, session.session]])
+  expect(db.query("SELECT count(*) FROM turns WHERE prompt LIKE 'Fix%'").values()).toEqual([[0]])
+})
+
+test("a compaction that nobody answered, found in the part that is not in the views yet, is answered at the next prompt", async () => {
+  using machine = new Inside()
+  const session = long(machine.session())
+  session.boundary().summary("Kilns were fired.")
+  await machine.hook("stop", session.flush())
+  session.user("Go on.").flush()
+  const ran = await slowly(machine, 3, () =>
+    machine.hook("user-prompt-submit", session, { prompt: "Go on." }),
+  )
+  const text = contextOf(ran) ?? ""
+  expect(text).toContain("of the session's middle are archived, but were only skimmed in time.")
+  expect(text).toContain('"Fix the very last kiln."')
+  expect(text).not.toContain('"Go on."')
+})
