@@ -71,20 +71,50 @@ export async function replied(call: HookCall): Promise<Added> {
   const areViewsLost = statSync(databasePath(dataHome), { throwIfNoEntry: false }) === undefined
   const db = open(dataHome, "hook", left * WAIT_SHARE)
   const indexer = new Indexer(db, dataHome, indexing, { end: start + left * VIEWS_SHARE, deadline })
-  // Never closed: closing the last connection would copy the log into the database and wait for the disk.
-  const answering = db.transaction((): Added => {
+  const answering = (): Added => {
     const reserved = recall === undefined ? endReserved(call) : undefined
     for (const one of taken) indexer.indexOwn(one, one.session === call.event.session ? reserved : undefined)
     return recall === undefined ? answer(db, indexer, call) : { text: recall(db, call, earlier!) }
-  })
+  }
+  // Never closed: closing the last connection would copy the log into the database and wait for the disk.
   const close = (error: unknown): never => {
     // But then a second one is opened for reading, and whoever waits to replace the views would wait for this one.
     db.close()
     throw error
   }
-  const answered = await Promise.try(() => answering.immediate()).catch(close)
+  const answered = await Promise.try(() => immediately(db, start + left * WAIT_SHARE, answering)).catch(close)
   indexer.settle()
   return { ...answered, areViewsLost }
+}
+
+/** ms between two looks whether another writer has done. */
+const LOOK = 2
+
+/**
+ * Does `work` in an immediate transaction.
+ *
+ * @param end ms of performance.now() until which to wait for another writer: SQLite would look ever more seldom, and
+ *   the job, which writes for long, lets others in only for moments
+ */
+function immediately<T>(db: Database, end: number, work: () => T): T {
+  db.run("PRAGMA busy_timeout = 0")
+  for (;;) {
+    try {
+      db.run("BEGIN IMMEDIATE")
+      break
+    } catch (error) {
+      if (codeOf(error) !== "SQLITE_BUSY" || performance.now() >= end) throw error
+      Bun.sleepSync(LOOK)
+    }
+  }
+  try {
+    const done = work()
+    db.run("COMMIT")
+    return done
+  } catch (error) {
+    if (db.inTransaction) db.run("ROLLBACK")
+    throw error
+  }
 }
 
 /** Whether there may be something to index, from this session or others of the folder, taken now or earlier. */

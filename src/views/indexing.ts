@@ -275,8 +275,9 @@ function skim(
   return transcriptById(db, row.id)
 }
 
-/** ms of indexing in one transaction, so that others get their turn. */
+/** ms of indexing in one transaction, so that others get their turn, and between two of them. */
 const SLICE = 300
+const GAP = 5
 
 /**
  * Indexes whatever hooks have left to index.
@@ -331,6 +332,8 @@ function followMarked(
         // No progress means that only half a line is left.
         if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
         last = row.indexed
+        // Whoever waits looks only now and then.
+        Bun.sleepSync(GAP)
       }
     }
   }

@@ -217,3 +217,22 @@ test("a compaction that nobody answered, found in the part that is not in the vi
   expect(text).toContain('"Fix the very last kiln."')
   expect(text).not.toContain('"Go on."')
 })
+
+test("while the job writes slice after slice, a hook gets in between two of them", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Fire the kiln.").flush()
+  await machine.hook("stop", session)
+  using other = open(machine.dataHome, "write", 0) as Database & Disposable
+  other.run("BEGIN IMMEDIATE")
+  let looks = 0
+  const sleep = spyOn(Bun, "sleepSync").mockImplementation(() => {
+    if (++looks === 3) other.run("ROLLBACK")
+  })
+  try {
+    const text = contextOf(await machine.hook("session-start", session, { source: "compact" }))
+    expect(text).toContain('"Fire the kiln."')
+    expect(looks).toBe(3)
+  } finally {
+    sleep.mockRestore()
+  }
+})

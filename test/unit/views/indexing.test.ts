@@ -1,5 +1,5 @@
 /** Indexing what was captured just now, while others change the vault. */
-import { expect, test } from "bun:test"
+import { expect, spyOn, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
@@ -8,7 +8,8 @@ import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import { type FilledSpan, fillSpans, lineHash } from "../../../src/vault/tombstone.ts"
 import { emptyTombstone, writeTombstone } from "../../../src/vault/tombstones.ts"
 import { isComplete, markBehind } from "../../../src/views/completeness.ts"
-import { index, untilDone } from "../../../src/views/indexing.ts"
+import { catchUp, index, untilDone } from "../../../src/views/indexing.ts"
+import { open } from "../../../src/views/open.ts"
 import { Archive } from "../../support/archive.ts"
 
 test("a text that is forgotten between archiving and indexing does not get into the views", () => {
@@ -127,6 +128,28 @@ test("a slice whose time is over before the first line is there does one line, s
   let done = 0
   for (let next = slice(); next > done; next = slice()) done = next
   expect(done).toBe(readFileSync(session.path).length)
+})
+
+test("between two slices of a long copy, others can write", () => {
+  using archive = new Archive()
+  const session = archive.session("one")
+  for (let n = 0; n < 20; n++) session.turn(`Fire kiln ${n}.`)
+  archive.take(session.flush())
+  using other = open(archive.dataHome, "write", 0)
+  let gaps = 0
+  let looks = 0
+  const sleep = spyOn(Bun, "sleepSync").mockImplementation(() => {
+    other.transaction(() => gaps++).immediate()
+  })
+  const clock = spyOn(performance, "now").mockImplementation(() => 20 * looks++)
+  try {
+    expect(catchUp(archive.db, archive.dataHome, Number.POSITIVE_INFINITY)).toBe(0)
+  } finally {
+    sleep.mockRestore()
+    clock.mockRestore()
+  }
+  expect(gaps).toBeGreaterThan(1)
+  expect(archive.count("turns")).toBe(20)
 })
 
 test("half a line at the end leaves no marker, however long it took to read: nobody would ever be done with it", () => {
