@@ -103,7 +103,7 @@ function immediately<T>(db: Database, end: number, work: () => T): T {
       db.run("BEGIN IMMEDIATE")
       break
     } catch (error) {
-      if (codeOf(error) !== "SQLITE_BUSY" || performance.now() >= end) throw error
+      if (!codeOf(error).startsWith("SQLITE_BUSY") || performance.now() >= end) throw error
       Bun.sleepSync(LOOK)
     }
   }
@@ -437,7 +437,7 @@ class Indexer {
       return this.#indexing!.indexEnd(this.#db, this.#dataHome, taken, most, until, fresh)
     } catch (error) {
       if (codeOf(error).startsWith("SQLITE_")) throw error
-      // The copy is damaged or was just replaced.
+      // The copy was just replaced.
       return undefined
     }
   }

@@ -232,7 +232,8 @@ export function indexEnd(
   const from = Math.max(row.indexed, end - most * SKIMMED_FASTER)
   const skimmed = end > row.indexed ? skim(db, dataHome, row, { from, end, until, fresh: known }) : row
   if (skimmed === undefined || (skimmed.indexed > row.indexed && skimmed.turn === null)) return undefined
-  indexRow(db, dataHome, skimmed, until, known, undefined, new WordWriter(db, false))
+  // What is damaged is found when it stays.
+  indexRow(db, dataHome, skimmed, until, known, () => {}, new WordWriter(db, false))
   return skimmed.indexed - row.indexed
 }
 
@@ -260,7 +261,8 @@ function skim(
   )
   const held = fresh[0] !== undefined && fresh[0].from <= from
   let done = row.indexed
-  for (const { from: start, content } of held ? fresh : stretchesFrom(vaultFile(dataHome, row.copy), from)) {
+  const stretches = held ? fresh : stretchesFrom(vaultFile(dataHome, row.copy), from, () => {})
+  for (const { from: start, content } of stretches) {
     if (start + content.length <= from) continue
     const isCut = start < from && from > row.indexed
     const begin = isCut ? content.indexOf(NEWLINE, from - start) + 1 : Math.max(0, from - start)
@@ -275,8 +277,9 @@ function skim(
   return transcriptById(db, row.id)
 }
 
-/** ms of indexing in one transaction, so that others get their turn, and between two of them. */
+/** ms of indexing in one transaction, so that others get their turn. */
 const SLICE = 300
+/** ms between two of them. Whoever waits looks only now and then. */
 const GAP = 5
 
 /**
@@ -332,7 +335,6 @@ function followMarked(
         // No progress means that only half a line is left.
         if (row === undefined || row.indexed >= row.archived || row.indexed === last) break
         last = row.indexed
-        // Whoever waits looks only now and then.
         Bun.sleepSync(GAP)
       }
     }

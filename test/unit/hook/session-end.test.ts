@@ -1,6 +1,6 @@
 /** A restore that is due before the views have all of the session: it is made of the session's end. */
 import { expect, spyOn, test } from "bun:test"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
 import { listPending } from "../../../src/vault/pending.ts"
@@ -235,4 +235,30 @@ test("while the job writes slice after slice, a hook gets in between two of them
   } finally {
     sleep.mockRestore()
   }
+})
+
+test("a part that cannot be read, before the end and not indexed yet, does not keep the end out", async () => {
+  using machine = new Inside()
+  const session = machine.session()
+  const kilns = (from: number, to: number): void => {
+    for (let n = from; n < to; n++) {
+      const steps = ["heat", "load", "seal", "fire"].map((what) =>
+        bash(`make ${what}-${n}`, `${what} is done`),
+      )
+      session.turn(`Fire kiln number ${n}.`, steps, `Kiln ${n} fired.`)
+    }
+    session.flush()
+  }
+  kilns(0, 60)
+  await machine.hook("stop", session)
+  const { size } = statSync(machine.copy(session.path))
+  kilns(60, 70)
+  await machine.hook("stop", session)
+  kilns(70, 150)
+  await machine.hook("stop", session)
+  const bytes = readFileSync(machine.copy(session.path))
+  writeFileSync(machine.copy(session.path), bytes.fill(0xff, size + 8, size + 64))
+  const text = await restoreOf(machine, session, 3)
+  expect(text).toContain("of the session's middle are archived, but were only skimmed in time.")
+  expect(text).toContain('"Fire kiln number 149." → "Kiln 149 fired."')
 })
