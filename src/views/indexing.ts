@@ -258,6 +258,7 @@ function skim(
     from > row.indexed ? { ...row, turn: null } : row,
     from,
     new WordWriter(db, false),
+    dataHome,
   )
   const held = fresh[0] !== undefined && fresh[0].from <= from
   let done = row.indexed
