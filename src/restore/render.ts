@@ -168,7 +168,7 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   )
   const decided = new Set(material.decisions.map(({ text }) => text))
   const refuted = material.refuted.filter(({ text }) => !decided.has(text))
-  page.section("Failed approaches", quotes(refuted, 200), share(0.06))
+  page.section("Failed approaches", quotes(refuted, 120), share(0.06))
   page.section(RELATED_TITLE, relatedLines(page, material.related, options.related ?? 0, held), share(0.12))
   complement(page, withoutTold(material, page), page.left - kept, heldFacts)
   const turns = lastAnswer === "" ? material.turns : withoutFirstAnswer(material.turns)
@@ -339,7 +339,7 @@ function withSteps(turns: readonly TurnLine[], steps: readonly Quote[]): Told[] 
 
 const longLine = (one: Told): string => (isTurn(one) ? turnLine(one) : stepLine(one, STEP_LONG))
 
-const shortLine = (one: Told): string => (isTurn(one) ? turnLineOf(one, 60, 30) : stepLine(one, STEP_SHORT))
+const shortLine = (one: Told): string => (isTurn(one) ? turnLineOf(one, 52, 26) : stepLine(one, STEP_SHORT))
 
 export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
 
