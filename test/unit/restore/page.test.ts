@@ -144,7 +144,7 @@ describe("budget", () => {
     transcript.turn("short and new", [], "Done.")
     archive.follow(transcript.flush())
     const options = { source: "compact", summary: "" } as const
-    const text = renderRestore(gather(archive.db, "s1"), { ...options, budget: 340 })
+    const text = renderRestore(gather(archive.db, "s1"), { ...options, budget: 328 })
     expect(text).toContain("short and new")
     expect(text).toContain("short and old")
     expect(text).not.toContain("long long")
