@@ -24,6 +24,7 @@ import { keepGiven, slotItems } from "../views/queries/restores.ts"
 import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { firstTurnBehind } from "../views/queries/turns.ts"
 import { isUnusable } from "../views/schema-shape.ts"
+import { currentTranscript } from "../views/transcript-rows.ts"
 import { type Added, type HookCall, type HookStep, runSteps } from "./call.ts"
 import {
   clearedSession,
@@ -120,7 +121,7 @@ export function restored(
     about: isPrompt ? state.prompt : undefined,
     learning: learning && skimmed !== undefined ? { holdOut: 0 } : learning,
     skimmed,
-    unarchived: from === event.session && found !== undefined ? unarchivedOf(found) : 0,
+    ...(from === event.session && found !== undefined && missingOf(db, event, found)),
   }
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {
@@ -135,9 +136,15 @@ export function restored(
   return restoreOf(db, from, { ...options, ...compaction }, isPrompt ? undefined : waitingPrompt(state))
 }
 
-/** Bytes of a transcript that there was no time for. */
-const unarchivedOf = ({ captured: { state, size, archived } }: Taken): number =>
-  state === "behind" ? size - archived : 0
+/** Bytes of the transcript that there was no time to archive, and those archived that nobody could tell the views of. */
+function missingOf(
+  db: Database,
+  { session, transcript }: HookEvent,
+  { captured: { state, size, archived } }: Taken,
+): { unarchived: number; unnoted: number } {
+  const noted = currentTranscript(db, session, transcript)?.archived ?? 0
+  return { unarchived: state === "behind" ? size - archived : 0, unnoted: Math.max(0, archived - noted) }
+}
 
 /**
  * Claude Code's summary: at a session's start, as a hook has received it, or else as Claude Code has written it down

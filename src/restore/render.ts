@@ -45,6 +45,8 @@ export interface RenderOptions {
   readonly skimmed?: number | undefined
   /** Bytes at the session's end that there was no time to archive. */
   readonly unarchived?: number
+  /** Bytes in the vault that the views have not even heard of, as where another writer held them. */
+  readonly unnoted?: number
   /** How the model opens a handle. */
   readonly opening?: Opening
 }
@@ -199,7 +201,11 @@ const ROOM_FOR_NOTES = 1000
 const HALF_A_LINE = 4096
 
 /** Said where the vault or the views were not finished in time. */
-function unreadLine({ unread }: Material, { skimmed = 0, unarchived = 0 }: RenderOptions): string[] {
+function unreadLine(
+  { unread: known }: Material,
+  { skimmed = 0, unarchived = 0, unnoted = 0 }: RenderOptions,
+): string[] {
+  const unread = known + unnoted
   const isNothing = (size: number): boolean => size < HALF_A_LINE
   const lacks: string[] = []
   if (!isNothing(unread + skimmed)) {

@@ -237,6 +237,24 @@ test("while the job writes slice after slice, a hook gets in between two of them
   }
 })
 
+test("where another writer never lets go, the restore says what the views have not heard of", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Fire the kiln.").flush()
+  await machine.hook("stop", session)
+  await machine.hook("session-start", session, { source: "compact" })
+  session.boundary().summary("A kiln was fired.")
+  for (let n = 0; n < 30; n++) session.turn(`Fire kiln number ${n}.`, [bash("make", "x".repeat(500))])
+  session.flush()
+  using other = open(machine.dataHome, "write", 0) as Database & Disposable
+  other.run("BEGIN IMMEDIATE")
+  const env = { CTXBRIDGE_HOOK_DEADLINE: "400" }
+  const text = contextOf(await machine.hook("session-start", session, { source: "compact" }, { env }))!
+  expect(frameProblems(text)).toEqual([])
+  expect(text).toMatch(
+    /\nNot all there: the last [\d.]+ KB of the session are archived, but were not read in time\./,
+  )
+})
+
 test("a part that cannot be read, before the end and not indexed yet, does not keep the end out", async () => {
   using machine = new Inside()
   const session = machine.session()
