@@ -1,19 +1,33 @@
 /**
- * The agents whose sessions are kept. A further one is a file beside this one, and a row here: its transcripts are then
- * found, imported, searched and shown like the others'. Hooks, and what is given back after a compaction, are Claude
+ * The agents whose sessions are kept. A further one is a folder beside this file, and a row here: its transcripts are
+ * then found, imported, searched and shown like the others'. Hooks, and what is given back after a compaction, are Claude
  * Code's (src/claude).
  */
 import { claudeCode } from "../claude/claude-code.ts"
 import type { Agent, AgentPlaces, HistoryPrompt } from "../record/agent.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
+import { codex } from "./codex/codex.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
-export const AGENTS: readonly Agent[] = [claudeCode]
+export const AGENTS: readonly Agent[] = [codex, claudeCode]
+
+/** As options and output name them. */
+export const AGENT_NAMES: readonly string[] = AGENTS.map(({ name }) => name)
+
+/** Whose sessions are not marked with a name. */
+export const UNMARKED = AGENTS.at(-1)!.name
+
+/** What people call an agent. */
+export const agentTitle = (name: string): string => AGENTS.find((one) => one.name === name)?.title ?? name
 
 /** Where their transcripts are. */
 export const transcriptFolders = (places: AgentPlaces): string[] =>
-  AGENTS.map(({ transcripts }) => transcripts(places))
+  AGENTS.flatMap(({ transcripts }) => transcripts(places))
+
+/** Where those are whose agents we get no word from when they have written something: all but Claude Code. */
+export const silentFolders = (places: AgentPlaces): string[] =>
+  AGENTS.filter(({ name }) => name !== UNMARKED).flatMap(({ transcripts }) => transcripts(places))
 
 /** Where their lists of all prompts are, whether or not they are there. */
 export const promptHistories = (places: AgentPlaces): string[] =>

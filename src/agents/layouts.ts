@@ -6,9 +6,10 @@
 import { sessionIdOf } from "../base/session-id.ts"
 import { claudeLayout } from "../claude/places.ts"
 import type { FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
+import { codexLayout } from "./codex/codex-places.ts"
 
 /** The first one whose folder it is says what it is. */
-const LAYOUTS: readonly FileLayout[] = [claudeLayout]
+const LAYOUTS: readonly FileLayout[] = [codexLayout, claudeLayout]
 
 const layoutOf = (path: string): FileLayout => LAYOUTS.find(({ owns }) => owns(path)) ?? LAYOUTS.at(-1)!
 
@@ -23,11 +24,14 @@ export function transcriptName(transcript: string): TranscriptName {
 }
 
 /** @returns undefined for a transcript, and for what is not in a session's folder */
-export const placeBeside = (path: string): PlaceBeside | undefined => layoutOf(path).placeBeside(path)
+export const placeBeside = (path: string): PlaceBeside | undefined => layoutOf(path).placeBeside?.(path)
+
+/** Where its copies are kept, if the agent's are not kept as Claude Code's are. */
+export const copyPlace = (transcript: string) => layoutOf(transcript).copyPlace?.(transcript)
 
 /** Whether it is a list of all prompts, which is no transcript. */
 export const isPromptHistory = (path: string): boolean =>
-  LAYOUTS.some((layout) => layout.isPromptHistory(path))
+  LAYOUTS.some((layout) => layout.isPromptHistory?.(path))
 
 /** Whether a file lies as an agent's transcripts do, which may be a backup. */
 export const isNamedAsTranscript = (path: string): boolean =>

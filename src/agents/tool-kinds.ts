@@ -1,6 +1,6 @@
 /** What tools do, by the names under which they are kept, whichever agent has them. Pure. */
 import { withSlashes } from "../base/path.ts"
-import type { AgentTool, TaskChange, TodoItem, ToolKind } from "../record/agent.ts"
+import type { AgentTool, ReplacedText, TaskChange, TodoItem, ToolFile, ToolKind } from "../record/agent.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { AGENTS } from "./agents.ts"
 
@@ -35,11 +35,6 @@ export function isTool(column: string, ...kinds: readonly ToolKind[]): string {
 
 /* What the views need of a tool call's input: a line that sums it up, its files, its todos. */
 
-interface ToolFile {
-  readonly path: string
-  readonly op: "read" | "write" | "edit"
-}
-
 const TARGET_LENGTH = 300
 
 /** The essence of a tool call in one line of at most 300 code points. */
@@ -61,7 +56,8 @@ export const wholeTarget = (name: string, input: unknown): string | undefined =>
 
 /** Files named in a tool call's own fields (for paths in shell commands, see `commandPaths`). */
 export function toolFiles(name: string, input: unknown): ToolFile[] {
-  const op = toolNamed(name)?.kind
+  const { kind: op, files } = toolNamed(name) ?? {}
+  if (files !== undefined) return files(objectOf(input))
   if (op !== "read" && op !== "write" && op !== "edit") return []
   const path = knownTarget(name, objectOf(input))
   return path === undefined ? [] : [{ path, op }]
@@ -182,16 +178,11 @@ export function fileChange(tool: string, input: unknown): FileChange | undefined
   return undefined
 }
 
-/** A text as it was and as it is now. Of a file that was written as a whole, nobody says what was there before. */
-export interface ReplacedText {
-  readonly before: string | undefined
-  readonly after: string
-}
-
 /** @returns undefined if the tool neither edits nor writes files, or its input does not tell what it changed */
 export function replacedTexts(tool: string, input: unknown): ReplacedText[] | undefined {
-  const kind = toolKind(tool)
+  const { kind, replaced } = toolNamed(tool) ?? {}
   const fields = objectOf(input)
+  if (replaced !== undefined) return replaced(fields)
   if (kind === "write") {
     const content = stringOf(fields["content"])
     return content === undefined ? undefined : [{ before: undefined, after: content }]

@@ -2,7 +2,7 @@
 import { parseJson } from "../base/json-files.ts"
 import { isAbsolute, withSlashes } from "../base/path.ts"
 import type { Agent, AgentTool, HistoryPrompt, TaskChange, TodoItem } from "../record/agent.ts"
-import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../record/json.ts"
 import { tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { ClaudeResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import { assistantParts, mediaData, textsOf, userParts } from "./content.ts"
@@ -149,13 +149,13 @@ const NO_ANSWER_WANTED = "No response requested."
 
 /** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
 function decodeRecord(line: string): TranscriptRecord {
-  const value = parse(line)
+  const value = parseLine(line)
   return isObject(value) ? decodeObject(value) : record("malformed", {}, false, [], undefined)
 }
 
 /** A line's uuid and parts, as from `decodeRecord`, but with a few calls instead of tens: for showing just some lines. */
 function partsOf(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
-  const value = parse(line)
+  const value = parseLine(line)
   if (!isObject(value)) return { uuid: undefined, parts: [] }
   const type = value["type"]
   if (type !== "user" && type !== "assistant") return decodeObject(value)
@@ -321,25 +321,6 @@ function folderNamed(value: unknown): string | undefined {
   return folder && withSlashes(folder)
 }
 
-/** JSON.parse without exceptions. Makes all strings well-formed and free of NUL. */
-function parse(line: string): unknown {
-  try {
-    const text = (line.charCodeAt(0) === 0xfeff ? line.slice(1) : line).toWellFormed()
-    return needsCleaning(text) ? JSON.parse(text, cleaned) : JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Claude Code escapes only characters that need it, so these escapes are rare, and so is the slow path. */
-function needsCleaning(text: string): boolean {
-  return text.includes("\\u") && (text.includes("\\u0000") || text.includes("\\ud") || text.includes("\\uD"))
-}
-
-function cleaned(_key: string, value: unknown): unknown {
-  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value
-}
-
 /*
  * Claude Code's own account of cost and work. `result` ends each query of print mode and the SDK, where the output was
  * recorded (`--output-format stream-json`); `cost-state` is what versions from 2.1.329 on write into their transcripts.
@@ -482,7 +463,9 @@ function contextPart(source: string, text: string): Part {
 }
 
 export const claudeCode: Agent = {
-  transcripts: ({ claudeDir }) => transcriptsFolder(claudeDir),
+  name: "claude",
+  title: "Claude Code",
+  transcripts: ({ claudeDir }) => [transcriptsFolder(claudeDir)],
   promptHistory: ({ claudeDir }) => `${claudeDir}/${PROMPT_HISTORY}`,
   historyPrompt: (line) => {
     const value = parseJson(line)

@@ -1,5 +1,9 @@
-/** The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. */
+/**
+ * The project meant by `--project`, `--all-projects` and `--session`; by default, that of the current folder. And the
+ * agent meant by `--agent`.
+ */
 
+import { AGENT_NAMES } from "../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import { existsSync, realpathSync } from "../base/fs.ts"
 import { basename, resolve } from "../base/path.ts"
@@ -8,7 +12,7 @@ import { parseQuery } from "../find/parse-query.ts"
 import type { Database } from "../views/database.ts"
 import { folderOf, projectOf } from "../views/project.ts"
 import { archivedAs, knownAs, projectId, projectPaths, projectsAbove } from "../views/queries/projects.ts"
-import { stringArg } from "./args.ts"
+import { oneOf, stringArg } from "./args.ts"
 import { type Context, flag, option } from "./command.ts"
 
 /** The options, for commands that look for something in projects, and for those that list something of them. */
@@ -172,3 +176,10 @@ export function noSessions(db: Database, project: string | undefined): CtxError 
     exit: EXIT.notFound,
   })
 }
+
+/* The option that narrows what is shown to the sessions of one agent. */
+
+export const AGENT_ARG = option("Only sessions of this agent", AGENT_NAMES.join("|"))
+
+/** Its name; undefined: all agents. */
+export const agentWanted = (args: Context["args"]): string | undefined => oneOf(args, "agent", AGENT_NAMES)

@@ -1,4 +1,5 @@
 /** Renders search results: laid out for a terminal, or as they are for whoever reads a pipe. Pure. */
+import { agentTitle } from "../agents/agents.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
 import { oneLine } from "../base/text.ts"
 import type { ColdHit } from "../find/cold.ts"
@@ -60,6 +61,7 @@ export const PROMPTS_ONLY = "prompts only"
 const fate = (hit: AnyHit): (string | false | undefined)[] => [
   "cold" in hit && "cold",
   "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
+  hit.program !== undefined && agentTitle(hit.program),
   "others" in hit && "written by others",
   hit.takenBack && "rewound",
   "isLost" in hit && hit.isLost && "copy missing",
@@ -382,9 +384,10 @@ const SPEAKERS: Readonly<Record<string, string>> = {
 
 const NOTE = "note by the model"
 
-function speakerOf({ session, role, tool }: AnyHit): string | undefined {
+function speakerOf({ session, role, tool, program }: AnyHit): string | undefined {
   if (isNotesSession(session)) return NOTE
   if (tool !== null) return role === "tool" ? `${tool} result` : tool
+  if (program !== undefined && (role === "assistant" || role === "host")) return agentTitle(program)
   return role === null ? undefined : (SPEAKERS[role] ?? role)
 }
 

@@ -1,5 +1,6 @@
 /** Renders sessions and their turns as tables. Pure. */
 
+import { agentTitle, UNMARKED } from "../agents/agents.ts"
 import { bytes, count, oneLine } from "../base/text.ts"
 import { formatTokens } from "../restore/window/zone.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
@@ -62,10 +63,12 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
   const names = shortIds(rows.map(({ id }) => id))
   const isMixed = new Set(rows.map(({ project }) => project)).size > 1
   const isPriced = rows.some(({ cost }) => cost !== null)
+  const isOthers = rows.some(({ program }) => program !== UNMARKED)
   return renderTable(
     [
       { title: "session" },
       { title: "last active" },
+      ...(isOthers ? [{ title: "agent" }] : []),
       ...(isMixed ? [{ title: "project", below: true }] : []),
       { title: "turns", align: "right" },
       { title: "tokens", align: "right", optional: true },
@@ -78,6 +81,7 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
     rows.map((row, n) => [
       safe(names[n]!),
       ago(row.ended, screen.now),
+      ...(isOthers ? [row.program === UNMARKED ? "" : agentTitle(row.program)] : []),
       ...(isMixed ? [fit(shortNameOf(row.project ?? "") ?? "", PROJECT)] : []),
       String(row.turns),
       formatTokens(allTokens(row.tokens)),
@@ -105,7 +109,7 @@ export function renderSessionHead(
     dotted(
       row.cwd !== null && showPath(row.cwd),
       row.branch !== null && `branch ${safe(oneLine(row.branch))}`,
-      row.version !== null && `Claude Code ${safe(oneLine(row.version))}`,
+      row.version !== null && `${agentTitle(row.program)} ${safe(oneLine(row.version))}`,
     ),
     period(row.started, row.ended, now),
     dotted(

@@ -1,4 +1,6 @@
 /** The only file that reads the process environment and configuration files. */
+
+import { CODEX_FOLDER } from "../agents/codex/codex-places.ts"
 import { messageOf } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -20,6 +22,8 @@ export interface Paths {
   readonly claudeDir: string
   /** Where Claude Code keeps its own state, servers included. */
   readonly claudeConfig: string
+  /** Codex' folder. */
+  readonly codexDir: string
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
@@ -82,6 +86,7 @@ export function resolvePlaces(env: Env = process.env): Paths {
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: claudeDir ?? configFolder(home),
     claudeConfig: stateFile(home, claudeDir),
+    codexDir: absolute(env["CODEX_HOME"]) ?? join(home, CODEX_FOLDER),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
     temporary: windows
       ? (absolute(env["TEMP"]) ?? join(windows.local, "Temp"))
@@ -330,7 +335,7 @@ export function isolatedEnvironment(
 ): Record<string, string | undefined> {
   const options = new Set<string>(Object.values(OPTIONS).flatMap((option) => option.env))
   const kept = Object.entries(env).filter(
-    ([name]) => !options.has(name) && !/^(CTXBRIDGE_|CLAUDE|XDG_)/.test(name),
+    ([name]) => !options.has(name) && !/^(CTXBRIDGE_|CLAUDE|CODEX_HOME$|XDG_)/.test(name),
   )
   return {
     ...childEnvironment(Object.fromEntries(kept)),

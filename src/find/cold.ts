@@ -6,7 +6,7 @@
  * What matches is decided on every string of a line, however long and whatever Claude Code uses it for, since the point
  * is to find what the index leaves out.
  */
-import { type RecordInLine, recordsIn } from "../agents/agents.ts"
+import { type RecordInLine, recordsIn, UNMARKED } from "../agents/agents.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
 import { NEWLINE } from "../base/byte-lines.ts"
 import { parseJson } from "../base/json-files.ts"
@@ -188,6 +188,7 @@ class Scan {
       prompt: row?.prompt ? cut(row.prompt, 200) : null,
       answer: null,
       also: [],
+      ...(record.program === undefined ? {} : { program: record.program }),
       ...(copy.isOthers ? { others: true as const } : {}),
       ...(row === undefined ? {} : takenBackOf(row)),
       ...(copy.isHistory && { promptsOnly: true as const }),
@@ -327,7 +328,7 @@ interface ColdCopy {
 function coldCopies(
   db: Database,
   dataHome: string,
-  { session, project }: Narrowing,
+  { session, project, program }: Narrowing,
   among?: ReadonlySet<string>,
 ): ColdCopy[] {
   const known = new Map(allCopies(db).map((row) => [row.copy, row]))
@@ -341,6 +342,7 @@ function coldCopies(
     if (session !== undefined && !isHistoryCopy(copy) && own !== session && !own.startsWith(`${session}/`))
       continue
     if (project !== undefined && row?.project != null && row.project !== project) continue
+    if (program !== undefined && (row?.program ?? UNMARKED) !== program) continue
     const forgotten = isHistoryCopy(copy) ? forgottenPrompts(dataHome) : forgottenOf(dataHome, own, path)
     if (forgotten?.whole) continue
     found.push({

@@ -22,6 +22,8 @@ export interface Hit extends TakenBack {
   /** Claude Code's uuid of the line that was found, or of the turn's first line when the turn was found as a whole. */
   readonly uuid: string | null
   readonly project: string | null
+  /** Name of the agent whose session it is (agents/agents.ts), if it is not Claude Code's. */
+  readonly program?: string
   /** ISO 8601. */
   readonly time: string | null
   /** Who said it: human, assistant, tool, host. */
@@ -198,8 +200,9 @@ function hitLines({ parts, asLines }: FoundParts, sought: Sought, most: number):
 const marksOf = (
   row: FoundRow,
   texts: MessageTexts,
-): Pick<Hit, "takenBack" | "isLost" | "others" | "promptsOnly"> => ({
+): Pick<Hit, "takenBack" | "isLost" | "others" | "promptsOnly" | "program"> => ({
   ...takenBackOf(row),
+  ...(row.program === null ? {} : { program: row.program }),
   ...(row.origin === "other" ? { others: true } : {}),
   ...(row.promptsOnly === 1 ? { promptsOnly: true } : {}),
   ...(row.copy === null || texts.isThere(row.copy) ? {} : { isLost: true }),

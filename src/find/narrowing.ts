@@ -5,7 +5,7 @@ import { resolve } from "../base/path.ts"
 import type { Database } from "../views/database.ts"
 import { idsOfProject, projectId } from "../views/queries/projects.ts"
 import { type Condition, messagesWhere, pathNamed } from "../views/queries/scope.ts"
-import { spanOfSessions } from "../views/queries/sessions.ts"
+import { programOfSession, spanOfSessions } from "../views/queries/sessions.ts"
 import { turnsTouching } from "../views/queries/touched-files.ts"
 import { filterWord } from "../views/word-index.ts"
 import { allOf, anyOf, quoted } from "./fts-expression.ts"
@@ -24,6 +24,8 @@ export interface Narrowing {
   /** A file that the turn touched: its path, the end of its path, or a pattern (see `pathNamed`). */
   readonly file?: string | undefined
   readonly error?: boolean | undefined
+  /** Name of the agent whose session it is (agents/agents.ts). */
+  readonly program?: string | undefined
 }
 
 export interface Filter {
@@ -59,16 +61,17 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   parts.push(months(db, wanted))
   const turns = wanted.file === undefined ? undefined : turnsTouching(db, pathNamed(wanted.file))
   if (turns?.size === 0) return undefined
-  const { session, since, until } = wanted
+  const { session, since, until, program } = wanted
   const isTimed = since !== undefined || until !== undefined
   return {
     expression: allOf(parts),
     isTimed,
-    condition: messagesWhere({ turns, session, since, until }),
-    isOpen: turns === undefined && session === undefined && !isTimed,
+    condition: messagesWhere({ turns, session, since, until, program }),
+    isOpen: turns === undefined && session === undefined && program === undefined && !isTimed,
     accepts: (row) =>
       (turns === undefined || turns.has(row.turn)) &&
       (session === undefined || row.session === session || row.session.startsWith(`${session}/`)) &&
+      (program === undefined || programOfSession(db, row.session) === program) &&
       (since === undefined || (row.time !== null && row.time >= since)) &&
       (until === undefined || (row.time !== null && row.time < until)),
   }

@@ -32,6 +32,7 @@ const FILTERS = [
   "role",
   "error",
   "file",
+  "program",
   "since",
   "until",
   "session",

@@ -24,8 +24,15 @@ const ENOUGH = 0.5
 
 /** Best first. None where the filters say what a message must be, which these are not. */
 export function observationsFor(db: Database, query: string, narrowing: Narrowing): Observation[] {
-  const { project, session, since, until, role, tool, file, error } = narrowing
-  if (role !== undefined || tool !== undefined || file !== undefined || error === true) return []
+  const { project, session, since, until, role, tool, file, error, program } = narrowing
+  if (
+    role !== undefined ||
+    tool !== undefined ||
+    file !== undefined ||
+    error === true ||
+    program !== undefined
+  )
+    return []
   // Who writes operators wants just that, and here nobody checks them.
   if (parseQuery(query).isStrict || !hasObservations(db)) return []
   return withWords(db, wordsTold(query), { project, session, since, until, most: LOOKED_AT }).slice(0, MOST)

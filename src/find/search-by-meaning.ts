@@ -41,8 +41,8 @@ function notYet({ turns, embedded }: VectorTotals, wish: Config["search.meaning"
 }
 
 /** Whether messages are filtered by what vectors do not know. */
-const isNarrowed = ({ since, until, role, tool, file, error }: Narrowing): boolean =>
-  [since, until, role, tool, file, error].some(Boolean)
+const isNarrowed = ({ since, until, role, tool, file, error, program }: Narrowing): boolean =>
+  [since, until, role, tool, file, error, program].some(Boolean)
 
 export async function similarTo(
   place: Pick<Paths, "dataHome" | "stateHome"> & { readonly config: Pick<Config, "search.meaning"> },

@@ -1,5 +1,5 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
-import { promptHistories } from "../agents/agents.ts"
+import { promptHistories, silentFolders } from "../agents/agents.ts"
 import { placeBeside } from "../agents/layouts.ts"
 import { codeOf } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
@@ -8,14 +8,15 @@ import { logError } from "../base/log.ts"
 import type { Paths, PathsAndPolicy, Policy } from "../config/load.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { besideTranscript } from "../vault/files-beside.ts"
-import { vaultPath } from "../vault/layout.ts"
+import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { isPending, type Pending, settlePending } from "../vault/pending.ts"
+import { archivedIn } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { isExcluded } from "../views/excluded.ts"
 import { doubting, index, untilDone } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
 import { isUnusable } from "../views/schema-shape.ts"
-import { isQuiet, transcriptsBelow } from "./find-transcripts.ts"
+import { isQuiet, transcriptFilesBelow, transcriptsBelow } from "./find-transcripts.ts"
 import { historyOf } from "./history-import.ts"
 import { noteImportDone } from "./import-done.ts"
 import { takeSlice } from "./import-file.ts"
@@ -79,6 +80,7 @@ function look(
   const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
   // Last, since of sessions whose transcripts are there it shows nothing.
   if (request.history) swept.push(...promptHistories(paths).filter(existsSync))
+  else if (request.sweep.length > 0) swept.push(...grown(paths))
   const wanted = new Set([...request.transcripts, ...swept])
   try {
     return archiveEach(db, paths, wanted, request, end, goOn)
@@ -91,6 +93,13 @@ function look(
     )
   }
 }
+
+/** Transcripts of agents without hooks of ours that have bytes which the vault lacks. */
+const grown = (paths: PathsAndPolicy): string[] =>
+  silentFolders(paths)
+    .flatMap((folder) => transcriptFilesBelow(folder))
+    .filter(({ path, bytes }) => bytes > archivedIn(vaultFile(paths.dataHome, vaultPath(path, paths.home))))
+    .map(({ path }) => path)
 
 function archiveEach(
   db: Database,

@@ -33,10 +33,25 @@ export interface AgentTool {
   readonly kind: ToolKind
   /** Fields of its input, the most telling first; of several or of a list, what sums them up. */
   readonly target?: readonly string[] | ((fields: JsonObject) => string | undefined)
+  /** The files that a call is about, if its target does not name them all. */
+  readonly files?: (fields: JsonObject) => ToolFile[]
+  /** What a call changes in files, if its fields are not those of a single replacement. */
+  readonly replaced?: (fields: JsonObject) => ReplacedText[]
   /** The todo list after a call, if its input is one. */
   readonly todos?: (fields: JsonObject) => TodoItem[] | undefined
   /** What a call changes of the list of tasks. */
   readonly task?: (fields: JsonObject) => TaskChange
+}
+
+export interface ToolFile {
+  readonly path: string
+  readonly op: "read" | "write" | "edit"
+}
+
+/** A text as it was and as it is now. Of a file that was written as a whole, nobody says what was there before. */
+export interface ReplacedText {
+  readonly before: string | undefined
+  readonly after: string
 }
 
 export interface TodoItem {
@@ -75,6 +90,8 @@ export interface AgentPlaces {
   readonly home: string
   /** Claude Code's configuration folder, which a variable may name. */
   readonly claudeDir: string
+  /** The folder of Codex, which a variable may name. */
+  readonly codexDir: string
 }
 
 /** A file that an agent keeps beside a session's transcript: long outputs, plans, what a subagent was started as. */
@@ -89,16 +106,29 @@ export interface PlaceBeside {
 export interface FileLayout {
   /** Whether a path is in its folder. */
   readonly owns: (path: string) => boolean
+  /** Where a transcript's copies are kept, if not under the path below `projects` (vault/layout.ts). */
+  readonly copyPlace?: (transcript: string) => {
+    /** The top folder of all its copies. */
+    readonly top: string
+    /** The agent's own folder that the transcript is in. */
+    readonly root: string
+    /** The usual one, from the user's home folder on. */
+    readonly usual: string
+  }
   readonly namesInPath: (transcript: string) => TranscriptName
-  readonly placeBeside: (path: string) => PlaceBeside | undefined
-  readonly isPromptHistory: (path: string) => boolean
+  readonly placeBeside?: (path: string) => PlaceBeside | undefined
+  readonly isPromptHistory?: (path: string) => boolean
   /** Whether a file lies as transcripts do in the folder of all projects, which may be a backup. */
   readonly isNamedAsTranscript: (path: string) => boolean
 }
 
 export interface Agent {
-  /** Folder of all its transcripts. */
-  readonly transcripts: (places: AgentPlaces) => string
+  /** As options and output name it. */
+  readonly name: string
+  /** What people call it. */
+  readonly title: string
+  /** Folders of all its transcripts. */
+  readonly transcripts: (places: AgentPlaces) => readonly string[]
   /** The list of all prompts that were typed, if it keeps one. */
   readonly promptHistory?: (places: AgentPlaces) => string
   /** A line of that list; undefined if it is none. */

@@ -22,3 +22,22 @@ export const listedStrings = (value: unknown): string[] =>
 export function isBlank(text: string): boolean {
   return text.trim() === ""
 }
+
+/** JSON.parse of a transcript's line without exceptions. Makes all strings well-formed and free of NUL. */
+export function parseLine(line: string): unknown {
+  try {
+    const text = (line.charCodeAt(0) === 0xfeff ? line.slice(1) : line).toWellFormed()
+    return needsCleaning(text) ? JSON.parse(text, cleaned) : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Agents escape only characters that need it, so these escapes are rare, and so is the slow path. */
+function needsCleaning(text: string): boolean {
+  return text.includes("\\u") && (text.includes("\\u0000") || text.includes("\\ud") || text.includes("\\uD"))
+}
+
+function cleaned(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value
+}

@@ -156,7 +156,7 @@ interface ScriptEnd {
 
 /** It goes on after its result, so that tells nothing. */
 const IN_BACKGROUND =
-  /^\s*(?:Command (?:is )?(?:running|was manually backgrounded|did not complete)|Running in the background)\b|running in (?:the )?background with ID/
+  /^\s*(?:Command (?:is )?(?:running|was manually backgrounded|did not complete)|Running in the background)\b|running in (?:the )?background with ID|^Process running with session ID /
 const STOPPED =
   /^\s*(?:<error>)?(?:Error: )?(?:Exit code (?:124|130|137|143)\b|(?:Exit code \d+\s+)?Command (?:timed out|was aborted))/
 /** Something in the middle or at the end was left out. */

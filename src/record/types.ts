@@ -127,6 +127,12 @@ export interface TranscriptRecord {
   readonly promptSource?: string | undefined
   /** Whether the line was made from another tool's archive, so that nobody vouches for its content. */
   readonly imported?: boolean | undefined
+  /** Name of the agent whose line it is (agents/agents.ts); undefined: Claude Code's. */
+  readonly program?: string | undefined
+  /** What the session was started for by another one; then no human speaks in it. */
+  readonly spawned?: { readonly parent: string; readonly name: string } | undefined
+  /** The model of the answers that follow, where an agent names it apart from their counts. */
+  readonly model?: string | undefined
   /** Whether it is a line of a subagent, wherever it was written. */
   readonly sidechain: boolean
   readonly usage: Usage | undefined

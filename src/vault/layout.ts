@@ -1,12 +1,14 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
 
-import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
+import { copyPlace, isPromptHistory, placeBeside } from "../agents/layouts.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../base/path.ts"
 import { sessionIdOf } from "../base/session-id.ts"
 
 const label = (root: string): string =>
   `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`
+
+const folderName = (root: string, usual: string): string => (root === usual ? "home" : label(root))
 
 const PROJECTS = "/projects/"
 
@@ -15,18 +17,21 @@ const PROJECTS = "/projects/"
  * id in place of a name that is none.
  *
  * @param transcript absolute path, `…/projects/<slug>/<session>.jsonl` or deeper; any other goes under a label of its
- * folder
+ * folder, and another agent's where its layout says
  * @param home the user's home folder: its transcripts go under `home/`, those of another configuration folder under a
  * label of it, so that the files of two configuration folders never share a copy
  */
 export function vaultPath(transcript: string, home: string): string {
   if (isPromptHistory(transcript)) return historyPath(dirname(transcript), home)
+  const place = copyPlace(transcript)
+  if (place !== undefined)
+    return join(place.top, folderName(place.root, join(home, place.usual)), `${basename(transcript)}.zst`)
   const at = `${transcript}/`.lastIndexOf(PROJECTS)
   const rest = at < 0 ? "" : transcript.slice(at + PROJECTS.length)
   const nested = rest.includes("/")
   const root = nested ? transcript.slice(0, at + PROJECTS.length - 1) : dirname(transcript)
   const below = nested ? rest : basename(transcript)
-  const top = root === join(home, ".claude", "projects") ? "home" : label(root)
+  const top = folderName(root, join(home, ".claude", "projects"))
   return join(top, `${withSessionId(below)}.zst`)
 }
 
@@ -45,7 +50,7 @@ export function withSessionId(below: string): string {
 const HISTORIES = "history/"
 
 function historyPath(folder: string, home: string): string {
-  const name = folder === join(home, ".claude") ? "home" : label(folder)
+  const name = folderName(folder, join(home, ".claude"))
   return join(HISTORIES, `${name}.jsonl.zst`)
 }
 
@@ -103,6 +108,10 @@ const SUMMARIES = "summaries/"
 export const isSummaryCopy = (copy: string): boolean => originalPlace(copy).startsWith(SUMMARIES)
 
 export const summaryPath = (session: string): string => `${SUMMARIES}${session}.jsonl.zst`
+
+/** Whether it is of a transcript of another agent than Claude Code, which have top folders of their own. */
+export const isAgentsCopy = (copy: string): boolean =>
+  copyPlace(withoutVersion(copy).slice(0, -".zst".length)) !== undefined
 
 /** Whether it is of a file that Claude Code keeps beside a transcript (`placeBeside`). */
 export function isBesideCopy(copy: string): boolean {

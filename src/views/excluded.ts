@@ -122,7 +122,7 @@ function firstNamed(fd: number): Named | undefined {
 
 function namedBy(line: string): Named | undefined {
   try {
-    const { cwd, sessionId } = JSON.parse(line)
+    const { payload, cwd = payload?.cwd, sessionId } = JSON.parse(line)
     if (typeof cwd !== "string" || !isAbsolute(cwd)) return undefined
     return { folder: withSlashes(cwd), session: typeof sessionId === "string" ? sessionId : undefined }
   } catch {

@@ -245,9 +245,21 @@ export class UsageRows {
     this.#session = session
   }
 
-  /** Every line of a message repeats the counts; they are written once. */
-  note({ usage, sidechain, timestamp: time }: TranscriptRecord, turn: number): void {
-    if (usage === undefined) return
+  /**
+   * Every line of a message repeats the counts; they are written once.
+   *
+   * @param modelOf says which model it was if the counts do not; then they are named within their session only
+   */
+  note(
+    { usage: told, sidechain, timestamp: time }: TranscriptRecord,
+    turn: number,
+    modelOf: () => string,
+  ): void {
+    if (told === undefined) return
+    const usage =
+      told.model === ""
+        ? { ...told, model: modelOf(), messageId: `${this.#session} ${told.messageId}` }
+        : told
     const seen = this.#last
     if (seen?.usage.messageId === usage.messageId) {
       this.#last = { ...seen, usage: { ...usage, output: Math.max(usage.output, seen.usage.output) } }

@@ -391,4 +391,14 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN prompts_only INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX sessions_own ON sessions (own) WHERE own IS NOT NULL;
   `,
+  `
+  -- Name of the agent whose session it is (agents/agents.ts); NULL: Claude Code.
+  ALTER TABLE sessions ADD COLUMN program TEXT;
+  -- The model that its lines have named last, where they name it apart from their counts of tokens.
+  ALTER TABLE sessions ADD COLUMN model TEXT;
+  -- For all tools that run scripts; the condition has to be that of the queries (isTool), word for word.
+  DROP INDEX tool_calls_commands;
+  CREATE INDEX tool_calls_commands ON tool_calls (session, is_error, result)
+    WHERE name IN ('exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec', 'Bash');
+  `,
 ]

@@ -18,6 +18,7 @@ import {
 } from "../agents/tool-kinds.ts"
 import { basename, withSlashes } from "../base/path.ts"
 import { cut } from "../base/text.ts"
+import type { ToolFile } from "../record/agent.ts"
 import { fromError } from "../record/error-lines.ts"
 import { type HiddenRuns, hiddenRuns, saysFailed, showsText } from "../record/failed-runs.ts"
 import { commandPaths } from "../record/path-words.ts"
@@ -83,6 +84,8 @@ interface Called {
   readonly showing: Set<string>
   /** Calls whose exit status does not tell how what they ran ended. */
   readonly hidden: Map<string, HiddenRuns>
+  /** The files that calls change. */
+  readonly changed: Map<string, readonly ToolFile[]>
 }
 
 /** Of the session at hand. Outlives a transaction, because what a result means must not depend on where one ends. */
@@ -96,6 +99,7 @@ function calledIn(db: Database, session: string): Called {
     names: new Map<string, string>(),
     showing: new Set<string>(),
     hidden: new Map<string, HiddenRuns>(),
+    changed: new Map<string, readonly ToolFile[]>(),
   }
   called.set(db, made)
   return made
@@ -154,7 +158,10 @@ export class ToolRows {
     const call = this.#callOf(part.id, turn, sidechain, origin)
     call.use = { name: part.name, target, message }
     call.origin = origin
-    for (const { path, op } of toolFiles(part.name, part.input)) this.#file(turn, path, op)
+    const files = toolFiles(part.name, part.input)
+    for (const { path, op } of files) this.#file(turn, path, op)
+    const changed = files.filter(({ op }) => op !== "read")
+    if (changed.length > 0) this.#called.changed.set(part.id, changed)
     const script = shellCommand(part.name, part.input)
     if (script !== undefined) {
       for (const path of commandPaths(script)) this.#file(turn, path, "command")
@@ -258,6 +265,12 @@ export class ToolRows {
       )
       .get(this.#session, id)
     if (call === null) return
+    const several = this.#called.changed.get(id)
+    if (several !== undefined) {
+      this.#writeFiles()
+      for (const { path, op } of several) this.#untouch(call.turn, path, op)
+      return
+    }
     const [file] = toolFiles(call.name, { file_path: call.target })
     if (file === undefined || file.op === "read") return
     this.#writeFiles()
@@ -267,8 +280,10 @@ export class ToolRows {
       .all(call.turn, file.op)
       .map((row) => row.path)
       .find((one) => toolTarget(call.name, { file_path: one }) === call.target)
-    if (path === undefined) return
-    const values = [call.turn, path, file.op] as const
+    if (path !== undefined) this.#untouch(call.turn, path, file.op)
+  }
+
+  #untouch(...values: readonly [turn: number, path: string, op: string]): void {
     this.#db.query("UPDATE files SET count = count - 1 WHERE turn = ? AND path = ? AND op = ?").run(...values)
     this.#db.query("DELETE FROM files WHERE turn = ? AND path = ? AND op = ? AND count = 0").run(...values)
   }

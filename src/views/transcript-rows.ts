@@ -150,12 +150,13 @@ interface CopyOfSession {
   readonly session: string
   readonly project: string | null
   readonly ended: string | null
+  readonly program: string | null
 }
 
 export const allCopies = (db: Database): CopyOfSession[] =>
   db
     .query<CopyOfSession, []>(
-      `SELECT t.copy, t.session, p.path AS project, s.ended FROM transcripts t
+      `SELECT t.copy, t.session, p.path AS project, s.ended, s.program FROM transcripts t
          LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project`,
     )
     .all()
@@ -191,6 +192,8 @@ export class SessionRows {
   #projectId: number | undefined
   #version: string | undefined
   #branch: string | undefined
+  #model: string | undefined
+  #isSpawned: boolean | undefined
   #lastTime: string | undefined
   #title: { readonly text: string; readonly origin: Origin } | undefined
 
@@ -203,6 +206,7 @@ export class SessionRows {
     if (record.timestamp !== undefined) this.#lastTime = record.timestamp
     if (record.version !== undefined) this.#version = record.version
     if (record.gitBranch !== undefined) this.#branch = record.gitBranch
+    if (record.model !== undefined) this.#model = record.model
     if (this.#isKnown || (record.cwd === undefined && record.parts.length === 0)) return
     this.#isKnown = record.cwd !== undefined
     // Once a session has a project, it stays there, wherever it continues.
@@ -211,10 +215,12 @@ export class SessionRows {
         ? undefined
         : sessionPlaceOf(this.#db, record.cwd)
     const [parent, agent] = splitSession(this.#session)
+    const { spawned } = record
+    this.#isSpawned = undefined
     this.#db
       .query(
-        `INSERT INTO sessions (id, project, own, parent, agent, cwd, branch, version, started)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO sessions (id, project, own, parent, agent, cwd, branch, version, started, program)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project),
            own = iif(project IS NULL, excluded.own, own), cwd = coalesce(cwd, excluded.cwd),
            started = coalesce(started, excluded.started)`,
@@ -223,13 +229,32 @@ export class SessionRows {
         this.#session,
         place?.project ?? null,
         place?.own ?? null,
-        parent ?? null,
-        agent ?? null,
+        parent ?? spawned?.parent ?? null,
+        agent ?? spawned?.name ?? null,
         record.cwd ?? null,
         record.gitBranch ?? null,
         record.version ?? null,
         record.timestamp ?? null,
+        record.program ?? null,
       )
+  }
+
+  /** Whether another session has started it, so that no human speaks in it. */
+  isSpawned(): boolean {
+    this.#isSpawned ??=
+      this.#db
+        .query<{ n: number }, [string]>("SELECT parent IS NOT NULL AS n FROM sessions WHERE id = ?")
+        .get(this.#session)?.n === 1
+    return this.#isSpawned
+  }
+
+  /** What the lines have named for the answers that follow; empty if they have named none. */
+  model(): string {
+    this.#model ??=
+      this.#db
+        .query<{ model: string | null }, [string]>("SELECT model FROM sessions WHERE id = ?")
+        .get(this.#session)?.model ?? ""
+    return this.#model
   }
 
   /** A name that the user gave stands until the user gives another, whatever is generated meanwhile. */
@@ -250,14 +275,21 @@ export class SessionRows {
 
   /** Written only after the last line, whose values count. */
   flush(): void {
-    const seen = [this.#lastTime, this.#title?.text, this.#title?.origin, this.#version, this.#branch]
+    const seen = [
+      this.#lastTime,
+      this.#title?.text,
+      this.#title?.origin,
+      this.#version,
+      this.#branch,
+      this.#model || undefined,
+    ]
     if (seen.every((value) => value === undefined)) return
     const isKept = "title_origin = 'human' AND ?3 IS NOT 'human'"
     this.#db
       .query(
         `UPDATE sessions SET ended = coalesce(?1, ended), title = iif(${isKept}, title, coalesce(?2, title)),
            title_origin = iif(${isKept}, title_origin, coalesce(?3, title_origin)), version = coalesce(?4, version),
-           branch = coalesce(?5, branch) WHERE id = ?6`,
+           branch = coalesce(?5, branch), model = coalesce(?6, model) WHERE id = ?7`,
       )
       .run(...seen.map((value) => value ?? null), this.#session)
   }

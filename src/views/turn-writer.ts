@@ -38,6 +38,9 @@ interface Opening {
   readonly parent: string | undefined
 }
 
+/** What one agent asks of another looks like a prompt in that one's lines. */
+const asBrief = (part: Part): Part => (part.kind === "prompt" ? { kind: "brief", text: part.text } : part)
+
 const openingIn = (parts: readonly Part[]) => parts.find(opensTurn)
 
 interface Speaker {
@@ -87,7 +90,11 @@ export class TurnWriter {
       if (part.kind === "title" && !isGuest) this.#sessions.name(part.text, this.#titleOrigin(record))
     }
     const spoken = record.parts.filter((part) => part.kind !== "title")
-    const parts = withoutForgedWords(spoken, (id) => this.#tools.nameOf(id), record.version)
+    const parts = withoutForgedWords(
+      this.#isSpawned(record) ? spoken.map(asBrief) : spoken,
+      (id) => this.#tools.nameOf(id),
+      record.version,
+    )
     // Without words, a fork's copy looks like a new line, so it opens no turn. The message's other lines bring its
     // usage.
     if (parts.length === 0 && (record.usage === undefined || this.#turn === undefined)) {
@@ -200,6 +207,11 @@ export class TurnWriter {
     return this.#session.includes("/")
   }
 
+  /** Whether it is a subagent's that has a session of its own. */
+  #isSpawned({ program }: TranscriptRecord): boolean {
+    return program !== undefined && !this.#isSubagent() && this.#sessions.isSpawned()
+  }
+
   #foreign(record: TranscriptRecord): Foreign | undefined {
     return foreignIn(this.#transcript.copy, record.imported)
   }
@@ -241,7 +253,7 @@ export class TurnWriter {
   #surroundings(record: TranscriptRecord): Surroundings {
     return {
       foreign: this.#foreign(record),
-      subagent: record.sidechain || this.#isSubagent(),
+      subagent: record.sidechain || this.#isSubagent() || this.#isSpawned(record),
       toolName: (id) => this.#tools.nameOf(id),
     }
   }
@@ -294,7 +306,7 @@ export class TurnWriter {
     for (const [n, part] of parts.entries()) this.#project(part, origins[n]!, line, at, effect)
     if (effect.errors > 0 && said.kind === "result")
       this.#db.query("UPDATE messages SET kind = 'failure' WHERE id = ?").run(message)
-    if (main && !injected) {
+    if (main && !injected && !this.#isSpawned(record)) {
       const toolOf = (part: Part) => this.#toolOf(part)
       this.#facts.note(parts, origins, at, toolOf, (id) => this.#tools.showsText(id))
     }
@@ -309,7 +321,7 @@ export class TurnWriter {
         time: record.timestamp,
       })
     }
-    this.#usage.note(record, turn)
+    this.#usage.note(record, turn, () => this.#sessions.model())
     this.#growth.add(turn, line, effect)
   }
 

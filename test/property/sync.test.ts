@@ -25,6 +25,7 @@ async function sync(world: ChangingArchive, folder: string) {
     home: root,
     stateHome: "",
     claudeDir: "",
+    codexDir: "/nowhere/.codex",
     claudeConfig: "",
     configFile: "",
     temporary: "",

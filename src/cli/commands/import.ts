@@ -1,8 +1,14 @@
-/** `ctxbridge import`: archives what already exists: Claude Code's transcripts and other tools' archives. */
+/** `ctxbridge import`: archives what already exists: agents' transcripts and other tools' archives. */
 
 import { statSync } from "node:fs"
-import { holdsRecord, promptHistories, transcriptFolders } from "../../agents/agents.ts"
-import { isNamedAsTranscript, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
+import {
+  AGENT_NAMES,
+  agentTitle,
+  holdsRecord,
+  promptHistories,
+  transcriptFolders,
+} from "../../agents/agents.ts"
+import { copyPlace, isNamedAsTranscript, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
 import { endOfLines, linesIn } from "../../base/byte-lines.ts"
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
@@ -50,7 +56,7 @@ export default {
       type: "positional",
       rest: true,
       description:
-        "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all of Claude Code's transcripts",
+        "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all transcripts of Claude Code and Codex",
       valueHint: "PATH…",
     },
     check: flag("Compare every archived byte first; archive again what differs"),
@@ -176,9 +182,9 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
       link !== undefined
         ? `there are links, which are followed only when they are named: ctxbridge import ${link}`
         : first !== undefined
-          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is Claude Code's: ${first}${notUnderstood.length > 1 ? " …" : ""}`
+          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is an agent's: ${first}${notUnderstood.length > 1 ? " …" : ""}`
           : other === undefined
-            ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR"
+            ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
             : `found another tool's archive: ctxbridge import ${other}`,
     exit: EXIT.notFound,
   })
@@ -191,7 +197,7 @@ function refuseUnknown(words: readonly string[]): void {
   const packed = words.find((word) => PACKED.test(word))
   throw new CtxError(
     "not-understood",
-    `no transcript of Claude Code, nor another tool's archive: ${words.join(", ")}`,
+    `no transcript of Claude Code or Codex, nor another tool's archive: ${words.join(", ")}`,
     {
       hint:
         packed !== undefined
@@ -209,7 +215,9 @@ function render(report: ImportReport, noun: string): string[] {
   const waiting = files.filter((file) => file.waiting > 0).length
   const forgotten = files.filter((file) => file.forgotten).length
   const beside = files.filter(({ path }) => placeBeside(path) !== undefined)
-  const lines = [`${count(files.length - beside.length, noun)}${besideWords(beside.length)} examined`]
+  const lines = [
+    `${count(files.length - beside.length, noun)}${besideWords(beside.length)} examined${ofAgents(files)}`,
+  ]
   lines.push(
     takenBytes === 0
       ? `Nothing new${dryRun || mended.length > 0 || !ok ? "" : ": everything was already archived"}`
@@ -231,6 +239,15 @@ function render(report: ImportReport, noun: string): string[] {
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} skipped (capture.exclude)`)
   if (indexError !== undefined) lines.push(`Archived, but not indexed yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
+}
+
+/** How many are other agents' than Claude Code's. */
+function ofAgents(files: readonly ImportedFile[]): string {
+  const told = AGENT_NAMES.flatMap((name) => {
+    const number = files.filter(({ path }) => copyPlace(path)?.top === name).length
+    return number > 0 ? [`${number} of ${agentTitle(name)}`] : []
+  })
+  return told.length > 0 ? `, ${told.join(", ")}` : ""
 }
 
 function renderArchive({ path, archive }: ImportedFile): string[] {
@@ -259,7 +276,7 @@ function failures({ files }: ImportReport): string[] {
 function leftOut(notUnderstood: readonly string[]): string[] {
   if (notUnderstood.length === 0) return []
   const lines = [
-    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is Claude Code's`,
+    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is an agent's`,
     ...notUnderstood.slice(0, MOST_NAMED).map((path) => `skipped: ${safe(path)}`),
   ]
   if (notUnderstood.length > MOST_NAMED)
@@ -284,7 +301,7 @@ const mention = (found: readonly string[]): string[] =>
 const FIRST = 64 << 10
 const MORE = 1 << 20
 
-type Place = Pick<Paths, "dataHome" | "home" | "claudeDir">
+type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "codexDir">
 
 /**
  * Whether a `.jsonl` file is to be archived: it lies where an agent keeps transcripts, has been archived before, holds a

@@ -20,7 +20,14 @@ import type { VectorTotals } from "../../views/vectors.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { writeError } from "../output.ts"
-import { IN_PROJECT_ARGS, notFound, projectWanted, searchScope } from "../project-wanted.ts"
+import {
+  AGENT_ARG,
+  agentWanted,
+  IN_PROJECT_ARGS,
+  notFound,
+  projectWanted,
+  searchScope,
+} from "../project-wanted.ts"
 import { type AnyHit, layOutHits, renderHits, renderObservations, renderScreen } from "../render-hits.ts"
 import { screenOf, timeArg } from "../screen.ts"
 import { safe } from "../style.ts"
@@ -53,6 +60,7 @@ export default {
     tool: naming("tool", "Calls of this tool, and their results", "NAME", "t"),
     file: option("In turns that touched this file", "PATH"),
     error: flag("Only what failed"),
+    agent: AGENT_ARG,
     observations: option("Only a model's observations of this type", OBSERVATION_TYPES.join("|")),
     exact: flag("Do not correct typos"),
     limit: option(`At most this many hits (${LIMIT})`, "N", "n"),
@@ -70,6 +78,7 @@ export default {
     columns: ["handle", "time", "session", "seq", "role", "tool", "title", "snippet"],
     others: [
       "project",
+      "program",
       "uuid",
       "score",
       "by",
@@ -103,6 +112,8 @@ export default {
       ...(isAll && { onProgress: (...of) => out.progress("searching the vault", ...of, "bytes") }),
       ...narrowingOf(context, now),
     } as const satisfies Omit<FindRequest, "where">
+    if (asked.program !== undefined && isFar(context))
+      throw usageError("--agent is about what is archived here", "leave out --backend and --everywhere")
     const far = isFar(context) ? await import("../far-targets.ts") : undefined
     const targets = far?.farTargets(context, query) ?? []
     using readers = new CopyReaders()
@@ -192,7 +203,7 @@ function withTitles(db: Database, hits: readonly AnyHit[]): AnyHit[] {
 }
 
 /** What says something of turns, or of where they are. */
-const OF_TURNS = ["role", "tool", "file", "error", "cold", "backend", "everywhere"]
+const OF_TURNS = ["role", "tool", "file", "error", "agent", "cold", "backend", "everywhere"]
 
 function observedIn({ args }: Context): ObservationType | undefined {
   const type = oneOf(args, "observations", OBSERVATION_TYPES)
@@ -215,6 +226,7 @@ function narrowingOf({ args, env }: Context, now: number) {
     tool: stringArg(args, "tool"),
     file: file && typedPath(file, env.cwd, env.home),
     error: args["error"] === true,
+    program: agentWanted(args),
   }
 }
 
@@ -232,8 +244,9 @@ function becauseOf({ args }: Context, emptied: NothingFound["emptiedBy"]): strin
   const number = isMore ? `more than ${turns}` : `${turns}`
   if (filters.includes("project") && filters.length === 1) return `; ${number} in other projects`
   const typed = filters.flatMap((name) => {
-    const value = stringArg(args, name)
-    return name === "error" ? "--error" : value === undefined ? [] : `--${name} ${value}`
+    const option = name === "program" ? "agent" : name
+    const value = stringArg(args, option)
+    return name === "error" ? "--error" : value === undefined ? [] : `--${option} ${value}`
   })
   return ` with ${typed.join(" ")}; ${number} without ${typed.length === 1 ? "it" : "them"}`
 }

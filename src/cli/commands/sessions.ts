@@ -7,7 +7,14 @@ import { folderOf } from "../../views/project.ts"
 import { SESSION_ORDERS, sessionList } from "../../views/session-list.ts"
 import { oneOf, positive, stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
-import { knownProject, noSessions, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import {
+  AGENT_ARG,
+  agentWanted,
+  knownProject,
+  noSessions,
+  OF_PROJECT_ARGS,
+  projectWanted,
+} from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf, timeArg } from "../screen.ts"
 
@@ -24,6 +31,7 @@ export default {
       "With these words in the title or the first prompt (search looks into all that was said)",
       "WORDS",
     ),
+    agent: AGENT_ARG,
     sort: option("Order: the latest, the most or the largest first (last)", SESSION_ORDERS.join("|")),
     agents: flag("Include subagents"),
     limit: option(`At most this many (${LIMIT})`, "N", "n"),
@@ -32,7 +40,7 @@ export default {
     list: "sessions",
     columns: ["id", "ended", "turns", "errors", "archived", "branch", "project", "title"],
     others:
-      "parent agent cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration".split(
+      "parent agent program cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration".split(
         " ",
       ),
   },
@@ -65,6 +73,7 @@ function filterOf(args: Context["args"]) {
     since: timeArg(args, "since", now),
     until: timeArg(args, "until", now),
     branch: stringArg(args, "branch"),
+    program: agentWanted(args),
     words: stringArg(args, "grep")?.split(/\s+/).filter(Boolean),
   }
 }

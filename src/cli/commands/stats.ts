@@ -15,7 +15,7 @@ import { renderPairs, renderTable } from "../block.ts"
 import { type Command, flag, option } from "../command.ts"
 import { writeExport } from "../pages/output-file.ts"
 import { statsHtml } from "../pages/stats-html.ts"
-import { knownProject, projectWanted } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, knownProject, projectWanted } from "../project-wanted.ts"
 import { dollars, shortIds } from "../render-session.ts"
 import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
 import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../stats/activity-grid.ts"
@@ -47,6 +47,7 @@ export default {
     },
     project: option("Of the project in this folder; by default, of every project", "PATH", "p"),
     since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
+    agent: AGENT_ARG,
     by: option("Tokens and cost by this (day)", PERIODS.join("|")),
     html: flag("A page for browsers, in one file"),
     output: option("With --html: write it to this file", "FILE", "o"),
@@ -67,6 +68,7 @@ export default {
     const now = Date.now()
     const since = timeArg(args, "since", now)
     const by = oneOf(args, "by", PERIODS) ?? "day"
+    const program = agentWanted(args)
     const limit = positive(args, "limit")
     const place = stringArg(args, "project") === undefined ? undefined : projectWanted(context)
     using db = openCurrent(env.dataHome, "command", startRenewing)
@@ -74,7 +76,12 @@ export default {
     const screen: StatsScreen = { ...screenOf(out, now), unicode: wantsUnicode(), today: localDate(now) }
     const scope = { project: project ?? null, since: since ?? null }
     if (part === "friction") {
-      const friction = gatherFriction(db, env.dataHome, spanOf(db, { project, since }), limit ?? MOST)
+      const friction = gatherFriction(
+        db,
+        env.dataHome,
+        spanOf(db, { project, since, program }),
+        limit ?? MOST,
+      )
       out.print(renderFriction(friction, { project, limit: limit ?? MOST }, screen))
       out.json({ ...scope, ...friction })
       return
@@ -82,7 +89,7 @@ export default {
     const stats = gatherStats(
       db,
       env.dataHome,
-      { project, since, by, prices: priceList(env.config["stats.prices"]), most: limit ?? MOST },
+      { project, since, program, by, prices: priceList(env.config["stats.prices"]), most: limit ?? MOST },
       (done, total) => out.progress("compactions", done, total),
     )
     if (stats.sessions === 0) {

@@ -11,6 +11,7 @@ import { isPlainId, sessionIdOf } from "../../base/session-id.ts"
 import { configFolder, projectSlug, transcriptsFolder } from "../../claude/places.ts"
 import type { Paths } from "../../config/load.ts"
 import {
+  isAgentsCopy,
   isBesideCopy,
   isFetchedCopy,
   isHistoryCopy,
@@ -101,6 +102,7 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     const found = [...known].filter((id) => id.startsWith(word))
     if (found.length === 1) return found[0]!
     if (found.length > 1) throw usageError(`${word} names ${found.length} sessions`, "type more of it")
+    refuseOthers(dataHome, word)
     refusePromptsOnly(dataHome, word)
     throw new CtxError("not-found", `no session ${word} in the vault`, {
       hint: "ctxbridge sessions --all-projects lists them; a handle (ctx:…) names a turn, and so its session",
@@ -108,6 +110,16 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     })
   })
   return [...new Set(named)]
+}
+
+/** @throws CtxError if the word names another agent's session */
+function refuseOthers(dataHome: string, word: string): void {
+  const ids = sessionsInNames(dataHome, isAgentsCopy)
+  const [session] = [...ids].filter((id) => id.startsWith(word))
+  if (session === undefined) return
+  throw new CtxError("another-agents", `session ${session} is Codex's: Claude Code cannot resume it`, {
+    hint: `codex resume ${session} goes on with it, ctxbridge show ${session} prints it`,
+  })
 }
 
 /** @throws CtxError exit 3 if the word names a session whose transcript was deleted before it was archived */
@@ -147,7 +159,7 @@ const claudeCopies = (dataHome: string, ids?: ReadonlySet<string>): Source[] =>
   )
 
 const isClaudes = (copy: string): boolean =>
-  !isImportedCopy(copy) && !isSummaryCopy(copy) && !isHistoryCopy(copy)
+  !(isImportedCopy(copy) || isSummaryCopy(copy) || isHistoryCopy(copy) || isAgentsCopy(copy))
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
   const known = claudeCopies(options.dataHome, new Set(ids))

@@ -33,6 +33,8 @@ interface StatsWanted {
   readonly project: string | undefined
   /** ISO 8601 in UTC. */
   readonly since: string | undefined
+  /** Name of an agent; undefined: all. */
+  readonly program?: string | undefined
   readonly by: Period
   readonly prices: PriceList
   /** Files and errors at most. */
@@ -125,10 +127,11 @@ const NO_PROJECT = 0
 
 export const spanOf = (
   db: Database,
-  { project, since }: Pick<StatsWanted, "project" | "since">,
+  { project, since, program }: Pick<StatsWanted, "project" | "since" | "program">,
 ): StatsSpan => ({
   project: project === undefined ? undefined : (projectId(db, project) ?? NO_PROJECT),
   since,
+  program,
 })
 
 function toldBy(db: Database, sessions: readonly string[], spending: Spending): ToldCost | null {

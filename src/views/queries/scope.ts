@@ -1,4 +1,5 @@
 /** Which sessions and turns a restore draws from, and the rows that show it. */
+import { UNMARKED } from "../../agents/agents.ts"
 import { withSlashes } from "../../base/path.ts"
 import type { Database } from "../database.ts"
 
@@ -17,6 +18,9 @@ export type Scope = readonly ScopePart[]
 
 /** True for an origin of this user's own Claude Code; other archives and other people are found, but never restored. */
 export const isAtHome = (origin: string): string => `${origin} NOT IN ('import', 'other')`
+
+/** Name of the agent whose session a row of `sessions` is. */
+export const agentOf = (session: string): string => `coalesce(${session}.program, '${UNMARKED}')`
 
 /** Leaves out turns `t` that the user took back, unless they count. */
 export const STANDS = "(t.taken_back = 0 OR ?3)"
@@ -106,10 +110,18 @@ interface MessagesWanted {
   /** ISO 8601 in UTC. */
   readonly since: string | undefined
   readonly until: string | undefined
+  /** Name of the agent whose session it is. */
+  readonly program: string | undefined
 }
 
 /** @returns undefined if nothing is asked for that the index's filter words do not cover */
-export function messagesWhere({ turns, session, since, until }: MessagesWanted): Condition | undefined {
+export function messagesWhere({
+  turns,
+  session,
+  since,
+  until,
+  program,
+}: MessagesWanted): Condition | undefined {
   const parts: Condition[] = []
   if (turns !== undefined) {
     parts.push({ sql: "m.turn IN (SELECT value FROM json_each(?))", values: [`[${[...turns].join()}]`] })
@@ -118,6 +130,11 @@ export function messagesWhere({ turns, session, since, until }: MessagesWanted):
   if (session?.includes("/")) parts.push({ sql: "m.session = ?", values: [session] })
   if (since !== undefined) parts.push({ sql: "m.time >= ?", values: [since] })
   if (until !== undefined) parts.push({ sql: "m.time < ?", values: [until] })
+  if (program !== undefined)
+    parts.push({
+      sql: `m.session IN (SELECT s.id FROM sessions s WHERE ${agentOf("s")} = ?)`,
+      values: [program],
+    })
   if (parts.length === 0) return undefined
   return { sql: parts.map(({ sql }) => sql).join(" AND "), values: parts.flatMap(({ values }) => values) }
 }

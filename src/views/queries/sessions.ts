@@ -2,7 +2,7 @@
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
-import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
+import { agentOf, isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
 import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turns.ts"
 
@@ -16,6 +16,8 @@ export interface Session {
   readonly project: string | null
   readonly branch: string | null
   readonly version: string | null
+  /** Name of the agent whose session it is (agents/agents.ts). */
+  readonly program: string
   readonly started: string | null
   readonly ended: string | null
   /** Of its conversation, those included that it shares with the session it is a fork of. */
@@ -53,7 +55,7 @@ const ERRORS = "(SELECT coalesce(sum(t.errors), 0) FROM turns t WHERE t.session 
 const ARCHIVED = "(SELECT coalesce(sum(x.archived), 0) FROM transcripts x WHERE x.session = s.id)"
 
 const SESSION = `
-  SELECT s.id, s.parent, s.agent, s.title, s.cwd, p.path AS project, s.branch, s.version, s.started, s.ended,
+  SELECT s.id, s.parent, s.agent, s.title, s.cwd, p.path AS project, s.branch, s.version, ${agentOf("s")} AS program, s.started, s.ended,
     ${TURN_COUNT} AS turns, ${SHARED_COUNT} AS shared,
     (SELECT count(*) FROM turns t JOIN messages m ON m.turn = t.id WHERE t.session = s.id) AS messages,
     (SELECT coalesce(sum(t.tools), 0) FROM turns t WHERE t.session = s.id) AS tools,
@@ -70,6 +72,8 @@ export interface SessionFilter {
   readonly since?: string | undefined
   readonly until?: string | undefined
   readonly branch?: string | undefined
+  /** Name of an agent. */
+  readonly program?: string | undefined
   /** Words that title and first prompt have between them, in upper or lower case (of ASCII). */
   readonly words?: readonly string[] | undefined
 }
@@ -78,7 +82,8 @@ const MATCHING = `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.p
   WHERE (?1 IS NULL OR p.path = ?1) AND (?2 OR s.parent IS NULL) AND (?3 = 0 OR (s.id NOT GLOB ?4 AND s.prompts_only = 0))
     AND (?5 IS NULL OR s.ended >= ?5) AND (?6 IS NULL OR s.started < ?6) AND (?7 IS NULL OR s.branch = ?7)
     AND NOT EXISTS (SELECT 1 FROM json_each(?8) w
-      WHERE instr(lower(coalesce(s.title, '') || char(10) || coalesce(${FIRST_PROMPT}, '')), lower(w.value)) = 0)`
+      WHERE instr(lower(coalesce(s.title, '') || char(10) || coalesce(${FIRST_PROMPT}, '')), lower(w.value)) = 0)
+    AND (?9 IS NULL OR ${agentOf("s")} = ?9)`
 
 type Matched = [
   project: string | null,
@@ -89,6 +94,7 @@ type Matched = [
   until: string | null,
   branch: string | null,
   words: string,
+  program: string | null,
 ]
 
 const matched = (filter: SessionFilter): Matched => [
@@ -100,6 +106,7 @@ const matched = (filter: SessionFilter): Matched => [
   filter.until ?? null,
   filter.branch ?? null,
   JSON.stringify(filter.words ?? []),
+  filter.program ?? null,
 ]
 
 const ORDERS = {
@@ -126,7 +133,7 @@ export function listSessions(
   return db
     .query<SessionRow, [...Matched, number]>(
       // Selected first and counted later, because sorting would otherwise count every session of the archive.
-      `${SESSION} WHERE s.id IN (${MATCHING} ${by} LIMIT ?9) ${by}`,
+      `${SESSION} WHERE s.id IN (${MATCHING} ${by} LIMIT ?10) ${by}`,
     )
     .all(...matched(filter), limit)
     .map(asSession)
@@ -299,15 +306,22 @@ export function spokenIn(db: Database, session: string): string {
   return row?.id ?? session
 }
 
+/** Name of the agent whose session it is. */
+export const programOfSession = (db: Database, session: string): string | undefined =>
+  db
+    .query<{ program: string }, [string]>(`SELECT ${agentOf("s")} AS program FROM sessions s WHERE s.id = ?`)
+    .get(session)?.program
+
 /**
  * The project's session with the latest record, other than `besides`, in which a human said something to Claude Code.
+ * Another agent's is none that Claude Code could continue.
  */
 export function latestSession(db: Database, project: string, besides = ""): string | undefined {
   const row = db
     .query<{ id: string }, [string, string]>(
       `SELECT s.id FROM sessions s
        WHERE s.project = (SELECT coalesce(joined, id) FROM projects WHERE path = ?) AND s.id <> ? AND s.parent IS NULL
-         AND ${IS_SPOKEN_IN}
+         AND s.program IS NULL AND ${IS_SPOKEN_IN}
        ORDER BY s.ended DESC LIMIT 1`,
     )
     .get(project, besides)
@@ -333,7 +347,7 @@ export interface SessionLine {
 const SPOKEN_TURNS = `FROM turns t WHERE t.session = s.id AND ${IS_TURN} AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY}
   AND t.taken_back = 0`
 
-/** Sessions of the project besides this one in which somebody has said something, the latest first. */
+/** Sessions of Claude Code's, of the project besides this one, in which somebody has said something, the latest first. */
 export const sessionsBeside = (db: Database, session: string, most: number): SessionLine[] =>
   db
     .query<SessionLine, [string, number]>(
@@ -341,7 +355,7 @@ export const sessionsBeside = (db: Database, session: string, most: number): Ses
       `WITH s AS (
          SELECT s.id, s.ended, iif(s.title_origin IN ('import', 'other'), NULL, s.title) AS title FROM sessions s
          WHERE s.project = (SELECT project FROM sessions WHERE id = ?1) AND s.id <> ?1 AND s.parent IS NULL
-           AND EXISTS (SELECT 1 ${SPOKEN_TURNS})
+           AND s.program IS NULL AND EXISTS (SELECT 1 ${SPOKEN_TURNS})
          ORDER BY s.ended DESC LIMIT ?2
        )
        SELECT s.id, s.title, s.ended, (SELECT t.prompt ${SPOKEN_TURNS} ORDER BY t.seq LIMIT 1) AS prompt,

@@ -3,6 +3,7 @@ import { isTool } from "../../agents/tool-kinds.ts"
 import type { Tokens } from "../../record/types.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import { agentOf } from "./scope.ts"
 import { FIRST_PROMPT, IS_TURN } from "./turns.ts"
 
 export interface TokenUse extends Tokens {
@@ -79,6 +80,9 @@ const OF_PROJECT = `
   wanted (id) AS (SELECT ?1),
   own (id, session) AS (SELECT ?1, id FROM main
     UNION ALL SELECT ?1, s.id FROM main m CROSS JOIN sessions s ON s.parent = m.id)`
+
+/** SQL condition on sessions `s`. */
+const BY_AGENT = `($program IS NULL OR ${agentOf("s")} = $program)`
 
 /** Whether a fork's message `u` began in its origin. */
 const IS_ORIGINS = `EXISTS (SELECT 1 FROM lineage l JOIN usage e ON e.session = l.parent AND e.message = u.message
@@ -181,7 +185,7 @@ export const requestsIn = (db: Database, span: StatsSpan): Iterable<ModelRequest
          LEFT JOIN projects p ON p.id = s.project
        WHERE ($project IS NULL OR s.project = $project)
          AND ($since IS NULL OR coalesce(u.time, t.started) >= $since)
-         AND NOT ${IS_ORIGINS}
+         AND ${BY_AGENT} AND NOT ${IS_ORIGINS}
        GROUP BY u.message`,
     )
     .iterate(spanValues(span))
@@ -312,13 +316,17 @@ export interface StatsSpan {
   readonly project?: number | undefined
   /** ISO 8601 in UTC. */
   readonly since?: string | undefined
+  /** Name of an agent. */
+  readonly program?: string | undefined
 }
 
-/** For `$project` and `$since`. */
-const spanValues = ({ project, since }: StatsSpan) => ({
+/** For `$project`, `$since` and `$program`. */
+const spanValues = ({ project, since, program }: StatsSpan) => ({
   project: project ?? null,
   since: since ?? null,
+  program: program ?? null,
 })
 
 /** SQL condition on turns `t` and their sessions `s`. */
-const IN_SPAN = `($project IS NULL OR s.project = $project) AND ($since IS NULL OR t.started >= $since)`
+const IN_SPAN = `($project IS NULL OR s.project = $project) AND ($since IS NULL OR t.started >= $since)
+  AND ${BY_AGENT}`

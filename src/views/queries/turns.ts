@@ -232,6 +232,8 @@ export interface FoundRow {
   readonly seq: number
   readonly uuid: string | null
   readonly project: string | null
+  /** null: Claude Code's. */
+  readonly program: string | null
   readonly started: string | null
   readonly prompt: string
   readonly answer: string
@@ -257,7 +259,7 @@ export function foundRows(
 ): Map<number, FoundRow> {
   const rows = db
     .query<FoundRow, [string]>(
-      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
+      `SELECT t.id AS turn, t.handle, t.session, t.seq, t.uuid, p.path AS project, s.program, t.started, t.prompt, t.answer, t.first, t.taken_back AS takenBack,
          t.via = 'history' AS promptsOnly, m.id AS message, m.role, m.kind, m.time, m.offset, m.length, x.copy,
          coalesce(m.origin, t.origin) AS origin
        FROM json_each(?) w JOIN turns t ON t.id = w.value ->> 'turn' LEFT JOIN messages m ON m.id = w.value ->> 'message'

@@ -105,7 +105,7 @@ describe("claude code", () => {
   })
 
   test("its places lie below its folder", () => {
-    expect(claudeCode.transcripts({ home: "/h", claudeDir: "/c" })).toBe("/c/projects")
+    expect(claudeCode.transcripts({ home: "/h", claudeDir: "/c", codexDir: "/x" })).toEqual(["/c/projects"])
     expect(userSettings("/c")).toBe("/c/settings.json")
   })
 })
@@ -146,7 +146,6 @@ describe("own records", () => {
       ["a number", "7"],
       ["an object", '{"a":1}'],
       ["a row of a data set", '{"messages":[{"role":"user","content":"Hello"}]}'],
-      ["Codex", '{"timestamp":"2026-01-01","type":"session_meta","payload":{"id":"x"}}'],
       [
         "Codex, a message",
         '{"type":"response_item","payload":{"type":"message","role":"user","content":[]}}',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { fileChange, isShell, isTool, toolKind, toolsOf } from "../../../src/agents/tool-kinds.ts"
+import { MIGRATIONS } from "../../../src/views/schema.ts"
 
 /** What a call did to a file, in one line. */
 describe("file change", () => {
@@ -60,9 +61,10 @@ describe("tool kinds", () => {
     expect(["Bash", "PowerShell", "Monitor", undefined].map(isShell)).toEqual([true, true, false, false])
   })
 
-  test("a condition for one tool is an equation, which the views' index of commands needs", () => {
-    expect(isTool("c.name", "run")).toBe("c.name = 'Bash'")
-    expect(isTool("name", "write", "edit")).toBe("name IN ('Write', 'Edit', 'MultiEdit', 'NotebookEdit')")
-    expect(toolsOf("run", "run-other")).toEqual(["Bash", "PowerShell"])
+  test("the condition for tools that run scripts is the one of the views' index of commands", () => {
+    expect(MIGRATIONS.at(-1)).toContain(`WHERE ${isTool("name", "run")};`)
+    expect(isTool("name", "run-other")).toBe("name = 'PowerShell'")
+    expect(isTool("name", "write", "read")).toBe("name IN ('view_image', 'Read', 'NotebookRead', 'Write')")
+    expect(toolsOf("run-other", "plan")).toEqual(["PowerShell", "ExitPlanMode"])
   })
 })

@@ -319,6 +319,7 @@ describe("at once", () => {
       dataHome: join(dir, "data"),
       stateHome: join(dir, "state"),
       claudeDir: dir,
+      codexDir: "/nowhere/.codex",
       claudeConfig: dir,
       configFile: join(dir, "none"),
       temporary: dir,
