@@ -469,6 +469,7 @@ test.skipIf(!existsSync(samples))(
         if (type === "event_msg" && payload.item?.type === "UserMessage")
           said.push(payload.item.content?.[0]?.text)
         for (const part of record.parts) if (part.kind === "prompt") prompts.push(part.text.trim())
+        if (type !== "response_item") continue
         if (/_call$/.test(payload.type ?? "") && payload.call_id !== undefined)
           expect(record.parts).toMatchObject([{ kind: "toolUse", id: payload.call_id }])
         if (/_call_output$/.test(payload.type ?? ""))
