@@ -94,9 +94,15 @@ export type Part =
   /** An API error shown in place of an answer. */
   | { readonly kind: "apiError"; readonly text: string }
   /** The summary that replaced the conversation at a compaction. */
-  | { readonly kind: "summary"; readonly text: string }
+  | {
+      readonly kind: "summary"
+      readonly text: string
+      /** The agent whose compaction it was; undefined: Claude Code. */
+      readonly by?: string
+    }
   | {
       readonly kind: "boundary"
+      /** `manual`, `auto`; `unknown` if the line does not tell. */
       readonly trigger: string
       readonly preTokens: number | undefined
       /** Tokens of the messages that remain, reported by newer versions of Claude Code. */

@@ -40,10 +40,10 @@ export function partText(part: Part, callOf: CallOf): PartText | undefined {
     case "apiError":
       return { title: "API error", text: part.text }
     case "summary":
-      return { title: "Claude Code's summary", text: part.text }
+      return { title: `${part.by ?? "Claude Code"}'s summary`, text: part.text }
     case "boundary": {
       const text = part.preTokens === undefined ? "" : `at ${part.preTokens} tokens`
-      return { title: `compaction (${part.trigger})`, text }
+      return { title: part.trigger === "unknown" ? "compaction" : `compaction (${part.trigger})`, text }
     }
     case "media":
       return { title: "media", text: `${part.mediaType}, ${bytes(Math.floor((part.base64Length * 3) / 4))}` }

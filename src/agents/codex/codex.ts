@@ -14,6 +14,7 @@ import { codexTranscripts } from "./codex-places.ts"
 import { CODEX_TOOLS, isCodexShell, PATCH } from "./codex-tools.ts"
 
 const NAME = "codex"
+const TITLE = "Codex"
 
 /** A line's beginning: no other agent's has a payload after these. */
 const LINE = /^\s*\{(?:\s*"(?:timestamp|ordinal|type)"\s*:\s*(?:"[^"\\]*"|\d+)\s*,)+\s*"payload"\s*:\s*\{/
@@ -118,7 +119,7 @@ function compactionParts(payload: JsonObject): Part[] {
     postTokens: undefined,
     preserved: [],
   }
-  return [boundary, ...(text === undefined ? [] : [{ kind: "summary", text } as const])]
+  return [boundary, ...(text === undefined ? [] : [{ kind: "summary", text, by: TITLE } as const])]
 }
 
 /** Of events, only those that tell what no item does. */
@@ -397,7 +398,7 @@ function mediaIn(item: JsonObject): string[] {
 
 export const codex: Agent = {
   name: NAME,
-  title: "Codex",
+  title: TITLE,
   transcripts: ({ codexDir }) => codexTranscripts(codexDir),
   wrote: (line) => LINE.test(line.slice(0, 300)),
   decode: decodeRollout,

@@ -1,4 +1,5 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
+import { agentTitle } from "../../agents/agents.ts"
 import { toolKind } from "../../agents/tool-kinds.ts"
 import { NEWLINE } from "../../base/byte-lines.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
@@ -307,7 +308,7 @@ function sessionMarkdown(session: Session, lineage: Lineage): string {
     ["continues", lineage.parents.map((parent) => `${parent.session} (${parent.kind})`).join(", ") || null],
     ["folder", session.cwd],
     ["branch", session.branch],
-    ["Claude Code", session.version],
+    [agentTitle(session.program), session.version],
     ["time", `${session.started ?? "unknown"} to ${session.ended ?? "unknown"}`],
   ]
   const lines = facts

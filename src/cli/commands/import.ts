@@ -182,7 +182,7 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
       link !== undefined
         ? `there are links, which are followed only when they are named: ctxbridge import ${link}`
         : first !== undefined
-          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is an agent's: ${first}${notUnderstood.length > 1 ? " …" : ""}`
+          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is of Claude Code or Codex: ${first}${notUnderstood.length > 1 ? " …" : ""}`
           : other === undefined
             ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
             : `found another tool's archive: ctxbridge import ${other}`,
@@ -276,7 +276,7 @@ function failures({ files }: ImportReport): string[] {
 function leftOut(notUnderstood: readonly string[]): string[] {
   if (notUnderstood.length === 0) return []
   const lines = [
-    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is an agent's`,
+    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is of Claude Code or Codex`,
     ...notUnderstood.slice(0, MOST_NAMED).map((path) => `skipped: ${safe(path)}`),
   ]
   if (notUnderstood.length > MOST_NAMED)

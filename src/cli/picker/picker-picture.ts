@@ -1,4 +1,5 @@
 /** The picker's screen: a state and a terminal's size give the lines of a picture. Pure. */
+import { agentTitle } from "../../agents/agents.ts"
 import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
 import { type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
@@ -307,14 +308,18 @@ const SPEAKERS: Readonly<Record<string, string>> = {
   host: "Claude Code",
 }
 
-const speakerOf = ({ role, tool }: Hit): string =>
-  dotted(SPEAKERS[role] ?? role, tool !== null && tool).replace(" · ", ": ")
+const speakerOf = ({ role, tool, program }: Hit): string => {
+  const isAgents = program !== undefined && (role === "assistant" || role === "host")
+  const speaker = isAgents ? agentTitle(program) : (SPEAKERS[role] ?? role)
+  return dotted(speaker, tool !== null && tool).replace(" · ", ": ")
+}
 
 function* head(hit: Hit): Generator<Styled> {
   yield styled(hit.handle, "title")
   const project = hit.project === null ? "" : (shortNameOf(hit.project) ?? "")
   const fate = [...(hit.others ? ["written by others"] : []), ...(hit.takenBack ? ["rewound"] : [])]
   if (hit.promptsOnly) fate.push("prompts only")
+  if (hit.program !== undefined) fate.push(agentTitle(hit.program))
   const where = [dated(hit.time, 0), project, `turn ${hit.seq} of ${hit.session.slice(0, 8)}`]
   yield styled(harmless(`  ${[...where, ...fate].filter(Boolean).join("  ")}`).replace(/\n/g, " "), "dim")
 }

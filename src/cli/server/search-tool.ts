@@ -1,4 +1,5 @@
 /** `search`: the best hits with their passages, so that most questions are answered by one call. */
+import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { MOMENTS, momentOf } from "../../base/local-time.ts"
 import { count, cut, lengthOf } from "../../base/text.ts"
@@ -197,6 +198,7 @@ function hitLine(hit: AnyHit, isMixed: boolean): string {
 }
 
 const marksOf = (hit: AnyHit): string[] => [
+  ...(hit.program === undefined ? [] : [`a session of ${agentTitle(hit.program)}`]),
   ...("others" in hit ? ["written by others"] : []),
   ...(hit.takenBack ? ["rewound"] : []),
   ...(hit.isLost ? ["its copy is missing"] : []),

@@ -1,5 +1,6 @@
 /** The page of a project: a timeline of its days, and its sessions, each with a link to its own page. Pure. */
 
+import { agentTitle } from "../../../agents/agents.ts"
 import { count, cut, oneLine } from "../../../base/text.ts"
 import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
 import { allTokens } from "../../../views/queries/token-use.ts"
@@ -204,7 +205,8 @@ function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefi
 }
 
 function aboutSession({ session, lineage, compactions }: SessionData, words: PageWords): Content[] {
-  const { tokens, cost, cwd, branch, version, started, ended, turns, shared, tools, errors } = session
+  const { tokens, cost, cwd, branch, program, version, started, ended, turns, shared, tools, errors } =
+    session
   const total = allTokens(tokens)
   const facts: Content[] = [
     cwd !== null && html`<code>${cwd}</code>`,
@@ -218,7 +220,7 @@ function aboutSession({ session, lineage, compactions }: SessionData, words: Pag
     total > 0 &&
       html`<span title="${words.tokens(tokens.input)} input, ${words.tokens(tokens.cacheCreation)} written to cache, ${words.tokens(tokens.cacheRead)} read from cache, ${words.tokens(tokens.output)} output">${words.tokens(total)} tokens</span>`,
     cost !== null && html`<span title="By Claude Code’s own account">${words.dollars(cost)}</span>`,
-    version !== null && `Claude Code ${version}`,
+    version !== null && `${agentTitle(program)} ${version}`,
     html`session <code>${session.id}</code>`,
     ...lineage.parents.map(
       ({ session: id, kind }) => html`${kind === "fork" ? "begins with" : "continues"} <code>${id}</code>`,

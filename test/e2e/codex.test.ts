@@ -1,0 +1,141 @@
+/** Sessions of Codex beside those of Claude Code: found, imported, listed, searched, shown, counted and verified. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { mkdirSync, renameSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { run } from "../support/binary.ts"
+import { type CodexRollout, fullRollout, type RolloutOptions } from "../support/codex-rollout.ts"
+import { Machine } from "../support/machine.ts"
+
+const LEGACY = "0a1b2c3d-0000-7000-8000-000000000001"
+const PAGINATED = "0a1b2c3d-0000-7000-8000-000000000002"
+const CHILD = "0a1b2c3d-0000-7000-8000-000000000003"
+
+const machine = new Machine()
+const folder = join(machine.home, ".codex")
+const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+const json = async (...args: string[]) => JSON.parse((await cli(...args, "--json")).stdout)
+const rollout = (mode: RolloutOptions["mode"], id: string, meta = {}): CodexRollout =>
+  fullRollout({ mode, folder, id, cwd: machine.cwd, meta })
+
+beforeAll(async () => {
+  machine.session().turn("Why does the kiln overheat in winter?").flush()
+  rollout("legacy", LEGACY).flush()
+  rollout("paginated", PAGINATED).flush()
+  rollout("paginated", CHILD, { source: { subagent: "review" }, parent_thread_id: PAGINATED }).flush()
+  expect(await cli("import")).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining("4 transcripts examined, 3 of Codex\n"),
+  })
+})
+
+afterAll(() => machine[Symbol.dispose]())
+
+test("a second import finds nothing new, and every byte is there", async () => {
+  expect((await cli("import")).stdout).toContain("Nothing new: everything was already archived")
+  expect(await cli("verify")).toMatchObject({ code: 0, stdout: expect.stringContaining("4 complete") })
+})
+
+test("sessions says whose they are, and narrows to an agent's", async () => {
+  const { stdout } = await cli("sessions")
+  expect(stdout.split("\n")[0]).toMatch(/^session +last active +agent /)
+  const ids = async (...args: string[]) =>
+    (await json("sessions", ...args)).sessions.map((one: { id: string; program: string }) => [
+      one.program,
+      one.id,
+    ])
+  expect(new Set(await ids("--agent", "codex"))).toEqual(
+    new Set([
+      ["codex", LEGACY],
+      ["codex", PAGINATED],
+    ]),
+  )
+  expect(await ids("--agent", "claude")).toHaveLength(1)
+  expect(await ids("--agents")).toHaveLength(4)
+  expect((await cli("sessions", "--agent", "claude")).stdout).not.toContain("Codex")
+  expect(await cli("sessions", "--agent", "gemini")).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining("--agent must be one of codex, claude"),
+  })
+})
+
+test("search finds what was said and run in them, and marks it", async () => {
+  expect((await cli("search", "kiln overheat")).stdout).toMatch(/turn 1 of 0a1b2c3d[^\n]*|· Codex ·/)
+  const hits = async (...args: string[]) => (await json("search", ...args)).hits as { program?: string }[]
+  const all = await hits("kiln overheat")
+  expect(new Set(all.map(({ program }) => program))).toEqual(new Set([undefined, "codex"]))
+  expect(new Set((await hits("kiln overheat", "--agent", "codex")).map((hit) => hit.program))).toEqual(
+    new Set(["codex"]),
+  )
+  expect((await hits("kiln overheat", "--agent", "claude")).map((hit) => hit.program)).toEqual([undefined])
+  expect((await hits("valve", "--error"))[0]).toMatchObject({ program: "codex", tool: "exec_command" })
+  // What Codex tells the model in each session is nobody's words.
+  expect((await cli("search", "zeppelin")).code).toBe(3)
+  expect(await cli("search", "winter", "--agent", "codex")).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("with --agent codex; 1 without it"),
+  })
+})
+
+test("show tells a session and its turns", async () => {
+  const session = await json("show", PAGINATED)
+  expect(session.session).toMatchObject({ program: "codex", version: "0.169.0", branch: "main", turns: 2 })
+  expect(session.lineage.subagents).toEqual([CHILD])
+  const head = (await cli("show", PAGINATED)).stdout
+  expect(head).toContain("Codex 0.169.0")
+  const turn = (await cli("show", session.turns[0].handle)).stdout
+  expect(turn).toContain("$ npm test")
+  expect(turn).toContain("result of exec_command (error, exit 1)")
+  expect(turn).toContain("gpt-5.4: tokens 1100 input, 0 written to cache, 1900 read from cache, 120 output")
+  expect(turn).toContain("Handover: the valve was mended.")
+  expect((await cli("show", CHILD)).stdout).toContain(`subagent of session ${PAGINATED}`)
+})
+
+test("stats counts their tokens once", async () => {
+  const stats = await json("stats", "--agent", "codex")
+  expect(stats).toMatchObject({ total: { tokens: { input: 3300, cacheRead: 5700, output: 360 } } })
+  expect((await json("stats", "--agent", "claude")).total.tokens.cacheRead).not.toBe(5700)
+})
+
+test("Claude Code cannot resume them, and is told who can", async () => {
+  for (const command of ["resume", "resurrect"])
+    expect(await cli(command, LEGACY)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining(`codex resume ${LEGACY}`),
+    })
+})
+
+test("a pointer at the start of a session of Claude Code's names none of them", async () => {
+  const { stdout } = await machine.hook("session-start", machine.session(), { source: "startup" })
+  expect(stdout).toContain("kiln")
+  expect(stdout).not.toContain("0a1b2c3d")
+})
+
+test("what is written later is archived along with Claude Code's sessions", async () => {
+  const grown = rollout("legacy", LEGACY)
+  const from = grown.lines.length
+  grown.turn("Paint the kiln ultramarine.").answer("Painted.").flush(from)
+  const own = machine.session().turn("Good night").flush()
+  await machine.hook("session-end", own, { reason: "exit" })
+  await machine.idle()
+  expect((await json("search", "ultramarine")).hits[0]).toMatchObject({ session: LEGACY, program: "codex" })
+})
+
+test("`codex archive` moves a file, and its copy stays the same", async () => {
+  const { path } = rollout("paginated", PAGINATED)
+  const moved = join(folder, "archived_sessions", basename(path))
+  mkdirSync(dirname(moved), { recursive: true })
+  renameSync(path, moved)
+  expect((await cli("import")).stdout).toContain("Nothing new")
+  expect((await json("sessions", "--agent", "codex")).sessions).toHaveLength(2)
+  expect((await cli("verify")).code).toBe(0)
+})
+
+test("CODEX_HOME names another folder", async () => {
+  const other = join(machine.root, "elsewhere")
+  const id = "0a1b2c3d-0000-7000-8000-000000000009"
+  fullRollout({ mode: "legacy", folder: other, id, cwd: machine.cwd }).flush()
+  const { stdout } = await run(["import"], { env: { ...machine.env, CODEX_HOME: other }, cwd: machine.cwd })
+  expect(stdout).toContain("1 of Codex")
+})
