@@ -25,6 +25,10 @@ export const agentTitle = (name: string): string => AGENTS.find((one) => one.nam
 export const transcriptFolders = (places: AgentPlaces): string[] =>
   AGENTS.flatMap(({ transcripts }) => transcripts(places))
 
+/** Whether a file lies as an agent's transcripts do, which may be a backup. */
+export const isNamedAsTranscript = (path: string): boolean =>
+  AGENTS.some((agent) => agent.isNamedAsTranscript(path))
+
 /** Where those are whose agents we get no word from when they have written something: all but Claude Code. */
 export const silentFolders = (places: AgentPlaces): string[] =>
   AGENTS.filter(({ name }) => name !== UNMARKED).flatMap(({ transcripts }) => transcripts(places))

@@ -32,7 +32,3 @@ export const copyPlace = (transcript: string) => layoutOf(transcript).copyPlace?
 /** Whether it is a list of all prompts, which is no transcript. */
 export const isPromptHistory = (path: string): boolean =>
   LAYOUTS.some((layout) => layout.isPromptHistory?.(path))
-
-/** Whether a file lies as an agent's transcripts do, which may be a backup. */
-export const isNamedAsTranscript = (path: string): boolean =>
-  LAYOUTS.some((layout) => layout.isNamedAsTranscript(path))

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../rec
 import { tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { ClaudeResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import { assistantParts, mediaData, textsOf, userParts } from "./content.ts"
-import { PROMPT_HISTORY, transcriptsFolder } from "./places.ts"
+import { liesAsTranscript, PROMPT_HISTORY, transcriptsFolder } from "./places.ts"
 import { messageUsage, SYNTHETIC } from "./usage.ts"
 import { isBuiltInCommand, queuedTextParts, type Speaker, userTextParts } from "./user-text.ts"
 
@@ -466,6 +466,7 @@ export const claudeCode: Agent = {
   name: "claude",
   title: "Claude Code",
   transcripts: ({ claudeDir }) => [transcriptsFolder(claudeDir)],
+  isNamedAsTranscript: liesAsTranscript,
   promptHistory: ({ claudeDir }) => `${claudeDir}/${PROMPT_HISTORY}`,
   historyPrompt: (line) => {
     const value = parseJson(line)

@@ -63,12 +63,14 @@ export const PROMPT_HISTORY = "history.jsonl"
 const SESSION = /\/projects\/[^/]+\/(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|agent-[^/]+)\.jsonl$/i
 const SUBAGENT = /\/projects\/[^/]+\/[^/]+\/subagents\//
 
+/** Whether a file lies as transcripts do in the folder of all projects, which may be a backup. */
+export const liesAsTranscript = (path: string): boolean => SESSION.test(path) || SUBAGENT.test(path)
+
 export const claudeLayout: FileLayout = {
   owns: (path) => path.includes(PROJECTS) || isHistory(path),
   namesInPath,
   placeBeside,
   isPromptHistory: isHistory,
-  isNamedAsTranscript: (path) => SESSION.test(path) || SUBAGENT.test(path),
 }
 
 function isHistory(path: string): boolean {

@@ -1,6 +1,5 @@
 /** The only file that reads the process environment and configuration files. */
 
-import { CODEX_FOLDER } from "../agents/codex/codex-places.ts"
 import { messageOf } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -86,7 +85,7 @@ export function resolvePlaces(env: Env = process.env): Paths {
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: claudeDir ?? configFolder(home),
     claudeConfig: stateFile(home, claudeDir),
-    codexDir: absolute(env["CODEX_HOME"]) ?? join(home, CODEX_FOLDER),
+    codexDir: absolute(env["CODEX_HOME"]) ?? join(home, ".codex"),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
     temporary: windows
       ? (absolute(env["TEMP"]) ?? join(windows.local, "Temp"))

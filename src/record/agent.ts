@@ -108,18 +108,14 @@ export interface FileLayout {
   readonly owns: (path: string) => boolean
   /** Where a transcript's copies are kept, if not under the path below `projects` (vault/layout.ts). */
   readonly copyPlace?: (transcript: string) => {
-    /** The top folder of all its copies. */
+    /** The top folder of all its copies; with a dot before it, the agent's usual folder in the user's home folder. */
     readonly top: string
     /** The agent's own folder that the transcript is in. */
     readonly root: string
-    /** The usual one, from the user's home folder on. */
-    readonly usual: string
   }
   readonly namesInPath: (transcript: string) => TranscriptName
   readonly placeBeside?: (path: string) => PlaceBeside | undefined
   readonly isPromptHistory?: (path: string) => boolean
-  /** Whether a file lies as transcripts do in the folder of all projects, which may be a backup. */
-  readonly isNamedAsTranscript: (path: string) => boolean
 }
 
 export interface Agent {
@@ -129,6 +125,8 @@ export interface Agent {
   readonly title: string
   /** Folders of all its transcripts. */
   readonly transcripts: (places: AgentPlaces) => readonly string[]
+  /** Whether a file lies, or is named, as its transcripts are, which may be a backup. */
+  readonly isNamedAsTranscript: (path: string) => boolean
   /** The list of all prompts that were typed, if it keeps one. */
   readonly promptHistory?: (places: AgentPlaces) => string
   /** A line of that list; undefined if it is none. */

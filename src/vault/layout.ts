@@ -25,7 +25,7 @@ export function vaultPath(transcript: string, home: string): string {
   if (isPromptHistory(transcript)) return historyPath(dirname(transcript), home)
   const place = copyPlace(transcript)
   if (place !== undefined)
-    return join(place.top, folderName(place.root, join(home, place.usual)), `${basename(transcript)}.zst`)
+    return join(place.top, folderName(place.root, join(home, `.${place.top}`)), `${basename(transcript)}.zst`)
   const at = `${transcript}/`.lastIndexOf(PROJECTS)
   const rest = at < 0 ? "" : transcript.slice(at + PROJECTS.length)
   const nested = rest.includes("/")

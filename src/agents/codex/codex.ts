@@ -10,7 +10,7 @@ import { isObject, type JsonObject, listedStrings, objectOf, parseLine, stringOf
 import { MARK } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
-import { codexTranscripts } from "./codex-places.ts"
+import { codexLayout, codexTranscripts } from "./codex-places.ts"
 import { CODEX_TOOLS, isCodexShell, PATCH } from "./codex-tools.ts"
 
 const NAME = "codex"
@@ -400,6 +400,7 @@ export const codex: Agent = {
   name: NAME,
   title: TITLE,
   transcripts: ({ codexDir }) => codexTranscripts(codexDir),
+  isNamedAsTranscript: codexLayout.owns,
   wrote: (line) => LINE.test(line.slice(0, 300)),
   decode: decodeRollout,
   partsOf: decodeRollout,

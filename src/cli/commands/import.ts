@@ -5,10 +5,11 @@ import {
   AGENT_NAMES,
   agentTitle,
   holdsRecord,
+  isNamedAsTranscript,
   promptHistories,
   transcriptFolders,
 } from "../../agents/agents.ts"
-import { copyPlace, isNamedAsTranscript, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
+import { copyPlace, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
 import { endOfLines, linesIn } from "../../base/byte-lines.ts"
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { AGENTS, decodeLine, holdsRecord, mediaOfLine } from "../../../src/agents/agents.ts"
+import {
+  AGENTS,
+  decodeLine,
+  holdsRecord,
+  isNamedAsTranscript,
+  mediaOfLine,
+} from "../../../src/agents/agents.ts"
 import { codex } from "../../../src/agents/codex/codex.ts"
-import { isNamedAsTranscript, placeBeside, transcriptName } from "../../../src/agents/layouts.ts"
+import { placeBeside, transcriptName } from "../../../src/agents/layouts.ts"
 import { exitCode, replacedTexts, todosOf, toolFiles, toolTarget } from "../../../src/agents/tool-kinds.ts"
 import { MARK } from "../../../src/record/our-marks.ts"
 import type { Part } from "../../../src/record/types.ts"
