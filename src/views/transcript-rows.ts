@@ -220,10 +220,12 @@ export class SessionRows {
     this.#db
       .query(
         `INSERT INTO sessions (id, project, own, parent, agent, cwd, branch, version, started, program)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (id) DO UPDATE SET project = coalesce(project, excluded.project),
            own = iif(project IS NULL, excluded.own, own), cwd = coalesce(cwd, excluded.cwd),
-           started = coalesce(started, excluded.started)`,
+           started = coalesce(started, excluded.started), program = coalesce(program, excluded.program),
+           parent = iif(?11, coalesce(parent, excluded.parent), parent),
+           agent = iif(?11, coalesce(agent, excluded.agent), agent)`,
       )
       .run(
         this.#session,
@@ -236,6 +238,8 @@ export class SessionRows {
         record.version ?? null,
         record.timestamp ?? null,
         record.program ?? null,
+        // A fork also has the first line of the session that it began with.
+        record.sessionId === this.#session ? 1 : 0,
       )
   }
 

@@ -139,3 +139,21 @@ test("CODEX_HOME names another folder", async () => {
   const { stdout } = await run(["import"], { env: { ...machine.env, CODEX_HOME: other }, cwd: machine.cwd })
   expect(stdout).toContain("1 of Codex")
 })
+
+test("a rebuild leaves all as it was, also of sessions whose folder is gone", async () => {
+  const [main, child] = ["0a1b2c3d-0000-7000-8000-00000000000a", "0a1b2c3d-0000-7000-8000-00000000000b"]
+  const meta = { source: { subagent: "review" }, parent_thread_id: main }
+  for (const [id, more] of [
+    [main, {}],
+    [child, meta],
+  ] as const)
+    fullRollout({ mode: "legacy", folder, id, cwd: join(machine.root, "gone"), meta: more }).flush()
+  await cli("import")
+  const all = () => json("sessions", "--all-projects", "--agents")
+  const before = await all()
+  expect(before.sessions).toContainEqual(
+    expect.objectContaining({ id: child, parent: main, program: "codex" }),
+  )
+  expect((await cli("rebuild")).code).toBe(0)
+  expect(await all()).toEqual(before)
+})
