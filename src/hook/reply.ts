@@ -170,7 +170,9 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
       })
     : undefined
   if (isPrompt && missed === undefined) {
-    const { compactTime: _time, compactAt: _at, unannounced: _noted, ...rest } = state
+    // What was said and printed for a compaction that never came belongs to none after it.
+    const { compactTime: _time, compactAt: _at, unannounced: _noted, ...others } = state
+    const { focus: _told, printed: _shown, ...rest } = others
     return { state: rest }
   }
   const due: Due | undefined = isCompacted ? { source: "compact", from: session } : begun(db, indexer, call)

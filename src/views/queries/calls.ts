@@ -290,7 +290,7 @@ export interface SubagentTask {
   readonly task: string
   /** Without its prefix. */
   readonly handle: string
-  /** Whether its call has no result yet. */
+  /** Whether its call may still get its result: it has none, and its turn is the session's last and was not interrupted. */
   readonly isOpen: 0 | 1
 }
 
@@ -298,8 +298,9 @@ export interface SubagentTask {
 export const subagentsStarted = (db: Database, turns: readonly number[], most: number): SubagentTask[] =>
   db
     .query<SubagentTask, [string]>(
-      `SELECT c.target AS task, t.handle, c.result IS NULL AS isOpen FROM tool_calls c JOIN turns t ON t.id = c.turn
-       WHERE c.turn IN (SELECT value FROM json_each(?)) AND ${isTool("c.name", "agent")} AND c.target <> ''
+      `SELECT c.target AS task, t.handle, c.result IS NULL AND t.interrupted = 0
+         AND t.id = (SELECT max(value) FROM json_each(?1)) AS isOpen FROM tool_calls c JOIN turns t ON t.id = c.turn
+       WHERE c.turn IN (SELECT value FROM json_each(?1)) AND ${isTool("c.name", "agent")} AND c.target <> ''
          AND c.sidechain = 0 AND instr(c.session, '/') = 0 AND ${isAtHome("c.origin")}
        ORDER BY coalesce(c.use, c.result) DESC LIMIT ${most}`,
     )

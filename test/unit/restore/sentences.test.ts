@@ -362,6 +362,48 @@ describe("said once", () => {
     }
   })
 
+  test("what was printed for a compaction that never came keeps nothing from the next restore", async () => {
+    using machine = new Inside()
+    const session = machine.session().turn("Never touch the generated lexer.", [], "I will not.").flush()
+    await machine.hook("stop", session)
+    expect((await machine.hook("pre-compact", session, { trigger: "manual" })).stdout).toContain("lexer")
+    await machine.hook("user-prompt-submit", session.turn("Go on.", [], "Yes.").flush(), { prompt: "Go on." })
+    await machine.hook("stop", session)
+    const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+    expect(given).toContain("## Standing user constraints\n")
+  })
+
+  test("subagents are those of the session itself; only the last turn's may still answer", async () => {
+    using machine = new Inside()
+    const session = machine.session()
+    const started = (id: string, description: string): void => {
+      session.message().block({ type: "tool_use", id, name: "Task", input: { description, prompt: "x" } })
+    }
+    session.turn("Look", [
+      { tool: "Task", input: { description: "Look through the attic", prompt: "x" }, output: "Nothing." },
+    ])
+    session.user("Count all")
+    started("c1", "Count the chairs")
+    session.user("[Request interrupted by user for tool use]")
+    session.user("Paint it")
+    started("c2", "Mix the paint")
+    session.line({
+      type: "assistant",
+      isSidechain: true,
+      message: {
+        id: "side",
+        role: "assistant",
+        content: [{ type: "tool_use", id: "c3", name: "Task", input: { description: "Of a subagent" } }],
+      },
+    })
+    await machine.hook("stop", session.flush())
+    const given = contextOf(await machine.hook("session-start", session, { source: "compact" })) ?? ""
+    const [, section = ""] = given.split("## Subagents\n")
+    expect(section.split("\n## ")[0]!.replaceAll(/ctx:\w+/g, "ctx")).toBe(
+      '- "Mix the paint" (ctx, no result yet)\n- "Count the chairs" (ctx)\n- "Look through the attic" (ctx)',
+    )
+  })
+
   /** A summary that named `src/kiln.tsx` and `userIds` kept `src/kiln.ts` and `userId` from being given back. */
   describe("words that begin alike", () => {
     /** A compaction with this summary, and what is given back. */
