@@ -161,6 +161,8 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
     const { delivery: _lost, ...rest } = state
     return { text: again(db, call, lastOf(db, call)), state: rest }
   }
+  // What came after it may not be archived yet; then the next prompt decides.
+  if (isPrompt && call.found?.captured.state === "behind") return {}
   const missed = isPrompt
     ? indexer.withEnd(session, (skimmed) => {
         const last = lastOf(db, call)

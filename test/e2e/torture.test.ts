@@ -111,6 +111,8 @@ describe("at once", () => {
     well(await machine.hook("stop", transcript))
     await machine.idle()
     expectArchived(machine, transcript.path)
+    // The last hooks may have found nothing to start a job for.
+    expectFollowed(machine, [transcript])
     expectPrompts(machine, new Map([[transcript.session, prompts]]))
   })
 
