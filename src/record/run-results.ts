@@ -46,19 +46,33 @@ const TASKS: readonly (readonly [RunKind, RegExp])[] = [
   ["build", /(?:^|[:/._-])(?:build|compile)(?![a-z])/],
   ["checks", /(?:^|[:/._-])(?:checks?|ci|verify|validate)(?![a-z])/],
 ]
+/** It does something for runs, or keeps running. */
+const OTHER_TASK =
+  /(?:^|[:/._-])(?:install|setup|prepare|init|clean|watch|start|serve|stop|open|debug|report|list|show|update|gen(?:erate)?|deploy|seed|deps)(?![a-z])/
 /** What it prints then is no result. */
 const NO_RUN =
-  /^(?:npm|pnpm|yarn) ci\b|\s(?:--help|-h|--version|-version|--list|--collect-only|--dry-run|--watch|--init)(?![\w-])/
+  /^(?:npm|pnpm|yarn) ci\b|\s(?:--help|-h|--version|-version|--list|--list-?[tT]ests|--collect-only|--co|--dry-run|--no-run|--watch|--init|--show-?[cC]onfig|--print-config)(?![\w-]|=false)|^g?make\b.* (?:-[Biksw]*[nqt]|--just-print|--recon|--question|--touch)(?![\w-])|^(?:just|task) (?:.* )?-n(?![\w-])|^go(?: -C \S+)? (?:(?:test|vet|build) (?:.* )?--?n|test (?:.* )?--?(?:c|list))(?![\w-])|^(?:ctest (?:.* )?(?:-N|--show-only)|gradlew? (?:.* )?-m|tsc -v)(?![\w-])|^(?:cargo nextest|vitest) list\b/
+/** Tasks that it leaves out, and that it runs no tests. */
+const LEFT_OUT = /(?<=^gradlew? .*) (?:-x|--exclude-task)[ =]\S+/g
+const NO_TESTS = /\s-D(?:skipTests|maven\.test\.skip)(?![\w.-])/
 
 /** @param command one of a script; undefined if it is no such run */
 function purposeOf(command: string): RunKind | undefined {
   if (!MAY_RUN.test(command)) return undefined
-  const program = programOf(command)
+  const program = programOf(command).replace(LEFT_OUT, "")
   const task = TASK.exec(program)?.[1]
   const kind =
-    PURPOSES.find(([, run]) => run.test(program))?.[0] ??
-    (task === undefined ? undefined : TASKS.find(([, name]) => name.test(task))?.[0])
-  return kind === undefined || NO_RUN.test(program) || runOf(command) === undefined ? undefined : kind
+    PURPOSES.find(([, run]) => run.test(program))?.[0] ?? (task === undefined ? undefined : kindOf(task))
+  if (kind === undefined || (kind === "tests" && NO_TESTS.test(program))) return undefined
+  return NO_RUN.test(unquoted(program)) || runOf(command) === undefined ? undefined : kind
+}
+
+/** `lint:tests` may be either, while in `check:lint` or `test:ci` the one word only tells how. */
+function kindOf(task: string): RunKind | undefined {
+  if (OTHER_TASK.test(task)) return undefined
+  const kinds = TASKS.filter(([, name]) => name.test(task)).map(([kind]) => kind)
+  const plain = kinds.length > 1 ? kinds.filter((kind) => kind !== "checks") : kinds
+  return plain.length === 1 ? plain[0] : undefined
 }
 
 /** How many of a run's tests passed and failed, or how many problems a check found. */
@@ -116,6 +130,7 @@ const DEEDS: readonly {
     run: /^(?:gh pr|glab mr) create\b/,
     not: / (?:--dry-run|--web|-w)(?![\w-])/,
     said: /^https:\/\/\S+\/(?:pull|merge_requests)\/\d+$/m,
+    unsaid: /\balready exists\b/,
   },
   {
     deed: "PR merged",
@@ -141,11 +156,17 @@ const DEEDS: readonly {
 /** A program as a word, not the end of a file's name. */
 const RUNS = new RegExp(String.raw`(?<![\w.*-])${MAY_RUN.source}(?![\w./-])`, "g")
 const DOES =
-  /(?<![\w./-])(?:git (?:.* )?(?:commit|push|merge)|(?:gh|glab) (?:.* )?(?:create|merge)|\S+ (?:\S+ )?publish|twine upload|gem push)(?![\w-])/
+  /(?:(?<![\w./-])(?:git (?:.* )?(?:commit|push|merge)|(?:gh|glab) (?:.* )?(?:create|merge)|twine upload|gem push)|(?<!\S)\S+ (?:\S+ )?publish)(?![\w-])/
+
+/** UTF-16 units and commands of a script without its here-documents; of a longer one, nothing is told. */
+const LONGEST_SCRIPT = 4096
+const MOST_COMMANDS = 200
+/** UTF-16 units of an output's end that are read, where a run tells how it ended, and of a script with its documents. */
+const LONGEST_TEXT = 32 << 10
 
 /** How many results a script may have, as far as it is shown on one line. Cheap and generous. */
 export const mostResults = (line: string): number =>
-  [...line.matchAll(RUNS)].length + (DOES.test(line) ? 1 : 0)
+  line.length > LONGEST_SCRIPT ? 0 : [...line.matchAll(RUNS)].length + (DOES.test(line) ? 1 : 0)
 
 /** How a call ended. */
 interface ScriptEnd {
@@ -173,13 +194,16 @@ interface Part {
 
 /** All in the script's order. @param script as written */
 export function resultsOf(script: string, { isError, output }: ScriptEnd): ScriptResult[] {
-  const pipelines = pipelinesIn(script) ?? []
+  const pipelines = (script.length > LONGEST_TEXT ? undefined : pipelinesIn(script)) ?? []
+  if (pipelines.length > MOST_COMMANDS) return []
+  if (pipelines.reduce((sum, { line }) => sum + line.length + 1, 0) > LONGEST_SCRIPT) return []
   const text = output === undefined ? undefined : withoutColours(output).replaceAll("\r", "")
   const isGoingOn = text !== undefined && IN_BACKGROUND.test(text)
   const isPipeTold = /\bpipefail\b/.test(script)
-  const parts = pipelines.map((pipeline, n): Part => {
+  const { left, perhapsLeft } = exitsOf(pipelines)
+  const parts = pipelines.slice(0, left).map((pipeline, n): Part => {
     const isPiped = pipeline.filters.length > 0 && !isPipeTold
-    const isTold = !isPiped && !isTurned(pipeline) && isDecisive(pipelines, n)
+    const isTold = !isPiped && !isTurned(pipeline) && n <= perhapsLeft && isDecisive(pipelines, n)
     const kind = purposeOf(pipeline.command)
     const failures = kind === undefined ? [] : runOf(pipeline.command)!.failures
     return { pipeline, kind, failures, isHidden: !isTold }
@@ -187,11 +211,38 @@ export function resultsOf(script: string, { isError, output }: ScriptEnd): Scrip
   const isOthers = parts.some(
     (part) => part.kind === undefined && deedOf(part) === undefined && showsText(part.pipeline.line),
   )
-  const said = text === undefined || isOthers || isGoingOn ? undefined : text.replace(TASK_NAME, "")
-  const end = { isError, isGoingOn, said, text }
-  const deeds = parts.map((part) => deedIn(part, end))
+  const said = text === undefined || isOthers || isGoingOn ? undefined : endOf(text).replace(TASK_NAME, "")
+  const isAll = text !== undefined && text.length <= LONGEST_TEXT && !NOT_WHOLE.test(text)
+  const end = { isError, isGoingOn, said, isAll, text }
+  const deeds = parts.map((part) => deedIn(part, parts, end))
   const runs = runsIn(parts, end)
   return parts.flatMap((part, n) => runs.get(part) ?? deeds[n] ?? [])
+}
+
+/** Whole lines. */
+function endOf(text: string): string {
+  if (text.length <= LONGEST_TEXT) return text
+  const at = text.indexOf("\n", text.length - LONGEST_TEXT)
+  return at < 0 ? "" : text.slice(at + 1)
+}
+
+const BLOCK = /^\s*(?:[{(]|[\w-]+ ?\(\)|(?:if|for|while|until|case|select|function)(?![\w-]))/
+const EXIT = /^[\s({]*(?:(?:then|else|do)\s+)*exit(?![\w-])/
+
+/** How many pipelines come up to the first `exit`, and the place of the first that may end the script as a success. */
+function exitsOf(pipelines: readonly Pipeline[]): { readonly left: number; readonly perhapsLeft: number } {
+  const isSure = (at: number): boolean =>
+    !/[&|]{2}/.test(pipelines[at - 1]?.end ?? "") &&
+    !pipelines.slice(0, at + 1).some(({ command }) => BLOCK.test(command))
+  const exits = pipelines.flatMap(({ command }, n) => (EXIT.test(command) ? [n] : []))
+  const left = exits.find(isSure)
+  const perhaps = exits.find(
+    (n) =>
+      !(pipelines[n - 1]?.end === "||" ? /\bexit(?:\s+[1-9]|\W*$)/ : /\bexit\s+[1-9]/).test(
+        pipelines[n]!.command,
+      ),
+  )
+  return { left: left === undefined ? pipelines.length : left + 1, perhapsLeft: perhaps ?? pipelines.length }
 }
 
 /** Whether the script runs this pipeline if it succeeds, and ends as soon as it fails. */
@@ -207,13 +258,16 @@ function isDecisive(pipelines: readonly Pipeline[], at: number): boolean {
 const isTurned = ({ command, line }: Pipeline): boolean =>
   /^\s*(?:!|if\b|elif\b|while\b|until\b)/.test(command) || /(?<![&>|])&(?![&>\d])/.test(unquoted(line))
 
-const unquoted = (text: string): string => text.replace(/'[^']*'|"(?:[^"\\]|\\[\s\S])*"/g, '""')
+const unquoted = (text: string): string =>
+  text.replace(/\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"/g, (one) => (one.startsWith("\\") ? one : '""'))
 
 interface End {
   readonly isError: boolean
   readonly isGoingOn: boolean
-  /** The output, if only these commands can have printed it. */
+  /** The end of the output, if only these commands can have printed it. */
   readonly said: string | undefined
+  /** Whether that is all of it. */
+  readonly isAll: boolean
   readonly text: string | undefined
 }
 
@@ -221,7 +275,7 @@ function runsIn(parts: readonly Part[], end: End): Map<Part, ScriptResult> {
   const runs = parts.filter(({ kind }) => kind !== undefined)
   const isOnly = runs.length === 1
   const results = runs.map((part): [Part, ScriptResult] => {
-    const counts = end.said === undefined ? {} : countsOf(part, runs, end.said)
+    const counts = end.said === undefined ? {} : countsOf(part, runs, end.said, end.isAll)
     const ending = endingOf(part, parts, end, counts, isOnly)
     return [part, { names: [part.kind!], text: shown(part.pipeline.command), ending, counts }]
   })
@@ -237,8 +291,8 @@ function runsIn(parts: readonly Part[], end: End): Map<Part, ScriptResult> {
 }
 
 /** Whether it is one of these runs that failed, rather than what else the script does. */
-const isTheirs = (runs: readonly Part[], parts: readonly Part[], { said }: End): boolean =>
-  onlyTrivial(parts) ||
+const isTheirs = (runs: readonly Part[], parts: readonly Part[], { said, text }: End): boolean =>
+  (onlyTrivial(parts) && !NO_FOLDER.test(text?.slice(0, START) ?? "")) ||
   (said !== undefined &&
     parts.every(({ kind, pipeline }) => kind !== undefined || runOf(pipeline.command) === undefined) &&
     runs.some(({ failures }) => failures.some((one) => one.test(said))))
@@ -254,17 +308,21 @@ const isStopped = ({ text }: End): boolean => text !== undefined && STOPPED.test
 /** Commands that hardly fail, beside runs. */
 const TRIVIAL =
   /^[\s(]*(?:cd|echo|printf|export|set|source|\.(?= )|true|mkdir -p|sleep|date|pwd|[A-Za-z_]\w*=\S*$|$)(?![\w-])/
+const isTrivial = ({ pipeline: { command } }: Part): boolean =>
+  TRIVIAL.test(command) || /^[\s)}]*$/.test(command)
 const onlyTrivial = (parts: readonly Part[]): boolean =>
-  parts.every(
-    ({ pipeline, kind }) =>
-      kind !== undefined || TRIVIAL.test(pipeline.command) || /^[\s)}]*$/.test(pipeline.command),
-  )
+  parts.every((part) => part.kind !== undefined || isTrivial(part))
+
+/** If they do, nothing was run, and that is all there is. */
+const NO_FOLDER =
+  /(?:^|[\s:])(?:cd|source|\.):(?:\d+:)? .*(?:no such file|not a directory|can't cd|does not exist|permission denied)/im
+const START = 1000
 
 function endingOf(part: Part, parts: readonly Part[], end: End, counts: RunCounts, isOnly: boolean): Ending {
   if (end.isGoingOn) return undefined
   if (isStopped(end)) return isOnly && onlyTrivial(parts) ? "stopped" : undefined
   if ((counts.failed ?? 0) > 0 || (end.isError && counts.problems !== undefined)) return "failed"
-  const isWell = (counts.passed ?? 0) > 0 || (end.said !== undefined && saysWell(part, end.said))
+  const isWell = (counts.passed ?? 0) > 0 || (end.said !== undefined && saysWell(part, end.said, end.isAll))
   if (end.isError)
     return isOnly ? (isTheirs([part], parts, end) ? "failed" : undefined) : isWell ? "passed" : undefined
   return !part.isHidden || isWell ? "passed" : undefined
@@ -284,7 +342,7 @@ interface Report {
 function worded(line: string): readonly [number, number] {
   let passed = 0
   let failed = 0
-  for (const [, n, word] of line.matchAll(/(\d+) (passed|failed|errors?)\b/g))
+  for (const [, n, word] of line.matchAll(/\b(\d+) (passed|failed|errors?)\b/g))
     if (word === "passed") passed += Number(n)
     else failed += Number(n)
   return [passed, failed]
@@ -299,7 +357,8 @@ const lessFailed = ([all, ...failed]: readonly (string | undefined)[]): readonly
 const REPORTS: readonly Report[] = [
   // pytest; Jest and Vitest; Deno
   {
-    pattern: /^(?:=+ )?((?:\d+ [a-z]+, )*\d+ (?:passed|failed|errors?)(?:, \d+ [a-z]+)*) in [\d.]+s/gm,
+    pattern:
+      /^(?:=+ )?((?:\d+ [a-z]+, ){0,9}\d+ (?:passed|failed|errors?)(?:, \d+ [a-z]+){0,9}) in [\d.]+s/gm,
     read: ([line]) => worded(line!),
   },
   {
@@ -337,7 +396,7 @@ const REPORTS: readonly Report[] = [
   },
   // .NET, in whatever language
   {
-    pattern: /^\S+! +- [^:,]+: +(\d+), [^:,]+: +(\d+), [^:,]+: +\d+, /gm,
+    pattern: /^\S+! +- [^:,\n]+: +(\d+), [^:,\n]+: +(\d+), [^:,\n]+: +\d+, /gm,
     read: ([failed, passed]) => [number(passed), number(failed)],
     isPart: true,
   },
@@ -362,7 +421,7 @@ const GO_TESTS = /^--- (PASS|FAIL): \S/gm
 
 /** Numbers of problems, as linters and compilers count them. */
 const PROBLEMS =
-  /^(?:.*✖ \d+ problems? \((\d+ errors?)|(?:.*svelte-check found |[ \t]*Found |.*\[ERROR\] Found |error: could not compile .* due to )(?:(\d+) previous (errors?)|(\d+ (?:errors?|issues?|diagnostics?))(?! \(\d+ fixed))|\s*(\d+ issues?)[:.]$|.*inspected, (\d+ offenses?) detected|(\d+ errors?), \d+ warnings?)/gm
+  /^(?:.*✖ \d+ problems? \((\d+ errors?)|(?:.*svelte-check found |[ \t]*Found |.*\[ERROR\] Found |error: could not compile .* due to )(?:(\d+) previous (errors?)|(\d+ (?:errors?|issues?|diagnostics?))(?! \(\d+ fixed))|[ \t]*(\d+ issues?)[:.]$|.*inspected, (\d+ offenses?) detected|(\d+ errors?), \d+ warnings?)/gm
 
 /** Lines with which checks and builds say that all is well. */
 const WELL: Partial<Record<RunKind, RegExp>> = {
@@ -373,11 +432,11 @@ const WELL: Partial<Record<RunKind, RegExp>> = {
     /^(?:Success: no issues found in |0 errors, \d+ warnings|All checks passed!|svelte-check found 0 errors)/m,
   "format check": /^(?:All matched files use Prettier code style!|All done! |\d+ files? already formatted)/m,
   build:
-    /^(?:Build succeeded\.|BUILD SUCCESSFUL in |\[INFO\] BUILD SUCCESS|\s*Finished (?:`?\w+`? (?:profile )?)\[|✓ built in |.*\b[Cc]ompiled successfully|\*\* BUILD SUCCEEDED \*\*|Successfully built \S+$)/m,
+    /^(?:Build succeeded\.|BUILD SUCCESSFUL in |\[INFO\] BUILD SUCCESS|[ \t]*Finished (?:`?\w+`? (?:profile )?)\[|✓ built in |.*\b[Cc]ompiled successfully|\*\* BUILD SUCCEEDED \*\*|Successfully built \S+$)/m,
 }
 
-function saysWell({ kind, pipeline }: Part, said: string): boolean {
-  const isEnd = isWhole(pipeline, said) || pipeline.filters.every((one) => /^\s*tail\b/.test(one))
+function saysWell({ kind, pipeline }: Part, said: string, isAll: boolean): boolean {
+  const isEnd = (isAll && isWhole(pipeline, said)) || pipeline.filters.every((one) => /^\s*tail\b/.test(one))
   if (!isEnd && isTask(pipeline.command)) return false
   if (WELL[kind!]?.test(said)) return true
   // The last line of Go's is that it failed, if it did, so the end of its output tells.
@@ -391,7 +450,7 @@ function saysWell({ kind, pipeline }: Part, said: string): boolean {
 
 /** Whether nothing of a run's output is missing: `| head -50` leaves fewer lines as they are. */
 function isWhole({ filters, isWritten }: Pipeline, said: string): boolean {
-  if (isWritten || NOT_WHOLE.test(said)) return false
+  if (isWritten) return false
   const lines = said.trimEnd().split("\n").length
   return filters.every((one) => {
     const most = /^\s*(?:head|tail)(?: -n ?| -)(\d+)\s*$/.exec(one)?.[1]
@@ -400,13 +459,13 @@ function isWhole({ filters, isWritten }: Pipeline, said: string): boolean {
 }
 
 /** @param runs all of the script: what several of a kind print cannot be told apart */
-function countsOf(part: Part, runs: readonly Part[], said: string): RunCounts {
+function countsOf(part: Part, runs: readonly Part[], said: string, isAllSaid: boolean): RunCounts {
   const { kind, pipeline } = part
   const isTest = kind === "tests"
   if (runs.some((other) => other !== part && (other.kind === "tests") === isTest)) return {}
   if (!isTest) return problemsIn(said)
   // Where only some of the output is shown, there may be more of them.
-  const isAll = isWhole(pipeline, said)
+  const isAll = isAllSaid && isWhole(pipeline, said)
   for (const { pattern, read, isPart } of REPORTS) {
     const found = [...said.matchAll(pattern)].map(([, ...groups]) => read(groups))
     if (found.length === 0) continue
@@ -441,14 +500,20 @@ const isTask = (command: string): boolean =>
 
 function deedOf({ pipeline }: Pick<Part, "pipeline">) {
   const program = programOf(unquoted(pipeline.command))
-  return DEEDS.find(({ run, not }) => run.test(program) && !not.test(program))
+  return NO_RUN.test(program)
+    ? undefined
+    : DEEDS.find(({ run, not }) => run.test(program) && !not.test(program))
 }
 
-function deedIn(part: Part, end: End): ScriptResult | undefined {
+function deedIn(part: Part, parts: readonly Part[], end: End): ScriptResult | undefined {
   const row = deedOf(part)
   if (row === undefined || (end.text !== undefined && row.unsaid?.test(end.text))) return undefined
+  // Of a deed that failed itself, the output may name what was there before.
+  const isOthersError =
+    part.pipeline.filters.length > 0 || parts.some((one) => one !== part && !isTrivial(one))
   const isSaid = end.said !== undefined && row.said?.test(end.said) === true
-  const isDone = !end.isGoingOn && (isSaid || (!end.isError && !part.isHidden))
+  const isDone =
+    !end.isGoingOn && ((isSaid && (!end.isError || isOthersError)) || (!end.isError && !part.isHidden))
   if (!isDone) return undefined
   const text = named(row.deed, programOf(part.pipeline.command), end)
   return { names: [row.deed], text, ending: "done", counts: {} }

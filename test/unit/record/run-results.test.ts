@@ -119,7 +119,101 @@ describe("what came out of a run", () => {
     for (const script of ["npm install", "npx jest --help", "echo npm test", "cat tests/a.ts", "npm run dev"])
       expect([script, told(script, "")]).toEqual([script, []])
   })
+
+  test.each([
+    "mvn verify -DskipTests",
+    "cargo test --no-run",
+    "cargo nextest list",
+    "go test -c ./x",
+    "go test -list . ./...",
+    "go build -n ./...",
+    "npx jest --listTests",
+    "pytest --co -q",
+    "ctest -N",
+    "make -n test",
+    "make -C app -Bq build",
+    "tsc --showConfig",
+    "eslint --print-config a.js",
+    "npm run lint:tests",
+    "npm run build:test",
+    "npm run install:e2e",
+    "npm run test:watch",
+    "exit 0; npm test",
+    "exit 1\nnpm test",
+  ])("%s runs nothing of which it would be a result", (script) => expect(told(script, "")).toEqual([]))
+
+  test.each([
+    ["./gradlew build -x test", "build passed"],
+    ["gradle assemble -x check", "build passed"],
+    ["gradle :app:test -x lint", "tests passed"],
+    ["npx jest -t 'shows --help'", "tests passed"],
+    ["pytest -n 4", "tests passed"],
+    ["npx jest --watch=false", "tests passed"],
+    ["just test-n", "tests passed"],
+    ["npm run check:lint", "lint passed"],
+    ["npm run test:ci", "tests passed"],
+    ["npm run check-types", "type check passed"],
+    ["npm run test:e2e", "tests passed"],
+    ["cd app || exit; npm test", "tests passed"],
+    ["cd app || exit 1; npm test", "tests passed"],
+    // What comes after may not have been run.
+    ["[ -d app ] && exit 0\nnpm test", "tests ?"],
+    ["if [ -d app ]; then\nexit\nfi\nnpm test", "tests ?"],
+    ["(exit 0)\nnpm test", "tests ?"],
+    ["npm test; exit 0", "tests ?"],
+  ])("%s: %s", (script, result) => expect(told(script, "")).toEqual([result]))
+
+  test.each([
+    "Exit code 1\nbash: line 1: cd: missing: No such file or directory",
+    "Exit code 1\n(eval):cd:1: no such file or directory: missing",
+    "Exit code 2\nsh: 1: cd: can't cd to missing",
+  ])("where its folder is missing, nothing was run: %s", (output) => {
+    expect(told("cd missing && npm test", output, true)).toEqual(["tests ?"])
+    expect(told("cd missing && npm run lint && npm test", output, true)).toEqual(["lint ?", "tests ?"])
+  })
+
+  test("of a long output, its end is read", () => {
+    const long = "a line of a log\n".repeat(4000)
+    expect(told("pytest | tee log", `${long}3 passed in 1.00s`)).toEqual([
+      'tests passed {"passed":3,"failed":0}',
+    ])
+    expect(told("pytest | tee log", `3 passed in 1.00s\n${long}`)).toEqual(["tests ?"])
+    // There may be more of them before.
+    expect(told("cargo test", `${long}test result: ok. 3 passed; 0 failed; 0`)).toEqual(["tests passed"])
+    // Half a line tells nothing.
+    expect(told("pytest | tee log", `${"x ".repeat(20_000)}1 passed in 1.00s`)).toEqual(["tests ?"])
+    expect(told("git push", `Everything up-to-date\n${long}`)).toEqual([])
+  })
+
+  test("of a long script, nothing is told", () => {
+    const document = `cat > a <<'EOF'\n${"text\n".repeat(2000)}EOF\nnpm test`
+    expect(told(document, "")).toEqual(["tests passed"])
+    expect(told(`npm test ${"a ".repeat(2100)}`, "")).toEqual([])
+    expect(told(`${"a;".repeat(300)}npm test`, "")).toEqual([])
+    expect(mostResults(`npm test ${"a ".repeat(2100)}`)).toBe(0)
+  })
+
+  test.each([
+    ["npm run build", `${"\n".repeat(60_000)}x`],
+    ["npm run lint", `${"\n".repeat(60_000)}x`],
+    ["npm test", "1 passed, ".repeat(12_000)],
+    ["npm test", `Tests: 1 passed${"1".repeat(32_000)}`],
+    ["dotnet test", "x! - a\n".repeat(8000)],
+    [`git push ${'\\"'.repeat(20_000)}`, ""],
+    ["a;".repeat(20_000), ""],
+    ["git ".repeat(20_000), ""],
+    ["(".repeat(4000), ""],
+    [`go${" test".repeat(800)}`, ""],
+  ])("what looks like much takes no longer", (script, output) => {
+    const start = performance.now()
+    resultsOf(script, { isError: false, output })
+    mostResults(script)
+    expect(performance.now() - start).toBeLessThan(300)
+  })
 })
+
+const EXISTS =
+  'Exit code 1\na pull request for branch "x" into branch "main" already exists:\nhttps://example.com/o/r/pull/7'
 
 describe("what was done", () => {
   test.each<[script: string, output: string, isError: boolean, done: string[]]>([
@@ -140,6 +234,33 @@ describe("what was done", () => {
     ["npm publish", "+ kiln@1.0.0", false, ["published"]],
     ["gh release create v1", "https://example.com/o/r/releases/tag/v1", false, ["released"]],
     ["git log | grep commit", "[main 1234567] a", false, []],
+    ["gh pr create --fill", EXISTS, true, []],
+    ["gh pr create --fill | tee log", EXISTS, false, []],
+    ["git commit -m a && gh pr create --fill", EXISTS, true, []],
+    [
+      "glab mr create --fill | cat",
+      "Another open merge request already exists\nhttps://example.com/o/r/-/merge_requests/7",
+      false,
+      [],
+    ],
+    // What it prints may be older than its failure.
+    ["cd app && gh pr create --fill", "Exit code 1\nhttps://example.com/o/r/pull/7", true, []],
+    [
+      "gh pr create --fill && ./notify",
+      "Exit code 1\nhttps://example.com/o/r/pull/7",
+      true,
+      ["PR #7 opened"],
+    ],
+    ["exit 0\ngit push", "", false, []],
+    ...[
+      "git commit --help",
+      "git push -h",
+      "git merge --help",
+      "gh pr create --help",
+      "npm publish --help",
+    ].map((script): [string, string, boolean, string[]] => [script, "", false, []]),
+    ["cargo publish --list", "", false, []],
+    ["git commit -m 'tell --help and -h'", "", false, ["committed"]],
   ])("%s", (script, output, isError, done) => expect(told(script, output, isError)).toEqual(done))
 
   test("in the script's order", () => {
