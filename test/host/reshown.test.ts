@@ -130,6 +130,8 @@ async function play(client: Client, { isPlugged, isResumed }: Circumstances = {}
   const stage = openStage(client)
   const { world, mock } = stage
   world.env["CTXBRIDGE_RESTORE_BUDGET"] = "9500"
+  // What is printed at /compact is not restored, either.
+  world.env["CTXBRIDGE_INSTRUCTIONS_BUDGET"] = "0"
   furnish(world)
   const todos = [{ content: TODO, status: "pending", activeForm: "Opening" }]
   mock.plan("This is how", [
