@@ -140,12 +140,14 @@ function lengthOf(content: unknown): number {
 const RESULT = '"tool_result"'
 /** With these words a user refuses a call (human-replies.ts), and may say why. */
 const REFUSED = "The user doesn't want to proceed with this tool use"
-const SAID = [BOUNDARY, '"queued_command"', REFUSED]
+/** What the model asks, and what the user answers: in fields beside the result, or in its text alone. */
+const ASKED = ['"AskUserQuestion"', '"answers"', "User has answered your questions"]
+const SAID = [BOUNDARY, '"queued_command"', REFUSED, ...ASKED]
 const TASKS = ['"TodoWrite"', '"TaskCreate"', '"TaskUpdate"', '"Task #']
 const TOLD = ['"user"', ...SAID, ...TASKS]
 
 interface TurnOrTaskLine extends LineSpan {
-  /** Whether it says more than what became of tasks: the user's words, or a compaction. */
+  /** Whether it says more than what became of tasks: the user's words, what they answer, or a compaction. */
   readonly isSaid: boolean
 }
 

@@ -18,6 +18,7 @@ import type { Slot } from "../restore/slots.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { readPart } from "../vault/read-part.ts"
 import type { Database } from "../views/database.ts"
+import type { PassedOver } from "../views/indexing.ts"
 import { open } from "../views/open.ts"
 import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
 import { keepGiven, slotItems } from "../views/queries/restores.ts"
@@ -99,8 +100,7 @@ function begun(db: Database, call: HookCall): string {
 /**
  * @param from the session that it is made of
  * @param last of this session's compactions; at a prompt, the one that is answered now
- * @param skimmed bytes of which no more is known than prompts and tasks, where the views are as they are only for now:
- *   nothing is left out to learn from it
+ * @param passed what was passed over, where the views are as they are only for now: nothing is left out to learn from it
  */
 export function restored(
   db: Database,
@@ -108,7 +108,7 @@ export function restored(
   source: RestoreSource,
   from: string,
   last?: FoundCompaction,
-  skimmed?: number,
+  passed?: PassedOver,
 ): Restore {
   const { paths, resolved } = settings
   const learning = learningIn(resolved.config)
@@ -119,8 +119,8 @@ export function restored(
     claude: { ...paths, cwd: event.cwd },
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
-    learning: learning && skimmed !== undefined ? { holdOut: 0 } : learning,
-    skimmed,
+    learning: learning && passed !== undefined ? { holdOut: 0 } : learning,
+    passed,
     ...(from === event.session && found !== undefined && missingOf(db, event, found)),
   }
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
@@ -168,8 +168,8 @@ function summaryFor(event: HookEvent, { summary }: SessionState, compaction?: Fo
  * What Claude Code is told to keep in the summary. At `/compact` it also adds that to the new context, so that the
  * restore need not say it again.
  */
-export function instructed(db: Database, { event, settings, state }: HookCall): Added {
-  const material = gather(db, event.session, { focus: state.focus })
+export function instructed(db: Database, { event, settings, state }: HookCall, passed?: PassedOver): Added {
+  const material = gather(db, event.session, { focus: state.focus, passed })
   const text = renderInstructions(material, settings.resolved.config["instructions.budget"])
   return event.trigger === "manual" && text !== "" ? { text, state: { ...state, printed: text } } : { text }
 }

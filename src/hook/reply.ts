@@ -14,6 +14,7 @@ import { listPending, type Pending, settlePending } from "../vault/pending.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { type Database, databasePath } from "../views/database.ts"
 import { isExcluded } from "../views/excluded.ts"
+import type { PassedOver } from "../views/indexing.ts"
 import { open } from "../views/open.ts"
 import { writePointer } from "../views/pointers.ts"
 import { compactionBefore, type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
@@ -154,7 +155,7 @@ function endReserved({ event, state }: HookCall): number | undefined {
 function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const { event, state, now } = call
   const { session } = event
-  if (event.name === "pre-compact") return indexer.withEnd(session, () => instructed(db, call))
+  if (event.name === "pre-compact") return indexer.withEnd(session, (passed) => instructed(db, call, passed))
   const isPrompt = event.name === "user-prompt-submit"
   const isCompacted = isPrompt || event.source === "compact"
   if (isPrompt && !isUnanswered(state)) {
@@ -164,11 +165,11 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   // What came after it may not be archived yet; then the next prompt decides.
   if (isPrompt && call.found?.captured.state === "behind") return {}
   const missed = isPrompt
-    ? indexer.withEnd(session, (skimmed) => {
+    ? indexer.withEnd(session, (passed) => {
         const last = lastOf(db, call)
         if (!isMissed(db, session, state, last)) return undefined
         // The end is indexed only once, whoever will have the answer.
-        return { last, early: skimmed === undefined ? undefined : madeOf(db, call, last, skimmed) }
+        return { last, early: passed === undefined ? undefined : madeOf(db, call, last, passed) }
       })
     : undefined
   if (isPrompt && missed === undefined) {
@@ -183,8 +184,8 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   if (!isOurs && !isPrompt) return {}
   const restoring = (one: RestoreDue): Restore =>
     missed?.early ??
-    indexer.withEnd(one.from, (skimmed) =>
-      madeOf(db, call, missed?.last ?? (isCompacted ? lastOf(db, call) : undefined), skimmed, one),
+    indexer.withEnd(one.from, (passed) =>
+      madeOf(db, call, missed?.last ?? (isCompacted ? lastOf(db, call) : undefined), passed, one),
     )
   const given = isOurs ? made(db, call, due, restoring) : { text: "" }
   const reply = { text: given.text, note: given.note ?? "" }
@@ -209,16 +210,16 @@ interface Given {
 const lastOf = (db: Database, { event, state }: HookCall): FoundCompaction | undefined =>
   lastCompaction(db, event.session, state.compactAt)
 
-/** @param skimmed as `Indexer.withEnd` says: then the messages that have what it shows will be gone */
+/** @param passed as `Indexer.withEnd` says: then the messages that have what it shows will be gone */
 function madeOf(
   db: Database,
   call: HookCall,
   last: FoundCompaction | undefined,
-  skimmed: number | undefined,
+  passed: PassedOver | undefined,
   { source, from }: RestoreDue = { source: "compact", from: call.event.session },
 ): Restore {
-  const restore = restored(db, call, source, from, last, skimmed)
-  return skimmed === undefined ? restore : { ...restore, slots: [] }
+  const restore = restored(db, call, source, from, last, passed)
+  return passed === undefined ? restore : { ...restore, slots: [] }
 }
 
 function made(db: Database, call: HookCall, due: Due, restoring: (due: RestoreDue) => Restore): Given {
@@ -415,15 +416,15 @@ class Indexer {
    * Makes something of a session. If there was no time to index all of it, its end is in the views meanwhile, and gone
    * afterwards: turns are numbered as they are read, so the job goes on where the hook has stopped.
    *
-   * @param make gets how many bytes were only skimmed; undefined if nothing is in the views that will not stay there
+   * @param make gets what was passed over; undefined if nothing is in the views that will not stay there
    */
-  withEnd<T>(session: string, make: (skimmed?: number) => T): T {
+  withEnd<T>(session: string, make: (passed?: PassedOver) => T): T {
     const unfinished = this.#unfinished.get(session)
     if (unfinished === undefined) return make()
     this.#db.run("SAVEPOINT session_end")
     try {
-      const skimmed = this.#indexEnd(unfinished)
-      if (skimmed !== undefined) return make(skimmed)
+      const passed = this.#indexEnd(unfinished)
+      if (passed !== undefined) return make(passed)
     } finally {
       // An error of SQLite's may have ended the whole transaction.
       if (this.#db.inTransaction) {
@@ -434,7 +435,7 @@ class Indexer {
     return make()
   }
 
-  #indexEnd({ taken, fresh, rate }: Unfinished): number | undefined {
+  #indexEnd({ taken, fresh, rate }: Unfinished): PassedOver | undefined {
     const now = performance.now()
     const time = Math.max(this.end - now, (this.#deadline - now) * END_SHARE, 0)
     const most = Math.max(LEAST_END, time * rate * END_FASTER)

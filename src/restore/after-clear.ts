@@ -16,5 +16,9 @@ export function afterClear(
 ): Restore {
   if (how === "full") return restoreOf(db, from, { ...options, source: "clear", summary: "" })
   if (how === "off") return { text: "", related: [] }
-  return pointerTo(db, from, options.claude, { related: options.related, source: "clear" })
+  return pointerTo(db, from, options.claude, {
+    related: options.related,
+    source: "clear",
+    passed: options.passed,
+  })
 }

@@ -19,6 +19,7 @@ import { withoutQuestion } from "../record/noted-sentences.ts"
 import { isSentence } from "../record/sentence-names.ts"
 import { shellWords } from "../record/shell-script.ts"
 import type { Database } from "../views/database.ts"
+import type { PassedOver } from "../views/indexing.ts"
 import {
   type ChangedFile,
   filesChangedIn,
@@ -82,7 +83,7 @@ export interface PendingPrompt {
   readonly at: number
 }
 
-interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"> {
+interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus" | "passed"> {
   readonly pending?: PendingPrompt | undefined
   /** Id of the last turn that counts. Default: the session's last. */
   readonly upTo?: number | undefined
@@ -105,9 +106,11 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     lines,
     weigh = UNLEARNT,
     summary,
+    passed,
   } = options
+  const since = passed?.message
   const scope = scopeOf(db, session, upTo)
-  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus })
+  const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus, passed })
   const last = brief.turns[0]
   const inProject = belowFolder(brief.cwd)
   // The views keep only the beginning of a long prompt, cut the same way as here.
@@ -124,17 +127,18 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     decisions: notes(db, scope, "decision"),
     refuted: notes(db, scope, "refuted"),
     files,
-    subagents: subagentsStarted(db, latestTurnIds(db, scope, SUBAGENTS_WITHIN), MOST_SUBAGENTS),
+    subagents: subagentsStarted(db, latestTurnIds(db, scope, SUBAGENTS_WITHIN), MOST_SUBAGENTS, since),
     shownAgain: filesShownAgain(db, scope),
     lastAnswer: last !== undefined && endsWithAnswer(db, last.handle) ? last.answer : undefined,
-    failing: failingCommand(db, scope),
-    good: asRun(lastRun(db, scope, 0)),
+    failing: failingCommand(db, scope, since),
+    good: asRun(lastRun(db, scope, 0, since)),
     facts: gatherFacts(db, scope, {
       inProject,
       shown: shownNames(db, scope, inProject, lines),
       changed: pathsChanged(db, session, MOST_CHANGED),
       weigh,
       summary,
+      since,
     }),
   }
   if (focus === undefined) return material
@@ -149,13 +153,16 @@ interface BriefOptions {
   readonly about?: string | undefined
   /** What the user asked for in addition; turns about it come first. */
   readonly focus?: string | undefined
+  /** If only the session's end was indexed: what it makes uncertain is not told. */
+  readonly passed?: PassedOver | undefined
 }
 
 /** Where a session was left: its last turns and what remained to be done. */
 export function gatherBrief(db: Database, session: string, options: BriefOptions = {}): Brief {
-  const { scope = scopeOf(db, session), turns: most = 1, related = 0, about, focus } = options
+  const { scope = scopeOf(db, session), turns: most = 1, related = 0, about, focus, passed } = options
   const row = aboutSession(db, session)
-  const turns = latestTurns(db, scope, most)
+  const { archived, unread } = archivedOf(db, session)
+  const turns = latestTurns(db, scope, most, passed?.turns)
   const latest = about === undefined || about === turns[0]?.prompt ? turns[0] : undefined
   return {
     session,
@@ -165,7 +172,8 @@ export function gatherBrief(db: Database, session: string, options: BriefOptions
     version: row?.version ?? undefined,
     cwd: row?.cwd ?? undefined,
     turnCount: countTurns(db, scope),
-    ...archivedOf(db, session),
+    archived,
+    unread: unread + (passed?.unseen ?? 0),
     todos: openTodos(parseTodos(row?.todos)),
     notes: keptNotes(db, session, MOST_KEPT),
     turns,
@@ -240,8 +248,8 @@ function asRun(row: LastRun | undefined): CommandOutcome | undefined {
 }
 
 /** The last command that failed, unless it has succeeded since, even with its output redirected elsewhere. */
-function failingCommand(db: Database, scope: Scope): CommandOutcome | undefined {
-  const row = lastRun(db, scope, 1)
+function failingCommand(db: Database, scope: Scope, behind?: number): CommandOutcome | undefined {
+  const row = lastRun(db, scope, 1, behind)
   if (row === undefined) return undefined
   const failed = typed(row.command)
   const since = { words: failed.command, message: row.result, most: MOST_RUNS }

@@ -46,12 +46,14 @@ interface FactSources {
   readonly weigh: Weigh
   /** Claude Code's own, whose end says what comes next. */
   readonly summary?: string | undefined
+  /** Id of a message: what was last run before may have ended otherwise since. */
+  readonly since?: number | undefined
 }
 
 export function gatherFacts(
   db: Database,
   scope: Scope,
-  { inProject, shown, changed, weigh: learnt, summary = "" }: FactSources,
+  { inProject, shown, changed, weigh: learnt, summary = "", since = 0 }: FactSources,
 ): Facts {
   const guided = guidedBy(summary)
   const weigh: Weigh = (kind, text, cell) => learnt(kind, text, cell) * guided(text)
@@ -68,7 +70,7 @@ export function gatherFacts(
   const errors = merged(factsIn(db, scope, "error", LOOKED_AT))
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
-  const failed = failedRuns(db, scope)
+  const failed = failedRuns(db, scope, since)
   const edited = new Set(changed.map(lastTwo))
   const isEdited = (path: string): boolean => edited.has(lastTwo(path))
   return {
@@ -198,8 +200,10 @@ function ranked(rows: readonly Candidate[], ages: ReadonlyMap<number, number>, b
 /**
  * Whether and how the last run of a command failed. Only for scripts of a single command: with several, there is no
  * telling which one failed.
+ *
+ * @param since id of a message: how a command ended that was last run before is not known
  */
-function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: string } {
+function failedRuns(db: Database, scope: Scope, since: number): (command: string) => { exit?: string } {
   const runs = latestRuns(db, scope, MOST_RUNS)
   const failures = runs
     .filter(({ isError }) => isError === 1)
@@ -208,7 +212,7 @@ function failedRuns(db: Database, scope: Scope): (command: string) => { exit?: s
   return (command) => {
     if (!failures.includes(command)) return {}
     const last = runs.find(({ script }) => script.includes(command))
-    if (last?.isError !== 1 || !isAlone(command, last.script)) return {}
+    if (last?.isError !== 1 || last.result <= since || !isAlone(command, last.script)) return {}
     return { exit: last.exitCode === null ? "failed" : `Exit code ${last.exitCode}` }
   }
 }

@@ -9,6 +9,7 @@ import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
 import type { ClaudePlaces } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import type { Database } from "../views/database.ts"
+import type { PassedOver } from "../views/indexing.ts"
 import { answersOnTheWay, placesOf } from "../views/queries/messages.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
 import { ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
@@ -36,7 +37,7 @@ export interface Restore {
   readonly slots?: readonly Slot[]
 }
 
-export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
+export interface RestoreOptions extends Omit<RenderOptions, "standing" | "skimmed"> {
   /**
    * Where Claude Code keeps what it adds to the new context (without a folder: that of the session), and where the
    * vault is. If absent, nothing is left out because the context already contains it, and neither what was said during
@@ -49,6 +50,8 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing"> {
   readonly focus?: string | undefined
   /** Id of the last turn that was compacted, if the conversation has gone on since. */
   readonly upTo?: number | undefined
+  /** If only the session's end was indexed. */
+  readonly passed?: PassedOver | undefined
   /** If absent, nothing that was learnt counts, and nothing is left out by chance. */
   readonly learning?: Learning | undefined
 }
@@ -68,12 +71,12 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus, upTo, learning } = options
-  const { claude } = options
+  const { related: most, about, focus, upTo, learning, passed } = options
+  const { claude, summary } = options
   using lines = claude && new ArchivedLines(claude.dataHome)
   const weigh = learning && projectWeights(db, session)
-  const { summary } = options
-  const material = gather(db, session, { pending, related: most, about, focus, upTo, lines, weigh, summary })
+  const asked = { pending, related: most, about, focus, upTo, lines, weigh, summary, passed }
+  const material = gather(db, session, asked)
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
   const shownAgain = material.shownAgain.filter(existsSync)
@@ -86,7 +89,10 @@ export function restoreOf(
   const opening =
     options.opening ?? (claude && findOpening({ ...claude, cwd: claude.cwd ?? material.cwd })) ?? BY_NAME
   const rendered = (chosen: Facts): string =>
-    renderRestore({ ...material, ...read, shownAgain, facts: chosen }, { ...options, standing, opening })
+    renderRestore(
+      { ...material, ...read, shownAgain, facts: chosen },
+      { ...options, standing, opening, skimmed: passed?.skimmed },
+    )
   if (learning === undefined) return { text: rendered(facts), facts, related }
   // The bytes archived tell this compaction from the session's others.
   const seed = `${session} ${material.archived}`

@@ -206,6 +206,18 @@ function indexRow(
   return transcriptById(db, current.id)!
 }
 
+/** What was passed over before a session's end was indexed, and what is therefore not known. */
+export interface PassedOver {
+  /** Bytes that nobody has looked at. */
+  readonly unseen: number
+  /** Bytes of which only what tells of turns and tasks was read. */
+  readonly skimmed: number
+  /** Id of the last message before the end. How things stood then, they may not stand any more. */
+  readonly message: number
+  /** Ids of the first and the last turn of which something was passed over. */
+  readonly turns: readonly [number, number]
+}
+
 /** How much faster lines are skimmed than indexed, at least. */
 const SKIMMED_FASTER = 20
 
@@ -215,7 +227,7 @@ const SKIMMED_FASTER = 20
  *
  * @param most bytes to index
  * @param fresh what was just captured
- * @returns how many bytes were only skimmed; undefined if time ran out, or it is unknown which turn the end belongs to
+ * @returns undefined if time ran out, or it is unknown which turn the end belongs to
  */
 export function indexEnd(
   db: Database,
@@ -224,17 +236,43 @@ export function indexEnd(
   most: number,
   until: () => boolean,
   fresh: readonly Stretch[] = [],
-): number | undefined {
+): PassedOver | undefined {
   const row = transcriptByCopy(db, pending.copy)
   if (row === undefined) return undefined
   const known = isStill(dataHome, pending, row) ? fresh : []
   const end = Math.max(row.indexed, row.archived - most)
   const from = Math.max(row.indexed, end - most * SKIMMED_FASTER)
+  const { turn: former } = latestIds(db)
   const skimmed = end > row.indexed ? skim(db, dataHome, row, { from, end, until, fresh: known }) : row
-  if (skimmed === undefined || (skimmed.indexed > row.indexed && skimmed.turn === null)) return undefined
+  if (skimmed === undefined || (skimmed.indexed > row.indexed && !isInTurn(db, skimmed, from > row.indexed)))
+    return undefined
+  const latest = latestIds(db)
+  const passed: PassedOver =
+    skimmed.indexed === row.indexed
+      ? { unseen: 0, skimmed: 0, message: 0, turns: [0, 0] }
+      : {
+          unseen: from - row.indexed,
+          skimmed: skimmed.indexed - from,
+          message: latest.message,
+          turns: [row.turn ?? former + 1, latest.turn],
+        }
   // What is damaged is found when it stays.
   indexRow(db, dataHome, skimmed, until, known, () => {}, new WordWriter(db, false))
-  return skimmed.indexed - row.indexed
+  return passed
+}
+
+const latestIds = (db: Database): { message: number; turn: number } =>
+  db
+    .query<{ message: number; turn: number }, []>(
+      `SELECT coalesce((SELECT max(id) FROM messages), 0) AS message,
+         coalesce((SELECT max(id) FROM turns), 0) AS turn`,
+    )
+    .get()!
+
+/** @param isCut whether lines are missing before it: then one without a prompt may belong to any, and gets another handle */
+function isInTurn(db: Database, { turn }: TranscriptRow, isCut: boolean): boolean {
+  if (turn === null || !isCut) return turn !== null
+  return db.query("SELECT 1 FROM turns WHERE id = ? AND via <> 'none'").get(turn) !== null
 }
 
 interface Skimmed {
@@ -275,6 +313,12 @@ function skim(
   }
   lines.passOver(done)
   lines.finish()
+  // What was answered before the first prompt belongs to a turn that was not seen.
+  if (from > row.indexed)
+    db.query(
+      `DELETE FROM notes WHERE session = ?1
+         AND turn IN (SELECT id FROM turns WHERE session = ?1 AND via = 'none' AND first >= ?2)`,
+    ).run(row.session, from)
   return transcriptById(db, row.id)
 }
 

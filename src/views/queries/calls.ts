@@ -185,8 +185,12 @@ export const toolsCalled = (db: Database): string[] =>
     .all()
     .map(({ name }) => name)
 
-/** The last command that succeeded (0) or failed (1). */
-export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | undefined =>
+/**
+ * The last command that succeeded (0) or failed (1).
+ *
+ * @param behind only if a message behind this one holds its result
+ */
+export const lastRun = (db: Database, scope: Scope, isError: 0 | 1, behind = 0): LastRun | undefined =>
   rowsIn<LastRun>(
     db,
     scope,
@@ -195,7 +199,9 @@ export const lastRun = (db: Database, scope: Scope, isError: 0 | 1): LastRun | u
      WHERE c.session = ?1 AND c.turn <= ?2 AND ${isTool("c.name", "run")} AND c.is_error = ${isError}
        AND ${isAtHome("c.origin")} AND ${wasRun("c")} AND ${STANDS}
      ORDER BY c.result DESC LIMIT 1`,
-  ).sort((a, b) => b.result - a.result)[0]
+  )
+    .filter(({ result }) => result > behind)
+    .sort((a, b) => b.result - a.result)[0]
 
 /** Scripts with these words in them that succeeded after a message, latest first in each part of the scope. */
 export function successesSince(
@@ -294,17 +300,26 @@ export interface SubagentTask {
   readonly isOpen: 0 | 1
 }
 
-/** Those that the session itself started in these turns, latest first. */
-export const subagentsStarted = (db: Database, turns: readonly number[], most: number): SubagentTask[] =>
+/**
+ * Those that the session itself started in these turns, latest first.
+ *
+ * @param behind whether one that was started in this message or before has a result is not known
+ */
+export const subagentsStarted = (
+  db: Database,
+  turns: readonly number[],
+  most: number,
+  behind = 0,
+): SubagentTask[] =>
   db
-    .query<SubagentTask, [string]>(
-      `SELECT c.target AS task, t.handle, c.result IS NULL AND t.interrupted = 0
+    .query<SubagentTask, [string, number]>(
+      `SELECT c.target AS task, t.handle, c.result IS NULL AND c.use > ?2 AND t.interrupted = 0
          AND t.id = (SELECT max(value) FROM json_each(?1)) AS isOpen FROM tool_calls c JOIN turns t ON t.id = c.turn
        WHERE c.turn IN (SELECT value FROM json_each(?1)) AND ${isTool("c.name", "agent")} AND c.target <> ''
          AND c.sidechain = 0 AND instr(c.session, '/') = 0 AND ${isAtHome("c.origin")}
        ORDER BY coalesce(c.use, c.result) DESC LIMIT ${most}`,
     )
-    .all(JSON.stringify(turns))
+    .all(JSON.stringify(turns), behind)
 
 /** Files that a turn itself read or changed, newest first. */
 export const filesOpenedIn = (db: Database, turn: number, most: number): string[] =>

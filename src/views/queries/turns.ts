@@ -124,10 +124,22 @@ export interface TurnLine {
   readonly errors: number
   /** 1 when the human stopped the model. */
   readonly interrupted: number
+  /** Whether some of it is not known, so that its calls cannot be counted. */
+  readonly isPartial?: boolean
 }
 
-/** The latest turns that a human started, newest first. */
-export const latestTurns = (db: Database, scope: Scope, most: number): TurnLine[] =>
+/**
+ * The latest turns that a human started, newest first.
+ *
+ * @param first of those of which some was passed over
+ * @param last of them: the only one whose last answer is known
+ */
+export const latestTurns = (
+  db: Database,
+  scope: Scope,
+  most: number,
+  [first, last]: readonly [number, number] = [0, 0],
+): TurnLine[] =>
   rowsIn<TurnLine & { id: number }>(
     db,
     scope,
@@ -138,7 +150,9 @@ export const latestTurns = (db: Database, scope: Scope, most: number): TurnLine[
   )
     .sort((a, b) => b.id - a.id)
     .slice(0, most)
-    .map(({ id: _id, ...turn }) => turn)
+    .map(({ id, ...turn }) =>
+      id < first || id > last ? turn : { ...turn, isPartial: true, answer: id < last ? "" : turn.answer },
+    )
 
 /** The first prompts of a session that something was done for. */
 export const firstPrompts = (db: Database, session: string, most: number): string[] =>

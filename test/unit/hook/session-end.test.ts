@@ -2,11 +2,14 @@
 import { expect, spyOn, test } from "bun:test"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { afterClear } from "../../../src/restore/after-clear.ts"
+import { restoreOf as restoreOfViews } from "../../../src/restore/restore.ts"
 import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
 import { listPending } from "../../../src/vault/pending.ts"
 import { type Database, databasePath } from "../../../src/views/database.ts"
-import { catchUp, index } from "../../../src/views/indexing.ts"
+import { catchUp, index, indexEnd } from "../../../src/views/indexing.ts"
 import { open } from "../../../src/views/open.ts"
+import { transcriptByCopy } from "../../../src/views/transcript-rows.ts"
 import { frameProblems } from "../../support/frame.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
@@ -176,6 +179,124 @@ test("a session of one long turn: its end belongs to the prompt that began it", 
   expect(new Set([...text.matchAll(/ctx:(\w+)/g)].map(([, name]) => name))).toEqual(new Set([handle]))
 })
 
+/** One turn of many calls: how things stood before the middle, what happened in it, and its end. */
+function longTurn(session: Transcript, colour: string): Transcript {
+  session.turn("Paint all the doors.", [bash("npm test", "Exit code 1\nerror: no paint left", true)], "")
+  const search = { description: "Look through the attic", prompt: "look", subagent_type: "general-purpose" }
+  session.message().block({ type: "tool_use", id: "attic", name: "Task", input: search })
+  const paint = (from: number, to: number): void => {
+    for (let n = from; n < to; n++)
+      session.say(`Door ${n} is next.`).step(bash(`paint door-${n}`, `door ${n} painted ${"x".repeat(300)}`))
+  }
+  paint(0, 300)
+  session.user([{ type: "tool_result", tool_use_id: "attic", content: "The attic is empty." }]).message()
+  session.step(bash("npm test", "all fine"))
+  const questions = [{ question: "Which colour?", header: "colour", multiSelect: false, options: [] }]
+  session.block({ type: "tool_use", id: "asked", name: "AskUserQuestion", input: { questions } })
+  const content = `User has answered your questions: "Which colour?"="${colour}". You can now continue with the user's answers in mind.`
+  session.user([{ type: "tool_result", tool_use_id: "asked", content }], {
+    toolUseResult: { questions, answers: { "Which colour?": colour } },
+  })
+  session.message()
+  paint(300, 900)
+  return session.flush()
+}
+
+test("how things stood before what was only skimmed is not told as how they stand", async () => {
+  using machine = new Inside()
+  const session = longTurn(machine.session(), "Never use red paint on oak")
+  await machine.hook("stop", session)
+  const text = await restoreOf(machine, session, 3)
+  expect(frameProblems(text)).toEqual([])
+  expect(text).toContain("of the session's middle are archived, but were only skimmed in time.")
+  expect(text).not.toContain("last failing")
+  expect(text).not.toMatch(/`npm test`[^\n]*\((?:exit|failed)/)
+  expect(text).toContain("- last good: `paint door-899`")
+  expect(text).toMatch(/\n- "Look through the attic" \(ctx:\w+\)\n/)
+  expect(text).toMatch(/"Paint all the doors\." → "Door 899 is next\."\n/)
+  expect(text).not.toContain("tool call")
+  expect(text).toContain('"Never use red paint on oak (asked: Which colour?)"')
+})
+
+test("where the end only has calls without a result, no command is told as the last good one", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Paint.", [bash("npm run prime", "primed")], "I begin.")
+  for (let n = 0; n < 2500; n++) session.say(`Door ${n} is next. ${"It is tall. ".repeat(20)}`)
+  const search = { description: "Look through the attic", prompt: "look", subagent_type: "general-purpose" }
+  session.message().block({ type: "tool_use", id: "attic", name: "Task", input: search })
+  await machine.hook("stop", session.flush())
+  const text = await restoreOf(machine, session, 3)
+  expect(text).toContain("were only skimmed in time.")
+  expect(text).not.toContain("last good")
+  expect(text).toContain('- "Look through the attic" (ctx:')
+  expect(text).toContain(", no result yet)")
+})
+
+test("where there is no time even to skim all, the restore tells both sizes, and no number of turns as if it were all", async () => {
+  using machine = new Inside()
+  const session = machine.session()
+  for (let n = 1; n <= 2500; n++)
+    session.turn(`Fire kiln number ${n}.`, [bash(`make ${n}`, "z".repeat(600))], `Kiln ${n} fired.`)
+  await machine.hook("stop", session.flush())
+  using db = open(machine.dataHome, "write", 0) as Database & Disposable
+  const [taken] = listPending(machine.dataHome)
+  db.run("BEGIN")
+  index(db, machine.dataHome, taken!, (isStuck) => !isStuck)
+  const { indexed, archived } = transcriptByCopy(db, taken!.copy)!
+  const most = 65_536
+  const passed = indexEnd(db, machine.dataHome, taken!, most, () => false)!
+  expect(passed.skimmed).toBeGreaterThan(19 * most)
+  expect(passed.skimmed).toBeLessThan(21 * most)
+  expect(Math.abs(archived - indexed - most - passed.unseen - passed.skimmed)).toBeLessThan(4096)
+  const { text } = restoreOfViews(db, session.session, {
+    source: "compact",
+    summary: "",
+    budget: 4000,
+    passed,
+  })
+  expect(frameProblems(text)).toEqual([])
+  expect(text).toMatch(/instructions\. At least \d{3} turns archived/)
+  expect(text).toMatch(
+    /\nNot all there: \d\.\d MB of the session are archived, but were not read in time, and 1\.3 MB were only skimmed\. /,
+  )
+  expect(text).toContain('"Fire kiln number 2500." → "Kiln 2500 fired.", 1 tool call\n')
+  const places = {
+    home: machine.home,
+    claudeDir: join(machine.home, ".claude"),
+    claudeConfig: join(machine.home, ".claude.json"),
+    cwd: undefined,
+    dataHome: machine.dataHome,
+  }
+  const pointer = afterClear(db, session.session, "pointer", {
+    budget: 1000,
+    claude: places,
+    passed,
+  })
+  expect(frameProblems(pointer.text)).toEqual([])
+  expect(pointer.text).toMatch(/Last session of this project: at least \d{3} turns/)
+  db.run("ROLLBACK")
+})
+
+test("where nobody knows what the end belongs to, it is not made a part of any turn", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Paint all the doors.", [], "I begin.")
+  for (let n = 0; n < 4000; n++) session.say(`Door ${n} is next. ${"It is tall. ".repeat(30)}`)
+  session.boundary()
+  for (let n = 0; n < 300; n++) session.say(`Window ${n} is next. ${"It is tall. ".repeat(30)}`)
+  await machine.hook("stop", session.flush())
+  using db = open(machine.dataHome, "write", 0) as Database & Disposable
+  const [taken] = listPending(machine.dataHome)
+  const end = (until: () => boolean) => {
+    db.run("BEGIN")
+    index(db, machine.dataHome, taken!, (isStuck) => !isStuck)
+    const passed = indexEnd(db, machine.dataHome, taken!, 65_536, until)
+    db.run("ROLLBACK")
+    return passed
+  }
+  expect(end(() => false)).toBeUndefined()
+  expect(end(() => true)).toBeUndefined()
+})
+
 test("before a compaction, what the summary should keep is of the session's end", async () => {
   using machine = new Inside()
   const session = long(machine.session()).flush()
@@ -185,6 +306,15 @@ test("before a compaction, what the summary should keep is of the session's end"
   expect(stdout).toContain("- failing command: `npm run glaze`")
   expect(stdout).toContain('- pending task: "sweep the yard"')
   expect(listPending(machine.dataHome)).toHaveLength(1)
+})
+
+test("what the summary should keep is told of what was only skimmed as in a restore", async () => {
+  using machine = new Inside()
+  const session = longTurn(machine.session(), "Never use red paint on oak")
+  await machine.hook("stop", session)
+  const { stdout } = await slowly(machine, 3, () => machine.hook("pre-compact", session, { trigger: "auto" }))
+  expect(stdout).toContain("Never use red paint on oak")
+  expect(stdout).not.toContain("failing command")
 })
 
 test("after /clear, the restore is of the end of the session that it ended", async () => {

@@ -122,7 +122,7 @@ describe("budget", () => {
       "\nNot all there: 1.5 MB of the session's middle are archived, but were only skimmed in time. They can",
     )
     expect(lacking(500_000, { skimmed: 1_000_000 })).toContain(
-      "\nNot all there: 1.5 MB of the session are archived, but were not read in time. They can",
+      "\nNot all there: 500 KB of the session are archived, but were not read in time, and 1.0 MB were only skimmed. They can",
     )
     expect(lacking(1_500_000, { unarchived: 20_000 })).toContain(
       "\nNot all there: 1.5 MB of the session are archived, but were not read in time; the last 20 KB are not archived yet. They",
