@@ -277,24 +277,97 @@ test("where there is no time even to skim all, the restore tells both sizes, and
   db.run("ROLLBACK")
 })
 
-test("where nobody knows what the end belongs to, it is not made a part of any turn", async () => {
+test.each([
+  ["said nothing", (session: Transcript) => session],
+  ["was only compacted", (session: Transcript) => session.boundary()],
+])(
+  "where the user %s in what was skimmed, the end is not made a part of any turn",
+  async (_what, between) => {
+    using machine = new Inside()
+    const session = machine.session().turn("Paint all the doors.", [], "I begin.")
+    for (let n = 0; n < 4000; n++) session.say(`Door ${n} is next. ${"It is tall. ".repeat(30)}`)
+    between(session)
+    for (let n = 0; n < 300; n++) session.say(`Window ${n} is next. ${"It is tall. ".repeat(30)}`)
+    await machine.hook("stop", session.flush())
+    using db = open(machine.dataHome, "write", 0) as Database & Disposable
+    const [taken] = listPending(machine.dataHome)
+    const end = (until: () => boolean) => {
+      db.run("BEGIN")
+      index(db, machine.dataHome, taken!, (isStuck) => !isStuck)
+      const passed = indexEnd(db, machine.dataHome, taken!, 65_536, until)
+      db.run("ROLLBACK")
+      return passed
+    }
+    expect(end(() => false)).toBeUndefined()
+    expect(end(() => true)).toBeUndefined()
+  },
+)
+
+test("what is answered before the first prompt that was skimmed is not told: nobody knows of which turn it is", async () => {
   using machine = new Inside()
   const session = machine.session().turn("Paint all the doors.", [], "I begin.")
-  for (let n = 0; n < 4000; n++) session.say(`Door ${n} is next. ${"It is tall. ".repeat(30)}`)
-  session.boundary()
-  for (let n = 0; n < 300; n++) session.say(`Window ${n} is next. ${"It is tall. ".repeat(30)}`)
+  const say = (what: string, to: number) => {
+    for (let n = 0; n < to; n++) session.say(`${what} ${n} is next. ${"It is tall. ".repeat(30)}`)
+  }
+  const ask = (id: string, answer: string) => {
+    const questions = [{ question: "Which colour?", header: "colour", multiSelect: false, options: [] }]
+    session.message().block({ type: "tool_use", id, name: "AskUserQuestion", input: { questions } })
+    session.user([{ type: "tool_result", tool_use_id: id, content: "Answered." }], {
+      toolUseResult: { questions, answers: { "Which colour?": answer } },
+    })
+    session.message()
+  }
+  say("Door", 4000)
+  ask("early", "Only the red of the old barn")
+  say("Gate", 300)
+  session.user("Paint the windows.").message()
+  ask("late", "Only the green of the new barn")
+  say("Window", 300)
   await machine.hook("stop", session.flush())
   using db = open(machine.dataHome, "write", 0) as Database & Disposable
   const [taken] = listPending(machine.dataHome)
-  const end = (until: () => boolean) => {
-    db.run("BEGIN")
-    index(db, machine.dataHome, taken!, (isStuck) => !isStuck)
-    const passed = indexEnd(db, machine.dataHome, taken!, 65_536, until)
-    db.run("ROLLBACK")
-    return passed
+  db.run("BEGIN")
+  index(db, machine.dataHome, taken!, (isStuck) => !isStuck)
+  expect(indexEnd(db, machine.dataHome, taken!, 65_536, () => false)).toBeDefined()
+  const notes = JSON.stringify(db.query("SELECT text FROM notes").all())
+  expect(notes).toContain("new barn")
+  expect(notes).not.toContain("old barn")
+  db.run("ROLLBACK")
+})
+
+test("a subagent's tasks, which old versions wrote into the same file, are none of the session's when skimmed", async () => {
+  using machine = new Inside()
+  const session = machine.session().turn("Paint all the doors.", [], "I begin.")
+  const todos = (content: string, isSidechain: boolean) => {
+    const input = { todos: [{ content, status: "pending", activeForm: content }] }
+    session.block({ type: "tool_use", id: content, name: "TodoWrite", input }, { isSidechain }).message()
   }
-  expect(end(() => false)).toBeUndefined()
-  expect(end(() => true)).toBeUndefined()
+  const say = () => {
+    for (let n = 0; n < 1500; n++) session.say(`Door ${n} is next. ${"It is tall. ".repeat(20)}`)
+  }
+  say()
+  todos("glaze the bowls", false)
+  todos("look for bowls", true)
+  say()
+  await machine.hook("stop", session.flush())
+  const text = await restoreOf(machine, session, 3)
+  expect(text).toContain("were only skimmed in time.")
+  expect(text).toContain('"glaze the bowls"')
+  expect(text).not.toContain("look for bowls")
+})
+
+test("before a compaction, a hook keeps no time for the end: it indexes for longer than a restore does", async () => {
+  const indexedAfter = async (event: "pre-compact" | "session-start", fields: Record<string, string>) => {
+    using machine = new Inside()
+    const session = long(machine.session()).flush()
+    await machine.hook("stop", session)
+    await slowly(machine, 3, () => machine.hook(event, session, fields))
+    using db = open(machine.dataHome, "write", 0) as Database & Disposable
+    return transcriptByCopy(db, listPending(machine.dataHome)[0]!.copy)!.indexed
+  }
+  const early = await indexedAfter("session-start", { source: "compact" })
+  const whole = await indexedAfter("pre-compact", { trigger: "auto" })
+  expect(whole).toBeGreaterThan(early * 1.5)
 })
 
 test("before a compaction, what the summary should keep is of the session's end", async () => {
