@@ -220,7 +220,8 @@ test("how things stood before what was only skimmed is not told as how they stan
 
 test("where the end only has calls without a result, no command is told as the last good one", async () => {
   using machine = new Inside()
-  const session = machine.session().turn("Paint.", [bash("npm run prime", "primed")], "I begin.")
+  const steps = [bash("npm run sand", "Exit code 2\nno paper", true), bash("npm run prime", "primed")]
+  const session = machine.session().turn("Paint.", steps, "I begin.")
   for (let n = 0; n < 2500; n++) session.say(`Door ${n} is next. ${"It is tall. ".repeat(20)}`)
   const search = { description: "Look through the attic", prompt: "look", subagent_type: "general-purpose" }
   session.message().block({ type: "tool_use", id: "attic", name: "Task", input: search })
@@ -228,6 +229,7 @@ test("where the end only has calls without a result, no command is told as the l
   const text = await restoreOf(machine, session, 3)
   expect(text).toContain("were only skimmed in time.")
   expect(text).not.toContain("last good")
+  expect(text).toContain("\n- `npm run sand`\n")
   expect(text).toContain('- "Look through the attic" (ctx:')
   expect(text).toContain(", no result yet)")
 })
