@@ -99,43 +99,65 @@ const OF_MODEL = [
 ]
 
 /**
- * The human's choice with what was chosen, or the model's sentence with the option that it names, if by its label alone.
+ * Finds the option that a sentence names by its label alone: of a human's, the choice with what was chosen; the model's
+ * with the option. What was said before is read once, and only if needed.
  *
  * @param by who says it; a human's prompt begins with it, or not: only there a number alone is a choice
+ * @param sofar what the model said in the same answer
  * @returns undefined if the option is not found, or a human chooses none
  */
 export function withItsOption(
-  sentence: string,
   before: Before,
+): (
+  sentence: string,
   by: "model" | "prompt's beginning" | "prompt",
-): string | undefined {
-  if (by !== "model") {
-    const labels = chosenBy(sentence, by !== "prompt")
-    return labels.length === 0 ? undefined : withOptions(sentence, labels, before())
+  sofar?: () => string,
+) => string | undefined {
+  let said: readonly Said[] | undefined
+  const all = (): readonly Said[] => (said ??= before().map((text) => new Said(text)))
+  return (sentence, by, sofar) => {
+    if (by !== "model") {
+      const labels = chosenBy(sentence, by !== "prompt")
+      return labels.length === 0 ? undefined : withOptions(sentence, labels, all())
+    }
+    for (const form of OF_MODEL) {
+      const groups = form.exec(sentence)?.groups
+      if (groups === undefined) continue
+      const { named, placed } = groups
+      const label: Label =
+        named === undefined ? { name: placed!, how: "placed" } : { name: named, how: "named" }
+      const [latest, ...others] = all()
+      const own = sofar?.() ?? ""
+      const last = own === "" && latest !== undefined ? latest : new Said(`${latest?.text ?? ""}\n\n${own}`)
+      return withOptions(sentence, [label], [last, ...others])
+    }
+    return sentence
   }
-  for (const form of OF_MODEL) {
-    const groups = form.exec(sentence)?.groups
-    if (groups === undefined) continue
-    const { named, placed } = groups
-    const label: Label =
-      named === undefined ? { name: placed!, how: "placed" } : { name: named, how: "named" }
-    return withOptions(sentence, [label], before())
+}
+
+/** A turn's words, of which the lists are looked for once. */
+class Said {
+  readonly text: string
+  #lists: readonly Options[] | undefined
+
+  constructor(text: string) {
+    this.text = text
   }
-  return sentence
+
+  get lists(): readonly Options[] {
+    this.#lists ??= offeredIn(this.text)
+    return this.#lists
+  }
 }
 
 /** Characters of a note that a restore shows, and those of the sentence that are kept in any case. */
 const NOTE_SHOWN = 240
 const LEAST_SHOWN = 100
 
-function withOptions(
-  sentence: string,
-  labels: readonly Label[],
-  texts: readonly string[],
-): string | undefined {
+function withOptions(sentence: string, labels: readonly Label[], said: readonly Said[]): string | undefined {
   const options: string[] = []
   for (const label of labels) {
-    const option = optionOf(label, texts)
+    const option = optionOf(label, said)
     if (option === undefined) return undefined
     options.push(option)
   }
@@ -144,9 +166,9 @@ function withOptions(
 }
 
 /** With the word for it, an option may have been listed before something else was said about it. */
-const optionOf = (label: Label, texts: readonly string[]): string | undefined => {
-  for (const text of label.how === "named" ? texts : texts.slice(0, 1)) {
-    const found = offeredIn(text).findLast((list) => list.has(keyIn(list, label)))
+const optionOf = (label: Label, said: readonly Said[]): string | undefined => {
+  for (const { lists } of label.how === "named" ? said : said.slice(0, 1)) {
+    const found = lists.findLast((list) => list.has(keyIn(list, label)))
     if (found === undefined) continue
     const key = keyIn(found, label)
     return `option ${key}: ${found.get(key)!}`
@@ -213,6 +235,10 @@ interface List {
   last: string
   readonly indent: number
   readonly isNamed: boolean
+  /** The lines before it. */
+  readonly before: readonly string[]
+  /** The last line before it that is not indented. */
+  readonly flush: number
   readonly from: number
   to: number
 }
@@ -220,35 +246,64 @@ interface List {
 const follows = (key: string, last: string): boolean =>
   /\d/.test(key) ? Number(key) === Number(last) + 1 : key.charCodeAt(0) === last.charCodeAt(0) + 1
 
+/*
+ * Hooks wait for it, and an answer may be anything: of each so much is looked at that no wording takes long. A question
+ * is asked at the end.
+ */
+const TEXT_END = 32 << 10
+const LINES_END = 300
+const LINE_BEGINNING = 500
+const PROSE_END = 2000
+const MOST_LISTS = 50
+
 /** Those in which an option can be chosen, as they come. */
 function offeredIn(text: string): Options[] {
-  const lines = text.replace(/```[\s\S]*?(```|$)/g, "\n").split("\n")
+  const lines = text
+    .replace(/```[\s\S]*?(```|$)/g, "\n")
+    .slice(-TEXT_END)
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(-LINES_END)
+  const items = lines.map((line) => itemIn(line.slice(0, LINE_BEGINNING)))
   const lists: List[] = []
-  for (const [n, line] of lines.entries()) {
-    const item = itemIn(line)
-    if (item === undefined) continue
-    const { key, indent, isNamed } = item
-    const said = optionText(
-      item.text === "" ? (lines.slice(n + 1).find((one) => one.trim() !== "") ?? "") : item.text,
-    )
-    if (said === undefined) continue
-    const open = lists.findLast(
-      (list) => list.indent === indent && list.isNamed === isNamed && follows(key, list.last),
-    )
-    if (open !== undefined) {
-      open.options.set(key, said)
-      open.last = key
-      open.to = n
-    } else if (key === "1" || key === "A")
-      lists.push({ options: new Map([[key, said]]), last: key, indent, isNamed, from: n, to: n })
+  let flush = -1
+  for (const [n, item] of items.entries()) {
+    const list = item && listWith(item, n, lines, lists, flush)
+    if (list !== undefined && lists.push(list) > MOST_LISTS) lists.shift()
+    if (!/^\s{2}/.test(lines[n]!)) flush = n
   }
   const offered = lists.filter(
     (list) =>
       list.options.size > 1 &&
       (list.isNamed || isAsked(lines, list)) &&
-      !lists.some((other) => isWithin(list, other, lines)),
+      !lists.some((other) => isWithin(list, other)),
   )
-  return [...inSentences(lines), ...offered.map(({ options }) => options)]
+  const prose = lines.filter((_, n) => items[n] === undefined)
+  return [...inSentences(prose).slice(-MOST_LISTS), ...offered.map(({ options }) => options)]
+}
+
+/** Adds the item to the list that it continues. @returns the list that it begins, if any */
+function listWith(
+  { key, text, indent, isNamed }: Item,
+  n: number,
+  lines: readonly string[],
+  lists: readonly List[],
+  flush: number,
+): List | undefined {
+  const said = optionText(text === "" ? (lines[n + 1] ?? "").slice(0, LINE_BEGINNING) : text)
+  if (said === undefined) return undefined
+  const open = lists.findLast(
+    (list) => list.indent === indent && list.isNamed === isNamed && follows(key, list.last),
+  )
+  if (open !== undefined) {
+    open.options.set(key, said)
+    open.last = key
+    open.to = n
+    return undefined
+  }
+  if (key !== "1" && key !== "A") return undefined
+  const before = lines.slice(Math.max(0, n - INTRODUCTION), n)
+  return { options: new Map([[key, said]]), last: key, indent, isNamed, before, flush, from: n, to: n }
 }
 
 const ANNOUNCED =
@@ -261,18 +316,16 @@ const TITLE = /^#{1,6} |^\*\*[^*]+\*\*:?$/
 const AFTERWORD = 800
 
 /** Whether a list only says more about an item of another. */
-const isWithin = (list: List, other: List, lines: readonly string[]): boolean =>
-  list.indent > other.indent &&
-  list.from > other.from &&
-  lines.slice(other.to + 1, list.from).every((line) => /^\s*$|^\s{2}/.test(line))
+const isWithin = (list: List, other: List): boolean =>
+  list.indent > other.indent && list.from > other.from && list.flush <= other.to
 
-function isAsked(lines: readonly string[], { from, to }: List): boolean {
-  const before = lines.slice(0, from).filter((line) => line.trim() !== "")
-  const last = before.at(-1) ?? ""
+function isAsked(lines: readonly string[], { before, to }: List): boolean {
+  const ends = before.map((line) => line.slice(-LINE_BEGINNING))
+  const last = ends.at(-1) ?? ""
   if (/[?？][\s*_]*$/.test(last)) return true
-  const announcing = [last, ...before.slice(-INTRODUCTION).filter((line) => TITLE.test(line.trim()))]
+  const announcing = [last, ...ends.filter((line) => TITLE.test(line.trim()))]
   const after = lines
-    .slice(to + 1)
+    .slice(to + 1, to + 1 + AFTERWORD)
     .join("\n")
     .slice(0, AFTERWORD)
   return announcing.some((line) => ANNOUNCED.test(line)) || ASKED.test(after)
@@ -288,10 +341,10 @@ const WITHIN: readonly RegExp[] = [
 function inSentences(lines: readonly string[]): Options[] {
   const found: Options[] = []
   for (const line of lines) {
-    if (itemIn(line) !== undefined) continue
+    const prose = oneLine(line.slice(-PROSE_END))
     for (const form of WITHIN) {
       const options = new Map<string, string>()
-      for (const [, key = "", said = ""] of line.matchAll(form)) {
+      for (const [, key = "", said = ""] of prose.matchAll(form)) {
         const text = optionText(said)
         if (text !== undefined && !options.has(key.toUpperCase())) options.set(key.toUpperCase(), text)
       }
@@ -310,6 +363,6 @@ function optionText(said: string): string | undefined {
   const text = oneLine(whole.replace(/\*\*|__/g, "").replace(LINE_MARKS, ""))
     .replace(/\s*\((?:recommended|empfohlen|recomendad[oa]|推荐)[^()]*\)/i, "")
     .split(ENDS, 1)[0]!
-    .replace(/[.:;,。：；]+$/, "")
+    .replace(/(?<![.:;,。：；])[.:;,。：；]+$/, "")
   return text.replace(/\P{L}/gu, "").length < SHORTEST ? undefined : cut(text, OPTION_SHOWN)
 }

@@ -133,9 +133,8 @@ const ASKED = " (asked: "
 const withQuestion = (text: string, question: string): string =>
   question === "" ? text : `${text}${ASKED}${cut(oneLine(question), QUESTION_NOTED)})`
 
-/** A note without the question that it answers; of a choice, what was chosen, which is the same whoever says so. */
-export const withoutQuestion = (note: string): string =>
-  / \(option \w+: ([\s\S]*)\)$/.exec(note)?.[1] ?? note.split(ASKED, 1)[0]!
+/** A note without the question that it answers. */
+export const withoutQuestion = (note: string): string => note.split(ASKED, 1)[0]!
 
 type ReplyPart = Extract<Part, { readonly kind: "reply" }>
 
@@ -174,6 +173,7 @@ const ENDS = /(?<=[.!?])\s+|(?<=[。！？])/
 function choicesIn(prompt: string, before: () => readonly string[]): string[] {
   if (prompt.length > LONGEST_PROMPT) return []
   const found: string[] = []
+  const choiceIn = withItsOption(before)
   const lines = typedText(prompt).split("\n")
   for (const [n, line] of lines.entries()) {
     if (LISTED.test(line)) continue
@@ -181,8 +181,8 @@ function choicesIn(prompt: string, before: () => readonly string[]): string[] {
       const sentence = whole.replace(REQUEST, "")
       if (/[?？]\s*$/.test(sentence)) continue
       const isFirst = n === 0 && m === 0
-      const choice = withItsOption(sentence, before, isFirst ? "prompt's beginning" : "prompt")
-      if (choice !== undefined) found.push(choice)
+      const choice = choiceIn(sentence, isFirst ? "prompt's beginning" : "prompt")
+      if (choice !== undefined && found.push(choice) >= MOST) return found
     }
   }
   return found
@@ -192,19 +192,21 @@ function choicesIn(prompt: string, before: () => readonly string[]): string[] {
 export const refutedIn = (answer: string, before: () => readonly string[] = () => []): string[] =>
   withOptions(answer, before, (sentence) => isWorded(sentence, refuted()))
 
-/** An option may have been listed earlier in the same answer, but not behind the sentence: there come steps and findings. */
-const withOptions = (
+/**
+ * An option may have been listed earlier in the same answer, but not behind the sentence: there come steps and findings.
+ * Of a sentence that was joined from lines, it is not known where it stands.
+ */
+function withOptions(
   answer: string,
   before: () => readonly string[],
   wanted: (sentence: Sentence) => boolean,
-): string[] =>
-  pick(answer, wanted).flatMap((sentence) => {
-    const said = (): string[] => {
-      const [latest = "", ...others] = before()
-      return [`${latest}\n\n${answer.slice(0, answer.indexOf(sentence))}`, ...others]
-    }
-    return withItsOption(sentence, said, "model") ?? []
-  })
+): string[] {
+  const optionIn = withItsOption(before)
+  return pick(answer, wanted).flatMap(
+    (sentence) =>
+      optionIn(sentence, "model", () => answer.slice(0, Math.max(0, answer.indexOf(sentence)))) ?? [],
+  )
+}
 
 /** What is said aside of what one did oneself is a report. */
 const ASIDE = /\s*\([^()]*\b(?:I|we)\b[^()]*\)/g

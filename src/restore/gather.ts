@@ -15,7 +15,6 @@ import {
   type RelatedTurn,
   relatedTurns,
 } from "../find/related-turns.ts"
-import { withoutQuestion } from "../record/noted-sentences.ts"
 import { isSentence } from "../record/sentence-names.ts"
 import { shellWords } from "../record/shell-script.ts"
 import type { Database } from "../views/database.ts"
@@ -203,12 +202,15 @@ function constraints(db: Database, scope: Scope): Quote[] {
   return found.slice(0, MOST_NOTES)
 }
 
+/** What was chosen is the same whoever says so, but a summary that lists it need not say that it was chosen. */
+const CHOSEN = / \(option \w+: ([\s\S]*)\)$/
+
 /** Newest first, without duplicates. A choice that the model repeats is the user's. */
 function notes(db: Database, scope: Scope, kind: Parameters<typeof statementsIn>[2]): Quote[] {
   const found = statementsIn(db, scope, kind, 2 * MOST_NOTES).sort((a, b) => b.turn - a.turn)
   const once = new Map<string, Quote>()
   for (const { text, handle, origin } of found) {
-    const said = kind === "decision" ? withoutQuestion(text) : text
+    const said = (kind === "decision" ? CHOSEN.exec(text)?.[1] : undefined) ?? text
     const byUser = origin === "human"
     if (!once.has(said) || (byUser && once.get(said)?.byUser === false))
       once.set(said, { text, handle, byUser })

@@ -61,7 +61,8 @@ export class StatementRows {
   /** @param message id of that which says it */
   answered(answer: string, message: number, place: Place): void {
     if (!isProse(place.origin)) return
-    const before = () => this.#saidBefore(place.turn, message)
+    let said: readonly string[] | undefined
+    const before = () => (said ??= this.#saidBefore(place.turn, message))
     this.#add("decision", decisionsIn(answer, "model", before), place)
     this.#add("refuted", refutedIn(answer, before), place)
   }

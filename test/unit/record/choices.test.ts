@@ -143,6 +143,41 @@ describe("a human's choice says what was chosen", () => {
   })
 })
 
+/** Hooks wait for it. Each of these takes seconds if it is looked through again and again. */
+describe("however long what was said is", () => {
+  const LISTS = `Options:\n${"1. aaa\n2. bbb\n".repeat(3500)}`
+  test.each([
+    ["lists", LISTS],
+    ["lists that are announced by no line near", "1. aaa\n2. bbb\n\n".repeat(3300)],
+    ["an option that ends in dots", `Options:\n1. aaa${".".repeat(60_000)}x\n2. bbbb`],
+    ["empty lines", `Option 1:${"\n".repeat(10_000)}aaa\n${`Option 2:${"\n".repeat(10)}`.repeat(3000)}`],
+    ["blanks in a sentence", `Options: (a) aaaa${" ".repeat(30_000)}x`],
+  ])("%s", (_what, said) => {
+    const begun = performance.now()
+    choice("option 9", `${said}a`, `${said}b`, `${said}c`)
+    expect(performance.now() - begun).toBeLessThan(500)
+  })
+
+  test("it is read once for a prompt, which makes no more choices than a few", () => {
+    let reads = 0
+    const before = () => {
+      reads++
+      return [`${LISTS}\n${WAYS}`]
+    }
+    const begun = performance.now()
+    expect(decisionsIn("option 9. ".repeat(190), "human", before)).toEqual([])
+    expect(decisionsIn("option 2. ".repeat(190), "human", before)).toHaveLength(8)
+    expect(reads).toBe(2)
+    expect(performance.now() - begun).toBeLessThan(500)
+  })
+
+  test("a list at its end is found", () => {
+    expect(choice("option 2", `${LISTS}${"word ".repeat(9000)}\n\n${WAYS}`)).toEqual([
+      `option 2 (option 2: ${BELT})`,
+    ])
+  })
+})
+
 describe("the model's", () => {
   test.each([
     ["Option 2 it is. I'll call the shop.", WAYS, [`Option 2 it is. (option 2: ${BELT})`]],
@@ -180,6 +215,12 @@ describe("the model's", () => {
     expect(note).toHaveLength(240)
     expect(note).toStartWith("I'll go with option 2 because it is dry there it is dry")
     expect(note).toEndWith(`… (option 2: ${BELT})`)
+  })
+
+  test("what stands behind a sentence over two lines is not what was chosen", () => {
+    const answer =
+      "I'll go with option 2 because it is the driest for all of the cloth that is kept there\nand needs no lamp."
+    expect(decisionsIn(`${answer}\n\n${WAYS}`, "model", () => [])).toEqual([])
   })
 
   test("an option that does not work is told with what it is", () => {

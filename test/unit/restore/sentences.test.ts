@@ -308,6 +308,15 @@ describe("said once", () => {
     )
   })
 
+  test("a choice is given back although the summary lists the options", () => {
+    using archive = new Archive()
+    const options = "Where should the lock go?\n\n1. **Into the vault, as today**\n2. **Beside the database**"
+    archive.follow(archive.session("s1").turn("Add a lock", [], options).turn("2", [], "Done.").flush())
+    const summary = "Two ways were offered: into the vault, as today; beside the database."
+    const given = renderRestore(gather(archive.db, "s1"), { source: "compact", budget: 4000, summary })
+    expect(given).toContain('## User decisions\n- "2 (option 2: Beside the database)"')
+  })
+
   /** A decision in a session of few turns was given back twice: as a decision, and as what was said on the way of its turn. */
   test("what stands among the decisions is not told again among the turns", async () => {
     using machine = new Inside()
