@@ -38,6 +38,19 @@ const PRAISE =
 /** What may follow: the end, or what is added to it. */
 const FOLLOWS =
   /^\s*(?:[.!。！]?\s*$|[,;:，；—–]|-\s|(?:but|and|with|without|because|since|as|so|for|plus|aber|und|mit|ohne|weil|pero|y|con|sin|porque)(?!\p{L}))/iu
+/** What may follow a bare label or a place, of which others are said more often. */
+const FOLLOWS_BARE =
+  /^\s*(?:[.!。！]*\s*$|[,，;；]?\s*(?:but|and|with|without|because|since|for|plus|then|please|thanks|aber|und|mit|ohne|weil|bitte|danke|dann|pero|y|con|sin|porque|por favor|gracias)(?!\p{L}))/iu
+/** No choice, or one that is taken back. */
+const UNCHOSEN =
+  /(?<!\p{L})(?:no|not|never|nope|\p{L}+n['’]t|cannot|wait|hold on|out of|tell me|explain|what|why|how|nicht|nein|kein\p{L}*|nie|nunca|warum|erklär\p{L}*|explica\p{L}*)(?!\p{L})|[?？不]/iu
+const OTHER = new RegExp(
+  String.raw`(?<!\p{L})(?:but|however|although|otherwise|rather|instead|prefer|aber|sondern|pero|sino)(?!\p{L}).{0,80}?(?:${NAMED}|${PLACED}(?:${NOUN}|\s*[.,;!]?\s*$)|(?:with|take|use|do|pick|choose|prefer|like|want|but) ${BARE}\s*[.,;!]?\s*$)`.replace(
+    /\?<(?:named|placed|bare)>/g,
+    "?:",
+  ),
+  "iu",
+)
 const NAMED_FIRST = new RegExp(`^${NAMED}`, "iu")
 const PLACED_FIRST = new RegExp(`^${PLACED}${NOUN}?`, "iu")
 const BARE_FIRST = new RegExp(`^${BARE}`, "iu")
@@ -79,7 +92,8 @@ function chosenBy(sentence: string, isFirst: boolean): Label[] {
   if (first === undefined) return []
   const praise = PRAISE.exec(rest)?.[0] ?? ""
   rest = rest.slice(praise.length)
-  if (!FOLLOWS.test(rest)) return []
+  const follows = first.how === "named" || verb !== "" ? FOLLOWS : FOLLOWS_BARE
+  if (!follows.test(rest) || UNCHOSEN.test(rest) || OTHER.test(praise + rest)) return []
   const isClear = first.how !== "bare" || verb !== "" || praise !== "" || isFirst
   return isClear ? labels : []
 }

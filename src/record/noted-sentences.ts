@@ -166,6 +166,7 @@ export const decisionsIn = (
 const LONGEST_PROMPT = 2000
 /** In a list, a number is that of the question which it answers. */
 const LISTED = /^\s*(?:[-*+•]|\d{1,2}[.)])\s+\S/
+const NUMBERED = /^\s*[#(]?\d{1,2}(?![\p{L}\p{N}])/u
 /** "2, can you also rename it?" */
 const REQUEST = /, (?:and )?(?:can|could|would|will) you\b.*\?\s*$/i
 const ENDS = /(?<=[.!?])\s+|(?<=[。！？])/
@@ -175,6 +176,7 @@ function choicesIn(prompt: string, before: () => readonly string[]): string[] {
   const found: string[] = []
   const choiceIn = withItsOption(before)
   const lines = typedText(prompt).split("\n")
+  if (lines.filter((line) => NUMBERED.test(line)).length > 1) return []
   for (const [n, line] of lines.entries()) {
     if (LISTED.test(line)) continue
     for (const [m, whole] of line.trim().split(ENDS).entries()) {
