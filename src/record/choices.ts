@@ -9,6 +9,8 @@ type Before = () => readonly string[]
 
 const OPTION =
   "options?|choices?|variants?|approach(?:es)?|alternatives?|proposals?|routes?|plans?|ways?|paths?|solutions?|varianten?|möglichkeit(?:en)?|vorschlag|ansatz|lösung|wege?|opci[oó]n(?:es)?|alternativas?|enfoques?|选项|方案"
+const OPTION_OF_MODEL =
+  "options?|choices?|variants?|approach(?:es)?|alternatives?|proposals?|plans?|varianten?|möglichkeit(?:en)?|vorschlag|ansatz|opci[oó]n(?:es)?|alternativas?|enfoques?|选项|方案"
 const PLACES: readonly (readonly string[])[] = [
   ["first", "1st", "former", "erste", "ersten", "erster", "erstes", "primero", "primera"],
   ["second", "2nd", "zweite", "zweiten", "zweiter", "zweites", "segundo", "segunda"],
@@ -100,17 +102,27 @@ function chosenBy(sentence: string, isFirst: boolean): Label[] {
 
 /* The model's, in a sentence that is worded as a decision or as a way that failed. */
 
+/** Ways, paths and routes are mostly those of the code. */
+const NAMED_BY_MODEL = NAMED.replace(OPTION, OPTION_OF_MODEL)
+const PLACED_BY_MODEL = String.raw`${PLACED} (?:one|${OPTION_OF_MODEL})(?!\p{L})`
+/** Of something else that has options. */
+const OF_OTHER = String.raw`(?! of (?!(?:the )?(?:two|three|four|these|those|them)(?!\p{L})))`
+
 const OF_MODEL = [
   new RegExp(
-    String.raw`(?<!\b(?:rather than|instead of|not|against|statt)\b[^,;:—–]{0,40})(?<!\p{L})(?:with|for|on|to|take|taking|took|use|using|used|do|doing|chose|choose|choosing|chosen|pick|picked|picking|decision(?:\*\*)?:|für|nehmen?|con)\s+(?:\*\*)?(?:${NAMED}|${PLACED}${NOUN})`,
+    String.raw`(?<!\b(?:rather than|instead of|not|against|statt)\b[^,;:—–]{0,40})(?<!\p{L})(?:(?:go(?:ing)?|went|proceed(?:ing|ed)?|stick(?:ing)?|stay(?:ing|ed)?|start(?:ing|ed)?|continu(?:e|ing|ed)) (?:ahead )?(?:with|for)|(?:settl(?:e|ed|ing)|decid(?:e|ed|ing)|opt(?:ed|ing)?) (?:on|for)|switch(?:ed|ing)? to|take|taking|took|use|using|used|do|doing|chose|choose|choosing|chosen|pick|picked|picking|decision(?:\*\*)?:|für|nehmen?|con)\s+(?:\*\*)?(?:${NAMED_BY_MODEL}|${PLACED_BY_MODEL})${OF_OTHER}`,
     "iu",
   ),
   // As what is spoken of: "option 2 it is", "so the first one cannot work".
   new RegExp(
-    String.raw`^(?:in [^,]{1,40}, )?(?:\P{L}|(?:so|then|but|and|good|okay|ok)(?!\p{L}))*(?:${NAMED}|${PLACED}${NOUN})(?=(?:\*\*)? (?:it is|(?:is|was|did|does)(?:n['’]t)?|cannot|can['’]t|won['’]t|fail(?:s|ed))(?!\p{L}))`,
+    String.raw`^(?:in [^,]{1,40}, )?(?:\P{L}|(?:so|then|but|and|good|okay|ok)(?!\p{L}))*(?:${NAMED_BY_MODEL}|${PLACED_BY_MODEL})(?=(?:\*\*)? (?:it is|(?:is|was|did|does)(?:n['’]t)?|cannot|can['’]t|won['’]t|fail(?:s|ed))(?!\p{L}))`,
     "iu",
   ),
 ]
+
+/** What follows a label where the sentence says itself what was chosen; no mere reason. */
+const SAYS_MORE =
+  /^(?:(?!(?<!\p{L})(?:because|since|as|weil|da|porque)(?!\p{L})).)*?(?:[:(,—–]|\s-\s)\s*(?!(?:because|since|as|weil|da|porque)(?!\p{L}))[^\p{L}]{0,3}\p{L}/iu
 
 /**
  * Finds the option that a sentence names by its label alone: of a human's, the choice with what was chosen; the model's
@@ -135,15 +147,19 @@ export function withItsOption(
       return labels.length === 0 ? undefined : withOptions(sentence, labels, all())
     }
     for (const form of OF_MODEL) {
-      const groups = form.exec(sentence)?.groups
-      if (groups === undefined) continue
+      const found = form.exec(sentence)
+      const groups = found?.groups
+      if (found === null || groups === undefined) continue
       const { named, placed } = groups
       const label: Label =
         named === undefined ? { name: placed!, how: "placed" } : { name: named, how: "named" }
       const [latest, ...others] = all()
       const own = sofar?.() ?? ""
       const last = own === "" && latest !== undefined ? latest : new Said(`${latest?.text ?? ""}\n\n${own}`)
-      return withOptions(sentence, [label], [last, ...others])
+      const rest = sentence.slice(found.index + found[0].length)
+      return (
+        withOptions(sentence, [label], [last, ...others]) ?? (SAYS_MORE.test(rest) ? sentence : undefined)
+      )
     }
     return sentence
   }

@@ -207,6 +207,27 @@ describe("the model's", () => {
       ["I'll go with the second loom because it is dry."],
     ],
     ["Option 4 it is.", WAYS, []],
+    // What it says itself, and what is no option.
+    [
+      "I decided to go with option B (silk on a frame) because the hall is small.",
+      WAYS,
+      ["I decided to go with option B (silk on a frame) because the hall is small."],
+    ],
+    [
+      "We chose plan B, the loom in the cellar, because the hall is wet.",
+      WAYS,
+      ["We chose plan B, the loom in the cellar, because the hall is wet."],
+    ],
+    [
+      "I decided to keep the lamp for path 1 because guests still take it.",
+      WAYS,
+      ["I decided to keep the lamp for path 1 because guests still take it."],
+    ],
+    [
+      "I'll use the second option of the flag, `--fast`, because it skips the check.",
+      WAYS,
+      ["I'll use the second option of the flag, `--fast`, because it skips the check."],
+    ],
     ["I'll go with option A because it is dry.", "", []],
     // What comes behind are steps.
     ["Option 2 it is. Next:\n1. call the shop\n2. oil the wheel\n\nWhich first?", "", []],
