@@ -281,7 +281,7 @@ const follows = (key: string, last: string): boolean =>
  * is asked at the end.
  */
 const TEXT_END = 32 << 10
-const LINES_END = 300
+const LINES_END = 150
 const LINE_BEGINNING = 500
 const PROSE_END = 2000
 const MOST_LISTS = 50

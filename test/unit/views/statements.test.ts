@@ -89,6 +89,15 @@ describe("a choice is noted with what was chosen", () => {
     expect(decisions(archive)).toEqual([["human", `the first one (${FIRST})`]])
   })
 
+  test.each(["origin = 'import'", "sidechain = 1"])("without what is stored with %s", (other) => {
+    using archive = new Archive()
+    const transcript = archive.session("s1").turn("Where does the lock go?", [], LISTED)
+    archive.follow(transcript.flush())
+    archive.db.run(`UPDATE messages SET ${other} WHERE kind = 'answer'`)
+    archive.follow(transcript.turn("option 1").flush())
+    expect(decisions(archive)).toEqual([])
+  })
+
   test("without what a subagent said", () => {
     using archive = new Archive()
     const transcript = archive.session("s1").turn("Where does the lock go?", [], "Let me think.")
