@@ -10,7 +10,7 @@ type Before = () => readonly string[]
 const OPTION =
   "options?|choices?|variants?|approach(?:es)?|alternatives?|proposals?|routes?|plans?|ways?|paths?|solutions?|varianten?|möglichkeit(?:en)?|vorschlag|ansatz|lösung|wege?|opci[oó]n(?:es)?|alternativas?|enfoques?|选项|方案"
 const OPTION_OF_MODEL =
-  "options?|choices?|variants?|approach(?:es)?|alternatives?|proposals?|plans?|varianten?|möglichkeit(?:en)?|vorschlag|ansatz|opci[oó]n(?:es)?|alternativas?|enfoques?|选项|方案"
+  "options?|choices?|variants?|approach(?:es)?|alternatives?|proposals?|plans?|varianten?|möglichkeit(?:en)?|vorschlag|ansatz|opci[oó]n(?:es)?|alternativas?|enfoques?|选项|方案|wege?"
 const PLACES: readonly (readonly string[])[] = [
   ["first", "1st", "former", "erste", "ersten", "erster", "erstes", "primero", "primera"],
   ["second", "2nd", "zweite", "zweiten", "zweiter", "zweites", "segundo", "segunda"],
