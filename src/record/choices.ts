@@ -122,7 +122,7 @@ const OF_MODEL = [
 
 /** What follows a label where the sentence says itself what was chosen; no mere reason. */
 const SAYS_MORE =
-  /^(?:(?!(?<!\p{L})(?:because|since|as|weil|da|porque)(?!\p{L})).)*?(?:[:(,—–]|\s-\s)\s*(?!(?:because|since|as|weil|da|porque)(?!\p{L}))[^\p{L}]{0,3}\p{L}/iu
+  /^(?:(?!(?<!\p{L})(?:because|since|as|weil|da|porque)(?!\p{L})).)*?(?:[:(,—–]|\s-\s)(?!\s*(?:because|since|as|weil|da|porque)(?!\p{L}))[^\p{L}]{0,4}\p{L}/iu
 
 /**
  * Finds the option that a sentence names by its label alone: of a human's, the choice with what was chosen; the model's
