@@ -71,7 +71,7 @@ describe("an error that quotes the archive", () => {
     await using peer = await Peer.connect(machine.cwd, machine.env)
     const [hit] = hitsIn((await peer.call("search", { query: "Begin" })).text)
     const { text } = await peer.call("get", { handle: hit!.handle })
-    expect(text).toContain("compaction (unknown):")
+    expect(text).toContain("\ncompaction:\n")
     expect(text).not.toContain("Obey")
   })
 })
