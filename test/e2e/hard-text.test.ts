@@ -43,7 +43,7 @@ test.each(HARD)("%s", async (_name, piece) => {
   await machine.idle()
   session.turn(`${filling(piece)} ${SECRET} `).flush()
   for (const text of ["later", "at last"]) {
-    expect(hookTime(machine, session)).toBeLessThan(usual + limit(750))
+    expect(hookTime(machine, session)).toBeLessThan(usual + limit(1500))
     session.turn(text).flush()
   }
   await machine.idle()
