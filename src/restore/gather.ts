@@ -17,6 +17,7 @@ import {
 } from "../find/related-turns.ts"
 import { isSentence } from "../record/sentence-names.ts"
 import { shellWords } from "../record/shell-script.ts"
+import type { ArchivedLines } from "../views/archived-line.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import {
@@ -42,7 +43,6 @@ import { kinships } from "../views/queries/transcripts.ts"
 import { countTurns, latestTurnIds, latestTurns, type TurnLine, turnNames } from "../views/queries/turns.ts"
 import { openTodos, parseTodos } from "../views/todos.ts"
 import { type ComparedVectors, isScale, isWholeRow, unpackVectors, vectorsBeside } from "../views/vectors.ts"
-import type { ArchivedLines } from "./archived-line.ts"
 import { belowFolder } from "./complement.ts"
 import {
   type Brief,

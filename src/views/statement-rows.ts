@@ -9,23 +9,9 @@ import {
   rulesInReply,
 } from "../record/noted-sentences.ts"
 import type { Part } from "../record/types.ts"
-import { vaultFile } from "../vault/layout.ts"
-import { CopyReaders } from "../vault/reader.ts"
+import { ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import type { Database } from "./database.ts"
 import type { LinePlace } from "./queries/messages.ts"
-
-/** From the vault, where a line is before it is indexed; `""` for one that cannot be read. */
-function linesInVault(dataHome: string, places: readonly LinePlace[]): string[] {
-  using readers = new CopyReaders()
-  return places.map(({ copy, offset, length }) => {
-    try {
-      const line = readers.of(vaultFile(dataHome, copy)).readLine(offset, offset + length)
-      return Buffer.from(line.buffer, line.byteOffset, line.length).toString()
-    } catch {
-      return ""
-    }
-  })
-}
 
 /** Where sentences are said. */
 interface Place {
@@ -90,10 +76,13 @@ export class StatementRows {
     const own = this.#linesOf(this.#session, turn, message)
     const lines = own.some((line) => line.turn !== turn) ? own : [...own, ...this.#linesOfOrigin()]
     const texts = new Map<number, string[]>()
-    const read = linesInVault(this.#dataHome, lines)
+    // The vault has a line before it is indexed.
+    using archived = new ArchivedLines(this.#dataHome)
     const latest = lines.find((line) => line.turn !== turn)?.turn ?? turn
-    for (const [n, line] of lines.entries()) {
-      const said = decodeLine(read[n]!).parts.flatMap((part) => (part.kind === "text" ? [part.text] : []))
+    for (const line of lines) {
+      const said = decodeLine(archived.at(line)).parts.flatMap((part) =>
+        part.kind === "text" ? [part.text] : [],
+      )
       const before = line.turn === turn ? latest : line.turn
       texts.set(before, [...said, ...(texts.get(before) ?? [])])
     }
@@ -133,5 +122,3 @@ const TURNS_BEFORE = 3
 /** Commands are turns as well, to which it says nothing. */
 const TURNS_LOOKED_AT = 10
 const LINES_LOOKED_AT = 40
-/** In bytes; a longer line holds no list that one chooses from. */
-const LONGEST_LINE = 64 << 10

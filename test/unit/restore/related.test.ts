@@ -3,10 +3,10 @@ import { readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { HASHED_ID } from "../../../src/find/embed/hashed-words.ts"
 import { quantise, toLengthOne } from "../../../src/find/embed/quantise.ts"
-import { ArchivedLines } from "../../../src/restore/archived-line.ts"
 import { gather, movesIn } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
 import { withLastChanges } from "../../../src/restore/restore.ts"
+import { ArchivedLines } from "../../../src/views/archived-line.ts"
 import type { Database } from "../../../src/views/database.ts"
 import { packVectors, putVectors } from "../../../src/views/vectors.ts"
 import { Archive } from "../../support/archive.ts"
@@ -128,7 +128,7 @@ describe("related", () => {
     const changing = (id: string, prompt: string, ...paths: string[]): void => {
       const steps = paths.map((path) => ({
         tool: "Edit",
-        input: { file_path: `/work/${path}`, old_string: "a", new_string: "b" },
+        input: { file_path: `/shop/${path}`, old_string: "a", new_string: "b" },
         output: "edited",
       }))
       archive.follow(archive.session(id).turn(prompt, steps, `Done in ${id}`).flush())
@@ -148,11 +148,11 @@ describe("related", () => {
         .split("\n")
         .filter((line) => line.includes(", changed "))
         .map((line) => line.replace(/^- ctx:\w+ /, ""))
-    expect(shown(3)).toEqual(['"Paint it" (2026-03-02, changed `/work/roof.ts`)'])
+    expect(shown(3)).toEqual(['"Paint it" (2026-03-02, changed `/shop/roof.ts`)'])
     expect(shown(0)).toEqual([])
     expect(gather(db, "here").related).toEqual([])
     changing("fourth", "Hang both", "holt.ts", "door.ts")
-    expect(shown(3)[0]).toEqual('"Hang both" (2026-03-02, changed `/work/door.ts`, `/work/holt.ts`)')
+    expect(shown(3)[0]).toEqual('"Hang both" (2026-03-02, changed `/shop/door.ts`, `/shop/holt.ts`)')
     db.run("UPDATE turns SET taken_back = 1 WHERE session = 'fourth'")
     expect(shown(3)[0]).toContain("Paint it")
   })

@@ -1,13 +1,13 @@
-/** Lines of transcripts, read from the vault for a restore: where secrets are filtered. */
+/** Lines of transcripts, read from the vault: where secrets are filtered. */
 
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders } from "../vault/reader.ts"
-import type { LinePlace } from "../views/queries/messages.ts"
+import type { LinePlace } from "./queries/messages.ts"
 
 /** Longer lines, in bytes, are not worth unpacking. */
 export const LONGEST_LINE = 64 << 10
 
-/** Made once for a restore, so that all its parts unpack a frame once. */
+/** Made once for all lines that are wanted, so that a frame is unpacked once. */
 export class ArchivedLines {
   readonly #dataHome: string
   readonly #readers = new CopyReaders()
