@@ -33,8 +33,17 @@ interface Bundle {
 const BUNDLES: readonly Bundle[] = [
   // What a hook loads besides when it restores. Most have to index something first.
   { entry: "src/hook/reply.ts", folder: "dist/reply", within: ["src/views/indexing.ts"] },
+  // How other agents than Claude Code call hooks.
+  { entry: "src/hook/other-agents.ts", folder: "dist/others" },
   // The user waits for a hook at every prompt.
-  { entry: "src/hook/run.ts", folder: "dist/hook", made: { "src/hook/reply.ts": "dist/reply/reply.js" } },
+  {
+    entry: "src/hook/run.ts",
+    folder: "dist/hook",
+    made: {
+      "src/hook/reply.ts": "dist/reply/reply.js",
+      "src/hook/other-agents.ts": "dist/others/other-agents.js",
+    },
+  },
   // A search is asked while somebody types or thinks. The router is inside, for help, errors and exit codes.
   { entry: "src/cli/run-search.ts", folder: "dist/search" },
   // Each session of Claude Code starts a server. The SDK's validator of JSON Schema, a third of the module, is left out:

@@ -2,7 +2,8 @@
 
 import { dirname, isAbsolute, normalize, withSlashes } from "../base/path.ts"
 import { isPlainId, sessionIdOf } from "../base/session-id.ts"
-import type { EventName, HookEvent } from "../record/hook-event.ts"
+import type { EventName, HookEvent, HookForm, HookReply } from "../record/hook-event.ts"
+import { compactionOffsets } from "./glance.ts"
 
 /**
  * Claude Code's event → name of our hook. Only events that every supported version knows: a single unknown event name
@@ -25,10 +26,10 @@ export type ClaudeEvent = keyof typeof HOOKS
  */
 export const HOOK_TIMEOUT_SECONDS = 5
 
-/** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
 /** What `/hooks` lists instead of the command, and the spinner shows while it runs. 2.0.76 shows the command. */
 export const HOOK_LABEL = "ctxbridge"
 
+/** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
 export const hookEntry = (command: string): object => ({
   hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS, statusMessage: HOOK_LABEL }],
 })
@@ -89,10 +90,12 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
  * @param text for the model; before a compaction, instructions for it or its refusal, which are taken as they are
  * @param note shown to the user only
  */
-export function encodeReply({ name }: HookEvent, { text, note }: { text: string; note: string }): string {
+export function encodeReply({ name }: HookEvent, { text, note }: HookReply): string {
   if (text + note === "" || name === "pre-compact") return text
   const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
   const systemMessage = note === "" ? {} : { systemMessage: note }
   const forModel = text === "" ? {} : { hookSpecificOutput: { hookEventName, additionalContext: text } }
   return JSON.stringify({ ...systemMessage, ...forModel })
 }
+
+export const CLAUDE_HOOKS: HookForm = { decode: decodeEvent, encode: encodeReply, compactionOffsets }

@@ -65,14 +65,16 @@ export const mayAsk = ({ event, before, state, isLost, settings }: HookCall): bo
   settings.resolved.config["restore.enabled"]
 
 /** Whether something is to be replied. */
-export function isOwed({ event, state, settings, isSecond, isReplied, earlier, isLost }: HookCall): boolean {
+export function isOwed(call: HookCall): boolean {
+  const { event, form, state, settings, isSecond, isReplied, earlier, isLost } = call
   const { config } = settings.resolved
   if (isSecond || isReplied) return false
   if (earlier !== undefined) return true
-  if (event.name === "pre-compact") return config["instructions.budget"] > 0
+  // Others take no instructions, but what is indexed now need not be when the restore is due.
+  if (event.name === "pre-compact") return config["instructions.budget"] > 0 || form.other !== undefined
   if (!config["restore.enabled"]) return false
   // Only versions of Claude Code that forget hook context need it again, and only after a compaction.
-  if (event.source === "resume") return state.restoreTime !== undefined
+  if (event.source === "resume") return state.restoreTime !== undefined && form.other === undefined
   if (event.name === "session-start") return event.source !== "fork"
   return event.name === "user-prompt-submit" && (isLost === true || isUnanswered(state))
 }

@@ -1,8 +1,9 @@
 /** One hook call, as it goes from step to step, and what runs the steps (steps.ts). */
 
 import type { logError } from "../base/log.ts"
+import { CLAUDE_HOOKS } from "../claude/hooks.ts"
 import type { Settings } from "../config/load.ts"
-import type { EventName, HookEvent } from "../record/hook-event.ts"
+import type { EventName, HookEvent, HookForm } from "../record/hook-event.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
 import type { Judgement } from "../restore/window/track-context.ts"
 import type { Taken, TakeOptions } from "../vault/capture-transcript.ts"
@@ -11,6 +12,8 @@ import type { SessionState } from "./state.ts"
 /** What it was called with, and what the steps so far have found: what is optional, until one of them has. */
 export interface HookCall {
   readonly event: HookEvent
+  /** Of the agent that calls. */
+  readonly form: HookForm
   readonly settings: Settings
   /** ms since the epoch. */
   readonly now: number
@@ -144,10 +147,17 @@ export const seldom = async (): Promise<Later> => (await import("./seldom.ts")).
 const VAULT_SHARE = 0.4
 
 /** The call before any step, at this moment. */
-export function callFor(event: HookEvent, settings: Settings, now: number, deadline: number): HookCall {
+export function callFor(
+  event: HookEvent,
+  settings: Settings,
+  now: number,
+  deadline: number,
+  form: HookForm = CLAUDE_HOOKS,
+): HookCall {
   const start = performance.now()
   return {
     event,
+    form,
     settings,
     now,
     deadline,

@@ -6,7 +6,7 @@
 import { codeOf, isDamage } from "../base/errors.ts"
 import { compactionSummaryIn } from "../claude/content.ts"
 import { userTextParts } from "../claude/user-text.ts"
-import type { HookEvent } from "../record/hook-event.ts"
+import type { HookEvent, OtherHooks } from "../record/hook-event.ts"
 import type { JsonObject } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import { afterClear } from "../restore/after-clear.ts"
@@ -104,7 +104,7 @@ function begun(db: Database, call: HookCall): string {
  */
 export function restored(
   db: Database,
-  { event, settings, state, found }: HookCall,
+  { event, form, settings, state, found }: HookCall,
   source: RestoreSource,
   from: string,
   last?: FoundCompaction,
@@ -125,15 +125,16 @@ export function restored(
   }
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {
-    summary: summaryFor(event, state, last),
+    summary: summaryFor(event, form.other, state, last),
     // Claude Code announces its own compactions.
     byPlugin: !isUnanswered(state),
     focus: state.focus,
     printed: state.printed,
     upTo: isPrompt && last !== undefined ? lastTurnBefore(db, from, last) : undefined,
   }
-  // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself.
-  return restoreOf(db, from, { ...options, ...compaction }, isPrompt ? undefined : waitingPrompt(state))
+  // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself. Others always do.
+  const isSent = isPrompt || form.other !== undefined
+  return restoreOf(db, from, { ...options, ...compaction }, isSent ? undefined : waitingPrompt(state))
 }
 
 /** Bytes of the transcript that there was no time to archive, and those archived that nobody could tell the views of. */
@@ -151,24 +152,33 @@ function missingOf(
  * before calling hooks (known clients do so afterwards; a recorded session that is replayed has it already); at a
  * prompt, the other way round. Empty if there is none.
  */
-function summaryFor(event: HookEvent, { summary }: SessionState, compaction?: FoundCompaction): string {
+function summaryFor(
+  event: HookEvent,
+  other: OtherHooks | undefined,
+  { summary }: SessionState,
+  compaction?: FoundCompaction,
+): string {
   const isPrompt = event.name === "user-prompt-submit"
   const told = summary ?? ""
   if (compaction === undefined || (!isPrompt && summary !== undefined)) return told
   // The model has spoken since, mostly soon: this was an earlier compaction.
   const isOver = (content: Buffer): boolean =>
-    !isPrompt && linesWith(content, ANSWER).some(({ line }) => isAnswer(line))
+    !isPrompt && (other?.hasAnswer(content) ?? linesWith(content, ANSWER).some(({ line }) => isAnswer(line)))
   const near = isPrompt ? undefined : writtenSince(event, compaction, ANSWER_WITHIN)
   if (!isPrompt && (near === undefined || isOver(near))) return told
   const content = writtenSince(event, compaction)
-  return content === undefined || isOver(content) ? told : compactionSummaryIn(content) || told
+  return content === undefined || isOver(content)
+    ? told
+    : (other?.summaryIn ?? compactionSummaryIn)(content) || told
 }
 
 /**
  * What Claude Code is told to keep in the summary. At `/compact` it also adds that to the new context, so that the
  * restore need not say it again.
  */
-export function instructed(db: Database, { event, settings, state }: HookCall, passed?: PassedOver): Added {
+export function instructed(db: Database, call: HookCall, passed?: PassedOver): Added {
+  const { event, form, settings, state } = call
+  if (form.other !== undefined) return {}
   const material = gather(db, event.session, { focus: state.focus, passed })
   const text = renderInstructions(material, settings.resolved.config["instructions.budget"])
   return event.trigger === "manual" && text !== "" ? { text, state: { ...state, printed: text } } : { text }

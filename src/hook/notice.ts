@@ -4,8 +4,7 @@
  * the transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 
-import { compactionOffsets } from "../claude/glance.ts"
-import type { HookEvent } from "../record/hook-event.ts"
+import type { HookEvent, HookForm } from "../record/hook-event.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
@@ -16,10 +15,10 @@ import { announcedAt, isUnanswered, type SessionState } from "./state.ts"
 const LOOKED_AT = 2 << 20
 
 /** Notes the last compaction without an answer, so that the next prompt makes up for it. */
-export function noticeCompactions({ event, before, state, own, now }: HookCall): Added | undefined {
+export function noticeCompactions({ event, form, before, state, own, now }: HookCall): Added | undefined {
   if (own === undefined) return undefined
   const { superseded, archived } = own.captured
-  const compactions = newCompactions(event, before, own)
+  const compactions = newCompactions(event, form, before, own)
   // Rewritten by Claude Code: the bytes already searched have moved, so nobody can tell which compactions are new.
   // Where another process has archived it since, only its length may show that.
   if (superseded !== undefined || (before.seenAt ?? 0) > archived)
@@ -42,35 +41,38 @@ export function noticeCompactions({ event, before, state, own, now }: HookCall):
 }
 
 /** Offsets in the transcript. */
-function newCompactions(event: HookEvent, before: SessionState, own: Taken): number[] {
+function newCompactions(event: HookEvent, form: HookForm, before: SessionState, own: Taken): number[] {
   const known = before.seenAt ?? before.promptAt
   const from = known ?? 0
   const { archived } = own.captured
   const [first] = own.fresh
   const isGap = archived > from && (first === undefined || first.from > from)
   // A session that hooks have never seen may be old, so only the bytes taken now are searched.
-  if (isGap && known !== undefined && event.name === "user-prompt-submit") return compactionsFrom(own, from)
+  if (isGap && known !== undefined && event.name === "user-prompt-submit")
+    return compactionsFrom(own, from, form)
   const found: number[] = []
   for (const stretch of own.fresh)
-    for (const offset of compactionOffsets(stretch.content)) {
+    for (const offset of form.compactionOffsets(stretch.content)) {
       if (stretch.from + offset >= from) found.push(stretch.from + offset)
     }
   return found
 }
 
 /** Offsets of compactions, read from the transcript itself. */
-function compactionsFrom({ path, captured }: Taken, from: number): number[] {
+function compactionsFrom({ path, captured }: Taken, from: number, form: HookForm): number[] {
   const found: number[] = []
   withSource(path, (fd, size) => {
     const end = Math.min(captured.archived, size)
     const begin = Math.max(from, end - LOOKED_AT)
-    for (const offset of compactionOffsets(readExactly(fd, begin, end - begin))) found.push(begin + offset)
+    for (const offset of form.compactionOffsets(readExactly(fd, begin, end - begin)))
+      found.push(begin + offset)
   })
   return found
 }
 
 /** Whether it is open if the last restore has reached the conversation. */
-export const mayBeLost = ({ event, state, found, settings }: HookCall): boolean =>
+export const mayBeLost = ({ event, form, state, found, settings }: HookCall): boolean =>
   found !== undefined &&
+  form.other === undefined &&
   (state.delivery !== undefined || (event.name === "user-prompt-submit" && isUnanswered(state))) &&
   settings.resolved.config["restore.enabled"]

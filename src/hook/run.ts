@@ -10,7 +10,7 @@ import { EXIT } from "../base/errors.ts"
 import { existsSync } from "../base/fs.ts"
 import { compileLate, endNow, endWith } from "../base/own-program.ts"
 import { answerClaude, STDERR, writeAll } from "../base/write-output.ts"
-import { decodeEvent, encodeReply } from "../claude/hooks.ts"
+import { CLAUDE_HOOKS } from "../claude/hooks.ts"
 import { loadSettings, type Settings, withProject } from "../config/load.ts"
 import { importDoneFile } from "../job/import-done.ts"
 import { eventNamed } from "../record/hook-event.ts"
@@ -21,13 +21,16 @@ import { handle } from "./steps.ts"
 /** Share of the deadline for waiting for Claude Code's document. */
 const STDIN_SHARE = 0.7
 
-/** @param name of the event; Claude Code's document has it, too */
-export async function runHook(name: string | undefined): Promise<void> {
+/**
+ * @param name of the event; Claude Code's document has it, too
+ * @param agent that calls; undefined: Claude Code
+ */
+export async function runHook(name: string | undefined, agent?: string): Promise<void> {
   process.on("uncaughtException", endNow)
   process.on("unhandledRejection", endNow)
   process.umask(0o077)
   compileLate()
-  const text = await answer(name)
+  const text = await answer(name, agent)
   if (text === undefined) {
     writeAll(STDERR, NO_EVENT)
     endWith(EXIT.usage)
@@ -40,7 +43,7 @@ const NO_EVENT =
   "ctxbridge: hook was called without an event; `ctxbridge install` registers the hooks again, `ctxbridge doctor` says what is wrong\n"
 
 /** @returns undefined if neither the caller nor Claude Code's document names an event */
-async function answer(name: string | undefined): Promise<string | undefined> {
+async function answer(name: string | undefined, agent: string | undefined): Promise<string | undefined> {
   const settings = loadSettings()
   try {
     const { config } = settings.resolved
@@ -54,17 +57,19 @@ async function answer(name: string | undefined): Promise<string | undefined> {
     }
     const known = eventNamed(name)
     if (!known) throw new Error("unknown event")
-    const event = decodeEvent(known, document)
+    // Others' forms are loaded: Claude Code's hooks start no slower for them.
+    const form = agent === undefined ? CLAUDE_HOOKS : (await import("./other-agents.ts")).hookFormOf(agent)
+    const event = form.decode(known, document)
     const set = withProject(settings, event?.cwd)
     // Few people have patterns of their own.
     const hasPatterns = set.paths.secrets.patterns.length > 0
     const own = hasPatterns ? (await import("../config/own-patterns.ts")).withOwnPatterns(set) : set
     if (known === "session-start" && event?.source !== "compact") await noteBadOptions(own)
     if (event === undefined) return ""
-    const text = encodeReply(event, await handle(event, own, deadline))
+    const reply = await handle(event, own, deadline, form)
     const { dataHome } = settings.paths
-    if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return text
-    return await (await import("./seldom.ts")).withImportTold(text, dataHome)
+    if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return form.encode(event, reply)
+    return form.encode(event, await (await import("./seldom.ts")).withImportTold(reply, dataHome))
   } catch (error) {
     // Whatever else the caller named stays out of the log.
     await log(settings, eventNamed(`${name}`) ?? "hook", error)

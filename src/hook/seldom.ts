@@ -4,6 +4,7 @@ import { parseJson } from "../base/json-files.ts"
 import { bytes, count } from "../base/text.ts"
 import { type Outcome, outcomeIn } from "../claude/context-arrived.ts"
 import { atLeast, HEEDS_REFUSAL } from "../claude/versions.ts"
+import type { HookReply } from "../record/hook-event.ts"
 import { objectOf, stringOf } from "../record/json.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
@@ -189,16 +190,11 @@ function isOnlyChance({ event, settings, now, project }: HookCall): boolean {
   return project !== undefined && isCleared(settings.paths.dataHome, project, now - SILENT_CLEAR_LASTS)
 }
 
-/**
- * Adds to a starting session's reply, once, that a background import is done, and what was moved.
- *
- * @param reply what Claude Code is answered otherwise: JSON, or nothing
- */
-export async function withImportTold(reply: string, dataHome: string): Promise<string> {
+/** Adds to a starting session's reply, once, that a background import is done, and what was moved. */
+export async function withImportTold(reply: HookReply, dataHome: string): Promise<HookReply> {
   const { moveTold, takeImportDone } = await import("../job/import-done.ts")
   const told = takeImportDone(dataHome)
   if (told === undefined) return reply
-  const said = (reply === "" ? {} : JSON.parse(reply)) as { readonly systemMessage?: string }
   const { done, moves } = told
   const notes = moves.map((one) => `ctxbridge: ${moveTold(one)}`)
   if (done !== undefined)
@@ -206,9 +202,8 @@ export async function withImportTold(reply: string, dataHome: string): Promise<s
       `ctxbridge has imported ${count(done.transcripts, "transcript")} (${bytes(done.bytes)}). ` +
         "Try: ctxbridge search WORDS",
     )
-  const note = notes.join("\n")
-  const systemMessage = said.systemMessage === undefined ? note : `${said.systemMessage}\n${note}`
-  return JSON.stringify({ ...said, systemMessage })
+  if (reply.note !== "") notes.unshift(reply.note)
+  return { text: reply.text, note: notes.join("\n") }
 }
 
 export const SELDOM: Later = {

@@ -7,7 +7,7 @@
  */
 
 import type { Settings } from "../config/load.ts"
-import type { HookEvent } from "../record/hook-event.ts"
+import type { HookEvent, HookForm, HookReply } from "../record/hook-event.ts"
 import { claim, isByPlugin, isOwed, mayAsk, reply } from "./answer.ts"
 import { type Added, callFor, type HookCall, type HookStep, runSteps, seldom } from "./call.ts"
 import { mayBeLost, noticeCompactions } from "./notice.ts"
@@ -24,7 +24,7 @@ export const STEPS: readonly HookStep[] = [
   // What must not be lost, before anything else.
   { name: "take", run: take },
   { name: "beside", due: hasBeside, run: takeBeside },
-  { name: "subagent", at: [...START, ...COMPACT], run: endIfSubagents },
+  { name: "subagent", run: endIfSubagents },
 
   // What is known of the session, and what this event adds.
   { name: "claim", at: START, run: claim },
@@ -34,7 +34,7 @@ export const STEPS: readonly HookStep[] = [
   { name: "remember", run: remember },
   { name: "notice", run: noticeCompactions },
   { name: "secrets", due: "known", later: async () => (await import("./known-secrets.ts")).SECRETS },
-  { name: "window", run: watchWindow },
+  { name: "window", due: isClaudes, run: watchWindow },
   { name: "limits", due: "news", later: seldom },
   { name: "delivery", at: ["user-prompt-submit", "stop"], due: mayBeLost, later: seldom },
 
@@ -58,20 +58,26 @@ export const STEPS: readonly HookStep[] = [
 
 /**
  * @param deadline ms of performance.now(), counted from the start of the process
+ * @param form of whoever calls; default: Claude Code's
  * @returns what the model and the user are told, if anything
  */
 export async function handle(
   called: HookEvent,
   settings: Settings,
   deadline: number,
-): Promise<Pick<HookCall, "text" | "note">> {
+  form?: HookForm,
+): Promise<HookReply> {
   const { paths } = settings
   const event =
     paths.exclude.length === 0 ? called : (await import("../views/excluded.ts")).wantedOf(called, paths)
   if (event === undefined) return { text: "", note: "" }
-  const call = callFor(event, settings, Date.now(), deadline)
+  const call = callFor(event, settings, Date.now(), deadline, form)
   await runSteps(STEPS, call)
   return call
+}
+
+function isClaudes({ form }: HookCall): boolean {
+  return form.other === undefined
 }
 
 /** A subagent's events change neither what the session is given back nor what it is waiting for. */

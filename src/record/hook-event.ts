@@ -18,6 +18,8 @@ export const eventNamed = (name: string): EventName | undefined =>
 
 export interface HookEvent {
   readonly name: EventName
+  /** Who called, as options name it; undefined: Claude Code. */
+  readonly agent?: string | undefined
   /** Its id, or what stands for one that is none (`sessionIdOf`). */
   readonly session: string
   /** Whether the agent named no session that it could have begun: nothing but its transcript is kept then. */
@@ -45,4 +47,35 @@ export interface HookEvent {
   readonly agentType: string | undefined
   readonly agentTranscript: string | undefined
   readonly lastMessage: string | undefined
+}
+
+/** What is said in return: either may be empty. */
+export interface HookReply {
+  /** For the model; before a compaction, what the agent takes then. */
+  readonly text: string
+  /** Shown to the user only. */
+  readonly note: string
+}
+
+/** How an agent calls hooks and is answered, and how it writes down what hooks look for. */
+export interface HookForm {
+  /** @returns undefined when the document is not about a session */
+  readonly decode: (name: EventName, document: unknown) => HookEvent | undefined
+  /** What is printed: valid in whatever version calls, or nothing. */
+  readonly encode: (event: HookEvent, reply: HookReply) => string
+  /** Where compactions of the conversation begin in whole lines: offsets. */
+  readonly compactionOffsets: (content: Uint8Array) => number[]
+  /** What only agents other than Claude Code have to say. */
+  readonly other?: OtherHooks
+}
+
+/**
+ * Such an agent keeps what hooks have given, and the user's prompts, in what it continues with after a compaction, takes
+ * no instructions for one, and does not tell how full its window is.
+ */
+export interface OtherHooks {
+  /** The last compaction's summary in whole lines, from it on; empty if nobody can read one. */
+  readonly summaryIn: (content: Buffer) => string
+  /** Whether the model has spoken in these lines, but for a summary. */
+  readonly hasAnswer: (content: Buffer) => boolean
 }

@@ -1,0 +1,57 @@
+/**
+ * Codex' hooks (0.118 to 0.171): what its file calls them, what it tells them and takes from them, and what hooks look
+ * for in a rollout. Its documents have the fields of Claude Code's; a field that it does not know in an answer makes it
+ * refuse the whole. Pure.
+ */
+import { decodeEvent, encodeReply } from "../../claude/hooks.ts"
+import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
+import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
+import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+
+function decode(name: EventName, document: unknown): HookEvent | undefined {
+  const event = decodeEvent(name, document)
+  if (event === undefined) return undefined
+  // What a subagent is told to do is no human's prompt.
+  const isSubagents = stringOf(objectOf(document)["agent_id"]) !== undefined && name !== "subagent-stop"
+  return { ...event, agent: "codex", isHuman: name === "user-prompt-submit" && !isSubagents, isSubagents }
+}
+
+/** Before a compaction nothing can be said to the model. */
+const encode: HookForm["encode"] = (event, reply) =>
+  event.name === "session-start" || event.name === "user-prompt-submit" ? encodeReply(event, reply) : ""
+
+const COMPACTED = '"compacted"'
+const ITEM = '"response_item"'
+
+const isCompacted = (line: JsonObject): boolean => line["type"] === "compacted"
+
+function compactionOffsets(content: Uint8Array): number[] {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const offsets: number[] = []
+  for (let at = bytes.indexOf(COMPACTED); at >= 0; ) {
+    const span = lineAt(bytes, at)
+    if (isCompacted(parsedLine(bytes, span))) offsets.push(span.from)
+    at = bytes.indexOf(COMPACTED, span.to)
+  }
+  return offsets
+}
+
+function summaryIn(content: Buffer): string {
+  const found = [...linesWith(content, COMPACTED)].findLast(({ line }) => isCompacted(line))
+  return stringOf(objectOf(found?.line["payload"])["message"]) ?? ""
+}
+
+/** Said or called by the model. */
+function isAnswer(line: JsonObject): boolean {
+  if (line["type"] !== "response_item" || objectOf(line["metadata"])["compaction_output"] === true)
+    return false
+  const { type, role } = objectOf(line["payload"])
+  return (type === "message" && role === "assistant") || (typeof type === "string" && type.endsWith("_call"))
+}
+
+export const CODEX_HOOKS: HookForm = {
+  decode,
+  encode,
+  compactionOffsets,
+  other: { summaryIn, hasAnswer: (content) => linesWith(content, ITEM).some(({ line }) => isAnswer(line)) },
+}
