@@ -23,6 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["views"],
   ["sync/targets", "find/embed"],
   ["claude/context", "claude/install"],
+  ["agents/install"],
   ["find"],
   ["restore"],
   ["cli/stats"],
@@ -133,6 +134,7 @@ const NO_MODULES = [
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
 const DYNAMIC_DOORS = [
   "main.ts",
+  "agents/install/agent-installers.ts",
   "cli/commands.ts",
   "cli/router.ts",
   "cli/commands/mcp.ts",
@@ -159,7 +161,7 @@ const PURE: readonly RegExp[] = [
   /^prune\/prune-messages\.ts$/,
   /^restore\/(render|explain|complement|pack-names|page|quote|neutral|pointer|material)\.ts$/,
   /^vault\/(frame|layout)\.ts$/,
-  /^agents\//,
+  /^agents\/(?!install\/)/,
   /^config\/(options|options-doc)\.ts$/,
   /^claude\/install\/(settings-edit|server-edit|status-line|hooks-table)\.ts$/,
   /^base\/(json-text)\.ts$/,
@@ -585,14 +587,14 @@ describe("the hot program", () => {
     expect(packages).toEqual([])
   })
 
-  test("its chunks in the build hold no package and at most 72 kB", async () => {
+  test("its chunks in the build hold no package and at most 73 kB", async () => {
     const { inputs, bytes } = await hookChunk(await readMeta())
     expect(inputs).toContain("src/hook/run.ts")
     expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
     expect(
       inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\/|formats\/rows\.js$/.test(input)),
     ).toEqual([])
-    expect(bytes).toBeLessThanOrEqual(72_000)
+    expect(bytes).toBeLessThanOrEqual(73_000)
   })
 
   test("a hook that restores loads one chunk more, with all that it needs to read what is new", async () => {

@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 520],
+  ["files", 545],
   ["short", 62],
-  ["exported", 2885],
-  ["once", 1382],
-  ["never", 235],
+  ["exported", 2990],
+  ["once", 1425],
+  ["never", 242],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })

@@ -7,7 +7,7 @@ import { shellWord } from "../../base/text.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import type { EventName } from "../../record/hook-event.ts"
 import { expandedWord, SHELL_WORD } from "../../record/shell-script.ts"
-import { type ClaudeEvent, HOOKS } from "../hooks.ts"
+import { type ClaudeEvent, HOOKS, hookEntry } from "../hooks.ts"
 
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly ClaudeEvent[]
 
@@ -18,9 +18,51 @@ export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
 const WHOSE = "CTXBRIDGE= "
 
 /** The command Claude Code runs for `event`. */
-export function hookCommand(exePath: string, event: ClaudeEvent): string {
-  return `${isOnDrive(exePath) ? "" : WHOSE}${ourProgram(exePath)} hook ${hookName(event)}`
+export const hookCommand = (exePath: string, event: ClaudeEvent): string =>
+  commandFor(exePath, hookName(event))
+
+/** @param words after `hook`: our name for the event, and the agent if it is not Claude Code */
+const commandFor = (exePath: string, words: string): string =>
+  `${isOnDrive(exePath) ? "" : WHOSE}${ourProgram(exePath)} hook ${words}`
+
+/** The hooks of an agent whose file has the form of Claude Code's settings. */
+export interface HookTable {
+  /** As the agent calls them. */
+  readonly events: readonly string[]
+  /** What the agent runs for an event. */
+  command(exePath: string, event: string): string
+  /** The group that a command gets, which has no matcher: it is called whatever happens. */
+  entry(command: string, event: string): object
+  /** Whether a command is ours, wherever its binary is or was. */
+  isOurs(command: string): boolean
 }
+
+export const CLAUDE_TABLE: HookTable = {
+  events: HOST_EVENTS,
+  command: (exePath, event) => hookCommand(exePath, event as ClaudeEvent),
+  entry: hookEntry,
+  isOurs: isOurHook,
+}
+
+/**
+ * The same for another agent.
+ *
+ * @param names the agent's events, and ours
+ * @param more fields of an event's entry
+ */
+export const hookTable = (
+  agent: string,
+  names: Readonly<Record<string, EventName>>,
+  more: (event: string) => object,
+): HookTable => ({
+  events: Object.keys(names),
+  command: (exePath, event) => commandFor(exePath, `${names[event]} ${agent}`),
+  entry: (command, event) => ({ hooks: [{ type: "command", command, ...more(event) }] }),
+  isOurs: (command) => {
+    const words = command.trimEnd()
+    return words.endsWith(` ${agent}`) && isOurHook(words.slice(0, -agent.length))
+  },
+})
 
 /** Our name for the hook, as `ctxbridge hook` takes it. */
 export const hookName = (event: ClaudeEvent): EventName => HOOKS[event]

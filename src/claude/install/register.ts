@@ -42,6 +42,8 @@ export interface Ours {
   readonly file: string
   /** Mode of the folders created for it. */
   readonly folderMode: number
+  /** Whose file it is, as options name the agent; undefined: Claude Code's. */
+  readonly agent?: string
   /** Keeps others from writing the file meanwhile. */
   readonly lock?: (<T>(file: string, work: () => T) => T) | undefined
   /** Whether the file may hold what is private, even on the changed lines: then the diff is dropped. */
@@ -97,7 +99,12 @@ export function register(ours: OursToAdd, { dataHome, dryRun = false }: Register
       const folders = makeFolders(dirname(target), ours.folderMode)
       const all = [...new Set([...(record?.folders ?? []), ...folders])]
       try {
-        record = writeRecord(dataHome, target, { wrote: hashOf(written), folders: all }, original)
+        record = writeRecord(
+          dataHome,
+          target,
+          { wrote: hashOf(written), folders: all, ...(ours.agent && { agent: ours.agent }) },
+          original,
+        )
       } catch (error) {
         folders.toReversed().every(removeIfEmpty)
         throw error
@@ -241,6 +248,8 @@ interface InstallRecord {
   readonly original: string
   /** Folders that we created for the file, outermost first. */
   readonly folders: readonly string[]
+  /** Whose file it is; undefined: Claude Code's. */
+  readonly agent?: string
 }
 
 type Records = Record<string, InstallRecord>
@@ -251,8 +260,11 @@ export function readRecord(dataHome: string, target: string): InstallRecord | un
   return Object.hasOwn(records, target) ? records[target] : undefined
 }
 
-/** The files that contain something of ours, according to our records. */
-export const recordedTargets = (dataHome: string): string[] => Object.keys(readRecords(dataHome))
+/** The files of an agent, or of Claude Code, that contain something of ours, according to our records. */
+export const recordedTargets = (dataHome: string, agent?: string): string[] =>
+  Object.entries(readRecords(dataHome)).flatMap(([target, record]) =>
+    record.agent === agent ? [target] : [],
+  )
 
 /** The settings before us; `absent` if there were none, `undefined` if the backup is lost or damaged. */
 export function readOriginal(dataHome: string, record: InstallRecord): Uint8Array | "absent" | undefined {
@@ -279,7 +291,7 @@ function writeRecord(
   makeFolders(folder, 0o700)
   chmodSync(folder, 0o700)
   const name = original === "absent" ? original : hashOf(original)
-  const kept = { wrote: record.wrote, original: name, folders: record.folders }
+  const kept = { ...record, original: name }
   if (original !== "absent") replaceFile(backupPath(dataHome, name), original)
   writeRecords(dataHome, { ...readRecords(dataHome), [target]: kept })
   return kept

@@ -1,5 +1,6 @@
 /**
- * Adds, updates and removes our hooks in the text of a settings file of Claude Code's.
+ * Adds, updates and removes our hooks in the text of a settings file of Claude Code's, or of an agent whose file has the
+ * same form.
  *
  * Text in, text out; no files. Every byte that is not ours stays as it is.
  */
@@ -19,8 +20,8 @@ import {
   withValue,
   written,
 } from "../../base/json-text.ts"
-import { type ClaudeEvent, HOOK_LABEL, hookEntry } from "../hooks.ts"
-import { HOST_EVENTS, hookCommand, isOurHook } from "./hooks-table.ts"
+import { HOOK_LABEL } from "../hooks.ts"
+import { CLAUDE_TABLE, type HookTable } from "./hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
 
 /**
@@ -28,24 +29,29 @@ import type { WithOurs, WithoutOurs } from "./register.ts"
  *
  * @param labels whether hooks of earlier versions get the label that they lack
  */
-export function addHooks(text: string | undefined, exePath: string, labels = true): WithOurs {
-  const wanted = HOST_EVENTS.map((event) => [event, hookCommand(exePath, event)] as const)
+export function addHooks(
+  text: string | undefined,
+  exePath: string,
+  labels = true,
+  table = CLAUDE_TABLE,
+): WithOurs {
+  const wanted = table.events.map((event) => [event, table.command(exePath, event)] as const)
   const [bom, source] = splitBom(text)
   if (isBlankJson(source)) {
-    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [hookEntry(command)]]))
-    return { text: bom + written(source, { hooks }), added: [...HOST_EVENTS], replaced: [] }
+    const hooks = Object.fromEntries(wanted.map(([event, command]) => [event, [table.entry(command, event)]]))
+    return { text: bom + written(source, { hooks }), added: [...table.events], replaced: [] }
   }
   const added: string[] = []
   const others: string[] = []
   let now = source
   for (const event of new Set(eventsOf(source))) {
-    if (HOST_EVENTS.includes(event as ClaudeEvent) || ours(source, event).length === 0) continue
-    now = drop(now, event, (path) => path === "hooks")
+    if (table.events.includes(event) || ours(source, event, table).length === 0) continue
+    now = drop(now, event, table, (path) => path === "hooks")
     others.push(event)
   }
   for (const [event, command] of wanted) {
-    const found = ours(now, event)
-    const next = settle(now, event, command, found, labels)
+    const found = ours(now, event, table)
+    const next = settle(now, event, command, found, { labels, table })
     if (next !== now) (found.length > 0 ? others : added).push(event)
     now = next
   }
@@ -56,15 +62,15 @@ export function addHooks(text: string | undefined, exePath: string, labels = tru
  * `text` without our hooks, and without the groups, lists and `hooks` object that only we had filled. Those that exist
  * in `original`, the text before our install, stay even if empty.
  */
-export function removeHooks(text: string, original?: string): WithoutOurs {
+export function removeHooks(text: string, original?: string, table = CLAUDE_TABLE): WithoutOurs {
   const [bom, source] = splitBom(text)
   const removed: string[] = []
   if (isBlankJson(source)) return { text, removed }
   const existed = containersOf(original)
   let now = source
   for (const event of new Set(eventsOf(source))) {
-    if (ours(source, event).length === 0) continue
-    now = drop(now, event, (path) => existed.has(path))
+    if (ours(source, event, table).length === 0) continue
+    now = drop(now, event, table, (path) => existed.has(path))
     removed.push(event)
   }
   return { text: bom + now, removed }
@@ -85,24 +91,30 @@ function settle(
   event: string,
   command: string,
   found: readonly OurHook[],
-  labels: boolean,
+  { labels, table }: { readonly labels: boolean; readonly table: HookTable },
 ): string {
   const spared = found.findIndex((candidate) => candidate.sound)
   // A list emptied here is refilled at once, so it keeps its place.
-  const now = drop(text, event, () => true, spared)
-  if (spared < 0) return append(now, event, command)
-  const node = ours(now, event)[0]?.command as JsonNode
+  const now = drop(text, event, table, () => true, spared)
+  if (spared < 0) return append(now, event, table.entry(command, event))
+  const node = ours(now, event, table)[0]?.command as JsonNode
   const called = node.value === command ? now : withValue(now, node, command)
-  const hook = ours(called, event)[0]?.hook as JsonNode
+  const hook = ours(called, event, table)[0]?.hook as JsonNode
   const isLabelled = !labels || member(hook, "statusMessage") !== undefined
   return isLabelled ? called : inserted(called, hook, "statusMessage", HOOK_LABEL)
 }
 
 /** Removes our hooks under `event` except number `spared`. `keep` tells which containers stay even if empty. */
-function drop(text: string, event: string, keep: (path: string) => boolean, spared = -1): string {
+function drop(
+  text: string,
+  event: string,
+  table: HookTable,
+  keep: (path: string) => boolean,
+  spared = -1,
+): string {
   let now = text
-  for (let index = ours(text, event).length - 1; index >= 0; index--) {
-    const victim = index === spared ? undefined : ours(now, event)[index]
+  for (let index = ours(text, event, table).length - 1; index >= 0; index--) {
+    const victim = index === spared ? undefined : ours(now, event, table)[index]
     if (victim !== undefined) now = without(now, emptiedBy(victim, event, keep))
   }
   return now
@@ -117,16 +129,16 @@ function emptiedBy({ hook, group }: OurHook, event: string, keep: (path: string)
   return entry.parent?.parent as JsonNode
 }
 
-function append(text: string, event: string, command: string): string {
+function append(text: string, event: string, entry: object): string {
   const root = parse(text)
   const hooks = member(root, "hooks")
-  if (hooks === undefined) return inserted(text, root, "hooks", { [event]: [hookEntry(command)] })
+  if (hooks === undefined) return inserted(text, root, "hooks", { [event]: [entry] })
   const list = member(hooks, event)
-  if (list === undefined) return inserted(text, hooks, event, [hookEntry(command)])
-  return inserted(text, list, undefined, hookEntry(command))
+  if (list === undefined) return inserted(text, hooks, event, [entry])
+  return inserted(text, list, undefined, entry)
 }
 
-function ours(text: string, event: string): OurHook[] {
+function ours(text: string, event: string, table: HookTable): OurHook[] {
   const list = member(member(parse(text), "hooks"), event)
   return (list?.children ?? []).flatMap((group) => {
     const matcher = member(group, "matcher")?.value
@@ -134,7 +146,7 @@ function ours(text: string, event: string): OurHook[] {
     const hooks = member(group, "hooks")
     return (hooks?.type === "array" ? (hooks.children ?? []) : []).flatMap((hook) => {
       const command = member(hook, "command")
-      if (typeof command?.value !== "string" || !isOurHook(command.value)) return []
+      if (typeof command?.value !== "string" || !table.isOurs(command.value)) return []
       const timeout = member(hook, "timeout")?.value
       const timed = typeof timeout === "number" && timeout > 0
       return [

@@ -1,4 +1,4 @@
-/** `ctxbridge install`: registers our hooks with Claude Code. */
+/** `ctxbridge install`: registers our hooks with Claude Code, and with other agents. */
 
 import { messageOf, usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
@@ -19,6 +19,13 @@ import { modelState } from "../../find/embed/model-files.ts"
 import { MINILM, sizeOfModel } from "../../find/embed/model-manifest.ts"
 import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
 import { databasePath } from "../../views/database.ts"
+import {
+  agentsPicked,
+  isClaudePicked,
+  PICK_AGENT_ARG,
+  registerAgents,
+  registeredLines,
+} from "../agent-setup.ts"
 import { oneOf } from "../args.ts"
 import { type ArgSpec, type Command, type Context, type Environment, flag } from "../command.ts"
 import { ask } from "../confirm.ts"
@@ -33,12 +40,16 @@ export const SETTINGS_ARGS = {
     default: "user",
     valueHint: SCOPES.join("|"),
   },
+  agent: PICK_AGENT_ARG,
   "no-mcp": flag("The hooks only, not the MCP server"),
   "dry-run": flag("Show what would change; write nothing"),
 } as const satisfies Record<string, ArgSpec>
 
 export default {
-  meta: { name: "install", description: "Register the hooks and the MCP server with Claude Code" },
+  meta: {
+    name: "install",
+    description: "Register the hooks and the MCP server with Claude Code and other agents",
+  },
   args: {
     ...SETTINGS_ARGS,
     statusline: flag("Show ctxbridge's status line before your own"),
@@ -55,28 +66,36 @@ export default {
     for (const name of ["import", "model"])
       if (args[name] === true && args[`no-${name}`] === true)
         throw usageError(`--${name} and --no-${name} cannot be used together`)
-    const { change, server } = oneAtATime(env.home, () => registered(context, options))
-    if (args["quiet"] !== true) {
+    const { dryRun } = options
+    const picked = agentsPicked(context)
+    const { change, server } = isClaudePicked(picked)
+      ? oneAtATime(env.home, () => registered(context, options))
+      : {}
+    if (args["quiet"] !== true && change !== undefined) {
       for (const line of [...report(change), ...reportServer(server)]) out.print(safe(line))
       const undo = options.scope === "user" ? "" : ` --scope ${options.scope}`
-      if (change.changed && !change.dryRun) out.print(`Undo with \`ctxbridge uninstall${undo}\`.`)
+      if (change.changed && !dryRun) out.print(`Undo with \`ctxbridge uninstall${undo}\`.`)
     }
-    const history = historyOf(env)
-    const wants = (name: string, question: string): boolean => {
+    const agrees = (question: string): boolean => {
       out.flush()
-      return args[name] === true || (!out.wantsJson && ask(question) === true)
+      return !out.wantsJson && ask(question) === true
     }
+    const agents = await registerAgents(context, agrees)
+    const told = agents.flatMap((one) => registeredLines(one, dryRun))
+    if (args["quiet"] !== true) for (const line of told) out.print(safe(line))
+    const history = historyOf(env)
+    const wants = (name: string, question: string): boolean => args[name] === true || agrees(question)
     const importing =
-      history.left > 0 && !change.dryRun && !refused && wants("import", `Archive ${amountOf(history)} now?`)
+      history.left > 0 && !dryRun && !refused && wants("import", `Archive ${amountOf(history)} now?`)
     // Both are asked before either begins: nobody waits between two questions.
     const adding =
-      !change.dryRun &&
+      !dryRun &&
       isModelMissing(context) &&
       wants("model", `Download the model for search by meaning (${aboutModel(env)}) now?`)
     if (importing) importInBackground(env)
     const failure = adding ? await failureOfAdding(context) : undefined
-    if (!change.dryRun) {
-      const restart = change.changed ? "Claude Code: sessions that are open are not archived" : "not needed"
+    if (!dryRun) {
+      const restart = change?.changed ? "Claude Code: sessions that are open are not archived" : "not needed"
       out.print([
         `Import     ${importText(history, importing, refused)}`,
         `Model      ${modelText(context, failure)}`,
@@ -85,10 +104,10 @@ export default {
       ])
     }
     const model = { id: modelState(env.dataHome).model?.manifest.id ?? null, problem: failure ?? null }
-    out.json({ ...change, mcp: server ?? null, history: { ...history, importing }, model })
+    out.json({ ...change, mcp: server ?? null, agents, history: { ...history, importing }, model })
     // Also of what was archived before this program had a model.
     const isUsed = model.id !== null && env.config["search.meaning"] === "auto"
-    if (!change.dryRun && isUsed && existsSync(databasePath(env.dataHome))) tryTo(() => embedNow(env))
+    if (!dryRun && isUsed && existsSync(databasePath(env.dataHome))) tryTo(() => embedNow(env))
   },
 } satisfies Command
 

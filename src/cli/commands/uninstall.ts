@@ -1,5 +1,6 @@
 /**
- * `ctxbridge uninstall`: removes hooks and server from Claude Code's files, and with --purge everything else of ours.
+ * `ctxbridge uninstall`: removes hooks and server from the files of Claude Code and other agents, and with --purge
+ * everything else of ours.
  */
 import { existsSync, rmSync } from "node:fs"
 import { targetOf } from "../../base/edited-file.ts"
@@ -24,6 +25,7 @@ import { withoutJob } from "../../job/stop-job.ts"
 import { type RevertedPatch, revertInstalled } from "../../prune/patch/apply-patch.ts"
 import { isPluginSet, revertPlugin } from "../../prune/plugin/set-plugin.ts"
 import { filesWithNative, revertNativeWith } from "../../prune/set-native.ts"
+import { agentProblems, agentsPicked, isClaudePicked, unregisterAgents } from "../agent-setup.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
@@ -37,7 +39,7 @@ const PATIENCE = 120_000
 export default {
   meta: {
     name: "uninstall",
-    description: "Remove ctxbridge from Claude Code; the archive stays",
+    description: "Remove ctxbridge from Claude Code and other agents; the archive stays",
     badOptions: "told",
   },
   args: {
@@ -45,10 +47,18 @@ export default {
     purge: flag("Also delete the archive, everything else ctxbridge has written, and the program"),
     ...YES_ARG,
   },
-  run(context) {
+  async run(context) {
     const { args, env, out } = context
-    if (args["purge"] === true) return purge(context)
+    if (args["purge"] === true) return await purge(context)
     const options = settingsOptions(context)
+    const picked = agentsPicked(context)
+    const agents = await unregisterAgents(context)
+    for (const line of agents.flatMap(({ files }) => files).flatMap(agentLines(picked))) out.print(safe(line))
+    for (const line of agentProblems(agents)) out.print(safe(line))
+    if (!isClaudePicked(picked)) {
+      out.json({ agents })
+      return EXIT.ok
+    }
     // First, since no settings file says where such a program is.
     const patches = options.scope === "user" ? revertPatches(context) : []
     const { change, natives, server, still } = oneAtATime(env.home, () => ({
@@ -66,10 +76,16 @@ export default {
     const plugins = ourPlugins(env)
     for (const name of plugins) out.print(safe(`The plugin stays: claude plugin uninstall ${name}`))
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
-    out.json({ ...change, mcp: server ?? null, prune: natives, patches, still, plugins })
+    out.json({ ...change, mcp: server ?? null, agents, prune: natives, patches, still, plugins })
     return EXIT.ok
   },
 } satisfies Command
+
+/** Of files in which nothing of ours was, only those of agents that were named. */
+const agentLines =
+  (picked: readonly string[] | undefined) =>
+  (change: SettingsChange): string[] =>
+    change.changed || picked !== undefined ? settingsLines(change) : []
 
 const nativeLine = ({ dryRun, file, removed }: SettingsChange): string =>
   `${dryRun ? "Would remove" : "Removed"} the settings of \`prune native\` from ${file}: ${removed.join(", ")}`
@@ -122,10 +138,11 @@ const settingsLine = ({ action, file, removed }: SettingsChange): string =>
     none: `Nothing to remove from ${file}`,
   })[action]
 
-function purge(context: Context): number {
+async function purge(context: Context): Promise<number> {
   const { env, out } = context
   const { dryRun } = settingsOptions(context)
   if (!wantsServer(context)) throw usageError("--purge and --no-mcp cannot be used together")
+  if (agentsPicked(context) !== undefined) throw usageError("--purge is for all agents; leave --agent out")
   const program = Bun.isStandaloneExecutable ? realpathSync(env.exePath) : undefined
   const isLast = program !== undefined && isRemovable(program)
   const beside = program === undefined ? [] : filesBeside(program)
@@ -138,11 +155,19 @@ function purge(context: Context): number {
     : "Remove the hooks and the whole archive"
   if (!dryRun && !confirmed(context, `${asked} for good: ${what}?`)) return EXIT.failed
   const patches = revertPatches(context)
-  const { settings, natives, left } = oneAtATime(env.home, () => ({
+  const others = await unregisterAgents(context, true)
+  const agents = others.flatMap(({ files }) => files)
+  const {
+    settings: claudes,
+    natives,
+    left,
+  } = oneAtATime(env.home, () => ({
     ...removedSettings(context),
     left: dryRun ? [] : withoutJob(env.stateHome, PATIENCE, () => removeFootprint(env)),
   }))
+  const settings = [...agents.filter(({ changed }) => changed), ...claudes]
   for (const native of natives) out.print(safe(nativeLine(native)))
+  for (const line of agentProblems(others)) out.print(safe(line))
   out.print(patches.map((patch) => patchLine(patch, dryRun)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)

@@ -26,6 +26,7 @@ import { databasePath } from "../../views/database.ts"
 import { lockPath } from "../../views/open.ts"
 import { sessionFolder, sharedState } from "../../views/session-files.ts"
 import { probe } from "../../views/unwritable.ts"
+import { agentChecks } from "./agent-checks.ts"
 import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 import { existing, folderChecks } from "./folder-checks.ts"
 import {
@@ -125,7 +126,11 @@ async function look(examined: Patient): Promise<Finding[]> {
   // Another one for each look: what is listed of a patient is listed once.
   const patient = { ...examined }
   // Started first: they take as long as all the others together.
-  const asked = [checked("prune", pruneChecks, patient), checked("claude", claudeCheck, patient)]
+  const asked = [
+    checked("prune", pruneChecks, patient),
+    checked("claude", claudeCheck, patient),
+    checked("agents", agentChecks, patient),
+  ]
   const findings: Finding[] = []
   for (const [name, check] of CHECKS) findings.push(...(await checked(name, check, patient)))
   return [...findings, ...(await Promise.all(asked)).flat()]

@@ -1,0 +1,99 @@
+/**
+ * The agents besides Claude Code that ctxbridge can be registered with: one row each, loaded where it is wanted. What is
+ * ours in their files is added and removed as in Claude Code's (claude/install/register.ts): repeated it changes nothing,
+ * and an uninstall leaves every other byte as it was.
+ */
+import { existsSync } from "../../base/fs.ts"
+import { basename } from "../../base/path.ts"
+import {
+  type OursToAdd,
+  recordedTargets,
+  register,
+  type SettingsChange,
+  unregister,
+} from "../../claude/install/register.ts"
+import type { Paths } from "../../config/load.ts"
+
+/** A file of an agent's, and what of ours is in it. */
+export interface AgentFile extends OursToAdd {
+  readonly agent: string
+  /** Whether it is our server that is listed there, and not hooks. */
+  readonly isServers?: boolean
+}
+
+/** One thing that was looked at, as `doctor` tells it. */
+export interface AgentCheck {
+  readonly state: "ok" | "warn" | "fail" | "skipped"
+  /** One line. */
+  readonly text: string
+  readonly hint?: string
+  readonly details?: readonly string[]
+  /** Whether another install mends it. */
+  readonly isMended?: boolean
+}
+
+export interface AgentInstaller {
+  /** @param exePath absolute path of the binary that is to be called */
+  readonly files: (places: Paths, exePath: string) => readonly AgentFile[]
+  /** What the user has to do after an install, if anything. */
+  readonly next?: string
+  /** Looks at a registration: only where there is one. */
+  readonly checks: (places: Paths, exePath: string) => Promise<AgentCheck[]>
+}
+
+export interface InstallableAgent {
+  /** As options and hook commands name it. */
+  readonly name: string
+  /** As people call it. */
+  readonly title: string
+  /** The program that people start. */
+  readonly command: string
+  readonly folder: (places: Paths) => string
+  readonly load: () => Promise<AgentInstaller>
+}
+
+export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
+  {
+    name: "codex",
+    title: "Codex",
+    command: "codex",
+    folder: ({ codexDir }) => codexDir,
+    load: async () => (await import("./codex-install.ts")).CODEX_INSTALLER,
+  },
+]
+
+/** Whether the agent has been used here, or can be. */
+export const isAgentHere = ({ folder, command }: InstallableAgent, places: Paths): boolean =>
+  existsSync(folder(places)) || Bun.which(command) !== null
+
+interface AgentOptions {
+  readonly places: Paths
+  readonly exePath: string
+  /** Work out the changes but write nothing. */
+  readonly dryRun?: boolean
+  /** Also our server; default: yes. */
+  readonly withServer?: boolean
+}
+
+/** Adds what is ours to an agent's files. All are worked out before the first one is written. */
+export function installAgent(installer: AgentInstaller, options: AgentOptions): SettingsChange[] {
+  const { places, exePath, dryRun = false, withServer = true } = options
+  const files = installer.files(places, exePath).filter(({ isServers }) => withServer || isServers !== true)
+  const { dataHome } = places
+  const planned = files.map((file) => register(file, { dataHome, dryRun: true }))
+  return dryRun ? planned : files.map((file) => register(file, { dataHome }))
+}
+
+/** Removes it again, also from where an install has found the agent's folder then. */
+export function uninstallAgent(installer: AgentInstaller, options: AgentOptions): SettingsChange[] {
+  const { places, exePath, dryRun = false, withServer = true } = options
+  const { dataHome } = places
+  const files = installer.files(places, exePath).filter(({ isServers }) => withServer || isServers !== true)
+  const named = files.map((file) => unregister(file, { dataHome, dryRun }))
+  const targets = files.flatMap(({ agent }) => recordedTargets(dataHome, agent))
+  const others = [...new Set(targets)].flatMap((target) => {
+    const file = files.find((one) => basename(one.file) === basename(target))
+    return file === undefined ? [] : [unregister({ ...file, file: target }, { dataHome, dryRun })]
+  })
+  return [...named, ...others.filter(({ changed }) => changed)]
+}
