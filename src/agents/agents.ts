@@ -8,9 +8,10 @@ import type { Agent, AgentPlaces, HistoryPrompt } from "../record/agent.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { codex } from "./codex/codex.ts"
+import { qwen } from "./qwen/qwen.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
-export const AGENTS: readonly Agent[] = [codex, claudeCode]
+export const AGENTS: readonly Agent[] = [codex, qwen, claudeCode]
 
 /** As options and output name them. */
 export const AGENT_NAMES: readonly string[] = AGENTS.map(({ name }) => name)

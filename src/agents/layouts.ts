@@ -5,11 +5,12 @@
 
 import { sessionIdOf } from "../base/session-id.ts"
 import { claudeLayout } from "../claude/places.ts"
-import type { FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
+import type { CopyPlace, FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 import { codexLayout } from "./codex/codex-places.ts"
+import { qwenLayout } from "./qwen/qwen-places.ts"
 
 /** The first one whose folder it is says what it is. */
-const LAYOUTS: readonly FileLayout[] = [codexLayout, claudeLayout]
+const LAYOUTS: readonly FileLayout[] = [codexLayout, qwenLayout, claudeLayout]
 
 const layoutOf = (path: string): FileLayout => LAYOUTS.find(({ owns }) => owns(path)) ?? LAYOUTS.at(-1)!
 
@@ -26,8 +27,25 @@ export function transcriptName(transcript: string): TranscriptName {
 /** @returns undefined for a transcript, and for what is not in a session's folder */
 export const placeBeside = (path: string): PlaceBeside | undefined => layoutOf(path).placeBeside?.(path)
 
+/** Whether a file in an agent's folder is a transcript, by its path. */
+export const isTranscriptFile = (path: string): boolean =>
+  layoutOf(path).isTranscript?.(path) ?? (path.endsWith(".jsonl") && placeBeside(path) === undefined)
+
+/** The transcript of the session that a subagent's belongs to, where that lies in a place of its agent's own. */
+export const parentTranscript = (subagent: string): string | undefined =>
+  layoutOf(subagent).parentOf?.(subagent)
+
+/** Names of the variables that say where agents' folders are. */
+export const agentVariables = (): string[] => LAYOUTS.flatMap(({ variables = [] }) => variables)
+
+/** Whether a folder of the vault holds an agent's copies, by its name. */
+export const isTopOfCopies = (top: string): boolean => LAYOUTS.some((layout) => layout.top === top)
+
 /** Where its copies are kept, if the agent's are not kept as Claude Code's are. */
-export const copyPlace = (transcript: string) => layoutOf(transcript).copyPlace?.(transcript)
+export function copyPlace(transcript: string): (CopyPlace & { readonly top: string }) | undefined {
+  const { top, copyPlace: place } = layoutOf(transcript)
+  return top === undefined || place === undefined ? undefined : { top, ...place(transcript) }
+}
 
 /** Whether it is a list of all prompts, which is no transcript. */
 export const isPromptHistory = (path: string): boolean =>

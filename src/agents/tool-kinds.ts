@@ -27,7 +27,7 @@ export const SHELL_KINDS = ["run", "run-other"] as const satisfies readonly Tool
 export const toolsOf = (...kinds: readonly ToolKind[]): string[] =>
   toolsKnown().filter((name) => kinds.includes(TOOLS[name]!.kind))
 
-/** SQL condition that a column names a tool of these kinds. For one name it is `=`, which a partial index needs. */
+/** SQL condition that a column names a tool of these kinds. */
 export function isTool(column: string, ...kinds: readonly ToolKind[]): string {
   const names = toolsOf(...kinds).map((name) => `'${name}'`)
   return names.length === 1 ? `${column} = ${names[0]}` : `${column} IN (${names.join(", ")})`

@@ -1,5 +1,6 @@
 /** The only file that reads the process environment and configuration files. */
 
+import { agentVariables } from "../agents/layouts.ts"
 import { messageOf } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -21,8 +22,8 @@ export interface Paths {
   readonly claudeDir: string
   /** Where Claude Code keeps its own state, servers included. */
   readonly claudeConfig: string
-  /** Codex' folder. */
-  readonly codexDir: string
+  /** The folder of another agent that a variable names; undefined unless it is an absolute path. */
+  readonly named: (variable: string) => string | undefined
   readonly configFile: string
   /** For temporary files. */
   readonly temporary: string
@@ -85,7 +86,7 @@ export function resolvePlaces(env: Env = process.env): Paths {
     stateHome: own === undefined ? join(state, "ctxbridge") : join(own, "state"),
     claudeDir: claudeDir ?? configFolder(home),
     claudeConfig: stateFile(home, claudeDir),
-    codexDir: absolute(env["CODEX_HOME"]) ?? join(home, ".codex"),
+    named: (variable) => absolute(env[variable]),
     configFile: absolute(env["CTXBRIDGE_CONFIG"]) ?? join(config, "ctxbridge", "config.toml"),
     temporary: windows
       ? (absolute(env["TEMP"]) ?? join(windows.local, "Temp"))
@@ -333,8 +334,9 @@ export function isolatedEnvironment(
   env: Env = process.env,
 ): Record<string, string | undefined> {
   const options = new Set<string>(Object.values(OPTIONS).flatMap((option) => option.env))
+  for (const variable of agentVariables()) options.add(variable)
   const kept = Object.entries(env).filter(
-    ([name]) => !options.has(name) && !/^(CTXBRIDGE_|CLAUDE|CODEX_HOME$|XDG_)/.test(name),
+    ([name]) => !options.has(name) && !/^(CTXBRIDGE_|CLAUDE|XDG_)/.test(name),
   )
   return {
     ...childEnvironment(Object.fromEntries(kept)),

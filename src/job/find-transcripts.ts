@@ -1,6 +1,6 @@
-/** Finds transcripts in Claude Code's folders. */
+/** Finds transcripts in agents' folders. */
 import { readdirSync, statSync } from "node:fs"
-import { placeBeside } from "../agents/layouts.ts"
+import { isTranscriptFile } from "../agents/layouts.ts"
 import { isMissing } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { join } from "../base/path.ts"
@@ -47,8 +47,7 @@ export function transcriptFilesBelow(
     for (const entry of entries) {
       const path = join(dir, entry.name)
       if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
-      else if (entry.isFile() && entry.name.endsWith(".jsonl") && placeBeside(path) === undefined)
-        found.push({ path, ...looked(path) })
+      else if (entry.isFile() && isTranscriptFile(path)) found.push({ path, ...looked(path) })
       else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || statsOf(path)?.isDirectory()))
         onLink?.(path)
     }

@@ -11,7 +11,7 @@ import { transcriptsBelow } from "./find-transcripts.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
 
-type Place = Pick<PathsAndPolicy, "dataHome" | "home" | "claudeDir" | "codexDir" | "exclude">
+type Place = Pick<PathsAndPolicy, "dataHome" | "home" | "claudeDir" | "named" | "exclude">
 
 export interface History {
   /** All transcripts but excluded and forgotten ones, and how many have bytes that the vault lacks. */

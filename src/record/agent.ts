@@ -90,8 +90,8 @@ export interface AgentPlaces {
   readonly home: string
   /** Claude Code's configuration folder, which a variable may name. */
   readonly claudeDir: string
-  /** The folder of Codex, which a variable may name. */
-  readonly codexDir: string
+  /** The folder that a variable names; undefined unless it is an absolute path. */
+  readonly named: (variable: string) => string | undefined
 }
 
 /** A file that an agent keeps beside a session's transcript: long outputs, plans, what a subagent was started as. */
@@ -102,18 +102,30 @@ export interface PlaceBeside {
   readonly name: string
 }
 
+/** Where a transcript's copies are kept, below the agent's folder in the vault. */
+export interface CopyPlace {
+  /** The agent's own folder that the transcript is in. */
+  readonly root: string
+  /** Where that is below the user's home folder, unless told otherwise. */
+  readonly usual: string
+  /** Path below that; by default the transcript's name. A subagent's has `<session>/subagents/` before it. */
+  readonly below?: string
+}
+
 /** How an agent names its files. */
 export interface FileLayout {
   /** Whether a path is in its folder. */
   readonly owns: (path: string) => boolean
-  /** Where a transcript's copies are kept, if not under the path below `projects` (vault/layout.ts). */
-  readonly copyPlace?: (transcript: string) => {
-    /** The top folder of all its copies; with a dot before it, the agent's usual folder in the user's home folder. */
-    readonly top: string
-    /** The agent's own folder that the transcript is in. */
-    readonly root: string
-  }
+  /** Names of variables that tell where that is. */
+  readonly variables?: readonly string[]
+  /** Folder of its copies in the vault: its name. Without it, they are kept as Claude Code's (vault/layout.ts). */
+  readonly top?: string
+  readonly copyPlace?: (transcript: string) => CopyPlace
+  /** Whether a file in its folder is a transcript; by default, all `.jsonl` are. */
+  readonly isTranscript?: (path: string) => boolean
   readonly namesInPath: (transcript: string) => TranscriptName
+  /** The transcript of the session that a subagent's belongs to, if not as Claude Code keeps them. */
+  readonly parentOf?: (subagent: string) => string
   readonly placeBeside?: (path: string) => PlaceBeside | undefined
   readonly isPromptHistory?: (path: string) => boolean
 }
@@ -139,5 +151,7 @@ export interface Agent {
   readonly partsOf: (line: string) => Pick<TranscriptRecord, "uuid" | "parts">
   /** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
   readonly mediaData?: (line: string) => string[]
+  /** The command that continues a session. */
+  readonly resume?: (session: string) => string
   readonly tools: Readonly<Record<string, AgentTool>>
 }

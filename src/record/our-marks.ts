@@ -11,3 +11,15 @@ export const RECALL = `${MARK}"recall"`
  * (views/tool-rows.ts).
  */
 export const isGivenBack = (part: Part): boolean => part.kind === "context" && part.text.includes(MARK)
+
+/** End of every text that is given back. */
+export const CLOSE = "</ctxbridge-restore>"
+
+/** A tool's result as an agent keeps it that puts what hooks say behind it: the tool's own words, and ours. */
+export function splitGiven(text: string): { readonly own: string; readonly given: string[] } {
+  const end = text.trimEnd()
+  const from = end.endsWith(CLOSE) ? end.lastIndexOf(MARK) : -1
+  return from < 0
+    ? { own: text, given: [] }
+    : { own: text.slice(0, from).trimEnd(), given: [end.slice(from)] }
+}

@@ -2,6 +2,7 @@
 
 import { count, cut } from "../base/text.ts"
 import type { ClaudePlaces } from "../config/load.ts"
+import { CLOSE } from "../record/our-marks.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import { type SessionLine, sessionsBeside } from "../views/queries/sessions.ts"
@@ -13,7 +14,6 @@ import { Page } from "./page.ts"
 import { name, quoteInert, quoteSpoken, time } from "./quote.ts"
 import {
   BY_NAME,
-  CLOSE,
   countOfTurns,
   hintToOpen,
   listsNotes,

@@ -4,6 +4,7 @@ import { bytes, count, cut } from "../base/text.ts"
 import { toolName } from "../claude/our-server.ts"
 import { atLeast, KEEPS_LAST, KEEPS_PENDING, SHOWS_FILES } from "../claude/versions.ts"
 import { withoutQuestion } from "../record/noted-sentences.ts"
+import { CLOSE } from "../record/our-marks.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import type { SubagentTask } from "../views/queries/calls.ts"
 import type { KeptNote } from "../views/queries/sessions.ts"
@@ -98,8 +99,6 @@ const SESSION_SHOWN = 8
 const RELATED_SHOWN = 90
 /** Of the prompt of a turn that is named for the files it changed. */
 const CHANGED_SHOWN = 60
-
-export const CLOSE = "</ctxbridge-restore>"
 
 /** @returns `""` when there is nothing to give back or no room for it */
 export function renderRestore(material: Material, options: RenderOptions): string {

@@ -1,6 +1,6 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
 
-import { copyPlace, isPromptHistory, placeBeside } from "../agents/layouts.ts"
+import { copyPlace, isPromptHistory, isTopOfCopies, placeBeside } from "../agents/layouts.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../base/path.ts"
 import { sessionIdOf } from "../base/session-id.ts"
@@ -24,8 +24,10 @@ const PROJECTS = "/projects/"
 export function vaultPath(transcript: string, home: string): string {
   if (isPromptHistory(transcript)) return historyPath(dirname(transcript), home)
   const place = copyPlace(transcript)
-  if (place !== undefined)
-    return join(place.top, folderName(place.root, join(home, `.${place.top}`)), `${basename(transcript)}.zst`)
+  if (place !== undefined) {
+    const { top, root, usual, below = basename(transcript) } = place
+    return join(top, folderName(root, join(home, usual)), `${below}.zst`)
+  }
   const at = `${transcript}/`.lastIndexOf(PROJECTS)
   const rest = at < 0 ? "" : transcript.slice(at + PROJECTS.length)
   const nested = rest.includes("/")
@@ -109,9 +111,15 @@ export const isSummaryCopy = (copy: string): boolean => originalPlace(copy).star
 
 export const summaryPath = (session: string): string => `${SUMMARIES}${session}.jsonl.zst`
 
-/** Whether it is of a transcript of another agent than Claude Code, which have top folders of their own. */
-export const isAgentsCopy = (copy: string): boolean =>
-  copyPlace(withoutVersion(copy).slice(0, -".zst".length)) !== undefined
+/**
+ * Whether it is of a transcript of another agent than Claude Code, which have top folders of their own.
+ *
+ * @param name of the agent; undefined: any
+ */
+export function isAgentsCopy(copy: string, name?: string): boolean {
+  const top = originalPlace(copy).split("/", 1)[0]!
+  return name === undefined ? isTopOfCopies(top) : top === name && isTopOfCopies(top)
+}
 
 /** Whether it is of a file that Claude Code keeps beside a transcript (`placeBeside`). */
 export function isBesideCopy(copy: string): boolean {

@@ -2,7 +2,7 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
-import { isPromptHistory, placeBeside, transcriptName } from "../agents/layouts.ts"
+import { isPromptHistory, parentTranscript, placeBeside, transcriptName } from "../agents/layouts.ts"
 import { endOfLines } from "../base/byte-lines.ts"
 import { realpathSync } from "../base/fs.ts"
 import { isWithin, literalStart } from "../base/globs.ts"
@@ -89,6 +89,8 @@ function real(folder: string): string {
 function parentOf(transcript: string, named: Named | undefined): string | undefined {
   const { session, agent } = transcriptName(transcript)
   if (agent === undefined) return undefined
+  const own = parentTranscript(transcript)
+  if (own !== undefined) return own
   if (session !== undefined) {
     return `${transcript.slice(0, transcript.indexOf("/subagents/", transcript.lastIndexOf("/projects/") + 1))}.jsonl`
   }

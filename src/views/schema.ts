@@ -396,9 +396,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN program TEXT;
   -- The model that its lines have named last, where they name it apart from their counts of tokens.
   ALTER TABLE sessions ADD COLUMN model TEXT;
-  -- For all tools that run scripts; the condition has to be that of the queries (isTool), word for word.
+  -- For the latest scripts of a session, whatever an agent calls the tool that runs them.
   DROP INDEX tool_calls_commands;
-  CREATE INDEX tool_calls_commands ON tool_calls (session, is_error, result)
-    WHERE name IN ('exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec', 'Bash');
+  CREATE INDEX tool_calls_commands ON tool_calls (session, is_error, result, name);
   `,
 ]

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { mkdirSync, renameSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { AGENT_NAMES } from "../../src/agents/agents.ts"
 import { run } from "../support/binary.ts"
 import { type CodexRollout, fullRollout, type RolloutOptions } from "../support/codex-rollout.ts"
 import { Machine } from "../support/machine.ts"
@@ -53,9 +54,9 @@ test("sessions says whose they are, and narrows to an agent's", async () => {
   expect(await ids("--agent", "claude")).toHaveLength(1)
   expect(await ids("--agents")).toHaveLength(4)
   expect((await cli("sessions", "--agent", "claude")).stdout).not.toContain("Codex")
-  expect(await cli("sessions", "--agent", "gemini")).toMatchObject({
+  expect(await cli("sessions", "--agent", "nobody")).toMatchObject({
     code: 64,
-    stderr: expect.stringContaining("--agent must be one of codex, claude"),
+    stderr: expect.stringContaining(`--agent must be one of ${AGENT_NAMES.join(", ")}, not "nobody"`),
   })
 })
 

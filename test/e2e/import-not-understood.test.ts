@@ -23,7 +23,7 @@ const NOT_OURS = '{"messages":[{"role":"user","content":"a row of a data set"}]}
 const HINT =
   "import takes transcripts (.jsonl), folders of them, and archives of claude-flow, claude-mem and leafhill"
 const told = (names: string, hint = HINT): string =>
-  `ctxbridge: no transcript of Claude Code or Codex, nor another tool's archive: ${names}\nhint: ${hint}\n`
+  `ctxbridge: no transcript of an agent, nor another tool's archive: ${names}\nhint: ${hint}\n`
 
 describe("named on the command line: exit 1, and nothing is archived", () => {
   test.each([
@@ -60,8 +60,7 @@ describe("named on the command line: exit 1, and nothing is archived", () => {
       document: {
         error: {
           code: "not-understood",
-          message:
-            "no transcript of Claude Code or Codex, nor another tool's archive: a.txt, b.jsonl, link.jsonl",
+          message: "no transcript of an agent, nor another tool's archive: a.txt, b.jsonl, link.jsonl",
           hint: HINT,
         },
       },
@@ -82,7 +81,7 @@ describe("in a folder: counted and named, and all others are archived", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toStartWith("1 transcript examined\nArchived ")
     expect(stdout).toEndWith(
-      `\n2 files skipped: nothing in them is of Claude Code or Codex\n${others.map((path) => `skipped: ${path}\n`).join("")}`,
+      `\n2 files skipped: nothing in them is an agent's\n${others.map((path) => `skipped: ${path}\n`).join("")}`,
     )
     const events = await there(machine, "import", "backup", "--json")
     expect(eventsIn(events.stdout)[0]).toMatchObject({ event: "start", files: 1, transcripts: 1 })
@@ -103,7 +102,7 @@ describe("in a folder: counted and named, and all others are archived", () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 3,
       stdout: "",
-      stderr: `ctxbridge: no transcripts below backup\nhint: 1 .jsonl file there, in which nothing is of Claude Code or Codex: ${path}\n`,
+      stderr: `ctxbridge: no transcripts below backup\nhint: 1 .jsonl file there, in which nothing is an agent's: ${path}\n`,
     })
     expect(existsSync(machine.dataHome)).toBe(false)
   })

@@ -25,7 +25,7 @@ async function sync(world: ChangingArchive, folder: string) {
     home: root,
     stateHome: "",
     claudeDir: "",
-    codexDir: "/nowhere/.codex",
+    named: () => undefined,
     claudeConfig: "",
     configFile: "",
     temporary: "",

@@ -40,14 +40,14 @@ export class Archive {
   }
 
   /** Takes the new bytes into the vault, as a hook does at the end of a turn. */
-  take(transcript: Transcript): Taken {
+  take(transcript: Pick<Transcript, "path">): Taken {
     const place = { dataHome: this.dataHome, home: this.root }
     const options = { now: Date.now(), deadline: Number.POSITIVE_INFINITY, lastLine: "whole" } as const
     return captureTranscript(place, transcript.path, options)
   }
 
   /** The same and then into the views, as a hook does that replies. */
-  follow(transcript: Transcript): Taken {
+  follow(transcript: Pick<Transcript, "path">): Taken {
     const taken = this.take(transcript)
     this.db.transaction(() => index(this.db, this.dataHome, taken, () => false, taken.fresh)).immediate()
     settlePending(this.dataHome, taken.copy)

@@ -1,12 +1,15 @@
 /** Where OpenAI's Codex keeps its sessions, and how it names them. Pure; hooks load it. */
 import { join } from "../../base/path.ts"
-import type { FileLayout } from "../../record/agent.ts"
+import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
+
+const HOME = "CODEX_HOME"
+const USUAL = ".codex"
 
 /** By day, and those that the user has put aside with `codex archive`. */
-export const codexTranscripts = (folder: string): string[] => [
-  join(folder, "sessions"),
-  join(folder, "archived_sessions"),
-]
+export function codexTranscripts({ home, named }: AgentPlaces): string[] {
+  const folder = named(HOME) ?? join(home, USUAL)
+  return [join(folder, "sessions"), join(folder, "archived_sessions")]
+}
 
 /** `rollout-<local time>-<thread>.jsonl` */
 const ROLLOUT = /\/rollout-[^/]+-([\da-f-]{36})\.jsonl$/
@@ -15,8 +18,10 @@ const BELOW = /\/(?:(?:archived_)?sessions\/.*|[^/]*)$/
 
 export const codexLayout: FileLayout = {
   owns: (path) => ROLLOUT.test(path),
+  variables: [HOME],
   // A subagent has a thread and a file of its own, and only its first line tells whose it is.
   namesInPath: (path) => ({ session: ROLLOUT.exec(path)?.[1], agent: undefined }),
   // `codex archive` moves the file, which then is still the same transcript.
-  copyPlace: (path) => ({ top: "codex", root: path.replace(BELOW, "") }),
+  top: "codex",
+  copyPlace: (path) => ({ root: path.replace(BELOW, ""), usual: USUAL }),
 }

@@ -399,7 +399,7 @@ function mediaIn(item: JsonObject): string[] {
 export const codex: Agent = {
   name: NAME,
   title: TITLE,
-  transcripts: ({ codexDir }) => codexTranscripts(codexDir),
+  transcripts: codexTranscripts,
   isNamedAsTranscript: codexLayout.owns,
   wrote: (line) => LINE.test(line.slice(0, 300)),
   decode: decodeRollout,
@@ -408,5 +408,6 @@ export const codex: Agent = {
     const line = parseLine(text)
     return isObject(line) ? mediaIn(objectOf(line["payload"])) : []
   },
+  resume: (session) => `codex resume ${session}`,
   tools: CODEX_TOOLS,
 }

@@ -57,7 +57,7 @@ export default {
       type: "positional",
       rest: true,
       description:
-        "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all transcripts of Claude Code and Codex",
+        "Transcripts, folders, or archives of claude-flow, claude-mem and leafhill; by default all transcripts of all agents",
       valueHint: "PATH…",
     },
     check: flag("Compare every archived byte first; archive again what differs"),
@@ -183,9 +183,9 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
       link !== undefined
         ? `there are links, which are followed only when they are named: ctxbridge import ${link}`
         : first !== undefined
-          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is of Claude Code or Codex: ${first}${notUnderstood.length > 1 ? " …" : ""}`
+          ? `${count(notUnderstood.length, ".jsonl file")} there, in which nothing is an agent's: ${first}${notUnderstood.length > 1 ? " …" : ""}`
           : other === undefined
-            ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR or CODEX_HOME"
+            ? "name a folder or .jsonl files, or set CLAUDE_CONFIG_DIR or the variable of another agent (docs/agents.md)"
             : `found another tool's archive: ctxbridge import ${other}`,
     exit: EXIT.notFound,
   })
@@ -198,7 +198,7 @@ function refuseUnknown(words: readonly string[]): void {
   const packed = words.find((word) => PACKED.test(word))
   throw new CtxError(
     "not-understood",
-    `no transcript of Claude Code or Codex, nor another tool's archive: ${words.join(", ")}`,
+    `no transcript of an agent, nor another tool's archive: ${words.join(", ")}`,
     {
       hint:
         packed !== undefined
@@ -277,7 +277,7 @@ function failures({ files }: ImportReport): string[] {
 function leftOut(notUnderstood: readonly string[]): string[] {
   if (notUnderstood.length === 0) return []
   const lines = [
-    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is of Claude Code or Codex`,
+    `${count(notUnderstood.length, "file")} skipped: nothing in ${notUnderstood.length === 1 ? "it" : "them"} is an agent's`,
     ...notUnderstood.slice(0, MOST_NAMED).map((path) => `skipped: ${safe(path)}`),
   ]
   if (notUnderstood.length > MOST_NAMED)
@@ -302,7 +302,7 @@ const mention = (found: readonly string[]): string[] =>
 const FIRST = 64 << 10
 const MORE = 1 << 20
 
-type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "codexDir">
+type Place = Pick<Paths, "dataHome" | "home" | "claudeDir" | "named">
 
 /**
  * Whether a `.jsonl` file is to be archived: it lies where an agent keeps transcripts, has been archived before, holds a

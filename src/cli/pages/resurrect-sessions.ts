@@ -3,6 +3,7 @@
  * vault, so it works without a database.
  */
 import { existsSync } from "node:fs"
+import { AGENTS } from "../../agents/agents.ts"
 import { namesInPath, placeBeside } from "../../agents/layouts.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { parseJson } from "../../base/json-files.ts"
@@ -114,12 +115,15 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
 
 /** @throws CtxError if the word names another agent's session */
 function refuseOthers(dataHome: string, word: string): void {
-  const ids = sessionsInNames(dataHome, isAgentsCopy)
-  const [session] = [...ids].filter((id) => id.startsWith(word))
-  if (session === undefined) return
-  throw new CtxError("another-agents", `session ${session} is Codex's: Claude Code cannot resume it`, {
-    hint: `codex resume ${session} goes on with it, ctxbridge show ${session} prints it`,
-  })
+  for (const { name, title, resume } of AGENTS) {
+    const ids = sessionsInNames(dataHome, (copy) => isAgentsCopy(copy, name))
+    const session = [...ids].find((id) => id.startsWith(word))
+    if (session === undefined) continue
+    const goesOn = resume === undefined ? "" : `${resume(session)} goes on with it, `
+    throw new CtxError("another-agents", `session ${session} is of ${title}: Claude Code cannot resume it`, {
+      hint: `${goesOn}ctxbridge show ${session} prints it`,
+    })
+  }
 }
 
 /** @throws CtxError exit 3 if the word names a session whose transcript was deleted before it was archived */

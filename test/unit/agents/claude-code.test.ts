@@ -100,7 +100,9 @@ describe("claude code", () => {
   })
 
   test("its places lie below its folder", () => {
-    expect(claudeCode.transcripts({ home: "/h", claudeDir: "/c", codexDir: "/x" })).toEqual(["/c/projects"])
+    expect(claudeCode.transcripts({ home: "/h", claudeDir: "/c", named: () => undefined })).toEqual([
+      "/c/projects",
+    ])
     expect(userSettings("/c")).toBe("/c/settings.json")
   })
 })

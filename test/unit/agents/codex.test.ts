@@ -59,11 +59,14 @@ describe("files", () => {
   })
 
   test("its places lie below its folder, and Claude Code stays the last that is asked", () => {
-    expect(codex.transcripts({ home: "/h", claudeDir: "/c", codexDir: "/x" })).toEqual([
-      "/x/sessions",
-      "/x/archived_sessions",
-    ])
-    expect(AGENTS.map(({ name }) => name)).toEqual(["codex", "claude"])
+    expect(
+      codex.transcripts({
+        home: "/h",
+        claudeDir: "/c",
+        named: (name) => (name === "CODEX_HOME" ? "/x" : undefined),
+      }),
+    ).toEqual(["/x/sessions", "/x/archived_sessions"])
+    expect(AGENTS.at(-1)!.name).toBe("claude")
   })
 })
 

@@ -319,7 +319,7 @@ describe("at once", () => {
       dataHome: join(dir, "data"),
       stateHome: join(dir, "state"),
       claudeDir: dir,
-      codexDir: "/nowhere/.codex",
+      named: () => undefined,
       claudeConfig: dir,
       configFile: join(dir, "none"),
       temporary: dir,

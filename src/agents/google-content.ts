@@ -1,0 +1,127 @@
+/**
+ * Messages in the form of Google's API, which several agents write: a list of parts, each with a text, a call, what a
+ * call gave back, or data. Pure.
+ */
+import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { splitGiven } from "../record/our-marks.ts"
+import { tokenCount } from "../record/token-counts.ts"
+import type { Part, Usage } from "../record/types.ts"
+
+/** Parts of a message; a text alone may stand for one. */
+export function contentParts(content: unknown): JsonObject[] {
+  if (typeof content === "string") return content === "" ? [] : [{ text: content }]
+  return (Array.isArray(content) ? content : [content]).flatMap((one: unknown) =>
+    typeof one === "string" ? [{ text: one }] : isObject(one) ? [one] : [],
+  )
+}
+
+/** What the model says, thinks and calls. */
+export function modelParts(content: unknown): Part[] {
+  return contentParts(content).flatMap((one): Part[] => {
+    const text = stringOf(one["text"])
+    if (text !== undefined) return [{ kind: one["thought"] === true ? "thinking" : "text", text }]
+    if (isObject(one["functionCall"])) return [callPart(one["functionCall"])]
+    return mediaPart(one)
+  })
+}
+
+export const callPart = (call: JsonObject): Part => ({
+  kind: "toolUse",
+  id: stringOf(call["id"]) ?? "",
+  name: stringOf(call["name"]) ?? "",
+  input: call["args"] ?? {},
+})
+
+/** What is known of a call's end besides its text. */
+export interface CallEnd {
+  /** `success`, `error`, `cancelled` */
+  readonly status: string | undefined
+  /** As the agent itself counts it; undefined: the text may tell. */
+  readonly exitCode?: number | undefined
+}
+
+/** What calls gave back, and what hooks have said at their end. */
+export function resultParts(content: unknown, { status, exitCode }: CallEnd): Part[] {
+  return contentParts(content).flatMap((one): Part[] => {
+    const { functionResponse } = one
+    if (!isObject(functionResponse)) return mediaPart(one)
+    const response = objectOf(functionResponse["response"])
+    const error = stringOf(response["error"])
+    const { own, given } = splitGiven(error ?? stringOf(response["output"]) ?? listed(response["content"]))
+    const { text, code } = shellOutput(own)
+    const failed = exitCode ?? code ?? 0
+    const head = failed === 0 ? "" : `Exit code ${failed}\n`
+    const isError = error !== undefined || failed !== 0 || (status !== undefined && status !== "success")
+    return [
+      { kind: "toolResult", id: stringOf(functionResponse["id"]) ?? "", text: head + text, isError },
+      ...given.map((told): Part => ({ kind: "context", source: "hook", text: told })),
+      ...contentParts(functionResponse["parts"]).flatMap(mediaPart),
+    ]
+  })
+}
+
+const listed = (content: unknown): string =>
+  contentParts(content)
+    .flatMap((one) => stringOf(one["text"]) ?? [])
+    .join("\n")
+
+/** What the shell's tool tells besides its output, in lines of their own. */
+const COMMAND = /^Command: [\s\S]*?\nDirectory: [^\n]*\n(?=Output: |Stdout: )/
+const END = /\n(?:(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?:\n|$))+\s*$/
+const FIRST = /^(?:Output|Stdout): /
+
+/** The output of a command without what frames it, and its exit status if the frame tells one. */
+function shellOutput(text: string): { readonly text: string; readonly code: number | undefined } {
+  const body = text.replace(/^<untrusted_context>\n([\s\S]*)\n<\/untrusted_context>\s*$/, "$1")
+  const framed = body.replace(COMMAND, "")
+  const end = END.exec(framed)
+  if (!FIRST.test(framed) || (end === null && framed === body)) return { text: body, code: undefined }
+  const tail = end?.[0] ?? ""
+  const code = /^Exit Code: (-?\d{1,10})$/m.exec(tail)?.[1]
+  const said = framed.slice(0, framed.length - tail.length).replace(FIRST, "")
+  const error = /^Error: (?!\(none\))(.+)$/m.exec(tail)?.[1]
+  const output = said.trim() === "(empty)" ? "" : said
+  return {
+    text: error === undefined ? output : [output, error].filter((one) => one !== "").join("\n"),
+    code: code === undefined ? undefined : Number(code),
+  }
+}
+
+function mediaPart(one: JsonObject): Part[] {
+  const { mimeType, data } = objectOf(one["inlineData"])
+  if (typeof mimeType !== "string" || typeof data !== "string") return []
+  return [{ kind: "media", mediaType: mimeType, base64Length: data.length }]
+}
+
+/** Base64 of what `modelParts` and `resultParts` call media, in their order. */
+export const mediaIn = (content: unknown): string[] =>
+  contentParts(content).flatMap((one) => {
+    const inner = contentParts(objectOf(one["functionResponse"])["parts"])
+    return [one, ...inner].flatMap((part) => stringOf(objectOf(part["inlineData"])["data"]) ?? [])
+  })
+
+/** Counts of a request. What the model thought is a part of its output. */
+export function googleUsage(
+  messageId: string,
+  model: string | undefined,
+  told: {
+    readonly input: unknown
+    readonly cached: unknown
+    readonly output: unknown
+    readonly all: unknown
+  },
+): Usage | undefined {
+  const prompt = tokenCount(told.input)
+  const output = Math.max(tokenCount(told.output), tokenCount(told.all) - prompt)
+  if (prompt + output === 0) return undefined
+  const cacheRead = Math.min(prompt, tokenCount(told.cached))
+  return {
+    messageId,
+    model: model ?? "",
+    input: prompt - cacheRead,
+    output,
+    cacheCreation: 0,
+    cacheRead,
+    cacheHour: 0,
+  }
+}
