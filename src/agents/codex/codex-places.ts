@@ -5,9 +5,12 @@ import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 const HOME = "CODEX_HOME"
 const USUAL = ".codex"
 
+export const codexFolder = ({ home, named }: Pick<AgentPlaces, "home" | "named">): string =>
+  named(HOME) ?? join(home, USUAL)
+
 /** By day, and those that the user has put aside with `codex archive`. */
-export function codexTranscripts({ home, named }: AgentPlaces): string[] {
-  const folder = named(HOME) ?? join(home, USUAL)
+export function codexTranscripts(places: AgentPlaces): string[] {
+  const folder = codexFolder(places)
   return [join(folder, "sessions"), join(folder, "archived_sessions")]
 }
 

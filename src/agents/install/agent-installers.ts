@@ -13,6 +13,7 @@ import {
   unregister,
 } from "../../claude/install/register.ts"
 import type { Paths } from "../../config/load.ts"
+import { codexFolder } from "../codex/codex-places.ts"
 
 /** A file of an agent's, and what of ours is in it. */
 export interface AgentFile extends OursToAdd {
@@ -57,7 +58,7 @@ export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
     name: "codex",
     title: "Codex",
     command: "codex",
-    folder: ({ codexDir }) => codexDir,
+    folder: codexFolder,
     load: async () => (await import("./codex-install.ts")).CODEX_INSTALLER,
   },
 ]

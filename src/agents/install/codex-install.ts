@@ -11,6 +11,7 @@ import { hookTable } from "../../claude/install/hooks-table.ts"
 import { addHooks, removeHooks } from "../../claude/install/settings-edit.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { Paths } from "../../config/load.ts"
+import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
 import { addCodexServer, hasCodexServer, removeCodexServer } from "./codex-config.ts"
 import { codexTrust, codexVersion } from "./codex-trust.ts"
@@ -41,8 +42,8 @@ export const CODEX_TABLE = hookTable(
   }),
 )
 
-const hooksFile = ({ codexDir }: Paths): string => join(codexDir, "hooks.json")
-const configFile = ({ codexDir }: Paths): string => join(codexDir, "config.toml")
+const hooksFile = (places: Paths): string => join(codexFolder(places), "hooks.json")
+const configFile = (places: Paths): string => join(codexFolder(places), "config.toml")
 
 const files = (places: Paths, exePath: string): AgentFile[] => [
   {

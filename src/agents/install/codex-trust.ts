@@ -6,6 +6,7 @@ import { output } from "../../base/processes.ts"
 import { versionIn } from "../../claude/install/clients.ts"
 import type { Paths } from "../../config/load.ts"
 import { objectOf } from "../../record/json.ts"
+import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck } from "./agent-installers.ts"
 
 /** Versions that were tried, oldest and newest (docs/agents.md). */
@@ -13,7 +14,7 @@ const TRIED = ["0.150.0", "0.171.0"] as const
 
 /** Whether the hooks of a file are called: Codex calls none that the user has not reviewed, and says nothing of it. */
 export async function codexTrust(places: Paths, file: string, hint: string): Promise<AgentCheck[]> {
-  const text = tryTo(() => readText(join(places.codexDir, "config.toml")))
+  const text = tryTo(() => readText(join(codexFolder(places), "config.toml")))
   const config = objectOf(tryTo(() => Bun.TOML.parse(text ?? "")))
   if (objectOf(config["features"])["hooks"] === false)
     return [
