@@ -1,17 +1,19 @@
 /** How a session is resumed, in words. */
 
+import { commandLineOf, typedCommand } from "../agents/command-lines.ts"
 import { tryTo } from "../base/files.ts"
 import { bytes, count, shellWord } from "../base/text.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { folderOf } from "../views/project.ts"
 import { projectOfSession } from "../views/queries/projects.ts"
-import type { OtherVersion, Resume } from "./pages/resurrect-sessions.ts"
+import type { OtherVersion, Resume, Resurrected } from "./pages/put-back-transcript.ts"
 
-/** @param session whose id Claude Code has made: `unstartable` says of which sessions that is not known */
-export function resumeLine(session: string, { folder, configDir }: Resume): string {
-  const variable = configDir === undefined ? "" : `CLAUDE_CONFIG_DIR=${shellWord(configDir)} `
+/** @param session whose id its agent has made: `unstartable` says of which sessions that is not known */
+export function resumeLine({ session, program }: Resurrected, { folder, configDir }: Resume): string {
+  const line = commandLineOf(program)!
+  const variable = configDir === undefined ? "" : `${line.folderIn}=${shellWord(configDir)} `
   const start = folder === undefined ? "" : `cd ${shellWord(folder)} && `
-  return `${start}${variable}claude --resume ${shellWord(session)}`
+  return start + variable + typedCommand(line, line.resume!(session))
 }
 
 /** Names the versions of a session that it is not resumed with. */

@@ -317,12 +317,13 @@ export const withArchive = (
   CTXBRIDGE_HOME: dataHome,
 })
 
-/** The environment of a Claude Code that is to use another configuration folder; undefined: its own. */
-export const withConfigFolder = (
+/** The environment of an agent that is to use another folder; undefined: its own. */
+export const withAgentFolder = (
+  variable: string | undefined,
   folder: string | undefined,
   env: Env = process.env,
 ): Record<string, string | undefined> =>
-  folder === undefined ? { ...env } : { ...env, CLAUDE_CONFIG_DIR: folder }
+  variable === undefined || folder === undefined ? { ...env } : { ...env, [variable]: folder }
 
 /** Names of the variables that are set. Their values may be secret and are never looked at. */
 export const variablesSet = (env: Env = process.env): string[] =>

@@ -137,6 +137,11 @@ export interface Agent {
   readonly title: string
   /** Folders of all its transcripts. */
   readonly transcripts: (places: AgentPlaces) => readonly string[]
+  /**
+   * Where a transcript with this name is below the agent's folder: where the agent goes on with it, and where it is when
+   * the user has put it aside. For agents that read a session from a file that was written back.
+   */
+  readonly placesOf?: (name: string) => { readonly usual: string; readonly aside: string } | undefined
   /** Whether a file lies, or is named, as its transcripts are, which may be a backup. */
   readonly isNamedAsTranscript: (path: string) => boolean
   /** The list of all prompts that were typed, if it keeps one. */
@@ -151,7 +156,5 @@ export interface Agent {
   readonly partsOf: (line: string) => Pick<TranscriptRecord, "uuid" | "parts">
   /** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
   readonly mediaData?: (line: string) => string[]
-  /** The command that continues a session. */
-  readonly resume?: (session: string) => string
   readonly tools: Readonly<Record<string, AgentTool>>
 }

@@ -1,6 +1,6 @@
 /** Sessions of Codex beside those of Claude Code: found, imported, listed, searched, shown, counted and verified. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { mkdirSync, renameSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { AGENT_NAMES } from "../../src/agents/agents.ts"
 import { run } from "../support/binary.ts"
@@ -98,13 +98,64 @@ test("stats counts their tokens once", async () => {
   expect((await json("stats", "--agent", "claude")).total.tokens.cacheRead).not.toBe(5700)
 })
 
-test("Claude Code cannot resume them, and is told who can", async () => {
-  for (const command of ["resume", "resurrect"])
-    expect(await cli(command, LEGACY)).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringContaining(`codex resume ${LEGACY}`),
+/** Starts what it finds under these names on PATH: each tells where it was started, and how. */
+function withPrograms(...names: string[]) {
+  const bin = join(machine.root, "bin")
+  mkdirSync(bin, { recursive: true })
+  for (const name of names)
+    writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} in $PWD: $*, \${CODEX_HOME-usual}"\nexit 7\n`, {
+      mode: 0o755,
     })
+  const env = { ...machine.env, PATH: `${bin}:${process.env["PATH"]}` }
+  return (...args: string[]) => run(args, { env, cwd: machine.cwd })
+}
+
+test("resume goes on with one in Codex, in its folder, written back byte for byte if it is gone", async () => {
+  const started = withPrograms("codex", "claude")
+  const { path, text } = rollout("legacy", LEGACY)
+  rmSync(path)
+  const command = `cd ${machine.cwd} && codex resume ${LEGACY}\n`
+  expect(await started("resume", LEGACY, "--dry-run")).toMatchObject({ code: 0, stdout: command, stderr: "" })
+  expect(existsSync(path)).toBe(false)
+  for (const words of [[LEGACY], ["kiln", "overheat", "latch", "--yes"]]) {
+    rmSync(path, { force: true })
+    const { code, stdout, stderr } = await started("resume", ...words)
+    expect({ code, stdout }).toEqual({
+      code: 7,
+      stdout: `codex in ${machine.cwd}: resume ${LEGACY}, usual\n`,
+    })
+    if (words.length > 1) expect(stderr).toContain(" · Codex · ")
+    expect(readFileSync(path, "utf8")).toBe(text)
+  }
+  rmSync(path)
+  expect(await started("resume", LEGACY, "--print")).toMatchObject({ code: 0, stdout: command, stderr: "" })
+  expect(readFileSync(path, "utf8")).toBe(text)
+  expect(await started("resume", CHILD, "--print")).toMatchObject({
+    stdout: expect.stringContaining(`codex resume ${PAGINATED}\n`),
+  })
+})
+
+test("resurrect leaves a rollout that is there, and one that the user has put aside where it is", async () => {
+  expect(await cli("resurrect", LEGACY)).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining("already there\n\ncd "),
+  })
+  const { path } = rollout("legacy", LEGACY)
+  const aside = join(folder, "archived_sessions", basename(path))
+  mkdirSync(dirname(aside), { recursive: true })
+  renameSync(path, aside)
+  expect((await cli("resurrect", LEGACY)).stdout).toContain(`codex unarchive ${LEGACY}`)
+  expect(await cli("resume", LEGACY)).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(`codex unarchive ${LEGACY}`),
+  })
+  expect(existsSync(path)).toBe(false)
+  renameSync(aside, path)
+  const to = join(machine.root, "elsewhere-copies")
+  expect((await cli("resurrect", LEGACY, "--to", to)).code).toBe(0)
+  expect(readFileSync(join(to, basename(path)))).toEqual(readFileSync(path))
 })
 
 test("a pointer at the start of a session of Claude Code's names none of them", async () => {
@@ -133,12 +184,17 @@ test("`codex archive` moves a file, and its copy stays the same", async () => {
   expect((await cli("verify")).code).toBe(0)
 })
 
-test("CODEX_HOME names another folder", async () => {
+test("CODEX_HOME names another folder, and is set for a session from there", async () => {
   const other = join(machine.root, "elsewhere")
   const id = "0a1b2c3d-0000-7000-8000-000000000009"
-  fullRollout({ mode: "legacy", folder: other, id, cwd: machine.cwd }).flush()
+  const { path } = fullRollout({ mode: "legacy", folder: other, id, cwd: machine.cwd }).flush()
   const { stdout } = await run(["import"], { env: { ...machine.env, CODEX_HOME: other }, cwd: machine.cwd })
   expect(stdout).toContain("1 of Codex")
+  rmSync(path)
+  expect((await withPrograms("codex")("resume", id)).stdout).toBe(
+    `codex in ${machine.cwd}: resume ${id}, ${other}\n`,
+  )
+  expect(existsSync(path)).toBe(true)
 })
 
 test("a rebuild leaves all as it was, also of sessions whose folder is gone", async () => {

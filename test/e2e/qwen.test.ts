@@ -59,11 +59,15 @@ test("show tells a session, its subagent and its turns", async () => {
   expect(turn).toContain("The valve was mended.")
 })
 
-test("Claude Code cannot resume them, and is told who can", async () => {
-  expect(await cli("resume", ID)).toMatchObject({
+test("resume names Qwen Code's command; resurrect says that it takes none back", async () => {
+  expect(await cli("resume", ID, "--print")).toMatchObject({
+    code: 0,
+    stdout: `cd ${machine.cwd} && qwen --resume ${ID}\n`,
+    stderr: "",
+  })
+  expect(await cli("resurrect", ID)).toMatchObject({
     code: 1,
-    stdout: "",
-    stderr: expect.stringContaining(`of Qwen Code: Claude Code cannot resume it\nhint: qwen --resume ${ID}`),
+    stdout: expect.stringContaining("Qwen Code takes no session back from a file; --to names a folder"),
   })
 })
 

@@ -396,11 +396,19 @@ function mediaIn(item: JsonObject): string[] {
   })
 }
 
+/** The day in its name is that of its folder. */
+const DAY = /^rollout-(\d{4})-(\d\d)-(\d\d)T/
+
 export const codex: Agent = {
   name: NAME,
   title: TITLE,
   transcripts: codexTranscripts,
   isNamedAsTranscript: codexLayout.owns,
+  placesOf: (name) => {
+    const [, year, month, day] = DAY.exec(name) ?? []
+    if (year === undefined) return undefined
+    return { usual: `sessions/${year}/${month}/${day}/${name}`, aside: `archived_sessions/${name}` }
+  },
   wrote: (line) => LINE.test(line.slice(0, 300)),
   decode: decodeRollout,
   partsOf: decodeRollout,
@@ -408,6 +416,5 @@ export const codex: Agent = {
     const line = parseLine(text)
     return isObject(line) ? mediaIn(objectOf(line["payload"])) : []
   },
-  resume: (session) => `codex resume ${session}`,
   tools: CODEX_TOOLS,
 }

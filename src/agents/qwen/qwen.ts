@@ -195,6 +195,5 @@ export const qwen: Agent = {
     const line = parseLine(text)
     return isObject(line) ? mediaIn(partsIn(line)) : []
   },
-  resume: (session) => `qwen --resume ${session}`,
   tools: QWEN_TOOLS,
 }

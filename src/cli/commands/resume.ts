@@ -1,8 +1,10 @@
-/** `ctxbridge resume`: goes on with a session in its folder, written back first if Claude Code has deleted it. */
+/** `ctxbridge resume`: goes on with a session in its folder, with its agent, written back first if that has deleted it. */
 
+import { agentTitle, UNMARKED } from "../../agents/agents.ts"
+import { commandLineOf } from "../../agents/command-lines.ts"
 import { CtxError, codeOf, EXIT, usageError } from "../../base/errors.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
-import { withConfigFolder } from "../../config/load.ts"
+import { withAgentFolder } from "../../config/load.ts"
 import { find } from "../../find/search-steps.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -16,13 +18,13 @@ import { words } from "../args.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { chosenOf, YES_ARG } from "../confirm.ts"
 import { writeError } from "../output.ts"
-import { promptsOnly, type Resume, resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
+import type { Resume, Resurrected } from "../pages/put-back-transcript.ts"
+import { promptsOnly, resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
 import { IN_PROJECT_ARGS, notFound, searchScope } from "../project-wanted.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { ago } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
 
-const PROGRAM = "claude"
 /** Hits among which there may be a session that can be resumed. */
 const MOST_HITS = 20
 
@@ -38,21 +40,23 @@ export default {
     },
     ...IN_PROJECT_ARGS,
     ...YES_ARG,
-    "dry-run": flag("Print the command; write nothing and start nothing"),
+    print: flag("Print the command instead of starting it"),
+    "dry-run": flag("The same, and write nothing"),
   },
   async run(context) {
     const { args, env, out } = context
     const dryRun = args["dry-run"] === true
+    const isPrinted = dryRun || args["print"] === true || out.wantsJson
     const { candidates, match } = await sessionsMeant(context)
-    const chosen = dryRun ? candidates[0] : chosenAmong(context, candidates, match)
+    const chosen = dryRun || args["print"] === true ? candidates[0] : chosenAmong(context, candidates, match)
     if (chosen === undefined) {
       out.print("Nothing was resumed")
       return EXIT.failed
     }
     const { session } = chosen
-    // On stderr, because stdout has the command, or is Claude Code's.
+    // On stderr, because stdout has the command, or is the agent's.
     if (chosen.by !== "name" && !out.wantsJson)
-      tell(dryRun ? toldAll(context, candidates, match) : [told(chosen)])
+      tell(isPrinted ? toldAll(context, candidates, match) : [told(chosen)])
     const [found] = resurrect(sessionsInVault(env.dataHome, [session]), {
       ...env,
       to: undefined,
@@ -73,30 +77,31 @@ export default {
       throw new CtxError("not-resumed", `session ${session} could not be written back`, {
         hint: `ctxbridge resurrect ${session} says why`,
       })
-    refuseGone(resume)
-    const command = resumeLine(found.session, resume)
-    const { session: id, files, others } = found
-    const named = candidates.map(({ session, title, time, project, lacks, by }) => {
+    refuseGone(found, resume)
+    const command = resumeLine(found, resume)
+    const { session: id, program, files, others } = found
+    const named = candidates.map(({ session, title, time, project, program, lacks, by }) => {
       const why = { ...(lacks.length > 0 && { lacks }), ...(by === "meaning" && { by }) }
-      return { session, title, time, project, ...why }
+      return { session, title, time, project, program, ...why }
     })
-    const about = { session: id, folder: resume.folder ?? null, command, match, candidates: named }
+    const about = { session: id, program, folder: resume.folder ?? null, command, match, candidates: named }
     out.json({ ...about, files, others })
     if (!out.wantsJson) tell(versionLines(id, others))
-    if (dryRun || out.wantsJson) {
+    if (isPrinted) {
       out.print(safe(command))
       return EXIT.ok
     }
-    const program = Bun.which(PROGRAM)
-    if (program === null)
-      throw new CtxError("no-client", `there is no ${PROGRAM} on PATH`, {
+    const line = commandLineOf(program)!
+    const path = Bun.which(line.program)
+    if (path === null)
+      throw new CtxError("no-client", `there is no ${line.program} on PATH`, {
         hint: `the command is: ${command}`,
       })
     out.flush()
     // What the line says, without a shell: Windows has none that understands it.
-    const { exitCode } = Bun.spawnSync([program, "--resume", found.session], {
+    const { exitCode } = Bun.spawnSync([path, ...line.resume!(id)], {
       stdio: ["inherit", "inherit", "inherit"],
-      env: withConfigFolder(resume.configDir),
+      env: withAgentFolder(line.folderIn, resume.configDir),
       ...(resume.folder === undefined ? {} : { cwd: resume.folder }),
     })
     return exitCode
@@ -109,6 +114,8 @@ interface Candidate {
   /** Of what was found in it. */
   readonly time: string | null
   readonly project: string | null
+  /** Name of the agent. */
+  readonly program: string
   /** Words of the topic that no turn of it has together with the others. */
   readonly lacks: readonly string[]
   /** Whether its id or a turn of it was named, or what led to it. */
@@ -130,19 +137,26 @@ async function sessionsMeant(context: Context): Promise<Meant> {
   const named = given.length === 1 ? sessionNamed(db, given[0]!) : undefined
   // The archive is open until they are found.
   if (named === undefined) return await sessionsWith(context, db, given.join(" "))
-  const session = mainOf(named)
+  const session = mainOf(db, named)
   const [known] = sessionsNamed(db, [session])
   const about = {
     time: known?.ended ?? null,
     project: known?.project ?? null,
     lacks: [],
+    program: known?.program ?? UNMARKED,
     by: "name",
   } as const
   const title = known?.title ?? known?.firstPrompt ?? null
   return { candidates: [{ session, title, ...about }], match: "full" }
 }
 
-const mainOf = (session: string): string => session.split("/", 1)[0]!
+/** Other agents' subagents have ids of their own. */
+function mainOf(db: Database, session: string): string {
+  const own = session.split("/", 1)[0]!
+  const [known] = sessionsNamed(db, [own])
+  const [parent] = known?.parent == null ? [] : sessionsNamed(db, [known.parent])
+  return parent?.id ?? own
+}
 
 /** @returns undefined if it names nothing, so that it may be a word that was said */
 function sessionNamed(db: Database, word: string): string | undefined {
@@ -175,11 +189,11 @@ async function sessionsWith(context: Context, db: Database, query: string): Prom
   )
   const best = new Map<string, Omit<Candidate, "title">>()
   const alike = new Map<string, Omit<Candidate, "title">>()
-  for (const { handle, session: owner, time, project, promptsOnly, by } of local.hits) {
+  for (const { handle, session: owner, time, project, program = UNMARKED, promptsOnly, by } of local.hits) {
     if (promptsOnly) continue
-    const session = mainOf(owner)
+    const session = mainOf(db, owner)
     const lacks = local.lackedBy(turnId(db, handle))
-    const one = { session, time, project, lacks, by: "words" } as const
+    const one = { session, time, project, program, lacks, by: "words" } as const
     if (by === "meaning" && !alike.has(session)) alike.set(session, { ...one, by })
     const known = best.get(session)
     if (known === undefined || lacks.length < known.lacks.length) best.set(session, one)
@@ -248,21 +262,24 @@ const SHORT = 8
 /** UTF-16 units of a title, and of a topic, that are shown. */
 const TOLD = 80
 
-function told({ session, title, time, project, lacks, by }: Candidate): string {
+function told({ session, title, time, project, program, lacks, by }: Candidate): string {
   const name = title === null ? session : cut(oneLine(title), TOLD)
   const folder = project === null ? undefined : folderOf(project)
   const lacking = lacks.map((word) => `“${word}”`).join(", ")
   const why = by === "meaning" ? "by meaning" : lacks.length > 0 && `lacks ${lacking}`
-  return dotted(name, ago(time, Date.now()), folder, why)
+  const agent = program !== UNMARKED && agentTitle(program)
+  return dotted(name, agent, ago(time, Date.now()), folder, why)
 }
 
 function tell(lines: readonly string[]): void {
   for (const line of lines) writeError(`${safe(line)}\n`)
 }
 
-function refuseGone({ folder, gone }: Resume): void {
+function refuseGone(found: Resurrected, resume: Resume): void {
+  const { folder, gone } = resume
   if (!gone || folder === undefined) return
+  const why = found.program === UNMARKED ? ": Claude Code looks for the session only there" : ""
   throw new CtxError("folder-gone", `the session's folder is gone: ${folder}`, {
-    hint: "create it first: Claude Code looks for the session only there",
+    hint: `create it first${why}`,
   })
 }

@@ -1,5 +1,6 @@
-/** `ctxbridge resurrect`: writes sessions that Claude Code has deleted back, so that it can resume them. */
+/** `ctxbridge resurrect`: writes sessions back that their agent has lost, so that it can resume them. */
 
+import { UNMARKED } from "../../agents/agents.ts"
 import { EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes } from "../../base/text.ts"
@@ -9,18 +10,13 @@ import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
-import {
-  type PutFile,
-  type Resume,
-  type Resurrected,
-  resurrect,
-  sessionsInVault,
-} from "../pages/resurrect-sessions.ts"
+import type { PutFile, Resume, Resurrected } from "../pages/put-back-transcript.ts"
+import { resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
-  meta: { name: "resurrect", description: "Bring back deleted sessions for `claude --resume`" },
+  meta: { name: "resurrect", description: "Bring back deleted sessions for `claude --resume`, or Codex" },
   args: {
     session: {
       type: "positional",
@@ -63,7 +59,7 @@ const isDone = ({ state }: Resurrected["files"][number]): boolean => state !== "
 
 const withCommands = (one: Resurrected) => ({
   ...one,
-  resume: one.resume.map((resume) => ({ ...resume, command: resumeLine(one.session, resume) })),
+  resume: one.resume.map((resume) => ({ ...resume, command: resumeLine(one, resume) })),
 })
 
 /** Only the views know a handle's session, so they are opened only for handles. */
@@ -103,7 +99,7 @@ function sessionLines(one: Resurrected, dryRun: boolean, style: Style): string[]
   lines.push(...versionLines(one.session, one.others).map((line) => style.dim(`  ${safe(line)}`)))
   if (one.unstartable !== undefined) lines.push("", `It cannot be resumed: ${safe(one.unstartable)}.`)
   if (one.resume.length > 0) {
-    lines.push("", ...one.resume.flatMap((resume) => resumeLines(one.session, resume)))
+    lines.push("", ...one.resume.flatMap((resume) => resumeLines(one, resume)))
   }
   return lines
 }
@@ -120,8 +116,9 @@ function fileLine(
   return `  ${safe(path)}  ${style.dim(bytes(size))}  ${bad ? style.red(safe(text)) : safe(text)}`
 }
 
-function resumeLines(session: string, resume: Resume): string[] {
-  const line = safe(resumeLine(session, resume))
+function resumeLines(one: Resurrected, resume: Resume): string[] {
+  const line = safe(resumeLine(one, resume))
   if (!resume.gone) return [line]
-  return [line, "  (create that folder first: it is gone, and Claude Code looks for the session only there)"]
+  const why = one.program === UNMARKED ? ", and Claude Code looks for the session only there" : ""
+  return [line, `  (create that folder first: it is gone${why})`]
 }

@@ -5,6 +5,8 @@ import { CtxError, codeOf, messageOf } from "../../base/errors.ts"
 import { renameSync } from "../../base/fs.ts"
 import { basename, dirname, join } from "../../base/path.ts"
 import { writeAll } from "../../base/write-output.ts"
+import type { Paths } from "../../config/load.ts"
+import type { AgentPlaces } from "../../record/agent.ts"
 import { checkCopy, withTranscript } from "../../vault/check-copy.ts"
 import { CopyReader } from "../../vault/reader.ts"
 
@@ -136,4 +138,60 @@ function setAside(target: string): string {
     renameSync(target, aside)
     return aside
   }
+}
+
+/* What came of a session that was written back, whichever agent's it is. */
+
+export interface PutFile extends PutBack {
+  readonly path: string
+  /** Path of its copy below `vault/`. */
+  readonly copy: string
+  /** The subagent's id; undefined for the session itself. */
+  readonly agent: string | undefined
+  /** Whether it is a file beside the transcripts. */
+  readonly isBeside: boolean
+}
+
+/** What else the vault has of a transcript: from another folder, or from before it was rewritten. */
+export interface OtherVersion {
+  readonly path: string
+  readonly copy: string
+  /** Of the transcript. */
+  readonly bytes: number
+  readonly records: number
+  /** Whether it has more records than what is in place now: what Claude Code has there was left. */
+  readonly isFuller: boolean
+}
+
+export interface Resurrected {
+  readonly session: string
+  /** Name of the agent whose session it is. */
+  readonly program: string
+  readonly files: readonly PutFile[]
+  /** Versions of the session's own transcript that were not written. */
+  readonly others: readonly OtherVersion[]
+  /** How to resume it; empty with `to`, or if no file could be put in place. */
+  readonly resume: readonly Resume[]
+  /** Why its agent cannot be started with it, although its file is there. */
+  readonly unstartable: string | undefined
+}
+
+export interface Resume {
+  /** Folder in which to start the agent; undefined if the transcript does not name one. */
+  readonly folder: string | undefined
+  readonly gone: boolean
+  /** The agent's own folder, unless it looks there anyway. */
+  readonly configDir: string | undefined
+}
+
+export interface ResurrectOptions extends PutOptions, AgentPlaces, Pick<Paths, "dataHome"> {
+  /** Absolute path of the folder to write to instead of the agent's. */
+  readonly to: string | undefined
+  /** Include former versions of rewritten transcripts. */
+  readonly all: boolean
+  /** Write nothing of a session that its agent cannot be started with. */
+  readonly toStart?: boolean
+  /** The folder of a session's repository, for one whose worktree is gone; undefined: nobody knows. */
+  readonly folderOf?: (session: string) => string | undefined
+  readonly onProgress?: (done: number, total: number) => void
 }

@@ -1,16 +1,15 @@
 /**
- * Writes sessions back to where Claude Code expects them, so that it can resume what it has deleted. Reads only the
- * vault, so it works without a database.
+ * Writes sessions back to where Claude Code expects them, so that it can resume what it has deleted; other agents'
+ * sessions by `./resurrect-agents.ts`. Reads only the vault, so it works without a database.
  */
 import { existsSync } from "node:fs"
-import { AGENTS } from "../../agents/agents.ts"
+import { UNMARKED } from "../../agents/agents.ts"
 import { namesInPath, placeBeside } from "../../agents/layouts.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { parseJson } from "../../base/json-files.ts"
 import { dirname, isAbsolute, join, normalize } from "../../base/path.ts"
 import { isPlainId, sessionIdOf } from "../../base/session-id.ts"
 import { configFolder, projectSlug, transcriptsFolder } from "../../claude/places.ts"
-import type { Paths } from "../../config/load.ts"
 import {
   isAgentsCopy,
   isBesideCopy,
@@ -30,59 +29,16 @@ import { copyNames } from "../../vault/vault-files.ts"
 import { folderNow } from "../../views/joined-projects.ts"
 import { recordsFrom } from "../../views/records.ts"
 import { type Source, sessionsInNames, sources, sourcesOf } from "../../views/view-sources.ts"
-import { type PutBack, type PutOptions, putBack } from "./put-back-transcript.ts"
-
-export interface PutFile extends PutBack {
-  readonly path: string
-  /** Path of its copy below `vault/`. */
-  readonly copy: string
-  /** The subagent's id; undefined for the session itself. */
-  readonly agent: string | undefined
-  /** Whether it is a file beside the transcripts. */
-  readonly isBeside: boolean
-}
-
-/** What else the vault has of a transcript: from another folder, or from before it was rewritten. */
-export interface OtherVersion {
-  readonly path: string
-  readonly copy: string
-  /** Of the transcript. */
-  readonly bytes: number
-  readonly records: number
-  /** Whether it has more records than what is in place now: what Claude Code has there was left. */
-  readonly isFuller: boolean
-}
-
-export interface Resurrected {
-  readonly session: string
-  readonly files: readonly PutFile[]
-  /** Versions of the session's own transcript that were not written. */
-  readonly others: readonly OtherVersion[]
-  /** How to resume it; empty with `to`, or if no file could be put in place. */
-  readonly resume: readonly Resume[]
-  /** Why Claude Code cannot be started with it, although its file is there. */
-  readonly unstartable: string | undefined
-}
-
-export interface Resume {
-  /** Folder in which to start Claude Code; undefined if the transcript does not name one. */
-  readonly folder: string | undefined
-  readonly gone: boolean
-  /** Claude Code's configuration folder, unless it is the default. */
-  readonly configDir: string | undefined
-}
-
-interface ResurrectOptions extends PutOptions, Pick<Paths, "dataHome" | "home" | "claudeDir"> {
-  /** Absolute path of the folder to write to instead of Claude Code's. */
-  readonly to: string | undefined
-  /** Include former versions of rewritten transcripts. */
-  readonly all: boolean
-  /** Write nothing of a session that Claude Code cannot be started with. */
-  readonly toStart?: boolean
-  /** The folder of a session's repository, for one whose worktree is gone; undefined: nobody knows. */
-  readonly folderOf?: (session: string) => string | undefined
-  readonly onProgress?: (done: number, total: number) => void
-}
+import {
+  type OtherVersion,
+  type PutFile,
+  type PutOptions,
+  putBack,
+  type Resume,
+  type Resurrected,
+  type ResurrectOptions,
+} from "./put-back-transcript.ts"
+import { resurrectAgents } from "./resurrect-agents.ts"
 
 /** A shorter word is probably a mistake. */
 const SHORTEST = 4
@@ -103,7 +59,6 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     const found = [...known].filter((id) => id.startsWith(word))
     if (found.length === 1) return found[0]!
     if (found.length > 1) throw usageError(`${word} names ${found.length} sessions`, "type more of it")
-    refuseOthers(dataHome, word)
     refusePromptsOnly(dataHome, word)
     throw new CtxError("not-found", `no session ${word} in the vault`, {
       hint: "ctxbridge sessions --all-projects lists them; a handle (ctx:…) names a turn, and so its session",
@@ -111,19 +66,6 @@ export function sessionsInVault(dataHome: string, words: readonly string[]): str
     })
   })
   return [...new Set(named)]
-}
-
-/** @throws CtxError if the word names another agent's session */
-function refuseOthers(dataHome: string, word: string): void {
-  for (const { name, title, resume } of AGENTS) {
-    const ids = sessionsInNames(dataHome, (copy) => isAgentsCopy(copy, name))
-    const session = [...ids].find((id) => id.startsWith(word))
-    if (session === undefined) continue
-    const goesOn = resume === undefined ? "" : `${resume(session)} goes on with it, `
-    throw new CtxError("another-agents", `session ${session} is of ${title}: Claude Code cannot resume it`, {
-      hint: `${goesOn}ctxbridge show ${session} prints it`,
-    })
-  }
 }
 
 /** @throws CtxError exit 3 if the word names a session whose transcript was deleted before it was archived */
@@ -148,10 +90,12 @@ export const promptsOnly = (session: string): CtxError =>
 
 /** By the copies' names; where these do not tell, by what is in them, which takes a hundred times as long. */
 function knownSessions(dataHome: string, words: readonly string[]): ReadonlySet<string> {
-  const named = sessionsInNames(dataHome, isClaudes)
+  const named = sessionsInNames(dataHome, (copy) => isClaudes(copy) || isAgentsCopy(copy))
   const all = [...named]
   const isTold = words.every((word) => named.has(sessionIdOf(word)) || all.some((id) => id.startsWith(word)))
-  return isTold ? named : new Set(claudeCopies(dataHome).map(({ session }) => ownerOf(session)))
+  if (isTold) return named
+  const read = claudeCopies(dataHome).map(({ session }) => ownerOf(session))
+  return new Set([...sessionsInNames(dataHome, isAgentsCopy), ...read])
 }
 
 const ownerOf = (session: string): string => session.split("/")[0]!
@@ -166,17 +110,19 @@ const isClaudes = (copy: string): boolean =>
   !(isImportedCopy(copy) || isSummaryCopy(copy) || isHistoryCopy(copy) || isAgentsCopy(copy))
 
 export function resurrect(ids: readonly string[], options: ResurrectOptions): Resurrected[] {
+  const agents = sessionsInNames(options.dataHome, isAgentsCopy)
   const known = claudeCopies(options.dataHome, new Set(ids))
   const wanted = ids.map((id) => ({ id, own: copiesOf(id, known, options) }))
   const total = wanted.reduce((sum, { own }) => sum + own.reduce((size, { bytes }) => size + bytes, 0), 0)
   let done = 0
   return wanted.map(({ id, own }) => {
+    if (agents.has(id)) return resurrectAgents(id, options)
     const all = byTranscript(own).map((versions) => ranked(options.dataHome, versions))
     const transcripts = all.filter(([first]) => first !== undefined && !isBesideCopy(first.copy))
     const spot = options.to === undefined ? spotOf(id, transcripts, options) : undefined
     const unstartable = reasonNot(id, transcripts)
     if (options.toStart && unstartable !== undefined)
-      return { session: id, files: [], others: [], resume: [], unstartable }
+      return { session: id, program: UNMARKED, files: [], others: [], resume: [], unstartable }
     const files = all.flatMap((versions) => {
       const put =
         spot === undefined && options.all
@@ -192,6 +138,7 @@ export function resurrect(ids: readonly string[], options: ResurrectOptions): Re
     const isWanted = spot !== undefined && unstartable === undefined
     return {
       session: id,
+      program: UNMARKED,
       files,
       others,
       resume: isWanted ? resumesOf(files, spot, options) : [],

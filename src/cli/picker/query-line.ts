@@ -124,7 +124,7 @@ export const PICKER_KEYS: readonly PickerKey[] = [
   {
     action: "resume",
     keys: ["ctrl-o"],
-    about: "Resume the session in Claude Code",
+    about: "Resume the session in its agent",
     printing: "Print the command that resumes it",
   },
   { action: "take-handle", keys: ["ctrl-y"], about: "Copy the turn's handle", printing: "Print it" },
