@@ -97,9 +97,11 @@ const english = (): Wording => ({
     ),
     new RegExp(String.raw`^(?:instead of|rather than)\b.*,\s+I(?:['’]ll| will) (?!${NEXT}\b)\w`, "i"),
     new RegExp(
-      String.raw`\bI(?:[’']ll| will)(?: (?:just|also|now|then|simply|therefore))* (?!${NEXT}\b)\p{L}+\b(?:${CONTRAST}|.*\binstead[.!]?$)`,
+      String.raw`\bI(?:[’']ll| will)(?: (?:just|also|now|then|simply|therefore))* (?!${NEXT}\b)\p{L}+\b${CONTRAST}`,
       "iu",
     ),
+    // "I'll pass it as a parameter instead" tells a step: of these verbs alone is it plain that something else is left.
+    new RegExp(String.raw`${WE} (?:${TAKE})\b[^;]*\binstead[.!]?$`, "iu"),
     new RegExp(
       String.raw`\bI(?:[’']ll| will)(?: (?:just|also|now|simply))* (?!${NEXT}\b)\p{L}+\b[^;]*\bbut (?:keep|leave|skip)\b`,
       "iu",
@@ -136,6 +138,11 @@ const english = (): Wording => ({
     ),
     /^(?:\*\*)?(?:used|kept|left|stored|built|made|set) (?:by|for|as|in|to|when|up)\b/i,
     /^(?:the|this|that|my) (?:\w+ )?(?:issue|problem|bug|cause|reason|trouble|mistake)\b/i,
+    // What is contrasted belongs to what the new thing does: "I'll add a method that reads by id instead of place".
+    new RegExp(
+      String.raw`${WE} (?:${MAKE}|create|implement|introduce)\b an? (?:[\w-]+ ){1,3}?(?:that|which)\b[^;]*?\b(?:rather than|instead of) (?!\w+ing\b)`,
+      "iu",
+    ),
     // How to look at something is no choice that binds.
     /\bus(?:e|ed|ing) (?:[`"]?(?:grep|rg|sed|awk|cat|head|tail)\b|(?:the |an? )?(?:\w+ )?(?:sub-?)?agents?\b)/i,
     // "I'll leave it as is": nobody knows what.

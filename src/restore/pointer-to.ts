@@ -6,7 +6,7 @@ import { CLOSE } from "../record/our-marks.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import { type SessionLine, sessionsBeside } from "../views/queries/sessions.ts"
-import { latestObservations, type Observation } from "../views/queries/summaries.ts"
+import { latestObservations, type Observation, usualType } from "../views/queries/summaries.ts"
 import { findOpening } from "./find-opening.ts"
 import { gatherBrief } from "./gather.ts"
 import type { Brief } from "./material.ts"
@@ -44,7 +44,8 @@ export function pointerTo(
   const brief = gatherBrief(db, session, { related: options.related, passed: options.passed })
   const opening = findOpening({ ...claude, cwd: claude.cwd ?? brief.cwd })
   const observed = latestObservations(db, session, MOST_OBSERVED)
-  const earlier = options.source === "clear" ? [] : sessionsBeside(db, session, MOST_EARLIER)
+  const beside = options.source === "clear" ? [] : sessionsBeside(db, session, MOST_EARLIER)
+  const earlier = beside.map((line) => ({ ...line, type: usualType(db, line.id) }))
   const text = renderPointer(brief, { ...options, opening, observed, earlier })
   return { text, related: brief.related }
 }
@@ -63,8 +64,12 @@ const OBSERVED_SHOWN = 80
 /** Of prose, roughly. */
 const CHARS_PER_TOKEN = 4
 
-const EARLIER_TITLE = "Sessions before it (day, what about, tokens that their turns take)"
+const EARLIER_TITLE = "Sessions before it (day, type, what about, tokens to open)"
 const OBSERVED_TITLE = "Written by a model about this project's sessions (type, title, tokens to open)"
+
+interface EarlierSession extends SessionLine {
+  readonly type: ReturnType<typeof usualType>
+}
 
 interface PointerOptions {
   /** Maximum number of other sessions' turns. */
@@ -75,7 +80,7 @@ interface PointerOptions {
   /** What a model observed in the project's sessions, newest first. */
   readonly observed?: readonly Observation[]
   /** The project's other sessions, the latest first. */
-  readonly earlier?: readonly SessionLine[]
+  readonly earlier?: readonly EarlierSession[]
 }
 
 /** @returns at most 1,000 characters; `""` when the session has no turns */
@@ -110,11 +115,13 @@ export function renderPointer(
   return `${page.text()}\n${CLOSE}`
 }
 
-function earlierLine({ id, title, prompt, ended, turns, changed, size }: SessionLine): string {
+function earlierLine({ id, title, prompt, ended, turns, changed, size, type }: EarlierSession): string {
   const about = title === null ? quoteSpoken(prompt, TITLE_SHOWN) : quoteInert(title, TITLE_SHOWN)
   const day = time(ended ?? undefined)?.slice(0, 10)
   const done = `${count(turns, "turn")}${changed > 0 ? `, ${count(changed, "file")} changed` : ""}`
-  return `- ${day === undefined ? "" : `${day} `}${about} (${done}) ~${tokensIn(size)} ${name(id, ID_SHOWN)}`
+  // By the words for observations, of which the others need somebody who has read it.
+  const kind = type ?? (changed > 0 ? "change" : "discovery")
+  return `- ${day === undefined ? "" : `${day} `}${kind} ${about} (${done}) ~${tokensIn(size)} ${name(id, ID_SHOWN)}`
 }
 
 /** As much of a session's id as tells it from others. */

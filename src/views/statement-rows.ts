@@ -49,7 +49,9 @@ export class StatementRows {
     if (!isProse(place.origin)) return
     let said: readonly string[] | undefined
     const before = () => (said ??= this.#saidBefore(place.turn, message))
-    this.#add("decision", decisionsIn(answer, "model", before), place)
+    const decisions = decisionsIn(answer, "model", before)
+    const own = decisions.filter((text) => !this.#isChosenBefore(text, place.turn))
+    this.#add("decision", own, place)
     this.#add("refuted", refutedIn(answer, before), place)
   }
 
@@ -57,6 +59,15 @@ export class StatementRows {
     if (place.origin !== "human") return
     this.#add("constraint", rulesInReply(reply), place)
     this.#add("answer", answersInReply(reply), place)
+  }
+
+  /** Whether the human chose the same option in the prompt: saying it again decides nothing. */
+  #isChosenBefore(text: string, turn: number): boolean {
+    const option = / \(option [^:]+: .*\)$/.exec(text)?.[0]
+    if (option === undefined) return false
+    const chosen = `SELECT 1 FROM notes WHERE session = ?1 AND turn = ?2 AND kind = 'decision' AND origin = 'human'
+      AND substr(text, -length(?3)) = ?3`
+    return this.#db.query(chosen).get(this.#session, turn, option) !== null
   }
 
   /** A sentence said again in the same turn counts where it was said last. */

@@ -26,7 +26,7 @@ const TITLES = [
   "Passages",
   "Related turns from other sessions",
   "Subagents",
-  "Sessions before it (day, what about, tokens that their turns take)",
+  "Sessions before it (day, type, what about, tokens to open)",
   "Turns",
 ]
 
@@ -57,7 +57,7 @@ const LINES: readonly RegExp[] = whole(
   `Not all there: (?:${UNREAD}|${UNARCHIVED}|${UNREAD}; ${UNARCHIVED})\\. ` +
     "They can be found in a moment\\.",
   `## (?:${TITLES.map((title) => title.replace(/[()]/g, "\\$&")).join("|")})`,
-  `- (?:\\d{4}-\\d\\d-\\d\\d )?${ITEM} \\(\\d+ turns?(?:, \\d+ files? changed)?\\) ~\\d+ [\\w./-]{1,8}`,
+  `- (?:\\d{4}-\\d\\d-\\d\\d )?(?:decision|bugfix|feature|refactor|discovery|change) ${ITEM} \\(\\d+ turns?(?:, \\d+ files? changed)?\\) ~\\d+ [\\w./-]{1,8}`,
   "> .*",
   `- ${ITEM} \\(${HANDLE}(?:, (?:no result yet|user|model))?\\)`,
   `- ${ITEM} \\(${HANDLE}(?:, \\d{4}-\\d\\d-\\d\\d)?(?:, session [\\w./-]{1,8})?\\)`,

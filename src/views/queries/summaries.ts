@@ -75,6 +75,17 @@ export const observationsOf = (db: Database, session: string): Observation[] =>
       .map(observationOf),
   ) ?? []
 
+/** What a model that read a session called most of what was done in it; undefined if none did. */
+export const usualType = (db: Database, session: string): ObservationType | undefined =>
+  tryTo(
+    () =>
+      db
+        .query<{ type: ObservationType }, [string]>(
+          "SELECT type FROM observations WHERE session = ? GROUP BY type ORDER BY count(*) DESC, max(id) DESC LIMIT 1",
+        )
+        .get(session)?.type,
+  )
+
 /** The latest of all sessions of a session's project, newest first; none that others may have written, or about what they said. */
 export const latestObservations = (db: Database, session: string, most: number): Observation[] =>
   tryTo(() =>

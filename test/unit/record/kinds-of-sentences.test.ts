@@ -87,6 +87,8 @@ describe("decisions", () => {
     "I'll pin the belt's size rather than letting it float.",
     "I kept that seam open, because it must breathe.",
     "Got it — I'll skip the fitting and write the measures down instead.",
+    "I'll use the old belt instead.",
+    "I'll build a frame that folds rather than buying one.",
     "I'll keep it simple and go with linen rather than a blend.",
     "I'll keep the loom rather than going with option B, because it is paid for.",
   ])("%s", (sentence) => expect(decisionsIn(sentence)).toEqual([sentence]))
@@ -110,6 +112,8 @@ describe("decisions", () => {
     "Those are fine, so I'll leave them.",
     "I'll start with the warp, then the weft.",
     "I'm reading the drawing instead of the manual.",
+    "I'll hand over the measures as a list instead.",
+    "I'll add a label that names the cloth by colour instead of number.",
     "Next I'll wash the cloth.",
     "I wove the sample in linen and it looks good.",
     "All 12 seams were checked and hold.",

@@ -557,20 +557,22 @@ describe("kept summaries", () => {
     await machine.hook("stop", gate.flush())
     await talk(2, "Feed the walrus")
     const told = await startup()
-    const [, section = ""] = told.split(
-      "\n## Sessions before it (day, what about, tokens that their turns take)\n",
-    )
+    const [, section = ""] = told.split("\n## Sessions before it (day, type, what about, tokens to open)\n")
     expect(section.split("\n").slice(0, -1)).toEqual([
       expect.stringMatching(
         new RegExp(
-          `^- \\d{4}-\\d\\d-\\d\\d "Look at the gate" \\(2 turns\\) ~\\d+ ${gate.session.slice(0, 8)}$`,
+          `^- \\d{4}-\\d\\d-\\d\\d discovery "Look at the gate" \\(2 turns\\) ~\\d+ ${gate.session.slice(0, 8)}$`,
         ),
       ),
       expect.stringMatching(
-        new RegExp(`"Paint the shed" \\(2 turns, 1 file changed\\) ~\\d+ ${shed.session.slice(0, 8)}$`),
+        new RegExp(
+          `change "Paint the shed" \\(2 turns, 1 file changed\\) ~\\d+ ${shed.session.slice(0, 8)}$`,
+        ),
       ),
     ])
     expect(frameProblems(told)).toEqual([])
+    await summarised(machine, gate)
+    expect(await startup()).toMatch(/\n- [\d-]{10} decision "Look at the gate"/)
     for (let n = 0; n < 8; n++) await talk(60 + n, `Sweep the yard, ${"very ".repeat(30)}thoroughly`)
     const full = await startup()
     expect(full).toContain("Look at the gate")
