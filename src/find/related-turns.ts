@@ -1,17 +1,20 @@
 /**
  * Finds turns of other sessions on the subject of a prompt, or none when the match is not obvious. Cheap enough for a
- * hook: few words, bounded lists, and one lookup of the rows that contain most of the words.
+ * hook: few words, bounded lists, and the search's ranking of the rows that contain most of the words.
  *
  * The thresholds were measured on prompts that have nothing to do with any other session (docs/measurements/restore.md).
  */
 
 import { namesIn, wordSet } from "../base/words.ts"
 import type { Database } from "../views/database.ts"
+import { population, rankRows } from "../views/queries/messages.ts"
 import { idsOfProject } from "../views/queries/projects.ts"
 import { spokenTurns, type TurnText } from "../views/queries/turns.ts"
 import { matches } from "../views/queries/word-matches.ts"
 import { filterWord } from "../views/word-index.ts"
+import { weightOf as rarityOf } from "./candidates.ts"
 import { isStopWord } from "./parse-query.ts"
+import { type Ranked, rank, shortlist } from "./rank.ts"
 
 export interface RelatedTurn extends TurnText {
   /** The clues that prompt and turn share, most telling first. */
@@ -59,7 +62,7 @@ const LOOKED_UP = 40
 
 const quoted = (word: string): string => `"${word}"`
 
-/** Best first, newest first among equals. */
+/** Best first: those that pass the gate, in the order of a search for the clues. */
 export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate = GATE): RelatedTurn[] {
   const own = wordSet(request.name)
   const clues = cluesOf(request.prompt).filter(({ word }) => !own.has(word))
@@ -73,29 +76,51 @@ export function relatedTurns(db: Database, request: RelatedRequest, gate: Gate =
   const inside =
     request.within === undefined ? said : `(${said} AND ${quoted(filterWord.session(request.within))})`
   const filter = except === "" ? inside : `(${inside} NOT (${except}))`
-  const having = new Map<number, number>()
-  const rare: Clue[] = []
+  const lists: Found[] = []
   let hope = total
   for (const clue of clues) {
     const rows = messagesWith(db, clue.word, filter, gate)
-    for (const id of rows) having.set(id, (having.get(id) ?? 0) + clue.weight)
-    if (rows.length > 0) rare.push(clue)
+    if (rows.length > 0) lists.push({ clue, rows })
     else hope -= clue.weight
     if (hope < needed) return []
   }
-  const best = [...having]
-    .sort(([id, weight], [other, others]) => others - weight || other - id)
-    .slice(0, LOOKED_UP)
-    .map(([id]) => id)
-  if (best.length === 0) return []
-  return spokenTurns(db, best)
-    .map((turn) => {
-      const shared = rare.filter((clue) => placeOf(clue, turn.prompt) >= 0 || placeOf(clue, turn.answer) >= 0)
-      const evidence = weightOf(shared)
-      return { ...turn, clues: shared, evidence, share: evidence / total }
-    })
-    .filter(({ evidence }) => evidence >= needed)
-    .sort((a, b) => b.evidence - a.evidence || b.turn - a.turn)
+  const ranked = rankedBy(db, lists)
+  const messages = ranked.map(({ message }) => message!)
+  const spoken = new Map(spokenTurns(db, messages).map((one) => [one.turn, one]))
+  return ranked.flatMap(({ turn }) => {
+    const text = spoken.get(turn)
+    if (text === undefined) return []
+    const shared = lists
+      .map(({ clue }) => clue)
+      .filter((clue) => placeOf(clue, text.prompt) >= 0 || placeOf(clue, text.answer) >= 0)
+    const evidence = weightOf(shared)
+    return evidence < needed ? [] : [{ ...text, clues: shared, evidence, share: evidence / total }]
+  })
+}
+
+interface Found {
+  readonly clue: Clue
+  /** Messages that have it. */
+  readonly rows: readonly number[]
+}
+
+/** As a search ranks what it found, with the clues for its terms. */
+function rankedBy(db: Database, lists: readonly Found[]): Ranked[] {
+  const size = population(db)
+  const masks = new Uint8Array(size + 1)
+  const ids = new Set<number>()
+  for (const [n, { rows }] of lists.entries()) {
+    for (const id of rows) {
+      ids.add(id)
+      masks[id]! |= 2 ** n
+    }
+  }
+  const terms = lists.map(({ clue, rows }) => {
+    const term = { word: clue.word, typed: clue.typed, isPrefix: false }
+    return { ...term, weight: clue.weight * rarityOf(term, rows.length, size) }
+  })
+  const candidates = { terms, masks, ids: [...ids], size }
+  return rank(candidates, rankRows(db, shortlist(candidates, LOOKED_UP), false))
 }
 
 /** Messages that contain the word and pass the filter; none when there are too many. */

@@ -47,7 +47,7 @@ describe("related", () => {
     const { db } = archive
     archived(archive, {
       here: HERE,
-      first: "The otter holt has a roof",
+      first: "The otter holt has a roof, and below it two doors and a chimney of clay",
       second: "The roof of the otter holt",
     })
     const byWords = ["Answer of second", "Answer of first"]
@@ -79,7 +79,7 @@ describe("related", () => {
     const { db } = archive
     archived(archive, {
       here: HERE,
-      first: "The otter holt has a roof",
+      first: "The otter holt has a roof, and below it two doors and a chimney of clay",
       second: "The roof of the otter holt",
     })
     putVector(db, "here", "model-a", 0)
