@@ -5,6 +5,7 @@
  */
 import { claudeCode } from "../claude/claude-code.ts"
 import type { Agent, AgentPlaces, HistoryPrompt } from "../record/agent.ts"
+import { withHandoffApart, withoutHandoff } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { codex } from "./codex/codex.ts"
@@ -43,11 +44,17 @@ export const promptHistories = (places: AgentPlaces): string[] =>
 const writerOf = (line: string): Agent => AGENTS.find(({ wrote }) => wrote(line)) ?? AGENTS.at(-1)!
 
 /** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
-export const decodeLine = (line: string): TranscriptRecord => writerOf(line).decode(line)
+export function decodeLine(line: string): TranscriptRecord {
+  const record = writerOf(line).decode(line)
+  const parts = withHandoffApart(record.parts)
+  return parts === record.parts ? record : { ...record, parts }
+}
 
 /** A line's uuid and parts, as from `decodeLine`, but with a few calls instead of tens: for showing just some lines. */
-export const partsOfLine = (line: string): Pick<TranscriptRecord, "uuid" | "parts"> =>
-  writerOf(line).partsOf(line)
+export function partsOfLine(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
+  const { uuid, parts } = writerOf(line).partsOf(line)
+  return { uuid, parts: withHandoffApart(parts) }
+}
 
 /** A record and its place in its line, in bytes; the whole line's if that is a record. */
 export interface RecordInLine extends RecordSpan {
@@ -85,7 +92,10 @@ export const holdsRecord = (line: Buffer): boolean =>
   })
 
 /** A prompt in a line of a list of all prompts; undefined if it is none. */
-export const historyPrompt = (line: string): HistoryPrompt | undefined => writerOf(line).historyPrompt?.(line)
+export function historyPrompt(line: string): HistoryPrompt | undefined {
+  const found = writerOf(line).historyPrompt?.(line)
+  return found && { ...found, text: withoutHandoff(found.text) }
+}
 
 /** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
 export const mediaOfLine = (line: string): string[] => writerOf(line).mediaData?.(line) ?? []

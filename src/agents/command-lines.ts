@@ -56,6 +56,9 @@ const ROWS: Readonly<Record<string, CommandLine>> = {
 export const commandLineOf = (agent: string): CommandLine | undefined =>
   Object.hasOwn(ROWS, agent) ? ROWS[agent] : undefined
 
+/** Names of the agents that can be started with a prompt. */
+export const STARTABLE: readonly string[] = Object.keys(ROWS)
+
 /** As it is typed into a shell. */
 export const typedCommand = ({ program }: CommandLine, words: Words): string =>
   [program, ...words].map(shellWord).join(" ")

@@ -13,7 +13,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "Read",
     commands: ["sessions", "show", "view", "resume", "receipts", "stats"],
-    also: ["timeline", "export"],
+    also: ["timeline", "export", "handoff"],
   },
   { title: "Keep", commands: ["install", "import", "status"], also: ["doctor"] },
   {

@@ -24,6 +24,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     preview: () => import("./commands/preview.ts"),
     receipts: () => import("./commands/receipts.ts"),
     resume: () => import("./commands/resume.ts"),
+    handoff: () => import("./commands/handoff.ts"),
     mcp: () => import("./commands/mcp.ts"),
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),

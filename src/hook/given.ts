@@ -9,6 +9,7 @@ import { userTextParts } from "../claude/user-text.ts"
 import type { HookEvent, OtherHooks } from "../record/hook-event.ts"
 import type { JsonObject } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
+import { withoutHandoff } from "../record/our-marks.ts"
 import { afterClear } from "../restore/after-clear.ts"
 import { gather, type PendingPrompt } from "../restore/gather.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
@@ -192,7 +193,7 @@ export function instructed(db: Database, call: HookCall, passed?: PassedOver): A
 export function waitingPrompt({ prompt, promptAt, promptOpen }: SessionState): PendingPrompt | undefined {
   if (!promptOpen) return undefined
   const said = userTextParts(prompt, "human").find((part) => part.kind === "prompt")
-  return said && { text: said.text, at: promptAt }
+  return said && { text: withoutHandoff(said.text), at: promptAt }
 }
 
 /** Stores the text given with the answer claimed last, and returns it. */

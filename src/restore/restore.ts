@@ -44,6 +44,8 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing" | "skimme
    * turns is shown nor what was done to files.
    */
   readonly claude?: ClaudePlaces & { readonly dataHome: string }
+  /** Whether another agent than Claude Code gets it, which shows nothing of what Claude Code does. */
+  readonly isElsewhere?: boolean
   /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
   readonly about?: string | undefined
   /** Words that the user gave with the compaction: turns of other sessions about them come first. */
@@ -111,10 +113,10 @@ export function restoreOf(
 function standingIn(
   db: Database,
   shown: Shown,
-  { claude, source, byPlugin }: RestoreOptions,
+  { claude, source, byPlugin, isElsewhere }: RestoreOptions,
   folder: string | undefined,
 ): string {
-  if (claude === undefined) return ""
+  if (claude === undefined || isElsewhere) return ""
   const places = { ...claude, cwd: claude.cwd ?? folder }
   const settings = contextSettings(places)
   const files = standingText(places, settings)
