@@ -1,9 +1,11 @@
 /** Finds transcripts in agents' folders. */
 import { readdirSync, statSync } from "node:fs"
 import { isTranscriptFile } from "../agents/layouts.ts"
+import { opencodeTranscript } from "../agents/opencode/opencode-places.ts"
 import { isMissing } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { join } from "../base/path.ts"
+import { isOpencodeFolder, opencodeSessions } from "./import/opencode-store.ts"
 
 /** Maximum depth; Claude Code nests projects, sessions and subagents. */
 const DEEPEST = 6
@@ -25,6 +27,7 @@ export const transcriptsBelow = (folder: string, also: AlsoFound = {}): string[]
 
 export interface TranscriptFile {
   readonly path: string
+  /** 0 for a session that is no file. */
   readonly bytes: number
   /** Time of the last change, in ms since the epoch. */
   readonly changed: number
@@ -35,6 +38,7 @@ export function transcriptFilesBelow(
   folder: string,
   { onLink, onUnreadable }: AlsoFound = {},
 ): TranscriptFile[] {
+  if (isOpencodeFolder(folder)) return storedIn(folder, onUnreadable)
   const found: (TranscriptFile & { readonly born: number })[] = []
   const visit = (dir: string, depth: number): void => {
     let entries: ReturnType<typeof list>
@@ -54,6 +58,18 @@ export function transcriptFilesBelow(
   }
   visit(folder, 0)
   return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1))
+}
+
+/** Transcripts that are made of opencode's sessions. A session has its own beginning before those that it starts. */
+function storedIn(folder: string, onUnreadable: AlsoFound["onUnreadable"]): TranscriptFile[] {
+  try {
+    return opencodeSessions(folder)
+      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))
+      .map(({ id, updated }) => ({ path: opencodeTranscript(folder, id), bytes: 0, changed: updated }))
+  } catch {
+    onUnreadable?.(folder)
+    return []
+  }
 }
 
 const list = (dir: string) => readdirSync(dir, { withFileTypes: true })

@@ -1,13 +1,15 @@
 /** How much of the agents' history is missing from the vault, and its import in the background. */
 
 import { transcriptFolders } from "../agents/agents.ts"
+import { opencodeSession } from "../agents/opencode/opencode-places.ts"
 import { statsOf } from "../base/files.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { forgottenTranscript } from "../vault/capture-transcript.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { isExcluded } from "../views/excluded.ts"
-import { transcriptsBelow } from "./find-transcripts.ts"
+import { transcriptFilesBelow } from "./find-transcripts.ts"
+import { hasNews } from "./import/take-opencode.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
 
@@ -24,10 +26,16 @@ export interface History {
 /** Costs three small reads per transcript, and a fourth if folders are excluded. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
-  for (const path of transcriptFolders(place).flatMap((folder) => transcriptsBelow(folder))) {
-    if (!isWanted(place, path)) continue
-    const size = statsOf(path)?.size ?? 0
-    const missing = size - Math.min(size, archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))))
+  for (const { path, changed } of transcriptFolders(place).flatMap((folder) =>
+    transcriptFilesBelow(folder),
+  )) {
+    const isStored = opencodeSession(path) !== undefined
+    const archived = archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home)))
+    if (!isStored && !isWanted(place, path)) continue
+    // Nobody knows before how many bytes the rows of a session will be.
+    const news = isStored && hasNews(place, path, changed) ? 1 : 0
+    const size = isStored ? archived + news : (statsOf(path)?.size ?? 0)
+    const missing = size - Math.min(size, archived)
     history.transcripts++
     history.bytes += size
     history.bytesLeft += missing

@@ -1,5 +1,6 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
+import { opencodeSession } from "../agents/opencode/opencode-places.ts"
 import { endOfLines, NEWLINE } from "../base/byte-lines.ts"
 import { codeOf, messageOf } from "../base/errors.ts"
 import { statsOf, tryTo } from "../base/files.ts"
@@ -24,6 +25,7 @@ import type { Forgotten } from "../vault/tombstones.ts"
 import { isExcluded, isExcludedFolder } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import type { TakenForeignArchive } from "./import/import-archive.ts"
+import { type TakenSession, takeOpencode } from "./import/take-opencode.ts"
 
 /**
  * Does what another process keeps from being done, once that is free.
@@ -85,6 +87,7 @@ export const copyOf = ({ dataHome, home }: Pick<Paths, "dataHome" | "home">, pat
   vaultFile(dataHome, vaultPath(path, home))
 
 export function importFile(place: ImportPlace, path: string, options: FileOptions): ImportedFile {
+  if (opencodeSession(path) !== undefined) return importStored(place, path, options)
   const { old } = options
   const file = copyOf(place, path)
   const before = old?.last?.to ?? 0
@@ -111,6 +114,37 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
     return { ...done, size, waiting, error }
   } catch (cause) {
     return { ...done, size: sizeOf(path), waiting: 0, error: error ?? messageOf(cause) }
+  }
+}
+
+/** The same for a session that is no file: what is there is read at once, as far as nobody is writing it. */
+function importStored(
+  place: ImportPlace,
+  path: string,
+  { onTaken, onWait }: Pick<FileOptions, "onTaken" | "onWait">,
+): ImportedFile {
+  try {
+    const taken = patiently(onWait, () => takeOpencode(place, path, { now: Date.now() }))
+    onTaken(taken)
+    return asImported(path, taken)
+  } catch (cause) {
+    const before = tryTo(() => tailOf(copyOf(place, path)))?.last?.to ?? 0
+    return { ...leftOut(path), ...WANTED, before, archived: before, error: messageOf(cause) }
+  }
+}
+
+function asImported(path: string, { captured, isExcluded }: TakenSession): ImportedFile {
+  const { state, taken, archived } = captured
+  return {
+    path,
+    size: archived,
+    before: archived - taken,
+    archived,
+    taken,
+    waiting: 0,
+    forgotten: state === "forgotten",
+    excluded: isExcluded,
+    error: state === "missing" ? "opencode no longer has it" : undefined,
   }
 }
 
@@ -167,6 +201,11 @@ const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten:
 /** What `importFile` would do. Writes nothing. */
 export function wouldTake(place: ImportPlace, path: string): ImportedFile {
   try {
+    if (opencodeSession(path) !== undefined) {
+      const { captured, ...would } = takeOpencode(place, path, { now: Date.now(), dryRun: true })
+      const archived = captured.archived + captured.taken
+      return asImported(path, { ...would, captured: { ...captured, archived } })
+    }
     if (unwantedIn(place, path)?.whole) return leftOut(path)
     if (isExcluded(place, path)) return excluded(path)
     return withTranscript(path, (source) => {
@@ -195,14 +234,16 @@ export const takeSlice = (
   lastLine: TakeOptions["lastLine"],
   slice: number,
 ): Taken =>
-  captureTranscript(paths, path, {
-    now: Date.now(),
-    deadline: performance.now() + slice,
-    lastLine,
-    level: UNHURRIED,
-    known: knownOf,
-    forgotten: isPromptHistory(path) ? () => unwantedPrompts(paths) : undefined,
-  })
+  opencodeSession(path) !== undefined
+    ? takeOpencode(paths, path, { now: Date.now() })
+    : captureTranscript(paths, path, {
+        now: Date.now(),
+        deadline: performance.now() + slice,
+        lastLine,
+        level: UNHURRIED,
+        known: knownOf,
+        forgotten: isPromptHistory(path) ? () => unwantedPrompts(paths) : undefined,
+      })
 
 /** What must not be archived of a transcript, or of the list of all prompts; undefined: all of it is wanted. */
 export const unwantedIn = (

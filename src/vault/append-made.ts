@@ -32,6 +32,8 @@ interface MadeRequest {
   readonly secrets: SecretSettings
   /** Fills what must not be kept, with the same number of bytes. */
   readonly edit: (content: Uint8Array) => Uint8Array
+  /** Lines that the copy has already, as they were before anything was filled; read only if something was. */
+  readonly earlier?: () => Iterable<string>
   /** Returns the lines, each with its newline, to append after those the copy holds. */
   readonly choose: (held: Iterable<Uint8Array>) => readonly string[]
   /** Called before the first frame is written, if there is one. */
@@ -74,7 +76,7 @@ const sizeOf = (lines: readonly string[]): number =>
 function writeLines(
   held: LockedCopy,
   lines: readonly string[],
-  { path, now, edit, secrets }: MadeRequest,
+  { path, now, edit, secrets, earlier }: MadeRequest,
 ): number {
   let end = held.tail.end
   const start = held.tail.last?.to ?? 0
@@ -90,6 +92,7 @@ function writeLines(
     const filtered = filterLines(original, hiddenBefore, secrets)
     return { content: values.fill({ path, id: "", from: 0, original, filtered, edit }), filtered }
   }
+  if (hidden > 0 && earlier !== undefined) for (const made of chunks(earlier())) filter(made, 0)
   const all = [...chunks(lines)]
   if (all.length > 1) for (const made of all) filter(made, 0)
   for (const made of all) {
@@ -112,7 +115,7 @@ function writeLines(
   return from - start
 }
 
-function* chunks(lines: readonly string[]): Generator<Buffer> {
+function* chunks(lines: Iterable<string>): Generator<Buffer> {
   let text: string[] = []
   let length = 0
   for (const line of lines) {

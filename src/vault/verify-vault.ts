@@ -92,6 +92,8 @@ interface VerifyOptions extends Pick<Paths, "dataHome" | "home"> {
   readonly forgotten?: (path: string) => Forgotten | undefined
   /** Whether its folder is excluded from archiving. */
   readonly excluded?: (path: string) => boolean
+  /** What a session has that is no file, and how much of it the vault lacks; undefined for a file. */
+  readonly stored?: (path: string) => (Remainder & { readonly problems: readonly string[] }) | undefined
   /** What the views know of copies. */
   readonly known?: readonly KnownCopy[]
   readonly onProgress?: (done: number, total: number) => void
@@ -227,7 +229,7 @@ function checkCopyOf(checking: Checking, path: string, copy: string): Verified {
 }
 
 function compare(
-  { dataHome, forgotten = () => undefined, excluded = () => false, onFrame }: Checking,
+  { dataHome, forgotten = () => undefined, excluded = () => false, stored, onFrame }: Checking,
   path: string,
   copy: string,
   source: number | undefined,
@@ -239,10 +241,12 @@ function compare(
   if (isExcluded && !isCopied) return left(path, source, "excluded")
   for (let attempt = 1; ; attempt++) {
     const check = checkCopy(file, source, onFrame)
-    const rest = source === undefined ? undefined : remainderOf(source, check?.archived ?? 0)
+    const made = source === undefined ? stored?.(path) : undefined
+    const rest = source === undefined ? made : remainderOf(source, check?.archived ?? 0)
     const grown = rest !== undefined && rest.missing > 0 && archivedIn(file) > (check?.archived ?? 0)
     if (grown && attempt < ATTEMPTS) continue
-    const found = judge(path, copy, check, rest)
+    const known = check && { ...check, damage: [...check.damage, ...(made?.problems ?? [])] }
+    const found = judge(path, copy, known, rest)
     // The list of all prompts grows with each, and is not archived by hooks.
     if (isHistoryCopy(copy) && found.state === "missing" && isCopied)
       return { ...found, state: "waiting", missing: 0, waiting: found.missing + found.waiting }

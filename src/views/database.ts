@@ -62,6 +62,8 @@ const OPENERS = {
   },
   /** Another program's, which may have a journal. */
   foreign: (path: string) => untrusted(new LockedDatabase(path, { readwrite: true })),
+  /** Another program's that it may be writing: only read, and together with its log. */
+  "foreign-live": (path: string, wait: number) => untrusted(connection(path, { readonly: true }, wait)),
   /** Another program's that nobody writes: without a lock, a journal or files beside it. */
   "foreign-at-rest": (path: string) => untrusted(openFrozen(path)),
 } as const

@@ -1,9 +1,11 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 
 import { transcriptFolders } from "../../agents/agents.ts"
+import { opencodeSession } from "../../agents/opencode/opencode-places.ts"
 import { EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { bytes, count } from "../../base/text.ts"
+import { takeOpencode } from "../../job/import/take-opencode.ts"
 import { forgottenTranscript } from "../../vault/capture-transcript.ts"
 import { acceptLosses } from "../../vault/copy-list.ts"
 import { besideTranscript } from "../../vault/files-beside.ts"
@@ -16,7 +18,7 @@ import { doubtVault } from "../../views/list-vault.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { knownCopies } from "../../views/transcript-rows.ts"
 import { words } from "../args.ts"
-import { type Command, flag } from "../command.ts"
+import { type Command, type Environment, flag } from "../command.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 import { besideWords, transcriptsNamed } from "../transcripts-named.ts"
 
@@ -57,6 +59,7 @@ export default {
       transcripts,
       forgotten,
       excluded: (path) => isExcluded(env, path),
+      stored: (path) => storedRemainder(env, path),
       known,
       onProgress: (done, total) => out.progress("verifying", done, total, "bytes"),
     })
@@ -70,6 +73,16 @@ export default {
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+/** What the vault lacks of a session that opencode keeps as rows. */
+function storedRemainder(env: Environment, path: string) {
+  if (opencodeSession(path) === undefined) return undefined
+  const { captured, altered } = takeOpencode(env, path, { now: Date.now(), isWhole: true, dryRun: true })
+  if (captured.state === "missing") return undefined
+  const { taken: missing, archived } = captured
+  const problems = altered === 0 ? [] : [`${count(altered, "line")} not as they were read`]
+  return { size: archived + missing, missing, waiting: 0, problems }
+}
 
 const MOST = 20
 

@@ -1,0 +1,188 @@
+/**
+ * opencode's rows → lines of a transcript. Each line is one thing that was said or done, and begins with its row's id and
+ * the SHA-256 of what follows. opencode changes rows in place: what has changed becomes a further line, and the former one
+ * stays. So that little has to be written again, what changes by itself has lines of its own. Pure.
+ */
+import { parseJson } from "../../base/json-files.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../record/json.ts"
+
+export type StoredRow = Readonly<Record<string, unknown>>
+
+export interface StoredMessage {
+  readonly row: StoredRow
+  readonly parts: readonly StoredRow[]
+}
+
+/** What becomes a line. */
+export interface Piece {
+  readonly kind: "session" | "part" | "call" | "result" | "cleared" | "message" | "diffs"
+  /** The same for the same thing, whatever becomes of it. */
+  readonly row: string
+  /** What the line says, as JSON with its braces. */
+  readonly body: string
+  /** SHA-256 of that. */
+  readonly sha256: string
+}
+
+/**
+ * @param isAgain whether there is a line of this piece already: then this one only keeps what has become of it
+ */
+export function pieceLine({ kind, row, body, sha256 }: Piece, isAgain: boolean): string {
+  const again = isAgain ? `"again":true,` : ""
+  return `{"opencode":"${kind}","row":${JSON.stringify(row)},${again}"sha256":"${sha256}",${body.slice(1)}\n`
+}
+
+const HEAD =
+  /^\{"opencode":"(?:session|part|call|result|cleared|message|diffs)","row":("(?:[^"\\]|\\.)*"),(?:"again":true,)?"sha256":"([\da-f]{64})",/
+
+/** Which piece a line is of; undefined if it is none. */
+export function pieceIn(
+  line: string,
+): (Pick<Piece, "row" | "sha256"> & { readonly body: string }) | undefined {
+  const [head, row, sha256] = HEAD.exec(line) ?? []
+  if (head === undefined || row === undefined || sha256 === undefined) return undefined
+  return { row: JSON.parse(row) as string, sha256, body: `{${line.slice(head.length)}` }
+}
+
+export const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
+
+function piece(kind: Piece["kind"], row: string, fields: JsonObject): Piece {
+  const body = JSON.stringify(fields)
+  return { kind, row, body, sha256: sha256Hex(body) }
+}
+
+/** The same bytes for the same value, however it is ordered. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isObject(value)) return typeof value === "bigint" ? Number(value) : value
+  const fields: [string, unknown][] = Object.keys(value)
+    .sort()
+    .map((name) => [name, ordered(value[name])])
+  return Object.fromEntries(fields)
+}
+
+/** What a row holds as JSON; what is none stays text. */
+export function dataOf(row: StoredRow): JsonObject {
+  const { data } = row
+  if (typeof data !== "string") return objectOf(data)
+  const parsed = parseJson(data)
+  return isObject(parsed) ? parsed : { text: data }
+}
+
+/** ms since the epoch, or a date in words → ISO 8601. */
+export function isoTime(...candidates: readonly unknown[]): string | undefined {
+  for (const one of candidates) {
+    const ms = typeof one === "string" ? Date.parse(one) : typeof one === "bigint" ? Number(one) : one
+    if (typeof ms === "number" && ms > 0 && ms < 8.64e15) return new Date(ms).toISOString()
+  }
+  return undefined
+}
+
+/** Counts and times that change with every step, and what messages tell as well. */
+const COUNTED = /^(?:time_updated|time_compacting|cost|tokens(?:_.*)?|summary(?:_.*)?|time|share_url|share)$/
+
+/** The line that tells whose session it is, and the first of a transcript. */
+export function sessionPiece(row: StoredRow): Piece {
+  const kept = Object.entries(row).filter(([name, value]) => !COUNTED.test(name) && value !== null)
+  return piece("session", "session", {
+    session: row["id"],
+    time: isoTime(row["time_created"], objectOf(row["time"])["created"]),
+    cwd: row["directory"],
+    data: ordered(Object.fromEntries(kept)),
+  })
+}
+
+export interface MessagePieces {
+  readonly pieces: readonly Piece[]
+  /** Whether more of it will come: what follows has to wait, or lines would be in another order. */
+  readonly isOpen: boolean
+}
+
+/**
+ * @param isOver whether nobody writes the message any more, so that what is unfinished stays so
+ */
+export function messagePieces(
+  session: string,
+  { row, parts }: StoredMessage,
+  isOver: boolean,
+): MessagePieces {
+  const id = String(row["id"])
+  const data = dataOf(row)
+  const created = [objectOf(data["time"])["created"], row["time_created"]]
+  const model = stringOf(data["modelID"]) ?? stringOf(objectOf(data["model"])["modelID"])
+  const said = {
+    session,
+    message: id,
+    role: data["role"],
+    ...(data["summary"] === true && { isSummary: true }),
+    ...(model !== undefined && { model }),
+  }
+  if (data["role"] === "user" && !isOver) return { pieces: [], isOpen: true }
+  const pieces: Piece[] = []
+  for (const part of parts) {
+    const made = partPieces(part, said, created)
+    pieces.push(...made.done)
+    if (made.open === undefined) continue
+    if (!isOver) return { pieces, isOpen: true }
+    pieces.push(...made.open)
+  }
+  if (!isOver && data["role"] === "assistant" && !isFinished(data)) return { pieces, isOpen: true }
+  const isUsers = data["role"] === "user"
+  const { summary, ...rest } = data
+  const hasSteps = parts.some((part) => dataOf(part)["type"] === "step-finish")
+  pieces.push(
+    piece("message", id, {
+      ...said,
+      time: isoTime(objectOf(data["time"])["completed"], ...created),
+      ...(hasSteps && { hasSteps }),
+      data: ordered(isUsers ? rest : data),
+    }),
+  )
+  // What the user's words have changed in files, counted anew after each step.
+  if (isUsers && summary !== undefined)
+    pieces.push(piece("diffs", `${id} diffs`, { ...said, time: isoTime(...created), data: ordered(summary) }))
+  return { pieces, isOpen: false }
+}
+
+/** Whether opencode has written the last of a message of the model's. */
+const isFinished = (data: JsonObject): boolean =>
+  objectOf(data["time"])["completed"] !== undefined || isObject(data["error"])
+
+interface PartPieces {
+  readonly done: readonly Piece[]
+  /** What it is so far; undefined unless more of it will come. */
+  readonly open?: readonly Piece[]
+}
+
+function partPieces(row: StoredRow, said: JsonObject, created: readonly unknown[]): PartPieces {
+  const id = String(row["id"])
+  const data = dataOf(row)
+  const { type, tool } = data
+  const state = objectOf(data["state"])
+  const time = objectOf(data["time"] ?? state["time"])
+  const begun = isoTime(time["start"], row["time_created"], ...created)
+  if (type !== "tool") {
+    const whole = [piece("part", id, { ...said, time: begun, data: ordered(data) })]
+    const isStreamed = (type === "text" || type === "reasoning") && said["role"] === "assistant"
+    return isStreamed && time["end"] === undefined ? { done: [], open: whole } : { done: whole }
+  }
+  const { input, ...outcome } = state
+  const { state: _state, ...about } = data
+  const call = piece("call", id, { ...said, time: begun, data: ordered({ ...about, state: { input } }) })
+  if (state["status"] === "pending") return { done: [], open: [call] }
+  if (state["status"] === "running") return { done: [call], open: [] }
+  // Set when opencode no longer sends the output to the model; the row keeps it.
+  const { compacted, ...times } = objectOf(state["time"])
+  const result = piece("result", `${id} result`, {
+    ...said,
+    time: isoTime(times["end"], times["start"], row["time_created"], ...created),
+    data: ordered({ tool, state: { ...outcome, time: times } }),
+  })
+  if (compacted === undefined) return { done: [call, result] }
+  const cleared = piece("cleared", `${id} cleared`, {
+    ...said,
+    time: isoTime(compacted),
+    data: { compacted },
+  })
+  return { done: [call, result, cleared] }
+}

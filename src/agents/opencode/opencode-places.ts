@@ -1,0 +1,35 @@
+/**
+ * Where opencode keeps its sessions. They are rows of a database, or files of their own for each message and part, so a
+ * session's transcript is made of them, and has a path that no file has. Pure; hooks load it.
+ */
+import { join } from "../../base/path.ts"
+import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
+
+const USUAL = ".local/share/opencode"
+
+export function opencodeFolders({ home, named }: AgentPlaces): string[] {
+  const data = named("XDG_DATA_HOME")
+  return [data === undefined ? join(home, USUAL) : join(data, "opencode")]
+}
+
+/** Below opencode's folder. No folder of its own has that name. */
+const MADE = "session~"
+const TRANSCRIPT = /^(.*\/opencode)\/session~\/([^/]+)\.jsonl$/
+/** @param folder opencode's */
+export const opencodeTranscript = (folder: string, session: string): string =>
+  join(folder, MADE, `${session}.jsonl`)
+
+/** The session that a transcript of this kind is made of; undefined for any other path. */
+export function opencodeSession(
+  path: string,
+): { readonly folder: string; readonly session: string } | undefined {
+  const [, folder, session] = TRANSCRIPT.exec(path) ?? []
+  return folder === undefined || session === undefined ? undefined : { folder, session }
+}
+
+export const opencodeLayout: FileLayout = {
+  owns: (path) => TRANSCRIPT.test(path),
+  namesInPath: (path) => ({ session: opencodeSession(path)?.session, agent: undefined }),
+  top: "opencode",
+  copyPlace: (path) => ({ root: opencodeSession(path)?.folder ?? path, usual: USUAL }),
+}

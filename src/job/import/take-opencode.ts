@@ -1,0 +1,261 @@
+/**
+ * Brings opencode's sessions into the vault, each as a transcript of lines made of its rows. A line is appended once its
+ * row is whole, and again if that changes, so a copy only grows. Needs no database of ours.
+ */
+import {
+  dataOf,
+  messagePieces,
+  type Piece,
+  pieceIn,
+  pieceLine,
+  type StoredMessage,
+  sessionPiece,
+  sha256Hex,
+} from "../../agents/opencode/opencode-lines.ts"
+import { opencodeSession } from "../../agents/opencode/opencode-places.ts"
+import { tryTo } from "../../base/files.ts"
+import { hashName, readJson, writeJson } from "../../base/json-files.ts"
+import { join } from "../../base/path.ts"
+import type { Paths, Policy } from "../../config/load.ts"
+import { objectOf, stringOf } from "../../record/json.ts"
+import { FILLER } from "../../secrets/fill.ts"
+import { FILTERED } from "../../secrets/filter.ts"
+import { appendMade } from "../../vault/append-made.ts"
+import type { Taken } from "../../vault/capture-transcript.ts"
+import { vaultFile, vaultPath } from "../../vault/layout.ts"
+import { markPending } from "../../vault/pending.ts"
+import { archivedIn, tailOf } from "../../vault/reader.ts"
+import { forgottenOf } from "../../vault/tombstones.ts"
+import { isExcludedFolder } from "../../views/excluded.ts"
+import { type StoredSession, timeOf, withStored } from "./opencode-store.ts"
+
+type Place = Pick<Paths, "dataHome" | "home"> & Partial<Policy>
+
+interface TakeOptions {
+  /** ms since the epoch. */
+  readonly now: number
+  /** Count what would be appended; write nothing. */
+  readonly dryRun?: boolean
+  /** Look at all of it, however far it has been read before. */
+  readonly isWhole?: boolean
+}
+
+export interface TakenSession extends Taken {
+  /** Whether the session's folder is excluded. */
+  readonly isExcluded: boolean
+  /** Lines of the copy whose SHA-256 is not the one that they name. */
+  readonly altered: number
+}
+
+/** UTF-16 units of lines that are appended at a time: all of a session may not fit into memory. */
+const MOST = 8 << 20
+/** ms after which nobody is writing a message any more that was not finished. */
+const ABANDONED = 10 * 60_000
+/** ms after which a prompt has all of its parts. */
+const WHOLE_SOON = 5000
+/** ms by which what was read before is read again: rows are written while others are read. */
+const OVERLAP = 60_000
+
+/** @throws CtxError `foreign-unknown`, `busy`; any error of SQLite's */
+export function takeOpencode(place: Place, path: string, options: TakeOptions): TakenSession {
+  const { folder, session: id } = opencodeSession(path)!
+  const copy = vaultPath(path, place.home)
+  const file = vaultFile(place.dataHome, copy)
+  return withStored(folder, id, (session) => {
+    const nothing = (state: Taken["captured"]["state"], isExcluded = false): TakenSession => {
+      const tail = tryTo(() => tailOf(file))
+      const archived = tail?.last?.to ?? 0
+      const captured = {
+        state,
+        id: tail?.header.id,
+        archived,
+        size: archived,
+        taken: 0,
+        superseded: undefined,
+      }
+      return { path, copy, session: id, captured, fresh: [], unmarked: false, isExcluded, altered: 0 }
+    }
+    if (session === undefined) return nothing("missing")
+    if (options.isWhole !== true && !hasNews(place, path, session.updated)) return nothing("current")
+    const forgotten = forgottenOf(place.dataHome, id, path)
+    if (forgotten?.whole === true) return nothing("forgotten")
+    const directory = stringOf(session.row["directory"])
+    if (directory === undefined ? (place.exclude ?? []).length > 0 : isExcludedFolder(place, directory))
+      return nothing("current", true)
+    const taking = { path, copy, file, id, session, edit: forgotten?.edit }
+    const { taken, altered } = new Taker(place, taking, options).take()
+    const rest = nothing("current")
+    return { ...rest, captured: { ...rest.captured, taken }, altered }
+  })
+}
+
+interface Taking {
+  readonly path: string
+  readonly copy: string
+  readonly file: string
+  readonly id: string
+  readonly session: StoredSession
+  /** Fills what the user wants forgotten. */
+  readonly edit: ((content: Uint8Array, from: number) => Uint8Array) | undefined
+}
+
+class Taker {
+  readonly #place: Place
+  readonly #taking: Taking
+  readonly #options: TakeOptions
+  /** SHA-256 of each piece as it was last appended. */
+  #held = new Map<string, string>()
+  /** The same with what is being appended. */
+  #next = this.#held
+  /** Bytes of the copy that `#held` is of. */
+  #heldTo = -1
+  #altered = 0
+  /** Whether something is not whole yet. */
+  #isOpen = false
+
+  constructor(place: Place, taking: Taking, options: TakeOptions) {
+    this.#place = place
+    this.#taking = taking
+    this.#options = options
+  }
+
+  take(): { readonly taken: number; readonly altered: number } {
+    const { dryRun = false, isWhole = false, now } = this.#options
+    const { path, session, file } = this.#taking
+    const seen = isWhole ? undefined : seenOf(this.#place, path)
+    const since = seen === undefined ? 0 : seen.read - OVERLAP
+    let taken = 0
+    // What is left after so many bytes is appended next; without writing, all is counted at once.
+    const pieces = this.#pieces(since)[Symbol.iterator]()
+    for (let isDone = false; !isDone; ) {
+      const some: Piece[] = []
+      let length = 0
+      while (!isDone && (length < MOST || dryRun)) {
+        const next = pieces.next()
+        if (next.done === true) isDone = true
+        else {
+          some.push(next.value)
+          length += next.value.body.length
+        }
+      }
+      taken += this.#append(some)
+    }
+    if (!dryRun && !this.#isOpen)
+      noteSeen(this.#place, path, { updated: session.updated, read: now, to: archivedIn(file) })
+    return { taken, altered: this.#altered }
+  }
+
+  /** Of messages that have changed since then, as far as they are whole. */
+  *#pieces(since: number): Generator<Piece> {
+    const { session, id } = this.#taking
+    yield sessionPiece(session.row)
+    for (const message of session.messagesSince(since)) {
+      const { pieces, isOpen } = messagePieces(id, message, this.#isOver(message))
+      yield* pieces
+      if (!isOpen) continue
+      this.#isOpen = true
+      return
+    }
+  }
+
+  /** Whether nobody writes a message any more. */
+  #isOver({ row }: StoredMessage): boolean {
+    const { updated, lastAnswer } = this.#taking.session
+    const { role, time } = dataOf(row)
+    const created = timeOf(objectOf(time)["created"] ?? row["time_created"])
+    if (lastAnswer > created) return true
+    return this.#options.now - Math.max(updated, created) > (role === "user" ? WHOLE_SOON : ABANDONED)
+  }
+
+  #append(pieces: readonly Piece[]): number {
+    const { dataHome, secrets = FILTERED } = this.#place
+    const { path, copy, file, id, edit = (content: Uint8Array) => content } = this.#taking
+    const made = appendMade({
+      copy: file,
+      path,
+      now: this.#options.now,
+      dryRun: this.#options.dryRun ?? false,
+      secrets,
+      edit: (content) => edit(content, 0),
+      earlier: () => this.#all(),
+      choose: (held) => this.#choose(pieces, held, edit),
+      onBegin: () => markPending(dataHome, { path, copy, session: id }),
+    })
+    this.#held = this.#next
+    this.#heldTo = made.before + made.taken
+    return made.taken
+  }
+
+  #choose(pieces: readonly Piece[], held: Iterable<Uint8Array>, edit: NonNullable<Taking["edit"]>): string[] {
+    // Nobody else has appended since.
+    if (this.#heldTo < 0 || archivedIn(this.#taking.file) !== this.#heldTo) this.#read(held)
+    const known = new Map(this.#held)
+    const lines = pieces.flatMap((piece) => {
+      const before = known.get(piece.row)
+      if (before === piece.sha256) return []
+      const line = pieceLine(piece, before !== undefined)
+      known.set(piece.row, piece.sha256)
+      // What is filled as a whole cannot be known again, and would be appended each time.
+      return edit(Buffer.from(line), 0)[0] === FILLER ? [] : [line]
+    })
+    this.#next = known
+    return lines
+  }
+
+  #read(held: Iterable<Uint8Array>): void {
+    this.#held = new Map()
+    const isVerifying = this.#options.isWhole === true && this.#options.dryRun === true
+    for (const content of held) {
+      for (const line of Buffer.from(content.buffer, content.byteOffset, content.length)
+        .toString("utf8")
+        .split("\n")) {
+        const piece = pieceIn(line)
+        if (piece === undefined) continue
+        this.#held.set(piece.row, piece.sha256)
+        // What was filled as a secret, or is forgotten, is no longer what was read.
+        if (isVerifying && !line.includes("*") && sha256Hex(piece.body) !== piece.sha256) this.#altered++
+      }
+    }
+  }
+
+  /** All lines that there are: what was recognised as a secret in one is filled in the others. */
+  *#all(): Generator<string> {
+    const { session, id } = this.#taking
+    for (const message of session.messagesSince(0))
+      for (const piece of messagePieces(id, message, true).pieces) yield pieceLine(piece, false)
+  }
+}
+
+/*
+ * How far each session has been read, so that those that have not changed since need not be looked at. Without it, all of
+ * them are looked at again, which changes nothing.
+ */
+
+interface Seen {
+  /** opencode's time of the session's last change, in ms since the epoch. */
+  readonly updated: number
+  /** When it was read. */
+  readonly read: number
+  /** Bytes of the copy then. */
+  readonly to: number
+}
+
+const seenFile = ({ dataHome }: Pick<Paths, "dataHome">, path: string): string =>
+  join(dataHome, "followed", `${hashName(path)}.json`)
+
+function seenOf(place: Place, path: string): Seen | undefined {
+  const { updated, read, to } = objectOf(readJson(seenFile(place, path)))
+  if (typeof updated !== "number" || typeof read !== "number" || typeof to !== "number") return undefined
+  // A copy that is gone, or was brought back from an earlier backup.
+  return archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))) < to
+    ? undefined
+    : { updated, read, to }
+}
+
+const noteSeen = (place: Place, path: string, seen: Seen): void => {
+  tryTo(() => writeJson(seenFile(place, path), seen))
+}
+
+/** Whether a session may have rows that the vault lacks. */
+export const hasNews = (place: Place, path: string, updated: number): boolean =>
+  updated > (seenOf(place, path)?.updated ?? -1)
