@@ -32,7 +32,7 @@ interface MadeRequest {
   readonly secrets: SecretSettings
   /** Fills what must not be kept, with the same number of bytes. */
   readonly edit: (content: Uint8Array) => Uint8Array
-  /** Lines that the copy has already, as they were before anything was filled; read only if something was. */
+  /** Lines that the copy has already, as they were before anything was filled in them. */
   readonly earlier?: () => Iterable<string>
   /** Returns the lines, each with its newline, to append after those the copy holds. */
   readonly choose: (held: Iterable<Uint8Array>) => readonly string[]
@@ -92,7 +92,7 @@ function writeLines(
     const filtered = filterLines(original, hiddenBefore, secrets)
     return { content: values.fill({ path, id: "", from: 0, original, filtered, edit }), filtered }
   }
-  if (hidden > 0 && earlier !== undefined) for (const made of chunks(earlier())) filter(made, 0)
+  if (earlier !== undefined) for (const made of chunks(earlier())) filter(made, 0)
   const all = [...chunks(lines)]
   if (all.length > 1) for (const made of all) filter(made, 0)
   for (const made of all) {

@@ -49,11 +49,13 @@ export interface TakenSession extends Taken {
 
 /** UTF-16 units of lines that are appended at a time: all of a session may not fit into memory. */
 const MOST = 8 << 20
+/** A value that was filled has no fewer bytes. */
+const FILLED = String.fromCharCode(FILLER).repeat(8)
 /** ms after which nobody is writing a message any more that was not finished. */
 const ABANDONED = 10 * 60_000
 /** ms after which a prompt has all of its parts. */
 const WHOLE_SOON = 5000
-/** ms by which what was read before is read again: rows are written while others are read. */
+/** ms of opencode's time that are read again: a session's own time may be behind its rows'. */
 const OVERLAP = 60_000
 
 /** @throws CtxError `foreign-unknown`, `busy`; any error of SQLite's */
@@ -110,6 +112,8 @@ class Taker {
   /** Bytes of the copy that `#held` is of. */
   #heldTo = -1
   #altered = 0
+  /** Whether something in the copy may have been filled as a secret. */
+  #hasFilled = false
   /** Whether something is not whole yet. */
   #isOpen = false
 
@@ -120,10 +124,10 @@ class Taker {
   }
 
   take(): { readonly taken: number; readonly altered: number } {
-    const { dryRun = false, isWhole = false, now } = this.#options
+    const { dryRun = false, isWhole = false } = this.#options
     const { path, session, file } = this.#taking
     const seen = isWhole ? undefined : seenOf(this.#place, path)
-    const since = seen === undefined ? 0 : seen.read - OVERLAP
+    const since = seen === undefined ? 0 : seen.updated - OVERLAP
     let taken = 0
     // What is left after so many bytes is appended next; without writing, all is counted at once.
     const pieces = this.#pieces(since)[Symbol.iterator]()
@@ -141,7 +145,7 @@ class Taker {
       taken += this.#append(some)
     }
     if (!dryRun && !this.#isOpen)
-      noteSeen(this.#place, path, { updated: session.updated, read: now, to: archivedIn(file) })
+      noteSeen(this.#place, path, { updated: session.updated, to: archivedIn(file) })
     return { taken, altered: this.#altered }
   }
 
@@ -177,7 +181,7 @@ class Taker {
       dryRun: this.#options.dryRun ?? false,
       secrets,
       edit: (content) => edit(content, 0),
-      earlier: () => this.#all(),
+      earlier: () => (this.#hasFilled ? this.#all() : []),
       choose: (held) => this.#choose(pieces, held, edit),
       onBegin: () => markPending(dataHome, { path, copy, session: id }),
     })
@@ -206,9 +210,9 @@ class Taker {
     this.#held = new Map()
     const isVerifying = this.#options.isWhole === true && this.#options.dryRun === true
     for (const content of held) {
-      for (const line of Buffer.from(content.buffer, content.byteOffset, content.length)
-        .toString("utf8")
-        .split("\n")) {
+      const bytes = Buffer.from(content.buffer, content.byteOffset, content.length)
+      this.#hasFilled ||= bytes.includes(FILLED)
+      for (const line of bytes.toString("utf8").split("\n")) {
         const piece = pieceIn(line)
         if (piece === undefined) continue
         this.#held.set(piece.row, piece.sha256)
@@ -234,8 +238,6 @@ class Taker {
 interface Seen {
   /** opencode's time of the session's last change, in ms since the epoch. */
   readonly updated: number
-  /** When it was read. */
-  readonly read: number
   /** Bytes of the copy then. */
   readonly to: number
 }
@@ -244,12 +246,10 @@ const seenFile = ({ dataHome }: Pick<Paths, "dataHome">, path: string): string =
   join(dataHome, "followed", `${hashName(path)}.json`)
 
 function seenOf(place: Place, path: string): Seen | undefined {
-  const { updated, read, to } = objectOf(readJson(seenFile(place, path)))
-  if (typeof updated !== "number" || typeof read !== "number" || typeof to !== "number") return undefined
+  const { updated, to } = objectOf(readJson(seenFile(place, path)))
+  if (typeof updated !== "number" || typeof to !== "number") return undefined
   // A copy that is gone, or was brought back from an earlier backup.
-  return archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))) < to
-    ? undefined
-    : { updated, read, to }
+  return archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))) < to ? undefined : { updated, to }
 }
 
 const noteSeen = (place: Place, path: string, seen: Seen): void => {
