@@ -74,13 +74,15 @@ test("show, export and stats", async () => {
   })
 })
 
-test("Claude Code cannot resume them, and is told who can", async () => {
-  for (const command of ["resume", "resurrect"])
-    expect(await cli(command, MAIN)).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringContaining(`opencode --session ${MAIN}`),
-    })
+test("resume starts opencode with it, and resurrect says why it cannot write it back", async () => {
+  expect(await cli("resume", MAIN, "--print")).toMatchObject({
+    code: 0,
+    stdout: `cd ${machine.cwd} && opencode --session ${MAIN}\n`,
+  })
+  expect(await cli("resurrect", MAIN)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("opencode takes no session back from a file"),
+  })
 })
 
 test("what is written later is missing until it is archived along with Claude Code's sessions", async () => {
@@ -136,4 +138,8 @@ test("XDG_DATA_HOME names another folder, and capture.exclude is heeded", async 
   expect(ids).toContain(kept.session)
   expect(ids).not.toContain(left.session)
   expect(existsSync(join(other, "opencode/session~"))).toBe(false)
+  expect(await run(["verify"], { env, cwd: machine.cwd })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("1 of folders in capture.exclude"),
+  })
 })

@@ -14,7 +14,7 @@ export interface StoredMessage {
 }
 
 /** What becomes a line. */
-export interface Piece {
+export interface StoredPiece {
   readonly kind: "session" | "part" | "call" | "result" | "cleared" | "message" | "diffs"
   /** The same for the same thing, whatever becomes of it. */
   readonly row: string
@@ -27,7 +27,7 @@ export interface Piece {
 /**
  * @param isAgain whether there is a line of this piece already: then this one only keeps what has become of it
  */
-export function pieceLine({ kind, row, body, sha256 }: Piece, isAgain: boolean): string {
+export function pieceLine({ kind, row, body, sha256 }: StoredPiece, isAgain: boolean): string {
   const again = isAgain ? `"again":true,` : ""
   return `{"opencode":"${kind}","row":${JSON.stringify(row)},${again}"sha256":"${sha256}",${body.slice(1)}\n`
 }
@@ -38,7 +38,7 @@ const HEAD =
 /** Which piece a line is of; undefined if it is none. */
 export function pieceIn(
   line: string,
-): (Pick<Piece, "row" | "sha256"> & { readonly body: string }) | undefined {
+): (Pick<StoredPiece, "row" | "sha256"> & { readonly body: string }) | undefined {
   const [head, row, sha256] = HEAD.exec(line) ?? []
   if (head === undefined || row === undefined || sha256 === undefined) return undefined
   return { row: JSON.parse(row) as string, sha256, body: `{${line.slice(head.length)}` }
@@ -46,7 +46,7 @@ export function pieceIn(
 
 export const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
 
-function piece(kind: Piece["kind"], row: string, fields: JsonObject): Piece {
+function piece(kind: StoredPiece["kind"], row: string, fields: JsonObject): StoredPiece {
   const body = JSON.stringify(fields)
   return { kind, row, body, sha256: sha256Hex(body) }
 }
@@ -82,7 +82,7 @@ export function isoTime(...candidates: readonly unknown[]): string | undefined {
 const COUNTED = /^(?:time_updated|time_compacting|cost|tokens(?:_.*)?|summary(?:_.*)?|time|share_url|share)$/
 
 /** The line that tells whose session it is, and the first of a transcript. */
-export function sessionPiece(row: StoredRow): Piece {
+export function sessionPiece(row: StoredRow): StoredPiece {
   const kept = Object.entries(row).filter(([name, value]) => !COUNTED.test(name) && value !== null)
   return piece("session", "session", {
     session: row["id"],
@@ -93,7 +93,7 @@ export function sessionPiece(row: StoredRow): Piece {
 }
 
 export interface MessagePieces {
-  readonly pieces: readonly Piece[]
+  readonly pieces: readonly StoredPiece[]
   /** Whether more of it will come: what follows has to wait, or lines would be in another order. */
   readonly isOpen: boolean
 }
@@ -118,7 +118,7 @@ export function messagePieces(
     ...(model !== undefined && { model }),
   }
   if (data["role"] === "user" && !isOver) return { pieces: [], isOpen: true }
-  const pieces: Piece[] = []
+  const pieces: StoredPiece[] = []
   for (const part of parts) {
     const made = partPieces(part, said, created)
     pieces.push(...made.done)
@@ -149,9 +149,9 @@ const isFinished = (data: JsonObject): boolean =>
   objectOf(data["time"])["completed"] !== undefined || isObject(data["error"])
 
 interface PartPieces {
-  readonly done: readonly Piece[]
+  readonly done: readonly StoredPiece[]
   /** What it is so far; undefined unless more of it will come. */
-  readonly open?: readonly Piece[]
+  readonly open?: readonly StoredPiece[]
 }
 
 function partPieces(row: StoredRow, said: JsonObject, created: readonly unknown[]): PartPieces {

@@ -259,6 +259,5 @@ export const opencode: Agent = {
   decode: decodeOpencode,
   partsOf: decodeOpencode,
   mediaData,
-  resume: (session) => `opencode --session ${session}`,
   tools: OPENCODE_TOOLS,
 }

@@ -58,7 +58,7 @@ export default {
       home: env.home,
       transcripts,
       forgotten,
-      excluded: (path) => isExcluded(env, path),
+      excluded: (path) => isLeftOut(env, path),
       stored: (path) => storedRemainder(env, path),
       known,
       onProgress: (done, total) => out.progress("verifying", done, total, "bytes"),
@@ -73,6 +73,12 @@ export default {
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+/** The rows of a session that is no file say what folder it is of. */
+const isLeftOut = (env: Environment, path: string): boolean =>
+  opencodeSession(path) === undefined
+    ? isExcluded(env, path)
+    : env.exclude.length > 0 && takeOpencode(env, path, { now: Date.now(), dryRun: true }).isExcluded
 
 /** What the vault lacks of a session that opencode keeps as rows. */
 function storedRemainder(env: Environment, path: string) {

@@ -5,10 +5,10 @@
 import {
   dataOf,
   messagePieces,
-  type Piece,
   pieceIn,
   pieceLine,
   type StoredMessage,
+  type StoredPiece,
   sessionPiece,
   sha256Hex,
 } from "../../agents/opencode/opencode-lines.ts"
@@ -78,12 +78,12 @@ export function takeOpencode(place: Place, path: string, options: TakeOptions): 
       return { path, copy, session: id, captured, fresh: [], unmarked: false, isExcluded, altered: 0 }
     }
     if (session === undefined) return nothing("missing")
-    if (options.isWhole !== true && !hasNews(place, path, session.updated)) return nothing("current")
     const forgotten = forgottenOf(place.dataHome, id, path)
     if (forgotten?.whole === true) return nothing("forgotten")
     const directory = stringOf(session.row["directory"])
     if (directory === undefined ? (place.exclude ?? []).length > 0 : isExcludedFolder(place, directory))
       return nothing("current", true)
+    if (options.isWhole !== true && !hasNews(place, path, session.updated)) return nothing("current")
     const taking = { path, copy, file, id, session, edit: forgotten?.edit }
     const { taken, altered } = new Taker(place, taking, options).take()
     const rest = nothing("current")
@@ -132,7 +132,7 @@ class Taker {
     // What is left after so many bytes is appended next; without writing, all is counted at once.
     const pieces = this.#pieces(since)[Symbol.iterator]()
     for (let isDone = false; !isDone; ) {
-      const some: Piece[] = []
+      const some: StoredPiece[] = []
       let length = 0
       while (!isDone && (length < MOST || dryRun)) {
         const next = pieces.next()
@@ -150,7 +150,7 @@ class Taker {
   }
 
   /** Of messages that have changed since then, as far as they are whole. */
-  *#pieces(since: number): Generator<Piece> {
+  *#pieces(since: number): Generator<StoredPiece> {
     const { session, id } = this.#taking
     yield sessionPiece(session.row)
     for (const message of session.messagesSince(since)) {
@@ -171,7 +171,7 @@ class Taker {
     return this.#options.now - Math.max(updated, created) > (role === "user" ? WHOLE_SOON : ABANDONED)
   }
 
-  #append(pieces: readonly Piece[]): number {
+  #append(pieces: readonly StoredPiece[]): number {
     const { dataHome, secrets = FILTERED } = this.#place
     const { path, copy, file, id, edit = (content: Uint8Array) => content } = this.#taking
     const made = appendMade({
@@ -190,7 +190,11 @@ class Taker {
     return made.taken
   }
 
-  #choose(pieces: readonly Piece[], held: Iterable<Uint8Array>, edit: NonNullable<Taking["edit"]>): string[] {
+  #choose(
+    pieces: readonly StoredPiece[],
+    held: Iterable<Uint8Array>,
+    edit: NonNullable<Taking["edit"]>,
+  ): string[] {
     // Nobody else has appended since.
     if (this.#heldTo < 0 || archivedIn(this.#taking.file) !== this.#heldTo) this.#read(held)
     const known = new Map(this.#held)

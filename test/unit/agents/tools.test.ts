@@ -58,7 +58,7 @@ describe("tool kinds", () => {
       "fetch",
       "agent",
     ])
-    expect(["mcp__x__Bash", "bash", "", "constructor"].map(toolKind)).toEqual(Array(4).fill(undefined))
+    expect(["mcp__x__Bash", "bASH", "", "constructor"].map(toolKind)).toEqual(Array(4).fill(undefined))
     expect(["Bash", "PowerShell", "Monitor", undefined].map(isShell)).toEqual([true, true, false, false])
   })
 
