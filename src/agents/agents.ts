@@ -9,11 +9,12 @@ import { withHandoffApart, withoutHandoff } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { codex } from "./codex/codex.ts"
+import { gemini } from "./gemini/gemini.ts"
 import { opencode } from "./opencode/opencode.ts"
 import { qwen } from "./qwen/qwen.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
-export const AGENTS: readonly Agent[] = [codex, opencode, qwen, claudeCode]
+export const AGENTS: readonly Agent[] = [codex, gemini, opencode, qwen, claudeCode]
 
 /** As options and output name them. */
 export const AGENT_NAMES: readonly string[] = AGENTS.map(({ name }) => name)
@@ -71,10 +72,24 @@ export function recordsIn(line: Buffer): RecordInLine[] {
   const text = line.toString("utf8")
   const record = decodeLine(text)
   const within = record.type === "malformed" ? wholeRecordsIn(line) : []
-  if (within.length === 0) return [{ record, text, from: 0, to: line.length }]
+  if (within.length === 0) return [{ record, text, from: 0, to: line.length }, ...innerRecords(record, line)]
   return within.map(({ from, to }) => {
     const piece = line.toString("utf8", from, to)
     return { record: decodeLine(piece), text: piece, from, to }
+  })
+}
+
+/** The records that one has within it, and where. One whose place is not found has that of the whole line. */
+export function innerRecords({ inner = [] }: TranscriptRecord, line: Buffer): RecordInLine[] {
+  let behind = 0
+  return inner.map(({ record, json }) => {
+    const next = line.indexOf(json, behind)
+    const at = next < 0 ? line.indexOf(json) : next
+    const from = Math.max(at, 0)
+    // The next one may be within this one.
+    behind = Math.max(behind, from + 1)
+    const to = at < 0 ? line.length : at + Buffer.byteLength(json)
+    return { record, text: line.toString("utf8", from, to), from, to }
   })
 }
 

@@ -15,6 +15,16 @@ export function contentParts(content: unknown): JsonObject[] {
   )
 }
 
+/** Before the content of files that a prompt mentions. */
+const FILES = /^\s*-{3} Content from referenced files -{3}\s*$/
+
+/** Texts of a prompt, without files that it mentions. */
+export function promptTexts(content: unknown): string[] {
+  const texts = contentParts(content).flatMap(({ text }) => stringOf(text) ?? [])
+  const from = texts.findIndex((text) => FILES.test(text))
+  return from < 0 ? texts : texts.slice(0, from)
+}
+
 /** What the model says, thinks and calls. */
 export function modelParts(content: unknown): Part[] {
   return contentParts(content).flatMap((one): Part[] => {
@@ -47,8 +57,12 @@ export function resultParts(content: unknown, { status, exitCode }: CallEnd): Pa
     if (!isObject(functionResponse)) return mediaPart(one)
     const response = objectOf(functionResponse["response"])
     const error = stringOf(response["error"])
-    const { own, given } = splitGiven(error ?? stringOf(response["output"]) ?? listed(response["content"]))
-    const { text, code } = shellOutput(own)
+    const whole = error ?? stringOf(response["output"]) ?? listed(response["content"])
+    const hooks = HOOKS.exec(whole)?.[1]
+    const { own, given } =
+      hooks === undefined ? splitGiven(whole) : { own: whole.replace(HOOKS, ""), given: [hooks] }
+    const isShell = functionResponse["name"] === "run_shell_command"
+    const { text, code } = isShell ? shellOutput(own) : { text: own, code: undefined }
     const failed = exitCode ?? code ?? 0
     const head = failed === 0 ? "" : `Exit code ${failed}\n`
     const isError = error !== undefined || failed !== 0 || (status !== undefined && status !== "success")
@@ -59,6 +73,9 @@ export function resultParts(content: unknown, { status, exitCode }: CallEnd): Pa
     ]
   })
 }
+
+/** What hooks of Gemini CLI have said, behind a result. */
+const HOOKS = /\n*<hook_context>([\s\S]*)<\/hook_context>\s*$/
 
 const listed = (content: unknown): string =>
   contentParts(content)

@@ -7,11 +7,12 @@ import { sessionIdOf } from "../base/session-id.ts"
 import { claudeLayout } from "../claude/places.ts"
 import type { CopyPlace, FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 import { codexLayout } from "./codex/codex-places.ts"
+import { geminiLayout } from "./gemini/gemini-places.ts"
 import { opencodeLayout } from "./opencode/opencode-places.ts"
 import { qwenLayout } from "./qwen/qwen-places.ts"
 
 /** The first one whose folder it is says what it is. */
-const LAYOUTS: readonly FileLayout[] = [codexLayout, opencodeLayout, qwenLayout, claudeLayout]
+const LAYOUTS: readonly FileLayout[] = [codexLayout, geminiLayout, opencodeLayout, qwenLayout, claudeLayout]
 
 const layoutOf = (path: string): FileLayout => LAYOUTS.find(({ owns }) => owns(path)) ?? LAYOUTS.at(-1)!
 
@@ -35,6 +36,10 @@ export const isTranscriptFile = (path: string): boolean =>
 /** The transcript of the session that a subagent's belongs to, where that lies in a place of its agent's own. */
 export const parentTranscript = (subagent: string): string | undefined =>
   layoutOf(subagent).parentOf?.(subagent)
+
+/** The project's folder that a line of a transcript names, where it stands in a place of its agent's own. */
+export const folderInLine = (transcript: string, line: string): string | undefined =>
+  layoutOf(transcript).folderInLine?.(line)
 
 /** Names of the variables that say where agents' folders are. */
 export const agentVariables = (): string[] => LAYOUTS.flatMap(({ variables = [] }) => variables)

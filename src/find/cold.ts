@@ -221,7 +221,7 @@ class Scan {
     const parts = record.parts.filter((part) => part.kind !== "title")
     if (parts.length === 0) return undefined
     const place = `${session} ${record.timestamp ?? offset}`
-    const names = identify(record, parts, place, session.includes("/"))
+    const names = identify(record, parts, place, session.includes("/"), session)
     return turnOfLine(this.#db, session, names)
   }
 

@@ -140,7 +140,7 @@ function turnAt(places: readonly TurnPlace[]): (offset: number) => string | unde
 /** The handle of a line that a fork has copied. */
 function handleOfCopied(db: Database, line: string): string | undefined {
   const record = decodeLine(line)
-  return handleByKey(db, identify(record, record.parts, "", false).key)
+  return handleByKey(db, identify(record, record.parts, "", false, "").key)
 }
 
 /*

@@ -126,6 +126,8 @@ export interface FileLayout {
   readonly namesInPath: (transcript: string) => TranscriptName
   /** The transcript of the session that a subagent's belongs to, if not as Claude Code keeps them. */
   readonly parentOf?: (subagent: string) => string
+  /** The project's folder that a line names, if not as `cwd`. Called with each line until one does. */
+  readonly folderInLine?: (line: string) => string | undefined
   readonly placeBeside?: (path: string) => PlaceBeside | undefined
   readonly isPromptHistory?: (path: string) => boolean
 }

@@ -144,6 +144,16 @@ export interface TranscriptRecord {
   readonly usage: Usage | undefined
   readonly result?: ClaudeResult | undefined
   readonly parts: readonly Part[]
+  /** Whether its uuid alone names it: an agent that writes a message again says nothing new in it. */
+  readonly once?: true
+  /** Records of their own within the line, in its order: an agent may write a message with all that came of it. */
+  readonly inner?: readonly InnerRecord[]
+}
+
+export interface InnerRecord {
+  readonly record: TranscriptRecord
+  /** The JSON object that it is, as it stands in the line; decoded alone, it has the same parts. */
+  readonly json: string
 }
 
 /** A compaction, as its line tells. */

@@ -2,7 +2,13 @@
  * Sessions of folders that the user has excluded (`capture.exclude`) are not archived. A session belongs to the first
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
-import { isPromptHistory, parentTranscript, placeBeside, transcriptName } from "../agents/layouts.ts"
+import {
+  folderInLine,
+  isPromptHistory,
+  parentTranscript,
+  placeBeside,
+  transcriptName,
+} from "../agents/layouts.ts"
 import { endOfLines } from "../base/byte-lines.ts"
 import { realpathSync } from "../base/fs.ts"
 import { isWithin, literalStart } from "../base/globs.ts"
@@ -103,9 +109,10 @@ interface Named {
   readonly session: string | undefined
 }
 
-const namedIn = (transcript: string): Named | undefined => withSource(transcript, firstNamed)
+const namedIn = (transcript: string): Named | undefined =>
+  withSource(transcript, (fd) => firstNamed(fd, transcript))
 
-function firstNamed(fd: number): Named | undefined {
+function firstNamed(fd: number, transcript: string): Named | undefined {
   let rest = Buffer.alloc(0)
   for (let at = 0; at < NAMED_WITHIN; ) {
     const bytes = readExactly(fd, at, STEP)
@@ -113,13 +120,18 @@ function firstNamed(fd: number): Named | undefined {
     rest = Buffer.concat([rest, bytes])
     const end = bytes.length < STEP ? rest.length : endOfLines(rest)
     for (const line of rest.toString("utf8", 0, end).split("\n")) {
-      const named = line.includes(CWD) ? namedBy(line) : undefined
+      const named = line.includes(CWD) ? namedBy(line) : namedElsewhere(transcript, line)
       if (named !== undefined) return named
     }
     if (bytes.length < STEP) return undefined
     rest = rest.subarray(end)
   }
   return undefined
+}
+
+function namedElsewhere(transcript: string, line: string): Named | undefined {
+  const folder = folderInLine(transcript, line)
+  return folder === undefined ? undefined : { folder, session: undefined }
 }
 
 function namedBy(line: string): Named | undefined {

@@ -48,14 +48,18 @@ export interface Identity {
  * @param parts of the record, without those about its session
  * @param place identifies a line that has no uuid
  * @param own whether it is in a subagent's transcript, where sidechain lines are the session's own
+ * @param session that its transcript is of
  */
 export function identify(
   record: TranscriptRecord,
   parts: readonly Part[],
   place: string,
   own: boolean,
+  session: string,
 ): Identity {
   const content = essenceOf(parts)
+  if (record.once === true && record.uuid !== undefined)
+    return { key: hash("once", session, record.uuid), alias: undefined, original: undefined }
   const name = record.uuid ?? `${place} ${record.type}`
   return {
     key: own ? hash("subagent", name, content) : hash(name, content),

@@ -3,7 +3,7 @@
  *
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
-import { decodeLine, recordsIn } from "../agents/agents.ts"
+import { decodeLine, innerRecords, recordsIn } from "../agents/agents.ts"
 import { NEWLINE } from "../base/byte-lines.ts"
 import { parseJson } from "../base/json-files.ts"
 import { isDayOfPrompts } from "../base/session-id.ts"
@@ -85,6 +85,9 @@ export class Ingestion {
     const record = decodeLine(text.toString("utf8", from, to))
     if (record.type !== "malformed") {
       this.#writer.apply({ record, offset, length: to - from })
+      if (record.inner !== undefined)
+        for (const one of innerRecords(record, text.subarray(from, to)))
+          this.#writer.apply({ record: one.record, offset: offset + one.from, length: one.to - one.from })
       return
     }
     const line = text.subarray(from, to)

@@ -102,7 +102,7 @@ export class TurnWriter {
       return
     }
     const place = `${this.#session} ${record.timestamp ?? line.offset}`
-    const identity = identify(record, parts, place, this.#isSubagent())
+    const identity = identify(record, parts, place, this.#isSubagent(), this.#session)
     if (this.#isConversations(identity)) return
     const known = this.#known(identity)
     if (known === null) this.#store(line, parts, identity)

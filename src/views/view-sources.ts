@@ -1,6 +1,6 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName } from "../agents/layouts.ts"
-import { dirname } from "../base/path.ts"
+import { basename, dirname } from "../base/path.ts"
 import { sessionNamedIn, sessionOf } from "../vault/capture-transcript.ts"
 import { isBesideCopy, isHistoryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import type { Pending } from "../vault/pending.ts"
@@ -31,9 +31,11 @@ export function sourcesOf(dataHome: string, isWanted: (session: string) => boole
     if (session === undefined) unnamed.push(copy)
     else if (isWanted(session)) named.push(copy)
   }
-  // Subagents that lie beside their session.
+  // Subagents that lie beside their session, and sessions that are named only within.
   const folders = new Set(named.map(dirname))
-  const beside = folders.size === 0 ? unnamed : unnamed.filter((copy) => folders.has(dirname(copy)))
+  const isMaybe = (copy: string): boolean =>
+    folders.has(dirname(copy)) || !basename(copy).startsWith("agent-")
+  const beside = folders.size === 0 ? unnamed : unnamed.filter(isMaybe)
   const found = sourcesIn(dataHome, sizedCopies(dataHome, [...named, ...beside]))
   return found.filter(({ session }) => isWanted(session.split("/", 1)[0]!))
 }

@@ -8,7 +8,14 @@ import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../
 import { MARK } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
-import { contentParts, googleUsage, mediaIn, modelParts, resultParts } from "../google-content.ts"
+import {
+  contentParts,
+  googleUsage,
+  mediaIn,
+  modelParts,
+  promptTexts,
+  resultParts,
+} from "../google-content.ts"
 import { isQwenTranscript, qwenTranscripts } from "./qwen-places.ts"
 import { QWEN_TOOLS } from "./qwen-tools.ts"
 
@@ -73,15 +80,12 @@ function record(type: string, line: JsonObject, parts: readonly Part[]): Transcr
 const SAID = new Set([undefined, "mid_turn_user_message", "realtime_message"])
 /** What hooks say at a prompt. */
 const HOOK = /^\s*<qwen:user-prompt-submit-context>\n?([\s\S]*?)\n?<\/qwen:user-prompt-submit-context>\s*$/
-/** What Qwen Code adds to a prompt: reminders, and the files that it mentions. */
+/** What Qwen Code adds to a prompt besides files. */
 const ADDED = /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/
-const FILES = /^\s*-{3} Content from referenced files -{3}\s*$/
 
 function userParts(line: JsonObject, subtype: string | undefined): Part[] {
-  const content = contentParts(partsIn(line))
-  const from = content.findIndex(({ text }) => typeof text === "string" && FILES.test(text))
-  const own = from < 0 ? content : content.slice(0, from)
-  const texts = own.flatMap(({ text }) => stringOf(text) ?? [])
+  const content = partsIn(line)
+  const texts = promptTexts(content)
   const context = texts.flatMap((text) => HOOK.exec(text)?.[1] ?? (isGiven(text) ? text : []))
   const rest = texts.filter((text) => !HOOK.test(text) && !ADDED.test(text) && !isGiven(text))
   const said = stringOf(payloadIn(line)["displayText"]) ?? rest.join("\n")

@@ -119,11 +119,11 @@ export function isPlainlyNamed({ writer, copy, of, place, path, session }: Piece
 
 /**
  * Whether it is the session that the views find at this path. Versions of Claude Code up to 2.0 did not say there whose
- * a subagent is.
+ * a subagent is; others name a session only within.
  */
 function isSessionAt(path: string, session: string): boolean {
   const { session: owner, agent } = transcriptName(path)
-  if (agent === undefined) return session === owner
+  if (agent === undefined) return owner === undefined ? !session.includes("/") : session === owner
   return owner === undefined ? session.endsWith(`/${agent}`) : session === `${owner}/${agent}`
 }
 

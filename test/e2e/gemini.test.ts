@@ -1,0 +1,79 @@
+/** Sessions of Gemini CLI beside those of Claude Code: found, imported, listed, searched, shown, counted and verified. */
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { run } from "../support/binary.ts"
+import { fullChat, GeminiChat } from "../support/gemini-chat.ts"
+import { Machine } from "../support/machine.ts"
+
+const ID = "0a1b2c3d-0000-4000-8000-000000000001"
+const AGENT = "1a1b2c3d-0000-4000-8000-00000000000a"
+
+const machine = new Machine()
+const options = { home: machine.home, session: ID, cwd: machine.cwd }
+const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+const json = async (...args: string[]) => JSON.parse((await cli(...args, "--json")).stdout)
+
+beforeAll(async () => {
+  machine.session().turn("Why does the kiln overheat in winter?").flush()
+  fullChat(options).flush()
+  new GeminiChat({ ...options, agent: AGENT }).user(["Look at it"]).answer("A lever is loose.").flush()
+  expect(await cli("import")).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining("3 transcripts examined, 2 of Gemini CLI\n"),
+  })
+})
+
+afterAll(() => machine[Symbol.dispose]())
+
+test("a second import finds nothing new, and every byte is there", async () => {
+  expect((await cli("import")).stdout).toContain("Nothing new: everything was already archived")
+  expect(await cli("verify")).toMatchObject({ code: 0, stdout: expect.stringContaining("3 complete") })
+})
+
+test("sessions, search and stats narrow to them", async () => {
+  expect((await json("sessions", "--agent", "gemini")).sessions).toMatchObject([
+    { id: ID, program: "gemini" },
+  ])
+  const hits = async (...args: string[]) => (await json("search", ...args)).hits as { program?: string }[]
+  expect((await hits("kiln overheat", "--agent", "gemini")).map(({ program }) => program)).toEqual(["gemini"])
+  expect((await hits("valve", "--error"))[0]).toMatchObject({ program: "gemini", tool: "run_shell_command" })
+  expect((await cli("search", "zeppelins")).code).toBe(3)
+  expect(await json("stats", "--agent", "gemini")).toMatchObject({
+    total: { tokens: { input: 4200, cacheRead: 2800, output: 175 } },
+  })
+})
+
+test("show tells a session, its subagent and its turns, with each call and result once", async () => {
+  const session = await json("show", ID)
+  expect(session.session).toMatchObject({ program: "gemini", turns: 2 })
+  expect(session.lineage.subagents).toEqual([`${ID}/${AGENT}`])
+  const turn = (await cli("show", session.turns[0].handle)).stdout
+  expect(turn.split("$ npm test")).toHaveLength(2)
+  expect(turn.split("1 failed: valve")).toHaveLength(2)
+  expect(turn).toContain("result of run_shell_command (error, exit 1)")
+  expect(turn.split("The valve was mended.")).toHaveLength(2)
+  const page = await cli("export", session.turns[1].handle)
+  expect(page.stdout.split("all passed")).toHaveLength(2)
+})
+
+test("Claude Code cannot resume them, and is told who can", async () => {
+  expect(await cli("resume", ID)).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(`hint: gemini --resume ${ID} goes on with it`),
+  })
+})
+
+test("what is written later is archived", async () => {
+  const chat = fullChat(options)
+  const from = chat.lines.length
+  chat.user(["Polish the brass knob."]).call("list_directory", {}, { output: "knob.txt" }).flush(from)
+  expect((await cli("import")).stdout).toContain("from 1 transcript")
+  expect((await json("search", "brass knob", "--agent", "gemini")).hits).toHaveLength(1)
+})
+
+test("a rebuild leaves all as it was", async () => {
+  const before = await json("sessions", "--agents")
+  expect(await cli("rebuild")).toMatchObject({ code: 0 })
+  expect(await json("sessions", "--agents")).toEqual(before)
+})
