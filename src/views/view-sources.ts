@@ -33,16 +33,24 @@ export function sourcesOf(dataHome: string, isWanted: (session: string) => boole
   }
   // Subagents that lie beside their session, and sessions that are named only within.
   const folders = new Set(named.map(dirname))
-  const isMaybe = (copy: string): boolean =>
-    folders.has(dirname(copy)) || !basename(copy).startsWith("agent-")
+  const isMaybe = (copy: string): boolean => folders.has(dirname(copy)) || !isLooseSubagents(copy)
   const beside = folders.size === 0 ? unnamed : unnamed.filter(isMaybe)
   const found = sourcesIn(dataHome, sizedCopies(dataHome, [...named, ...beside]))
   return found.filter(({ session }) => isWanted(session.split("/", 1)[0]!))
 }
 
-/** Ids of the sessions that have a copy of their own among these, from the copies' names alone. */
+/** Ids of the sessions that have a copy of their own among these: from the copies' names, where these tell. */
 export const sessionsInNames = (dataHome: string, isCounted: (copy: string) => boolean): Set<string> =>
-  new Set(copyNames(dataHome).flatMap((copy) => (isCounted(copy) ? (sessionInName(copy) ?? []) : [])))
+  new Set(
+    copyNames(dataHome).flatMap((copy) => {
+      if (!isCounted(copy)) return []
+      const within = (): string | undefined => parentNamedIn(vaultFile(dataHome, copy))
+      return sessionInName(copy) ?? (isLooseSubagents(copy) ? undefined : within()) ?? []
+    }),
+  )
+
+/** Whether it is a subagent's that lies beside its session, as old versions of Claude Code kept them. */
+const isLooseSubagents = (copy: string): boolean => basename(copy).startsWith("agent-")
 
 /** undefined for a subagent whose session only its lines name. */
 function sessionInName(copy: string): string | undefined {

@@ -56,11 +56,11 @@ test("show tells a session, its subagent and its turns, with each call and resul
   expect(page.stdout.split("all passed")).toHaveLength(2)
 })
 
-test("Claude Code cannot resume them, and is told who can", async () => {
-  expect(await cli("resume", ID)).toMatchObject({
+test("resume and resurrect say what Gemini CLI does not do", async () => {
+  expect((await cli("resume", ID)).stderr).toContain("Gemini CLI continues no session by its id")
+  expect(await cli("resurrect", ID)).toMatchObject({
     code: 1,
-    stdout: "",
-    stderr: expect.stringContaining(`hint: gemini --resume ${ID} goes on with it`),
+    stdout: expect.stringContaining("Gemini CLI takes no session back from a file; --to names a folder"),
   })
 })
 
