@@ -46,8 +46,9 @@ export const promptHistories = (places: AgentPlaces): string[] =>
 const writerOf = (line: string): Agent => AGENTS.find(({ wrote }) => wrote(line)) ?? AGENTS.at(-1)!
 
 /** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
-export function decodeLine(line: string): TranscriptRecord {
-  const record = writerOf(line).decode(line)
+export const decodeLine = (line: string): TranscriptRecord => handoffApart(writerOf(line).decode(line))
+
+function handoffApart(record: TranscriptRecord): TranscriptRecord {
   const parts = withHandoffApart(record.parts)
   return parts === record.parts ? record : { ...record, parts }
 }
@@ -89,7 +90,7 @@ export function innerRecords({ inner = [] }: TranscriptRecord, line: Buffer): Re
     // The next one may be within this one.
     behind = Math.max(behind, from + 1)
     const to = at < 0 ? line.length : at + Buffer.byteLength(json)
-    return { record, text: line.toString("utf8", from, to), from, to }
+    return { record: handoffApart(record), text: line.toString("utf8", from, to), from, to }
   })
 }
 
