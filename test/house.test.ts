@@ -11,7 +11,7 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 545],
+  ["files", 548],
   ["short", 62],
   ["exported", 2990],
   ["once", 1425],

@@ -42,6 +42,7 @@ const ROWS: Readonly<Record<string, CommandLine>> = {
     program: "copilot",
     resume: (session) => ["--resume", session],
     begin: (prompt) => ["--interactive", prompt],
+    folderIn: "COPILOT_HOME",
   },
   qwen: {
     program: "qwen",

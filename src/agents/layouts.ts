@@ -7,12 +7,20 @@ import { sessionIdOf } from "../base/session-id.ts"
 import { claudeLayout } from "../claude/places.ts"
 import type { CopyPlace, FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 import { codexLayout } from "./codex/codex-places.ts"
+import { copilotLayout } from "./copilot/copilot-places.ts"
 import { geminiLayout } from "./gemini/gemini-places.ts"
 import { opencodeLayout } from "./opencode/opencode-places.ts"
 import { qwenLayout } from "./qwen/qwen-places.ts"
 
 /** The first one whose folder it is says what it is. */
-const LAYOUTS: readonly FileLayout[] = [codexLayout, geminiLayout, opencodeLayout, qwenLayout, claudeLayout]
+const LAYOUTS: readonly FileLayout[] = [
+  codexLayout,
+  copilotLayout,
+  geminiLayout,
+  opencodeLayout,
+  qwenLayout,
+  claudeLayout,
+]
 
 const layoutOf = (path: string): FileLayout => LAYOUTS.find(({ owns }) => owns(path)) ?? LAYOUTS.at(-1)!
 

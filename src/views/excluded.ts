@@ -136,7 +136,7 @@ function namedElsewhere(transcript: string, line: string): Named | undefined {
 
 function namedBy(line: string): Named | undefined {
   try {
-    const { payload, cwd = payload?.cwd, sessionId } = JSON.parse(line)
+    const { payload, data, cwd = payload?.cwd ?? data?.context?.cwd, sessionId } = JSON.parse(line)
     if (typeof cwd !== "string" || !isAbsolute(cwd)) return undefined
     return { folder: withSlashes(cwd), session: typeof sessionId === "string" ? sessionId : undefined }
   } catch {

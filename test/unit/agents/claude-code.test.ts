@@ -149,7 +149,6 @@ describe("own records", () => {
       ],
       ["Cursor", '{"role":"user","message":{"content":[{"type":"text","text":"Hello"}]}}'],
       ["Gemini", '{"sessionId":"x","projectHash":"y","startTime":"z"}'],
-      ["Copilot", '{"type":"user.message","data":{"content":"Hello"},"id":"x","parentId":null}'],
       ["a log", '{"level":30,"time":1,"msg":"started","uuid":"x"}'],
     ])("not %s", (_, text) => {
       expect(isOwn(text)).toBe(false)
