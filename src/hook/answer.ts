@@ -116,8 +116,11 @@ function inProject({ event }: HookCall): Added {
 }
 
 /** Gives a new session the pointer that was rendered beforehand, unless the views must be consulted. */
-function prepared({ event, settings, now, project }: HookCall): Added | undefined {
+function prepared({ event, form, settings, now, project }: HookCall): Added | undefined {
   if (event.source !== "startup" || project === undefined) return undefined
+  // It is written for Claude Code.
+  if (form.other !== undefined)
+    return settings.resolved.config["restore.startup"] ? undefined : { isReplied: true }
   const { dataHome } = settings.paths
   // Just after /clear, some versions of Claude Code report a continued session as a new one.
   if (isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)) return undefined

@@ -17,7 +17,7 @@ import { type RestoreSource, renderInstructions } from "../restore/render.ts"
 import { learningIn, type Restore, restoreOf } from "../restore/restore.ts"
 import type { Slot } from "../restore/slots.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
-import { readPart } from "../vault/read-part.ts"
+import { readPart, readSmall } from "../vault/read-part.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import { open } from "../views/open.ts"
@@ -86,16 +86,19 @@ function readOnlyReply(call: HookCall): Added {
 }
 
 function begun(db: Database, call: HookCall): string {
-  const { event, settings, now, project } = call
+  const { event, form, settings, now, project } = call
   if (project === undefined) return ""
   const since = event.source === "clear" ? 0 : now - SILENT_CLEAR_LASTS
-  const cleared = clearedSession(settings.paths.dataHome, project, since)
-  const last = cleared === undefined ? latestSession(db, project, event.session) : spokenIn(db, cleared)
+  const cleared =
+    form.other === undefined ? clearedSession(settings.paths.dataHome, project, since) : undefined
+  const agent = event.source === "clear" ? event.agent : "any"
+  const last =
+    cleared === undefined ? latestSession(db, project, event.session, agent) : spokenIn(db, cleared)
   if (last === undefined) return ""
   if (event.source === "clear" || cleared !== undefined) return restored(db, call, "clear", last).text
   if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
   const related = settings.resolved.config["restore.related"]
-  return pointerTo(db, last, { ...settings.paths, cwd: event.cwd }, { related }).text
+  return pointerTo(db, last, placesFor(call), { related, reader: event.agent }).text
 }
 
 /**
@@ -105,19 +108,20 @@ function begun(db: Database, call: HookCall): string {
  */
 export function restored(
   db: Database,
-  { event, form, settings, state, found }: HookCall,
+  call: HookCall,
   source: RestoreSource,
   from: string,
   last?: FoundCompaction,
   passed?: PassedOver,
 ): Restore {
-  const { paths, resolved } = settings
+  const { event, form, settings, state, found } = call
+  const { resolved } = settings
   const learning = learningIn(resolved.config)
   const isPrompt = event.name === "user-prompt-submit"
   const options = {
     source,
     budget: resolved.config["restore.budget"],
-    claude: { ...paths, cwd: event.cwd },
+    claude: placesFor(call),
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
     learning: learning && passed !== undefined ? { holdOut: 0 } : learning,
@@ -137,6 +141,21 @@ export function restored(
   const isSent = isPrompt || form.other !== undefined
   return restoreOf(db, from, { ...options, ...compaction }, isSent ? undefined : waitingPrompt(state))
 }
+
+/** Where Claude Code keeps what it adds to a context; of others, whether they start our server. */
+export function placesFor({ event, form, settings }: HookCall) {
+  const { paths } = settings
+  const { other } = form
+  const read = (file: string): string | undefined => readSmall(file, SERVER_LIST)
+  return {
+    ...paths,
+    cwd: event.cwd,
+    other: other && { hasServer: other.startsServer(paths, read) },
+  }
+}
+
+/** Maximum bytes of a file that lists servers. */
+const SERVER_LIST = 1 << 20
 
 /** Bytes of the transcript that there was no time to archive, and those archived that nobody could tell the views of. */
 function missingOf(

@@ -30,7 +30,7 @@ import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
 import type { Added, HookCall } from "./call.ts"
-import { instructed, rememberGiven, restored } from "./given.ts"
+import { instructed, placesFor, rememberGiven, restored } from "./given.ts"
 import {
   CLEAR_LASTS,
   claimClear,
@@ -229,8 +229,9 @@ function made(db: Database, call: HookCall, due: Due, restoring: (due: RestoreDu
   if (due.source === "startup") {
     const { from, project } = due
     const related = resolved.config["restore.related"]
-    const { text } = pointerTo(db, from, { ...paths, cwd: event.cwd }, { related })
-    writePointer(paths.dataHome, project, { session: from, text, related })
+    const { text } = pointerTo(db, from, placesFor(call), { related, reader: event.agent })
+    // The next one is told to Claude Code.
+    if (call.form.other === undefined) writePointer(paths.dataHome, project, { session: from, text, related })
     return { text: rememberGiven(db, event.session, text) }
   }
   const { text, facts, slots } = restoring(due)
@@ -261,7 +262,7 @@ function again(
 
 /** A starting session: continued from another, resumed, or new; undefined if there is nothing to give. */
 function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined {
-  const { event, settings, now, project } = call
+  const { event, form, settings, now, project } = call
   const { dataHome } = settings.paths
   const { session, source, folder } = event
   if (source === "resume") {
@@ -277,17 +278,19 @@ function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined 
   }
   if (source !== "clear" && source !== "startup") return undefined
   const lasts = source === "clear" ? CLEAR_LASTS : SILENT_CLEAR_LASTS
-  const cleared = claimClear(dataHome, project, now - lasts)
-  const parent = source === "clear" ? (cleared ?? latestSession(db, project, session)) : cleared
+  // Others do not tell which session they have cleared: most probably their last one.
+  const isClaudes = form.other === undefined
+  const cleared = isClaudes ? claimClear(dataHome, project, now - lasts) : undefined
+  const parent = source === "clear" ? (cleared ?? latestSession(db, project, session, event.agent)) : cleared
   if (parent !== undefined) {
-    if (folder !== undefined) indexSession(indexer, call, parent)
+    if (folder !== undefined && isClaudes) indexSession(indexer, call, parent)
     addClear(db, session, parent)
     return { source: "clear", from: spokenIn(db, parent) }
   }
   if (source === "clear" || !settings.resolved.config["restore.startup"]) return undefined
-  const last = latestSession(db, project, session)
+  const last = latestSession(db, project, session, "any")
   if (last !== undefined) return { source, from: last, project }
-  if (latestSession(db, project, "") === undefined) {
+  if (isClaudes && latestSession(db, project, "", "any") === undefined) {
     const related = settings.resolved.config["restore.related"]
     writePointer(dataHome, project, { session: "", text: "", related })
   }

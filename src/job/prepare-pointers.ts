@@ -20,7 +20,7 @@ export function preparePointers(db: Database, places: PointerPlaces, related: nu
     if (readPointer(dataHome, path) !== undefined) continue
     // The transaction keeps others from indexing.
     db.transaction(() => {
-      const session = latestSession(db, path, "")
+      const session = latestSession(db, path, "", "any")
       if (session === undefined) return
       const { text } = pointerTo(db, session, { ...places, cwd: folderOf(path) }, { related })
       writePointer(dataHome, path, { session, text, related })

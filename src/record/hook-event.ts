@@ -1,4 +1,5 @@
 /** What a hook is called for, in our words, whichever agent calls it. Pure. */
+import type { AgentPlaces } from "./agent.ts"
 
 /** The events, as hook commands name them. */
 export const EVENTS = [
@@ -74,8 +75,14 @@ export interface HookForm {
  * no instructions for one, and does not tell how full its window is.
  */
 export interface OtherHooks {
-  /** The last compaction's summary in whole lines, from it on; empty if nobody can read one. */
+  /** What the last compaction has left, summary and all, in whole lines from it on; empty if nobody can read it. */
   readonly summaryIn: (content: Buffer) => string
   /** Whether the model has spoken in these lines, but for a summary. */
   readonly hasAnswer: (content: Buffer) => boolean
+  /**
+   * Whether it starts our server.
+   *
+   * @param read a small file's text; undefined if there is none
+   */
+  readonly startsServer: (places: AgentPlaces, read: (file: string) => string | undefined) => boolean
 }

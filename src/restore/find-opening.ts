@@ -20,8 +20,11 @@ import { BY_NAME, type Opening } from "./render.ts"
 /** Maximum bytes of a project's list of servers. */
 const LIST_BYTES = 1 << 20
 
-export function findOpening(places: ClaudePlaces): Opening {
-  if (hasServer(places)) return "server"
+/** Claude Code's places; or another agent's context, and whether it starts our server. */
+export type ContextPlaces = ClaudePlaces & { readonly other?: { readonly hasServer: boolean } | undefined }
+
+export function findOpening(places: ContextPlaces): Opening {
+  if (places.other?.hasServer ?? hasServer(places)) return "server"
   return Bun.isStandaloneExecutable ? { program: shellWord(ownProgram()) } : BY_NAME
 }
 

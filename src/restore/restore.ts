@@ -6,14 +6,13 @@ import { standingText } from "../claude/context/standing-text.ts"
 import { answerText, callIn } from "../claude/line-texts.ts"
 import { contextSettings } from "../claude/settings/read-settings.ts"
 import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
-import type { ClaudePlaces } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import { ArchivedLines, LONGEST_LINE } from "../views/archived-line.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import { answersOnTheWay, placesOf } from "../views/queries/messages.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
-import { findOpening } from "./find-opening.ts"
+import { type ContextPlaces, findOpening } from "./find-opening.ts"
 import { gather, type PendingPrompt } from "./gather.ts"
 import {
   type Facts,
@@ -43,7 +42,7 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing" | "skimme
    * vault is. If absent, nothing is left out because the context already contains it, and neither what was said during
    * turns is shown nor what was done to files.
    */
-  readonly claude?: ClaudePlaces & { readonly dataHome: string }
+  readonly claude?: ContextPlaces & { readonly dataHome: string }
   /** Whether another agent than Claude Code gets it, which shows nothing of what Claude Code does. */
   readonly isElsewhere?: boolean
   /** What is being asked when no prompt is pending: turns of other sessions should be about it. */
@@ -81,7 +80,7 @@ export function restoreOf(
   const material = gather(db, session, asked)
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
-  const shownAgain = material.shownAgain.filter(existsSync)
+  const shownAgain = claude?.other === undefined ? material.shownAgain.filter(existsSync) : []
   const shown = { session, version, files: shownAgain, todos }
   const standing = standingIn(db, shown, options, material.cwd)
   const read = lines && {
@@ -116,7 +115,7 @@ function standingIn(
   { claude, source, byPlugin, isElsewhere }: RestoreOptions,
   folder: string | undefined,
 ): string {
-  if (claude === undefined || isElsewhere) return ""
+  if (claude === undefined || claude.other !== undefined || isElsewhere) return ""
   const places = { ...claude, cwd: claude.cwd ?? folder }
   const settings = contextSettings(places)
   const files = standingText(places, settings)

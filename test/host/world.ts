@@ -148,18 +148,18 @@ export function installHooks(world: World, also: readonly (readonly string[])[] 
     const { exitCode, stdout, stderr } = ctxbridge(world, args)
     if (exitCode !== 0) throw new Error(`ctxbridge ${args[0]} failed (${exitCode}): ${stdout}${stderr}`)
   }
-  recordHooks(world)
+  recordHooks(world, settingsFile(world.home))
 }
 
 /**
  * Puts a recorder around every hook command. It keeps a pipe as the hook's standard output and waits for its
  * end, as the client does: a background job that held on to the pipe would be seen as a hang.
  */
-function recordHooks(world: World): void {
-  const recorder = join(world.root, "record.sh")
+export function recordHooks({ root }: Pick<World, "root">, file: string): void {
+  const recorder = join(root, "record.sh")
   writeFileSync(
     recorder,
-    `d=$(mktemp -d '${world.root}/calls/XXXXXXXX')
+    `d=$(mktemp -d '${root}/calls/XXXXXXXX')
 cat >"$d/stdin"
 { sh -c "$1" <"$d/stdin" 2>"$d/stderr"; echo $? >"$d/code"; } | tee "$d/stdout"
 cat "$d/stderr" >&2
@@ -167,20 +167,20 @@ cat "$d/stderr" >&2
 exit "$(cat "$d/code")"
 `,
   )
-  const settings = readSettings(world)
+  const settings = JSON.parse(readFileSync(file, "utf8")) as HookSettings
   for (const hook of Object.values(settings.hooks).flatMap((groups) =>
     groups.flatMap((group) => group.hooks),
   )) {
     hook.command = `sh '${recorder}' '${hook.command.replaceAll("'", `'\\''`)}'`
   }
-  writeFileSync(settingsFile(world.home), JSON.stringify(settings, null, 2))
+  writeFileSync(file, JSON.stringify(settings, null, 2))
 }
 
 /** By folder: they are asked for many times a second. */
 const finished = new Map<string, { readonly began: bigint; readonly call: HookCall }>()
 
 /** The finished calls, in the order in which they began. */
-export function hookCalls(world: World): HookCall[] {
+export function hookCalls(world: Pick<World, "root">): HookCall[] {
   const calls = join(world.root, "calls")
   return readdirSync(calls)
     .map((name) => finishedCall(join(calls, name)))
@@ -220,7 +220,7 @@ export function countCalls(world: World, event: string, detail?: string): number
 }
 
 /** Runs the binary as a user would, in the world of the client. */
-export function ctxbridge(world: World, args: readonly string[]) {
+export function ctxbridge(world: Pick<World, "binary" | "cwd" | "env">, args: readonly string[]) {
   const { exitCode, stdout, stderr } = Bun.spawnSync([world.binary, ...args], {
     cwd: world.cwd,
     env: world.env,

@@ -3,6 +3,7 @@
  * for in a rollout. Its documents have the fields of Claude Code's; a field that it does not know in an answer makes it
  * refuse the whole. Pure.
  */
+import { join } from "../../base/path.ts"
 import { decodeEvent, encodeReply } from "../../claude/hooks.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
 import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
@@ -36,10 +37,18 @@ function compactionOffsets(content: Uint8Array): number[] {
   return offsets
 }
 
-function summaryIn(content: Buffer): string {
+/** The user's messages are kept beside the summary. */
+function leftIn(content: Buffer): string {
   const found = [...linesWith(content, COMPACTED)].findLast(({ line }) => isCompacted(line))
-  return stringOf(objectOf(found?.line["payload"])["message"]) ?? ""
+  const { message, replacement_history: kept } = objectOf(found?.line["payload"])
+  const items = Array.isArray(kept) ? kept.map(objectOf) : []
+  const texts = items.flatMap((item) => (Array.isArray(item["content"]) ? item["content"] : []))
+  return [message, ...texts.map((one) => objectOf(one)["text"])]
+    .flatMap((one) => stringOf(one) ?? [])
+    .join("\n")
 }
+
+const SERVER = /^[ \t]*\[\s*mcp_servers\s*\.\s*["']?ctxbridge["']?\s*\]/m
 
 /** Said or called by the model. */
 function isAnswer(line: JsonObject): boolean {
@@ -53,5 +62,9 @@ export const CODEX_HOOKS: HookForm = {
   decode,
   encode,
   compactionOffsets,
-  other: { summaryIn, hasAnswer: (content) => linesWith(content, ITEM).some(({ line }) => isAnswer(line)) },
+  other: {
+    summaryIn: leftIn,
+    hasAnswer: (content) => linesWith(content, ITEM).some(({ line }) => isAnswer(line)),
+    startsServer: ({ codexDir }, read) => SERVER.test(read(join(codexDir, "config.toml")) ?? ""),
+  },
 }

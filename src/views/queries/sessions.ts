@@ -1,4 +1,5 @@
 /** Rows of sessions: listed, found by name, the latest of a project. */
+import { UNMARKED } from "../../agents/agents.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
@@ -313,24 +314,32 @@ export const programOfSession = (db: Database, session: string): string | undefi
     .get(session)?.program
 
 /**
- * The project's session with the latest record, other than `besides`, in which a human said something to Claude Code.
- * Another agent's is none that Claude Code could continue.
+ * The project's session with the latest record, other than `besides`, in which a human said something.
+ *
+ * @param agent whose it must be: another's is none that an agent could continue; default: Claude Code
  */
-export function latestSession(db: Database, project: string, besides = ""): string | undefined {
+export function latestSession(
+  db: Database,
+  project: string,
+  besides = "",
+  agent: string | "any" = UNMARKED,
+): string | undefined {
   const row = db
-    .query<{ id: string }, [string, string]>(
+    .query<{ id: string }, [string, string, string]>(
       `SELECT s.id FROM sessions s
-       WHERE s.project = (SELECT coalesce(joined, id) FROM projects WHERE path = ?) AND s.id <> ? AND s.parent IS NULL
-         AND s.program IS NULL AND ${IS_SPOKEN_IN}
+       WHERE s.project = (SELECT coalesce(joined, id) FROM projects WHERE path = ?1) AND s.id <> ?2 AND s.parent IS NULL
+         AND ?3 IN ('any', ${agentOf("s")}) AND ${IS_SPOKEN_IN}
        ORDER BY s.ended DESC LIMIT 1`,
     )
-    .get(project, besides)
+    .get(project, besides, agent)
   return row?.id
 }
 
 /** A session as an index of them tells it. */
 export interface SessionLine {
   readonly id: string
+  /** The agent whose it is. */
+  readonly program: string
   /** null: it has none, or one that others may have written. */
   readonly title: string | null
   /** Its first prompt. */
@@ -347,18 +356,18 @@ export interface SessionLine {
 const SPOKEN_TURNS = `FROM turns t WHERE t.session = s.id AND ${IS_TURN} AND ${isAtHome("t.origin")} AND NOT ${IS_EMPTY}
   AND t.taken_back = 0`
 
-/** Sessions of Claude Code's, of the project besides this one, in which somebody has said something, the latest first. */
+/** Sessions of the project besides this one, in which somebody has said something, the latest first. */
 export const sessionsBeside = (db: Database, session: string, most: number): SessionLine[] =>
   db
     .query<SessionLine, [string, number]>(
       // Chosen first: what is told of them is added up for these alone.
       `WITH s AS (
-         SELECT s.id, s.ended, iif(s.title_origin IN ('import', 'other'), NULL, s.title) AS title FROM sessions s
+         SELECT s.id, ${agentOf("s")} AS program, s.ended, iif(s.title_origin IN ('import', 'other'), NULL, s.title) AS title FROM sessions s
          WHERE s.project = (SELECT project FROM sessions WHERE id = ?1) AND s.id <> ?1 AND s.parent IS NULL
-           AND s.program IS NULL AND EXISTS (SELECT 1 ${SPOKEN_TURNS})
+           AND EXISTS (SELECT 1 ${SPOKEN_TURNS})
          ORDER BY s.ended DESC LIMIT ?2
        )
-       SELECT s.id, s.title, s.ended, (SELECT t.prompt ${SPOKEN_TURNS} ORDER BY t.seq LIMIT 1) AS prompt,
+       SELECT s.id, s.program, s.title, s.ended, (SELECT t.prompt ${SPOKEN_TURNS} ORDER BY t.seq LIMIT 1) AS prompt,
          (SELECT count(*) ${SPOKEN_TURNS}) AS turns,
          (SELECT sum(length(t.prompt) + length(t.answer)) ${SPOKEN_TURNS}) AS size,
          (SELECT count(DISTINCT f.path) FROM files f JOIN turns t ON t.id = f.turn
