@@ -158,10 +158,11 @@ test("resurrect leaves a rollout that is there, and one that the user has put as
   expect(readFileSync(join(to, basename(path)))).toEqual(readFileSync(path))
 })
 
-test("a pointer at the start of a session of Claude Code's names none of them", async () => {
+test("a pointer at the start of a session of Claude Code's says whose they are", async () => {
   const { stdout } = await machine.hook("session-start", machine.session(), { source: "startup" })
-  expect(stdout).toContain("kiln")
-  expect(stdout).not.toContain("0a1b2c3d")
+  expect(stdout).toContain("Last session of this project, in Codex: 2 turns")
+  expect(stdout).toContain("(Codex, 2 turns, 2 files changed) ~30 0a1b2c3d-0000")
+  expect(stdout).toContain("(1 turn)")
 })
 
 test("what is written later is archived along with Claude Code's sessions", async () => {

@@ -168,7 +168,7 @@ export function createCodexWorld(client: CodexClient): CodexWorld {
   writeFileSync(join(folder, "config.toml"), config.join("\n"))
   const env = {
     HOME: home,
-    PATH: [dirname(binary), "/usr/bin", "/bin"].join(":"),
+    PATH: [dirname(binary), dirname(client.command), "/usr/bin", "/bin"].join(":"),
     SHELL: "/bin/sh",
     LANG: "C.UTF-8",
     TZ: "UTC",
@@ -184,8 +184,8 @@ export function createCodexWorld(client: CodexClient): CodexWorld {
   return { client, root, home, cwd, folder, store, binary, env, model, dispose }
 }
 
-/** Registers with Codex as a user would, with a recorder around each hook, and trusts what is registered then. */
-export async function installInCodex(world: CodexWorld, isTrusted = true): Promise<void> {
+/** Registers with Codex as a user would. */
+export function installInCodex(world: CodexWorld): void {
   const { exitCode, stdout, stderr } = ctxbridge(world, [
     "install",
     "--agent",
@@ -194,8 +194,6 @@ export async function installInCodex(world: CodexWorld, isTrusted = true): Promi
     "--no-import",
   ])
   if (exitCode !== 0) throw new Error(`install failed (${exitCode}): ${stdout}${stderr}`)
-  recordHooks(world, join(world.folder, "hooks.json"))
-  if (isTrusted) await trustHooks(world)
 }
 
 interface ListedHook {
@@ -214,8 +212,12 @@ export async function listedHooks(world: CodexWorld): Promise<ListedHook[]> {
   }
 }
 
+/** Puts a recorder around each hook, which is another hook to Codex: call it before they are trusted. */
+export const recordCodexHooks = (world: CodexWorld): void =>
+  recordHooks(world, join(world.folder, "hooks.json"))
+
 /** As Codex does when the user accepts its review. */
-async function trustHooks(world: CodexWorld): Promise<void> {
+export async function trustHooks(world: CodexWorld): Promise<void> {
   const tables = (await listedHooks(world)).map(
     ({ key, currentHash }) => `\n[hooks.state."${key}"]\ntrusted_hash = "${currentHash}"\n`,
   )

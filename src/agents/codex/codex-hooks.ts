@@ -8,6 +8,7 @@ import { decodeEvent, encodeReply } from "../../claude/hooks.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
 import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
 import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+import { codexFolder } from "./codex-places.ts"
 
 function decode(name: EventName, document: unknown): HookEvent | undefined {
   const event = decodeEvent(name, document)
@@ -65,6 +66,6 @@ export const CODEX_HOOKS: HookForm = {
   other: {
     summaryIn: leftIn,
     hasAnswer: (content) => linesWith(content, ITEM).some(({ line }) => isAnswer(line)),
-    startsServer: ({ codexDir }, read) => SERVER.test(read(join(codexDir, "config.toml")) ?? ""),
+    startsServer: (places, read) => SERVER.test(read(join(codexFolder(places), "config.toml")) ?? ""),
   },
 }

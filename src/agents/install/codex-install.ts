@@ -73,7 +73,8 @@ const REGISTER = `ctxbridge install --agent ${AGENT}`
 async function checks(places: Paths, exePath: string): Promise<AgentCheck[]> {
   const found: AgentCheck[] = [...hooksCheck(places, exePath), ...serverCheck(places)]
   const [first] = found
-  if (first?.state === "ok") found.push(...(await codexTrust(places, hooksFile(places), TRUST)))
+  if (first?.state === "ok")
+    found.push(...(await codexTrust(places, hooksFile(places), CODEX_TABLE.isOurs, TRUST)))
   return [...found, await codexVersion()]
 }
 

@@ -1,19 +1,31 @@
-/** What Codex says of our hooks: whether the user has trusted them. And which version it is. */
+/**
+ * Whether Codex calls our hooks: it calls none that the user has not reviewed, and says nothing of it. Codex itself is
+ * asked, which knows how it compares them; where it does not answer, its file says what was reviewed. And its version.
+ */
 import { readText } from "../../base/edited-file.ts"
 import { tryTo } from "../../base/files.ts"
+import { parseJson } from "../../base/json-files.ts"
 import { join } from "../../base/path.ts"
 import { output } from "../../base/processes.ts"
+import { count } from "../../base/text.ts"
 import { versionIn } from "../../claude/install/clients.ts"
-import type { Paths } from "../../config/load.ts"
-import { objectOf } from "../../record/json.ts"
+import { childEnvironment, type Paths } from "../../config/load.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../record/json.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck } from "./agent-installers.ts"
 
 /** Versions that were tried, oldest and newest (docs/agents.md). */
 const TRIED = ["0.150.0", "0.171.0"] as const
+/** ms that Codex gets to answer; it takes a tenth of a second. */
+const PATIENCE = 5000
 
-/** Whether the hooks of a file are called: Codex calls none that the user has not reviewed, and says nothing of it. */
-export async function codexTrust(places: Paths, file: string, hint: string): Promise<AgentCheck[]> {
+/** @param isOurs whether a hook's command is ours */
+export async function codexTrust(
+  places: Paths,
+  file: string,
+  isOurs: (command: string) => boolean,
+  hint: string,
+): Promise<AgentCheck[]> {
   const text = tryTo(() => readText(join(codexFolder(places), "config.toml")))
   const config = objectOf(tryTo(() => Bun.TOML.parse(text ?? "")))
   if (objectOf(config["features"])["hooks"] === false)
@@ -21,14 +33,77 @@ export async function codexTrust(places: Paths, file: string, hint: string): Pro
       {
         state: "fail",
         text: "hooks are switched off (features.hooks in config.toml)",
-        hint: "remove that line",
+        hint: "set it to true",
       },
     ]
-  const states = Object.keys(objectOf(objectOf(config["hooks"])["state"]))
-  const isReviewed = states.some((key) => key.startsWith(`${file}:`))
-  if (isReviewed)
-    return [{ state: "ok", text: "hooks were reviewed; a changed one has to be reviewed again" }]
-  return [{ state: "warn", text: "hooks are not trusted yet, so Codex does not call them", hint }]
+  const listed = await listedBy(places)
+  const own = listed?.filter((hook) => hook["sourcePath"] === file && isOurs(stringOf(hook["command"]) ?? ""))
+  if (own !== undefined && own.length > 0) {
+    const waiting = own.filter(({ trustStatus }) => trustStatus !== "trusted" && trustStatus !== "managed")
+    if (waiting.length === 0) return [{ state: "ok", text: `${count(own.length, "hook")} are trusted` }]
+    return [untrusted(count(waiting.length, "hook"), hint)]
+  }
+  const reviewed = Object.keys(objectOf(objectOf(config["hooks"])["state"])).some((key) =>
+    key.startsWith(`${file}:`),
+  )
+  if (!reviewed) return [untrusted("hooks", hint)]
+  return [
+    { state: "ok", text: "hooks were reviewed; Codex was not there to say whether they are still trusted" },
+  ]
+}
+
+const untrusted = (which: string, hint: string): AgentCheck => ({
+  state: "warn",
+  text: `${which} are not trusted yet, so Codex does not call them`,
+  hint,
+})
+
+/** The hooks that Codex knows in a folder without a project's; undefined if it does not say. */
+async function listedBy(places: Paths): Promise<JsonObject[] | undefined> {
+  const command = Bun.which("codex")
+  if (command === null) return undefined
+  const asked = [
+    {
+      id: 1,
+      method: "initialize",
+      params: { clientInfo: { name: "ctxbridge", title: "ctxbridge", version: "0" } },
+    },
+    { method: "initialized" },
+    { id: 2, method: "hooks/list", params: { cwds: [places.home] } },
+  ]
+  const child = Bun.spawn([command, "app-server"], {
+    cwd: places.home,
+    env: { ...childEnvironment(), CODEX_HOME: codexFolder(places) },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+    timeout: PATIENCE,
+  })
+  try {
+    // It stays open: at its end, Codex ends without an answer.
+    child.stdin.write(asked.map((one) => `${JSON.stringify(one)}\n`).join(""))
+    child.stdin.flush()
+    const decoder = new TextDecoder()
+    let said = ""
+    for await (const chunk of child.stdout) {
+      said += decoder.decode(chunk, { stream: true })
+      const answer = said
+        .split("\n")
+        .slice(0, -1)
+        .map(parseJson)
+        .map(objectOf)
+        .find(({ id }) => id === 2)
+      if (answer === undefined) continue
+      const { data } = objectOf(answer["result"])
+      return (Array.isArray(data) ? data : []).flatMap((one) => {
+        const { hooks } = objectOf(one)
+        return Array.isArray(hooks) ? hooks.filter(isObject) : []
+      })
+    }
+    return undefined
+  } finally {
+    child.kill()
+  }
 }
 
 export async function codexVersion(): Promise<AgentCheck> {
@@ -36,10 +111,10 @@ export async function codexVersion(): Promise<AgentCheck> {
   const version = command === null ? undefined : versionIn(await output([command, "--version"]))
   if (version === undefined) return { state: "skipped", text: "no `codex` on PATH" }
   const isTried = Bun.semver.order(version, TRIED[0]) >= 0
-  if (isTried) return { state: "ok", text: `Codex ${version}; tried with ${TRIED.join(" to ")}` }
+  if (isTried) return { state: "ok", text: `version ${version}; tried with ${TRIED.join(" to ")}` }
   return {
     state: "warn",
-    text: `Codex ${version}; versions older than ${TRIED[0]} are untested`,
+    text: `version ${version}; older than ${TRIED[0]} is untested`,
     hint: "update Codex",
   }
 }
