@@ -89,10 +89,14 @@ export function installAgent(installer: AgentInstaller, options: AgentOptions): 
 export function uninstallAgent(installer: AgentInstaller, options: AgentOptions): SettingsChange[] {
   const { places, exePath, dryRun = false, withServer = true } = options
   const { dataHome } = places
-  const files = installer.files(places, exePath).filter(({ isServers }) => withServer || isServers !== true)
+  // Latest first: folders are removed with the file that they were made for.
+  const files = installer
+    .files(places, exePath)
+    .filter(({ isServers }) => withServer || isServers !== true)
+    .toReversed()
   const named = files.map((file) => unregister(file, { dataHome, dryRun }))
   const targets = files.flatMap(({ agent }) => recordedTargets(dataHome, agent))
-  const others = [...new Set(targets)].flatMap((target) => {
+  const others = [...new Set(targets)].toReversed().flatMap((target) => {
     const file = files.find((one) => basename(one.file) === basename(target))
     return file === undefined ? [] : [unregister({ ...file, file: target }, { dataHome, dryRun })]
   })

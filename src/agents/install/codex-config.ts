@@ -3,6 +3,7 @@
  * Codex and people write that file by hand. What an edit makes of it is read again before it is believed. Pure.
  */
 import { CtxError, messageOf } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
 import { splitBom } from "../../base/json-text.ts"
 import { isOurBinary } from "../../base/own-program.ts"
 import { expectOurBinary } from "../../claude/install/hooks-table.ts"
@@ -73,8 +74,8 @@ export function removeCodexServer(text: string): WithoutOurs {
     const start = from > 0 && now.slice(0, from).endsWith("\n\n") ? from - 1 : from
     now = now.slice(0, start) + now.slice(to)
   }
-  const after = parsed(now)
-  if (entryIn(after) !== undefined) throw byHand()
+  const after = tryTo(() => parsed(now))
+  if (after === undefined || entryIn(after) !== undefined) throw byHand()
   expectSame(before, after)
   return { text: bom + now, removed: [SERVER_NAME] }
 }
@@ -127,6 +128,8 @@ interface Span {
   readonly to: number
 }
 
+/** Begins or ends a text of several lines, in which anything may stand. */
+const LONG_QUOTE = /"""|'''/
 const HEADER = /^[ \t]*\[/
 const OURS = new RegExp(
   String.raw`^[ \t]*\[\s*["']?${SERVERS}["']?\s*\.\s*["']?${SERVER_NAME}["']?\s*(?:\.[^\]]*)?\][ \t]*(?:#.*)?\r?$`,
@@ -138,12 +141,14 @@ function spansOf(source: string): Span[] {
   let from: number | undefined
   let filled = 0
   let at = 0
+  let isQuoted = false
   for (const line of source.split(/(?<=\n)/)) {
-    if (HEADER.test(line)) {
+    if (!isQuoted && HEADER.test(line)) {
       if (from !== undefined) spans.push({ from, to: filled })
       from = OURS.test(line.replace(/\n$/, "")) ? at : undefined
     }
     at += line.length
+    if (line.split(LONG_QUOTE).length % 2 === 0) isQuoted = !isQuoted
     if (/^[ \t]*[^\s#]/.test(line)) filled = at
   }
   if (from !== undefined) spans.push({ from, to: filled })
