@@ -122,12 +122,14 @@ function immediately<T>(db: Database, end: number, work: () => T): T {
 }
 
 /** Whether there may be something to index, from this session or others of the folder, taken now or earlier. */
-function needsIndexing({ event, settings, taken, now, project }: HookCall): boolean {
+function needsIndexing({ event, form, settings, taken, now, project }: HookCall): boolean {
   const { dataHome } = settings.paths
   if (taken.some(({ captured }) => captured.taken > 0) || event.source === "clear") return true
   const { folder } = event
   const waits = ({ path, session }: Pending): boolean =>
-    session === event.session || (folder !== undefined && path.startsWith(`${folder}/`))
+    session === event.session ||
+    (folder !== undefined && path.startsWith(`${folder}/`)) ||
+    (form.other !== undefined && event.name === "session-start")
   if (listPending(dataHome).some(waits)) return true
   return project !== undefined && isCleared(dataHome, project, now - SILENT_CLEAR_LASTS)
 }
@@ -271,15 +273,16 @@ function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined 
   }
   // Another settings file's hook may have answered the same event.
   if (project === undefined || isAfterClear(db, session)) return undefined
-  if (folder !== undefined) {
+  // A project's sessions have a folder only in Claude Code.
+  const isClaudes = form.other === undefined
+  if (folder !== undefined || !isClaudes) {
     // A new session is told where the others were left, so it waits for them as long as one waits for its own.
     const end = source === "startup" ? indexer.end : 0
-    indexer.indexFolder(folder, Math.max(end, performance.now() + OTHERS_TIME))
+    indexer.indexFolder(isClaudes ? folder : undefined, Math.max(end, performance.now() + OTHERS_TIME))
   }
   if (source !== "clear" && source !== "startup") return undefined
   const lasts = source === "clear" ? CLEAR_LASTS : SILENT_CLEAR_LASTS
   // Others do not tell which session they have cleared: most probably their last one.
-  const isClaudes = form.other === undefined
   const cleared = isClaudes ? claimClear(dataHome, project, now - lasts) : undefined
   const parent = source === "clear" ? (cleared ?? latestSession(db, project, session, event.agent)) : cleared
   if (parent !== undefined) {
@@ -468,14 +471,16 @@ class Indexer {
   /**
    * Indexes what other sessions of the folder have left, oldest first.
    *
+   * @param folder undefined: those of all
    * @param end ms of performance.now() at which to stop
    * @param before the copy at which to stop
    */
-  indexFolder(folder: string, end: number, before?: Pending): void {
+  indexFolder(folder: string | undefined, end: number, before?: Pending): void {
     if (this.#indexing === undefined) return
     for (const one of listPending(this.#dataHome)) {
       if (performance.now() >= end || one.copy === before?.copy) return
-      if (!one.path.startsWith(`${folder}/`) || this.#copies.includes(one.copy)) continue
+      const isThere = folder === undefined || one.path.startsWith(`${folder}/`)
+      if (!isThere || this.#copies.includes(one.copy)) continue
       try {
         // Nested in the reply's transaction: a copy that cannot be read to its end leaves nothing behind.
         this.#db.transaction(() => this.index(one, end))()

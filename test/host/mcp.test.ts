@@ -61,7 +61,7 @@ for (const version of VERSIONS) {
 
     test("tells the model what the server is for", async () => {
       const { asked } = await played()
-      expect(JSON.stringify(asked[0]!.body)).toContain("Archive of all Claude Code sessions of this user.")
+      expect(JSON.stringify(asked[0]!.body)).toContain("Archive of this user's sessions with coding agents.")
     })
 
     test("a search finds what an earlier session said, and the model gets it", async () => {
