@@ -103,7 +103,7 @@ describe("what hooks look for in a rollout", () => {
   })
 
   test("whether Codex starts our server", () => {
-    const places = { home: "/home/dev", claudeDir: "/home/dev/.claude", codexDir: "/home/dev/.codex" }
+    const places = { home: "/home/dev", claudeDir: "/home/dev/.claude", named: () => undefined }
     const starts = (text: string | undefined) =>
       other?.startsServer(places, (file) => (file === "/home/dev/.codex/config.toml" ? text : undefined))
     expect(starts('[mcp_servers.ctxbridge]\ncommand = "/usr/bin/ctxbridge"\n')).toBe(true)
