@@ -13,7 +13,7 @@ import type { DiffLine } from "../views/edit-diff.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
-import { knownProject, projectWanted } from "./project-wanted.ts"
+import { agentWanted, knownProject, projectWanted } from "./project-wanted.ts"
 import { ago, type Screen, screenOf, wrappedIn } from "./screen.ts"
 import { dotted, fit, indented } from "./style.ts"
 
@@ -35,16 +35,17 @@ export function answerLine<T extends LinesOrigin>(
 ): number {
   const { env, out } = context
   const wanted = projectWanted(context)
+  const program = agentWanted(context.args)
   using db = openCurrent(env.dataHome, "command", startRenewing)
   using readers = new CopyReaders()
   const project = knownProject(db, context, wanted)
-  const topic = { db, dataHome: env.dataHome, readers, text, project, limit: 1 }
+  const topic = { db, dataHome: env.dataHome, readers, text, project, program, limit: 1 }
   const found = answer(topic, { folder: env.cwd, home: env.home })
   const { file } = linesNamed(text)!
   const isKnown = found.some(({ edit }) => edit !== null)
   const touched = isKnown
     ? []
-    : touchesOf(db, typedPath(file, env.cwd, env.home), project, false).slice(0, TOUCHES)
+    : touchesOf(db, typedPath(file, env.cwd, env.home), { project, program }, false).slice(0, TOUCHES)
   out.json({ query: text, project: project ?? null, found, ...(isKnown ? {} : { touched }) })
   if (!out.wantsJson) {
     const screen = screenOf(out)

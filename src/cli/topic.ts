@@ -1,13 +1,15 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
 
+import { agentTitle } from "../agents/agents.ts"
 import { usageError } from "../base/errors.ts"
 import type { Topic } from "../find/topics.ts"
 import { startRenewing } from "../job/spawn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { openCurrent } from "../views/open-current.ts"
+import { programsOfTurns } from "../views/queries/sessions.ts"
 import { positive, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
-import { IN_PROJECT_ARGS, notFound, searchScope } from "./project-wanted.ts"
+import { AGENT_ARG, agentWanted, IN_PROJECT_ARGS, notFound, searchScope } from "./project-wanted.ts"
 import { type Screen, screenOf } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 import { safe } from "./style.ts"
@@ -25,8 +27,17 @@ export const topicArgs = (
     ...(name === "path" && { valueHint: "PATH" }),
   },
   ...IN_PROJECT_ARGS,
+  agent: AGENT_ARG,
   limit: option(`At most this many (${limit})`, "N", "n"),
 })
+
+/** In whose session it is. */
+export interface Spoken {
+  /** Name of the agent, if it is not Claude Code. */
+  readonly program?: string
+}
+
+export const agentShown = ({ program }: Spoken): string | undefined => program && agentTitle(program)
 
 /** What commands that answer nothing but what was asked say where there is no such thing. */
 interface Nothing {
@@ -41,21 +52,22 @@ interface Nothing {
  *
  * @throws CtxError exit 3 when it finds nothing
  */
-export function answerTopic<T>(
+export function answerTopic<T extends { readonly handle: string }>(
   context: Context,
   limit: number,
   answer: (topic: Topic) => readonly T[],
-  render: (found: T, screen: Screen, n: number, showPath: ShowPath) => readonly string[],
+  render: (found: T & Spoken, screen: Screen, n: number, showPath: ShowPath) => readonly string[],
   nothing?: Nothing,
 ): void {
   const { args, env, out } = context
   const text = words(args).join(" ").trim()
   if (text === "") throw usageError("there is nothing to look for", "the query is empty")
   const most = positive(args, "limit") ?? limit
+  const program = agentWanted(args)
   using db = openCurrent(env.dataHome, "command", startRenewing)
   using readers = new CopyReaders()
   const { project, note } = searchScope(db, context)
-  const topic = { db, dataHome: env.dataHome, readers, text, project, limit: most }
+  const topic = { db, dataHome: env.dataHome, readers, text, project, program, limit: most }
   const all = answer(topic)
   if (all.length === 0) {
     if (nothing === undefined || project === undefined)
@@ -67,7 +79,15 @@ export function answerTopic<T>(
       note: `${nothing.wider}; --all-projects looks everywhere`,
     })
   }
-  const found = all.slice(0, most)
+  const shown = all.slice(0, most)
+  const programs = programsOfTurns(
+    db,
+    shown.map(({ handle }) => handle),
+  )
+  const found = shown.map((one): T & Spoken => {
+    const agent = programs.get(one.handle)
+    return agent === undefined ? one : { ...one, program: agent }
+  })
   if (out.wantsJson) {
     out.json({ query: text, project: project ?? null, ...(note && { note }), found, more: all.length > most })
   } else {

@@ -8,6 +8,7 @@ import { programOf } from "../record/runners.ts"
 import { pipelinesIn, shellWords } from "../record/shell-script.ts"
 import type { Database } from "../views/database.ts"
 import { runsOfCommands, type ShellRun } from "../views/queries/calls.ts"
+import type { Whose } from "../views/queries/scope.ts"
 import { promptsOf } from "../views/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { candidatesIn, hasTerm } from "./candidates.ts"
@@ -23,13 +24,14 @@ const CALLS = 300
 /** Number of those that are read to tell what they are for. */
 const CALLS_READ = 80
 
-export function commandsAbout({ db, dataHome, readers, text, project, limit }: Topic): CommandRun[] {
+export function commandsAbout({ db, dataHome, readers, text, project, program, limit }: Topic): CommandRun[] {
   const { terms } = parseQuery(text)
-  const scope = candidatesIn(db, terms, { project })
+  const whose = { project, program }
+  const scope = candidatesIn(db, terms, whose)
   const weights = new Map(scope?.terms.map(({ word, weight }) => [word, weight]))
   const question = questionOf(text, ({ word }) => weights.get(word))
   const found = toolsOf(...SHELL_KINDS).flatMap((tool) => {
-    const calls = candidatesIn(db, terms, { project, role: "assistant", tool })
+    const calls = candidatesIn(db, terms, { ...whose, role: "assistant", tool })
     if (calls === undefined) return []
     const chosen = bestFirst(calls, CALLS)
     const prompts = promptsOf(db, chosen)
@@ -43,7 +45,7 @@ export function commandsAbout({ db, dataHome, readers, text, project, limit }: T
       .slice(0, CALLS_READ)
   })
   const calls = new WholeCalls(db, dataHome, readers)
-  return commandsRun(db, text, found, { project, limit, calls, question })
+  return commandsRun(db, text, found, { whose, limit, calls, question })
 }
 
 /*
@@ -69,8 +71,7 @@ export interface CommandRun extends TakenBack {
 }
 
 interface CommandsRequest {
-  /** Undefined: all projects. */
-  readonly project: string | undefined
+  readonly whose: Whose
   /**
    * How many commands, best first, are read from the vault. The others are shown as the one line that the views keep.
    */
@@ -94,7 +95,7 @@ function commandsRun(
   db: Database,
   query: string,
   messages: readonly number[],
-  { project, limit, calls, question }: CommandsRequest,
+  { whose, limit, calls, question }: CommandsRequest,
 ): CommandRun[] {
   const { terms } = parseQuery(query)
   const closeness = (command: string): number => {
@@ -105,7 +106,7 @@ function commandsRun(
   const rank = new Map(messages.map((id, n) => [id, n]))
   const wanted = commandWords(query)
   // A command may only begin like one that was found.
-  const found = runsOf(db, messages, project, calls).filter((runs) => runs.some(({ use }) => rank.has(use!)))
+  const found = runsOf(db, messages, whose, calls).filter((runs) => runs.some(({ use }) => rank.has(use!)))
   const running = found.map((runs) => (wanted === undefined ? 0 : howRun(runs, wanted, calls)))
   const isRun = running.some((how) => how > 0)
   const prompts = isRun ? new Map<number, string>() : promptsOf(db, messages)
@@ -152,13 +153,8 @@ function howRun([run]: readonly ShellRun[], wanted: readonly string[], calls: Wh
 }
 
 /** All runs of these calls' commands, not only the ones that the search looked at, command by command. */
-function runsOf(
-  db: Database,
-  messages: readonly number[],
-  project: string | undefined,
-  calls: WholeCalls,
-): ShellRun[][] {
-  const rows = runsOfCommands(db, messages, project)
+function runsOf(db: Database, messages: readonly number[], whose: Whose, calls: WholeCalls): ShellRun[][] {
+  const rows = runsOfCommands(db, messages, whose)
   const alike = Map.groupBy(rows, ({ target }) => unfiltered(target))
   return [...alike.values()].flatMap((runs) =>
     runs.length === 1 ? [runs] : [...Map.groupBy(runs, (run) => unfiltered(calls.key(run))).values()],

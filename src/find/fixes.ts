@@ -190,16 +190,16 @@ const FEWEST = 4
 const PASTED = 2000
 
 /** Where this error is told, by results and by the user, nearest first. */
-function errorsLike({ db, dataHome, readers, text, project }: Topic): FoundError[] {
+function errorsLike({ db, dataHome, readers, text, project, program }: Topic): FoundError[] {
   const sought = soughtError(text)
-  const scope = candidatesIn(db, sought.terms, { project })
+  const scope = candidatesIn(db, sought.terms, { project, program })
   const weights = new Map(scope?.terms.map(({ word, weight }) => [word, weight]))
   // What nobody has said tells most.
   const most = Math.max(1, ...weights.values())
   const weightOf = ({ word }: Term): number => weights.get(word) ?? most
   const texts = new MessageTexts(db, dataHome, readers)
   const found = ["tool", "human"].flatMap((role) => {
-    const candidates = candidatesIn(db, sought.terms, { project, role })
+    const candidates = candidatesIn(db, sought.terms, { project, program, role })
     if (candidates === undefined) return []
     const mayBe = (id: number): boolean => isSameError(sought, weightOf, hasTerm(candidates, id))
     const chosen = bestFirst(candidates, ERRORS).filter(mayBe)

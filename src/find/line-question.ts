@@ -12,7 +12,7 @@ import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { type DiffLine, editDiff } from "../views/edit-diff.ts"
 import { folderOf } from "../views/project.ts"
-import { type Condition, pathNamed } from "../views/queries/scope.ts"
+import { type Condition, pathNamed, type Whose } from "../views/queries/scope.ts"
 import {
   editsOf,
   type FileEdit,
@@ -46,13 +46,16 @@ const absolute = (typed: string, { folder, home }: Place): string =>
  * @param topic its text is `FILE:LINE` or `FILE:LINE-LINE`
  * @throws CtxError as `linesOfFile`
  */
-export function blameLines({ db, dataHome, readers, text, project }: Topic, place: Place): LinesOrigin[] {
+export function blameLines(
+  { db, dataHome, readers, text, project, program }: Topic,
+  place: Place,
+): LinesOrigin[] {
   const named = linesNamed(text)!
   const path = absolute(named.file, place)
   const root = project === undefined ? undefined : `${folderOf(project)}/`
   const end = root !== undefined && path.startsWith(root) ? path.slice(root.length) : named.file
   const lines = linesOfFile(path, named)
-  return originsOfLines(db, dataHome, readers, { path, end, project, lines })
+  return originsOfLines(db, dataHome, readers, { path, end, whose: { project, program }, lines })
 }
 
 /** @throws CtxError as `linesOfFile` */
@@ -166,8 +169,8 @@ interface LinesWanted {
   readonly path: string
   /** The end of it by which the file is known in other checkouts. */
   readonly end: string
-  /** For `end`; undefined: all projects. */
-  readonly project: string | undefined
+  /** For `end`: also which project's. */
+  readonly whose: Whose
   readonly lines: readonly SoughtLine[]
 }
 
@@ -175,15 +178,15 @@ function originsOfLines(
   db: Database,
   dataHome: string,
   readers: CopyReaders,
-  { path, end, project, lines }: LinesWanted,
+  { path, end, whose, lines }: LinesWanted,
 ): LinesOrigin[] {
   const calls = new WholeCalls(db, dataHome, readers)
   const sought = new Set(lines.map(({ text }) => lineKey(text)))
-  const find = (condition: Condition, within: string | undefined) =>
+  const find = (condition: Condition, within: Whose) =>
     once(() => readEdits(editsOf(db, condition, within), calls, sought))
-  const here = find({ sql: "f.path = ?", values: [withSlashes(path)] }, undefined)
+  const here = find({ sql: "f.path = ?", values: [withSlashes(path)] }, { ...whose, project: undefined })
   // The same file in another checkout or worktree.
-  const elsewhere = find(pathNamed(end), project)
+  const elsewhere = find(pathNamed(end), whose)
   const groups: { lines: SoughtLine[]; found: Found | undefined }[] = []
   for (const line of lines) {
     const key = lineKey(line.text)

@@ -3,7 +3,7 @@ import { withSlashes } from "../base/path.ts"
 import { wordSet } from "../base/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
-import { pathNamed } from "../views/queries/scope.ts"
+import { pathNamed, type Whose } from "../views/queries/scope.ts"
 import {
   type FileOfTurn,
   filesWithTurn,
@@ -25,6 +25,8 @@ export interface Topic {
   readonly text: string
   /** Undefined: all projects. */
   readonly project: string | undefined
+  /** Name of an agent; undefined: all. */
+  readonly program?: string | undefined
   /** How many answers, best first, are read from the vault in full; the others are as short as the views keep them. */
   readonly limit: number
 }
@@ -40,11 +42,11 @@ interface PathContext {
 
 /** Files that the text names come first, then those of the topic that it is. */
 export function filesOfTopic(
-  { db, dataHome, readers, text, project }: Topic,
+  { db, dataHome, readers, text, project, program }: Topic,
   { folder, home }: PathContext,
 ): TopicFile[] {
-  const named = filesNamed(touchesOf(db, typedPath(text, folder, home), project, true))
-  const { turns } = rankedTurns(db, dataHome, { query: text, project }, readers)
+  const named = filesNamed(touchesOf(db, typedPath(text, folder, home), { project, program }, true))
+  const { turns } = rankedTurns(db, dataHome, { query: text, project, program }, readers)
   const names = new Set(named.map(({ path }) => path))
   return [...named, ...filesAbout(db, text, turns.slice(0, TURNS)).filter(({ path }) => !names.has(path))]
 }
@@ -138,8 +140,8 @@ export interface Touch extends TakenBack, Omit<TouchRow, "cwd" | "ops" | "takenB
 }
 
 /** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
-export function touchesOf(db: Database, file: string, project: string | undefined, reads: boolean): Touch[] {
-  const rows = touchRows(db, pathNamed(file), project)
+export function touchesOf(db: Database, file: string, whose: Whose, reads: boolean): Touch[] {
+  const rows = touchRows(db, pathNamed(file), whose)
   const wholeOf = wholePaths(rows)
   const touches = new Map<string, Touch>()
   for (const { cwd, ops, takenBack, ...row } of rows) {

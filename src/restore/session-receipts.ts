@@ -13,6 +13,8 @@ interface ReceiptFilter {
   /** Undefined: all projects. */
   readonly project?: string | undefined
   readonly session?: string | undefined
+  /** Name of an agent. */
+  readonly program?: string | undefined
   /** ISO 8601 in UTC: sessions that were compacted last before it are not read. */
   readonly since?: string | undefined
   readonly limit: number
@@ -21,8 +23,8 @@ interface ReceiptFilter {
 
 /** The latest receipts, newest first, plus one if there are older ones. */
 export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
-  const { project = null, session = null, since = "", limit, onProgress } = filter
-  const sessions = compactedSessions(db, session, project)
+  const { project = null, session = null, program = null, since = "", limit, onProgress } = filter
+  const sessions = compactedSessions(db, session, project, program)
   let found: Receipt[] = []
   for (const [n, { session: id, latest }] of sessions.entries()) {
     // All that follows is older than what is wanted.

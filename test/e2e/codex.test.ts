@@ -6,6 +6,7 @@ import { AGENT_NAMES } from "../../src/agents/agents.ts"
 import { run } from "../support/binary.ts"
 import { type CodexRollout, fullRollout, type RolloutOptions } from "../support/codex-rollout.ts"
 import { Machine } from "../support/machine.ts"
+import { Peer } from "../support/mcp.ts"
 
 const LEGACY = "0a1b2c3d-0000-7000-8000-000000000001"
 const PAGINATED = "0a1b2c3d-0000-7000-8000-000000000002"
@@ -92,10 +93,60 @@ test("show tells a session and its turns", async () => {
   expect((await cli("show", CHILD)).stdout).toContain(`subagent of session ${PAGINATED}`)
 })
 
-test("stats counts their tokens once", async () => {
+test("what finds commands, fixes, files and lines narrows to an agent, and says whose it is", async () => {
+  const found = async (...args: string[]) =>
+    (await json(...args)).found.map(({ program }: { program?: string }) => program ?? "claude")
+  for (const words of [
+    ["how", "npm test"],
+    ["files", "valve.ts"],
+    ["blame", "src/valve.ts"],
+  ]) {
+    expect(new Set(await found(...words, "--agent", "codex"))).toEqual(new Set(["codex"]))
+    expect((await cli(...words)).stdout).toContain("Codex")
+    expect((await cli(...words, "--agent", "claude")).code).toBe(3)
+  }
+  writeFileSync(join(machine.cwd, "valve.ts"), "openSlowly()\n")
+  expect((await json("why", "valve.ts:1", "--agent", "codex")).found[0].edit).toMatchObject({
+    tool: "apply_patch",
+  })
+  expect((await cli("why", "valve.ts:1", "--agent", "claude")).code).toBe(3)
+  const { handle } = (await json("show", LEGACY)).turns[0]
+  expect((await cli("timeline", handle)).stdout).toStartWith("A session of Codex\n")
+  expect(await json("timeline", handle)).toMatchObject({ program: "codex" })
+  expect((await json("notes", "--agent", "codex")).notes).toEqual([])
+})
+
+test("pages name the agent, and may be of one only", async () => {
+  const { pages, index } = await json("view", "--agent", "codex", "-o", `${join(machine.root, "pages")}/`)
+  expect(pages.map(({ session }: { session: string }) => session).sort()).toEqual([LEGACY, PAGINATED])
+  expect(readFileSync(index, "utf8")).toContain("Codex")
+  expect((await cli("view", LEGACY, "--agent", "codex")).code).toBe(64)
+})
+
+test("the server's tools narrow to an agent", async () => {
+  await using client = await Peer.connect(machine.cwd, machine.env)
+  const text = async (name: string, args: Record<string, unknown>) => (await client.call(name, args)).text
+  expect(await text("search", { query: "kiln overheat", agent: "codex" })).toContain("a session of Codex")
+  expect(await text("search", { query: "kiln overheat", agent: "claude" })).not.toContain("Codex")
+  expect(await text("look_up", { kind: "how", about: "npm test", agent: "claude" })).toContain(
+    "No such command",
+  )
+})
+
+test("stats counts their tokens once, at OpenAI's prices", async () => {
   const stats = await json("stats", "--agent", "codex")
   expect(stats).toMatchObject({ total: { tokens: { input: 3300, cacheRead: 5700, output: 360 } } })
   expect((await json("stats", "--agent", "claude")).total.tokens.cacheRead).not.toBe(5700)
+  // GPT-5.4: 1100 at $2.50, 1900 read from the cache at $0.25 and 120 at $15 per million, of three sessions.
+  expect(stats.total.cost).toBeCloseTo(3 * 0.005025, 8)
+  expect(stats.unpriced).toEqual([])
+  const { agents, rows } = await json("stats", "--by", "agent")
+  expect(rows).toEqual(agents)
+  expect(agents.map(({ key, turns }: { key: string; turns: number }) => [key, turns]).sort()).toEqual([
+    ["claude", 1],
+    ["codex", 4],
+  ])
+  expect((await cli("stats")).stdout).toMatch(/\nAgents\n(?:.*\n)+?Codex +4 /)
 })
 
 /** Starts what it finds under these names on PATH: each tells where it was started, and how. */

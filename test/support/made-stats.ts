@@ -48,6 +48,7 @@ export function madeStats(hostile = ""): Stats {
     told: { cost: 310.2, sessions: 9, estimated: 312.75 },
     by: "day",
     rows,
+    agents: [],
     days: days.reverse(),
     hours: Array.from({ length: 24 }, (_, hour) => (hour < 7 ? 0 : (hour * 37) % 90)),
     friction: {

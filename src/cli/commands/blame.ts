@@ -11,7 +11,7 @@ import { type Command, flag } from "../command.ts"
 import { ago, type Screen } from "../screen.ts"
 import type { ShowPath } from "../shown-path.ts"
 import { dotted, indented } from "../style.ts"
-import { answerTopic, topicArgs } from "../topic.ts"
+import { agentShown, answerTopic, type Spoken, topicArgs } from "../topic.ts"
 
 const LIMIT = 20
 
@@ -29,8 +29,8 @@ export default {
     answerTopic(
       context,
       LIMIT,
-      ({ db, text, project }) =>
-        touchesOf(db, typedPath(text, env.cwd, env.home), project, args["reads"] === true),
+      ({ db, text, project, program }) =>
+        touchesOf(db, typedPath(text, env.cwd, env.home), { project, program }, args["reads"] === true),
       render,
     )
     return EXIT.ok
@@ -38,12 +38,19 @@ export default {
 } satisfies Command
 
 function render(
-  { handle, ops, path, time, prompt, answer, takenBack }: Touch,
+  touch: Touch & Spoken,
   { style, columns, now }: Screen,
   _n: number,
   showPath: ShowPath,
 ): string[] {
-  const figures = dotted(ago(time, now), takenBack && "rewound", ops.join(", "), showPath(path))
+  const { handle, ops, path, time, prompt, answer, takenBack } = touch
+  const figures = dotted(
+    agentShown(touch),
+    ago(time, now),
+    takenBack && "rewound",
+    ops.join(", "),
+    showPath(path),
+  )
   return [
     `${style.bold(handle)}  ${style.dim(figures)}`,
     indented(oneLine(prompt), columns),

@@ -7,7 +7,7 @@ import type { Command } from "../command.ts"
 import { ago, type Screen } from "../screen.ts"
 import type { ShowPath } from "../shown-path.ts"
 import { dotted, indented } from "../style.ts"
-import { answerTopic, topicArgs } from "../topic.ts"
+import { agentShown, answerTopic, type Spoken, topicArgs } from "../topic.ts"
 
 const LIMIT = 15
 
@@ -17,7 +17,7 @@ export default {
   rows: {
     list: "found",
     columns: ["path", "ops", "turns", "handle", "time"],
-    others: ["score", "takenBack", "named"],
+    others: ["score", "takenBack", "named", "program"],
   },
   run(context) {
     const { cwd: folder, home } = context.env
@@ -26,13 +26,14 @@ export default {
 } satisfies Command
 
 function render(
-  { path, ops, turns, handle, time, takenBack, named = 0 }: TopicFile,
+  file: TopicFile & Spoken,
   { style, columns, now }: Screen,
   n: number,
   showPath: ShowPath,
 ): string[] {
+  const { path, ops, turns, handle, time, takenBack, named = 0 } = file
   const done = `${ops.join(", ")} in ${count(turns, "turn")}`
-  const figures = dotted(done, handle, ago(time, now), takenBack && "rewound")
+  const figures = dotted(done, handle, agentShown(file), ago(time, now), takenBack && "rewound")
   return [
     ...(n === 0 && named > 1 ? [`${count(named, "file")} of that name, the last touched first:`] : []),
     style.bold(showPath(path)),

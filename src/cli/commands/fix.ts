@@ -8,7 +8,7 @@ import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
 import { ago } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
-import { answerTopic, topicArgs } from "../topic.ts"
+import { agentShown, answerTopic, type Spoken, topicArgs } from "../topic.ts"
 
 const LIMIT = 5
 /** Maximum lines of a call, and of its error. */
@@ -35,11 +35,16 @@ function inShort(error: string): string {
 
 const countLines = (text: string): number => text.split("\n").length
 
-function render(fix: Fix, { style, columns, now }: Screen, n: number): string[] {
+function render(fix: Fix & Spoken, { style, columns, now }: Screen, n: number): string[] {
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const lines = (shown: string, most: number, lead = "  ") =>
     block(shown, { lead, indent: "  ", most, handle })
-  const lead = dotted(ago(time, now), fix.takenBack && "rewound", fix.pasted ? "pasted by you" : `${tool}: `)
+  const lead = dotted(
+    agentShown(fix),
+    ago(time, now),
+    fix.takenBack && "rewound",
+    fix.pasted ? "pasted by you" : `${tool}: `,
+  )
   const [head = "", ...more] = lines(target, LINES, lead)
   return [
     ...(n > 0 ? [""] : []),

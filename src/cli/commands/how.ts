@@ -7,7 +7,7 @@ import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
 import { ago } from "../screen.ts"
 import { dotted, indented } from "../style.ts"
-import { answerTopic, topicArgs } from "../topic.ts"
+import { agentShown, answerTopic, type Spoken, topicArgs } from "../topic.ts"
 
 const LIMIT = 10
 /** Maximum lines of a command. */
@@ -24,9 +24,16 @@ export default {
   },
 } satisfies Command
 
-function render(one: CommandRun, { style, columns, now }: Screen): string[] {
+function render(one: CommandRun & Spoken, { style, columns, now }: Screen): string[] {
   const { command, runs, handle, time } = one
-  const figures = dotted(ending(one), count(runs, "run"), handle, ago(time, now), one.takenBack && "rewound")
+  const figures = dotted(
+    ending(one),
+    count(runs, "run"),
+    handle,
+    agentShown(one),
+    ago(time, now),
+    one.takenBack && "rewound",
+  )
   return [
     ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
     style.dim(indented(figures, columns)),

@@ -48,7 +48,7 @@ export const SETTINGS_ARGS = {
 export default {
   meta: {
     name: "install",
-    description: "Register the hooks and the MCP server with Claude Code and other agents",
+    description: "Register hooks and the MCP server with your agents",
   },
   args: {
     ...SETTINGS_ARGS,

@@ -12,7 +12,7 @@ import { notesOfProject, type ProjectNote } from "../../views/queries/sessions.t
 import { positive, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { ago, screenOf } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
 
@@ -32,6 +32,7 @@ export default {
       valueHint: "list|forget",
     },
     ...OF_PROJECT_ARGS,
+    agent: AGENT_ARG,
     limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),
     "dry-run": flag("Show what would be forgotten; write nothing"),
     ...YES_ARG,
@@ -55,7 +56,7 @@ function notesMeant(context: Context): {
   const wanted = projectWanted(context)
   using db = openCurrent(context.env.dataHome, "command", startRenewing)
   const project = knownProject(db, context, wanted)
-  return { notes: notesOfProject(db, project), project }
+  return { notes: notesOfProject(db, { project, program: agentWanted(context.args) }), project }
 }
 
 function list(context: Context): void {
@@ -103,7 +104,10 @@ function takeBack(context: Context, handles: readonly string[]): number {
   if (handles.length === 0)
     throw usageError("which notes?", "ctxbridge notes forget HANDLE…; ctxbridge notes lists them")
   // A handle names one note, whichever project it is of.
-  const { notes } = notesMeant({ ...context, args: { ...args, project: undefined, "all-projects": true } })
+  const { notes } = notesMeant({
+    ...context,
+    args: { ...args, project: undefined, agent: undefined, "all-projects": true },
+  })
   const meant = [...new Set(handles.map((word) => noteNamed(notes, word)))]
   const dryRun = args["dry-run"] === true
   const told = meant.map(({ handle, text }) => `  ${HANDLE_PREFIX}${handle}  ${safe(oneLine(text))}`)

@@ -3,17 +3,21 @@ import { wantsColor } from "../../config/load.ts"
 import { words } from "../args.ts"
 import { type Command, flag } from "../command.ts"
 import { runPicker } from "../picker/run-picker.ts"
+import { AGENT_ARG, agentWanted } from "../project-wanted.ts"
 
 export default {
   meta: { name: "pick", description: "Search all sessions as you type", badOptions: "unread" },
   args: {
     query: { type: "positional", rest: true, description: "What to begin with" },
+    agent: AGENT_ARG,
     print: flag("Print what is chosen, rather than open or copy it"),
   },
   async run({ args, env, out }) {
     const isPrinting = args["print"] === true || out.wantsJson
+    const agent = agentWanted(args)
     const { code, chosen } = await runPicker(env, {
-      query: words(args).join(" "),
+      // As who types it narrows to it, and can take it away.
+      query: [...(agent === undefined ? [] : [`agent:${agent}`]), ...words(args)].join(" "),
       isPrinting,
       // Of the terminal, which stdout need not be.
       color: wantsColor(true),

@@ -1,5 +1,6 @@
 /** `ctxbridge stats`: tokens, cost and activity; what recurs; what compactions dropped. */
 
+import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { localDate } from "../../base/local-time.ts"
 import { resolve } from "../../base/path.ts"
@@ -19,7 +20,7 @@ import { AGENT_ARG, agentWanted, knownProject, projectWanted } from "../project-
 import { dollars, shortIds } from "../render-session.ts"
 import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
 import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../stats/activity-grid.ts"
-import { PRICES_AS_OF, PRICES_FROM, priceList } from "../stats/prices.ts"
+import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from "../stats/prices.ts"
 import {
   type CompactionStats,
   type Friction,
@@ -112,7 +113,14 @@ export default {
       return
     }
     out.print(renderStats(stats, { project, limit: limit ?? ROWS }, screen))
-    out.json({ ...scope, prices: { asOf: PRICES_AS_OF, from: PRICES_FROM }, ...stats })
+    out.json({
+      ...scope,
+      prices: {
+        ...{ asOf: PRICES_AS_OF, from: PRICES_FROM },
+        openai: { asOf: OPENAI_AS_OF, from: OPENAI_FROM },
+      },
+      ...stats,
+    })
   },
 } satisfies Command
 
@@ -147,6 +155,13 @@ export function renderStats(stats: Stats, { project, limit }: Shown, screen: Sta
       ...spentTable(stats, rows, screen),
       ...(more > 0 ? [style.dim(`${more} more with --limit ${stats.rows.length}`)] : []),
     ]),
+    ...section(
+      style,
+      "Agents",
+      stats.agents.length > 1 && stats.by !== "agent"
+        ? spentTable({ by: "agent" }, stats.agents, screen)
+        : [],
+    ),
     ...section(style, "Turns by day", renderHeatmap(stats.days, screen.today, screen)),
     ...section(style, "Turns by hour", renderHours(stats.hours, screen)),
     ...section(style, "Tools", toolTable(tools.slice(0, FEW), screen)),
@@ -205,7 +220,11 @@ const cost = ({ cost: known, unpriced, requests }: Spent): string =>
       ? "$0.00"
       : `${dollars(known)}${unpriced > 0 ? " + ?" : ""}`
 
-function spentTable({ by }: Stats, rows: readonly SpentRow[], { columns, style }: StatsScreen): string[] {
+function spentTable(
+  { by }: Pick<Stats, "by">,
+  rows: readonly SpentRow[],
+  { columns, style }: StatsScreen,
+): string[] {
   if (rows.length === 0) return []
   const right = { align: "right" } as const
   const names =
@@ -233,6 +252,7 @@ function spentTable({ by }: Stats, rows: readonly SpentRow[], { columns, style }
 
 function nameOf(by: Stats["by"], key: string): string {
   if (key === "") return "unknown"
+  if (by === "agent") return agentTitle(key)
   return by === "project" ? fit(shortNameOf(key) ?? key, NAME) : safe(key)
 }
 

@@ -1,10 +1,12 @@
 /** `ctxbridge timeline`: the turns before and after a given one. */
 
+import { agentTitle, UNMARKED } from "../../agents/agents.ts"
 import { usageError } from "../../base/errors.ts"
 import { count, oneLine } from "../../base/text.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../views/by-name.ts"
 import { openCurrent } from "../../views/open-current.ts"
+import { programOfSession } from "../../views/queries/sessions.ts"
 import { timelineOf } from "../../views/turn-timeline.ts"
 import { positive } from "../args.ts"
 import { type Command, option } from "../command.ts"
@@ -38,10 +40,12 @@ export default {
     }
     const turns = timelineOf(db, found.turn, around)
     const { handle, session } = found.turn
-    out.json({ handle, session, turns })
+    const program = programOfSession(db, session) ?? UNMARKED
+    out.json({ handle, session, program, turns })
     if (out.wantsJson) return
     const { style, columns, now } = screenOf(out)
     const showPath = pathShower(context)
+    if (program !== UNMARKED) out.print(style.dim(`A session of ${agentTitle(program)}`))
     for (const turn of turns) {
       const figures = dotted(
         ago(turn.started, now),

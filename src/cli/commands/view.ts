@@ -22,7 +22,14 @@ import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
 import type { PageLink } from "../pages/html/document.ts"
 import { anchorOf } from "../pages/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../pages/output-file.ts"
-import { knownProject, noSessions, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import {
+  AGENT_ARG,
+  agentWanted,
+  knownProject,
+  noSessions,
+  OF_PROJECT_ARGS,
+  projectWanted,
+} from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
 export default {
@@ -39,6 +46,7 @@ export default {
         "Session ids, or handles of turns; without any, all sessions of this project and a page that lists them",
     },
     ...OF_PROJECT_ARGS,
+    agent: AGENT_ARG,
     open: flag("Open it in the browser"),
     output: option("Write to this file, or of several pages to this folder", "FILE|DIR", "o"),
     force: flag("Replace existing files of --output"),
@@ -46,6 +54,8 @@ export default {
   async run(context) {
     const { args, env, out } = context
     const names = words(args)
+    if (names.length > 0 && args["agent"] !== undefined)
+      throw usageError("a session is one agent's: leave out --agent")
     if (names.length > 0 && (args["project"] !== undefined || args["all-projects"] === true))
       throw usageError("a session is in one project: leave out --project and --all-projects")
     using db = openCurrent(env.dataHome, "command", startRenewing)
@@ -90,7 +100,13 @@ function viewSessions(context: Context, db: Database, names: readonly string[]):
 
 function viewProject(context: Context, db: Database): Made {
   const project = knownProject(db, context, projectWanted(context))
-  const { sessions } = sessionList(db, { project, agents: false, limit: Number.MAX_SAFE_INTEGER - 1 })
+  const program = agentWanted(context.args)
+  const { sessions } = sessionList(db, {
+    project,
+    program,
+    agents: false,
+    limit: Number.MAX_SAFE_INTEGER - 1,
+  })
   if (sessions.length === 0) throw noSessions(db, project)
   const place = placeOf(context, true)
   const folder = project === undefined ? "" : folderOf(project)

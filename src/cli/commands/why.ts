@@ -6,7 +6,7 @@ import { type LinesReason, namesLine, whyLines } from "../../find/line-question.
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"
-import { IN_PROJECT_ARGS } from "../project-wanted.ts"
+import { AGENT_ARG, IN_PROJECT_ARGS } from "../project-wanted.ts"
 import type { Screen } from "../screen.ts"
 import { wrappedIn } from "../screen.ts"
 import { safe } from "../style.ts"
@@ -25,6 +25,7 @@ export default {
       valueHint: "FILE:LINE",
     },
     ...IN_PROJECT_ARGS,
+    agent: AGENT_ARG,
   },
   run(context) {
     const { args, env } = context

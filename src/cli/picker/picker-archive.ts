@@ -1,5 +1,6 @@
 /** What the picker reads from the archive. It is open only while somebody types: who replaces the database must not wait. */
 
+import { AGENT_NAMES } from "../../agents/agents.ts"
 import { momentOf } from "../../base/local-time.ts"
 import type { Config } from "../../config/options.ts"
 import { correctionNote, LOOSE_NOTE } from "../../find/corrected-query.ts"
@@ -217,9 +218,12 @@ export class PickerArchive {
     if (project === undefined && typed.project !== undefined) return `no project named ${typed.project}`
     const session = typed.session === undefined ? undefined : findSessions(db, typed.session)[0]?.id
     if (session === undefined && typed.session !== undefined) return `no session ${typed.session}`
+    const program = AGENT_NAMES.find((name) => name.startsWith(typed.agent?.toLowerCase() ?? name))
+    if (program === undefined) return `no agent named ${typed.agent}: it is one of ${AGENT_NAMES.join(", ")}`
     return {
       project,
       session,
+      program: typed.agent === undefined ? undefined : program,
       role: chosen.role,
       tool: chosen.tool,
       since: typed.since ?? (chosen.since && momentOf(chosen.since, now)),
@@ -251,6 +255,8 @@ export interface TypedQuery {
   readonly project?: string
   /** A session's id, or its beginning. */
   readonly session?: string
+  /** An agent's name, or its beginning. */
+  readonly agent?: string
   readonly file?: string
   /** ISO 8601 in UTC. */
   readonly since?: string
@@ -260,7 +266,7 @@ export interface TypedQuery {
   readonly misread?: string
 }
 
-const FILTER = /(?<!\S)(project|session|file|since|until|errors?):(\S*)/gi
+const FILTER = /(?<!\S)(project|session|agent|file|since|until|errors?):(\S*)/gi
 
 /** @param now ms since the epoch */
 export function typedQuery(text: string, now: number): TypedQuery {
@@ -274,7 +280,7 @@ export function typedQuery(text: string, now: number): TypedQuery {
       const moment = momentOf(value, now)
       if (moment === undefined) found.misread = typed
       else found[filter] = moment
-    } else found[filter as "project" | "session" | "file"] = value
+    } else found[filter as "project" | "session" | "agent" | "file"] = value
     return ""
   })
   return found

@@ -12,7 +12,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { DATA, minute, nameOr, plain, strange } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
-import { knownProjectIn } from "./tool.ts"
+import { AGENT_PROPERTY, knownProjectIn } from "./tool.ts"
 
 const LIMIT = 5
 const MOST = 30
@@ -27,8 +27,8 @@ const PATH = 200
 const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => readonly string[]>> = {
   how: (topic) => commandsAbout(topic).map(runLines),
   fix: (topic) => fixesAbout(topic).map(fixLines),
-  blame: ({ db, text, project }, { folder, home }) =>
-    touchesOf(db, typedPath(text, folder, home), project, false).map(touchLine),
+  blame: ({ db, text, project, program }, { folder, home }) =>
+    touchesOf(db, typedPath(text, folder, home), { project, program }, false).map(touchLine),
   why: (topic, { folder, home }) => {
     if (!namesLine(topic.text, { folder, home }))
       throw usageError("about names no line", "such as src/main.ts:12")
@@ -61,6 +61,7 @@ export const lookUpTool: ServerTool = {
       description: "Words of the command, error or topic; for blame a path, src/ or *.ts; for why path:line",
     },
     all_projects: { type: "boolean" },
+    agent: AGENT_PROPERTY,
     limit: { type: "integer", description: `(${LIMIT})`, minimum: 1, maximum: MOST },
   },
   required: ["kind", "about"],
@@ -74,7 +75,8 @@ export const lookUpTool: ServerTool = {
     using db = openCurrent(world.dataHome, "command", startRenewing)
     const project = args.flag("all_projects") ? undefined : knownProjectIn(db, world)
     using readers = new CopyReaders()
-    const topic = { db, dataHome: world.dataHome, readers, text, project, limit }
+    const program = args.text("agent")
+    const topic = { db, dataHome: world.dataHome, readers, text, project, program, limit }
     const found = KINDS[kind]!(topic, world)
     const scope = project === undefined ? "all projects" : "this project"
     if (found.length === 0) {

@@ -24,7 +24,7 @@ import { shortNameOf } from "../../views/project.ts"
 import { observationLines } from "./get-tool.ts"
 import { DATA, minute, nameOr, plain, safeError, strange, type WholeHit, wholeHit } from "./hit-passages.ts"
 import type { Arguments, ServerTool, ServerWorld } from "./tool.ts"
-import { knownProjectIn, namedSession } from "./tool.ts"
+import { AGENT_PROPERTY, knownProjectIn, namedSession } from "./tool.ts"
 
 /*
  * The answer of `search`: the best hits at length, a line for each other one, within its room; what may be wrong with
@@ -263,7 +263,9 @@ function reasons({ unknownTool, emptiedBy }: NothingFound): string[] {
   // That other projects have some is told besides.
   if (emptiedBy === undefined || emptiedBy.filters.includes("project")) return []
   const { filters, turns, isMore } = emptiedBy
-  return [`Without ${filters.join(", ")}: ${isMore ? "more than " : ""}${count(turns, "turn")}.`]
+  return [
+    `Without ${filters.map((one) => (one === "program" ? "agent" : one)).join(", ")}: ${isMore ? "more than " : ""}${count(turns, "turn")}.`,
+  ]
 }
 
 const MOST = 30
@@ -287,6 +289,7 @@ export const searchTool: ServerTool = {
     tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
     file: { type: "string", description: "Only turns that touched this file; src/ or *.ts: these files" },
     error: { type: "boolean", description: "Only what failed" },
+    agent: AGENT_PROPERTY,
     since: { type: "string", description: "From then on: 2026-03-01, 7d, 12h (ago)" },
     until: { type: "string", description: "Before then" },
     limit: { type: "integer", description: `Hits, at most (${USUAL_HITS})`, minimum: 1, maximum: MOST },
@@ -355,6 +358,7 @@ function wanted(args: Arguments, db: Database, world: ServerWorld, limit: number
     tool: args.text("tool"),
     file: file && typedPath(file, world.folder, world.home),
     error: args.flag("error"),
+    program: args.text("agent"),
     isBrief: true,
     meaning: "auto",
     where: args.flag("everywhere") ? "both" : "here",
@@ -366,9 +370,12 @@ function wanted(args: Arguments, db: Database, world: ServerWorld, limit: number
   return { request, scope: session === undefined ? where : "the session" }
 }
 
-function refuseThere({ query, role, error }: FindRequest): void {
-  if (role !== undefined || error === true)
-    throw usageError("role and error are not known elsewhere", "leave them out, or search without everywhere")
+function refuseThere({ query, role, error, program }: FindRequest): void {
+  if (role !== undefined || error === true || program !== undefined)
+    throw usageError(
+      "role, error and agent are not known elsewhere",
+      "leave them out, or search without everywhere",
+    )
   refuseUnknown(parseQuery(query))
 }
 

@@ -1,6 +1,7 @@
 /** Defines a tool of the server, and the environment it works in. */
 
 import { existsSync } from "node:fs"
+import { AGENT_NAMES } from "../../agents/agents.ts"
 import { CtxError, codeOf, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { realpathSync } from "../../base/fs.ts"
 import { cut } from "../../base/text.ts"
@@ -74,6 +75,13 @@ interface Property {
   readonly enum?: readonly string[]
   readonly minimum?: number
   readonly maximum?: number
+}
+
+/** The argument of tools that can narrow what they find to one agent's sessions. */
+export const AGENT_PROPERTY: Property = {
+  type: "string",
+  description: "Only sessions of this agent",
+  enum: AGENT_NAMES,
 }
 
 export class Arguments {

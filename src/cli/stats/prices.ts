@@ -62,12 +62,78 @@ const LIST: Readonly<Record<string, Price>> = {
   "claude-mythos-5-2": price(8, 40, 0.2),
 }
 
+/* OpenAI's models. */
+
+/** When the newest of these prices was told. */
+export const OPENAI_AS_OF = "2026-10-27"
+/** Where they were read; models that are not named there have no price. */
+export const OPENAI_FROM =
+  "OpenAI's pages of its models, and tables of them by GitHub Copilot, LiteLLM and others, May to October 2026"
+
+/** A longer prompt costs twice as much, and its answer half as much again. */
+const LONG = 272_000
+
+/** Nothing is charged for writing to the cache up to GPT-5.5. */
+const openai = (input: number, output: number, cacheRead = input * 0.1, cacheWrite = input): Price =>
+  price(input, output, cacheRead, cacheWrite, cacheWrite)
+
+/** From GPT-5.6 on it costs a quarter more than input. */
+const written = (input: number, output: number, cacheRead?: number): Price =>
+  long(openai(input, output, cacheRead, input * 1.25))
+
+const long = (one: Price): Price => ({
+  ...one,
+  long: {
+    above: LONG,
+    price: price(2 * one.input, 1.5 * one.output, 2 * one.cacheRead, 2 * one.cacheWrite, 2 * one.cacheHour),
+  },
+})
+
+const GPT_5 = openai(1.25, 10)
+const GPT_5_MINI = openai(0.25, 2)
+const GPT_5_2 = openai(1.75, 14)
+/** Since 2026-08-21; before, and perhaps again from 2026-11-22 on, it is 5 and 30. */
+const GPT_5_6_SOL = written(4, 20)
+
+const OPENAI: Readonly<Record<string, Price>> = {
+  "gpt-4.1": openai(2, 8, 0.5),
+  "gpt-4.1-mini": openai(0.4, 1.6, 0.1),
+  o3: openai(2, 8, 0.5),
+  "o4-mini": openai(1.1, 4.4, 0.275),
+  "codex-mini": openai(1.5, 6, 0.375),
+  "gpt-5": GPT_5,
+  "gpt-5-codex": GPT_5,
+  "gpt-5-mini": GPT_5_MINI,
+  "gpt-5-nano": openai(0.05, 0.4),
+  "gpt-5.1": GPT_5,
+  "gpt-5.1-codex": GPT_5,
+  "gpt-5.1-codex-max": GPT_5,
+  "gpt-5.1-codex-mini": GPT_5_MINI,
+  "gpt-5.2": GPT_5_2,
+  "gpt-5.2-codex": GPT_5_2,
+  "gpt-5.3-codex": GPT_5_2,
+  "gpt-5.4": long(openai(2.5, 15)),
+  "gpt-5.4-mini": openai(0.75, 4.5),
+  "gpt-5.4-nano": openai(0.2, 1.25),
+  "gpt-5.5": long(openai(5, 30)),
+  "gpt-5.6": GPT_5_6_SOL,
+  "gpt-5.6-sol": GPT_5_6_SOL,
+  // Since 2026-07-30.
+  "gpt-5.6-terra": written(2, 12),
+  "gpt-5.6-luna": written(0.2, 1.2),
+  "gpt-6-astra": written(10, 50),
+  "gpt-6-sol": written(2, 10),
+  "gpt-6-luna": written(0.1, 0.5),
+  "gpt-6.1-sol": written(2, 10, 0.1),
+  "gpt-6.1-terra": written(1, 5, 0.05),
+}
+
 /** By model, as in the table; the user's own come first. */
 export type PriceList = ReadonlyMap<string, Price>
 
 /** @param own lines of the option `stats.prices`: `MODEL INPUT OUTPUT [CACHE-READ [CACHE-WRITE [CACHE-HOUR]]]` */
 export function priceList(own: readonly string[]): PriceList {
-  const list = new Map(Object.entries(LIST))
+  const list = new Map([...Object.entries(LIST), ...Object.entries(OPENAI)])
   for (const line of own) {
     const [model = "", ...figures] = line.trim().split(/\s+/)
     const [input = 0, output = 0, ...cache] = figures.map(Number)
@@ -79,9 +145,9 @@ export function priceList(own: readonly string[]): PriceList {
 /** A model however its provider spells it: without region, date, version and size of the window. */
 export const modelKey = (model: string): string =>
   model
-    .replace(/^.*?(?=claude-)/, "")
+    .replace(/^.*?(?=claude-)|^(?:[\w.-]+[/.])+(?=(?:gpt|codex)-|o\d)/, "")
     .replace(/\[1m\]$/i, "")
-    .replace(/(?:-v\d+(?::\d+)?|[-@](?:\d{8}|latest))+$/, "")
+    .replace(/(?:-v\d+(?::\d+)?|[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest))+$/, "")
 
 /** @returns US dollars; undefined if no price is known for the model */
 export function requestCost(

@@ -64,6 +64,8 @@ export interface Stats {
   readonly told: ToldCost | null
   readonly by: Period
   readonly rows: readonly SpentRow[]
+  /** By agent, whatever `by` says. */
+  readonly agents: readonly SpentRow[]
   /** Turns by local day, without days that have none; the earliest first. */
   readonly days: readonly { readonly day: string; readonly turns: number }[]
   /** Turns by local hour, from 0 to 23. */
@@ -78,10 +80,11 @@ export function gatherStats(
   wanted: StatsWanted,
   onProgress: (done: number, total: number) => void,
 ): Stats {
-  const { project, since, by, prices, most } = wanted
+  const { project, since, program, by, prices, most } = wanted
   const span = spanOf(db, wanted)
   const slotOf = hourFinder()
   const spending = new Spending(prices, by)
+  const byAgent = new Spending(prices, "agent")
   const sessions = new Set<string>()
   const days = new Map<string, number>()
   const hours = Array.from({ length: 24 }, () => 0)
@@ -95,11 +98,14 @@ export function gatherStats(
     const slot = slotOf(turn.time)
     note(slot)
     spending.turn(turn, slot)
+    byAgent.turn(turn, slot)
     sessions.add(turn.session)
     turns++
   }
   for (const request of requestsIn(db, span)) {
-    spending.request(request, slotOf(request.time))
+    const slot = slotOf(request.time)
+    spending.request(request, slot)
+    byAgent.request(request, slot)
     sessions.add(request.session)
   }
   const active = [...days.keys()].sort()
@@ -115,10 +121,11 @@ export function gatherStats(
     told: since === undefined ? toldBy(db, [...sessions], spending) : null,
     by,
     rows: spending.rows(),
+    agents: byAgent.rows(),
     days: active.map((day) => ({ day, turns: days.get(day)! })),
     hours,
     friction: gatherFriction(db, dataHome, span, most),
-    compactions: compactionStats(db, dataHome, { project, since }, onProgress),
+    compactions: compactionStats(db, dataHome, { project, since, program }, onProgress),
   }
 }
 
@@ -162,10 +169,11 @@ export interface CompactionStats {
 function compactionStats(
   db: Database,
   dataHome: string,
-  { project, since }: { project: string | undefined; since: string | undefined },
+  wanted: Pick<StatsWanted, "project" | "since" | "program">,
   onProgress: (done: number, total: number) => void,
 ): CompactionStats {
-  const all = receiptsOf(db, dataHome, { project, since, limit: EXAMINED, onProgress })
+  const all = receiptsOf(db, dataHome, { ...wanted, limit: EXAMINED, onProgress })
+  const { since } = wanted
   const within = all.filter(({ time }) => since === undefined || (time ?? "") >= since)
   const examined = within.slice(0, EXAMINED)
   return { examined: examined.length, more: within.length > EXAMINED, kinds: totalOf(examined) }
@@ -279,9 +287,9 @@ const essenceOf = (line: string): string =>
     .replace(/\d+/g, "#")
     .toLowerCase()
 
-/* Tokens and cost, summed by day, week, month, project, model or session. */
+/* Tokens and cost, summed by day, week, month, project, agent, model or session. */
 
-export const PERIODS = ["day", "week", "month", "project", "model", "session"] as const
+export const PERIODS = ["day", "week", "month", "project", "agent", "model", "session"] as const
 export type Period = (typeof PERIODS)[number]
 
 export interface Spent {
@@ -294,7 +302,7 @@ export interface Spent {
 }
 
 export interface SpentRow extends Spent {
-  /** `2026-03-02`, the Monday of a week, `2026-03`, a project's path, a model, a session's id; `""`: unknown. */
+  /** `2026-03-02`, the Monday of a week, `2026-03`, a project's path, an agent's name, a model, a session's id; `""`: unknown. */
   readonly key: string
   /** Turns that a human started; null by model, since a turn may have several. */
   readonly turns: number | null
@@ -326,9 +334,9 @@ class Spending {
   }
 
   request(request: ModelRequest, slot: LocalHour | undefined): void {
-    const { session, project, model } = request
+    const { session, model } = request
     const cost = requestCost(this.#prices, model, request)
-    const own = this.#row(keyOf(this.#by, { session, project, model }, slot))
+    const own = this.#row(keyOf(this.#by, request, slot))
     add(this.total, request, cost)
     add(own, request, cost)
     this.#sessions.set(session, (this.#sessions.get(session) ?? 0) + (cost ?? 0))
@@ -336,8 +344,8 @@ class Spending {
     this.unpriced.set(modelKey(model), (this.unpriced.get(modelKey(model)) ?? 0) + allTokens(request))
   }
 
-  turn({ session, project }: TurnDone, slot: LocalHour | undefined): void {
-    if (this.#by !== "model") this.#row(keyOf(this.#by, { session, project }, slot)).turns++
+  turn(turn: TurnDone, slot: LocalHour | undefined): void {
+    if (this.#by !== "model") this.#row(keyOf(this.#by, turn, slot)).turns++
   }
 
   /** Cost by our own reckoning of these sessions together. */
@@ -382,10 +390,15 @@ function add(sum: Sum, tokens: Tokens, cost: number | undefined): void {
 interface Whose {
   readonly session: string
   readonly project: string | null
+  readonly program: string
   readonly model?: string
 }
 
-function keyOf(by: Period, { session, project, model = "" }: Whose, slot: LocalHour | undefined): string {
+function keyOf(
+  by: Period,
+  { session, project, program, model = "" }: Whose,
+  slot: LocalHour | undefined,
+): string {
   switch (by) {
     case "day":
       return slot?.day ?? ""
@@ -395,6 +408,8 @@ function keyOf(by: Period, { session, project, model = "" }: Whose, slot: LocalH
       return slot?.day.slice(0, 7) ?? ""
     case "project":
       return project ?? ""
+    case "agent":
+      return program
     case "model":
       return modelKey(model)
     case "session":

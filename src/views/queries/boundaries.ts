@@ -1,5 +1,6 @@
 /** Rows of boundaries: when Claude Code compacted a session, and where in its transcript. */
 import type { Database } from "../database.ts"
+import { agentOf } from "./scope.ts"
 import { IS_TURN } from "./turns.ts"
 
 interface CompactedSession {
@@ -13,15 +14,17 @@ export const compactedSessions = (
   db: Database,
   session: string | null,
   project: string | null,
+  program: string | null,
 ): CompactedSession[] =>
   db
-    .query<CompactedSession, [string | null, string | null]>(
+    .query<CompactedSession, (string | null)[]>(
       `SELECT b.session, max(coalesce(b.time, '')) AS latest FROM boundaries b
        LEFT JOIN sessions s ON s.id = b.session LEFT JOIN projects p ON p.id = s.project
        WHERE (?1 IS NULL OR b.session = ?1) AND (?2 IS NULL OR p.path = ?2)
+         AND (?3 IS NULL OR ${agentOf("s")} = ?3)
        GROUP BY b.session ORDER BY latest DESC, b.session`,
     )
-    .all(session, project)
+    .all(session, project, program)
 
 /** Offsets of the compactions in a copy. */
 export const boundariesIn = (db: Database, copy: string): number[] =>

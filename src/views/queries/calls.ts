@@ -5,7 +5,7 @@ import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { LinePlace } from "./messages.ts"
-import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
+import { isAtHome, isWhose, rowsIn, type Scope, STANDS, type Whose } from "./scope.ts"
 
 /** Versions of Claude Code before 2.0 do not tell how a command ended. */
 const TELLS_NO_STATUS = "GLOB '[01].*'"
@@ -95,29 +95,23 @@ export interface ShellRun extends ShortCall {
 
 const IS_SHELL = isTool("c.name", ...SHELL_KINDS)
 
-/**
- * All runs of the commands in these messages, in the order of the archive.
- *
- * @param project undefined: all projects
- */
-export const runsOfCommands = (
-  db: Database,
-  messages: readonly number[],
-  project: string | undefined,
-): ShellRun[] =>
-  db
-    .query<ShellRun, [string, string, string | null]>(
+/** All runs of the commands in these messages, in the order of the archive. */
+export function runsOfCommands(db: Database, messages: readonly number[], whose: Whose): ShellRun[] {
+  const there = isWhose(whose)
+  return db
+    .query<ShellRun, string[]>(
       `SELECT c.target, c.is_error AS isError, ${EXIT_CODE} AS exitCode,
          iif(c.is_error = 1, c.error, NULL) AS error, m.time, m.length,
-         ?1 || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
+         ? || t.handle AS handle, t.taken_back AS takenBack, c.id, c.use, c.result
        FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${IS_SHELL} AND ${wasRun("c")} AND (?3 IS NULL OR p.path = ?3) AND c.target IN (
-         SELECT f.target FROM json_each(?2) w JOIN messages x ON x.id = w.value
+       WHERE ${IS_SHELL} AND ${wasRun("c")} AND ${there.sql} AND c.target IN (
+         SELECT f.target FROM json_each(?) w JOIN messages x ON x.id = w.value
          JOIN tool_calls f ON f.turn = x.turn AND f.use = x.id)
        ORDER BY c.use`,
     )
-    .all(HANDLE_PREFIX, JSON.stringify(messages), project ?? null)
+    .all(HANDLE_PREFIX, ...there.values, JSON.stringify(messages))
+}
 
 export interface CallInTurn extends ShortCall {
   readonly turn: number

@@ -103,6 +103,23 @@ export interface Condition {
   readonly values: readonly string[]
 }
 
+/** Whose turns count; undefined: everybody's. */
+export interface Whose {
+  /** Path of a project as the archive names it. */
+  readonly project: string | undefined
+  /** Name of the agent. */
+  readonly program?: string | undefined
+}
+
+/** True for a session `s` in project `p`. */
+export function isWhose({ project, program }: Whose): Condition {
+  const parts: Condition[] = []
+  if (project !== undefined) parts.push({ sql: "p.path = ?", values: [project] })
+  if (program !== undefined) parts.push({ sql: `${agentOf("s")} = ?`, values: [program] })
+  if (parts.length === 0) return { sql: "1", values: [] }
+  return { sql: parts.map(({ sql }) => sql).join(" AND "), values: parts.flatMap(({ values }) => values) }
+}
+
 /** What rows `m` of `messages` must be. */
 interface MessagesWanted {
   readonly turns: ReadonlySet<number> | undefined

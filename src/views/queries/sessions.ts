@@ -3,7 +3,7 @@ import { UNMARKED } from "../../agents/agents.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
-import { agentOf, isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
+import { agentOf, isAtHome, rowsIn, type Scope, STANDS, type Whose } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
 import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turns.ts"
 
@@ -267,16 +267,17 @@ export interface KeptNote {
   readonly keptIn: string | null
 }
 
-/** The notes of a project, or of all, newest first. */
-export const notesOfProject = (db: Database, project: string | undefined): ProjectNote[] =>
+/** The notes of a project, or of all, newest first; of an agent, those that were kept in a session of its. */
+export const notesOfProject = (db: Database, { project, program }: Whose): ProjectNote[] =>
   db
-    .query<ProjectNote, [string, string | null]>(
+    .query<ProjectNote, [string, string | null, string | null]>(
       `SELECT t.prompt AS text, t.handle, t.started AS time, t.parent AS keptIn, t.session, p.path AS project
        FROM turns t JOIN sessions n ON n.id = t.session LEFT JOIN projects p ON p.id = n.project
-       WHERE n.id GLOB ? AND ${isAtHome("t.origin")} AND p.path = coalesce(?, p.path) AND t.prompt <> ''
+       WHERE n.id GLOB ?1 AND ${isAtHome("t.origin")} AND p.path = coalesce(?2, p.path) AND t.prompt <> ''
+         AND (?3 IS NULL OR EXISTS (SELECT 1 FROM sessions k WHERE k.id = t.parent AND ${agentOf("k")} = ?3))
        ORDER BY t.started DESC, t.seq DESC`,
     )
-    .all(NOTES_SESSIONS, project ?? null)
+    .all(NOTES_SESSIONS, project ?? null, program ?? null)
 
 export interface ProjectNote extends KeptNote {
   /** The session that holds it. */
@@ -312,6 +313,18 @@ export const programOfSession = (db: Database, session: string): string | undefi
   db
     .query<{ program: string }, [string]>(`SELECT ${agentOf("s")} AS program FROM sessions s WHERE s.id = ?`)
     .get(session)?.program
+
+/** By handle, the names of the agents in whose sessions these turns are, where it is not Claude Code. */
+export const programsOfTurns = (db: Database, handles: readonly string[]): Map<string, string> =>
+  new Map(
+    db
+      .query<{ handle: string; program: string }, [string, number]>(
+        `SELECT w.value AS handle, s.program FROM json_each(?1) w
+         JOIN turns t ON t.handle = substr(w.value, ?2) JOIN sessions s ON s.id = t.session WHERE s.program IS NOT NULL`,
+      )
+      .all(JSON.stringify(handles), HANDLE_PREFIX.length + 1)
+      .map(({ handle, program }) => [handle, program]),
+  )
 
 /**
  * The project's session with the latest record, other than `besides`, in which a human said something.

@@ -163,6 +163,8 @@ export interface ModelRequest extends Tokens {
   /** That of the human: a subagent's requests are its parent's. */
   readonly session: string
   readonly project: string | null
+  /** Name of the agent. */
+  readonly program: string
   readonly model: string
   /** ISO 8601. */
   readonly time: string | null
@@ -178,7 +180,7 @@ export const requestsIn = (db: Database, span: StatsSpan): Iterable<ModelRequest
   db
     .query<ModelRequest & { most: number }, ReturnType<typeof spanValues>>(
       // With max(), SQLite takes the other columns from the row that has the maximum.
-      `SELECT coalesce(s.parent, u.session) AS session, p.path AS project, u.model, coalesce(u.time, t.started) AS time,
+      `SELECT coalesce(s.parent, u.session) AS session, p.path AS project, ${agentOf("s")} AS program, u.model, coalesce(u.time, t.started) AS time,
          u.input, u.output, u.cache_creation AS cacheCreation, u.cache_read AS cacheRead, u.cache_hour AS cacheHour,
          max(u.output) AS most
        FROM usage u JOIN turns t ON t.id = u.turn LEFT JOIN sessions s ON s.id = u.session
@@ -231,6 +233,7 @@ type Values = ReturnType<typeof spanValues>
 export interface TurnDone {
   readonly session: string
   readonly project: string | null
+  readonly program: string
   /** ISO 8601. */
   readonly time: string | null
   readonly interrupted: number
@@ -241,7 +244,7 @@ export interface TurnDone {
 export const turnsDone = (db: Database, span: StatsSpan): Iterable<TurnDone> =>
   db
     .query<TurnDone, Values>(
-      `SELECT t.session, p.path AS project, t.started AS time, t.interrupted, t.taken_back AS takenBack
+      `SELECT t.session, p.path AS project, ${agentOf("s")} AS program, t.started AS time, t.interrupted, t.taken_back AS takenBack
        FROM turns t LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
        WHERE ${IS_TURN} AND ${IN_SPAN}`,
     )

@@ -3,8 +3,7 @@ import { isTool } from "../../agents/tool-kinds.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { CallPlace } from "./calls.ts"
-import type { Condition } from "./scope.ts"
-import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
+import { type Condition, isAtHome, isWhose, rowsIn, type Scope, STANDS, type Whose } from "./scope.ts"
 
 export interface TouchedFile {
   readonly path: string
@@ -69,21 +68,19 @@ export interface TouchRow extends PathIn {
  *
  * @param named a condition on rows `f` of `files`
  */
-export const touchRows = (
-  db: Database,
-  { sql, values }: Condition,
-  project: string | undefined,
-): TouchRow[] =>
-  db
-    .query<TouchRow, (string | null)[]>(
+export function touchRows(db: Database, { sql, values }: Condition, whose: Whose): TouchRow[] {
+  const there = isWhose(whose)
+  return db
+    .query<TouchRow, string[]>(
       `SELECT ? || t.handle AS handle, t.session, t.seq, t.started AS time, f.path,
          group_concat(f.op, ' ' ORDER BY f.op) AS ops, t.prompt, t.answer, t.taken_back AS takenBack, s.cwd
        FROM files f JOIN turns t ON t.id = f.turn
        LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${sql} AND (? IS NULL OR p.path = ?)
+       WHERE ${sql} AND ${there.sql}
        GROUP BY t.id, f.path ORDER BY t.started DESC, t.id DESC`,
     )
-    .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
+    .all(HANDLE_PREFIX, ...values, ...there.values)
+}
 
 /** The latest turns that changed files, newest first in each part of the scope. */
 export const turnsWithChanges = (db: Database, scope: Scope, most: number): number[] =>
@@ -167,9 +164,10 @@ export interface FileEdit extends CallPlace {
  *
  * @param named a condition on rows `f` of `files`
  */
-export const editsOf = (db: Database, { sql, values }: Condition, project: string | undefined): FileEdit[] =>
-  db
-    .query<FileEdit, (string | null)[]>(
+export function editsOf(db: Database, { sql, values }: Condition, whose: Whose): FileEdit[] {
+  const there = isWhose(whose)
+  return db
+    .query<FileEdit, string[]>(
       `SELECT c.id, c.use, c.result, c.name AS tool, w.path, ? || t.handle AS handle, t.session, t.seq,
          coalesce(m.time, t.started) AS time, t.prompt, t.answer, t.taken_back AS takenBack
        FROM (SELECT DISTINCT f.turn, f.path FROM files f WHERE f.op IN ('edit', 'write') AND ${sql}) w
@@ -178,10 +176,11 @@ export const editsOf = (db: Database, { sql, values }: Condition, project: strin
          LEFT JOIN messages m ON m.id = c.use
          LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
        WHERE ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1 AND c.use IS NOT NULL
-         AND (? IS NULL OR p.path = ?)
+         AND ${there.sql}
        ORDER BY time DESC, c.use DESC`,
     )
-    .all(HANDLE_PREFIX, ...values, project ?? null, project ?? null)
+    .all(HANDLE_PREFIX, ...values, ...there.values)
+}
 
 export interface StatementBefore {
   /** constraint, decision or refuted. */

@@ -171,7 +171,7 @@ describe("stats", () => {
       [
         ["--by", "hour"],
         64,
-        "--by must be one of day, week, month, project, model, session",
+        "--by must be one of day, week, month, project, agent, model, session",
         "such as --by day",
       ],
       [["friction", "--by", "week"], 64, "--by is about tokens and cost", ""],
@@ -384,8 +384,23 @@ describe("prices", () => {
     ["anthropic/claude-sonnet-4-6[1m]", "claude-sonnet-4-6"],
     ["claude-3-5-haiku-latest", "claude-3-5-haiku"],
     ["gpt-oss-120b", "gpt-oss-120b"],
+    ["openai/gpt-5.4-2026-03-05", "gpt-5.4"],
+    ["us.openai.gpt-6.1-sol", "gpt-6.1-sol"],
+    ["codex-mini-latest", "codex-mini"],
   ])("%s is %s", (spelled, key) => {
     expect(modelKey(spelled)).toBe(key)
+  })
+
+  test("OpenAI's: the cache is free to write up to 5.5, and long prompts cost more", () => {
+    const prices = priceList([])
+    const cost = (model: string, tokens: Partial<typeof none>) =>
+      requestCost(prices, model, { ...none, ...tokens })
+    expect(cost("gpt-5.2-codex", { input: 100_000, cacheRead: 100_000, output: 100_000 })).toBeCloseTo(1.5925)
+    expect(cost("gpt-5.4", { cacheCreation: 200_000 })).toBeCloseTo(0.5)
+    expect(cost("gpt-6.1-sol", { cacheCreation: 200_000 })).toBeCloseTo(0.5)
+    expect(cost("gpt-5.4", { input: 272_000, output: MILLION })).toBeCloseTo(15.68)
+    expect(cost("gpt-5.4", { input: 272_001, output: MILLION })).toBeCloseTo(23.860005)
+    expect(cost("codex-auto-review", { input: 1 })).toBeUndefined()
   })
 
   describe("a model that is not in the table", () => {

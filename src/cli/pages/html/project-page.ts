@@ -1,6 +1,6 @@
 /** The page of a project: a timeline of its days, and its sessions, each with a link to its own page. Pure. */
 
-import { agentTitle } from "../../../agents/agents.ts"
+import { agentTitle, UNMARKED } from "../../../agents/agents.ts"
 import { count, cut, oneLine } from "../../../base/text.ts"
 import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
 import { allTokens } from "../../../views/queries/token-use.ts"
@@ -71,10 +71,11 @@ ${timeline(days, words)}
 const tokensOf = ({ tokens }: CountedSession): number => allTokens(tokens)
 
 function sessionRow({ session, file, project }: ListedSession, most: number, words: PageWords): Html {
-  const { title, firstPrompt, turns, errors, cost, branch, started } = session
+  const { title, firstPrompt, turns, errors, cost, branch, program, started } = session
   const tokens = tokensOf(session)
   const facts: Content[] = [
     words.hour(started),
+    program !== UNMARKED && agentTitle(program),
     project,
     count(turns, "turn"),
     errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,

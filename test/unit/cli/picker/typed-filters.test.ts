@@ -11,6 +11,7 @@ test.each<[string, TypedQuery]>([
   ["until:12h", { words: "", until: "2026-03-09T00:00:00.000Z" }],
   ["error: ERRORS:", { words: " ", error: true }],
   ["session:5e55 file:src/x.ts", { words: " ", session: "5e55", file: "src/x.ts" }],
+  ["agent:codex kiln", { words: " kiln", agent: "codex" }],
   // The search's own.
   ["role:human tool:Bash", { words: "role:human tool:Bash" }],
   // Being typed, mistyped, and something else.
