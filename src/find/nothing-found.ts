@@ -51,9 +51,10 @@ export function whyNothing(
   const tools = [request.tool ?? [], fieldsOf(parseQuery(request.query).must, "tool")].flat()
   for (const name of tools) {
     if (isKnownTool(db, name)) continue
-    return {
-      unknownTool: { name, near: nearNames(name, [...new Set([...toolsCalled(db), ...toolsKnown()])]) },
-    }
+    // Agents' tools may differ in case only, which a search does not tell apart: those that are archived come first.
+    const known = [...toolsKnown().toReversed(), ...toolsCalled(db).toReversed()]
+    const once = new Map(known.map((tool) => [tool.toLowerCase(), tool]))
+    return { unknownTool: { name, near: nearNames(name, [...once.values()]) } }
   }
   const given = FILTERS.filter((name) => request[name] !== undefined && request[name] !== false)
   const without = (...filters: readonly (keyof Narrowing)[]) => {
