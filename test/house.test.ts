@@ -11,10 +11,10 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 548],
+  ["files", 570],
   ["short", 62],
-  ["exported", 3005],
-  ["once", 1432],
+  ["exported", 3060],
+  ["once", 1460],
   ["never", 242],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)

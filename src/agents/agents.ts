@@ -5,12 +5,14 @@
  */
 import { claudeCode } from "../claude/claude-code.ts"
 import type { Agent, AgentPlaces, HistoryPrompt } from "../record/agent.ts"
+import type { JsonObject } from "../record/json.ts"
 import { withHandoffApart, withoutHandoff } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { codex } from "./codex/codex.ts"
 import { copilot } from "./copilot/copilot.ts"
 import { gemini } from "./gemini/gemini.ts"
+import { copyPlace } from "./layouts.ts"
 import { opencode } from "./opencode/opencode.ts"
 import { qwen } from "./qwen/qwen.ts"
 
@@ -58,6 +60,17 @@ function handoffApart(record: TranscriptRecord): TranscriptRecord {
 export function partsOfLine(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
   const { uuid, parts } = writerOf(line).partsOf(line)
   return { uuid, parts: withHandoffApart(parts) }
+}
+
+/** Lines of a session's document, as objects (`Agent.documentLines`). @throws if it is none */
+export function documentLines(
+  path: string,
+  text: string,
+  beside: (name: string) => string | undefined,
+): JsonObject[] {
+  const agent = AGENTS.find(({ name }) => name === copyPlace(path)?.top)
+  if (agent?.documentLines === undefined) throw new Error("no agent's document")
+  return agent.documentLines(text, path, beside)
 }
 
 /** A record and its place in its line, in bytes; the whole line's if that is a record. */

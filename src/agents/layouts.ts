@@ -41,6 +41,9 @@ export const placeBeside = (path: string): PlaceBeside | undefined => layoutOf(p
 export const isTranscriptFile = (path: string): boolean =>
   layoutOf(path).isTranscript?.(path) ?? (path.endsWith(".jsonl") && placeBeside(path) === undefined)
 
+/** Whether a session's file is one document, of which a transcript is made. */
+export const isDocument = (path: string): boolean => layoutOf(path).isDocument?.(path) ?? false
+
 /** The transcript of the session that a subagent's belongs to, where that lies in a place of its agent's own. */
 export const parentTranscript = (subagent: string): string | undefined =>
   layoutOf(subagent).parentOf?.(subagent)

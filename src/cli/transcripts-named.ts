@@ -1,5 +1,6 @@
 /** Finds the transcripts named on a command line. */
 import { statSync } from "node:fs"
+import { isDocument } from "../agents/layouts.ts"
 import { usageError } from "../base/errors.ts"
 import { resolve } from "../base/path.ts"
 import { count } from "../base/text.ts"
@@ -35,7 +36,7 @@ export function transcriptsNamed(
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats === undefined) throw usageError(`no such file or folder: ${word}`, "name transcripts by path")
     if (stats.isDirectory()) below(path)
-    else if (stats.isFile() && path.endsWith(".jsonl")) found.add(path)
+    else if (stats.isFile() && (path.endsWith(".jsonl") || isDocument(path))) found.add(path)
     else throw usageError(`not a transcript: ${word}`, "transcripts are .jsonl files")
   }
   return [...found]

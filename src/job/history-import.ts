@@ -1,7 +1,6 @@
 /** How much of the agents' history is missing from the vault, and its import in the background. */
 
 import { transcriptFolders } from "../agents/agents.ts"
-import { opencodeSession } from "../agents/opencode/opencode-places.ts"
 import { statsOf } from "../base/files.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { forgottenTranscript } from "../vault/capture-transcript.ts"
@@ -9,7 +8,8 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { isExcluded } from "../views/excluded.ts"
 import { transcriptFilesBelow } from "./find-transcripts.ts"
-import { hasNews } from "./import/take-opencode.ts"
+import { isMade } from "./import/made.ts"
+import { hasNews } from "./import/taken-made.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
 
@@ -29,10 +29,10 @@ export function historyOf(place: Place): History {
   for (const { path, changed } of transcriptFolders(place).flatMap((folder) =>
     transcriptFilesBelow(folder),
   )) {
-    const isStored = opencodeSession(path) !== undefined
+    const isStored = isMade(path)
     const archived = archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home)))
     if (!isStored && !isWanted(place, path)) continue
-    // Nobody knows before how many bytes the rows of a session will be.
+    // Nobody knows before how many bytes will be made of it.
     const news = isStored && hasNews(place, path, changed) ? 1 : 0
     const size = isStored ? archived + news : (statsOf(path)?.size ?? 0)
     const missing = size - Math.min(size, archived)

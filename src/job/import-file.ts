@@ -1,6 +1,5 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
-import { opencodeSession } from "../agents/opencode/opencode-places.ts"
 import { endOfLines, NEWLINE } from "../base/byte-lines.ts"
 import { codeOf, messageOf } from "../base/errors.ts"
 import { statsOf, tryTo } from "../base/files.ts"
@@ -25,7 +24,8 @@ import type { Forgotten } from "../vault/tombstones.ts"
 import { isExcluded, isExcludedFolder } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import type { TakenForeignArchive } from "./import/import-archive.ts"
-import { type TakenSession, takeOpencode } from "./import/take-opencode.ts"
+import { isMade, takeMade } from "./import/made.ts"
+import type { MadeTaken } from "./import/taken-made.ts"
 
 /**
  * Does what another process keeps from being done, once that is free.
@@ -87,7 +87,7 @@ export const copyOf = ({ dataHome, home }: Pick<Paths, "dataHome" | "home">, pat
   vaultFile(dataHome, vaultPath(path, home))
 
 export function importFile(place: ImportPlace, path: string, options: FileOptions): ImportedFile {
-  if (opencodeSession(path) !== undefined) return importStored(place, path, options)
+  if (isMade(path)) return importMade(place, path, options)
   const { old } = options
   const file = copyOf(place, path)
   const before = old?.last?.to ?? 0
@@ -117,14 +117,14 @@ export function importFile(place: ImportPlace, path: string, options: FileOption
   }
 }
 
-/** The same for a session that is no file: what is there is read at once, as far as nobody is writing it. */
-function importStored(
+/** The same for a session that is no transcript: what is there is read at once, as far as nobody is writing it. */
+function importMade(
   place: ImportPlace,
   path: string,
   { onTaken, onWait }: Pick<FileOptions, "onTaken" | "onWait">,
 ): ImportedFile {
   try {
-    const taken = patiently(onWait, () => takeOpencode(place, path, { now: Date.now() }))
+    const taken = patiently(onWait, () => takeMade(place, path, { now: Date.now() }))
     onTaken(taken)
     return asImported(path, taken)
   } catch (cause) {
@@ -133,7 +133,7 @@ function importStored(
   }
 }
 
-function asImported(path: string, { captured, isExcluded }: TakenSession): ImportedFile {
+function asImported(path: string, { captured, isExcluded }: MadeTaken): ImportedFile {
   const { state, taken, archived } = captured
   return {
     path,
@@ -144,7 +144,7 @@ function asImported(path: string, { captured, isExcluded }: TakenSession): Impor
     waiting: 0,
     forgotten: state === "forgotten",
     excluded: isExcluded,
-    error: state === "missing" ? "opencode no longer has it" : undefined,
+    error: state === "missing" ? "its agent no longer has it" : undefined,
   }
 }
 
@@ -201,8 +201,8 @@ const excluded = (path: string): ImportedFile => ({ ...leftOut(path), forgotten:
 /** What `importFile` would do. Writes nothing. */
 export function wouldTake(place: ImportPlace, path: string): ImportedFile {
   try {
-    if (opencodeSession(path) !== undefined) {
-      const { captured, ...would } = takeOpencode(place, path, { now: Date.now(), dryRun: true })
+    if (isMade(path)) {
+      const { captured, ...would } = takeMade(place, path, { now: Date.now(), dryRun: true })
       const archived = captured.archived + captured.taken
       return asImported(path, { ...would, captured: { ...captured, archived } })
     }
@@ -234,8 +234,8 @@ export const takeSlice = (
   lastLine: TakeOptions["lastLine"],
   slice: number,
 ): Taken =>
-  opencodeSession(path) !== undefined
-    ? takeOpencode(paths, path, { now: Date.now() })
+  isMade(path)
+    ? takeMade(paths, path, { now: Date.now() })
     : captureTranscript(paths, path, {
         now: Date.now(),
         deadline: performance.now() + slice,

@@ -1,6 +1,7 @@
 /**
  * Imports whole histories, transcript by transcript. Each slice is committed, so an import can be stopped and resumed.
  */
+import { isDocument } from "../agents/layouts.ts"
 import { codeOf, messageOf, throwBusy } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -281,6 +282,8 @@ function mendDamaged(
   const former = new Map<string, Tail>()
   const stale = new Set<string>()
   for (const [n, path] of paths.entries()) {
+    // Its copy has other bytes.
+    if (isDocument(path)) continue
     const copy = vaultPath(path, home)
     const known = listed.get(copy)
     if (!check && (known === undefined || isUntouched(dataHome, known))) continue

@@ -1,7 +1,6 @@
 /** The transcripts that requests name: when they are looked at, and how often. */
 import { promptHistories, silentFolders } from "../agents/agents.ts"
 import { placeBeside } from "../agents/layouts.ts"
-import { opencodeSession } from "../agents/opencode/opencode-places.ts"
 import { codeOf } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
@@ -19,7 +18,8 @@ import { listVault } from "../views/list-vault.ts"
 import { isUnusable } from "../views/schema-shape.ts"
 import { isQuiet, transcriptFilesBelow, transcriptsBelow } from "./find-transcripts.ts"
 import { historyOf } from "./history-import.ts"
-import { hasNews } from "./import/take-opencode.ts"
+import { isMade } from "./import/made.ts"
+import { hasNews } from "./import/taken-made.ts"
 import { noteImportDone } from "./import-done.ts"
 import { takeSlice } from "./import-file.ts"
 import { type Accepted, finishRequest, type JobRequest } from "./requests.ts"
@@ -101,9 +101,9 @@ const grown = (paths: PathsAndPolicy): string[] =>
   silentFolders(paths)
     .flatMap((folder) => transcriptFilesBelow(folder))
     .filter(({ path, bytes, changed }) =>
-      opencodeSession(path) === undefined
-        ? bytes > archivedIn(vaultFile(paths.dataHome, vaultPath(path, paths.home)))
-        : hasNews(paths, path, changed),
+      isMade(path)
+        ? hasNews(paths, path, changed)
+        : bytes > archivedIn(vaultFile(paths.dataHome, vaultPath(path, paths.home))),
     )
     .map(({ path }) => path)
 
@@ -153,8 +153,8 @@ export function archiveAll(
   end: number,
   { lastLine = "whole", onProgress }: ArchiveOptions = {},
 ): void {
-  // The rows of a session that is no file say what folder it is of.
-  if (opencodeSession(path) === undefined && isExcluded(paths, path)) return
+  // What a transcript is made of says what folder it is of.
+  if (!isMade(path) && isExcluded(paths, path)) return
   const all = [path, ...besideTranscript(path)]
   for (const one of all) {
     const last = placeBeside(one) === undefined ? lastLine : "any"

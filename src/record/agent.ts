@@ -123,6 +123,8 @@ export interface FileLayout {
   readonly copyPlace?: (transcript: string) => CopyPlace
   /** Whether a file in its folder is a transcript; by default, all `.jsonl` are. */
   readonly isTranscript?: (path: string) => boolean
+  /** Whether such a file is one document, of which a transcript is made. */
+  readonly isDocument?: (path: string) => boolean
   readonly namesInPath: (transcript: string) => TranscriptName
   /** The transcript of the session that a subagent's belongs to, if not as Claude Code keeps them. */
   readonly parentOf?: (subagent: string) => string
@@ -150,6 +152,18 @@ export interface Agent {
   readonly promptHistory?: (places: AgentPlaces) => string
   /** A line of that list; undefined if it is none. */
   readonly historyPrompt?: (line: string) => HistoryPrompt | undefined
+  /**
+   * What a session's document holds, in order: each becomes a line, which it is then asked to decode. Ours has the field
+   * `ctxbridge` besides.
+   *
+   * @param beside the text of a small file that lies beside the document
+   * @throws if it is none
+   */
+  readonly documentLines?: (
+    text: string,
+    path: string,
+    beside: (name: string) => string | undefined,
+  ) => JsonObject[]
   /** Whether it wrote a line of a transcript. */
   readonly wrote: (line: string) => boolean
   /** Decodes a line of a transcript. Never throws; what is not a JSON object becomes a record of type `malformed`. */

@@ -1,6 +1,6 @@
 /** Proves that every byte of every transcript is in the vault, and that the vault is sound. Needs no database. */
 import { closeSync } from "node:fs"
-import { placeBeside } from "../agents/layouts.ts"
+import { isDocument, placeBeside } from "../agents/layouts.ts"
 import { codeOf, messageOf } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
 import type { Paths } from "../config/load.ts"
@@ -92,7 +92,7 @@ interface VerifyOptions extends Pick<Paths, "dataHome" | "home"> {
   readonly forgotten?: (path: string) => Forgotten | undefined
   /** Whether its folder is excluded from archiving. */
   readonly excluded?: (path: string) => boolean
-  /** What a session has that is no file, and how much of it the vault lacks; undefined for a file. */
+  /** What a session has that is no transcript, and how much of it the vault lacks; undefined for a transcript. */
   readonly stored?: (path: string) => (Remainder & { readonly problems: readonly string[] }) | undefined
   /** What the views know of copies. */
   readonly known?: readonly KnownCopy[]
@@ -219,7 +219,7 @@ function checkCopyOf(checking: Checking, path: string, copy: string): Verified {
     return { ...found, state, problems: [...found.problems, messageOf(error)] }
   }
   try {
-    return compare(checking, path, copy, source?.fd)
+    return compare(checking, path, copy, isDocument(path) ? undefined : source?.fd)
   } catch (error) {
     if (!isUnreadable(error)) throw error
     return { ...left(path, source?.fd, "damaged"), copy, problems: [messageOf(error)] }

@@ -1,5 +1,7 @@
 /** Sessions of Gemini CLI beside those of Claude Code: found, imported, listed, searched, shown, counted and verified. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { fullChat, GeminiChat } from "../support/gemini-chat.ts"
 import { Machine } from "../support/machine.ts"
@@ -70,6 +72,45 @@ test("what is written later is archived", async () => {
   chat.user(["Polish the brass knob."]).call("list_directory", {}, { output: "knob.txt" }).flush(from)
   expect((await cli("import")).stdout).toContain("from 1 transcript")
   expect((await json("search", "brass knob", "--agent", "gemini")).hits).toHaveLength(1)
+})
+
+test("an old session, one document, is archived as it grows, also by its name", async () => {
+  const path = join(machine.home, ".gemini/tmp/kiln/chats/session-2026-01-02T03-04-2b3c4d5e.json")
+  const old = "2b3c4d5e-0000-4000-8000-000000000001"
+  const said = (id: string, type: string, content: string) => ({
+    id,
+    timestamp: "2026-01-02T03:04:05.000Z",
+    type,
+    content,
+  })
+  const write = (...messages: object[]) =>
+    writeFileSync(
+      path,
+      JSON.stringify(
+        { sessionId: old, projectHash: "f", startTime: "2026-01-02T03:04:05.000Z", messages },
+        null,
+        2,
+      ),
+    )
+  write(said("a", "user", "Sweep the sooty chimney."))
+  expect(await cli("import", path, "--dry-run")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Would archive"),
+  })
+  expect(await cli("import", path)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("1 transcript examined, 1 of Gemini CLI"),
+  })
+  expect((await cli("import")).stdout).toContain("Nothing new")
+  write(said("a", "user", "Sweep the sooty chimney."), said("b", "gemini", "It gleams."))
+  expect(await cli("verify")).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("1 with bytes that are not archived yet"),
+  })
+  expect((await cli("import")).stdout).toContain("from 1 transcript")
+  expect(await cli("verify")).toMatchObject({ code: 0 })
+  expect((await json("search", "sooty chimney")).hits).toMatchObject([{ session: old, program: "gemini" }])
+  expect((await cli("show", old)).stdout).toContain("1 turn ")
 })
 
 test("a rebuild leaves all as it was", async () => {

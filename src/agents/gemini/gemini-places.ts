@@ -12,18 +12,22 @@ export const geminiTranscripts = ({ home, named }: AgentPlaces): string[] => [
 
 /** `session-<time>-<begin of its id>.jsonl`; only its lines tell the whole id. */
 const SESSION = /\/session-\d{4}-\d\d-\d\dT\d\d-\d\d-[\da-f]{8}\.jsonl$/
+/** Versions up to about 0.39 kept a session as one document. */
+const DOCUMENT = /\/session-\d{4}-\d\d-\d\dT\d\d-\d\d-[\da-f]{8}\.json$/
 /** `<session>/<id>.jsonl` */
 const SUBAGENT = /\/chats\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/([^/]+)\.jsonl$/
 const FOLDER = `/${USUAL}/tmp/`
 /** A project's folder in which the chats are. */
 const BELOW = /\/tmp\/[^/]+\/chats\/.*$/
 
-export const isGeminiTranscript = (path: string): boolean => SESSION.test(path) || SUBAGENT.test(path)
+export const isGeminiTranscript = (path: string): boolean =>
+  SESSION.test(path) || SUBAGENT.test(path) || DOCUMENT.test(path)
 
 export const geminiLayout: FileLayout = {
   owns: (path) => isGeminiTranscript(path) || path.includes(FOLDER),
   variables: [HOME],
   isTranscript: isGeminiTranscript,
+  isDocument: (path) => DOCUMENT.test(path),
   namesInPath,
   folderInLine,
   top: "gemini",

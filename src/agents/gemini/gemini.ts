@@ -26,7 +26,7 @@ const TITLE = "Gemini CLI"
 
 /** How its lines begin, and the objects within them that are records of their own. */
 const LINE =
-  /^\s*\{\s*(?:"\$(?:set|rewindTo)"\s*:|"sessionId"\s*:\s*"[^"]*"\s*,(?:\s*"projectHash"\s*:\s*"[^"]*"\s*,)?\s*"startTime"\s*:\s*"[^"]*"\s*,\s*"lastUpdated"\s*:|"id"\s*:\s*"[^"]*"\s*,\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"type"\s*:\s*"(?:user|gemini|info|error|warning)"|"id"\s*:\s*"[^"]*"\s*,\s*"name"\s*:\s*"[^"]*"\s*,\s*"args"\s*:|"functionResponse"\s*:)/
+  /^\s*\{\s*(?:"\$(?:set|rewindTo)"\s*:|"sessionId"\s*:\s*"[^"]*"\s*,(?:\s*"projectHash"\s*:\s*"[^"]*"\s*,)?\s*"startTime"\s*:\s*"[^"]*"\s*,\s*"lastUpdated"\s*:|"id"\s*:\s*"[^"]*"\s*,\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"type"\s*:\s*"(?:user|gemini|model|info|error|warning)"|"id"\s*:\s*"[^"]*"\s*,\s*"name"\s*:\s*"[^"]*"\s*,\s*"args"\s*:|"functionResponse"\s*:)/
 
 /** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
 function decodeChat(text: string): TranscriptRecord {
@@ -88,6 +88,8 @@ function messageRecord(line: JsonObject, type: string): TranscriptRecord {
       return { ...record(type, line, cwd === undefined ? userParts(line) : []), uuid, cwd, once: true }
     }
     case "gemini":
+    // In old documents.
+    case "model":
       return { ...record(type, line, spoken(line)), uuid, once: true, inner: innerOf(line) }
     case "error":
     case "info":
@@ -149,7 +151,7 @@ function spoken(line: JsonObject): Part[] {
       const text = [stringOf(one["subject"]), stringOf(one["description"])].filter(Boolean).join(": ")
       return text === "" ? [] : [{ kind: "thinking", text }]
     }),
-    ...modelParts(line["content"]).filter(({ kind }) => kind !== "toolUse"),
+    ...modelParts(line["content"] ?? line["parts"]).filter(({ kind }) => kind !== "toolUse"),
   ]
 }
 
@@ -196,6 +198,31 @@ function usageIn(line: JsonObject, tokens: JsonObject): Usage | undefined {
   })
 }
 
+/* Documents, which versions up to about 0.39 wrote. */
+
+/** In them, nothing names the folder. */
+const ROOT = "../.project_root"
+
+function documentLines(
+  text: string,
+  _path: string,
+  beside: (name: string) => string | undefined,
+): JsonObject[] {
+  const document = JSON.parse(text) as unknown
+  if (!isObject(document) || !Array.isArray(document["messages"])) throw new Error("no session of Gemini CLI")
+  const { sessionId, projectHash = "", startTime = "", summary, directories } = document
+  const root = beside(ROOT)?.trim()
+  const named = directories ?? (root === undefined ? undefined : [root])
+  const head = { sessionId, projectHash, startTime, lastUpdated: startTime }
+  return [
+    { ...head, ...(named !== undefined && { directories: named }) },
+    ...document["messages"]
+      .filter(isObject)
+      .map(({ id, timestamp, type, ...rest }) => ({ id, timestamp, type, ...rest })),
+    ...(summary === undefined ? [] : [{ $set: { summary } }]),
+  ]
+}
+
 /* Changes. */
 
 /**
@@ -225,6 +252,7 @@ export const gemini: Agent = {
   transcripts: geminiTranscripts,
   isNamedAsTranscript: isGeminiTranscript,
   wrote: (line) => LINE.test(line.slice(0, 500)),
+  documentLines,
   decode: decodeChat,
   partsOf: decodeChat,
   mediaData: (text) => {

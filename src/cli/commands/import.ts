@@ -9,7 +9,7 @@ import {
   promptHistories,
   transcriptFolders,
 } from "../../agents/agents.ts"
-import { copyPlace, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
+import { copyPlace, isDocument, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
 import { endOfLines, linesIn } from "../../base/byte-lines.ts"
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
@@ -150,7 +150,11 @@ function embedSoon({ dataHome, config }: Environment): void {
 function find(paths: readonly string[], env: Environment): FilesToImport {
   const isOtherFile = (word: string): boolean => {
     const path = resolve(env.cwd, word)
-    return !path.endsWith(".jsonl") && statSync(path, { throwIfNoEntry: false })?.isFile() === true
+    return (
+      !path.endsWith(".jsonl") &&
+      !isDocument(path) &&
+      statSync(path, { throwIfNoEntry: false })?.isFile() === true
+    )
   }
   const otherFiles = [...new Set(paths.filter(isOtherFile))]
   const archives = [...new Set(otherFiles.map((word) => resolve(env.cwd, word)).filter(looksForeign))]

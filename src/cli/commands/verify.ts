@@ -1,11 +1,11 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 
 import { transcriptFolders } from "../../agents/agents.ts"
-import { opencodeSession } from "../../agents/opencode/opencode-places.ts"
 import { EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { bytes, count } from "../../base/text.ts"
-import { takeOpencode } from "../../job/import/take-opencode.ts"
+import { isMade, takeMade } from "../../job/import/made.ts"
+import { sizeOf } from "../../job/import-file.ts"
 import { forgottenTranscript } from "../../vault/capture-transcript.ts"
 import { acceptLosses } from "../../vault/copy-list.ts"
 import { besideTranscript } from "../../vault/files-beside.ts"
@@ -74,16 +74,19 @@ export default {
   },
 } satisfies Command
 
-/** The rows of a session that is no file say what folder it is of. */
+/** What a transcript is made of says what folder it is of. */
 const isLeftOut = (env: Environment, path: string): boolean =>
-  opencodeSession(path) === undefined
-    ? isExcluded(env, path)
-    : env.exclude.length > 0 && takeOpencode(env, path, { now: Date.now(), dryRun: true }).isExcluded
+  isMade(path)
+    ? env.exclude.length > 0 && takeMade(env, path, { now: Date.now(), dryRun: true }).isExcluded
+    : isExcluded(env, path)
 
-/** What the vault lacks of a session that opencode keeps as rows. */
+/** What the vault lacks of a session that is no transcript. */
 function storedRemainder(env: Environment, path: string) {
-  if (opencodeSession(path) === undefined) return undefined
-  const { captured, altered } = takeOpencode(env, path, { now: Date.now(), isWhole: true, dryRun: true })
+  if (!isMade(path)) return undefined
+  const made = tryTo(() => takeMade(env, path, { now: Date.now(), isWhole: true, dryRun: true }))
+  // What cannot be read may hold anything: an import says why.
+  if (made === undefined) return { size: sizeOf(path), missing: sizeOf(path), waiting: 0, problems: [] }
+  const { captured, altered } = made
   if (captured.state === "missing") return undefined
   const { taken: missing, archived } = captured
   const problems = altered === 0 ? [] : [`${count(altered, "line")} not as they were read`]

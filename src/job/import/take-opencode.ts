@@ -13,10 +13,6 @@ import {
   sha256Hex,
 } from "../../agents/opencode/opencode-lines.ts"
 import { opencodeSession } from "../../agents/opencode/opencode-places.ts"
-import { tryTo } from "../../base/files.ts"
-import { hashName, readJson, writeJson } from "../../base/json-files.ts"
-import { join } from "../../base/path.ts"
-import type { Paths, Policy } from "../../config/load.ts"
 import { objectOf, stringOf } from "../../record/json.ts"
 import { FILLER } from "../../secrets/fill.ts"
 import { FILTERED } from "../../secrets/filter.ts"
@@ -24,28 +20,19 @@ import { appendMade } from "../../vault/append-made.ts"
 import type { Taken } from "../../vault/capture-transcript.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
 import { markPending } from "../../vault/pending.ts"
-import { archivedIn, tailOf } from "../../vault/reader.ts"
+import { archivedIn } from "../../vault/reader.ts"
 import { forgottenOf } from "../../vault/tombstones.ts"
 import { isExcludedFolder } from "../../views/excluded.ts"
 import { type StoredSession, timeOf, withStored } from "./opencode-store.ts"
-
-type Place = Pick<Paths, "dataHome" | "home"> & Partial<Policy>
-
-interface TakeOptions {
-  /** ms since the epoch. */
-  readonly now: number
-  /** Count what would be appended; write nothing. */
-  readonly dryRun?: boolean
-  /** Look at all of it, however far it has been read before. */
-  readonly isWhole?: boolean
-}
-
-export interface TakenSession extends Taken {
-  /** Whether the session's folder is excluded. */
-  readonly isExcluded: boolean
-  /** Lines of the copy whose SHA-256 is not the one that they name. */
-  readonly altered: number
-}
+import {
+  hasNews,
+  type MadePlace,
+  type MadeTaken,
+  noteSeen,
+  nothingTaken,
+  seenOf,
+  type TakeMade,
+} from "./taken-made.ts"
 
 /** UTF-16 units of lines that are appended at a time: all of a session may not fit into memory. */
 const MOST = 8 << 20
@@ -59,24 +46,13 @@ const WHOLE_SOON = 5000
 const OVERLAP = 60_000
 
 /** @throws CtxError `foreign-unknown`, `busy`; any error of SQLite's */
-export function takeOpencode(place: Place, path: string, options: TakeOptions): TakenSession {
+export function takeOpencode(place: MadePlace, path: string, options: TakeMade): MadeTaken {
   const { folder, session: id } = opencodeSession(path)!
   const copy = vaultPath(path, place.home)
   const file = vaultFile(place.dataHome, copy)
   return withStored(folder, id, (session) => {
-    const nothing = (state: Taken["captured"]["state"], isExcluded = false): TakenSession => {
-      const tail = tryTo(() => tailOf(file))
-      const archived = tail?.last?.to ?? 0
-      const captured = {
-        state,
-        id: tail?.header.id,
-        archived,
-        size: archived,
-        taken: 0,
-        superseded: undefined,
-      }
-      return { path, copy, session: id, captured, fresh: [], unmarked: false, isExcluded, altered: 0 }
-    }
+    const nothing = (state: Taken["captured"]["state"], isExcluded = false): MadeTaken =>
+      nothingTaken(place, { path, copy, session: id }, state, isExcluded)
     if (session === undefined) return nothing("missing")
     const forgotten = forgottenOf(place.dataHome, id, path)
     if (forgotten?.whole === true) return nothing("forgotten")
@@ -102,9 +78,9 @@ interface Taking {
 }
 
 class Taker {
-  readonly #place: Place
+  readonly #place: MadePlace
   readonly #taking: Taking
-  readonly #options: TakeOptions
+  readonly #options: TakeMade
   /** SHA-256 of each piece as it was last appended. */
   #held = new Map<string, string>()
   /** The same with what is being appended. */
@@ -117,7 +93,7 @@ class Taker {
   /** Whether something is not whole yet. */
   #isOpen = false
 
-  constructor(place: Place, taking: Taking, options: TakeOptions) {
+  constructor(place: MadePlace, taking: Taking, options: TakeMade) {
     this.#place = place
     this.#taking = taking
     this.#options = options
@@ -233,33 +209,3 @@ class Taker {
       for (const piece of messagePieces(id, message, true).pieces) yield pieceLine(piece, false)
   }
 }
-
-/*
- * How far each session has been read, so that those that have not changed since need not be looked at. Without it, all of
- * them are looked at again, which changes nothing.
- */
-
-interface Seen {
-  /** opencode's time of the session's last change, in ms since the epoch. */
-  readonly updated: number
-  /** Bytes of the copy then. */
-  readonly to: number
-}
-
-const seenFile = ({ dataHome }: Pick<Paths, "dataHome">, path: string): string =>
-  join(dataHome, "followed", `${hashName(path)}.json`)
-
-function seenOf(place: Place, path: string): Seen | undefined {
-  const { updated, to } = objectOf(readJson(seenFile(place, path)))
-  if (typeof updated !== "number" || typeof to !== "number") return undefined
-  // A copy that is gone, or was brought back from an earlier backup.
-  return archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))) < to ? undefined : { updated, to }
-}
-
-const noteSeen = (place: Place, path: string, seen: Seen): void => {
-  tryTo(() => writeJson(seenFile(place, path), seen))
-}
-
-/** Whether a session may have rows that the vault lacks. */
-export const hasNews = (place: Place, path: string, updated: number): boolean =>
-  updated > (seenOf(place, path)?.updated ?? -1)

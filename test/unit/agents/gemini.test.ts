@@ -188,6 +188,10 @@ describe("records", () => {
     ])
   })
 
+  test("an answer as old documents have it", () => {
+    expect(message("model", { parts: [{ text: "Done" }] })).toEqual([{ kind: "text", text: "Done" }])
+  })
+
   test("titles, errors, notices, and what holds nobody's words", () => {
     expect(decodeLine('{"$set":{"summary":"Kiln"}}').parts).toEqual([{ kind: "title", text: "Kiln" }])
     expect(message("error", { content: "429" })).toEqual([{ kind: "apiError", text: "429" }])
