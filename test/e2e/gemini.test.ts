@@ -76,6 +76,7 @@ test("what is written later is archived", async () => {
 
 test("an old session, one document, is archived as it grows, also by its name", async () => {
   const path = join(machine.home, ".gemini/tmp/kiln/chats/session-2026-01-02T03-04-2b3c4d5e.json")
+  writeFileSync(join(machine.home, ".gemini/tmp/kiln/.project_root"), machine.cwd)
   const old = "2b3c4d5e-0000-4000-8000-000000000001"
   const said = (id: string, type: string, content: string) => ({
     id,
