@@ -12,7 +12,7 @@ test("no file is longer than what one reads in one sitting", () => {
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
   ["files", 570],
-  ["short", 62],
+  ["short", 68],
   ["exported", 3060],
   ["once", 1460],
   ["never", 242],

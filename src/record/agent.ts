@@ -139,6 +139,8 @@ export interface Agent {
   readonly name: string
   /** What people call it. */
   readonly title: string
+  /** Whether its sessions are read as others describe them: the program itself was not tried. */
+  readonly isUntried?: boolean
   /** Folders of all its transcripts. */
   readonly transcripts: (places: AgentPlaces) => readonly string[]
   /**
