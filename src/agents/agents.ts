@@ -11,6 +11,7 @@ import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { codex } from "./codex/codex.ts"
 import { copilot } from "./copilot/copilot.ts"
+import { cursor } from "./cursor/cursor.ts"
 import { droid } from "./droid/droid.ts"
 import { gemini } from "./gemini/gemini.ts"
 import { copyPlace } from "./layouts.ts"
@@ -18,7 +19,7 @@ import { opencode } from "./opencode/opencode.ts"
 import { qwen } from "./qwen/qwen.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
-export const AGENTS: readonly Agent[] = [codex, copilot, droid, gemini, opencode, qwen, claudeCode]
+export const AGENTS: readonly Agent[] = [codex, copilot, cursor, droid, gemini, opencode, qwen, claudeCode]
 
 /** As options and output name them. */
 export const AGENT_NAMES: readonly string[] = AGENTS.map(({ name }) => name)

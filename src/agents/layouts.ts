@@ -8,6 +8,7 @@ import { claudeLayout } from "../claude/places.ts"
 import type { CopyPlace, FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 import { codexLayout } from "./codex/codex-places.ts"
 import { copilotLayout } from "./copilot/copilot-places.ts"
+import { cursorLayout } from "./cursor/cursor-places.ts"
 import { droidLayout } from "./droid/droid-places.ts"
 import { geminiLayout } from "./gemini/gemini-places.ts"
 import { opencodeLayout } from "./opencode/opencode-places.ts"
@@ -17,6 +18,7 @@ import { qwenLayout } from "./qwen/qwen-places.ts"
 const LAYOUTS: readonly FileLayout[] = [
   codexLayout,
   copilotLayout,
+  cursorLayout,
   droidLayout,
   geminiLayout,
   opencodeLayout,

@@ -147,7 +147,6 @@ describe("own records", () => {
         "Codex, a message",
         '{"type":"response_item","payload":{"type":"message","role":"user","content":[]}}',
       ],
-      ["Cursor", '{"role":"user","message":{"content":[{"type":"text","text":"Hello"}]}}'],
       ["Gemini", '{"sessionId":"x","projectHash":"y","startTime":"z"}'],
       ["a log", '{"level":30,"time":1,"msg":"started","uuid":"x"}'],
     ])("not %s", (_, text) => {
@@ -174,7 +173,6 @@ describe("own records", () => {
     const others = [
       "/home/dev/projects/shop/train.jsonl",
       `/home/dev/shop/${ID}.jsonl`,
-      `/home/dev/.cursor/projects/shop/agent-transcripts/${ID}.jsonl`,
       "/home/dev/shop/subagents/list.jsonl",
     ]
     expect([...own, ...others].filter(path)).toEqual(own)

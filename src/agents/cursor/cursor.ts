@@ -1,0 +1,109 @@
+/**
+ * Cursor's command line as one of the agents. Its transcripts hold what was said and called, in the form of Anthropic's
+ * API, without results, ids, folders and times but those that it puts before a prompt. As others describe it, in 2026; the
+ * program itself was not tried.
+ */
+import type { Agent, AgentTool } from "../../record/agent.ts"
+import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
+import type { Part, TranscriptRecord } from "../../record/types.ts"
+import { blocksIn, modelBlocks, userBlocks, withoutTags } from "../block-content.ts"
+import { cursorTranscripts, isCursorTranscript } from "./cursor-places.ts"
+
+const NAME = "cursor"
+
+const LINE = /^\s*\{\s*"role"\s*:\s*"(?:user|assistant)"\s*,\s*"message"\s*:\s*\{\s*"content"\s*:/
+/** What it notes besides, such as the end of a turn. */
+const CONTROL = /^\s*\{\s*"type"\s*:\s*"turn_ended"/
+
+/** Those of its tools that Claude Code does not have, too. */
+const TOOLS: Readonly<Record<string, AgentTool>> = {
+  Shell: { kind: "run", target: ["command"] },
+  StrReplace: { kind: "edit", target: ["path"] },
+  Delete: { kind: "edit", target: ["path"] },
+}
+
+/** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
+function decodeLine(text: string): TranscriptRecord {
+  const line = parseLine(text)
+  if (!isObject(line)) return record("malformed", [], undefined)
+  const { content } = objectOf(line["message"])
+  switch (line["role"]) {
+    case "user":
+      return record("user", userBlocks(content, { typed }), timeIn(content))
+    case "assistant":
+      return record("assistant", named(modelBlocks(content, asKnown), text), undefined)
+    default:
+      return record(stringOf(line["type"]) ?? "unknown", [], undefined)
+  }
+}
+
+/** Calls have no ids: the line and the place in it stand for one. */
+const named = (parts: readonly Part[], line: string): Part[] =>
+  parts.map((part, n) =>
+    part.kind === "toolUse" && part.id === ""
+      ? { ...part, id: `${Bun.hash.xxHash64(line, 0n).toString(16)}-${n}` }
+      : part,
+  )
+
+const record = (type: string, parts: readonly Part[], timestamp: string | undefined): TranscriptRecord => ({
+  type,
+  uuid: undefined,
+  parentUuid: undefined,
+  timestamp,
+  sessionId: undefined,
+  cwd: undefined,
+  version: undefined,
+  gitBranch: undefined,
+  agentId: undefined,
+  promptId: undefined,
+  program: NAME,
+  sidechain: false,
+  usage: undefined,
+  parts,
+})
+
+/** What was typed stands in a tag of its own; what Cursor adds, in others. */
+const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/
+const ADDED = [
+  "timestamp",
+  "user_info",
+  "system_reminder",
+  "open_and_recently_viewed_files",
+  "attached_files",
+]
+
+function typed(text: string): string {
+  const query = QUERY.exec(text)?.[1]
+  return (query ?? withoutTags(text, ...ADDED)).trim()
+}
+
+/** `Sunday, Jul 26, 2026, 1:06 PM (UTC+3)` */
+const TIME = /^\s*<timestamp>\w+, (\w+ \d+, \d{4}, \d+:\d\d [AP]M) \(UTC([+-]\d+)?(?::(\d\d))?\)<\/timestamp>/
+
+function timeIn(content: unknown): string | undefined {
+  const [, day, hours = "+0", minutes = "00"] =
+    TIME.exec(stringOf(blocksIn(content)[0]?.["text"]) ?? "") ?? []
+  const ms =
+    day === undefined
+      ? Number.NaN
+      : Date.parse(`${day} GMT${hours[0]}${hours.slice(1).padStart(2, "0")}${minutes}`)
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : undefined
+}
+
+/** A file that is written is in a field of another name. */
+const asKnown = (name: string, { contents, ...fields }: JsonObject): JsonObject =>
+  name === "Write" && contents !== undefined
+    ? { ...fields, content: contents }
+    : { ...fields, ...(contents !== undefined && { contents }) }
+
+export const cursor: Agent = {
+  name: NAME,
+  title: "Cursor",
+  isUntried: true,
+  transcripts: cursorTranscripts,
+  isNamedAsTranscript: isCursorTranscript,
+  wrote: (line) => LINE.test(line.slice(0, 200)) || CONTROL.test(line.slice(0, 100)),
+  decode: decodeLine,
+  partsOf: decodeLine,
+  tools: TOOLS,
+}
