@@ -7,7 +7,7 @@ import { MARK, splitGiven } from "../record/our-marks.ts"
 import type { Part } from "../record/types.ts"
 
 /** Blocks of a message; a text alone may stand for one. */
-export function blocksIn(content: unknown): JsonObject[] {
+export function contentBlocks(content: unknown): JsonObject[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }]
   return (Array.isArray(content) ? content : []).flatMap((one: unknown) =>
     typeof one === "string" ? [{ type: "text", text: one }] : isObject(one) ? [one] : [],
@@ -26,7 +26,7 @@ export function userBlocks(
   content: unknown,
   { typed = (text) => text, isBrief = false }: Reading = {},
 ): Part[] {
-  return blocksIn(content).flatMap((block): Part[] => {
+  return contentBlocks(content).flatMap((block): Part[] => {
     const text = block["type"] === "text" ? stringOf(block["text"]) : undefined
     if (text === undefined) return otherParts(block)
     if (text.trimStart().startsWith(MARK)) return [{ kind: "context", source: "hook", text }]
@@ -45,7 +45,7 @@ export function modelBlocks(
   content: unknown,
   input: (name: string, fields: JsonObject) => unknown = (_name, fields) => fields,
 ): Part[] {
-  return blocksIn(content).flatMap((block): Part[] => {
+  return contentBlocks(content).flatMap((block): Part[] => {
     const type = stringOf(block["type"]) ?? ""
     const text = stringOf(block["thinking"]) ?? stringOf(block["text"])
     if (/^(?:thinking|reasoning|thought)$/.test(type))
@@ -71,12 +71,12 @@ function otherParts(block: JsonObject): Part[] {
   return [
     { kind: "toolResult", id, text: own, isError: block["is_error"] === true },
     ...given.map((text): Part => ({ kind: "context", source: "hook", text })),
-    ...blocksIn(block["content"]).flatMap(mediaPart),
+    ...contentBlocks(block["content"]).flatMap(mediaPart),
   ]
 }
 
 const textOf = (content: unknown): string =>
-  blocksIn(content)
+  contentBlocks(content)
     .flatMap((one) => stringOf(one["text"]) ?? [])
     .join("\n")
 
@@ -88,8 +88,10 @@ function mediaPart(block: JsonObject): Part[] {
 
 /** Base64 of what these call media, in their order. */
 export const blockMedia = (content: unknown): string[] =>
-  blocksIn(content).flatMap((one) =>
-    [one, ...blocksIn(one["content"])].flatMap((block) => stringOf(objectOf(block["source"])["data"]) ?? []),
+  contentBlocks(content).flatMap((one) =>
+    [one, ...contentBlocks(one["content"])].flatMap(
+      (block) => stringOf(objectOf(block["source"])["data"]) ?? [],
+    ),
   )
 
 /** What agents add to a prompt, in tags of their own, wherever they stand. */

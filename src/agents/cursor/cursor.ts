@@ -6,7 +6,7 @@
 import type { Agent, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import type { Part, TranscriptRecord } from "../../record/types.ts"
-import { blocksIn, modelBlocks, userBlocks, withoutTags } from "../block-content.ts"
+import { contentBlocks, modelBlocks, userBlocks, withoutTags } from "../block-content.ts"
 import { cursorTranscripts, isCursorTranscript } from "./cursor-places.ts"
 
 const NAME = "cursor"
@@ -82,7 +82,7 @@ const TIME = /^\s*<timestamp>\w+, (\w+ \d+, \d{4}, \d+:\d\d [AP]M) \(UTC([+-]\d+
 
 function timeIn(content: unknown): string | undefined {
   const [, day, hours = "+0", minutes = "00"] =
-    TIME.exec(stringOf(blocksIn(content)[0]?.["text"]) ?? "") ?? []
+    TIME.exec(stringOf(contentBlocks(content)[0]?.["text"]) ?? "") ?? []
   const ms =
     day === undefined
       ? Number.NaN
@@ -90,11 +90,9 @@ function timeIn(content: unknown): string | undefined {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : undefined
 }
 
-/** A file that is written is in a field of another name. */
-const asKnown = (name: string, { contents, ...fields }: JsonObject): JsonObject =>
-  name === "Write" && contents !== undefined
-    ? { ...fields, content: contents }
-    : { ...fields, ...(contents !== undefined && { contents }) }
+/** What is written into a file is in a field of another name. */
+const asKnown = (_name: string, { contents, ...fields }: JsonObject): JsonObject =>
+  contents === undefined ? fields : { ...fields, content: contents }
 
 export const cursor: Agent = {
   name: NAME,
