@@ -4,7 +4,7 @@ import { usageError } from "../base/errors.ts"
 import { resolve } from "../base/path.ts"
 import type { Database } from "../views/database.ts"
 import { idsOfProject, projectId } from "../views/queries/projects.ts"
-import { type Condition, messagesWhere, pathNamed } from "../views/queries/scope.ts"
+import { type Condition, messagesWhere, pathNamed, threadsOf } from "../views/queries/scope.ts"
 import { programOfSession, spanOfSessions } from "../views/queries/sessions.ts"
 import { turnsTouching } from "../views/queries/touched-files.ts"
 import { filterWord } from "../views/word-index.ts"
@@ -54,7 +54,8 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
     if (id === undefined) return undefined
     parts.push(anyOf(idsOfProject(db, id).map((one) => quoted(filterWord.project(one)))))
   }
-  if (wanted.session !== undefined) parts.push(quoted(filterWord.session(wanted.session)))
+  const sessions = wanted.session === undefined ? [] : [wanted.session, ...threadsOf(db, [wanted.session])]
+  if (sessions.length > 0) parts.push(anyOf(sessions.map((one) => quoted(filterWord.session(one)))))
   if (wanted.role !== undefined) parts.push(quoted(filterWord.role(wanted.role)))
   if (wanted.tool !== undefined) parts.push(quoted(filterWord.tool(wanted.tool)))
   if (wanted.error === true) parts.push(quoted(filterWord.error))
@@ -70,7 +71,8 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
     isOpen: turns === undefined && session === undefined && program === undefined && !isTimed,
     accepts: (row) =>
       (turns === undefined || turns.has(row.turn)) &&
-      (session === undefined || row.session === session || row.session.startsWith(`${session}/`)) &&
+      (session === undefined ||
+        sessions.some((one) => row.session === one || row.session.startsWith(`${one}/`))) &&
       (program === undefined || programOfSession(db, row.session) === program) &&
       (since === undefined || (row.time !== null && row.time >= since)) &&
       (until === undefined || (row.time !== null && row.time < until)),

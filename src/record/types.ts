@@ -137,6 +137,13 @@ export interface TranscriptRecord {
   readonly program?: string | undefined
   /** What the session was started for by another one; then no human speaks in it. */
   readonly spawned?: { readonly parent: string; readonly name: string } | undefined
+  /**
+   * The session that this one was forked from. What it shares with that is not written again, if it is said up to which
+   * byte of the other's transcript that goes.
+   */
+  readonly forked?: { readonly from: string; readonly upTo: number | undefined } | undefined
+  /** How many of the turns before it the user has undone, for agents that write that down. */
+  readonly undone?: number | undefined
   /** The model of the answers that follow, where an agent names it apart from their counts. */
   readonly model?: string | undefined
   /** Whether it is a line of a subagent, wherever it was written. */

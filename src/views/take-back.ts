@@ -69,6 +69,27 @@ export function takeBack(
 }
 
 /**
+ * Marks the last turns of a transcript, for agents that write down how many the user has undone. Everything the lines
+ * before add to their turns must have been written.
+ */
+export function takeBackLast(db: Database, session: string, transcript: number, many: number): void {
+  const undone = db
+    .query<{ seq: number; todos: string | null }, [string, number, number]>(
+      `SELECT seq, todos FROM turns WHERE session = ? AND transcript = ? AND taken_back = 0 AND via <> 'none'
+       ORDER BY seq DESC LIMIT ?`,
+    )
+    .all(session, transcript, many)
+  const first = undone.at(-1)
+  if (first === undefined) return
+  db.query("UPDATE turns SET taken_back = 1 WHERE session = ? AND transcript = ? AND seq >= ?").run(
+    session,
+    transcript,
+    first.seq,
+  )
+  setTodos(db, session, first)
+}
+
+/**
  * For a turn that goes on after it was marked: it was not taken back, nor were those that it follows. The user has two
  * windows on one session.
  */

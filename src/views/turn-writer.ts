@@ -18,7 +18,7 @@ import { findable } from "./findable.ts"
 import { hash, type Identity, identify, opensTurn, role } from "./identity.ts"
 import { isNotesSession } from "./notes-session.ts"
 import { StatementRows } from "./statement-rows.ts"
-import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack } from "./take-back.ts"
+import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack, takeBackLast } from "./take-back.ts"
 import { type At, ToolRows } from "./tool-rows.ts"
 import { SessionRows, type TranscriptRow } from "./transcript-rows.ts"
 import type { WordWriter } from "./word-index.ts"
@@ -89,6 +89,7 @@ export class TurnWriter {
     for (const part of record.parts) {
       if (part.kind === "title" && !isGuest) this.#sessions.name(part.text, this.#titleOrigin(record))
     }
+    if (this.#foreign(record) !== "other") this.#noteHistory(record)
     const spoken = record.parts.filter((part) => part.kind !== "title")
     const parts = withoutForgedWords(
       this.#isSpawned(record) ? spoken.map(asBrief) : spoken,
@@ -107,6 +108,24 @@ export class TurnWriter {
     const known = this.#known(identity)
     if (known === null) this.#store(line, parts, identity)
     else this.#copied(known, record, parts)
+  }
+
+  /** What an agent writes down of turns that were undone, or said in another session before. */
+  #noteHistory({ undone, forked, sessionId, spawned }: TranscriptRecord): void {
+    if (undone !== undefined) {
+      this.#growth.flush()
+      this.#chain.flush()
+      takeBackLast(this.#db, this.#session, this.#transcript.id, undone)
+    }
+    if (forked === undefined || sessionId !== this.#session || spawned !== undefined) return
+    // Where it has a copy of what it shares with the other, or nobody knows that one, it shares no turn with it.
+    this.#db
+      .query(
+        `INSERT INTO lineage (child, parent, kind, turn)
+         SELECT ?1, ?2, 'fork', coalesce(max(id), 0) FROM turns WHERE session = ?2 AND first < ?3
+         ON CONFLICT DO NOTHING`,
+      )
+      .run(this.#session, forked.from, forked.upTo ?? 0)
   }
 
   /** Of a line that is otherwise passed over: what becomes of tasks in it. */

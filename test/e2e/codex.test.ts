@@ -133,6 +133,15 @@ test("the server's tools narrow to an agent", async () => {
   )
 })
 
+test("a thread that a session started belongs to it in searches and exports", async () => {
+  const { hits } = await json("search", "valve", "--session", PAGINATED)
+  expect(new Set(hits.map(({ session }: { session: string }) => session))).toEqual(
+    new Set([PAGINATED, CHILD]),
+  )
+  const { stdout } = await cli("export", PAGINATED, "--jsonl", "--agents")
+  expect(stdout).toContain(CHILD)
+})
+
 test("stats counts their tokens once, at OpenAI's prices", async () => {
   const stats = await json("stats", "--agent", "codex")
   expect(stats).toMatchObject({ total: { tokens: { input: 3300, cacheRead: 5700, output: 360 } } })
@@ -247,6 +256,29 @@ test("CODEX_HOME names another folder, and is set for a session from there", asy
     `codex in ${machine.cwd}: resume ${id}, ${other}\n`,
   )
   expect(existsSync(path)).toBe(true)
+})
+
+test("what is known from the list of all prompts only, and what is forgotten with a session", async () => {
+  const gone = "0a1b2c3d-0000-7000-8000-00000000000c"
+  const lines = [
+    { session_id: gone, ts: 1746600000, text: "Fetch the bellows" },
+    { session_id: LEGACY, ts: 1746600001, text: "Why does the kiln overheat?" },
+  ]
+  writeFileSync(join(folder, "history.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+  await cli("import")
+  expect((await json("search", "bellows", "-a")).hits).toMatchObject([
+    { session: gone, program: "codex", promptsOnly: true, time: "2025-05-07T06:40:00.000Z" },
+  ])
+  expect(
+    (await json("search", "bellows", "-a", "--agent", "claude").catch(() => ({ hits: [] }))).hits ?? [],
+  ).toEqual([])
+  expect((await cli("resume", gone)).stderr).toContain(`only the prompts of session ${gone} are archived`)
+  const forgotten = await json("forget", PAGINATED, "--yes")
+  expect(forgotten.sessions.map(({ session }: { session: string }) => session).sort()).toEqual([
+    PAGINATED,
+    CHILD,
+  ])
+  expect((await cli("show", CHILD)).code).toBe(3)
 })
 
 test("a rebuild leaves all as it was, also of sessions whose folder is gone", async () => {

@@ -4,13 +4,14 @@
  */
 import { parseJson } from "../../base/json-files.ts"
 import { isAbsolute, withSlashes } from "../../base/path.ts"
+import { isPlainId } from "../../base/session-id.ts"
 import { shellWord } from "../../base/text.ts"
-import type { Agent } from "../../record/agent.ts"
+import type { Agent, HistoryPrompt } from "../../record/agent.ts"
 import { isObject, type JsonObject, listedStrings, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { MARK } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
-import { codexLayout, codexTranscripts } from "./codex-places.ts"
+import { codexFolder, codexLayout, codexTranscripts } from "./codex-places.ts"
 import { CODEX_TOOLS, isCodexShell, PATCH } from "./codex-tools.ts"
 
 const NAME = "codex"
@@ -19,6 +20,13 @@ const TITLE = "Codex"
 /** A line's beginning: no other agent's has a payload after these. */
 const LINE = /^\s*\{(?:\s*"(?:timestamp|ordinal|type)"\s*:\s*(?:"[^"\\]*"|\d+)\s*,)+\s*"payload"\s*:\s*\{/
 
+/** The same of a rollout of the first versions, whose lines are the items themselves: the session's, and its state. */
+const FIRST_LINE =
+  /^\s*\{"(?:id":"[\da-f-]{36}","timestamp":"[^"]*","instructions"|record_type":"state"|type":"(?:message","(?:id":(?:null|"[^"]*"),")?role"|reasoning","(?:id|summary)"|function_call(?:_output)?","(?:id|name|call_id)"|local_shell_call","(?:id|call_id|status)"))/
+
+/** A line of the list of all prompts. */
+const TYPED_LINE = /^\s*\{"session_id":"[\w-]+","ts":\d+,"text":"/
+
 /** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
 function decodeRollout(text: string): TranscriptRecord {
   const line = parseLine(text)
@@ -26,6 +34,7 @@ function decodeRollout(text: string): TranscriptRecord {
 }
 
 function decodeObject(line: JsonObject): TranscriptRecord {
+  if (!isObject(line["payload"])) return decodeFirst(line)
   const payload = objectOf(line["payload"])
   const type = stringOf(line["type"]) ?? "unknown"
   const kind = stringOf(payload["type"])
@@ -45,7 +54,7 @@ function decodeObject(line: JsonObject): TranscriptRecord {
     case "event_msg":
       return kind === "token_count"
         ? { ...record(name, line, []), usage: eventUsage(objectOf(payload["info"])) }
-        : record(name, line, eventParts(payload))
+        : { ...record(name, line, eventParts(payload)), undone: undoneIn(payload) }
     case "token_usage_record":
       return {
         ...record(name, line, []),
@@ -54,6 +63,48 @@ function decodeObject(line: JsonObject): TranscriptRecord {
     default:
       return record(name, line, [])
   }
+}
+
+/** A line of the first versions (2025), which has no time and no payload. */
+function decodeFirst(line: JsonObject): TranscriptRecord {
+  const typed = typedIn(line)
+  if (typed !== undefined) {
+    const { session, time, text } = typed
+    const parts: Part[] = text === "" ? [] : [{ kind: "prompt", via: "history", text }]
+    return { ...record("user", line, parts), timestamp: time, sessionId: session, imported: true }
+  }
+  const type = stringOf(line["type"])
+  if (type !== undefined) {
+    const parts = itemParts(line, line)
+    const said = parts.some((part) => part.kind === "prompt") ? { promptSource: "typed" } : {}
+    return {
+      ...record(`response_item/${type}`, line, parts),
+      uuid: idOf(line),
+      cwd: folderTold(line),
+      ...said,
+    }
+  }
+  return line["instructions"] === undefined
+    ? record(stringOf(line["record_type"]) ?? "unknown", line, [])
+    : { ...record("session_meta", line, []), ...aboutSession(line) }
+}
+
+/** `history.jsonl` has every prompt that was typed, in seconds, and does not say in which folder. */
+function typedIn({ session_id, ts, text }: JsonObject): HistoryPrompt | undefined {
+  if (typeof session_id !== "string" || typeof ts !== "number" || typeof text !== "string") return undefined
+  if (!isPlainId(session_id) || !(ts >= 0 && ts <= LATEST)) return undefined
+  const time = new Date(ts * 1000).toISOString()
+  return { session: session_id, time, text: text.trim(), project: undefined }
+}
+
+/** Seconds; a Date has no later ones. */
+const LATEST = 8.64e12
+
+/** Only what Codex tells the model names the folder there. */
+function folderTold(item: JsonObject): string | undefined {
+  const told = textsIn(item["content"]).find((text) => text.includes("<environment_context>"))
+  const folder = /(?:<cwd>|Current working directory: )([^\n<]+)/.exec(told ?? "")?.[1]
+  return folder === undefined ? undefined : folderIn({ cwd: folder.trim() })
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
@@ -94,7 +145,21 @@ function aboutSession(meta: JsonObject): Partial<TranscriptRecord> {
     version: stringOf(meta["cli_version"]),
     gitBranch: stringOf(objectOf(meta["git"])["branch"]),
     spawned: spawnedBy(meta),
+    forked: forkedFrom(meta),
   }
+}
+
+/** In the paginated form, a fork goes on behind a part of the other's file; in the legacy form, it has a copy of that. */
+function forkedFrom(meta: JsonObject): TranscriptRecord["forked"] {
+  const base = objectOf(meta["history_base"])
+  const from = stringOf(base["thread_id"]) ?? stringOf(meta["forked_from_id"])
+  const end = base["end_byte_offset"]
+  return from === undefined ? undefined : { from, upTo: typeof end === "number" ? end : undefined }
+}
+
+function undoneIn(payload: JsonObject): number | undefined {
+  const many = payload["type"] === "thread_rolled_back" ? payload["num_turns"] : undefined
+  return typeof many === "number" && many > 0 ? many : undefined
 }
 
 /** Of a thread that another one has started, for a task or a review. */
@@ -409,9 +474,14 @@ export const codex: Agent = {
     if (year === undefined) return undefined
     return { usual: `sessions/${year}/${month}/${day}/${name}`, aside: `archived_sessions/${name}` }
   },
-  wrote: (line) => LINE.test(line.slice(0, 300)),
+  wrote: (line) => [LINE, FIRST_LINE, TYPED_LINE].some((form) => form.test(line.slice(0, 300))),
   decode: decodeRollout,
   partsOf: decodeRollout,
+  promptHistory: (places) => `${codexFolder(places)}/history.jsonl`,
+  historyPrompt: (text) => {
+    const line = parseJson(text)
+    return isObject(line) ? typedIn(line) : undefined
+  },
   mediaData: (text) => {
     const line = parseLine(text)
     return isObject(line) ? mediaIn(objectOf(line["payload"])) : []

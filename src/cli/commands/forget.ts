@@ -31,6 +31,7 @@ import type { Database } from "../../views/database.ts"
 import { summaryName } from "../../views/kept-summaries.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
+import { threadsOf } from "../../views/queries/scope.ts"
 import { sessionsOfProject } from "../../views/queries/sessions.ts"
 import { latestSummary } from "../../views/queries/summaries.ts"
 import { lineageOf, outputsOfSubagents } from "../../views/queries/transcripts.ts"
@@ -145,7 +146,8 @@ function undo({ env, out, args }: Context, word: string): void {
 function forgetSessions(context: Context, word: string): number | undefined {
   const { cwd, dataHome } = context.env
   const wanted = asked(dataHome, (db) => {
-    const sessions = sessionsMeant(db, cwd, word, dataHome)
+    const named = sessionsMeant(db, cwd, word, dataHome)
+    const sessions = [...new Set([...named, ...threadsOf(db, named)])]
     return { sessions, heirs: heirsOf(db, sessions), outputs: outputsOfSubagents(db, sessions) }
   })
   const list = leaving(dataHome, wanted.sessions, wanted.outputs)

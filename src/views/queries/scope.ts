@@ -44,6 +44,18 @@ export const subagentsOf = (db: Database, session: string, takenBack: 0 | 1): st
     .all(session, takenBack)
     .map(({ id }) => id)
 
+/** Sessions with ids of their own that these, or one of them, have started: other agents' subagents. */
+export const threadsOf = (db: Database, sessions: readonly string[]): string[] =>
+  db
+    .query<{ id: string }, [string]>(
+      `WITH RECURSIVE started (id) AS (
+         SELECT s.id FROM json_each(?) w JOIN sessions s ON s.parent = w.value WHERE instr(s.id, '/') = 0
+         UNION SELECT s.id FROM started JOIN sessions s ON s.parent = started.id WHERE instr(s.id, '/') = 0)
+       SELECT id FROM started`,
+    )
+    .all(JSON.stringify(sessions))
+    .map(({ id }) => id)
+
 interface ForkParent {
   readonly parent: string
   /** The last turn that both share. */

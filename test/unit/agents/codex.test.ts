@@ -17,6 +17,7 @@ import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
 import { isAgentsCopy, isBesideCopy, vaultPath } from "../../../src/vault/layout.ts"
 import { isExcluded } from "../../../src/views/excluded.ts"
 import { index } from "../../../src/views/indexing.ts"
+import { findSessions } from "../../../src/views/queries/sessions.ts"
 import { Archive } from "../../support/archive.ts"
 import { CodexRollout, ENVIRONMENT, fullRollout } from "../../support/codex-rollout.ts"
 import { SHARED } from "../../support/real.ts"
@@ -36,6 +37,19 @@ const user = (text: string, kind?: string): readonly Part[] =>
   })
 const output = (value: unknown): Part =>
   partsOf({ type: "function_call_output", call_id: "c", output: value })[0]!
+
+const follow = (archive: Archive, { path }: { readonly path: string }): void => {
+  const place = { dataHome: archive.dataHome, home: archive.root }
+  const taken = captureTranscript(place, path, {
+    now: Date.now(),
+    deadline: Number.POSITIVE_INFINITY,
+    lastLine: "whole",
+  })
+  archive.db
+    .transaction(() => index(archive.db, archive.dataHome, taken, () => false, taken.fresh))
+    .immediate()
+}
+const rows = (archive: Archive, sql: string): unknown[][] => archive.db.query(sql).values()
 
 describe("files", () => {
   const rollout = (folder: string): string => `${folder}/rollout-2026-05-04T10-00-00-${ID}.jsonl`
@@ -351,18 +365,6 @@ describe("tools", () => {
 describe.each(["legacy", "paginated"] as const)("the views of a %s session", (mode) => {
   const made = (archive: Archive, more: object = {}): CodexRollout =>
     fullRollout({ mode, folder: join(archive.root, ".codex"), id: ID, cwd: join(archive.root, "p"), ...more })
-  const follow = (archive: Archive, { path }: CodexRollout): void => {
-    const place = { dataHome: archive.dataHome, home: archive.root }
-    const taken = captureTranscript(place, path, {
-      now: Date.now(),
-      deadline: Number.POSITIVE_INFINITY,
-      lastLine: "whole",
-    })
-    archive.db
-      .transaction(() => index(archive.db, archive.dataHome, taken, () => false, taken.fresh))
-      .immediate()
-  }
-  const rows = (archive: Archive, sql: string): unknown[][] => archive.db.query(sql).values()
 
   test("turns, calls, files, todos, tokens and boundary, each once", () => {
     using archive = new Archive()
@@ -458,6 +460,110 @@ describe.each(["legacy", "paginated"] as const)("the views of a %s session", (mo
     expect(isExcluded({ home: archive.root, exclude: [join(archive.root, "p")] }, path)).toBe(true)
     expect(isExcluded({ home: archive.root, exclude: [join(archive.root, "q")] }, path)).toBe(false)
   })
+})
+
+describe("what was undone or said before", () => {
+  const OTHER = "0a1b2c3d-0000-7000-8000-000000000002"
+  const begun = (archive: Archive, mode: "legacy" | "paginated", id: string, meta = {}) =>
+    new CodexRollout({ mode, folder: join(archive.root, ".codex"), id, cwd: join(archive.root, "p"), meta })
+
+  test("turns that were undone are marked, with what they did to the todos", () => {
+    using archive = new Archive()
+    const plan = (step: string) => ({ plan: [{ step, status: "pending" }] })
+    const rollout = begun(archive, "legacy", ID)
+      .turn("First")
+      .call("update_plan", plan("Oil it"), "Plan updated")
+      .turn("Second")
+      .call("update_plan", plan("Paint it"), "Plan updated")
+      .turn("Third")
+      .answer("Done.")
+      .line("event_msg", { type: "thread_rolled_back", num_turns: 2 })
+      .turn("Second, otherwise")
+    follow(archive, rollout.flush())
+    expect(rows(archive, "SELECT prompt, taken_back FROM turns ORDER BY seq")).toEqual([
+      ["First", 0],
+      ["Second", 1],
+      ["Third", 1],
+      ["Second, otherwise", 0],
+    ])
+    expect(rows(archive, "SELECT todos FROM sessions")).toEqual([[expect.stringContaining("Oil it")]])
+  })
+
+  test("a fork that goes on behind a part of another's file shares the turns in that part", () => {
+    using archive = new Archive()
+    const origin = begun(archive, "paginated", ID).turn("First").answer("Yes.").turn("Second").answer("No.")
+    const end = Buffer.byteLength(origin.text)
+    follow(archive, origin.turn("Third, later").answer("Well.").flush())
+    const fork = begun(archive, "paginated", OTHER, {
+      forked_from_id: ID,
+      history_base: { thread_id: ID, end_ordinal_exclusive: 9, end_byte_offset: end },
+    })
+    follow(archive, fork.turn("Otherwise").answer("Yes.").flush())
+    expect(
+      rows(
+        archive,
+        "SELECT l.child, l.parent, l.kind, t.prompt FROM lineage l JOIN turns t ON t.id = l.turn",
+      ),
+    ).toEqual([[OTHER, ID, "fork", "Second"]])
+    expect(findSessions(archive.db, OTHER)[0]).toMatchObject({ turns: 3, shared: 2 })
+  })
+
+  test("a fork that has a copy of what it began with shares no turn, and one that was started for a task is none", () => {
+    using archive = new Archive()
+    follow(archive, begun(archive, "legacy", ID).turn("First").flush())
+    follow(
+      archive,
+      begun(archive, "legacy", OTHER, { forked_from_id: ID }).turn("First").turn("Second").flush(),
+    )
+    expect(rows(archive, "SELECT child, parent, turn FROM lineage")).toEqual([[OTHER, ID, 0]])
+    expect(findSessions(archive.db, OTHER)[0]).toMatchObject({ turns: 2, shared: 0 })
+    const third = "0a1b2c3d-0000-7000-8000-000000000003"
+    const meta = { forked_from_id: ID, source: { subagent: "review" }, parent_thread_id: ID }
+    follow(archive, begun(archive, "legacy", third, meta).turn("Look").flush())
+    expect(archive.count("lineage")).toBe(1)
+  })
+})
+
+/** Of 2025: no times, no payloads. */
+test("a rollout of the first versions", () => {
+  using archive = new Archive()
+  const path = join(archive.root, ".codex/sessions/2025/05/07", `rollout-2025-05-07T10-00-00-${ID}.jsonl`)
+  const said = (role: string, text: string) => ({
+    type: "message",
+    id: null,
+    role,
+    content: [{ type: role === "assistant" ? "output_text" : "input_text", text }],
+  })
+  const lines = [
+    { id: ID, timestamp: "2025-05-07T10:00:00.000Z", instructions: null, git: { branch: "main" } },
+    { record_type: "state" },
+    said(
+      "user",
+      "<environment_context>\nCurrent working directory: /p/kiln\nApproval policy: never\n</environment_context>",
+    ),
+    said("user", "Why does the kiln overheat?"),
+    { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "The valve?" }] },
+    {
+      type: "function_call",
+      id: "fc_1",
+      name: "shell",
+      arguments: '{"command":["bash","-lc","npm test"]}',
+      call_id: "c1",
+    },
+    { type: "function_call_output", call_id: "c1", output: '{"output":"ok","metadata":{"exit_code":0}}' },
+    said("assistant", "The valve stuck."),
+  ]
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(""))
+  for (const one of lines) expect(decodeLine(JSON.stringify(one)).program).toBe("codex")
+  follow(archive, { path })
+  expect(rows(archive, "SELECT prompt, answer, tools FROM turns")).toEqual([
+    ["Why does the kiln overheat?", "The valve stuck.", 1],
+  ])
+  expect(rows(archive, "SELECT id, branch, cwd, program FROM sessions")).toEqual([
+    [ID, "main", "/p/kiln", "codex"],
+  ])
+  expect(decodeLine('{"type":"message","id":"1","message":{"role":"user"}}').program).toBeUndefined()
 })
 
 const samples = join(SHARED, "samples/agents/codex")
