@@ -48,10 +48,15 @@ export function transcriptFilesBelow(
       if (!isMissing(error)) onUnreadable?.(dir)
       return
     }
+    const names = new Set(entries.map(({ name }) => name))
+    // A transcript may be there twice while its agent compresses it.
+    const isTwice = (name: string): boolean =>
+      name.endsWith(".zst") && names.has(name.slice(0, -".zst".length))
     for (const entry of entries) {
       const path = join(dir, entry.name)
       if (entry.isDirectory() && depth < DEEPEST) visit(path, depth + 1)
-      else if (entry.isFile() && isTranscriptFile(path)) found.push({ path, ...looked(path) })
+      else if (entry.isFile() && isTranscriptFile(path) && !isTwice(entry.name))
+        found.push({ path, ...looked(path) })
       else if (entry.isSymbolicLink() && (entry.name.endsWith(".jsonl") || statsOf(path)?.isDirectory()))
         onLink?.(path)
     }

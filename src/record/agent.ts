@@ -123,7 +123,7 @@ export interface FileLayout {
   readonly copyPlace?: (transcript: string) => CopyPlace
   /** Whether a file in its folder is a transcript; by default, all `.jsonl` are. */
   readonly isTranscript?: (path: string) => boolean
-  /** Whether such a file is one document, of which a transcript is made. */
+  /** Whether such a file is one document, or compressed, and a transcript is made of it. */
   readonly isDocument?: (path: string) => boolean
   readonly namesInPath: (transcript: string) => TranscriptName
   /** The transcript of the session that a subagent's belongs to, if not as Claude Code keeps them. */

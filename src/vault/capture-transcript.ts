@@ -27,6 +27,8 @@ type KnownFactory = (paths: Pick<Paths, "dataHome" | "home">, session: string, p
 export interface TakeOptions {
   /** ms since the epoch. */
   readonly now: number
+  /** File that has the transcript's bytes, if it has been compressed. */
+  readonly readFrom?: string | undefined
   /** ms of performance.now(). */
   readonly deadline: number
   /** Whether somebody waits: no line is begun that may take much longer than the deadline. */
@@ -77,6 +79,7 @@ export function captureTranscript(
   }
   const captured = capture({
     transcript: path,
+    readFrom: options.readFrom,
     copy: vaultFile(paths.dataHome, copy),
     now: options.now,
     deadline: options.deadline,

@@ -42,6 +42,8 @@ const LONG = 2 << 20
 
 export interface CaptureRequest {
   readonly transcript: string
+  /** Where its bytes are, if not there. */
+  readonly readFrom?: string | undefined
   /** Absolute path of its copy in the vault. */
   readonly copy: string
   /** ms since the epoch, for the trailers. */
@@ -118,7 +120,7 @@ const MOST_LOOKS = 10
 
 export function capture(request: CaptureRequest): Captured {
   for (let looks = 1; ; looks++) {
-    const source = openSource(request.transcript)
+    const source = openSource(request.readFrom ?? request.transcript)
     if (source === undefined)
       return { ...NOTHING_TAKEN, state: isForgotten(request) ? "forgotten" : "missing" }
     try {

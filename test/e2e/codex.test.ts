@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { zstdCompressSync } from "node:zlib"
 import { AGENT_NAMES } from "../../src/agents/agents.ts"
 import { run } from "../support/binary.ts"
 import { type CodexRollout, fullRollout, type RolloutOptions } from "../support/codex-rollout.ts"
@@ -279,6 +280,30 @@ test("what is known from the list of all prompts only, and what is forgotten wit
     CHILD,
   ])
   expect((await cli("show", CHILD)).code).toBe(3)
+})
+
+test("a compressed rollout is the same session as the plain one, which comes first", async () => {
+  const id = "0a1b2c3d-0000-7000-8000-00000000000d"
+  const made = fullRollout({ mode: "paginated", folder, id, cwd: machine.cwd })
+  const packed = `${made.path}.zst`
+  mkdirSync(dirname(packed), { recursive: true })
+  writeFileSync(packed, zstdCompressSync(made.text))
+  expect((await cli("import")).stdout).toContain("Archived ")
+  expect((await cli("import")).stdout).toContain("Nothing new")
+  expect((await cli("export", id, "--raw")).stdout).toBe(made.text)
+  expect((await cli("verify")).code).toBe(0)
+  expect((await json("resurrect", id)).sessions[0].files).toMatchObject([{ path: packed, state: "present" }])
+  made.turn("Now sweep the hearth.").answer("Swept.").flush()
+  const { stdout } = await cli("import")
+  expect(stdout).toContain("Archived ")
+  expect((await json("search", "hearth", "--session", id)).hits).toHaveLength(1)
+  rmSync(made.path)
+  writeFileSync(packed, zstdCompressSync(made.text))
+  expect((await cli("import")).stdout).toContain("Nothing new")
+  expect((await json("sessions")).sessions.filter((one: { id: string }) => one.id === id)).toHaveLength(1)
+  expect((await cli("export", id, "--raw")).stdout).toBe(made.text)
+  writeFileSync(packed, "no such thing")
+  expect(await cli("import", packed)).toMatchObject({ code: 1 })
 })
 
 test("a rebuild leaves all as it was, also of sessions whose folder is gone", async () => {

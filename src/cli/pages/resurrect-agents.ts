@@ -16,6 +16,7 @@ import {
   vaultFile,
   withoutVersion,
 } from "../../vault/layout.ts"
+import { archivedIn } from "../../vault/reader.ts"
 import { folderNow } from "../../views/joined-projects.ts"
 import { recordsFrom } from "../../views/records.ts"
 import { type Source, sourcesOf } from "../../views/view-sources.ts"
@@ -56,7 +57,7 @@ export function resurrectAgents(id: string, options: ResurrectOptions): Resurrec
       unstartable,
     }
   }
-  const file = putAt(latest, spot.path, options)
+  const file = spot.isPacked ? asPacked(latest, spot, options) : putAt(latest, spot.path, options)
   const isPlaced = unstartable === undefined && file.state !== "failed" && file.state !== "differs"
   return { ...told, files: [file], resume: isPlaced ? [resumeOf(latest, spot, options)] : [], unstartable }
 }
@@ -64,12 +65,16 @@ export function resurrectAgents(id: string, options: ResurrectOptions): Resurrec
 /** The last one written here comes first, then other machines', which others may have written. */
 const rank = ({ copy }: Source): number => (isFetchedCopy(copy) ? 2 : 0) + (isSuperseded(copy) ? 1 : 0)
 
+const PACKED = ".zst"
+
 interface Spot {
   /** The agent's own folder. */
   readonly folder: string
   /** Absolute path of the transcript. */
   readonly path: string
   readonly isAside: boolean
+  /** Whether the agent has compressed it. */
+  readonly isPacked: boolean
 }
 
 /** Where it is now; if it is gone, where the agent looks for it. The home folder may have moved since. */
@@ -81,8 +86,11 @@ function spotOf({ copy, path }: Source, { home }: ResurrectOptions): Spot | unde
   const folder = isUsual ? join(home, place.usual) : place.root
   if (!isAbsolute(folder) || normalize(folder) !== folder) return undefined
   const [usual, aside] = [join(folder, places.usual), join(folder, places.aside)]
-  const isAside = !existsSync(usual) && existsSync(aside)
-  return { folder, path: isAside ? aside : usual, isAside }
+  const isThere = (one: string): boolean => existsSync(one) || existsSync(one + PACKED)
+  const isAside = !isThere(usual) && isThere(aside)
+  const found = isAside ? aside : usual
+  const isPacked = !existsSync(found) && existsSync(found + PACKED)
+  return { folder, path: found, isAside, isPacked }
 }
 
 function reasonNot(id: string, program: string, spot: Spot | undefined): string | undefined {
@@ -106,6 +114,12 @@ const putAt = ({ copy }: Source, path: string, options: ResurrectOptions): PutFi
   agent: undefined,
   isBeside: false,
   ...putBack(vaultFile(options.dataHome, copy), path, options),
+})
+
+/** What the agent has compressed is there, and is left alone. */
+const asPacked = ({ copy }: Source, { path }: Spot, { dataHome }: ResurrectOptions): PutFile => ({
+  ...{ path: path + PACKED, copy, agent: undefined, isBeside: false, state: "present" },
+  ...{ bytes: archivedIn(vaultFile(dataHome, copy)), aside: undefined, error: undefined },
 })
 
 const withoutPlace = ({ path, copy }: Source, program: string): PutFile => ({

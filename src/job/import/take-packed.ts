@@ -1,0 +1,74 @@
+/**
+ * Brings transcripts into the vault that their agent has compressed: what is in such a file, byte for byte, as the
+ * transcript that it was. While that is there, too, it alone counts. Needs no database.
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { zstdDecompressSync } from "node:zlib"
+import { decodeLine } from "../../agents/agents.ts"
+import { linesIn } from "../../base/byte-lines.ts"
+import { statsOf } from "../../base/files.ts"
+import { existsSync } from "../../base/fs.ts"
+import { join } from "../../base/path.ts"
+import { temporaryFolder } from "../../base/temporary.ts"
+import { captureTranscript, sessionOf, UNHURRIED } from "../../vault/capture-transcript.ts"
+import { knownOf } from "../../vault/known-values.ts"
+import { vaultFile, vaultPath } from "../../vault/layout.ts"
+import { archivedIn } from "../../vault/reader.ts"
+import { isExcludedFolder } from "../../views/excluded.ts"
+import {
+  hasNews,
+  type MadePlace,
+  type MadeTaken,
+  noteSeen,
+  nothingTaken,
+  type TakeMade,
+} from "./taken-made.ts"
+
+const PACKED = ".zst"
+/** In bytes, unpacked: all of it has to fit into memory. */
+const LARGEST = 512 << 20
+
+export const isPacked = (path: string): boolean => path.endsWith(`.jsonl${PACKED}`)
+
+/** @throws any error of reading, or of a file that is damaged or too long */
+export function takePacked(place: MadePlace, packed: string, options: TakeMade): MadeTaken {
+  const { now, dryRun = false, isWhole = false } = options
+  const path = packed.slice(0, -PACKED.length)
+  const copy = vaultPath(path, place.home)
+  const none = (state: MadeTaken["captured"]["state"], isExcluded = false): MadeTaken =>
+    nothingTaken(place, { path, copy, session: sessionOf(path) }, state, isExcluded)
+  const stats = statsOf(packed)
+  if (stats?.isFile() !== true) return none("missing")
+  if (existsSync(path) || !(isWhole || hasNews(place, packed, stats.mtimeMs))) return none("current")
+  const content = zstdDecompressSync(readFileSync(packed), { maxOutputLength: LARGEST })
+  if (isLeftOut(place, content)) return none("current", true)
+  const rest = none("current")
+  if (dryRun) {
+    const taken = Math.max(0, content.length - rest.captured.archived)
+    return { ...rest, captured: { ...rest.captured, taken } }
+  }
+  using folder = temporaryFolder("packed")
+  const readFrom = join(folder.path, "transcript.jsonl")
+  writeFileSync(readFrom, content, { mode: 0o600 })
+  const taken = captureTranscript(place, path, {
+    now,
+    readFrom,
+    deadline: Number.POSITIVE_INFINITY,
+    lastLine: "any",
+    level: UNHURRIED,
+    known: knownOf,
+  })
+  if (taken.captured.state === "current")
+    noteSeen(place, packed, { updated: stats.mtimeMs, to: archivedIn(vaultFile(place.dataHome, copy)) })
+  return { ...taken, isExcluded: false, altered: 0 }
+}
+
+/** As for any other session: it belongs to the first folder that it names. */
+function isLeftOut(place: MadePlace, content: Buffer): boolean {
+  if (place.exclude === undefined || place.exclude.length === 0) return false
+  for (const [start, end] of linesIn(content)) {
+    const { cwd } = decodeLine(content.toString("utf8", start, end))
+    if (cwd !== undefined) return isExcludedFolder(place, cwd)
+  }
+  return true
+}
