@@ -3,7 +3,6 @@
  * transcript that it was. While that is there, too, it alone counts. Needs no database.
  */
 import { readFileSync, writeFileSync } from "node:fs"
-import { zstdDecompressSync } from "node:zlib"
 import { decodeLine } from "../../agents/agents.ts"
 import { linesIn } from "../../base/byte-lines.ts"
 import { statsOf } from "../../base/files.ts"
@@ -11,6 +10,7 @@ import { existsSync } from "../../base/fs.ts"
 import { join } from "../../base/path.ts"
 import { temporaryFolder } from "../../base/temporary.ts"
 import { captureTranscript, sessionOf, UNHURRIED } from "../../vault/capture-transcript.ts"
+import { frameContent } from "../../vault/frame.ts"
 import { knownOf } from "../../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
 import { archivedIn } from "../../vault/reader.ts"
@@ -25,8 +25,8 @@ import {
 } from "./taken-made.ts"
 
 const PACKED = ".zst"
-/** In bytes, unpacked: all of it has to fit into memory. */
-const LARGEST = 512 << 20
+/** In bytes: all that is in it has to fit into memory. */
+const LARGEST = 64 << 20
 
 export const isPacked = (path: string): boolean => path.endsWith(`.jsonl${PACKED}`)
 
@@ -40,7 +40,8 @@ export function takePacked(place: MadePlace, packed: string, options: TakeMade):
   const stats = statsOf(packed)
   if (stats?.isFile() !== true) return none("missing")
   if (existsSync(path) || !(isWhole || hasNews(place, packed, stats.mtimeMs))) return none("current")
-  const content = zstdDecompressSync(readFileSync(packed), { maxOutputLength: LARGEST })
+  if (stats.size > LARGEST) throw new Error(`longer than ${LARGEST} bytes`)
+  const content = Buffer.from(frameContent(readFileSync(packed)))
   if (isLeftOut(place, content)) return none("current", true)
   const rest = none("current")
   if (dryRun) {

