@@ -587,14 +587,14 @@ describe("the hot program", () => {
     expect(packages).toEqual([])
   })
 
-  test("its chunks in the build hold no package and at most 76 kB", async () => {
+  test("its chunks in the build hold no package and at most 77 kB", async () => {
     const { inputs, bytes } = await hookChunk(await readMeta())
     expect(inputs).toContain("src/hook/run.ts")
     expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
     expect(
       inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\/|formats\/rows\.js$/.test(input)),
     ).toEqual([])
-    expect(bytes).toBeLessThanOrEqual(76_000)
+    expect(bytes).toBeLessThanOrEqual(77_000)
   })
 
   test("a hook that restores loads one chunk more, with all that it needs to read what is new", async () => {

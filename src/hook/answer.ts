@@ -4,7 +4,7 @@ import { tryTo, writePrivate } from "../base/files.ts"
 import { existsSync, linkSync, unlinkSync } from "../base/fs.ts"
 import { toolName } from "../claude/our-server.ts"
 import { namesOurServer } from "../claude/settings/state-file.ts"
-import type { HookEvent } from "../record/hook-event.ts"
+import { answersLate, type HookEvent } from "../record/hook-event.ts"
 import { listPending } from "../vault/pending.ts"
 import { readPointer } from "../views/pointers.ts"
 import { projectOf } from "../views/project.ts"
@@ -76,7 +76,7 @@ export function isOwed(call: HookCall): boolean {
   // Only versions of Claude Code that forget hook context need it again, and only after a compaction.
   if (event.source === "resume") return state.restoreTime !== undefined && form.other === undefined
   if (event.name === "session-start") return event.source !== "fork"
-  return event.name === "user-prompt-submit" && (isLost === true || isUnanswered(state))
+  return answersLate(event) && (isLost === true || isUnanswered(state))
 }
 
 /** The first that settles it. */

@@ -6,7 +6,7 @@
 import { codeOf, isDamage } from "../base/errors.ts"
 import { compactionSummaryIn } from "../claude/content.ts"
 import { userTextParts } from "../claude/user-text.ts"
-import type { HookEvent, OtherHooks } from "../record/hook-event.ts"
+import { answersLate, type HookEvent, type OtherHooks } from "../record/hook-event.ts"
 import type { JsonObject } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import { withoutHandoff } from "../record/our-marks.ts"
@@ -77,7 +77,7 @@ function readOnlyReply(call: HookCall): Added {
   const db = open(dataHome, "read-only-hook")
   if (event.name === "pre-compact") return instructed(db, call)
   // Only lines that are not indexed yet would show whether this prompt follows a compaction.
-  if (event.name === "user-prompt-submit") return {}
+  if (answersLate(event)) return {}
   if (event.source !== "compact") return { text: begun(db, call) }
   const last = lastCompaction(db, event.session, state.compactAt)
   const { text } = restored(db, call, "compact", event.session, last)
@@ -117,7 +117,7 @@ export function restored(
   const { event, form, settings, state, found } = call
   const { resolved } = settings
   const learning = learningIn(resolved.config)
-  const isPrompt = event.name === "user-prompt-submit"
+  const isPrompt = answersLate(event)
   const options = {
     source,
     budget: resolved.config["restore.budget"],
@@ -178,7 +178,7 @@ function summaryFor(
   { summary }: SessionState,
   compaction?: FoundCompaction,
 ): string {
-  const isPrompt = event.name === "user-prompt-submit"
+  const isPrompt = answersLate(event)
   const told = summary ?? ""
   if (compaction === undefined || (!isPrompt && summary !== undefined)) return told
   // The model has spoken since, mostly soon: this was an earlier compaction.

@@ -4,7 +4,7 @@
  * the transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 
-import type { HookEvent, HookForm } from "../record/hook-event.ts"
+import { answersLate, type HookEvent, type HookForm } from "../record/hook-event.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
@@ -48,8 +48,7 @@ function newCompactions(event: HookEvent, form: HookForm, before: SessionState, 
   const [first] = own.fresh
   const isGap = archived > from && (first === undefined || first.from > from)
   // A session that hooks have never seen may be old, so only the bytes taken now are searched.
-  if (isGap && known !== undefined && event.name === "user-prompt-submit")
-    return compactionsFrom(own, from, form)
+  if (isGap && known !== undefined && answersLate(event)) return compactionsFrom(own, from, form)
   const found: number[] = []
   for (const stretch of own.fresh)
     for (const offset of form.compactionOffsets(stretch.content)) {

@@ -79,6 +79,8 @@ export function remember({ event, state, isRefused, taken, now, settings }: Hook
     case "session-start":
       if (event.source !== "resume" && event.source !== "fork") return undefined
       return { state: { ...state, resumedAt: size } }
+    default:
+      return undefined
   }
 }
 

@@ -4,6 +4,7 @@ import { codeOf } from "../base/errors.ts"
 import { statSync } from "../base/fs.ts"
 import { compileLate } from "../base/own-program.ts"
 import { dirname } from "../base/path.ts"
+import { answersLate } from "../record/hook-event.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { receiptLine } from "../restore/receipt-line.ts"
 import { type RestoreSource, withoutPending } from "../restore/render.ts"
@@ -158,7 +159,7 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const { event, state, now } = call
   const { session } = event
   if (event.name === "pre-compact") return indexer.withEnd(session, (passed) => instructed(db, call, passed))
-  const isPrompt = event.name === "user-prompt-submit"
+  const isPrompt = answersLate(event)
   const isCompacted = isPrompt || event.source === "compact"
   if (isPrompt && !isUnanswered(state)) {
     const { delivery: _lost, ...rest } = state
@@ -169,7 +170,7 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const missed = isPrompt
     ? indexer.withEnd(session, (passed) => {
         const last = lastOf(db, call)
-        if (!isMissed(db, session, state, last)) return undefined
+        if (!isMissed(db, call, last)) return undefined
         // The end is indexed only once, whoever will have the answer.
         return { last, early: passed === undefined ? undefined : madeOf(db, call, last, passed) }
       })
@@ -325,7 +326,7 @@ function claimAnswer(db: Database, { event, state, now }: HookCall, source: Due[
   // Answers dated later were given before the clock was set back, and do not count.
   const isAnswered = (): boolean => isGivenBetween(db, event.session, source, since, time + SAME_EVENT)
   if ((size === 0 || announced !== undefined) && isAnswered()) return false
-  const place = event.name === "user-prompt-submit" ? "late" : "at"
+  const place = answersLate(event) ? "late" : "at"
   const mark = size > 0 ? `${place} ${size}` : `near ${now}`
   return claimGiven(db, event.session, { source, mark, time })
 }
@@ -336,12 +337,13 @@ const HOOKS_LAST = 10 * 60_000
 /** Whether nobody has answered the compaction recorded as unanswered in the state, as far as the views show. */
 function isMissed(
   db: Database,
-  session: string,
-  { unannounced }: SessionState,
+  { event, form, state }: HookCall,
   last: FoundCompaction | undefined,
 ): last is FoundCompaction {
-  // Hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know more.
-  return last !== undefined && !(unannounced && isAnswered(db, session, last))
+  // Claude Code's hooks saw every announced compaction. For others the hooks' notes may be lost, and the views may know
+  // more; and where several calls at once may answer one, only these know whether another has.
+  const isOpen = state.unannounced === undefined && form.other === undefined
+  return last !== undefined && (isOpen || !isAnswered(db, event.session, last))
 }
 
 /** Whether the views hold an answer to the compaction; in doubt, yes. */

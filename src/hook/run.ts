@@ -59,7 +59,7 @@ async function answer(name: string | undefined, agent: string | undefined): Prom
     if (!known) throw new Error("unknown event")
     // Others' forms are loaded: Claude Code's hooks start no slower for them.
     const form = agent === undefined ? CLAUDE_HOOKS : (await import("./other-agents.ts")).hookFormOf(agent)
-    const event = form.decode(known, document)
+    const event = form.decode(known, document, settings.paths)
     const set = withProject(settings, event?.cwd)
     // Few people have patterns of their own.
     const hasPatterns = set.paths.secrets.patterns.length > 0

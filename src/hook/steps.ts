@@ -9,7 +9,7 @@
 import type { Settings } from "../config/load.ts"
 import type { HookEvent, HookForm, HookReply } from "../record/hook-event.ts"
 import { claim, isByPlugin, isOwed, mayAsk, reply } from "./answer.ts"
-import { type Added, callFor, type HookCall, type HookStep, runSteps, seldom } from "./call.ts"
+import { type Added, callFor, type HookCall, type HookStep, type Later, runSteps, seldom } from "./call.ts"
 import { mayBeLost, noticeCompactions } from "./notice.ts"
 import { hasChanged, keep, mayRefuse, maySpool, recollect, remember, startJob } from "./remember.ts"
 import { hasBeside, take, takeBeside } from "./take.ts"
@@ -18,9 +18,12 @@ import { watchWindow } from "./watch-window.ts"
 const START = ["session-start"] as const
 const COMPACT = ["pre-compact"] as const
 const PROMPT = ["user-prompt-submit"] as const
+const TOOL = ["post-tool-use"] as const
 
 /** In this order; each sees what those before it have found. */
 export const STEPS: readonly HookStep[] = [
+  { name: "look", at: TOOL, later: afterTool },
+
   // What must not be lost, before anything else.
   { name: "take", run: take },
   { name: "beside", due: hasBeside, run: takeBeside },
@@ -46,7 +49,7 @@ export const STEPS: readonly HookStep[] = [
     due: mayAsk,
     later: async () => (await import("./asks-for-earlier.ts")).ASKING,
   },
-  { name: "reply", at: [...START, ...COMPACT, ...PROMPT], due: isOwed, run: reply },
+  { name: "reply", due: isOwed, run: reply },
   { name: "advise", due: "news", later: seldom },
 
   // What is left for others.
@@ -74,6 +77,11 @@ export async function handle(
   const call = callFor(event, settings, Date.now(), deadline, form)
   await runSteps(STEPS, call)
   return call
+}
+
+async function afterTool(): Promise<Later> {
+  const { AFTER_TOOL } = await import("./other-agents.ts")
+  return AFTER_TOOL
 }
 
 function isClaudes({ form }: HookCall): boolean {

@@ -9,6 +9,7 @@ export const EVENTS = [
   "stop",
   "subagent-stop",
   "session-end",
+  "post-tool-use",
 ] as const
 
 export type EventName = (typeof EVENTS)[number]
@@ -16,6 +17,10 @@ export type EventName = (typeof EVENTS)[number]
 /** The event of that name, however it is spelled: `PreCompact`, `pre-compact`, `precompact`. */
 export const eventNamed = (name: string): EventName | undefined =>
   EVENTS[EVENTS.join().replace(/-/g, "").split(",").indexOf(name.replace(/[\W_]/g, "").toLowerCase())]
+
+/** Events at which a compaction is answered that has been found in the transcript. */
+export const answersLate = ({ name }: Pick<HookEvent, "name">): boolean =>
+  name === "user-prompt-submit" || name === "post-tool-use"
 
 export interface HookEvent {
   readonly name: EventName
@@ -61,7 +66,7 @@ export interface HookReply {
 /** How an agent calls hooks and is answered, and how it writes down what hooks look for. */
 export interface HookForm {
   /** @returns undefined when the document is not about a session */
-  readonly decode: (name: EventName, document: unknown) => HookEvent | undefined
+  readonly decode: (name: EventName, document: unknown, places: AgentPlaces) => HookEvent | undefined
   /** What is printed: valid in whatever version calls, or nothing. */
   readonly encode: (event: HookEvent, reply: HookReply) => string
   /** Where compactions of the conversation begin in whole lines: offsets. */

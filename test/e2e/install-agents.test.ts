@@ -68,9 +68,10 @@ test("one that is picked is registered, and all is as it was after an uninstall"
 
   const undone = await cli("uninstall", "--json")
   expect(undone).toMatchObject({ code: 0, stderr: "" })
-  expect(JSON.parse(undone.stdout).agents).toMatchObject([
-    { agent: "codex", files: [{ action: "restored" }, { action: "restored" }] },
-  ])
+  expect(JSON.parse(undone.stdout).agents[0]).toMatchObject({
+    agent: "codex",
+    files: [{ action: "restored" }, { action: "restored" }],
+  })
   expect([read("config.toml"), read("hooks.json")]).toEqual([CONFIG, HOOKS])
   expect(readdirSync(folder).sort()).toEqual(["config.toml", "hooks.json"])
 })

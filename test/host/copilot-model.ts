@@ -21,6 +21,8 @@ export interface ChatReply {
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[]
   /** Size of the context that the reply reports. */
   readonly tokens?: number
+  /** ms that it takes: Copilot's transcript is about a second late. */
+  readonly takes?: number
 }
 
 export interface ChatModel {
@@ -64,7 +66,8 @@ export function startChatModel(answer: (request: ChatRequest) => ChatReply): Cha
       if (request.method !== "POST") return Response.json({})
       const body = (await request.json()) as ChatRequest
       requests.push(body)
-      const reply = asksForSummary(body) ? { text: wholeSummary } : answer(body)
+      const reply: ChatReply = asksForSummary(body) ? { text: wholeSummary } : answer(body)
+      if (reply.takes !== undefined) await Bun.sleep(reply.takes)
       return new Response(eventsOf(reply, requests.length), {
         headers: { "content-type": "text/event-stream" },
       })

@@ -95,10 +95,10 @@ export class CopilotEvents {
     return this.lines.join("")
   }
 
-  /** @param from number of lines that are there already */
-  flush(from = 0): this {
+  /** Writes the lines from `from` to `to`. */
+  flush(from = 0, to = this.lines.length): this {
     mkdirSync(dirname(this.path), { recursive: true })
-    appendFileSync(this.path, this.lines.slice(from).join(""))
+    appendFileSync(this.path, this.lines.slice(from, to).join(""))
     return this
   }
 }

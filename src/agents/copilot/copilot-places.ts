@@ -6,10 +6,17 @@ const HOME = "COPILOT_HOME"
 const USUAL = ".copilot"
 const SESSIONS = "session-state"
 
-const copilotFolder = ({ home, named }: Pick<AgentPlaces, "home" | "named">): string =>
+export const copilotFolder = ({ home, named }: Pick<AgentPlaces, "home" | "named">): string =>
   named(HOME) ?? join(home, USUAL)
 
 export const copilotTranscripts = (places: AgentPlaces): string[] => [join(copilotFolder(places), SESSIONS)]
+
+/** Lists the servers that it starts, below its folder. */
+export const SERVERS_FILE = "mcp-config.json"
+
+/** A session's transcript below the folder. */
+export const copilotTranscript = (folder: string, session: string): string =>
+  join(folder, SESSIONS, session, "events.jsonl")
 
 /** `<session>/events.jsonl`, in a backup, too; up to 2025, `<session>.jsonl`. */
 const EVENTS =

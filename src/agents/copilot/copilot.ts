@@ -8,6 +8,7 @@ import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../
 import { MARK } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, PromptVia, TranscriptRecord, Usage } from "../../record/types.ts"
+import { isCompaction } from "./copilot-hooks.ts"
 import { copilotLayout, copilotTranscripts } from "./copilot-places.ts"
 import { COPILOT_TOOLS, isAboutFile } from "./copilot-tools.ts"
 
@@ -101,14 +102,9 @@ function usageOf(line: JsonObject, told: JsonObject): Usage | undefined {
   }
 }
 
-/** One that failed, or of which nothing came, has left the conversation as it was. */
-const isApplied = ({ success, outcome }: JsonObject): boolean =>
-  success === true && (outcome === undefined || outcome === "applied")
-
 function compaction(type: string, line: JsonObject, data: JsonObject): TranscriptRecord {
   const usage = usageOf(line, objectOf(data["compactionTokensUsed"]))
-  // A subagent's own is none of the conversation.
-  if (isSubagents(line) || !isApplied(data)) return { ...record(type, line, []), usage }
+  if (!isCompaction(line)) return { ...record(type, line, []), usage }
   const text = stringOf(data["summaryContent"])
   const boundary: Part = {
     kind: "boundary",

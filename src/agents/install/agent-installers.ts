@@ -14,6 +14,7 @@ import {
 } from "../../claude/install/register.ts"
 import type { Paths } from "../../config/load.ts"
 import { codexFolder } from "../codex/codex-places.ts"
+import { copilotFolder } from "../copilot/copilot-places.ts"
 
 /** A file of an agent's, and what of ours is in it. */
 export interface AgentFile extends OursToAdd {
@@ -60,6 +61,13 @@ export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
     command: "codex",
     folder: codexFolder,
     load: async () => (await import("./codex-install.ts")).CODEX_INSTALLER,
+  },
+  {
+    name: "copilot",
+    title: "Copilot CLI",
+    command: "copilot",
+    folder: copilotFolder,
+    load: async () => (await import("./copilot-install.ts")).COPILOT_INSTALLER,
   },
 ]
 

@@ -5,7 +5,7 @@ import { isOurBinary } from "../../base/own-program.ts"
 import { isOnDrive } from "../../base/path.ts"
 import { shellWord } from "../../base/text.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
-import type { EventName } from "../../record/hook-event.ts"
+import { EVENTS, type EventName } from "../../record/hook-event.ts"
 import { expandedWord, SHELL_WORD } from "../../record/shell-script.ts"
 import { type ClaudeEvent, HOOKS, hookEntry } from "../hooks.ts"
 
@@ -60,7 +60,7 @@ export const hookTable = (
   entry: (command, event) => ({ hooks: [{ type: "command", command, ...more(event) }] }),
   isOurs: (command) => {
     const words = command.trimEnd()
-    return words.endsWith(` ${agent}`) && isOurHook(words.slice(0, -agent.length))
+    return words.endsWith(` ${agent}`) && ourWords(words.slice(0, -agent.length), ANY_COMMAND) !== undefined
   },
 })
 
@@ -86,10 +86,13 @@ export function expectOurBinary(exePath: string): void {
   })
 }
 
-const NAMES = Object.values(HOOKS).join("|")
-const OUR_COMMAND = new RegExp(
-  String.raw`^\s*((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${NAMES})\s*$`,
-)
+const commandAt = (names: readonly EventName[]): RegExp =>
+  new RegExp(
+    String.raw`^\s*((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${names.join("|")})\s*$`,
+  )
+const OUR_COMMAND = commandAt(Object.values(HOOKS))
+/** The same for agents that call at other events, too, without their name. */
+const ANY_COMMAND = commandAt(EVENTS)
 
 /**
  * Whether a hook command in the settings is ours, wherever its binary is or was. A command that merely contains ours (a
@@ -100,8 +103,11 @@ export function isOurHook(command: string): boolean {
 }
 
 /** The assignments before the binary, and the word that names the binary; undefined when the command is not ours. */
-function ourWords(command: string): readonly [assignments: string, word: string] | undefined {
-  const [, assignments = "", word = ""] = OUR_COMMAND.exec(command) ?? []
+function ourWords(
+  command: string,
+  form = OUR_COMMAND,
+): readonly [assignments: string, word: string] | undefined {
+  const [, assignments = "", word = ""] = form.exec(command) ?? []
   return isOurBinary(word.replace(/['"]/g, "")) ? [assignments, word] : undefined
 }
 

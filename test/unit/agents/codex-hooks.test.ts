@@ -4,7 +4,9 @@ import { CODEX_HOOKS } from "../../../src/agents/codex/codex-hooks.ts"
 import type { EventName, HookEvent } from "../../../src/record/hook-event.ts"
 import { CodexRollout, fullRollout } from "../../support/codex-rollout.ts"
 
-const { decode, encode, compactionOffsets, other } = CODEX_HOOKS
+const { encode, compactionOffsets, other } = CODEX_HOOKS
+const places = { home: "/home/dev", claudeDir: "/home/dev/.claude", named: () => undefined }
+const decode = (name: EventName, document: unknown) => CODEX_HOOKS.decode(name, document, places)
 const ID = "0a1b2c3d-0000-7000-8000-000000000001"
 const PATH = `/home/dev/.codex/sessions/2026/05/04/rollout-2026-05-04T10-00-00-${ID}.jsonl`
 const told = (fields: object = {}) => ({

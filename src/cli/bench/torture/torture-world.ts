@@ -8,8 +8,8 @@ import { dirname, join } from "../../../base/path.ts"
 import { killAll, processesIn } from "../../../base/processes.ts"
 import { contextIn, type HookName, hookPayload } from "../../../claude/fake/payload.ts"
 import { FakeTranscript } from "../../../claude/fake/transcript.ts"
+import { HOOKS } from "../../../claude/hooks.ts"
 import { isolatedEnvironment } from "../../../config/load.ts"
-import { EVENTS } from "../../../record/hook-event.ts"
 import type { Dice } from "../seeded-random.ts"
 
 interface Ended {
@@ -102,7 +102,7 @@ export class World {
     return ended
   }
 
-  anyEvent = (dice: Dice): HookName => dice.pick(EVENTS)
+  anyEvent = (dice: Dice): HookName => dice.pick(Object.values(HOOKS))
 
   /** Runs a command. `allowed`: the exit codes that are correct. */
   async command(args: readonly string[], allowed: readonly number[] = [0]): Promise<Ended> {
