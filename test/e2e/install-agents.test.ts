@@ -34,7 +34,7 @@ test("one that is picked is registered, and all is as it was after an uninstall"
   const done = await cli("install", "--agent", "codex", "--no-model")
   expect(done).toMatchObject({ code: 0, stderr: "" })
   expect(done.stdout).toContain(`Codex: registered in ${folder}/hooks.json, ${folder}/config.toml\n`)
-  expect(done.stdout).toContain("start codex: it shows the hooks, and asks whether you trust them")
+  expect(done.stdout).toContain('choose "Trust all and continue"')
   expect(existsSync(join(machine.home, ".claude", "settings.json"))).toBe(false)
   const { hooks } = JSON.parse(read("hooks.json"))
   expect(Object.keys(hooks).sort()).toEqual([
@@ -154,6 +154,12 @@ test("doctor tells of one that is here, and mends a hook that was changed", asyn
     ["ok", `Codex: the server is registered in ${folder}/config.toml`],
     ["warn", "Codex: hooks are not trusted yet, so Codex does not call them"],
   ])
+  // Who has no Claude Code is not told to register there.
+  const alone = { ...machine.env, PATH: "/usr/bin:/bin" }
+  const { findings } = JSON.parse((await run(["doctor", "--json"], { env: alone, cwd: machine.cwd })).stdout)
+  expect(findings.find(({ check }: { check: string }) => check === "hooks")).toMatchObject({
+    state: "skipped",
+  })
   // A matcher without `compact` loses what matters most.
   const sound = read("hooks.json")
   const hooks = JSON.parse(sound)

@@ -3,7 +3,7 @@
  * subagent, without the user's trust, and after our binary is gone.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { occurrences, RESTORE_MARK } from "./checks.ts"
@@ -196,6 +196,12 @@ for (const version of ["0.169.0", "0.171.0"]) {
       expect(told.filter(({ state }) => state === "warn").map(({ text }) => text)).toEqual([
         "Codex: 6 hooks are not trusted yet, so Codex does not call them",
       ])
+
+      const file = join(world.folder, "hooks.json")
+      const sound = readFileSync(file, "utf8")
+      writeFileSync(file, sound.replace(/,\s*"additionalContextLimit": 0/, ""))
+      expect(ctxbridge(world, ["doctor"]).stdout).toContain("long texts that are given back are cut")
+      writeFileSync(file, sound)
 
       await trustHooks(world)
       expect((await runExec(world, ["resume", "--last", "Go on"])).code).toBe(0)

@@ -67,7 +67,8 @@ const files = (places: Paths, exePath: string): AgentFile[] => [
   },
 ]
 
-const TRUST = "start codex: it shows the hooks, and asks whether you trust them"
+const TRUST =
+  'start codex at a terminal, and choose "Trust all and continue" where it says that hooks need review'
 const REGISTER = `ctxbridge install --agent ${AGENT}`
 
 async function checks(places: Paths, exePath: string): Promise<AgentCheck[]> {

@@ -40,8 +40,11 @@ export async function codexTrust(
   const own = listed?.filter((hook) => hook["sourcePath"] === file && isOurs(stringOf(hook["command"]) ?? ""))
   if (own !== undefined && own.length > 0) {
     const waiting = own.filter(({ trustStatus }) => trustStatus !== "trusted" && trustStatus !== "managed")
-    if (waiting.length === 0) return [{ state: "ok", text: `${count(own.length, "hook")} are trusted` }]
-    return [untrusted(count(waiting.length, "hook"), hint)]
+    const trust: AgentCheck =
+      waiting.length === 0
+        ? { state: "ok", text: `${count(own.length, "hook")} are trusted` }
+        : untrusted(count(waiting.length, "hook"), hint)
+    return [trust, ...limits(own)]
   }
   const reviewed = Object.keys(objectOf(objectOf(config["hooks"])["state"])).some((key) =>
     key.startsWith(`${file}:`),
@@ -51,6 +54,41 @@ export async function codexTrust(
     { state: "ok", text: "hooks were reviewed; Codex was not there to say whether they are still trusted" },
   ]
 }
+
+/** What keeps a trusted hook from doing what it is for. */
+function limits(hooks: readonly JsonObject[]): AgentCheck[] {
+  const off = hooks
+    .filter(({ enabled }) => enabled === false)
+    .map(({ eventName }) => stringOf(eventName) ?? "")
+  // Versions that have no such limit do not tell it.
+  const short = hooks.filter(
+    ({ eventName, additionalContextLimit: limit }) =>
+      GIVING.includes(stringOf(eventName) ?? "") && limit !== undefined && limit !== 0,
+  )
+  return [
+    ...(off.length === 0
+      ? []
+      : [
+          {
+            state: "warn",
+            text: `switched off in Codex: ${off.join(", ")}`,
+            hint: "/hooks in Codex",
+          } as const,
+        ]),
+    ...(short.length === 0
+      ? []
+      : [
+          {
+            state: "warn",
+            text: "long texts that are given back are cut (additionalContextLimit is not 0)",
+            hint: "ctxbridge uninstall --agent codex, then install it again",
+          } as const,
+        ]),
+  ]
+}
+
+/** Events at which something may be given to the model, as Codex lists them. */
+const GIVING = ["sessionStart", "userPromptSubmit"]
 
 const untrusted = (which: string, hint: string): AgentCheck => ({
   state: "warn",

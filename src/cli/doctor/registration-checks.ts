@@ -3,6 +3,7 @@
  */
 
 import { constants, existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { INSTALLABLE_AGENTS } from "../../agents/install/agent-installers.ts"
 import { messageOf } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { realpathSync } from "../../base/fs.ts"
@@ -14,7 +15,7 @@ import { count, cut, oneLine } from "../../base/text.ts"
 import { hookPayload } from "../../claude/fake/payload.ts"
 import { FakeTranscript } from "../../claude/fake/transcript.ts"
 import { type ClaudeEvent, HOOK_TIMEOUT_SECONDS, HOOKS } from "../../claude/hooks.ts"
-import { OLDEST_TRIED } from "../../claude/install/clients.ts"
+import { calledByName, OLDEST_TRIED } from "../../claude/install/clients.ts"
 import {
   type HookStatus,
   hookStatus,
@@ -31,6 +32,7 @@ import {
   readOurHook,
 } from "../../claude/install/hooks-table.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
+import { recordedTargets } from "../../claude/install/register.ts"
 import { install, installServer } from "../../claude/install/registration.ts"
 import { transcriptsFolder } from "../../claude/places.ts"
 import { inHookShell } from "../../claude/settings/hook-shell.ts"
@@ -99,6 +101,8 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
   if (hooks.length === 0) {
     if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
     if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
+    if (isWithOthersAlone(patient))
+      return [finding("hooks", "skipped", "registered with other agents, and there is no Claude Code")]
     return [
       finding("hooks", "fail", "no ctxbridge hooks: nothing is archived automatically", {
         hint: "ctxbridge install",
@@ -114,6 +118,11 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
     ...(managed.length > 0 ? [managedPresence(managed, hooks)] : []),
   ]
 }
+
+const isWithOthersAlone = ({ dataHome, claudeDir }: Patient): boolean =>
+  INSTALLABLE_AGENTS.some(({ name }) => recordedTargets(dataHome, name).length > 0) &&
+  calledByName() === undefined &&
+  !existsSync(claudeDir)
 
 /** What an organisation's settings have of our hooks, which is not ours to change. */
 function managedPresence(managed: readonly InstalledHook[], hooks: readonly InstalledHook[]): Finding {
