@@ -67,9 +67,9 @@ export function toolFiles(name: string, input: unknown): ToolFile[] {
 export const todosOf = (name: string, input: unknown): TodoItem[] | undefined =>
   toolNamed(name)?.todos?.(objectOf(input))
 
-/** What a call changes of the list of tasks; undefined for any other call. */
-export const taskChange = (name: string, input: unknown): TaskChange | undefined =>
-  toolNamed(name)?.task?.(objectOf(input))
+/** What a call changes of the list of tasks. */
+export const taskChanges = (name: string, input: unknown): readonly TaskChange[] =>
+  [toolNamed(name)?.task?.(objectOf(input)) ?? []].flat()
 
 /** The id in the result of a TaskCreate call. */
 export function createdTaskId(resultText: string): string | undefined {

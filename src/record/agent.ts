@@ -40,7 +40,7 @@ export interface AgentTool {
   /** The todo list after a call, if its input is one. */
   readonly todos?: (fields: JsonObject) => TodoItem[] | undefined
   /** What a call changes of the list of tasks. */
-  readonly task?: (fields: JsonObject) => TaskChange
+  readonly task?: (fields: JsonObject) => TaskChange | readonly TaskChange[]
 }
 
 export interface ToolFile {
@@ -64,6 +64,8 @@ export interface TaskChange {
   readonly id?: string
   readonly subject?: string
   readonly status?: string
+  /** The model itself has given a new task its id. */
+  readonly isNew?: true
 }
 
 /** Whose transcript it is, according to its path. */

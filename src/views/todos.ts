@@ -27,6 +27,11 @@ export function applyTask(todos: readonly Todo[], call: string, change: TaskChan
     if (change.subject === undefined) return [...todos]
     return [...todos, { id: provisional(call), content: change.subject, status: change.status ?? "pending" }]
   }
+  if (change.isNew && !todos.some(({ id }) => id === change.id))
+    return [
+      ...todos,
+      { id: change.id, content: change.subject ?? change.id, status: change.status ?? "pending" },
+    ]
   return todos.map((todo) =>
     todo.id === change.id
       ? { ...todo, content: change.subject ?? todo.content, status: change.status ?? todo.status }

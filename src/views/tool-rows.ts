@@ -10,7 +10,7 @@ import {
   createdTaskId,
   exitCode,
   shellCommand,
-  taskChange,
+  taskChanges,
   todosOf,
   toolFiles,
   toolKind,
@@ -180,8 +180,8 @@ export class ToolRows {
     } else if (part.kind === "toolUse") {
       const todos = todosOf(part.name, part.input)
       if (todos !== undefined) this.#setTodos(JSON.stringify(todos))
-      const change = taskChange(part.name, part.input)
-      if (change !== undefined) this.#setTodos(JSON.stringify(applyTask(this.#todos(), part.id, change)))
+      for (const change of taskChanges(part.name, part.input))
+        this.#setTodos(JSON.stringify(applyTask(this.#todos(), part.id, change)))
     }
   }
 

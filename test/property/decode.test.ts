@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { decodeLine, partsOfLine } from "../../src/agents/agents.ts"
-import { exitCode, taskChange, todosOf, toolFiles, toolTarget } from "../../src/agents/tool-kinds.ts"
+import { exitCode, taskChanges, todosOf, toolFiles, toolTarget } from "../../src/agents/tool-kinds.ts"
 import { commandPaths } from "../../src/record/path-words.ts"
 import type { Part } from "../../src/record/types.ts"
 
@@ -208,7 +208,7 @@ test("the helpers for tool calls take any input", () => {
       expect([...target].length).toBeLessThanOrEqual(300)
       toolFiles(tool, value)
       todosOf(tool, value)
-      taskChange(tool, value)
+      taskChanges(tool, value)
     }),
     { numRuns: 1000 },
   )

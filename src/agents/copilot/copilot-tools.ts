@@ -2,7 +2,7 @@
  * What Copilot CLI's tools do, and what of their input tells most. Read from 1.0.102, with names that its schemas keep
  * for older versions; the inputs are as `copilot.ts` has them. Pure.
  */
-import type { AgentTool, TodoItem } from "../../record/agent.ts"
+import type { AgentTool, TaskChange, TodoItem } from "../../record/agent.ts"
 import { type JsonObject, stringOf } from "../../record/json.ts"
 
 const run: AgentTool = { kind: "run", target: ["command"] }
@@ -42,7 +42,7 @@ export const COPILOT_TOOLS: Readonly<Record<string, AgentTool>> = {
   read_agent: agentWatch,
   list_agents: { kind: "watch" },
   write_agent: { kind: "agent", target: ["message", "agent_id"] },
-  sql: { kind: "todo", target: ["description", "query"] },
+  sql: { kind: "todo", target: ["description", "query"], task: changedTodos },
   update_todo: { kind: "todo", target: counted, todos: checked },
   ask_user: { kind: "ask", target: ["message", "question"] },
   exit_plan_mode: { kind: "plan", target: ["summary"] },
@@ -74,3 +74,72 @@ function counted(fields: JsonObject): string | undefined {
   const items = checked(fields)
   return items === undefined ? stringOf(fields["todos"]) : `${items.length} todos`
 }
+
+/* The todos of a session are rows of a table, which its model writes itself. */
+
+const TEXT = "'(?:[^']|'')*'"
+const INSERT = /^\s*insert\s+(?:or\s+\w+\s+)?into\s+todos\s*\(([\w\s,]+)\)\s*values\s*([\s\S]+)$/i
+const UPDATE = new RegExp(
+  String.raw`^\s*update\s+todos\s+set\s+([\s\S]+?)\s+where\s+id\s*(?:=|in)\s*(\(?\s*${TEXT}(?:\s*,\s*${TEXT})*\s*\)?)\s*$`,
+  "i",
+)
+const DELETE = new RegExp(
+  String.raw`^\s*delete\s+from\s+todos\s+where\s+id\s*(?:=|in)\s*(\(?\s*${TEXT}(?:\s*,\s*${TEXT})*\s*\)?)\s*$`,
+  "i",
+)
+/** A statement, without what ends it. */
+const STATEMENT = new RegExp(`(?:${TEXT}|[^;'])+`, "g")
+const ROW = new RegExp(String.raw`\(((?:${TEXT}|[^()'])*)\)`, "g")
+const VALUE = new RegExp(String.raw`${TEXT}|[^,'\s]+`, "g")
+const SET = new RegExp(String.raw`(\w+)\s*=\s*(${TEXT})`, "g")
+
+const wordsOf = (list: string): string[] => (list.match(VALUE) ?? []).map(unquoted)
+const idsIn = (list: string): string[] => (list.match(new RegExp(TEXT, "g")) ?? []).map(unquoted)
+
+function unquoted(value: string): string {
+  return value.startsWith("'") ? value.slice(1, -1).replaceAll("''", "'") : value
+}
+
+/** In words that everybody has for it. */
+const statusOf = (status: string | undefined): string | undefined =>
+  status === "done" ? "completed" : status
+
+/** A longer one is no list that anybody works through. */
+const LONGEST = 20_000
+
+/** Of statements that name each todo by its id; others may change any. */
+function changedTodos({ query }: JsonObject): TaskChange[] {
+  if (typeof query !== "string" || query.length > LONGEST || !/\btodos\b/i.test(query)) return []
+  return (query.match(STATEMENT) ?? []).flatMap((statement) => {
+    const [, columns, rows] = INSERT.exec(statement) ?? []
+    if (columns !== undefined && rows !== undefined) {
+      const names = columns.split(",").map((name) => name.trim().toLowerCase())
+      return [...rows.matchAll(ROW)].flatMap(([, row]) => inserted(names, wordsOf(row ?? "")))
+    }
+    const [, set, updated] = UPDATE.exec(statement) ?? []
+    if (set !== undefined && updated !== undefined) {
+      const values = Object.fromEntries(
+        [...set.matchAll(SET)].map(([, name, value]) => [name, unquoted(value!)]),
+      )
+      return idsIn(updated).map((id) => change({ id }, values["title"], values["status"]))
+    }
+    const [, deleted] = DELETE.exec(statement) ?? []
+    return deleted === undefined ? [] : idsIn(deleted).map((id) => ({ id, status: "deleted" }))
+  })
+}
+
+function inserted(names: readonly string[], values: readonly string[]): TaskChange[] {
+  const named = (name: string): string | undefined => values[names.indexOf(name)]
+  const id = named("id")
+  return id === undefined ? [] : [change({ id, isNew: true }, named("title"), named("status"))]
+}
+
+const change = (
+  which: Pick<TaskChange, "id" | "isNew">,
+  subject: string | undefined,
+  status: string | undefined,
+): TaskChange => ({
+  ...which,
+  ...(subject !== undefined && { subject }),
+  ...(status !== undefined && { status: statusOf(status)! }),
+})

@@ -7,6 +7,7 @@ import { isTranscriptFile, transcriptName } from "../../../src/agents/layouts.ts
 import {
   exitCode,
   replacedTexts,
+  taskChanges,
   todosOf,
   toolFiles,
   toolKind,
@@ -17,7 +18,7 @@ import type { Part } from "../../../src/record/types.ts"
 import { isAgentsCopy, isBesideCopy, vaultPath } from "../../../src/vault/layout.ts"
 import { isExcluded } from "../../../src/views/excluded.ts"
 import { Archive } from "../../support/archive.ts"
-import { type CopilotEvents, fullEvents } from "../../support/copilot-events.ts"
+import { CopilotEvents, fullEvents } from "../../support/copilot-events.ts"
 import { namedViews } from "../../support/views.ts"
 
 const ID = "0a1b2c3d-0000-4000-8000-00000000000a"
@@ -381,6 +382,57 @@ describe("tools", () => {
     ])
     expect(toolTarget("update_todo", list)).toBe("2 todos")
     expect(toolTarget("read_agent", { agent_id: "a1" })).toBe("a1")
+  })
+})
+
+describe("todos in a table", () => {
+  const changes = (query: string) => taskChanges("sql", { query })
+
+  test("rows that are written, changed and deleted by their ids", () => {
+    expect(
+      changes(
+        "INSERT INTO todos (id, title, description) VALUES\n  ('valve', 'Mending the valve', 'It''s stuck; (open) it'),\n  ('latch', 'Making a latch', NULL);\nINSERT INTO todo_deps (todo_id, depends_on) VALUES ('latch', 'valve');",
+      ),
+    ).toEqual([
+      { id: "valve", isNew: true, subject: "Mending the valve" },
+      { id: "latch", isNew: true, subject: "Making a latch" },
+    ])
+    expect(changes("UPDATE todos SET status = 'done', updated_at = 1 WHERE id = 'valve'")).toEqual([
+      { id: "valve", status: "completed" },
+    ])
+    expect(changes("update todos set status='in_progress' where id in ('a', 'b');")).toEqual([
+      { id: "a", status: "in_progress" },
+      { id: "b", status: "in_progress" },
+    ])
+    expect(changes("DELETE FROM todos WHERE id = 'a'")).toEqual([{ id: "a", status: "deleted" }])
+  })
+
+  test("nothing of other statements, nor of those that name no id", () => {
+    for (const query of [
+      "SELECT * FROM todos",
+      "UPDATE todos SET status = 'done'",
+      "UPDATE todos SET status = 'done' WHERE status = 'pending'",
+      "DELETE FROM todos",
+      "INSERT INTO notes (id, title) VALUES ('todos', 'x')",
+      "INSERT INTO todos (id, title) VALUES ('a', 'never closed",
+      "CREATE TABLE t (x TEXT)",
+    ])
+      expect(changes(query)).toEqual([])
+    expect(taskChanges("sql", { query: 7 })).toEqual([])
+  })
+
+  test("they are the session's", () => {
+    using archive = new Archive()
+    const ok = { result: { content: "ok" } }
+    const events = new CopilotEvents({ folder: join(archive.root, ".copilot"), id: ID, cwd: "/p" })
+      .prompt("Mend it")
+      .call("sql", { query: "INSERT INTO todos (id, title) VALUES ('a', 'Mend'), ('b', 'Test')" }, ok)
+      .call("sql", { query: "UPDATE todos SET status = 'done' WHERE id = 'a'" }, ok)
+    archive.follow(events.flush())
+    expect(JSON.parse(`${archive.db.query("SELECT todos FROM sessions").values()[0]?.[0]}`)).toEqual([
+      { id: "a", content: "Mend", status: "completed" },
+      { id: "b", content: "Test", status: "pending" },
+    ])
   })
 })
 

@@ -4,7 +4,7 @@ import { errorsMet } from "../../../src/agents/errors-met.ts"
 import {
   createdTaskId,
   exitCode,
-  taskChange,
+  taskChanges,
   todosOf,
   toolFiles,
   toolTarget,
@@ -398,18 +398,16 @@ describe("tool input", () => {
       expect(todosOf("TodoWrite", {})).toBeUndefined()
       expect(todosOf("Bash", { todos: [] })).toBeUndefined()
     })
-    test("taskChange", () => {
-      expect(taskChange("TaskCreate", { subject: "a", description: "b" })).toEqual({
-        subject: "a",
-        status: "pending",
-      })
-      expect(taskChange("TaskUpdate", { taskId: "1", status: "completed" })).toEqual({
-        id: "1",
-        status: "completed",
-      })
-      expect(taskChange("TaskUpdate", { taskId: 2, subject: "c" })).toEqual({ id: "2", subject: "c" })
-      expect(taskChange("TaskUpdate", null)).toEqual({})
-      expect(taskChange("TaskList", {})).toBeUndefined()
+    test("taskChanges", () => {
+      expect(taskChanges("TaskCreate", { subject: "a", description: "b" })).toEqual([
+        { subject: "a", status: "pending" },
+      ])
+      expect(taskChanges("TaskUpdate", { taskId: "1", status: "completed" })).toEqual([
+        { id: "1", status: "completed" },
+      ])
+      expect(taskChanges("TaskUpdate", { taskId: 2, subject: "c" })).toEqual([{ id: "2", subject: "c" }])
+      expect(taskChanges("TaskUpdate", null)).toEqual([{}])
+      expect(taskChanges("TaskList", {})).toEqual([])
     })
     test("createdTaskId", () => {
       expect(createdTaskId("Task #12 created successfully: Write tests")).toBe("12")
