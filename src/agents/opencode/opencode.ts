@@ -4,7 +4,7 @@
  */
 import type { Agent } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import { MARK } from "../../record/our-marks.ts"
+import { MARK, withoutHandoff } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
 import { PATCH } from "../codex/codex-tools.ts"
@@ -118,7 +118,9 @@ function partParts(line: JsonObject, data: JsonObject): Part[] {
 
 /** Files and outputs that opencode quotes, and what it says itself, are marked as its own. */
 function userParts(text: string, data: JsonObject): Part[] {
-  if (text.includes(MARK)) return [{ kind: "context", source: "hook", text }]
+  // A summary of another session's that the user sends is told apart from their words for all agents.
+  const isHandoff = withoutHandoff(text) !== text
+  if (text.includes(MARK) && !isHandoff) return [{ kind: "context", source: "hook", text }]
   if (objectOf(data["metadata"])["compaction_continue"] === true) return [{ kind: "notice", text }]
   if (data["synthetic"] === true || data["ignored"] === true) return [{ kind: "context", source: NAME, text }]
   return [{ kind: "prompt", via: "typed", text }]

@@ -163,6 +163,14 @@ describe("records", () => {
     expect(of({ parentID: "ses_p" }).spawned).toEqual({ parent: "ses_p", name: "subagent" })
   })
 
+  test("a summary of another session's in a prompt is none of the human's words", () => {
+    const ours = `${MARK}"handoff" session="x">\n- Mind the boiler\n</ctxbridge-restore>`
+    expect(user({ type: "text", text: `Continue it.\n\n${ours}` })).toEqual([
+      { kind: "prompt", via: "typed", text: "Continue it." },
+      { kind: "context", source: "handoff", text: ours },
+    ])
+  })
+
   test("a prompt is what the human typed, and nothing that opencode says in their place", () => {
     expect(user({ type: "text", text: "Mend it" })).toEqual([
       { kind: "prompt", via: "typed", text: "Mend it" },
