@@ -70,6 +70,11 @@ declare module "*/dist/runtime/ort-wasm.js" {
   export * from "onnxruntime-web/wasm"
 }
 
+declare module "*/opencode-plugin.js" {
+  const text: string
+  export default text
+}
+
 declare module "*/compact-module.js" {
   const text: string
   export default text

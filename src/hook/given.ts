@@ -179,6 +179,9 @@ function summaryFor(
   compaction?: FoundCompaction,
 ): string {
   const isPrompt = answersLate(event)
+  // Before it is written down.
+  const handed = isPrompt ? undefined : event.lastMessage
+  if (handed !== undefined) return handed
   const told = summary ?? ""
   if (compaction === undefined || (!isPrompt && summary !== undefined)) return told
   // The model has spoken since, mostly soon: this was an earlier compaction.

@@ -4,6 +4,7 @@
  */
 import { CODEX_HOOKS } from "../agents/codex/codex-hooks.ts"
 import { COPILOT_HOOKS } from "../agents/copilot/copilot-hooks.ts"
+import { OPENCODE_HOOKS } from "../agents/opencode/opencode-hooks.ts"
 import { statsOf } from "../base/files.ts"
 import type { HookForm } from "../record/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
@@ -12,7 +13,7 @@ import type { Added, HookCall, Later } from "./call.ts"
 import { isUnanswered, readState } from "./state.ts"
 
 /** By the names that hook commands and options have for them. */
-const FORMS: Readonly<Record<string, HookForm>> = { codex: CODEX_HOOKS, copilot: COPILOT_HOOKS }
+const FORMS: Readonly<Record<string, HookForm>> = { codex: CODEX_HOOKS, copilot: COPILOT_HOOKS, opencode: OPENCODE_HOOKS }
 
 /** @throws if nobody is called that */
 export function hookFormOf(agent: string): HookForm {

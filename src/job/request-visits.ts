@@ -16,7 +16,7 @@ import { isExcluded } from "../views/excluded.ts"
 import { doubting, index, untilDone } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
 import { isUnusable } from "../views/schema-shape.ts"
-import { isQuiet, transcriptFilesBelow, transcriptsBelow } from "./find-transcripts.ts"
+import { isQuiet, type TranscriptFile, transcriptFilesBelow } from "./find-transcripts.ts"
 import { historyOf } from "./history-import.ts"
 import { isMade } from "./import/made.ts"
 import { hasNews } from "./import/taken-made.ts"
@@ -79,7 +79,10 @@ function look(
   end: number,
   goOn: () => void,
 ): boolean {
-  const swept = request.sweep.flatMap((folder) => transcriptsBelow(folder))
+  const found = request.sweep.flatMap((folder) => transcriptFilesBelow(folder))
+  const swept = found
+    .filter((one) => !isMade(one.path) || isGrown(paths, one))
+    .map(({ path }) => path)
   // Last, since of sessions whose transcripts are there it shows nothing.
   if (request.history) swept.push(...promptHistories(paths).filter(existsSync))
   else if (request.sweep.length > 0) swept.push(...grown(paths))
@@ -100,12 +103,13 @@ function look(
 const grown = (paths: PathsAndPolicy): string[] =>
   silentFolders(paths)
     .flatMap((folder) => transcriptFilesBelow(folder))
-    .filter(({ path, bytes, changed }) =>
-      isMade(path)
-        ? hasNews(paths, path, changed)
-        : bytes > archivedIn(vaultFile(paths.dataHome, vaultPath(path, paths.home))),
-    )
+    .filter((one) => isGrown(paths, one))
     .map(({ path }) => path)
+
+const isGrown = (paths: PathsAndPolicy, { path, bytes, changed }: TranscriptFile): boolean =>
+  isMade(path)
+    ? hasNews(paths, path, changed)
+    : bytes > archivedIn(vaultFile(paths.dataHome, vaultPath(path, paths.home)))
 
 function archiveEach(
   db: Database,

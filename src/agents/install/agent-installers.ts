@@ -15,6 +15,7 @@ import {
 import type { Paths } from "../../config/load.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import { copilotFolder } from "../copilot/copilot-places.ts"
+import { opencodeConfigFolder } from "../opencode/opencode-places.ts"
 
 /** A file of an agent's, and what of ours is in it. */
 export interface AgentFile extends OursToAdd {
@@ -68,6 +69,13 @@ export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
     command: "copilot",
     folder: copilotFolder,
     load: async () => (await import("./copilot-install.ts")).COPILOT_INSTALLER,
+  },
+  {
+    name: "opencode",
+    title: "opencode",
+    command: "opencode",
+    folder: opencodeConfigFolder,
+    load: async () => (await import("./opencode-install.ts")).OPENCODE_INSTALLER,
   },
 ]
 

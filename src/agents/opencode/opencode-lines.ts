@@ -13,6 +13,12 @@ export interface StoredMessage {
   readonly parts: readonly StoredRow[]
 }
 
+/** `opencode run` puts words with spaces between them in quotation marks. */
+const QUOTED = /^"((?:[^"\\]|\\.)*\s(?:[^"\\]|\\.)*)"$/
+
+/** A prompt as it was typed. */
+export const typedWords = (text: string): string => QUOTED.exec(text)?.[1]?.replaceAll('\\"', '"') ?? text
+
 /** What becomes a line. */
 export interface StoredPiece {
   readonly kind: "session" | "part" | "call" | "result" | "cleared" | "message" | "diffs"

@@ -12,6 +12,15 @@ export function opencodeFolders({ home, named }: AgentPlaces): string[] {
   return [data === undefined ? join(home, USUAL) : join(data, "opencode")]
 }
 
+/** Where its settings and plugins are. */
+export function opencodeConfigFolder({ home, named }: AgentPlaces): string {
+  const config = named("XDG_CONFIG_HOME")
+  return config === undefined ? join(home, ".config", "opencode") : join(config, "opencode")
+}
+
+/** Its files of settings in that folder: what a later one says counts. */
+export const CONFIG_NAMES = ["config.json", "opencode.json", "opencode.jsonc"] as const
+
 /** Below opencode's folder. No folder of its own has that name. */
 const MADE = "session~"
 const TRANSCRIPT = /^(.*\/opencode)\/session~\/([^/]+)\.jsonl$/

@@ -8,6 +8,7 @@ import { MARK, withoutHandoff } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
 import { PATCH } from "../codex/codex-tools.ts"
+import { typedWords } from "./opencode-lines.ts"
 import { opencodeFolders, opencodeLayout } from "./opencode-places.ts"
 import { OPENCODE_TOOLS } from "./opencode-tools.ts"
 
@@ -120,10 +121,10 @@ function partParts(line: JsonObject, data: JsonObject): Part[] {
 function userParts(text: string, data: JsonObject): Part[] {
   // A summary of another session's that the user sends is told apart from their words for all agents.
   const isHandoff = withoutHandoff(text) !== text
-  if (text.includes(MARK) && !isHandoff) return [{ kind: "context", source: "hook", text }]
+  if (text.trimStart().startsWith(MARK) && !isHandoff) return [{ kind: "context", source: "hook", text }]
   if (objectOf(data["metadata"])["compaction_continue"] === true) return [{ kind: "notice", text }]
   if (data["synthetic"] === true || data["ignored"] === true) return [{ kind: "context", source: NAME, text }]
-  return [{ kind: "prompt", via: "typed", text }]
+  return [{ kind: "prompt", via: "typed", text: typedWords(text) }]
 }
 
 const said = (text: string): Part[] =>

@@ -1,0 +1,114 @@
+/** What is ours in opencode's files: a plugin, which calls our hooks, and the server in its settings. */
+
+import { readText } from "../../base/edited-file.ts"
+import { CtxError, messageOf } from "../../base/errors.ts"
+import { existsSync } from "../../base/fs.ts"
+import { join } from "../../base/path.ts"
+import { expectOurBinary } from "../../claude/install/hooks-table.ts"
+import type { WithOurs, WithoutOurs } from "../../claude/install/register.ts"
+import { SERVER_NAME } from "../../claude/our-server.ts"
+import type { Paths } from "../../config/load.ts"
+import { CONFIG_NAMES, opencodeConfigFolder } from "../opencode/opencode-places.ts"
+import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
+import {
+  addOpencodeServer,
+  hasOpencodeServer,
+  isEmptyConfig,
+  removeOpencodeServer,
+} from "./opencode-config.ts"
+import PLUGIN from "./opencode-plugin.js" with { type: "text" }
+
+const AGENT = "opencode"
+const NAME = "plugin"
+/** How a plugin of ours begins, whichever version has written it. */
+const OURS = "// ctxbridge: "
+
+export const opencodePlugin = (exePath: string): string =>
+  PLUGIN.replace('"@PROGRAM@"', () => JSON.stringify(exePath))
+
+function addPlugin(text: string | undefined, exePath: string): WithOurs {
+  expectOurBinary(exePath)
+  const wanted = opencodePlugin(exePath)
+  if (text === wanted) return { text, added: [], replaced: [] }
+  const isBlank = text === undefined || text.trim() === ""
+  if (!isBlank && !text.startsWith(OURS))
+    throw new CtxError("settings-taken", "it is another plugin", { hint: "rename that one" })
+  return { text: wanted, added: isBlank ? [NAME] : [], replaced: isBlank ? [] : [NAME] }
+}
+
+const removePlugin = (text: string): WithoutOurs =>
+  text.startsWith(OURS) ? { text: "", removed: [NAME] } : { text, removed: [] }
+
+const pluginFile = (places: Paths): string => join(opencodeConfigFolder(places), "plugins", "ctxbridge.js")
+
+/** The one that counts most of those that are there. */
+function configFile(places: Paths): string {
+  const files = CONFIG_NAMES.map((name) => join(opencodeConfigFolder(places), name))
+  const there = files.filter((file) => existsSync(file))
+  return there.find((file) => isListing(file)) ?? there.at(-1) ?? files[1]!
+}
+
+function isListing(file: string): boolean {
+  try {
+    return hasOpencodeServer(readText(file))
+  } catch {
+    return false
+  }
+}
+
+const files = (places: Paths, exePath: string): AgentFile[] => [
+  {
+    agent: AGENT,
+    file: pluginFile(places),
+    folderMode: 0o700,
+    add: (text) => addPlugin(text, exePath),
+    remove: removePlugin,
+    isEmpty: (text) => text.trim() === "",
+  },
+  {
+    agent: AGENT,
+    file: configFile(places),
+    isServers: true,
+    // It may hold keys.
+    isPrivate: true,
+    folderMode: 0o700,
+    add: (text) => addOpencodeServer(text, exePath),
+    remove: removeOpencodeServer,
+    isEmpty: isEmptyConfig,
+  },
+]
+
+const REGISTER = `ctxbridge install --agent ${AGENT}`
+
+const checks = async (places: Paths, exePath: string): Promise<AgentCheck[]> => [
+  pluginCheck(pluginFile(places), exePath),
+  serverCheck(configFile(places)),
+]
+
+function pluginCheck(file: string, exePath: string): AgentCheck {
+  try {
+    const text = readText(file)
+    if (text === undefined) return { state: "skipped", text: "no plugin of ours is there", hint: REGISTER }
+    const { replaced } = addPlugin(text, exePath)
+    if (replaced.length === 0) return { state: "ok", text: `the plugin ${file} calls this ctxbridge` }
+    const other = `the plugin ${file} is another version's, or calls another ctxbridge`
+    return { state: "fail", text: other, hint: REGISTER, isMended: true }
+  } catch (error) {
+    return { state: "fail", text: `${file}: ${messageOf(error)}`, hint: "correct the file" }
+  }
+}
+
+function serverCheck(file: string): AgentCheck {
+  try {
+    if (hasOpencodeServer(readText(file))) return { state: "ok", text: `the server is registered in ${file}` }
+    return { state: "skipped", text: `${file} lists no server ${SERVER_NAME}`, hint: REGISTER }
+  } catch (error) {
+    return { state: "fail", text: `${file}: ${messageOf(error)}`, hint: "correct the file" }
+  }
+}
+
+export const OPENCODE_INSTALLER: AgentInstaller = {
+  files,
+  next: "start opencode again: it loads plugins when it starts",
+  checks,
+}

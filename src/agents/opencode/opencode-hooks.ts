@@ -1,0 +1,74 @@
+/**
+ * What our plugin in opencode tells hooks and takes from them (install/opencode-plugin.js): documents with the fields of
+ * Claude Code's, and plain text in return. Tried with 1.18.33. Pure.
+ */
+import { join } from "../../base/path.ts"
+import { decodeEvent, transcriptPath } from "../../claude/hooks.ts"
+import { SERVER_NAME } from "../../claude/our-server.ts"
+import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
+import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
+import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+import { MARK } from "../../record/our-marks.ts"
+import { typedWords } from "./opencode-lines.ts"
+import { CONFIG_NAMES, opencodeConfigFolder, opencodeSession } from "./opencode-places.ts"
+
+function decode(name: EventName, document: unknown): HookEvent | undefined {
+  const event = decodeEvent(name, document)
+  const its = opencodeSession(transcriptPath(objectOf(document)["transcript_path"]) ?? "")
+  if (event === undefined || its?.session !== event.session) return undefined
+  const isSubagents = stringOf(objectOf(document)["agent_id"]) !== undefined
+  const isHuman = name === "user-prompt-submit" && !isSubagents
+  const prompt = event.prompt && typedWords(event.prompt)
+  return { ...event, prompt, agent: "opencode", folder: its.folder, isHuman, isSubagents }
+}
+
+/** Servers' tools are called otherwise than elsewhere. */
+const encode: HookForm["encode"] = ({ name }, { text }) =>
+  name === "session-start" || name === "user-prompt-submit"
+    ? text.replaceAll(`mcp__${SERVER_NAME}__`, `${SERVER_NAME}_`)
+    : ""
+
+const COMPACTED = '"type":"compaction"'
+const SUMMARY = '"isSummary":true'
+
+const isCompacted = (line: JsonObject): boolean =>
+  line["opencode"] === "part" && line["again"] !== true && objectOf(line["data"])["type"] === "compaction"
+
+/** Without those whose summary has what we have given: a fork begins with a copy of it. */
+function compactionOffsets(content: Uint8Array): number[] {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const found: { readonly from: number; readonly to: number }[] = []
+  for (let at = bytes.indexOf(COMPACTED); at >= 0; ) {
+    const span = lineAt(bytes, at)
+    if (isCompacted(parsedLine(bytes, span))) found.push(span)
+    at = bytes.indexOf(COMPACTED, span.to)
+  }
+  return found.flatMap(({ from, to }, n) => {
+    const isAnswered = summaryIn(bytes.subarray(to, found[n + 1]?.from)).includes(MARK)
+    return isAnswered ? [] : [from]
+  })
+}
+
+function summaryIn(content: Buffer): string {
+  const texts = [...linesWith(content, SUMMARY)].flatMap(
+    ({ line }) => stringOf(objectOf(line["data"])["text"]) ?? [],
+  )
+  return texts.at(-1) ?? ""
+}
+
+const isAnswer = (line: JsonObject): boolean =>
+  line["role"] === "assistant" && line["isSummary"] !== true && line["opencode"] !== "message"
+
+const SERVER = new RegExp(String.raw`"${SERVER_NAME}"\s*:\s*\{`)
+
+export const OPENCODE_HOOKS: HookForm = {
+  decode,
+  encode,
+  compactionOffsets,
+  other: {
+    summaryIn,
+    hasAnswer: (content) => linesWith(content, '"assistant"').some(({ line }) => isAnswer(line)),
+    startsServer: (places, read) =>
+      CONFIG_NAMES.some((name) => SERVER.test(read(join(opencodeConfigFolder(places), name)) ?? "")),
+  },
+}
