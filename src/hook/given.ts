@@ -137,8 +137,8 @@ export function restored(
     printed: state.printed,
     upTo: isPrompt && last !== undefined ? lastTurnBefore(db, from, last) : undefined,
   }
-  // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself. Others always do.
-  const isSent = isPrompt || form.other !== undefined
+  // At a missed restore, the open prompt is the one just typed, and Claude Code sends it itself. Most others always do.
+  const isSent = isPrompt || (form.other !== undefined && form.other.dropsPrompt !== true)
   return restoreOf(db, from, { ...options, ...compaction }, isSent ? undefined : waitingPrompt(state))
 }
 

@@ -82,6 +82,8 @@ export interface HookForm {
 export interface OtherHooks {
   /** What the last compaction has left, summary and all, in whole lines from it on; empty if nobody can read it. */
   readonly summaryIn: (content: Buffer) => string
+  /** Whether it goes on without the prompt that is being answered, but for what the summary says of it. */
+  readonly dropsPrompt?: true
   /** Whether the model has spoken in these lines, but for a summary. */
   readonly hasAnswer: (content: Buffer) => boolean
   /**

@@ -95,7 +95,8 @@ for (const version of ["1.18.33"]) {
       const next = world.model.talk().at(-1)!
       expect(next.text.indexOf(OPENCODE_SUMMARY)).toBeLessThan(next.text.indexOf(RESTORE_MARK))
       expect(occurrences(next.text, RESTORE_MARK)).toBe(1)
-      expect(next.text).toContain("Never delete the kiln log.")
+      // opencode itself goes on with the summary alone.
+      expect(next.text).toContain("Survey the kiln. Never delete the kiln log.")
       expect(next.text).toContain("echo ashes")
       expect(next.text).toContain("`ctxbridge_get`")
       expect(next.tools).toContain("ctxbridge_get")

@@ -67,6 +67,7 @@ export const OPENCODE_HOOKS: HookForm = {
   compactionOffsets,
   other: {
     summaryIn,
+    dropsPrompt: true,
     hasAnswer: (content) => linesWith(content, '"assistant"').some(({ line }) => isAnswer(line)),
     startsServer: (places, read) =>
       CONFIG_NAMES.some((name) => SERVER.test(read(join(opencodeConfigFolder(places), name)) ?? "")),
