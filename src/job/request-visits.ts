@@ -80,9 +80,7 @@ function look(
   goOn: () => void,
 ): boolean {
   const found = request.sweep.flatMap((folder) => transcriptFilesBelow(folder))
-  const swept = found
-    .filter((one) => !isMade(one.path) || isGrown(paths, one))
-    .map(({ path }) => path)
+  const swept = found.filter((one) => !isMade(one.path) || isGrown(paths, one)).map(({ path }) => path)
   // Last, since of sessions whose transcripts are there it shows nothing.
   if (request.history) swept.push(...promptHistories(paths).filter(existsSync))
   else if (request.sweep.length > 0) swept.push(...grown(paths))
