@@ -125,6 +125,7 @@ const NO_MODULES = [
   "../dist/model/weights.bin",
   "../plugin/skills/recall/SKILL.md",
   "cli/pages/stats.css",
+  "agents/install/opencode-plugin.js",
   "prune/patch/inserted.js",
   "prune/plugin/compact-module.js",
   "cli/pages/html/page.css",

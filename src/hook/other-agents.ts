@@ -13,7 +13,11 @@ import type { Added, HookCall, Later } from "./call.ts"
 import { isUnanswered, readState } from "./state.ts"
 
 /** By the names that hook commands and options have for them. */
-const FORMS: Readonly<Record<string, HookForm>> = { codex: CODEX_HOOKS, copilot: COPILOT_HOOKS, opencode: OPENCODE_HOOKS }
+const FORMS: Readonly<Record<string, HookForm>> = {
+  codex: CODEX_HOOKS,
+  copilot: COPILOT_HOOKS,
+  opencode: OPENCODE_HOOKS,
+}
 
 /** @throws if nobody is called that */
 export function hookFormOf(agent: string): HookForm {

@@ -23,12 +23,11 @@ const NAME = "plugin"
 /** How a plugin of ours begins, whichever version has written it. */
 const OURS = "// ctxbridge: "
 
-export const opencodePlugin = (exePath: string): string =>
-  PLUGIN.replace('"@PROGRAM@"', () => JSON.stringify(exePath))
+const pluginFor = (exePath: string): string => PLUGIN.replace('"@PROGRAM@"', () => JSON.stringify(exePath))
 
 function addPlugin(text: string | undefined, exePath: string): WithOurs {
   expectOurBinary(exePath)
-  const wanted = opencodePlugin(exePath)
+  const wanted = pluginFor(exePath)
   if (text === wanted) return { text, added: [], replaced: [] }
   const isBlank = text === undefined || text.trim() === ""
   if (!isBlank && !text.startsWith(OURS))

@@ -98,7 +98,7 @@ export function sessionPiece(row: StoredRow): StoredPiece {
   })
 }
 
-export interface MessagePieces {
+interface MessagePieces {
   readonly pieces: readonly StoredPiece[]
   /** Whether more of it will come: what follows has to wait, or lines would be in another order. */
   readonly isOpen: boolean

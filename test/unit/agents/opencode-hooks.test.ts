@@ -6,10 +6,11 @@ import {
   isEmptyConfig,
   removeOpencodeServer,
 } from "../../../src/agents/install/opencode-config.ts"
-import { opencodePlugin } from "../../../src/agents/install/opencode-install.ts"
+import { OPENCODE_INSTALLER } from "../../../src/agents/install/opencode-install.ts"
 import { OPENCODE_HOOKS } from "../../../src/agents/opencode/opencode-hooks.ts"
 import { messagePieces, pieceLine } from "../../../src/agents/opencode/opencode-lines.ts"
 import { opencodeTranscript } from "../../../src/agents/opencode/opencode-places.ts"
+import { resolvePlaces } from "../../../src/config/load.ts"
 import type { EventName, HookEvent } from "../../../src/record/hook-event.ts"
 import { MARK } from "../../../src/record/our-marks.ts"
 import { said } from "../../support/opencode-store.ts"
@@ -164,7 +165,8 @@ describe("our server in its settings", () => {
 })
 
 test("the plugin names the program as it is, whatever is in its path", () => {
-  const text = opencodePlugin('/o"d$&d/ctxbridge')
+  const places = resolvePlaces({ HOME: "/home/dev" })
+  const { text } = OPENCODE_INSTALLER.files(places, '/o"d$&d/ctxbridge')[0]!.add(undefined)
   expect(text).toStartWith("// ctxbridge: ")
   expect(text).toContain('const PROGRAM = "/o\\"d$&d/ctxbridge"\n')
 })

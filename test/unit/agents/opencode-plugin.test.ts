@@ -2,7 +2,8 @@
 import { afterAll, expect, test } from "bun:test"
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { opencodePlugin } from "../../../src/agents/install/opencode-install.ts"
+import { OPENCODE_INSTALLER } from "../../../src/agents/install/opencode-install.ts"
+import { resolvePlaces } from "../../../src/config/load.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const folder = tempFolder()
@@ -15,7 +16,8 @@ writeFileSync(
   `#!/bin/sh\nprintf "%s %s %s\\n" "$2" "$3" "$(cat)" >> ${calls}\n[ -e ${folder.path}/fails ] && exit 1\ncase "$2" in session-start|user-prompt-submit) echo "given at $2";; esac\n`,
 )
 chmodSync(program, 0o755)
-writeFileSync(file, opencodePlugin(program))
+const places = resolvePlaces({ HOME: folder.path })
+writeFileSync(file, OPENCODE_INSTALLER.files(places, program)[0]!.add(undefined).text)
 
 type Hooks = Record<string, (input: object, output: object) => Promise<void>>
 
