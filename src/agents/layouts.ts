@@ -48,6 +48,10 @@ export const isTranscriptFile = (path: string): boolean =>
 /** Whether a session's file is one document, of which a transcript is made. */
 export const isDocument = (path: string): boolean => layoutOf(path).isDocument?.(path) ?? false
 
+/** Whether a session is no transcript, but one is made of it: it is one document, or rows of a database. */
+export const isMade = (path: string): boolean =>
+  isDocument(path) || layoutOf(path).isInDatabase?.(path) === true
+
 /** The transcript of the session that a subagent's belongs to, where that lies in a place of its agent's own. */
 export const parentTranscript = (subagent: string): string | undefined =>
   layoutOf(subagent).parentOf?.(subagent)

@@ -1,5 +1,5 @@
-/** Takes a session that its agent keeps in a database. */
-import { takeOpencode } from "../job/import/take-opencode.ts"
+/** Takes a session that its agent keeps in a database, or as one document. */
+import { takeMade } from "../job/import/made.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
@@ -9,7 +9,7 @@ import type { HookCall } from "./call.ts"
 const MOST = 4 << 20
 
 export function takeStored({ settings: { paths }, now }: HookCall, path: string): Taken {
-  const one = takeOpencode(paths, path, { now })
+  const one = takeMade(paths, path, { now })
   const { archived, taken } = one.captured
   // What hooks note as the place of an event comes before the lines that are about it.
   const size = archived - taken

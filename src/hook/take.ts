@@ -1,6 +1,6 @@
 /** The first steps: the new bytes of the event's transcripts, and of what lies beside them, go into the vault. */
 
-import { opencodeSession } from "../agents/opencode/opencode-places.ts"
+import { isMade } from "../agents/layouts.ts"
 import { statsOf } from "../base/files.ts"
 import type { HookEvent } from "../record/hook-event.ts"
 import { captureTranscript } from "../vault/capture-transcript.ts"
@@ -37,9 +37,8 @@ function knownBytes({ event, settings }: HookCall): number {
 
 async function toVault(call: HookCall): Promise<Added> {
   const { settings, taking, taken, path, known } = call
-  // A session that is no file.
-  if (opencodeSession(path!) !== undefined)
-    return { taken: [...taken, (await import("./take-stored.ts")).takeStored(call, path!)] }
+  // A session that is no transcript.
+  if (isMade(path!)) return { taken: [...taken, (await import("./take-stored.ts")).takeStored(call, path!)] }
   // What the first transcript brought is known in the second.
   const isNew = known === 0 && (taken.length === 0 || knownBytes(call) === 0)
   const knows = isNew ? "ask" : (await knowing()).known

@@ -1,6 +1,7 @@
 /** How much of the agents' history is missing from the vault, and its import in the background. */
 
 import { transcriptFolders } from "../agents/agents.ts"
+import { isMade } from "../agents/layouts.ts"
 import { statsOf } from "../base/files.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { forgottenTranscript } from "../vault/capture-transcript.ts"
@@ -8,7 +9,6 @@ import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { isExcluded } from "../views/excluded.ts"
 import { transcriptFilesBelow } from "./find-transcripts.ts"
-import { isMade } from "./import/made.ts"
 import { hasNews } from "./import/taken-made.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"

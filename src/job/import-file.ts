@@ -1,5 +1,5 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
-import { isPromptHistory, placeBeside } from "../agents/layouts.ts"
+import { isMade, isPromptHistory, placeBeside } from "../agents/layouts.ts"
 import { endOfLines, NEWLINE } from "../base/byte-lines.ts"
 import { codeOf, messageOf } from "../base/errors.ts"
 import { statsOf, tryTo } from "../base/files.ts"
@@ -24,7 +24,7 @@ import type { Forgotten } from "../vault/tombstones.ts"
 import { isExcluded, isExcludedFolder } from "../views/excluded.ts"
 import { isQuiet } from "./find-transcripts.ts"
 import type { TakenForeignArchive } from "./import/import-archive.ts"
-import { isMade, takeMade } from "./import/made.ts"
+import { takeMade } from "./import/made.ts"
 import type { MadeTaken } from "./import/taken-made.ts"
 
 /**

@@ -38,6 +38,7 @@ export function opencodeSession(
 
 export const opencodeLayout: FileLayout = {
   owns: (path) => TRANSCRIPT.test(path),
+  isInDatabase: (path) => TRANSCRIPT.test(path),
   namesInPath: (path) => ({ session: opencodeSession(path)?.session, agent: undefined }),
   top: "opencode",
   copyPlace: (path) => ({ root: opencodeSession(path)?.folder ?? path, usual: USUAL }),

@@ -1,10 +1,11 @@
 /** `ctxbridge verify`: checks that every byte of every transcript is in the vault. */
 
 import { transcriptFolders } from "../../agents/agents.ts"
+import { isMade } from "../../agents/layouts.ts"
 import { EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { bytes, count } from "../../base/text.ts"
-import { isMade, takeMade } from "../../job/import/made.ts"
+import { takeMade } from "../../job/import/made.ts"
 import { sizeOf } from "../../job/import-file.ts"
 import { forgottenTranscript } from "../../vault/capture-transcript.ts"
 import { acceptLosses } from "../../vault/copy-list.ts"

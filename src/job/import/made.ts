@@ -3,14 +3,10 @@
  * transcript is made of them, and grows in the vault as any other.
  */
 import { isDocument } from "../../agents/layouts.ts"
-import { opencodeSession } from "../../agents/opencode/opencode-places.ts"
 import { takeDocument } from "./take-document.ts"
 import { takeOpencode } from "./take-opencode.ts"
 import { isPacked, takePacked } from "./take-packed.ts"
 import type { MadePlace, MadeTaken, TakeMade } from "./taken-made.ts"
-
-/** Whether a path is of such a session. */
-export const isMade = (path: string): boolean => opencodeSession(path) !== undefined || isDocument(path)
 
 /** Takes what the vault lacks. @throws CtxError `busy`; whatever reading throws */
 export const takeMade = (place: MadePlace, path: string, options: TakeMade): MadeTaken =>
