@@ -49,8 +49,7 @@ export const isTranscriptFile = (path: string): boolean =>
 export const isDocument = (path: string): boolean => layoutOf(path).isDocument?.(path) ?? false
 
 /** Whether a session is no transcript, but one is made of it: it is one document, or rows of a database. */
-export const isMade = (path: string): boolean =>
-  isDocument(path) || layoutOf(path).isInDatabase?.(path) === true
+export const isMade = (path: string): boolean => (isDocument(path) || layoutOf(path).isRows) ?? false
 
 /** The transcript of the session that a subagent's belongs to, where that lies in a place of its agent's own. */
 export const parentTranscript = (subagent: string): string | undefined =>

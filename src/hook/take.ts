@@ -38,7 +38,7 @@ function knownBytes({ event, settings }: HookCall): number {
 async function toVault(call: HookCall): Promise<Added> {
   const { settings, taking, taken, path, known } = call
   // A session that is no transcript.
-  if (isMade(path!)) return { taken: [...taken, (await import("./take-stored.ts")).takeStored(call, path!)] }
+  if (isMade(path!)) return (await import("./take-made.ts")).taken(call)
   // What the first transcript brought is known in the second.
   const isNew = known === 0 && (taken.length === 0 || knownBytes(call) === 0)
   const knows = isNew ? "ask" : (await knowing()).known

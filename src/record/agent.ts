@@ -127,8 +127,8 @@ export interface FileLayout {
   readonly isTranscript?: (path: string) => boolean
   /** Whether such a file is one document, or compressed, and a transcript is made of it. */
   readonly isDocument?: (path: string) => boolean
-  /** Whether a path is of a session that is no file, but rows of a database. */
-  readonly isInDatabase?: (path: string) => boolean
+  /** Whether its sessions are no files, but rows of a database. */
+  readonly isRows?: true
   readonly namesInPath: (transcript: string) => TranscriptName
   /** The transcript of the session that a subagent's belongs to, if not as Claude Code keeps them. */
   readonly parentOf?: (subagent: string) => string

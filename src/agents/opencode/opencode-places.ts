@@ -2,7 +2,7 @@
  * Where opencode keeps its sessions. They are rows of a database, or files of their own for each message and part, so a
  * session's transcript is made of them, and has a path that no file has. Pure; hooks load it.
  */
-import { join } from "../../base/path.ts"
+import { dirname, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 
 const USUAL = ".local/share/opencode"
@@ -38,8 +38,8 @@ export function opencodeSession(
 
 export const opencodeLayout: FileLayout = {
   owns: (path) => TRANSCRIPT.test(path),
-  isInDatabase: (path) => TRANSCRIPT.test(path),
-  namesInPath: (path) => ({ session: opencodeSession(path)?.session, agent: undefined }),
+  isRows: true,
+  namesInPath: (path) => ({ session: TRANSCRIPT.exec(path)?.[2], agent: undefined }),
   top: "opencode",
-  copyPlace: (path) => ({ root: opencodeSession(path)?.folder ?? path, usual: USUAL }),
+  copyPlace: (path) => ({ root: dirname(dirname(path)), usual: USUAL }),
 }
