@@ -15,7 +15,9 @@ import type { EventName, HookEvent } from "../../../src/record/hook-event.ts"
 import { MARK } from "../../../src/record/our-marks.ts"
 import { said } from "../../support/opencode-store.ts"
 
-const { decode, encode, compactionOffsets, other } = OPENCODE_HOOKS
+const { encode, compactionOffsets, other } = OPENCODE_HOOKS
+const places = { home: "/home/dev", claudeDir: "/c", named: () => undefined }
+const decode = (name: EventName, document: unknown) => OPENCODE_HOOKS.decode(name, document, places)
 const ID = "ses_0001synthetic"
 const FOLDER = "/home/dev/.local/share/opencode"
 const told = (fields: object = {}) => ({
@@ -98,7 +100,6 @@ describe("what hooks look for in the lines", () => {
   })
 
   test("whether opencode starts our server", () => {
-    const places = { home: "/home/dev", claudeDir: "/c", named: () => undefined }
     const starts = (name: string, text: string): boolean | undefined =>
       other?.startsServer(places, (file) =>
         file === `/home/dev/.config/opencode/${name}` ? text : undefined,
@@ -165,8 +166,10 @@ describe("our server in its settings", () => {
 })
 
 test("the plugin names the program as it is, whatever is in its path", () => {
-  const places = resolvePlaces({ HOME: "/home/dev" })
-  const { text } = OPENCODE_INSTALLER.files(places, '/o"d$&d/ctxbridge')[0]!.add(undefined)
+  const { text } = OPENCODE_INSTALLER.files(
+    resolvePlaces({ HOME: "/home/dev" }),
+    '/o"d$&d/ctxbridge',
+  )[0]!.add(undefined)
   expect(text).toStartWith("// ctxbridge: ")
   expect(text).toContain('const PROGRAM = "/o\\"d$&d/ctxbridge"\n')
 })
