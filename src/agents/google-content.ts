@@ -3,7 +3,7 @@
  * call gave back, or data. Pure.
  */
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
-import { splitGiven } from "../record/our-marks.ts"
+import { splitGiven, withMarks } from "../record/our-marks.ts"
 import { tokenCount } from "../record/token-counts.ts"
 import type { Part, Usage } from "../record/types.ts"
 
@@ -43,7 +43,7 @@ export const callPart = (call: JsonObject): Part => ({
 })
 
 /** What is known of a call's end besides its text. */
-export interface CallEnd {
+interface CallEnd {
   /** `success`, `error`, `cancelled` */
   readonly status: string | undefined
   /** As the agent itself counts it; undefined: the text may tell. */
@@ -60,7 +60,7 @@ export function resultParts(content: unknown, { status, exitCode }: CallEnd): Pa
     const whole = error ?? stringOf(response["output"]) ?? listed(response["content"])
     const hooks = HOOKS.exec(whole)?.[1]
     const { own, given } =
-      hooks === undefined ? splitGiven(whole) : { own: whole.replace(HOOKS, ""), given: [hooks] }
+      hooks === undefined ? splitGiven(whole) : { own: whole.replace(HOOKS, ""), given: [withMarks(hooks)] }
     const isShell = functionResponse["name"] === "run_shell_command"
     const { text, code } = isShell ? shellOutput(own) : { text: own, code: undefined }
     const failed = exitCode ?? code ?? 0

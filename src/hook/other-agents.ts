@@ -5,6 +5,7 @@
 import { CODEX_HOOKS } from "../agents/codex/codex-hooks.ts"
 import { COPILOT_HOOKS } from "../agents/copilot/copilot-hooks.ts"
 import { OPENCODE_HOOKS } from "../agents/opencode/opencode-hooks.ts"
+import { QWEN_HOOKS } from "../agents/qwen/qwen-hooks.ts"
 import { statsOf } from "../base/files.ts"
 import type { HookForm } from "../record/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
@@ -17,6 +18,7 @@ const FORMS: Readonly<Record<string, HookForm>> = {
   codex: CODEX_HOOKS,
   copilot: COPILOT_HOOKS,
   opencode: OPENCODE_HOOKS,
+  qwen: QWEN_HOOKS,
 }
 
 /** @throws if nobody is called that */

@@ -21,11 +21,19 @@ export const CLOSE = "</ctxbridge-restore>"
 /** A tool's result as an agent keeps it that puts what hooks say behind it: the tool's own words, and ours. */
 export function splitGiven(text: string): { readonly own: string; readonly given: string[] } {
   const end = text.trimEnd()
-  const from = end.endsWith(CLOSE) ? end.lastIndexOf(MARK) : -1
+  const [mark, close] = end.endsWith(escaped(CLOSE)) ? [escaped(MARK), escaped(CLOSE)] : [MARK, CLOSE]
+  const from = end.endsWith(close) ? end.lastIndexOf(mark) : -1
   return from < 0
     ? { own: text, given: [] }
-    : { own: text.slice(0, from).trimEnd(), given: [end.slice(from)] }
+    : { own: text.slice(0, from).trimEnd(), given: [withMarks(end.slice(from))] }
 }
+
+/** As agents write tags that are no tags to them. */
+const escaped = (tag: string): string => tag.replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+
+/** What was given, as it was given, if an agent has escaped its tags. */
+export const withMarks = (text: string): string =>
+  text.includes(escaped(MARK)) ? text.replaceAll("&lt;", "<").replaceAll("&gt;", ">") : text
 
 /** A prompt with a summary of ours that the user sends: what stands around it, and the summary. */
 function splitHandoff(text: string): { readonly own: string; readonly given: string } | undefined {

@@ -7,7 +7,7 @@
 import { isAbsolute, withSlashes } from "../../base/path.ts"
 import type { Agent } from "../../record/agent.ts"
 import { isObject, type JsonObject, listedStrings, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import { MARK } from "../../record/our-marks.ts"
+import { MARK, withMarks } from "../../record/our-marks.ts"
 import type { InnerRecord, Part, TranscriptRecord, Usage } from "../../record/types.ts"
 import {
   callPart,
@@ -120,7 +120,7 @@ function userParts(line: JsonObject): Part[] {
   const texts = promptTexts(line["content"])
   const [summary] = texts.flatMap((text) => (text.trimStart().startsWith("<state_snapshot>") ? text : []))
   if (summary !== undefined) return compactionParts(summary)
-  const hooks = texts.flatMap((text) => [...text.matchAll(HOOKS)].map(([, said]) => said ?? ""))
+  const hooks = texts.flatMap((text) => [...text.matchAll(HOOKS)].map(([, said]) => withMarks(said ?? "")))
   const shown = line["displayContent"] === undefined ? texts : promptTexts(line["displayContent"])
   const isOwn = (text: string): boolean =>
     text.trim() !== "" && !CONTEXT.test(text) && !text.trimStart().startsWith(MARK)

@@ -16,6 +16,7 @@ import type { Paths } from "../../config/load.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import { copilotFolder } from "../copilot/copilot-places.ts"
 import { opencodeConfigFolder } from "../opencode/opencode-places.ts"
+import { qwenFolder } from "../qwen/qwen-places.ts"
 
 /** A file of an agent's, and what of ours is in it. */
 export interface AgentFile extends OursToAdd {
@@ -76,6 +77,13 @@ export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
     command: "opencode",
     folder: opencodeConfigFolder,
     load: async () => (await import("./opencode-install.ts")).OPENCODE_INSTALLER,
+  },
+  {
+    name: "qwen",
+    title: "Qwen Code",
+    command: "qwen",
+    folder: qwenFolder,
+    load: async () => (await import("./qwen-install.ts")).QWEN_INSTALLER,
   },
 ]
 

@@ -1,15 +1,35 @@
-/** Where Qwen Code keeps its sessions, and how it names them. Pure; hooks load it. */
+/** Where Qwen Code keeps its sessions, how it names them, and what hooks read in them. Pure; hooks load it. */
 import { basename, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout, TranscriptName } from "../../record/agent.ts"
+import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
 
-/** The first one is meant for what it writes by itself, the second for all of its files. */
-const VARIABLES = ["QWEN_RUNTIME_DIR", "QWEN_HOME"] as const
+/** For what it writes by itself, and for all of its files. */
+const RUNTIME = "QWEN_RUNTIME_DIR"
+const HOME = "QWEN_HOME"
 const USUAL = ".qwen"
 const PROJECTS = "/projects/"
 
-export function qwenTranscripts({ home, named }: AgentPlaces): string[] {
-  const folder = VARIABLES.map(named).find((one) => one !== undefined) ?? join(home, USUAL)
-  return [join(folder, "projects")]
+/** Of its settings. */
+export const qwenFolder = ({ home, named }: Pick<AgentPlaces, "home" | "named">): string =>
+  named(HOME) ?? join(home, USUAL)
+
+/** Hooks and servers are in it. */
+export const qwenSettings = (places: Pick<AgentPlaces, "home" | "named">): string =>
+  join(qwenFolder(places), "settings.json")
+
+export const qwenTranscripts = (places: AgentPlaces): string[] => [
+  join(places.named(RUNTIME) ?? qwenFolder(places), "projects"),
+]
+
+/** What Qwen Code says to the model behind a compaction's summary. */
+const GO_ON = /\n\nResume the prior task using the summary above\.[\s\S]*$/
+
+/** @param payload of a compaction's line */
+export function compactionSummary(payload: JsonObject): string | undefined {
+  const history = payload["compressedHistory"]
+  const parts = Array.isArray(history) ? objectOf(history[0])["parts"] : undefined
+  const texts = (Array.isArray(parts) ? parts : []).flatMap((one) => stringOf(objectOf(one)["text"]) ?? [])
+  return texts[0]?.replace(GO_ON, "")
 }
 
 /** `<session>.jsonl`, also of sessions that the user has put aside. */
@@ -21,7 +41,7 @@ export const isQwenTranscript = (path: string): boolean => SESSION.test(path) ||
 
 export const qwenLayout: FileLayout = {
   owns: (path) => isQwenTranscript(path) || path.includes(FOLDER),
-  variables: VARIABLES,
+  variables: [RUNTIME, HOME],
   isTranscript: isQwenTranscript,
   namesInPath,
   parentOf: (path) =>

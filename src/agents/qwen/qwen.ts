@@ -5,18 +5,11 @@
 import { isAbsolute, withSlashes } from "../../base/path.ts"
 import type { Agent } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import { MARK } from "../../record/our-marks.ts"
+import { MARK, withMarks } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
-import {
-  contentParts,
-  googleUsage,
-  mediaIn,
-  modelParts,
-  promptTexts,
-  resultParts,
-} from "../google-content.ts"
-import { isQwenTranscript, qwenTranscripts } from "./qwen-places.ts"
+import { googleUsage, mediaIn, modelParts, promptTexts, resultParts } from "../google-content.ts"
+import { compactionSummary, isQwenTranscript, qwenTranscripts } from "./qwen-places.ts"
 import { QWEN_TOOLS } from "./qwen-tools.ts"
 
 const NAME = "qwen"
@@ -86,7 +79,7 @@ const ADDED = /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/
 function userParts(line: JsonObject, subtype: string | undefined): Part[] {
   const content = partsIn(line)
   const texts = promptTexts(content)
-  const context = texts.flatMap((text) => HOOK.exec(text)?.[1] ?? (isGiven(text) ? text : []))
+  const context = texts.flatMap((text) => hookText(text) ?? (isGiven(text) ? text : []))
   const rest = texts.filter((text) => !HOOK.test(text) && !ADDED.test(text) && !isGiven(text))
   const said = stringOf(payloadIn(line)["displayText"]) ?? rest.join("\n")
   const isHuman = SAID.has(subtype) && (line["provenance"] ?? "real_user") === "real_user"
@@ -95,6 +88,12 @@ function userParts(line: JsonObject, subtype: string | undefined): Part[] {
     ...modelParts(content).filter(({ kind }) => kind === "media"),
     ...context.map((text): Part => ({ kind: "context", source: "hook:UserPromptSubmit", text })),
   ]
+}
+
+/** Tags in what hooks say are written as no tags. */
+function hookText(text: string): string | undefined {
+  const said = HOOK.exec(text)?.[1]
+  return said && withMarks(said)
 }
 
 const isGiven = (text: string): boolean => text.trimStart().startsWith(MARK)
@@ -163,13 +162,9 @@ function systemRecord(name: string, line: JsonObject, subtype: string | undefine
   }
 }
 
-/** What Qwen Code says to the model behind the summary. */
-const GO_ON = /\n\nResume the prior task using the summary above\.[\s\S]*$/
-
 function compactionParts(payload: JsonObject): Part[] {
   const info = objectOf(payload["info"])
-  const history = Array.isArray(payload["compressedHistory"]) ? payload["compressedHistory"] : []
-  const [summary] = contentParts(objectOf(history[0])["parts"]).flatMap(({ text }) => stringOf(text) ?? [])
+  const summary = compactionSummary(payload)
   const boundary: Part = {
     kind: "boundary",
     trigger: info["triggerReason"] === "manual" ? "manual" : "auto",
@@ -178,7 +173,7 @@ function compactionParts(payload: JsonObject): Part[] {
     preserved: [],
   }
   if (summary === undefined) return [boundary]
-  return [boundary, { kind: "summary", text: summary.replace(GO_ON, ""), by: TITLE }]
+  return [boundary, { kind: "summary", text: summary, by: TITLE }]
 }
 
 function errorParts(event: JsonObject): Part[] {

@@ -135,7 +135,10 @@ describe("records", () => {
     expect(
       partsOf(
         chat().user(
-          ["Mend it", `<qwen:user-prompt-submit-context>\n${ours}\n</qwen:user-prompt-submit-context>`],
+          [
+            "Mend it",
+            `<qwen:user-prompt-submit-context>\n${ours.replaceAll("<", "&lt;").replaceAll(">", "&gt;")}\n</qwen:user-prompt-submit-context>`,
+          ],
           { systemPayload: { displayText: "Mend it", hookContext: ours } },
         ),
       ),
@@ -212,10 +215,11 @@ describe("records", () => {
   test("what we have said behind a result is context, and no result's words", () => {
     const ours = `${MARK}"compact">The valve${CLOSE}`
     const told = `Command: ls\nDirectory: (root)\nOutput: a\nError: (none)\nExit Code: 0\nSignal: (none)\n\n${ours}`
-    expect(partsOf(chat().call("run_shell_command", {}, { output: told }))).toEqual([
-      { kind: "toolResult", id: "call_0", text: "a", isError: false },
-      { kind: "context", source: "hook", text: ours },
-    ])
+    for (const output of [told, told.replaceAll("<", "&lt;").replaceAll(">", "&gt;")])
+      expect(partsOf(chat().call("run_shell_command", {}, { output }))).toEqual([
+        { kind: "toolResult", id: "call_0", text: "a", isError: false },
+        { kind: "context", source: "hook", text: ours },
+      ])
   })
 
   test.each([
