@@ -9,6 +9,7 @@ import type { JsonObject } from "../record/json.ts"
 import { withHandoffApart, withoutHandoff } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
+import { amp } from "./amp/amp.ts"
 import { codex } from "./codex/codex.ts"
 import { copilot } from "./copilot/copilot.ts"
 import { cursor } from "./cursor/cursor.ts"
@@ -19,7 +20,17 @@ import { opencode } from "./opencode/opencode.ts"
 import { qwen } from "./qwen/qwen.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
-export const AGENTS: readonly Agent[] = [codex, copilot, cursor, droid, gemini, opencode, qwen, claudeCode]
+export const AGENTS: readonly Agent[] = [
+  amp,
+  codex,
+  copilot,
+  cursor,
+  droid,
+  gemini,
+  opencode,
+  qwen,
+  claudeCode,
+]
 
 /** As options and output name them. */
 export const AGENT_NAMES: readonly string[] = AGENTS.map(({ name }) => name)
