@@ -10,7 +10,7 @@ const TITLE = 10
 const NAME = 12
 const COLUMNS = 80
 
-const HEAD = [`ctxbridge ${version}: a memory for Claude Code`, "Usage: ctxbridge <command> [options]", ""]
+const HEAD = [`ctxbridge ${version}: a memory for coding agents`, "Usage: ctxbridge <command> [options]", ""]
 const EXITS = "Exit codes: 0 done, 1 failed, 3 nothing found, 64 usage."
 
 /** Fits a terminal of 80 columns and 24 rows, with the next prompt below it. */

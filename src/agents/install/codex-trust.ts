@@ -15,7 +15,7 @@ import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck } from "./agent-installers.ts"
 
 /** Versions that were tried, oldest and newest (docs/agents.md). */
-const TRIED = ["0.150.0", "0.171.0"] as const
+const TRIED = ["0.169.0", "0.171.0"] as const
 /** ms that Codex gets to answer; it takes a tenth of a second. */
 const PATIENCE = 5000
 

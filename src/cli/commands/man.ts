@@ -42,7 +42,7 @@ export function manPage(
   const lines = [
     `.TH CTXBRIDGE 1 "" "ctxbridge ${version}" "User Commands"`,
     ".SH NAME",
-    "ctxbridge \\- a memory for Claude Code",
+    "ctxbridge \\- a memory for coding agents",
     ".SH SYNOPSIS",
     ".B ctxbridge",
     ".I command",

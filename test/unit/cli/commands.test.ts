@@ -278,7 +278,7 @@ describe("man page", () => {
       env: { PATH: process.env["PATH"] ?? "", MANWIDTH: "80", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
     })
     expect({ exitCode, stderr: String(stderr) }).toEqual({ exitCode: 0, stderr: "" })
-    expect(String(stdout)).toContain("ctxbridge - a memory for Claude Code")
+    expect(String(stdout)).toContain("ctxbridge - a memory for coding agents")
   })
 })
 
