@@ -137,6 +137,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`export`", () => ["export", handle, "--output", join(machine.root, "turn.md")]],
   ["`resurrect`", () => ["resurrect", first.session, "--dry-run"]],
   ["`resume`", () => ["resume", first.session, "--dry-run"]],
+  ["`handoff`", () => ["handoff", first.session, "--to", "codex"]],
   ["`verify`", () => ["verify"]],
   ["`doctor`", () => ["doctor"]],
   ["`rebuild`", () => ["rebuild"]],
