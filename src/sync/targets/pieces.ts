@@ -1,5 +1,5 @@
 /** A piece of a vault: a range of a transcript as it goes to a target. What may be one, and what its names may be. Pure. */
-import { transcriptName } from "../../agents/layouts.ts"
+import { isTopOfCopies, transcriptName } from "../../agents/layouts.ts"
 import { isPlainId } from "../../base/session-id.ts"
 import { isPlainSession } from "./entry.ts"
 
@@ -99,19 +99,24 @@ const FILE_NAME = /^[^\p{C}\\:*?"<>|]{1,255}$/u
  * that is continued: none may lead out of it, or be an option. Whoever makes anything of what others have sent asks this.
  */
 export function isPlainlyNamed({ writer, copy, of, place, path, session }: PieceAbout): boolean {
-  const parts = place.split("/")
+  // Other agents have a folder of their own, and none for each project in it.
+  const [top = ""] = place.split("/", 1)
+  const isAgents = isTopOfCopies(top)
+  const own = isAgents ? place.slice(top.length + 1) : place
+  const parts = own.split("/")
+  const names = parts.slice(isAgents ? 1 : 2)
   // Of a subagent, and of what is beside a transcript: the session's folder.
-  const owner = parts.length > 3 ? parts[2]! : parts.at(-1)!.replace(/(?:\.jsonl)?\.zst$/, "")
+  const owner = names.length > 1 ? names[0]! : parts.at(-1)!.replace(/(?:\.jsonl)?\.zst$/, "")
   return (
     [writer, copy, of?.writer ?? writer, of?.copy ?? copy].every(
       (name) => NAME.test(name) && isPlainId(name),
     ) &&
     isPlainSession(session) &&
     isPlainSession(owner) &&
-    PLACE.test(place) &&
+    PLACE.test(own) &&
     parts.every((part) => FILE_NAME.test(part) && part !== "." && part !== "..") &&
     // The folder of a project begins with a hyphen.
-    parts.slice(2).every((part) => !/^[-.]/.test(part)) &&
+    names.every((part) => !/^[-.]/.test(part)) &&
     PATH.test(path) &&
     isSessionAt(path, session)
   )

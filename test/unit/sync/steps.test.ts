@@ -248,6 +248,7 @@ describe("pieces", () => {
   })
 
   const PROJECTS = "/home/ada/.claude/projects"
+  const THREAD = "5e551011-0000-7000-8000-000000000001"
 
   /** As a machine sends what is at a path. */
   const at = (path: string, session: string) => ({ path, session, place: vaultPath(path, "/home/ada") })
@@ -268,6 +269,12 @@ describe("pieces", () => {
       at(`${PROJECTS}/-src-app/my notes.jsonl`, sessionIdOf("my notes")),
       at(`${PROJECTS}/-src-app/--continue.jsonl`, sessionIdOf("--continue")),
       at(`${PROJECTS}/Größe 2/5e551011.jsonl`, "5e551011"),
+      at(`/home/ada/.codex/sessions/2026/03/02/rollout-2026-03-02T08-00-00-${THREAD}.jsonl`, THREAD),
+      at(`/mnt/other/sessions/2026/03/02/rollout-2026-03-02T08-00-00-${THREAD}.jsonl`, THREAD),
+      at("/home/ada/.local/share/opencode/session~/ses_5e551011.jsonl", "ses_5e551011"),
+      at(`/home/ada/.copilot/session-state/${THREAD}/events.jsonl`, THREAD),
+      at(`/home/ada/.qwen/projects/-src-app/chats/${THREAD}.jsonl`, THREAD),
+      at(`/home/ada/.gemini/tmp/app/chats/session-2026-03-02T08-00-5e551011.jsonl`, THREAD),
       {
         session: "5e551011~claude-mem",
         place: "imported/claude-mem/5e551011~claude-mem.jsonl.zst",
@@ -321,6 +328,10 @@ describe("pieces", () => {
       { place: "home//x.zst" },
       { place: "home/./x.zst" },
       { place: "fetched/x/y/home/x.zst" },
+      { place: "codex/x.jsonl.zst" },
+      { place: "codex/../home/x.jsonl.zst" },
+      { place: "codex/home/-x.jsonl.zst" },
+      { place: "someone/home/x.jsonl.zst" },
       { place: "home/x.jsonl" },
       { place: "home/a\0b.zst" },
       { place: "home/a\u001b[2J/x.zst" },
