@@ -35,7 +35,6 @@ export const GROUPS: readonly Group[] = [
       "purge",
       "model",
       "optimize",
-      "learn",
       "summarize",
       "preview",
       "prune",

@@ -41,7 +41,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     proxy: () => import("./commands/proxy.ts"),
     prune: () => import("./commands/prune.ts"),
     summarize: () => import("./commands/summarize.ts"),
-    learn: () => import("./commands/learn.ts"),
     notes: () => import("./commands/notes.ts"),
     forget: () => import("./commands/forget.ts"),
     purge: () => import("./commands/purge.ts"),

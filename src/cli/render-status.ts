@@ -8,10 +8,10 @@ import type { EmbeddingStatus } from "../find/embed/embedding-state.ts"
 import type { History } from "../job/history-import.ts"
 import type { WayName } from "../prune/way.ts"
 import type { LastRestore } from "../restore/last-restore.ts"
-import type { Confidences } from "../restore/learning/tiers.ts"
 import { report } from "../restore/window/advice.ts"
 import type { ContextReport, Filling } from "../restore/window/context-report.ts"
 import { formatTokens } from "../restore/window/zone.ts"
+import type { Confidences } from "../restore/worth/tiers.ts"
 import type { SyncFailure } from "../sync/sync-again.ts"
 import type { LastSync } from "../sync/sync-ledger.ts"
 import type { ArchiveStatus } from "../views/archive-status.ts"
@@ -76,7 +76,7 @@ const SHOWN_OPTIONS = [
   "restore.budget",
   "instructions.budget",
   "archive.retention",
-  "learn.enabled",
+  "archive.cold",
   "autopilot.enabled",
   "autopilot.warn",
   "autopilot.critical",
@@ -293,7 +293,7 @@ function optionPairs({ options, confidence, pruning }: StatusReport): Pair[] {
     ["restores", options["restore.enabled"] ? budget : "off: restore.enabled"],
     ["instructions", `for a compaction, up to ${options["instructions.budget"]} characters`],
     ["retention", days === 0 ? "forever" : `turns never used leave the index after ${count(days, "day")}`],
-    ["learning", (options["learn.enabled"] ? "on" : "off: learn.enabled") + sure],
+    ["cold turns", (options["archive.cold"] ? "leave the index" : "off: archive.cold") + sure],
     [
       "autopilot",
       options["autopilot.enabled"]

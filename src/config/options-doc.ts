@@ -20,10 +20,8 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "Search by meaning where words leave something open, and make the vectors for it in the background (auto), or neither (off). `embed.enabled`, its former name, still counts where this one is not set: true is auto, false is off.",
   "embed.from":
     "Where `ctxbridge model install` takes the model from without `--from`. Empty: its authors' address on Hugging Face.",
-  "learn.enabled":
-    "Learn from what is used of what was restored, and let turns that were never used leave the index, in the background.",
-  "learn.holdout":
-    "Share of the names, paths and commands of a restore that is left out by chance, so that `learn report` can tell what showing them is worth.",
+  "archive.cold":
+    "Let turns that were never opened leave the index, in the background, as `archive.max_size` and `archive.retention` say. `learn.enabled`, its former name, still counts where this one is not set.",
   "archive.retention":
     "Days after which a turn that was never used leaves the index, not the archive; 0: by age, none does.",
   "archive.max_size":

@@ -199,8 +199,10 @@ export const OPTIONS = {
     "CLAUDE_FLOW_RETENTION_DAYS",
   ),
   "archive.max_size": size("user", 5_000_000_000, "CTXBRIDGE_ARCHIVE_MAX_SIZE"),
-  "learn.enabled": flag("user", true, "CTXBRIDGE_LEARN", "CLAUDE_FLOW_AUTO_OPTIMIZE"),
-  "learn.holdout": share("user", 0, [0, 0.5], "CTXBRIDGE_LEARN_HOLDOUT"),
+  "archive.cold": {
+    ...flag("user", true, "CTXBRIDGE_ARCHIVE_COLD", "CTXBRIDGE_LEARN", "CLAUDE_FLOW_AUTO_OPTIMIZE"),
+    former: "learn.enabled",
+  },
   "hook.deadline": integer("user", 1500, [100, 4000], "CTXBRIDGE_HOOK_DEADLINE"),
   "autopilot.enabled": flag("any", true, "CTXBRIDGE_AUTOPILOT", "CLAUDE_FLOW_CONTEXT_AUTOPILOT"),
   "autopilot.window": {
@@ -249,6 +251,9 @@ export const OPTIONS = {
 } as const satisfies Record<string, AnyRow>
 
 export type Key = keyof typeof OPTIONS
+
+/** Whether an earlier version had it, and nothing has taken its place. Its variable is in unused-variables.ts. */
+export const isRemoved = (name: string): boolean => name === "learn.holdout"
 
 /** The option of that name, or that had it; undefined if there is none. */
 export const optionNamed = (name: string): Key | undefined =>
@@ -342,7 +347,12 @@ export function resolveOptions(layers: Layers): Resolved {
   for (const from of ["project", "user"] as const) {
     for (const key of Object.keys(layers[from] ?? {})) {
       if (optionNamed(key) === undefined)
-        problems.push({ key, origin: from, isValue: false, message: "no such option" })
+        problems.push({
+          key,
+          origin: from,
+          isValue: false,
+          message: isRemoved(key) ? "no longer exists" : "no such option",
+        })
     }
   }
   return { config: config as Config, origin: origin as Record<Key, Origin>, problems }

@@ -1,6 +1,6 @@
-/** Variables of the design documents that have no effect here, and what to use instead. Pure. */
+/** Variables of the design documents or of earlier versions that have no effect here, and what to use instead. Pure. */
 
-/** By name. Those that are other names of an option are in the option table. */
+/** By name, with those of options that earlier versions had. Those that are other names of an option are in the option table. */
 const UNUSED: Readonly<Record<string, { readonly asks: string; readonly instead: string }>> = {
   CLAUDE_MEMORY_DB: {
     asks: "another database",
@@ -10,6 +10,10 @@ const UNUSED: Readonly<Record<string, { readonly asks: string; readonly instead:
   CLAUDE_TEXT_PRUNE_THRESHOLD: {
     asks: "a size of the context above which old text is pruned",
     instead: "prune.threshold says how much there must be to prune, since each time costs the API's cache",
+  },
+  CTXBRIDGE_LEARN_HOLDOUT: {
+    asks: "a share of restores to be left out by chance",
+    instead: "the option no longer exists: nothing is left out",
   },
   RUFLO_DEBUG: { asks: "debug output", instead: "--debug shows an error's stack trace" },
 }

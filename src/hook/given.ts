@@ -14,15 +14,14 @@ import { afterClear } from "../restore/after-clear.ts"
 import { gather, type PendingPrompt } from "../restore/gather.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { type RestoreSource, renderInstructions } from "../restore/render.ts"
-import { learningIn, type Restore, restoreOf } from "../restore/restore.ts"
-import type { Slot } from "../restore/slots.ts"
+import { type Restore, restoreOf } from "../restore/restore.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { readPart, readSmall } from "../vault/read-part.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import { open } from "../views/open.ts"
 import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
-import { keepGiven, slotItems } from "../views/queries/restores.ts"
+import { keepGiven } from "../views/queries/restores.ts"
 import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { firstTurnBehind } from "../views/queries/turns.ts"
 import { isUnusable } from "../views/schema-shape.ts"
@@ -104,7 +103,7 @@ function begun(db: Database, call: HookCall): string {
 /**
  * @param from the session that it is made of
  * @param last of this session's compactions; at a prompt, the one that is answered now
- * @param passed what was passed over, where the views are as they are only for now: nothing is left out to learn from it
+ * @param passed what was passed over, where the views are as they are only for now
  */
 export function restored(
   db: Database,
@@ -116,7 +115,6 @@ export function restored(
 ): Restore {
   const { event, form, settings, state, found } = call
   const { resolved } = settings
-  const learning = learningIn(resolved.config)
   const isPrompt = answersLate(event)
   const options = {
     source,
@@ -124,7 +122,6 @@ export function restored(
     claude: placesFor(call),
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
-    learning: learning && passed !== undefined ? { holdOut: 0 } : learning,
     passed,
     ...(from === event.session && found !== undefined && missingOf(db, event, found)),
   }
@@ -219,13 +216,8 @@ export function waitingPrompt({ prompt, promptAt, promptOpen }: SessionState): P
 }
 
 /** Stores the text given with the answer claimed last, and returns it. */
-export function rememberGiven(
-  db: Database,
-  session: string,
-  text: string,
-  slots: readonly Slot[] = [],
-): string {
-  keepGiven(db, session, text, slotItems(db, slots))
+export function rememberGiven(db: Database, session: string, text: string): string {
+  keepGiven(db, session, text)
   return text
 }
 

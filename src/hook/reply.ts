@@ -172,7 +172,10 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
         const last = lastOf(db, call)
         if (!isMissed(db, call, last)) return undefined
         // The end is indexed only once, whoever will have the answer.
-        return { last, early: passed === undefined ? undefined : madeOf(db, call, last, passed) }
+        return {
+          last,
+          early: passed === undefined ? undefined : restored(db, call, "compact", session, last, passed),
+        }
       })
     : undefined
   if (isPrompt && missed === undefined) {
@@ -188,7 +191,14 @@ function answer(db: Database, indexer: Indexer, call: HookCall): Added {
   const restoring = (one: RestoreDue): Restore =>
     missed?.early ??
     indexer.withEnd(one.from, (passed) =>
-      madeOf(db, call, missed?.last ?? (isCompacted ? lastOf(db, call) : undefined), passed, one),
+      restored(
+        db,
+        call,
+        one.source,
+        one.from,
+        missed?.last ?? (isCompacted ? lastOf(db, call) : undefined),
+        passed,
+      ),
     )
   const given = isOurs ? made(db, call, due, restoring) : { text: "" }
   const reply = { text: given.text, note: given.note ?? "" }
@@ -213,18 +223,6 @@ interface Given {
 const lastOf = (db: Database, { event, state }: HookCall): FoundCompaction | undefined =>
   lastCompaction(db, event.session, state.compactAt)
 
-/** @param passed as `Indexer.withEnd` says: then the messages that have what it shows will be gone */
-function madeOf(
-  db: Database,
-  call: HookCall,
-  last: FoundCompaction | undefined,
-  passed: PassedOver | undefined,
-  { source, from }: RestoreDue = { source: "compact", from: call.event.session },
-): Restore {
-  const restore = restored(db, call, source, from, last, passed)
-  return passed === undefined ? restore : { ...restore, slots: [] }
-}
-
 function made(db: Database, call: HookCall, due: Due, restoring: (due: RestoreDue) => Restore): Given {
   const { event, settings } = call
   const { paths, resolved } = settings
@@ -237,10 +235,10 @@ function made(db: Database, call: HookCall, due: Due, restoring: (due: RestoreDu
     if (call.form.other === undefined) writePointer(paths.dataHome, project, { session: from, text, related })
     return { text: rememberGiven(db, event.session, text) }
   }
-  const { text, facts, slots } = restoring(due)
+  const { text, facts } = restoring(due)
   const wanted = event.name === "session-start" && resolved.config["restore.receipt"]
   const note = wanted && facts !== undefined ? receiptLine(text, facts) : ""
-  return { text: rememberGiven(db, event.session, text, slots), note, isRestore: true }
+  return { text: rememberGiven(db, event.session, text), note, isRestore: true }
 }
 
 /** Where to start looking for the restore in the transcript. */

@@ -7,7 +7,6 @@ import { tryTo } from "../base/files.ts"
 import { existsSync, realpathSync } from "../base/fs.ts"
 import { dirname, join } from "../base/path.ts"
 import { childEnvironment, foldersOfPath } from "../config/load.ts"
-import { learnProject } from "../restore/learning/note-uses.ts"
 import type { Database } from "../views/database.ts"
 import {
   changeJoined,
@@ -21,7 +20,7 @@ import {
   readJoined,
 } from "../views/joined-projects.ts"
 import { folderOf, projectOf } from "../views/project.ts"
-import { ownProjects, projectId } from "../views/queries/projects.ts"
+import { ownProjects } from "../views/queries/projects.ts"
 
 export interface FoundMoves {
   readonly joined: readonly Join[]
@@ -88,14 +87,7 @@ export function findMoves(db: Database, dataHome: string, options: LookOptions):
     if (kept.length === 0 && after === file) return file
     return { ...after, known: { ...after.known, ...Object.fromEntries(kept) } }
   })
-  learnAgain(db, [...moves.joined, ...moves.parted])
   return moves
-}
-
-/** What restores show first follows from all sessions of a project. */
-export function learnAgain(db: Database, joins: readonly Pick<Join, "from" | "to">[]): void {
-  const ids = joins.flatMap(({ from, to }) => [projectId(db, from) ?? [], projectId(db, to) ?? []].flat())
-  for (const id of new Set(ids)) learnProject(db, id)
 }
 
 /** Whether there is anything to do: nearly always there is not, and then nobody has to wait for us. */

@@ -18,7 +18,7 @@ import { followVault } from "../views/kept-notes.ts"
 import { removePages } from "../views/kept-pages.ts"
 import { open } from "../views/open.ts"
 import { dropPointers } from "../views/pointers.ts"
-import { dropSlots, givenTexts, hasRestores, replaceGiven, slotTexts } from "../views/queries/restores.ts"
+import { forgetFormerSlots, givenTexts, hasRestores, replaceGiven } from "../views/queries/restores.ts"
 import { type RebuildOptions, rebuild } from "../views/rebuild-views.ts"
 import { followRemoval, type Removed } from "../views/removal.ts"
 import { changingSessions, sessionFolder } from "../views/session-files.ts"
@@ -214,11 +214,9 @@ export function redactRestores(dataHome: string, filter: Filter, dryRun: boolean
     const filtered = filter(text)
     return filtered === text ? [] : [{ id, text: filtered }]
   })
-  // What was left out of a restore is only there.
-  const slots = slotTexts(db).filter(({ texts }) => texts.some((text) => filter(text) !== text))
   if (!dryRun && found.length > 0) replaceGiven(db, found)
-  if (!dryRun) for (const { id } of slots) dropSlots(db, id)
-  return new Set([...found, ...slots].map(({ id }) => id)).size
+  if (!dryRun) forgetFormerSlots(db)
+  return found.length
 }
 
 /** @returns how many of the log's files had something to overwrite */

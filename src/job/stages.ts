@@ -6,8 +6,7 @@ import { logError } from "../base/log.ts"
 import { join } from "../base/path.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
-import { noteUses } from "../restore/learning/note-uses.ts"
-import { limitsIn, tend } from "../restore/learning/tiering.ts"
+import { limitsIn, tend } from "../restore/worth/tiering.ts"
 import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/sync-again.ts"
 import { writerName } from "../sync/sync-ledger.ts"
 import { type SyncDone, syncOnce, withSyncLock } from "../sync/sync-once.ts"
@@ -141,14 +140,6 @@ export const ROUND: readonly Stage<Round>[] = [
     },
   },
   {
-    // What was used of what was shown again, once the views have it.
-    name: "uses",
-    due: (round) => isIdle(round) && round.config["learn.enabled"],
-    run: ({ db, paths, end, goOn }) => {
-      noteUses(db, paths.dataHome, { end, goOn })
-    },
-  },
-  {
     // Before pointers, which are a project's.
     name: "moves",
     due: (round) => isIdle(round) && !round.isMovesFound,
@@ -158,7 +149,7 @@ export const ROUND: readonly Stage<Round>[] = [
   {
     // Before vectors, which cold turns do without.
     name: "tiers",
-    due: (round) => isIdle(round) && round.config["learn.enabled"] && !round.isTended,
+    due: (round) => isIdle(round) && round.config["archive.cold"] && !round.isTended,
     run: tendTiers,
   },
   {

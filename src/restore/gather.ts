@@ -33,12 +33,7 @@ import { isCommandOf } from "../views/queries/fact-uses.ts"
 import { idsOfProject, projectOfSession } from "../views/queries/projects.ts"
 import type { Scope } from "../views/queries/scope.ts"
 import { aboutSession, archivedOf, keptNotes, statementsIn } from "../views/queries/sessions.ts"
-import {
-  hasNamesake,
-  lastChangedElsewhere,
-  pathsChanged,
-  turnsWithChanges,
-} from "../views/queries/touched-files.ts"
+import { hasNamesake, lastChangedElsewhere, turnsWithChanges } from "../views/queries/touched-files.ts"
 import { kinships } from "../views/queries/transcripts.ts"
 import { countTurns, latestTurnIds, latestTurns, type TurnLine, turnNames } from "../views/queries/turns.ts"
 import { openTodos, parseTodos } from "../views/todos.ts"
@@ -58,7 +53,6 @@ import {
 import { runsAgain, typed } from "./quote.ts"
 import { gatherFacts, shownNames } from "./ranked-facts.ts"
 import { clearedBefore, scopeOf } from "./restore-scope.ts"
-import { UNLEARNT, type Weigh } from "./slots.ts"
 
 const MOST_TURNS = 60
 /** More than there is room for, since the new context may already contain some. */
@@ -70,8 +64,6 @@ const MOST_SUBAGENTS = 3
 const SUBAGENTS_WITHIN = 20
 /** More notes of the model's than there is room for. */
 const MOST_KEPT = 10
-/** How many of the files that were changed last are told from others that were used. */
-const MOST_CHANGED = 300
 /** How many later runs are searched for a success of a failed command. */
 const MOST_RUNS = 200
 
@@ -88,25 +80,13 @@ interface GatherOptions extends Pick<BriefOptions, "related" | "about" | "focus"
   readonly upTo?: number | undefined
   /** If absent, what files and searches have shown is not looked at. */
   readonly lines?: ArchivedLines | undefined
-  /** What was learnt; nothing if absent. */
-  readonly weigh?: Weigh | undefined
   /** Claude Code's own summary, whose end says what comes next. */
   readonly summary?: string | undefined
 }
 
 /** Everything a restore may need. The cost does not depend on the length of the session. */
 export function gather(db: Database, session: string, options: GatherOptions = {}): Material {
-  const {
-    pending: asked,
-    related,
-    about = asked?.text,
-    focus,
-    upTo,
-    lines,
-    weigh = UNLEARNT,
-    summary,
-    passed,
-  } = options
+  const { pending: asked, related, about = asked?.text, focus, upTo, lines, summary, passed } = options
   const since = passed?.message
   const scope = scopeOf(db, session, upTo)
   const brief = gatherBrief(db, session, { scope, turns: MOST_TURNS, related, about, focus, passed })
@@ -134,8 +114,6 @@ export function gather(db: Database, session: string, options: GatherOptions = {
     facts: gatherFacts(db, scope, {
       inProject,
       shown: shownNames(db, scope, inProject, lines),
-      changed: pathsChanged(db, session, MOST_CHANGED),
-      weigh,
       summary,
       since,
     }),

@@ -64,11 +64,7 @@ export interface Fact {
   readonly age?: number
   /** For a command whose last run failed, or for an error, how the command ended. */
   readonly exit?: string
-  /** Id of the last message that holds it. */
-  readonly latest?: number
-  /** What is known of it besides: see slots.ts. */
-  readonly cell?: string
-  /** How much likelier it is needed than others like it, by what was learnt; 1 if absent. */
+  /** How much likelier it is needed than others like it; 1 if absent. */
   readonly weight?: number
 }
 

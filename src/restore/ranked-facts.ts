@@ -3,7 +3,7 @@
  *
  * What was used often and recently is used again, and short facts leave room for more, so the rank is √times /
  * (√age · √characters), or for error lines √times / (√age · characters). docs/measurements/restore.md says how that was
- * chosen. What was learnt in the project moves that by a factor of at most two (docs/learning.md).
+ * chosen.
  */
 
 import { resultText } from "../claude/line-texts.ts"
@@ -18,7 +18,6 @@ import type { Scope } from "../views/queries/scope.ts"
 import { latestTurnIds } from "../views/queries/turns.ts"
 import { lastTwo } from "./complement.ts"
 import { type Fact, type Facts, SETTLING } from "./material.ts"
-import { cellOf, type SlotKind, traitOf, type Weigh } from "./slots.ts"
 
 /** How many of the latest facts of a kind are considered; older ones have hardly a chance. */
 const LOOKED_AT = 120
@@ -40,10 +39,6 @@ interface FactSources {
   readonly inProject: (path: string) => string
   /** Names and paths that files and searches have shown. */
   readonly shown: ShownNames
-  /** Files that the session changed. */
-  readonly changed: readonly string[]
-  /** What was learnt. */
-  readonly weigh: Weigh
   /** Claude Code's own, whose end says what comes next. */
   readonly summary?: string | undefined
   /** Id of a message: what was last run before may have ended otherwise since. */
@@ -53,10 +48,11 @@ interface FactSources {
 export function gatherFacts(
   db: Database,
   scope: Scope,
-  { inProject, shown, changed, weigh: learnt, summary = "", since = 0 }: FactSources,
+  { inProject, shown, summary = "", since = 0 }: FactSources,
 ): Facts {
-  const guided = guidedBy(summary)
-  const weigh: Weigh = (kind, text, cell) => learnt(kind, text, cell) * guided(text)
+  const weigh = guidedBy(summary)
+  const weighed = (rows: readonly Candidate[]): Candidate[] =>
+    rows.map((row) => ({ ...row, weight: weigh(row.text) }))
   const told = factsIn(db, scope, "path", LOOKED_AT)
     // The folder itself needs no mention, nor do programs.
     .filter(({ text }) => inProject(`${text}/`) !== "" && !PROGRAM.test(text))
@@ -71,19 +67,13 @@ export function gatherFacts(
   const statuses = new Map(errors.map(({ text, form }) => [text, form]))
   const ages = agesOf([paths, commands, names, errors])
   const failed = failedRuns(db, scope, since)
-  const edited = new Set(changed.map(lastTwo))
-  const isEdited = (path: string): boolean => edited.has(lastTwo(path))
   return {
-    paths: ranked(weighed("path", paths, ages, weigh, isEdited), ages),
+    paths: ranked(weighed(paths), ages),
     // Those are weighed where they are chosen (complement.ts).
     commands: ranked(commands, ages)
       .slice(0, MOST_COMMANDS)
-      .map((fact) => {
-        const outcome = failed(fact.text)
-        const cell = cellOf({ ...fact, trait: traitOf("command", fact.text, { failed: "exit" in outcome }) })
-        return { ...fact, ...outcome, cell, weight: weigh("command", fact.text, cell) }
-      }),
-    names: ranked(weighed("name", names, ages, weigh), ages),
+      .map((fact) => ({ ...fact, ...failed(fact.text), weight: weigh(fact.text) })),
+    names: ranked(weighed(names), ages),
     errors: ranked(
       errors.map((row) => ({ ...row, form: row.text })),
       ages,
@@ -100,23 +90,7 @@ interface Candidate extends FactRow {
   readonly whole?: string
   /** How much likelier it is needed than what the human and the model have mentioned as often. */
   readonly worth?: number
-  readonly cell?: string
   readonly weight?: number
-}
-
-function weighed(
-  kind: SlotKind,
-  rows: readonly Candidate[],
-  ages: ReadonlyMap<number, number>,
-  weigh: Weigh,
-  isEdited: (text: string) => boolean = () => false,
-): Candidate[] {
-  return rows.map((row) => {
-    const { text, times, latest, worth = 1 } = row
-    const trait = traitOf(kind, text, { seen: worth < 1, edited: isEdited(text) })
-    const cell = cellOf({ times, age: ages.get(latest)!, trait })
-    return { ...row, cell, weight: weigh(kind, text, cell) }
-  })
 }
 
 /** What was shown counts as used where it was used at all. */
@@ -183,14 +157,12 @@ function ranked(rows: readonly Candidate[], ages: ReadonlyMap<number, number>, b
   return rows
     .map((row) => ({ row, need: need(row) }))
     .sort((a, b) => b.need - a.need || (a.row.text < b.row.text ? -1 : 1))
-    .map(({ row: { text, form, whole, times, latest, cell, weight } }) => {
+    .map(({ row: { text, form, whole, times, latest, weight } }) => {
       const used = {
         text,
         ...(whole !== undefined && whole !== text && { whole }),
         times,
         age: ages.get(latest)!,
-        latest,
-        ...(cell && { cell }),
         ...(weight && { weight }),
       }
       return form === text ? used : { ...used, form }

@@ -1,8 +1,8 @@
 /** What a restore gave back, in one line for the user. Only counts: it contains no word of the archive. Pure. */
 import { count } from "../base/text.ts"
+import { explain, type Section } from "./explain.ts"
 import type { Facts } from "./material.ts"
 import { ON_THE_WAY } from "./render.ts"
-import { explain, type Section } from "./slots.ts"
 
 /** What the lines of each section are, by the beginning of its title. In lists, facts are counted instead of lines. */
 const KINDS: readonly (readonly [noun: string, titles: readonly string[]])[] = [

@@ -5,8 +5,6 @@ import { reshownText, type Shown } from "../claude/context/shown-again.ts"
 import { standingText } from "../claude/context/standing-text.ts"
 import { answerText, callIn } from "../claude/line-texts.ts"
 import { contextSettings } from "../claude/settings/read-settings.ts"
-import { atLeast, TELLS_CONTEXT } from "../claude/versions.ts"
-import type { Config } from "../config/options.ts"
 import { ArchivedLines, LONGEST_LINE } from "../views/archived-line.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
@@ -22,9 +20,7 @@ import {
   type Quote,
   type RelatedLine,
 } from "./material.ts"
-import { projectWeights } from "./project-weights.ts"
 import { BY_NAME, type RenderOptions, renderRestore } from "./render.ts"
-import { heldOut, type Slot, slotsOf, withoutHeldOut } from "./slots.ts"
 
 export interface Restore {
   /** `""`: there is nothing to give back, or no room for it. */
@@ -32,8 +28,6 @@ export interface Restore {
   /** The facts that its lists were chosen from. A pointer has none. */
   readonly facts?: Facts
   readonly related: readonly RelatedLine[]
-  /** What of its lists is shown, and what is left out by chance. Only if something is to be learnt from it. */
-  readonly slots?: readonly Slot[]
 }
 
 export interface RestoreOptions extends Omit<RenderOptions, "standing" | "skimmed"> {
@@ -53,18 +47,7 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing" | "skimme
   readonly upTo?: number | undefined
   /** If only the session's end was indexed. */
   readonly passed?: PassedOver | undefined
-  /** If absent, nothing that was learnt counts, and nothing is left out by chance. */
-  readonly learning?: Learning | undefined
 }
-
-export interface Learning {
-  /** Share of names, paths and commands that is left out by chance. */
-  readonly holdOut: number
-}
-
-/** As the options say. */
-export const learningIn = (config: Config): Learning | undefined =>
-  config["learn.enabled"] ? { holdOut: config["learn.holdout"] } : undefined
 
 export function restoreOf(
   db: Database,
@@ -72,11 +55,10 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus, upTo, learning, passed } = options
+  const { related: most, about, focus, upTo, passed } = options
   const { claude, summary } = options
   using lines = claude && new ArchivedLines(claude.dataHome)
-  const weigh = learning && projectWeights(db, session)
-  const asked = { pending, related: most, about, focus, upTo, lines, weigh, summary, passed }
+  const asked = { pending, related: most, about, focus, upTo, lines, summary, passed }
   const material = gather(db, session, asked)
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
@@ -89,23 +71,11 @@ export function restoreOf(
   }
   const opening =
     options.opening ?? (claude && findOpening({ ...claude, cwd: claude.cwd ?? material.cwd })) ?? BY_NAME
-  const rendered = (chosen: Facts): string =>
-    renderRestore(
-      { ...material, ...read, shownAgain, facts: chosen },
-      { ...options, standing, opening, skimmed: passed?.skimmed },
-    )
-  if (learning === undefined) return { text: rendered(facts), facts, related }
-  // The bytes archived tell this compaction from the session's others.
-  const seed = `${session} ${material.archived}`
-  // Earlier versions of Claude Code do not tell whether the rest arrived, so nothing could be learnt from it.
-  const out = heldOut(facts, atLeast(version, TELLS_CONTEXT) ? learning.holdOut : 0, seed)
-  if (out.size === 0) {
-    const text = rendered(facts)
-    return { text, facts, related, slots: slotsOf(text, facts) }
-  }
-  const rest = withoutHeldOut(facts, out)
-  const text = rendered(rest)
-  return { text, facts: rest, related, slots: slotsOf(text, facts, out, rendered(facts)) }
+  const text = renderRestore(
+    { ...material, ...read, shownAgain },
+    { ...options, standing, opening, skimmed: passed?.skimmed },
+  )
+  return { text, facts, related }
 }
 
 /** @param folder the session's */

@@ -1,6 +1,6 @@
 /**
  * Takes turns out of the index of words and the vectors, and puts them back. Nothing else of them changes: rows, handles,
- * lineage and what the vault holds stay. Which turns those are is not decided here (restore/learning/tiers.ts).
+ * lineage and what the vault holds stay. Which turns those are is not decided here (restore/worth/tiers.ts).
  */
 import { isProse, type Origin, withoutForgedWords } from "../agents/origin.ts"
 import { codeOf } from "../base/errors.ts"

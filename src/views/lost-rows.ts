@@ -265,8 +265,6 @@ export function deleteRows(db: Database, sessions: readonly string[]): void {
   ]) {
     db.query<unknown, [string]>(`DELETE FROM ${where}`).run(names)
   }
-  // Made anew by the job: turns that are read again get other ids.
-  for (const table of ["followed", "outcomes", "uses", "learned"]) db.run(`DELETE FROM ${table}`)
   const facts = db.query<unknown, [bigint]>("DELETE FROM facts WHERE session = ?")
   for (const session of sessions) facts.run(sessionKey(session))
 }

@@ -120,13 +120,8 @@ export function refuseNewer(path: string): void {
 /** Only hooks know these, so the vault cannot give them back. */
 const KEPT = {
   restores: "SELECT session, source, mark, time, text FROM restores ORDER BY id",
-  slots: "SELECT session, source, mark, items FROM slots",
   lineage: "SELECT child, parent, kind FROM lineage WHERE kind = 'clear'",
 } as const
-
-/** Earlier versions have fewer. */
-const hasTable = (db: Database, name: string): boolean =>
-  db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null
 
 /** @returns why some of it could not be read */
 function copyRows(old: Database, to: Database): unknown {
@@ -134,7 +129,6 @@ function copyRows(old: Database, to: Database): unknown {
   to.transaction(() => {
     for (const [table, query] of Object.entries(KEPT)) {
       try {
-        if (table === "slots" && !hasTable(old, table)) continue
         for (const row of old.query<Record<string, string | number>, []>(query).iterate()) {
           const columns = Object.keys(row)
           const places = columns.map(() => "?").join(", ")

@@ -290,7 +290,7 @@ export const MIGRATIONS: readonly string[] = [
     DELETE FROM slots WHERE session = old.session AND source = old.source AND mark = old.mark;
   END;
 
-  -- What became of it, and of what our server and commands answered: made by the background job (restore/learning/), from the
+  -- What became of it, and of what our server and commands answered: made by the background job, from the
   -- vault.
   CREATE TABLE followed (
     session TEXT PRIMARY KEY,
@@ -300,7 +300,7 @@ export const MIGRATIONS: readonly string[] = [
     session TEXT NOT NULL,
     source  TEXT NOT NULL,
     mark    TEXT NOT NULL,
-    letters TEXT NOT NULL,               -- one for each of its slots (restore/learning/follow-uses.ts)
+    letters TEXT NOT NULL,               -- one for each of its slots
     PRIMARY KEY (session, source, mark)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE uses (
@@ -399,5 +399,16 @@ export const MIGRATIONS: readonly string[] = [
   -- For the latest scripts of a session, whatever an agent calls the tool that runs them.
   DROP INDEX tool_calls_commands;
   CREATE INDEX tool_calls_commands ON tool_calls (session, is_error, result, name);
+  `,
+  `
+  -- Restores are no longer followed for what was used of them (docs/adr/0051): handles that were opened are in tool_calls.
+  DROP TRIGGER restores_removed;
+  DROP TRIGGER restores_changed;
+  DROP TRIGGER turns_uses;
+  DROP TABLE slots;
+  DROP TABLE outcomes;
+  DROP TABLE uses;
+  DROP TABLE followed;
+  DROP TABLE learned;
   `,
 ]

@@ -4,9 +4,9 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import { lastTwo } from "../../src/restore/complement.ts"
+import { explain } from "../../src/restore/explain.ts"
 import type { Material } from "../../src/restore/material.ts"
 import { renderRestore } from "../../src/restore/render.ts"
-import { explain } from "../../src/restore/slots.ts"
 
 /** Words that are in no other: whether a text holds one is plain. */
 const word = (kind: string, n: number): string => `${kind}${String.fromCharCode(65 + n)}x`

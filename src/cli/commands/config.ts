@@ -7,7 +7,7 @@ import { dirname } from "../../base/path.ts"
 import { addressShown, nearNames, withoutPasswords } from "../../base/text.ts"
 import { withOption } from "../../config/config-text.ts"
 import { loadSettings, userEditor, variablesSet } from "../../config/load.ts"
-import { type Key, OPTIONS, optionNamed, type Problem } from "../../config/options.ts"
+import { isRemoved, type Key, OPTIONS, optionNamed, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
 import { unknownWord, words } from "../args.ts"
@@ -89,6 +89,7 @@ const told = ({ key, origin, variable, message }: Problem): string =>
 function keyNamed(name: string): Key {
   const key = optionNamed(name)
   if (key !== undefined) return key
+  if (isRemoved(name)) throw usageError(`${name} no longer exists`, "nothing has taken its place")
   const [near] = nearNames(name, Object.keys(OPTIONS), 1)
   const hint = near === undefined ? "ctxbridge config list shows them" : `did you mean ${near}?`
   throw usageError(`no such option: ${name}`, hint)

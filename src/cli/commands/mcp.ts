@@ -7,7 +7,6 @@ import { toldToServer } from "../../config/load.ts"
 import { waitingPrompt } from "../../hook/given.ts"
 import { readState } from "../../hook/state.ts"
 import { isServerEverywhere } from "../../restore/find-opening.ts"
-import { learningIn } from "../../restore/restore.ts"
 import { configuredTargets } from "../../sync/targets.ts"
 import { type Command, type Environment, flag } from "../command.ts"
 import { isTerminal } from "../output.ts"
@@ -43,7 +42,6 @@ export const serverWorld = (env: Environment, told: ReturnType<typeof toldToServ
   restores: env.config["restore.enabled"],
   restoreBudget: env.config["restore.budget"],
   restoreRelated: env.config["restore.related"],
-  learning: learningIn(env.config),
   // What is wrong with the configuration, `sync` says.
   targets: tryTo(() => configuredTargets(env.config, env)) ?? [],
   waiting: (session) => waitingPrompt(readState(env.dataHome, session)),

@@ -1,19 +1,17 @@
-/** `ctxbridge optimize`: runs the learning cycle now. The background job does the same when it has nothing else to do. */
+/** `ctxbridge optimize`: tends the index now. The background job does the same when it has nothing else to do. */
 import { bytes, count } from "../../base/text.ts"
 import type { PathsAndPolicy } from "../../config/load.ts"
 import type { Config } from "../../config/options.ts"
 import { standingOf } from "../../find/embed/embedding-state.ts"
 import { Embedding } from "../../job/embedding.ts"
 import { backgroundTargets, syncInBackground } from "../../job/stages.ts"
-import { type KnownTurn, knownTurns } from "../../restore/learning/follow-uses.ts"
-import { noteUses } from "../../restore/learning/note-uses.ts"
-import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../../restore/learning/tiering.ts"
-import { confidences, mayGo } from "../../restore/learning/tiers.ts"
+import { type KnownTurn, knownTurns } from "../../restore/worth/reopened.ts"
+import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../../restore/worth/tiering.ts"
+import { confidences, mayGo } from "../../restore/worth/tiers.ts"
 import { readAutoSync } from "../../sync/sync-again.ts"
 import type { Database } from "../../views/database.ts"
 import { open } from "../../views/open.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { sessionsToFollow } from "../../views/queries/fact-uses.ts"
 import { renderPairs } from "../block.ts"
 import { type Command, flag } from "../command.ts"
 import { createStyle, safe } from "../style.ts"
@@ -21,13 +19,13 @@ import { createStyle, safe } from "../style.ts"
 export default {
   meta: {
     name: "optimize",
-    description: "Run the learning cycle now",
+    description: "Move turns out of the index and back, make vectors and sync, now",
   },
   args: {
     "dry-run": flag("Show what would be done; write nothing"),
   },
   async run({ args, env, out }) {
-    const report = await learningCycle(env, env.config, {
+    const report = await allStages(env, env.config, {
       now: Date.now(),
       dryRun: args["dry-run"] === true,
       onProgress: out.progress,
@@ -40,14 +38,12 @@ export default {
 type Told = readonly (readonly [string, string])[]
 
 function told(report: CycleReport): Told {
-  const { dryRun, learns, turns, uses, decay, demotion, retention, back, tiers, embedding } = report
+  const { dryRun, enabled, turns, decay, demotion, retention, back, tiers, embedding } = report
   const mean = decay.meanConfidence === null ? "" : `, confidence ${decay.meanConfidence} in the mean`
   const unreadable = back.unreadable === 0 ? "" : `; ${back.unreadable} cannot be read: ctxbridge verify`
   const leave = dryRun ? "would leave the index" : "left the index"
   const size = demotion.limit === 0 ? "no limit" : `it may hold ${bytes(demotion.limit)} of transcripts`
   const days = retention.days === 0 ? "none for its age" : `after ${count(retention.days, "day")}`
-  const found =
-    uses.found === null ? "would be looked through" : `looked through, ${count(uses.found, "use")} found`
   const moves: Told = [
     ["demotion", `${count(demotion.moved, "turn")} ${leave}, of ${decay.mayGo} that may; ${size}`],
     ["retention", `${count(retention.moved, "turn")} ${leave}; ${days}`],
@@ -55,9 +51,8 @@ function told(report: CycleReport): Told {
   ]
   const left = dryRun ? "would be embedded" : `embedded, ${embedding.left} left`
   return [
-    ["uses", learns ? `${count(uses.sessions, "session")} ${found}` : "off: learn.enabled"],
     ["decay", `${count(turns, "turn")}, ${decay.used} used${mean}; nothing to write`],
-    ...(learns ? moves : [["demotion", "off: learn.enabled"] as const]),
+    ...(enabled ? moves : [["demotion", "off: archive.cold"] as const]),
     ["now", `${tiers.hot} hot, ${bytes(tiers.hotBytes)} of transcripts; ${tiers.cold} cold`],
     [
       "embedding",
@@ -78,17 +73,15 @@ function syncTold({ dryRun, sync: { auto, target, stored, failure } }: CycleRepo
 }
 
 /*
- * The learning cycle, all at once: what the background job does in small steps when nothing else is to be done. Every
+ * All stages at once: what the background job does in small steps when nothing else is to be done. Every
  * number is counted.
  */
 
 interface CycleReport {
   readonly dryRun: boolean
-  /** False: turns stay where they are, since `learn.enabled` is off. */
-  readonly learns: boolean
+  /** False: turns stay where they are, since `archive.cold` is off. */
+  readonly enabled: boolean
   readonly turns: number
-  /** Sessions that have grown since the last time, and what was used there of what was shown again. */
-  readonly uses: { readonly sessions: number /** null: not looked at yet. */; readonly found: number | null }
   /** Nothing is written for it: confidence is computed from the time and the uses whenever it is wanted. */
   readonly decay: {
     readonly used: number
@@ -128,11 +121,7 @@ interface CycleOptions {
   readonly onProgress: (label: string, done: number, total: number) => void
 }
 
-async function learningCycle(
-  paths: PathsAndPolicy,
-  config: Config,
-  options: CycleOptions,
-): Promise<CycleReport> {
+async function allStages(paths: PathsAndPolicy, config: Config, options: CycleOptions): Promise<CycleReport> {
   const here = await stagesHere(paths, config, options)
   return { ...here, sync: await synced(paths, config, options.dryRun) }
 }
@@ -143,20 +132,18 @@ async function stagesHere(
   { now, dryRun, onProgress }: CycleOptions,
 ): Promise<Omit<CycleReport, "sync">> {
   const { dataHome } = paths
-  const learns = config["learn.enabled"]
+  const enabled = config["archive.cold"]
   const limits = limitsIn(config)
   using db = opened(dataHome, dryRun)
-  const uses = usesFound(db, dataHome, learns, dryRun)
   const turns = knownTurns(db)
-  const plan = learns ? tierPlan(turns, limits, now) : unchanged(turns)
+  const plan = enabled ? tierPlan(turns, limits, now) : unchanged(turns)
   const unreadable = dryRun
     ? 0
     : applyTiers(db, dataHome, plan, (done, total) => onProgress("moving turns", done, total))
   return {
     dryRun,
-    learns,
+    enabled,
     turns: turns.length,
-    uses,
     decay: decayOf(turns, now),
     demotion: { limit: limits.maxSize, moved: plan.bySize.length },
     retention: { days: limits.retention, moved: plan.byAge.length },
@@ -176,12 +163,6 @@ function opened(dataHome: string, dryRun: boolean): Database {
   if (dryRun) return db
   db.close()
   return open(dataHome, "write")
-}
-
-function usesFound(db: Database, dataHome: string, learns: boolean, dryRun: boolean): CycleReport["uses"] {
-  if (!learns) return { sessions: 0, found: null }
-  const sessions = sessionsToFollow(db).length
-  return { sessions, found: dryRun ? null : noteUses(db, dataHome).uses }
 }
 
 function unchanged(turns: readonly KnownTurn[]): TierPlan {

@@ -4,11 +4,11 @@ import { waitingPrompt } from "../../hook/given.ts"
 import { readState } from "../../hook/state.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { afterClear } from "../../restore/after-clear.ts"
+import { explain, type Section } from "../../restore/explain.ts"
 import { visible } from "../../restore/neutral.ts"
 import { pointerTo } from "../../restore/pointer-to.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
-import { learningIn, type Restore, restoreOf } from "../../restore/restore.ts"
-import { explain, type Section } from "../../restore/slots.ts"
+import { type Restore, restoreOf } from "../../restore/restore.ts"
 import { findSessionByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
@@ -69,11 +69,10 @@ function preview(db: Database, env: Environment, source: Source, session: string
   // What Claude Code shows again depends on the session's folder, not on the one that we are in.
   const claude = { ...env, cwd: undefined }
   const budget = config["restore.budget"]
-  const learning = learningIn(config)
   if (source === "clear") {
-    return afterClear(db, session, config["restore.clear"], { budget, claude, related, learning })
+    return afterClear(db, session, config["restore.clear"], { budget, claude, related })
   }
-  const options = { source, budget, summary, claude, related, learning }
+  const options = { source, budget, summary, claude, related }
   return restoreOf(db, session, options, waitingPrompt(state))
 }
 

@@ -4,7 +4,6 @@ import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { statsOf } from "../../base/files.ts"
 import { basename, resolve } from "../../base/path.ts"
 import { count, nearNames, shellWord } from "../../base/text.ts"
-import { learnAgain } from "../../job/find-moves.ts"
 import type { Database } from "../../views/database.ts"
 import {
   changeJoined,
@@ -84,7 +83,6 @@ function move(context: Context, db: Database, old: string, now: string): number 
   }
   const join: Join = { from: from.path, to, by: "hand" }
   if (!isDone && !dryRun) changeJoined(db, env.dataHome, (file) => withJoin(file, join))
-  if (!isDone && !dryRun) learnAgain(db, [join])
   out.json({ from: folderOf(join.from), to: folderOf(to), sessions: from.sessions, joined: true, dryRun })
   const sessions = count(from.sessions, "session")
   const places = safe(`${folderOf(join.from)} with ${folderOf(to)}`)
@@ -110,7 +108,6 @@ function undo({ args, env, out }: Context, db: Database, old: string, now: strin
   }
   const sessions = ownProjects(db).find(({ path }) => path === join.from)?.sessions ?? 0
   if (!dryRun) changeJoined(db, env.dataHome, (file) => withoutJoin(file, join, true))
-  if (!dryRun) learnAgain(db, [join])
   out.json({ from: folderOf(join.from), to: folderOf(join.to), sessions, joined: false, dryRun })
   const places = `${folderOf(join.from)} again, and no longer in ${folderOf(endOfJoins(joins, join.from))}`
   out.print(

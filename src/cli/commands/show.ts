@@ -11,7 +11,7 @@ import {
 } from "../../find/session-summary.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import type { Part } from "../../record/types.ts"
-import { type Worth, worthOf } from "../../restore/learning/follow-uses.ts"
+import { type Worth, worthOf } from "../../restore/worth/reopened.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { findByName, findObservation, isObservationName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"

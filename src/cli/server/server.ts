@@ -116,8 +116,8 @@ const restorePreviewTool: ServerTool = {
     if (!world.restores) return { text: "Nothing would be restored: the user has switched it off." }
     const budget = args.number("budget") ?? world.restoreBudget
     const claude = { ...world, cwd: undefined }
-    const { restoreRelated: related, learning } = world
-    const options = { source: "compact", budget, summary: "", claude, related, learning } as const
+    const { restoreRelated: related } = world
+    const options = { source: "compact", budget, summary: "", claude, related } as const
     const { text } = restoreOf(db, session, options, world.waiting(session))
     return { text: text === "" ? `Nothing would be restored: ${whyNothing(db, session, budget)}.` : text }
   },

@@ -10,7 +10,6 @@ import type { Config } from "../../config/options.ts"
 import type { FarTarget } from "../../find/elsewhere.ts"
 import { ALSO_ROLES } from "../../find/parse-query.ts"
 import type { PendingPrompt } from "../../restore/gather.ts"
-import type { Learning } from "../../restore/restore.ts"
 import { findByName, findSessionByName, type TurnOrSession } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { projectOf } from "../../views/project.ts"
@@ -32,8 +31,6 @@ export interface ServerWorld
   readonly restoreBudget: number
   /** Maximum number of other sessions' turns in a restore. */
   readonly restoreRelated: number
-  /** What restores may use of what was learnt. */
-  readonly learning?: Learning | undefined
   /** Where turns are kept besides the archive, as far as it is configured. */
   readonly targets: readonly FarTarget[]
   /** A session's prompt that has not been fully answered. */

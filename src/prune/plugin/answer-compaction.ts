@@ -10,14 +10,14 @@ import type { PathsAndPolicy, Settings } from "../../config/load.ts"
 import { changeState, readState } from "../../hook/state.ts"
 import { isObject, type JsonObject, stringOf } from "../../record/json.ts"
 import { blockQuote, quoteInert } from "../../restore/quote.ts"
-import { learningIn, restoreOf } from "../../restore/restore.ts"
+import { restoreOf } from "../../restore/restore.ts"
 import { filterText } from "../../secrets/filter.ts"
 import { captureTranscript } from "../../vault/capture-transcript.ts"
 import { knownOf } from "../../vault/known-values.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { claimGiven, keepGiven, slotItems } from "../../views/queries/restores.ts"
+import { claimGiven, keepGiven } from "../../views/queries/restores.ts"
 import { currentTranscript } from "../../views/transcript-rows.ts"
 import { readTurn, type TurnMessage, turnsOfSession, type WholeTurn } from "../../views/turn.ts"
 
@@ -54,7 +54,7 @@ export function answerCompaction(settings: Settings, compaction: PluginCompactio
   const deadline = performance.now() + CAPTURE
   captureTranscript(paths, transcript, { now, deadline, hurried: true, lastLine: "whole", known: knownOf })
   using db = openCurrent(paths.dataHome, "command")
-  const { text, slots } = restoreOf(db, session, {
+  const { text } = restoreOf(db, session, {
     source: "compact",
     budget: CARD,
     summary: "",
@@ -62,14 +62,13 @@ export function answerCompaction(settings: Settings, compaction: PluginCompactio
     claude: { ...paths, cwd },
     related: resolved.config["restore.related"],
     focus,
-    learning: learningIn(resolved.config),
   })
   if (text === "") throw new CtxError("nothing-archived", `nothing is archived of session ${session}`)
   const context = withTurns(db, paths, compaction, text)
   const archived = currentTranscript(db, session)?.archived ?? 0
   db.transaction(() => {
     if (claimGiven(db, session, { source: "compact", mark: `at ${archived}`, time: now }))
-      keepGiven(db, session, context, slotItems(db, slots ?? []))
+      keepGiven(db, session, context)
   }).immediate()
   const state = readState(paths.dataHome, session)
   changeState(paths.dataHome, session, state, { ...state, compactedByPlugin: now })

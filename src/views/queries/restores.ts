@@ -85,20 +85,12 @@ export const claimGiven = (
     .query("INSERT OR IGNORE INTO restores (session, source, mark, time, text) VALUES (?, ?, ?, ?, '')")
     .run(session, source, mark, time).changes > 0
 
-/** Stores the text given with the answer claimed last, and what is in it. */
-export function keepGiven(
-  db: Database,
-  session: string,
-  text: string,
-  slots: readonly SlotItem[] = [],
-): void {
-  const last = "id = (SELECT max(id) FROM restores WHERE session = ?)"
-  db.query(`UPDATE restores SET text = ? WHERE ${last}`).run(text, session)
-  if (slots.length === 0) return
-  db.query(
-    `INSERT OR REPLACE INTO slots (session, source, mark, items)
-     SELECT session, source, mark, ? FROM restores WHERE ${last}`,
-  ).run(JSON.stringify(slots), session)
+/** Stores the text given with the answer claimed last. */
+export function keepGiven(db: Database, session: string, text: string): void {
+  db.query("UPDATE restores SET text = ? WHERE id = (SELECT max(id) FROM restores WHERE session = ?)").run(
+    text,
+    session,
+  )
 }
 
 /**
@@ -132,83 +124,7 @@ export function replaceGiven(db: Database, texts: readonly GivenRow[]): void {
   }).immediate()
 }
 
-/* Rows of slots: what restores showed of names, paths and commands, and what became of it. */
-
-/** As it is stored. The handle, without prefix, is of the last turn that held it; "" where that is unknown. */
-export type SlotItem = readonly [kind: string, text: string, handle: string, cell: string, shown: 0 | 1]
-
-interface KnownByMessage {
-  readonly kind: string
-  readonly text: string
-  readonly latest: number | null
-  readonly cell: string
-  readonly shown: boolean
-}
-
-/** Names messages by the handles of their turns, since ids change when views are made anew. */
-export function slotItems(db: Database, slots: readonly KnownByMessage[]): SlotItem[] {
-  if (slots.length === 0) return []
-  const rows = db
-    .query<{ id: number; handle: string }, [string]>(
-      `SELECT m.id, t.handle FROM messages m JOIN turns t ON t.id = m.turn
-       WHERE m.id IN (SELECT value FROM json_each(?))`,
-    )
-    .all(JSON.stringify([...new Set(slots.map(({ latest }) => latest))]))
-  const handles = new Map(rows.map(({ id, handle }) => [id, handle]))
-  return slots.map(({ kind, text, latest, cell, shown }) => [
-    kind,
-    text,
-    handles.get(latest ?? -1) ?? "",
-    cell,
-    shown ? 1 : 0,
-  ])
-}
-
-/** A restore and what it showed. */
-export interface SlotRow {
-  readonly session: string
-  readonly source: string
-  readonly mark: string
-  /** As given. */
-  readonly text: string
-  readonly items: readonly SlotItem[]
-}
-
-/** Of one session, oldest first. */
-export const slotsGiven = (db: Database, session: string): SlotRow[] =>
-  db
-    .query<Omit<SlotRow, "items"> & { items: string }, [string]>(
-      `SELECT r.session, r.source, r.mark, r.text, s.items FROM restores r
-       JOIN slots s ON s.session = r.session AND s.source = r.source AND s.mark = r.mark
-       WHERE r.session = ? ORDER BY r.id`,
-    )
-    .all(session)
-    .map((row) => ({ ...row, items: JSON.parse(row.items) }))
-
-interface SlotTexts {
-  /** Of the restore. */
-  readonly id: number
-  readonly texts: readonly string[]
-}
-
-/** All that was ever shown or left out. None where an earlier version made the database. */
-export function slotTexts(db: Database): SlotTexts[] {
-  if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'slots'").get() === null) return []
-  return db
-    .query<{ id: number; items: string }, []>(
-      `SELECT r.id, s.items FROM slots s
-       JOIN restores r ON r.session = s.session AND r.source = s.source AND r.mark = s.mark`,
-    )
-    .all()
-    .map(({ id, items }) => ({
-      id,
-      texts: (JSON.parse(items) as readonly SlotItem[]).map(([, text]) => text),
-    }))
-}
-
-/** @param restore its id */
-export function dropSlots(db: Database, restore: number): void {
-  db.query(
-    "DELETE FROM slots WHERE (session, source, mark) = (SELECT session, source, mark FROM restores WHERE id = ?)",
-  ).run(restore)
+/** What earlier versions kept of restores besides, in a database that has not been brought up to date yet. */
+export function forgetFormerSlots(db: Database): void {
+  if (db.query("SELECT 1 FROM sqlite_schema WHERE name = 'slots'").get() !== null) db.run("DELETE FROM slots")
 }

@@ -425,7 +425,7 @@ export const handleByKey = (db: Database, key: bigint): string | undefined =>
     )
     .get(key)?.handle
 
-/* What decides which turns are cold (restore/learning/tiers.ts), and which are. */
+/* What decides which turns are cold (restore/worth/tiers.ts), and which are. */
 
 export interface AgedRow {
   readonly turn: number

@@ -101,6 +101,26 @@ describe("config", () => {
     },
   )
 
+  test("an option that an earlier version had: its former name counts, or it is said that it no longer exists", async () => {
+    using machine = new Inside()
+    const file = join(machine.home, ".config", "ctxbridge", "config.toml")
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, "[learn]\nenabled = false\nholdout = 0.1\n")
+    const { env } = machine
+    const listed = await run(["config", "list", "--json"], { env, cwd: machine.cwd })
+    expect(listed).toMatchObject({ code: 0, stderr: "" })
+    const { options, problems } = JSON.parse(listed.stdout)
+    expect(options.find(({ key }: { key: string }) => key === "archive.cold")).toMatchObject({ value: false })
+    expect(problems).toEqual([
+      { key: "learn.holdout", origin: "user", isValue: false, message: "no longer exists" },
+    ])
+    expect(await run(["config", "get", "learn.holdout"], { env, cwd: machine.cwd })).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: expect.stringContaining("learn.holdout no longer exists"),
+    })
+  })
+
   /**
    * A repository's `.ctxbridge.toml` may nest ten thousand tables. Making full names of them took a hook longer than
    * Claude Code waits: it was killed before it had archived anything.

@@ -276,7 +276,7 @@ describe("status short", () => {
     const env = { ...machine.env, CLAUDE_FLOW_AUTOPILOT_WARN: "0.6", CTXBRIDGE_LEARN: "off" }
     const { code, stdout, stderr } = await run(["status"], { cwd: machine.cwd, env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    expect(stdout).toMatch(/^options +learn\.enabled = false, autopilot\.warn = 0\.6$/m)
+    expect(stdout).toMatch(/^options +archive\.cold = false, autopilot\.warn = 0\.6$/m)
   })
 
   test("what is done by itself: --verbose and --json", async () => {
@@ -303,7 +303,7 @@ describe("status short", () => {
     ])
       expect(shown.stdout.split("\n")).toContain(line)
     // The turn is older than its confidence lasts.
-    expect(shown.stdout).toMatch(/^learning +on; mean confidence 0\.1, 1 turn below 0\.3$/m)
+    expect(shown.stdout).toMatch(/^cold turns +leave the index; mean confidence 0\.1, 1 turn below 0\.3$/m)
     const json = await run(["status", "--json"], { cwd: machine.cwd, env })
     expect(json).toMatchObject({ code: 0, stderr: "" })
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -314,7 +314,7 @@ describe("status short", () => {
         "restore.budget": 5000,
         "instructions.budget": 2000,
         "archive.retention": 30,
-        "learn.enabled": true,
+        "archive.cold": true,
         "autopilot.enabled": false,
         "autopilot.warn": 0.7,
         "autopilot.critical": 0.85,

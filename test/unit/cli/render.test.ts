@@ -3,7 +3,6 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { renderTable } from "../../../src/cli/block.ts"
 import { turnMarkdown } from "../../../src/cli/commands/export.ts"
-import { type LearningReport, type Lift, liftOf, renderLearning } from "../../../src/cli/commands/learn.ts"
 import { renderPruneReport, renderRecommendation } from "../../../src/cli/commands/prune.ts"
 import { renderTurn } from "../../../src/cli/commands/show.ts"
 import { type AnyHit, renderScreen, shownSnippet } from "../../../src/cli/render-hits.ts"
@@ -15,7 +14,6 @@ import type { HitLines } from "../../../src/find/hit.ts"
 import type { WayState } from "../../../src/prune/way.ts"
 import { type ClientWays, type PruneReport, pickWay } from "../../../src/prune/ways.ts"
 import type { Part } from "../../../src/record/types.ts"
-import type { Trial } from "../../../src/restore/learning/note-uses.ts"
 import type { ContextReport } from "../../../src/restore/window/context-report.ts"
 import { inputText } from "../../../src/views/part-text.ts"
 import type { WholeTurn } from "../../../src/views/turn.ts"
@@ -86,61 +84,6 @@ describe("render context", () => {
       "full at    177.0K tokens; 12.0% of that is used",
     ])
     expect(told({ compacts: "never" })[0]).toBe("compacts   never: DISABLE_COMPACT is set")
-  })
-})
-
-/** What `learn report` says, and when it says that it cannot tell. */
-describe("render learning", () => {
-  const SCREEN = { columns: 100, style: createStyle(false), now: 0 }
-  const ON = { enabled: true, holdOut: 0 }
-  const SHARE = { n: 10, used: 4, found: 1 }
-  const REPORT: LearningReport = {
-    restores: 3,
-    sessions: 2,
-    kinds: { path: SHARE, command: { n: 0, used: 0, found: 0 }, name: SHARE },
-    all: { n: 20, used: 8, found: 2 },
-    lift: null,
-    uses: {},
-    waiting: 0,
-  }
-
-  const told = (report: Partial<LearningReport>, options = ON): string =>
-    renderLearning({ ...REPORT, ...report }, options, SCREEN).join("\n")
-
-  /** So many restores, in each of which so much of ten shown and ten left out is used. */
-  const lift = (restores: number, shown: number, leftOut: number): Lift => {
-    const trial = (isShown: boolean, n: number, used: number): Trial => ({
-      ...{ kind: "path", text: `f${n}`, cell: "", found: false },
-      ...{ shown: isShown, used: n < used },
-    })
-    const ten = Array.from({ length: 10 }, (_, n) => n)
-    const one = [...ten.map((n) => trial(true, n, shown)), ...ten.map((n) => trial(false, n, leftOut))]
-    return liftOf(Array.from({ length: restores }, () => one))!
-  }
-
-  test("shares by kind, and none of what was never shown", () => {
-    const text = told({})
-    expect(text).toContain("3 restores in 2 sessions")
-    expect(text).toMatch(/paths +10 +4 \(40\.0%\) +1 \(10\.0%\)/)
-    expect(text).toMatch(/commands +0\n/)
-    expect(text).toContain("learn.holdout = 0.1 would leave out a tenth")
-  })
-
-  test("what showing is worth, as far as it can be told", () => {
-    expect(told({ lift: lift(2, 8, 1) })).toContain("Too little to say")
-    expect(told({ lift: lift(10, 6, 1) })).toMatch(
-      /used 50\.0 points more often \(95% interval \+3\d\.\d to \+\d\d\.\d, Newcombe's hybrid score\)\. Showing it helps\./,
-    )
-    expect(told({ lift: lift(10, 3, 3) })).toContain("0.0 points more often")
-    expect(told({ lift: lift(10, 3, 3) })).toContain("the interval contains 0")
-    expect(told({ lift: lift(10, 1, 6) })).toMatch(/50\.0 points less often .* Showing it does harm\./)
-  })
-
-  test("nothing yet, work that waits, and learning that is off", () => {
-    const off = told({ restores: 0, waiting: 2 }, { enabled: false, holdOut: 0 })
-    expect(off).toBe(
-      "Off (learn.enabled): nothing new is noted.\nNo restore was followed by work yet.\nThe background job has still to look at 2 sessions.",
-    )
   })
 })
 

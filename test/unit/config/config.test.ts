@@ -186,6 +186,8 @@ describe("unused variables", () => {
       expect(asks).not.toBe("")
       expect(instead).not.toBe("")
     }
+    const [former] = unusedVariables(["CTXBRIDGE_LEARN_HOLDOUT"])
+    expect(former?.instead).toContain("no longer exists")
     expect(unusedVariables(["PATH", "DEBUG", "PGHOST", "constructor"])).toEqual([])
   })
 

@@ -144,7 +144,6 @@ test.each(["archived before", "archived by the same hook"])(
     expect(count).toBeLessThan(60)
     expect(numbers("SELECT count(*) FROM messages WHERE turn NOT IN (SELECT id FROM turns)")).toEqual([0])
     expect(numbers("SELECT text FROM restores")).toEqual([text])
-    expect(numbers("SELECT count(*) FROM slots")).toEqual([0])
 
     expect(listPending(machine.dataHome)).toHaveLength(1)
     expect(catchUp(db, machine.dataHome, Number.POSITIVE_INFINITY)).toBe(0)

@@ -6,13 +6,12 @@ import { redactRestores } from "../../../src/job/redact-archive.ts"
 import { textFinder } from "../../../src/record/find-text.ts"
 import { vaultFile } from "../../../src/vault/layout.ts"
 import { fillSpans } from "../../../src/vault/tombstone.ts"
-import { slotTexts } from "../../../src/views/queries/restores.ts"
+import { claimGiven, keepGiven } from "../../../src/views/queries/restores.ts"
 import { eraseTraces } from "../../../src/views/session-traces.ts"
 import type { Source } from "../../../src/views/view-sources.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contentOf } from "../../support/machine.ts"
-import { framed, give } from "../../support/shown-again.ts"
 import { filesWith } from "../../support/traces.ts"
 
 /** Forgetting a text. */
@@ -241,42 +240,36 @@ describe("carried text", () => {
   })
 })
 
-/** What restores showed and left out goes when a secret is found in it, and when what was given is forgotten. */
-describe("redact slots", () => {
+/** What was given back is overwritten when a secret is found in it, or when a session is forgotten. */
+describe("redact restores", () => {
   const filter = (text: string): string => text.replaceAll("hunter22", "********")
-  const CELL = "used, once, new"
 
-  const kept = (archive: Archive): string[] => slotTexts(archive.db).flatMap(({ texts }) => texts)
+  const texts = (archive: Archive): string[] =>
+    archive.db
+      .query<{ text: string }, []>("SELECT text FROM restores ORDER BY id")
+      .all()
+      .map(({ text }) => text)
 
   function given(archive: Archive): void {
-    for (const [id, text, left] of [
-      ["s1", "fireKiln", "hunter22"],
-      ["s2", "hunter22", "glazePot"],
-      ["s3", "fireKiln", "glazePot"],
+    for (const [session, text] of [
+      ["s1", "fireKiln"],
+      ["s2", "hunter22"],
     ] as const) {
-      const session = archive.session(id).turn("fire the kiln", [], "done").flush()
-      archive.follow(session)
-      give(archive, session, framed(text), [
-        ["name", text, "", CELL, 1],
-        ["name", left, "", CELL, 0],
-      ])
+      claimGiven(archive.db, session, { source: "compact", mark: "at 1", time: 1 })
+      keepGiven(archive.db, session, text)
     }
   }
 
-  test("a secret in what was left out, or in what was shown", () => {
+  test("a secret in it, and all that an earlier version kept besides", () => {
     using archive = new Archive()
     given(archive)
-    expect(redactRestores(archive.dataHome, filter, true)).toBe(2)
-    expect(kept(archive)).toHaveLength(6)
-    expect(redactRestores(archive.dataHome, filter, false)).toBe(2)
+    archive.db.run("CREATE TABLE slots (items TEXT NOT NULL)")
+    archive.db.run("INSERT INTO slots (items) VALUES ('hunter22')")
+    expect(redactRestores(archive.dataHome, filter, true)).toBe(1)
+    expect([texts(archive), archive.count("slots")]).toEqual([["fireKiln", "hunter22"], 1])
+    expect(redactRestores(archive.dataHome, filter, false)).toBe(1)
+    expect([texts(archive), archive.count("slots")]).toEqual([["fireKiln", "********"], 0])
     expect(redactRestores(archive.dataHome, filter, false)).toBe(0)
-    expect(kept(archive)).toEqual(["fireKiln", "glazePot"])
-    const texts = archive.db.query<{ text: string }, []>("SELECT text FROM restores ORDER BY id").all()
-    expect(texts.map(({ text }) => text)).toEqual([
-      framed("fireKiln"),
-      framed("********"),
-      framed("fireKiln"),
-    ])
   })
 
   test("sessions that are forgotten, and others that were told of them", () => {
@@ -284,6 +277,6 @@ describe("redact slots", () => {
     given(archive)
     const traces = { sessions: new Set(["s1"]), whole: new Set(["s1"]), told: new Set(["s2"]) }
     expect(eraseTraces(archive.dataHome, traces)).toBe(2)
-    expect(kept(archive)).toEqual(["fireKiln", "glazePot"])
+    expect(texts(archive).filter((text) => text !== "")).toEqual([])
   })
 })

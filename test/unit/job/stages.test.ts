@@ -191,7 +191,7 @@ describe("optimize", () => {
     await lived(machine)
     expect(await optimized(machine)).toMatchObject({
       dryRun: false,
-      learns: true,
+      enabled: true,
       turns: 2,
       decay: { used: 0, mayGo: 1 },
       demotion: { limit: 5_000_000_000, moved: 0 },
@@ -228,12 +228,12 @@ describe("optimize", () => {
     expect(await found(machine, "otter")).toMatchObject([{ seq: 1 }])
   })
 
-  test("with learning off, turns stay where they are", async () => {
+  test("with archive.cold off, turns stay where they are", async () => {
     using machine = new Inside()
     await lived(machine)
     const env = { CLAUDE_FLOW_RETENTION_DAYS: "30", CLAUDE_FLOW_AUTO_OPTIMIZE: "false" }
     expect(await optimized(machine, env)).toMatchObject({
-      learns: false,
+      enabled: false,
       retention: { moved: 0 },
       tiers: { hot: 2, cold: 0 },
     })

@@ -29,6 +29,7 @@ import { followVault, keepNote } from "../../../src/views/kept-notes.ts"
 import { gatePath, lockPath, open, openReady } from "../../../src/views/open.ts"
 import { openCurrent } from "../../../src/views/open-current.ts"
 import { alone } from "../../../src/views/replace-database.ts"
+import { MIGRATIONS } from "../../../src/views/schema.ts"
 import { changingSessions, sessionFolder } from "../../../src/views/session-files.ts"
 import { Archive } from "../../support/archive.ts"
 import { contentOf } from "../../support/machine.ts"
@@ -80,6 +81,26 @@ describe("open", () => {
       ofVersion(SCHEMA_VERSION - 1, folder.path)
       using db = open(folder.path, purpose)
       expect(schemaVersion(db)).toBe(SCHEMA_VERSION - 1)
+    })
+
+    test("what was kept to learn from restores goes, the restores stay", () => {
+      using folder = tempFolder()
+      const raw = new Database(databasePath(folder.path), { create: true })
+      const before = MIGRATIONS.findIndex((migration) => migration.includes("DROP TABLE slots"))
+      for (const migration of MIGRATIONS.slice(0, before)) raw.run(migration)
+      raw.run(`PRAGMA user_version = ${before}`)
+      raw.run(
+        "INSERT INTO restores (session, source, mark, time, text) VALUES ('s', 'compact', 'at 1', 1, 'x')",
+      )
+      raw.run("INSERT INTO slots (session, source, mark, items) VALUES ('s', 'compact', 'at 1', '[]')")
+      raw.close()
+      using db = open(folder.path, "write")
+      expect(schemaVersion(db)).toBe(SCHEMA_VERSION)
+      const gone = db.query(
+        "SELECT name FROM sqlite_schema WHERE name IN ('slots', 'outcomes', 'uses', 'followed', 'learned')",
+      )
+      expect(gone.all()).toEqual([])
+      expect(db.query("UPDATE restores SET text = 'y' RETURNING mark").all()).toEqual([{ mark: "at 1" }])
     })
 
     test.each(READERS)("%s writes nothing", (purpose) => {

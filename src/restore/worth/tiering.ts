@@ -8,7 +8,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { chill, warm } from "../../views/cold-turns.ts"
 import type { Database } from "../../views/database.ts"
 import { archivedSize, hasCold } from "../../views/queries/turns.ts"
-import { type KnownTurn, knownTurns } from "./follow-uses.ts"
+import { type KnownTurn, knownTurns } from "./reopened.ts"
 import { coldOf, type TierLimits } from "./tiers.ts"
 
 export interface TierPlan {
