@@ -41,6 +41,8 @@ export function manPage(
 ): string {
   const lines = [
     `.TH CTXBRIDGE 1 "" "ctxbridge ${version}" "User Commands"`,
+    // Choices without blanks between them leave nothing that could be stretched.
+    ".ad l",
     ".SH NAME",
     "ctxbridge \\- a memory for coding agents",
     ".SH SYNOPSIS",
@@ -106,7 +108,7 @@ function commandLines(
 
 function optionLines({ name, alias, description, hint }: OptionModel): string[] {
   const short = alias === undefined ? "" : `\\fB\\-${alias}\\fR, `
-  const value = hint === undefined ? "" : `=\\fI${escaped(hint)}\\fR`
+  const value = hint === undefined ? "" : `=\\fI${escaped(hint).replaceAll("|", "|\\:")}\\fR`
   return [".RS", ".TP", `${short}\\fB\\-\\-${escaped(name)}\\fR${value}`, escaped(description), ".RE"]
 }
 
