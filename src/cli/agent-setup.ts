@@ -115,7 +115,8 @@ export function registeredLines(change: AgentChange, isDryRun: boolean): string[
   const { agent, title, next, registered, files, problem } = change
   if (problem !== null) return [`${title}: not registered: ${problem}`]
   const changed = files.filter((one) => one.changed)
-  const names = changed.map(({ file }) => file).join(", ")
+  // Hooks and the server may be in one file.
+  const names = [...new Set(changed.map(({ file }) => file))].join(", ")
   if (changed.length === 0) return [`${title}: already registered`]
   if (!registered)
     return [
