@@ -14,7 +14,7 @@ const DEEPEST = 6
 interface AlsoFound {
   /** Called with each link to a folder and each link named like a transcript. None is followed. */
   readonly onLink?: ((path: string) => void) | undefined
-  /** Called with each folder that cannot be read. */
+  /** Called with each folder that cannot be read, and each of opencode's databases. */
   readonly onUnreadable?: ((path: string) => void) | undefined
 }
 
@@ -67,14 +67,9 @@ export function transcriptFilesBelow(
 
 /** Transcripts that are made of opencode's sessions. A session has its own beginning before those that it starts. */
 function storedIn(folder: string, onUnreadable: AlsoFound["onUnreadable"]): TranscriptFile[] {
-  try {
-    return opencodeSessions(folder)
-      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))
-      .map(({ id, updated }) => ({ path: opencodeTranscript(folder, id), bytes: 0, changed: updated }))
-  } catch {
-    onUnreadable?.(folder)
-    return []
-  }
+  return opencodeSessions(folder, onUnreadable)
+    .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))
+    .map(({ id, updated }) => ({ path: opencodeTranscript(folder, id), bytes: 0, changed: updated }))
 }
 
 const list = (dir: string) => readdirSync(dir, { withFileTypes: true })

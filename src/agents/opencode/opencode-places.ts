@@ -36,8 +36,14 @@ export function opencodeSession(
   return folder === undefined || session === undefined ? undefined : { folder, session }
 }
 
+/** `opencode.db`, and those of its other channels. */
+const DATABASE = /^.*\/opencode\/opencode(?:-[\w.-]+)?\.db$/
+
+export const isOpencodeDatabase = (path: string): boolean => DATABASE.test(path)
+
 export const opencodeLayout: FileLayout = {
-  owns: (path) => TRANSCRIPT.test(path),
+  // A database that cannot be read stands for its sessions, which nobody can name.
+  owns: (path) => TRANSCRIPT.test(path) || isOpencodeDatabase(path),
   isRows: true,
   namesInPath: (path) => ({ session: TRANSCRIPT.exec(path)?.[2], agent: undefined }),
   top: "opencode",

@@ -9,7 +9,7 @@ import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
 import { PATCH } from "../codex/codex-tools.ts"
 import { typedWords } from "./opencode-lines.ts"
-import { opencodeFolders, opencodeLayout } from "./opencode-places.ts"
+import { opencodeFolders, opencodeSession } from "./opencode-places.ts"
 import { OPENCODE_TOOLS } from "./opencode-tools.ts"
 
 const NAME = "opencode"
@@ -257,7 +257,7 @@ export const opencode: Agent = {
   name: NAME,
   title: NAME,
   transcripts: opencodeFolders,
-  isNamedAsTranscript: opencodeLayout.owns,
+  isNamedAsTranscript: (path) => opencodeSession(path) !== undefined,
   wrote: (line) => LINE.test(line),
   decode: decodeOpencode,
   partsOf: decodeOpencode,

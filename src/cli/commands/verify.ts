@@ -78,7 +78,8 @@ export default {
 /** What a transcript is made of says what folder it is of. */
 const isLeftOut = (env: Environment, path: string): boolean =>
   isMade(path)
-    ? env.exclude.length > 0 && takeMade(env, path, { now: Date.now(), dryRun: true }).isExcluded
+    ? env.exclude.length > 0 &&
+      tryTo(() => takeMade(env, path, { now: Date.now(), dryRun: true }))?.isExcluded === true
     : isExcluded(env, path)
 
 /** What the vault lacks of a session that is no transcript. */

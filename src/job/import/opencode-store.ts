@@ -2,8 +2,9 @@
  * Reads what opencode keeps of its sessions: a database that may be in use and have gigabytes, and before that, files of
  * their own for each message and part. Nothing of it is changed, and only what is asked for is read.
  */
-import { readdirSync, statSync } from "node:fs"
+import { readdirSync } from "node:fs"
 import type { StoredMessage, StoredRow } from "../../agents/opencode/opencode-lines.ts"
+import { isOpencodeDatabase } from "../../agents/opencode/opencode-places.ts"
 import { CtxError } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
 import { fileNamesIn, readJson } from "../../base/json-files.ts"
@@ -36,17 +37,14 @@ interface Store {
   close(): void
 }
 
-/** `opencode.db`, and those of its other channels. */
-const DATABASE = /^opencode(?:-[\w.-]+)?\.db$/
-
 /** Whether a folder is opencode's and has sessions. */
 export const isOpencodeFolder = (folder: string): boolean =>
   /\/opencode$/.test(folder) && placesIn(folder).length > 0
 
 /** The newest way of keeping them first. */
 function placesIn(folder: string): string[] {
-  const names = (tryTo(() => readdirSync(folder)) ?? []).filter((name) => DATABASE.test(name))
-  const files = names.sort((a, b) => a.length - b.length).map((name) => join(folder, name))
+  const names = (tryTo(() => readdirSync(folder)) ?? []).sort((a, b) => a.length - b.length)
+  const files = names.map((name) => join(folder, name)).filter(isOpencodeDatabase)
   const older = join(folder, "storage", "session")
   return [
     ...files.filter((file) => statsOf(file)?.isFile()),
@@ -58,36 +56,65 @@ function opened(place: string, folder: string): Store {
   return place.endsWith(".db") ? new Rows(place) : new Files(join(folder, "storage"))
 }
 
-/** All sessions of a folder. One that is in several places is told once. */
-export function opencodeSessions(folder: string): ListedSession[] {
+/**
+ * All sessions of a folder. One that is in several places is told as it was changed last.
+ *
+ * @param onUnreadable called with each database that cannot be read: the others are
+ */
+export function opencodeSessions(folder: string, onUnreadable?: (file: string) => void): ListedSession[] {
   const found = new Map<string, ListedSession>()
   for (const place of placesIn(folder)) {
-    const store = opened(place, folder)
-    try {
-      for (const one of store.sessions()) if (isPlainId(one.id) && !found.has(one.id)) found.set(one.id, one)
-    } finally {
-      store.close()
-    }
+    const sessions = tryTo(() => sessionsAt(place, folder))
+    if (sessions === undefined) onUnreadable?.(place)
+    for (const one of sessions ?? [])
+      if (isPlainId(one.id) && one.updated > (found.get(one.id)?.updated ?? -1)) found.set(one.id, one)
   }
   return [...found.values()]
 }
 
-/** Calls `work` with a session, or with undefined if it is nowhere. */
+function sessionsAt(place: string, folder: string): ListedSession[] {
+  const store = opened(place, folder)
+  try {
+    return store.sessions()
+  } finally {
+    store.close()
+  }
+}
+
+/** Reads no more of a database than that it can be read. @throws CtxError `foreign-unknown`; any error of SQLite's */
+export function readDatabase(file: string): void {
+  sessionsAt(file, "")
+}
+
+/**
+ * Calls `work` with a session as it was changed last, or with undefined if it is nowhere.
+ *
+ * @throws why a database cannot be read, if the session is in no other
+ */
 export function withStored<T>(
   folder: string,
   id: string,
   work: (session: StoredSession | undefined) => T,
 ): T {
-  for (const place of placesIn(folder)) {
-    const store = opened(place, folder)
-    try {
-      const session = store.session(id)
-      if (session !== undefined) return work(session)
-    } finally {
-      store.close()
+  const stores: Store[] = []
+  const failures: unknown[] = []
+  let latest: StoredSession | undefined
+  try {
+    for (const place of placesIn(folder)) {
+      try {
+        const store = opened(place, folder)
+        stores.push(store)
+        const session = store.session(id)
+        if (session !== undefined && session.updated > (latest?.updated ?? -1)) latest = session
+      } catch (error) {
+        failures.push(error)
+      }
     }
+    if (latest === undefined && failures.length > 0) throw failures[0]
+    return work(latest)
+  } finally {
+    for (const store of stores) store.close()
   }
-  return work(undefined)
 }
 
 /** Times are numbers, but for what other programs have written. */
@@ -109,19 +136,27 @@ class Rows implements Store {
   readonly #has: (table: string, column: string) => boolean
 
   constructor(file: string) {
-    // What is only in the log is the latest.
-    const isInUse = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+    // Also an empty log: whoever has the database open may write at any moment, and what is only in the log is the latest.
+    const isInUse = ["-wal", "-shm"].some((suffix) => statsOf(file + suffix) !== undefined)
     this.#db = openFile(file, isInUse ? "foreign-live" : "foreign-at-rest", PATIENCE)
     const columns = new Map<string, readonly string[]>()
     this.#has = (table, column) => {
       if (!columns.has(table)) columns.set(table, columnsOf(this.#db, table))
       return columns.get(table)!.includes(column)
     }
+    try {
+      this.#check()
+    } catch (error) {
+      this.#db.close()
+      throw error
+    }
+  }
+
+  #check(): void {
     const lacking = Object.entries(NEEDED).find(([table, all]) =>
       all.some((column) => !this.#has(table, column)),
     )
     if (lacking === undefined) return
-    this.#db.close()
     throw new CtxError("foreign-unknown", `the table ${lacking[0]} is not as opencode 1 has it`, {
       hint: "a newer ctxbridge may know it",
     })

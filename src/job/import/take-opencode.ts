@@ -23,7 +23,7 @@ import { markPending } from "../../vault/pending.ts"
 import { archivedIn } from "../../vault/reader.ts"
 import { forgottenOf } from "../../vault/tombstones.ts"
 import { isExcludedFolder } from "../../views/excluded.ts"
-import { type StoredSession, timeOf, withStored } from "./opencode-store.ts"
+import { readDatabase, type StoredSession, timeOf, withStored } from "./opencode-store.ts"
 import {
   hasNews,
   type MadePlace,
@@ -45,9 +45,17 @@ const WHOLE_SOON = 5000
 /** ms of opencode's time that are read again: a session's own time may be behind its rows'. */
 const OVERLAP = 60_000
 
-/** @throws CtxError `foreign-unknown`, `busy`; any error of SQLite's */
+/**
+ * @param path of a session, or of a database that could not be read, to tell why
+ * @throws CtxError `foreign-unknown`, `busy`; any error of SQLite's
+ */
 export function takeOpencode(place: MadePlace, path: string, options: TakeMade): MadeTaken {
-  const { folder, session: id } = opencodeSession(path)!
+  const named = opencodeSession(path)
+  if (named === undefined) {
+    readDatabase(path)
+    return nothingTaken(place, { path, copy: vaultPath(path, place.home), session: "" }, "current")
+  }
+  const { folder, session: id } = named
   const copy = vaultPath(path, place.home)
   const file = vaultFile(place.dataHome, copy)
   return withStored(folder, id, (session) => {

@@ -7,8 +7,10 @@ import { recordsIn } from "../../../src/agents/agents.ts"
 import { pieceIn, sha256Hex } from "../../../src/agents/opencode/opencode-lines.ts"
 import { opencodeTranscript } from "../../../src/agents/opencode/opencode-places.ts"
 import { transcriptFilesBelow } from "../../../src/job/find-transcripts.ts"
+import { withStored } from "../../../src/job/import/opencode-store.ts"
 import { takeOpencode } from "../../../src/job/import/take-opencode.ts"
 import { hasNews } from "../../../src/job/import/taken-made.ts"
+import { wouldTake } from "../../../src/job/import-file.ts"
 import { vaultFile } from "../../../src/vault/layout.ts"
 import { settlePending } from "../../../src/vault/pending.ts"
 import { emptyTombstone, writeTombstone } from "../../../src/vault/tombstones.ts"
@@ -267,6 +269,59 @@ describe("places", () => {
     mkdirSync(folder)
     new Database(join(folder, "opencode.db")).run("CREATE TABLE session (id text)")
     expect(() => takeOpencode(placeOf(archive), path, { now: LATER })).toThrow("not as opencode 1 has it")
+  })
+
+  test("a database that cannot be read hides no session of the others, and says why itself", () => {
+    using archive = new Archive()
+    using store = made(archive)
+    const [garbage, newer] = ["opencode-dev.db", "opencode-next.db"].map((name) => join(store.folder, name))
+    writeFileSync(garbage!, "no database at all ".repeat(100))
+    using other = new Database(newer!)
+    other.run("CREATE TABLE session_v2 (id text)")
+    const unreadable: string[] = []
+    const found = transcriptFilesBelow(store.folder, { onUnreadable: (path) => unreadable.push(path) })
+    expect(found.map(({ path }) => path)).toEqual([store.path])
+    expect(unreadable.sort()).toEqual([garbage!, newer!])
+    expect(follow(archive, store.path).captured.taken).toBeGreaterThan(1000)
+    const place = { ...placeOf(archive), stateHome: archive.root, secrets: { enabled: true, patterns: [] } }
+    const errorOf = (path: string) => wouldTake({ ...place, exclude: [] }, path).error
+    expect(errorOf(garbage!)).toContain("file is not a database")
+    expect(errorOf(newer!)).toContain("not as opencode 1 has it")
+    // Where it is in no other, nobody knows whether it is gone.
+    const unknown = opencodeTranscript(store.folder, "ses_9")
+    expect(() => takeOpencode(placeOf(archive), unknown, { now: LATER })).toThrow()
+  })
+
+  test("of a session in two databases, the one that was changed last counts", () => {
+    using archive = new Archive()
+    const data = join(archive.root, "data")
+    using older = new OpencodeStore({ data, cwd: archive.root })
+    older.prompt("Begin")
+    older.db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    cpSync(older.file, join(older.folder, "opencode-dev.db"))
+    using newer = new Database(join(older.folder, "opencode-dev.db"))
+    newer.run("UPDATE part SET data = replace(data, 'Begin', 'Begin anew')")
+    newer.run("UPDATE session SET time_updated = time_updated + 5")
+    const [listed] = transcriptFilesBelow(older.folder)
+    expect(listed!.changed).toBe(
+      newer.query<{ t: number }, []>("SELECT time_updated AS t FROM session").get()!.t,
+    )
+    follow(archive, older.path)
+    expect(rows(archive, "SELECT prompt FROM turns")).toEqual([["Begin anew"]])
+  })
+
+  test("a database that is open is in use, although its log is empty", () => {
+    using archive = new Archive()
+    using store = made(archive)
+    store.db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    // What comes now is in the log only, which a copy taken as at rest does not have.
+    withStored(store.folder, store.session, (session) => {
+      store.prompt("Said meanwhile")
+      const texts = [...session!.messagesSince(0)].flatMap(({ parts }) =>
+        parts.map(({ data }) => String(data)),
+      )
+      expect(texts.join()).toContain("Said meanwhile")
+    })
   })
 
   test("files of older versions are the same session as its rows", () => {
