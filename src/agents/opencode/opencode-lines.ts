@@ -28,33 +28,42 @@ export interface StoredPiece {
   readonly body: string
   /** SHA-256 of that. */
   readonly sha256: string
+  /** Whether opencode had not finished it when nobody seemed to write it any more. */
+  readonly isOpen: boolean
 }
 
+/** What the last line of a piece has said of it. */
+type HeldPiece = Pick<StoredPiece, "sha256" | "isOpen">
+
 /**
- * @param isAgain whether there is a line of this piece already: then this one only keeps what has become of it
+ * @param before what the last line of this piece has said. If there is one, this one only keeps what has become of it,
+ * unless that was a half: then this one tells the whole
  */
-export function pieceLine({ kind, row, body, sha256 }: StoredPiece, isAgain: boolean): string {
-  const again = isAgain ? `"again":true,` : ""
-  return `{"opencode":"${kind}","row":${JSON.stringify(row)},${again}"sha256":"${sha256}",${body.slice(1)}\n`
+export function pieceLine({ kind, row, body, sha256, isOpen }: StoredPiece, before?: HeldPiece): string {
+  const isWhole = before?.isOpen === true && !isOpen
+  const again = before === undefined ? "" : isWhole ? `"whole":true,` : `"again":true,`
+  const open = isOpen ? `"open":true,` : ""
+  return `{"opencode":"${kind}","row":${JSON.stringify(row)},${again}${open}"sha256":"${sha256}",${body.slice(1)}\n`
 }
 
 const HEAD =
-  /^\{"opencode":"(?:session|part|call|result|cleared|message|diffs)","row":("(?:[^"\\]|\\.)*"),(?:"again":true,)?"sha256":"([\da-f]{64})",/
+  /^\{"opencode":"(?:session|part|call|result|cleared|message|diffs)","row":("(?:[^"\\]|\\.)*"),(?:"(?:again|whole)":true,)?("open":true,)?"sha256":"([\da-f]{64})",/
 
 /** Which piece a line is of; undefined if it is none. */
 export function pieceIn(
   line: string,
-): (Pick<StoredPiece, "row" | "sha256"> & { readonly body: string }) | undefined {
-  const [head, row, sha256] = HEAD.exec(line) ?? []
+): (HeldPiece & Pick<StoredPiece, "row"> & { readonly body: string }) | undefined {
+  const [head, row, open, sha256] = HEAD.exec(line) ?? []
   if (head === undefined || row === undefined || sha256 === undefined) return undefined
-  return { row: JSON.parse(row) as string, sha256, body: `{${line.slice(head.length)}` }
+  const isOpen = open !== undefined
+  return { row: JSON.parse(row) as string, sha256, isOpen, body: `{${line.slice(head.length)}` }
 }
 
 export const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
 
-function piece(kind: StoredPiece["kind"], row: string, fields: JsonObject): StoredPiece {
+function piece(kind: StoredPiece["kind"], row: string, fields: JsonObject, isOpen = false): StoredPiece {
   const body = JSON.stringify(fields)
-  return { kind, row, body, sha256: sha256Hex(body) }
+  return { kind, row, body, sha256: sha256Hex(body), isOpen }
 }
 
 /** The same bytes for the same value, however it is ordered. */
@@ -136,14 +145,13 @@ export function messagePieces(
   const isUsers = data["role"] === "user"
   const { summary, ...rest } = data
   const hasSteps = parts.some((part) => dataOf(part)["type"] === "step-finish")
-  pieces.push(
-    piece("message", id, {
-      ...said,
-      time: isoTime(objectOf(data["time"])["completed"], ...created),
-      ...(hasSteps && { hasSteps }),
-      data: ordered(isUsers ? rest : data),
-    }),
-  )
+  const fields = {
+    ...said,
+    time: isoTime(objectOf(data["time"])["completed"], ...created),
+    ...(hasSteps && { hasSteps }),
+    data: ordered(isUsers ? rest : data),
+  }
+  pieces.push(piece("message", id, fields, data["role"] === "assistant" && !isFinished(data)))
   // What the user's words have changed in files, counted anew after each step.
   if (isUsers && summary !== undefined)
     pieces.push(piece("diffs", `${id} diffs`, { ...said, time: isoTime(...created), data: ordered(summary) }))
@@ -168,14 +176,17 @@ function partPieces(row: StoredRow, said: JsonObject, created: readonly unknown[
   const time = objectOf(data["time"] ?? state["time"])
   const begun = isoTime(time["start"], row["time_created"], ...created)
   if (type !== "tool") {
-    const whole = [piece("part", id, { ...said, time: begun, data: ordered(data) })]
     const isStreamed = (type === "text" || type === "reasoning") && said["role"] === "assistant"
-    return isStreamed && time["end"] === undefined ? { done: [], open: whole } : { done: whole }
+    const isOpen = isStreamed && time["end"] === undefined
+    const made = [piece("part", id, { ...said, time: begun, data: ordered(data) }, isOpen)]
+    return isOpen ? { done: [], open: made } : { done: made }
   }
   const { input, ...outcome } = state
   const { state: _state, ...about } = data
   const call = piece("call", id, { ...said, time: begun, data: ordered({ ...about, state: { input } }) })
-  if (state["status"] === "pending") return { done: [], open: [call] }
+  // Its input may not be there yet, and a call is told once.
+  if (state["status"] === "pending")
+    return { done: [], open: Object.keys(objectOf(input)).length === 0 ? [] : [call] }
   if (state["status"] === "running") return { done: [call], open: [] }
   // Set when opencode no longer sends the output to the model; the row keeps it.
   const { compacted, ...times } = objectOf(state["time"])

@@ -28,7 +28,8 @@ function decodeObject(line: JsonObject): TranscriptRecord {
   const data = objectOf(line["data"])
   if (kind === "session") return { ...record(kind, line, titleIn(data)), ...aboutSession(line, data) }
   const type = kind === "part" ? `part/${stringOf(data["type"]) ?? "unknown"}` : kind
-  // What was told first stays: later, opencode takes back outputs, and repeats what it has counted.
+  // What was told first stays: later, opencode takes back outputs, and repeats what it has counted. Where that was a
+  // half, the first line of the whole says so instead.
   if (line["again"] === true) return record(type, line, [])
   const uuid = stringOf(line["row"])
   switch (kind) {

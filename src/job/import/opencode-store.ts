@@ -16,7 +16,7 @@ import { columnsOf } from "./untouched-sqlite.ts"
 
 interface ListedSession {
   readonly id: string
-  /** ms since the epoch, of its last change and of its beginning. */
+  /** ms since the epoch, of the last change of it or its messages, and of its beginning. */
   readonly updated: number
   readonly created: number
 }
@@ -131,6 +131,18 @@ const NEEDED = {
   part: ["id", "message_id", "data"],
 }
 
+/** Messages whose changes tell that a session has changed: the one that is being answered, and those that wait. */
+const LATEST = 8
+
+interface Changes {
+  readonly own: unknown
+  readonly messages: unknown
+  readonly parts: unknown
+}
+
+const latestOf = ({ own, messages, parts }: Changes): number =>
+  Math.max(timeOf(own), timeOf(messages), timeOf(parts))
+
 class Rows implements Store {
   readonly #db: Database
   readonly #has: (table: string, column: string) => boolean
@@ -167,18 +179,34 @@ class Rows implements Store {
   }
 
   sessions(): ListedSession[] {
-    const time = (column: string): string => (this.#has("session", column) ? column : "0")
+    const created = this.#has("session", "time_created") ? "time_created" : "0"
     return this.#db
-      .query<{ id: string; updated: unknown; created: unknown }, []>(
-        `SELECT id, ${time("time_updated")} AS updated, ${time("time_created")} AS created FROM session`,
+      .query<{ id: string; created: unknown } & Changes, []>(
+        `SELECT id, ${created} AS created, ${this.#changes()} FROM session`,
       )
       .all()
-      .map(({ id, updated, created }) => ({ id, updated: timeOf(updated), created: timeOf(created) }))
+      .map(({ id, created, ...changes }) => ({ id, created: timeOf(created), updated: latestOf(changes) }))
+  }
+
+  /**
+   * Columns of a session: when it, its last messages and their parts were changed last. opencode does not note with the
+   * session that an answer has ended. Each is found by an index.
+   */
+  #changes(): string {
+    const max = (table: string): string =>
+      this.#has(table, "time_updated") ? `max(${table}.time_updated)` : "0"
+    const last = `FROM (SELECT * FROM message WHERE session_id = session.id
+      ORDER BY time_created DESC, id DESC LIMIT ${LATEST}) message`
+    return `${this.#has("session", "time_updated") ? "time_updated" : "0"} AS own, (SELECT ${max("message")} ${last}) AS messages,
+      (SELECT ${max("part")} ${last} CROSS JOIN part ON part.message_id = message.id) AS parts`
   }
 
   session(id: string): StoredSession | undefined {
     const row = this.#db.query<StoredRow, [string]>("SELECT * FROM session WHERE id = ?").get(id)
-    if (row === null) return undefined
+    const changes = this.#db
+      .query<Changes, [string]>(`SELECT ${this.#changes()} FROM session WHERE id = ?`)
+      .get(id)
+    if (row === null || changes === null) return undefined
     const last = this.#db
       .query<{ time: unknown }, [string]>(
         `SELECT time_created AS time FROM message WHERE session_id = ?
@@ -188,7 +216,7 @@ class Rows implements Store {
       .get(id)
     return {
       row,
-      updated: timeOf(row["time_updated"]),
+      updated: latestOf(changes),
       lastAnswer: timeOf(last?.time),
       messagesSince: (since) => this.#messages(id, since),
     }

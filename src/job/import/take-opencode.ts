@@ -38,11 +38,14 @@ import {
 const MOST = 8 << 20
 /** A value that was filled has no fewer bytes. */
 const FILLED = String.fromCharCode(FILLER).repeat(8)
-/** ms after which nobody is writing a message any more that was not finished. */
+/**
+ * ms after which nobody seems to be writing a message any more that was not finished. While the model says a long thing,
+ * or a program runs, nothing is written either, so what is taken then is marked as a half.
+ */
 const ABANDONED = 10 * 60_000
 /** ms after which a prompt has all of its parts. */
 const WHOLE_SOON = 5000
-/** ms of opencode's time that are read again: a session's own time may be behind its rows'. */
+/** ms of opencode's time that are read again: of rows that are written at once, one may be seen before another. */
 const OVERLAP = 60_000
 
 /**
@@ -89,8 +92,8 @@ class Taker {
   readonly #place: MadePlace
   readonly #taking: Taking
   readonly #options: TakeMade
-  /** SHA-256 of each piece as it was last appended. */
-  #held = new Map<string, string>()
+  /** Each piece as it was last appended. */
+  #held = new Map<string, Pick<StoredPiece, "sha256" | "isOpen">>()
   /** The same with what is being appended. */
   #next = this.#held
   /** Bytes of the copy that `#held` is of. */
@@ -147,12 +150,17 @@ class Taker {
   }
 
   /** Whether nobody writes a message any more. */
-  #isOver({ row }: StoredMessage): boolean {
+  #isOver({ row, parts }: StoredMessage): boolean {
     const { updated, lastAnswer } = this.#taking.session
     const { role, time } = dataOf(row)
     const created = timeOf(objectOf(time)["created"] ?? row["time_created"])
     if (lastAnswer > created) return true
-    return this.#options.now - Math.max(updated, created) > (role === "user" ? WHOLE_SOON : ABANDONED)
+    // A session's own time says nothing of it: it changes with a name, and does not with each step of an answer.
+    const changes = [row, ...parts].flatMap((one) =>
+      one["time_updated"] === undefined ? [] : timeOf(one["time_updated"]),
+    )
+    const last = Math.max(created, ...(changes.length === 0 ? [updated] : changes))
+    return this.#options.now - last > (role === "user" ? WHOLE_SOON : ABANDONED)
   }
 
   #append(pieces: readonly StoredPiece[]): number {
@@ -184,9 +192,9 @@ class Taker {
     const known = new Map(this.#held)
     const lines = pieces.flatMap((piece) => {
       const before = known.get(piece.row)
-      if (before === piece.sha256) return []
-      const line = pieceLine(piece, before !== undefined)
-      known.set(piece.row, piece.sha256)
+      if (before?.sha256 === piece.sha256) return []
+      const line = pieceLine(piece, before)
+      known.set(piece.row, piece)
       // What is filled as a whole cannot be known again, and would be appended each time.
       return edit(Buffer.from(line), 0)[0] === FILLER ? [] : [line]
     })
@@ -203,7 +211,7 @@ class Taker {
       for (const line of bytes.toString("utf8").split("\n")) {
         const piece = pieceIn(line)
         if (piece === undefined) continue
-        this.#held.set(piece.row, piece.sha256)
+        this.#held.set(piece.row, { sha256: piece.sha256, isOpen: piece.isOpen })
         // What was filled as a secret, or is forgotten, is no longer what was read.
         if (isVerifying && !line.includes("*") && sha256Hex(piece.body) !== piece.sha256) this.#altered++
       }
@@ -214,6 +222,6 @@ class Taker {
   *#all(): Generator<string> {
     const { session, id } = this.#taking
     for (const message of session.messagesSince(0))
-      for (const piece of messagePieces(id, message, true).pieces) yield pieceLine(piece, false)
+      for (const piece of messagePieces(id, message, true).pieces) yield pieceLine(piece)
   }
 }

@@ -71,7 +71,7 @@ describe("what hooks look for in the lines", () => {
     const row = { id, data: JSON.stringify(data) }
     const rows = parts.map((part, n) => ({ id: `prt_${id}_${n}`, data: JSON.stringify(part) }))
     return messagePieces(ID, { row, parts: rows }, true)
-      .pieces.map((piece) => pieceLine(piece, false))
+      .pieces.map((piece) => pieceLine(piece))
       .join("")
   }
   const before = message("1", { role: "user" }, { type: "text", text: 'What is {"type":"compaction"}?' })

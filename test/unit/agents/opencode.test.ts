@@ -28,7 +28,7 @@ function recordsOf(parts: readonly object[], message: object = {}): TranscriptRe
   const rows = parts.map((part, n) => ({ id: `prt_${n}`, data: JSON.stringify(part) }))
   const row = { id: "msg_1", time_created: 1_777_888_000_000, data: JSON.stringify({ ...data, ...message }) }
   return messagePieces(SESSION, { row, parts: rows }, true).pieces.map((piece) =>
-    decodeLine(pieceLine(piece, false)),
+    decodeLine(pieceLine(piece)),
   )
 }
 const partsOf = (parts: readonly object[], message: object = {}): Part[] =>
@@ -63,7 +63,7 @@ describe("lines", () => {
   test("the same rows make the same bytes, however their fields are ordered", () => {
     const line = (data: string): string =>
       messagePieces(SESSION, { row, parts: [{ id: "prt_1", data }] }, true)
-        .pieces.map((piece) => pieceLine(piece, false))
+        .pieces.map((piece) => pieceLine(piece))
         .join("")
     expect(line('{"type":"text","text":"a","metadata":{"y":1,"x":2}}')).toBe(
       line('{"metadata":{"x":2,"y":1},"text":"a","type":"text"}'),
@@ -79,7 +79,7 @@ describe("lines", () => {
       time_updated: 2000,
     })
     for (const isAgain of [false, true]) {
-      const found = pieceIn(pieceLine(piece, isAgain).trimEnd())!
+      const found = pieceIn(pieceLine(piece, isAgain ? piece : undefined).trimEnd())!
       expect(found).toMatchObject({ row: "session", sha256: sha256Hex(found.body), body: piece.body })
     }
     expect(pieceIn('{"type":"user"}')).toBeUndefined()
@@ -125,7 +125,7 @@ describe("lines", () => {
     const before = rows({})
     const after = rows({ compacted: 1_777_888_100_000 })
     expect(after.slice(0, 2)).toEqual(before)
-    expect(decodeLine(pieceLine(after[2]!, false))).toMatchObject({ type: "cleared", parts: [] })
+    expect(decodeLine(pieceLine(after[2]!))).toMatchObject({ type: "cleared", parts: [] })
   })
 
   test("what user's words have changed in files is counted apart from them", () => {
@@ -146,7 +146,7 @@ describe("records", () => {
       title: "Kiln",
       time_created: 1_777_888_000_000,
     }
-    const of = (more: object) => decodeLine(pieceLine(sessionPiece({ ...row, ...more }), false))
+    const of = (more: object) => decodeLine(pieceLine(sessionPiece({ ...row, ...more })))
     expect(of({})).toMatchObject({
       type: "session",
       program: "opencode",
@@ -209,9 +209,7 @@ describe("records", () => {
     expect(user({ type: "file", mime: "text/plain", url: "file:///p/a.txt" })).toEqual([])
     const row = { id: "msg_1", data: '{"role":"user"}' }
     const parts = [{ id: "prt_1", data: JSON.stringify(image) }]
-    expect(mediaOfLine(pieceLine(messagePieces(SESSION, { row, parts }, true).pieces[0]!, false))).toEqual([
-      "QUJD",
-    ])
+    expect(mediaOfLine(pieceLine(messagePieces(SESSION, { row, parts }, true).pieces[0]!))).toEqual(["QUJD"])
   })
 
   test("calls and results are apart, named by their rows, with fields as everywhere", () => {
@@ -304,8 +302,8 @@ describe("records", () => {
     const row = { id: "msg_1", data: '{"role":"user"}' }
     const parts = [{ id: "prt_1", data: '{"type":"text","text":"Mend it"}' }]
     const [piece] = messagePieces(SESSION, { row, parts }, true).pieces
-    expect(decodeLine(pieceLine(piece!, true)).parts).toEqual([])
-    expect(holdsRecord(Buffer.from(pieceLine(piece!, false)))).toBe(true)
+    expect(decodeLine(pieceLine(piece!, piece)).parts).toEqual([])
+    expect(holdsRecord(Buffer.from(pieceLine(piece!)))).toBe(true)
     expect(opencode.decode('{"opencode":').type).toBe("malformed")
     expect(opencode.wrote('{"type":"user","opencode":"x"}')).toBe(false)
   })

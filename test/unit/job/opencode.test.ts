@@ -17,7 +17,7 @@ import { emptyTombstone, writeTombstone } from "../../../src/vault/tombstones.ts
 import { index } from "../../../src/views/indexing.ts"
 import { linesFrom } from "../../../src/views/records.ts"
 import { Archive } from "../../support/archive.ts"
-import { called, fullConversation, OpencodeStore, said } from "../../support/opencode-store.ts"
+import { called, fullConversation, OpencodeStore, said, TOKENS } from "../../support/opencode-store.ts"
 import { SHARED } from "../../support/real.ts"
 import { namedViews } from "../../support/views.ts"
 
@@ -160,6 +160,50 @@ describe("rows that change", () => {
     take(LATER + 60 * 60_000)
     expect(kinds()).toEqual(["session", "part", "message", "part", "part", "message"])
     expect(hasNews(placeOf(archive), store.path, LATER)).toBe(false)
+  })
+
+  test("the end of an answer that took long completes what was taken as a half", () => {
+    using archive = new Archive()
+    using store = new OpencodeStore({ data: archive.root, cwd: archive.root, start: LATER })
+    store.prompt("Why does the kiln overheat?")
+    const message = store.begin()
+    const part = store.part(message, { type: "text", text: "The valve", time: { start: 1 } })
+    follow(archive, store.path, LATER + 60 * 60_000)
+    const half = rows(archive, "SELECT prompt, answer FROM turns")
+    // opencode writes no row of the session when an answer ends.
+    const told = rows(archive, "SELECT 1 FROM usage")
+    const later = LATER + 61 * 60_000
+    const change = (table: "message" | "part", id: string, data: object): void =>
+      void store.db
+        .query(`UPDATE ${table} SET data = ?, time_updated = ? WHERE id = ?`)
+        .run(JSON.stringify(data), later, id)
+    const before = store.data("message", message) as { time: object }
+    const text = "The valve sticks below zero."
+    change("part", part, { type: "text", text, time: { start: 1, end: 2 } })
+    change("message", message, { ...before, tokens: TOKENS, time: { ...before.time, completed: later } })
+    expect(transcriptFilesBelow(store.folder)).toMatchObject([{ changed: later }])
+    const { copy } = follow(archive, store.path, later)
+    expect([half, told]).toEqual([[["Why does the kiln overheat?", "The valve"]], []])
+    expect(rows(archive, "SELECT prompt, answer FROM turns")).toEqual([["Why does the kiln overheat?", text]])
+    expect(rows(archive, "SELECT input, output FROM usage")).toEqual([[600, 150]])
+    const flags = linesOf(archive, copy).map((line) => /^(?:.*?)"(open|whole|again)":true/.exec(line)?.[1])
+    expect(flags).toEqual([undefined, undefined, undefined, undefined, "open", "open", "whole", "whole"])
+    // What opencode clears afterwards changes nothing any more.
+    change("part", part, { type: "text", text: "", time: { start: 1, end: 2 } })
+    follow(archive, store.path, later + 1)
+    expect(rows(archive, "SELECT answer FROM turns")).toEqual([[text]])
+  })
+
+  test("an answer whose own rows change is not over, however old the time of its session is", () => {
+    using archive = new Archive()
+    using store = new OpencodeStore({ data: archive.root, cwd: archive.root, start: LATER })
+    store.prompt("Go")
+    const message = store.begin()
+    const part = store.part(message, { type: "text", text: "Half", time: { start: 1 } })
+    const now = LATER + 60 * 60_000
+    store.db.query("UPDATE part SET time_updated = ? WHERE id = ?").run(now - 1000, part)
+    const { copy } = takeOpencode(placeOf(archive), store.path, { now })
+    expect(linesOf(archive, copy).join()).not.toContain("Half")
   })
 
   test("a prompt that waits while the model works does not end its work", () => {
