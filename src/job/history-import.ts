@@ -2,14 +2,14 @@
 
 import { transcriptFolders } from "../agents/agents.ts"
 import { isMade } from "../agents/layouts.ts"
-import { statsOf } from "../base/files.ts"
+import { statsOf, tryTo } from "../base/files.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { forgottenTranscript } from "../vault/capture-transcript.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { isExcluded } from "../views/excluded.ts"
 import { transcriptFilesBelow } from "./find-transcripts.ts"
-import { hasNews } from "./import/taken-made.ts"
+import { hasNews, isLeftOut } from "./import/taken-made.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
 
@@ -23,13 +23,14 @@ export interface History {
   readonly bytesLeft: number
 }
 
-/** Costs three small reads per transcript, and a fourth if folders are excluded. */
+/** Costs three or four small reads per transcript. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
   for (const { path, changed } of transcriptFolders(place).flatMap((folder) =>
     transcriptFilesBelow(folder),
   )) {
     const isStored = isMade(path)
+    if (isStored && isUnwanted(place, path, changed)) continue
     const archived = archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home)))
     if (!isStored && !isWanted(place, path)) continue
     // Nobody knows before how many bytes will be made of it.
@@ -43,6 +44,11 @@ export function historyOf(place: Place): History {
   }
   return history
 }
+
+/** The same of a session that is no transcript; that its folder is excluded shows when it is first looked at. */
+const isUnwanted = (place: Place, path: string, changed: number): boolean =>
+  isLeftOut(place, path, changed) ||
+  tryTo(() => forgottenTranscript(place.dataHome, path.replace(/\.zst$/, ""))?.whole) === true
 
 /** If a transcript cannot be read, its folder is unknown, and it cannot be archived either. */
 function isWanted(place: Place, path: string): boolean {

@@ -18,8 +18,10 @@ import { forgottenOf } from "../../vault/tombstones.ts"
 import { isExcludedFolder } from "../../views/excluded.ts"
 import {
   hasNews,
+  isLeftOut,
   type MadePlace,
   type MadeTaken,
+  noteLeftOut,
   noteSeen,
   nothingTaken,
   type TakeMade,
@@ -43,9 +45,13 @@ export function takeDocument(place: MadePlace, path: string, options: TakeMade):
   if (!isThere) return none("missing")
   const forgotten = forgottenOf(place.dataHome, session, path)
   if (forgotten?.whole === true) return none("forgotten")
-  if (!isWhole && !hasNews(place, path, stats.mtimeMs)) return none("current")
+  if (!isWhole && !hasNews(place, path, stats.mtimeMs))
+    return none("current", isLeftOut(place, path, stats.mtimeMs))
   const lines = linesOf(path, stats.size)
-  if (isLeftOut(place, lines)) return none("current", true)
+  if (isOfExcluded(place, lines)) {
+    if (!dryRun) noteLeftOut(place, path, stats.mtimeMs)
+    return none("current", true)
+  }
   const edit = forgotten?.edit ?? ((content: Uint8Array) => content)
   const { taken } = appendMade({
     copy: file,
@@ -108,7 +114,7 @@ function newLines(lines: readonly MadeLine[], held: Iterable<Uint8Array>): strin
 }
 
 /** As for any other session: it belongs to the first folder that it names. */
-function isLeftOut(place: MadePlace, lines: readonly MadeLine[]): boolean {
+function isOfExcluded(place: MadePlace, lines: readonly MadeLine[]): boolean {
   if (place.exclude === undefined || place.exclude.length === 0) return false
   for (const { line } of lines) {
     const { cwd } = decodeLine(line)

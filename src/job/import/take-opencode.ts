@@ -28,6 +28,7 @@ import {
   hasNews,
   type MadePlace,
   type MadeTaken,
+  noteLeftOut,
   noteSeen,
   nothingTaken,
   seenOf,
@@ -68,8 +69,10 @@ export function takeOpencode(place: MadePlace, path: string, options: TakeMade):
     const forgotten = forgottenOf(place.dataHome, id, path)
     if (forgotten?.whole === true) return nothing("forgotten")
     const directory = stringOf(session.row["directory"])
-    if (directory === undefined ? (place.exclude ?? []).length > 0 : isExcludedFolder(place, directory))
+    if (directory === undefined ? (place.exclude ?? []).length > 0 : isExcludedFolder(place, directory)) {
+      if (options.dryRun !== true) noteLeftOut(place, path, session.updated)
       return nothing("current", true)
+    }
     if (options.isWhole !== true && !hasNews(place, path, session.updated)) return nothing("current")
     const taking = { path, copy, file, id, session, edit: forgotten?.edit }
     const { taken, altered } = new Taker(place, taking, options).take()

@@ -17,8 +17,10 @@ import { archivedIn } from "../../vault/reader.ts"
 import { isExcludedFolder } from "../../views/excluded.ts"
 import {
   hasNews,
+  isLeftOut,
   type MadePlace,
   type MadeTaken,
+  noteLeftOut,
   noteSeen,
   nothingTaken,
   type TakeMade,
@@ -39,10 +41,14 @@ export function takePacked(place: MadePlace, packed: string, options: TakeMade):
     nothingTaken(place, { path, copy, session: sessionOf(path) }, state, isExcluded)
   const stats = statsOf(packed)
   if (stats?.isFile() !== true) return none("missing")
-  if (existsSync(path) || !(isWhole || hasNews(place, packed, stats.mtimeMs))) return none("current")
+  if (existsSync(path) || !(isWhole || hasNews(place, packed, stats.mtimeMs)))
+    return none("current", isLeftOut(place, packed, stats.mtimeMs))
   if (stats.size > LARGEST) throw new Error(`longer than ${LARGEST} bytes`)
   const content = Buffer.from(frameContent(readFileSync(packed)))
-  if (isLeftOut(place, content)) return none("current", true)
+  if (isOfExcluded(place, content)) {
+    if (!dryRun) noteLeftOut(place, packed, stats.mtimeMs)
+    return none("current", true)
+  }
   const rest = none("current")
   if (dryRun) {
     const taken = Math.max(0, content.length - rest.captured.archived)
@@ -65,7 +71,7 @@ export function takePacked(place: MadePlace, packed: string, options: TakeMade):
 }
 
 /** As for any other session: it belongs to the first folder that it names. */
-function isLeftOut(place: MadePlace, content: Buffer): boolean {
+function isOfExcluded(place: MadePlace, content: Buffer): boolean {
   if (place.exclude === undefined || place.exclude.length === 0) return false
   for (const [start, end] of linesIn(content)) {
     const { cwd } = decodeLine(content.toString("utf8", start, end))

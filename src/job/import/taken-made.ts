@@ -49,14 +49,18 @@ interface Seen {
   readonly updated: number
   /** Bytes of the copy then. */
   readonly to: number
+  /** What excluded it, if it was left out for that. */
+  readonly leftOutBy?: string
 }
 
 const seenFile = ({ dataHome }: Pick<Paths, "dataHome">, path: string): string =>
   join(dataHome, "followed", `${hashName(path)}.json`)
 
 export function seenOf(place: MadePlace, path: string): Seen | undefined {
-  const { updated, to } = objectOf(readJson(seenFile(place, path)))
+  const { updated, to, leftOutBy } = objectOf(readJson(seenFile(place, path)))
   if (typeof updated !== "number" || typeof to !== "number") return undefined
+  if (typeof leftOutBy === "string")
+    return leftOutBy === excludedBy(place) ? { updated, to, leftOutBy } : undefined
   // A copy that is gone, or was brought back from an earlier backup.
   return archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home))) < to ? undefined : { updated, to }
 }
@@ -68,3 +72,15 @@ export const noteSeen = (place: MadePlace, path: string, seen: Seen): void => {
 /** Whether a session may have rows that the vault lacks. */
 export const hasNews = (place: MadePlace, path: string, updated: number): boolean =>
   updated > (seenOf(place, path)?.updated ?? -1)
+
+/* What is left out. Without a note of it, it would seem to be missing for ever: nobody reads it all to see whose it is. */
+
+const excludedBy = ({ exclude = [] }: MadePlace): string => hashName(JSON.stringify(exclude))
+
+/** As long as the same folders are excluded. */
+export const noteLeftOut = (place: MadePlace, path: string, updated: number): void =>
+  noteSeen(place, path, { updated, to: 0, leftOutBy: excludedBy(place) })
+
+/** Whether a session was left out because of its folder when it was last looked at, and is as it was. */
+export const isLeftOut = (place: MadePlace, path: string, updated: number): boolean =>
+  seenOf(place, path)?.leftOutBy !== undefined && !hasNews(place, path, updated)

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { dirname, join } from "node:path"
 import { decodeLine, documentLines } from "../../../src/agents/agents.ts"
 import { isDocument } from "../../../src/agents/layouts.ts"
+import { historyOf } from "../../../src/job/history-import.ts"
 import { takeDocument } from "../../../src/job/import/take-document.ts"
 import { hasNews } from "../../../src/job/import/taken-made.ts"
 import { vaultFile } from "../../../src/vault/layout.ts"
@@ -158,6 +159,29 @@ test("what is forgotten, excluded or gone is not taken", () => {
   expect(old.take().captured.state).toBe("forgotten")
   using none = new Old()
   expect(none.take().captured.state).toBe("missing")
+})
+
+test("what is excluded or forgotten does not count as missing for ever", () => {
+  using old = new Old().write([PROMPT])
+  const { dataHome, root } = old.archive
+  const inHistory = (exclude: string[] = []) => {
+    const place = { dataHome, home: root, claudeDir: join(root, ".claude"), named: () => undefined, exclude }
+    const { transcripts, left } = historyOf(place)
+    return [transcripts, left]
+  }
+  const exclude = [join(root, "p")]
+  expect(inHistory(exclude)).toEqual([1, 1])
+  old.take({ dryRun: true }, exclude)
+  expect(inHistory(exclude)).toEqual([1, 1])
+  old.take({}, exclude)
+  expect(inHistory(exclude)).toEqual([0, 0])
+  expect(old.take({}, exclude).isExcluded).toBe(true)
+  // It is wanted again as soon as something else is excluded, and looked at again when it has changed.
+  expect(inHistory()).toEqual([1, 1])
+  old.write([PROMPT, PROMPT])
+  expect(inHistory(exclude)).toEqual([1, 1])
+  writeTombstone(dataHome, { ...emptyTombstone(ID, 0), whole: true })
+  expect(inHistory()).toEqual([0, 0])
 })
 
 describe("of a document that is none", () => {

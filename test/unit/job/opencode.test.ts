@@ -7,6 +7,7 @@ import { recordsIn } from "../../../src/agents/agents.ts"
 import { pieceIn, sha256Hex } from "../../../src/agents/opencode/opencode-lines.ts"
 import { opencodeTranscript } from "../../../src/agents/opencode/opencode-places.ts"
 import { transcriptFilesBelow } from "../../../src/job/find-transcripts.ts"
+import { historyOf } from "../../../src/job/history-import.ts"
 import { withStored } from "../../../src/job/import/opencode-store.ts"
 import { takeOpencode } from "../../../src/job/import/take-opencode.ts"
 import { hasNews } from "../../../src/job/import/taken-made.ts"
@@ -281,6 +282,11 @@ describe("what must not be kept", () => {
       taken: 0,
     })
     expect(existsSync(vaultFile(archive.dataHome, "opencode"))).toBe(false)
+    const place = { claudeDir: archive.root, named: () => undefined }
+    const historyWith = (exclude: string[]) => historyOf({ ...placeOf(archive), ...place, exclude })
+    expect(historyWith([])).toMatchObject({ transcripts: 0, left: 0 })
+    rmSync(join(archive.dataHome, "forgotten"), { recursive: true, force: true })
+    expect(historyWith([join(archive.root, "p")])).toMatchObject({ transcripts: 0, left: 0 })
   })
 })
 
