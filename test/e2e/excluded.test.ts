@@ -144,7 +144,7 @@ test("status and doctor tell of excluded folders, also of what was archived befo
   const { stdout } = await cli(machine, "doctor", "--json")
   const told = JSON.parse(stdout).findings.filter(({ check }: { check: string }) => check === "excluded")
   expect(told.map(({ state, text }: { state: string; text: string }) => [state, text])).toEqual([
-    ["ok", "sessions of 2 folders are not archived"],
+    ["ok", "sessions of 2 folders, and those that name none, are not archived"],
     ["warn", "there is no such folder: ~/mistyped"],
     ["warn", "1 session of these folders stay in the archive, from before"],
   ])

@@ -1,6 +1,6 @@
 /** Sessions of opencode, which are rows of a database: found, imported, listed, searched, shown, counted and verified. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -142,4 +142,19 @@ test("XDG_DATA_HOME names another folder, and capture.exclude is heeded", async 
     code: 0,
     stdout: expect.stringContaining("1 of folders in capture.exclude"),
   })
+})
+
+test("an import names a database that cannot be read, and why, and takes the others' sessions", async () => {
+  const damaged = join(store.folder, "opencode-dev.db")
+  writeFileSync(damaged, "no database at all ".repeat(100))
+  try {
+    using other = new OpencodeStore({ data, cwd: machine.cwd, session: "ses_0009synthetic" })
+    other.prompt("Is the boiler warm?").answer("It is lukewarm.")
+    const { code, stdout, stderr } = await cli("import")
+    expect(code).toBe(1)
+    expect(`${stdout}${stderr}`).toContain(`${damaged}: file is not a database`)
+    expect((await cli("search", "lukewarm")).stdout).toContain("It is lukewarm.")
+  } finally {
+    rmSync(damaged)
+  }
 })

@@ -133,9 +133,8 @@ function optionValues({ resolved, broken }: Patient): Finding[] {
 export function excludedChecks(patient: Patient): Finding[] {
   const { exclude, home } = patient
   if (exclude.length === 0) return []
-  const all = finding("excluded", "ok", `sessions of ${count(exclude.length, "folder")} are not archived`, {
-    details: exclude.slice(0, SHOWN),
-  })
+  const which = `sessions of ${count(exclude.length, "folder")}, and those that name none,`
+  const all = finding("excluded", "ok", `${which} are not archived`, { details: exclude.slice(0, SHOWN) })
   const gone = exclude.filter((pattern) => !existsSync(literalStart(absolutePattern(pattern, home))))
   return [all, ...(gone.length > 0 ? [notThere(gone)] : []), ...fromBefore(patient)]
 }
