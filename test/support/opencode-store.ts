@@ -154,6 +154,20 @@ export class OpencodeStore {
     return this
   }
 
+  /** A session that begins with copies of all messages, under other ids, as `opencode --fork` makes it. */
+  fork(options: StoreOptions): OpencodeStore {
+    const forked = new OpencodeStore({ start: this.#clock, ...options })
+    const all = (table: string) =>
+      this.db
+        .query<{ id: string; message_id?: string; data: string }, [string]>(
+          `SELECT * FROM ${table} WHERE session_id = ? ORDER BY time_created, id`,
+        )
+        .all(this.session)
+    const ids = new Map(all("message").map(({ id, data }) => [id, forked.message(JSON.parse(data))]))
+    for (const { message_id, data } of all("part")) forked.part(ids.get(message_id!)!, JSON.parse(data))
+    return forked
+  }
+
   /** A message of the model's that it has not finished. */
   begin(more: object = {}): string {
     const id = this.message({

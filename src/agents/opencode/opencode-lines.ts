@@ -123,11 +123,13 @@ export function messagePieces(
 ): MessagePieces {
   const id = String(row["id"])
   const data = dataOf(row)
-  const created = [objectOf(data["time"])["created"], row["time_created"]]
+  const told = objectOf(data["time"])["created"]
+  const created = [told, row["time_created"]]
   const model = stringOf(data["modelID"]) ?? stringOf(objectOf(data["model"])["modelID"])
   const said = {
     session,
     message: id,
+    ...(typeof told === "number" && { created: told }),
     role: data["role"],
     ...(data["summary"] === true && { isSummary: true }),
     ...(model !== undefined && { model }),
@@ -193,7 +195,7 @@ function partPieces(row: StoredRow, said: JsonObject, created: readonly unknown[
   const result = piece("result", `${id} result`, {
     ...said,
     time: isoTime(times["end"], times["start"], row["time_created"], ...created),
-    data: ordered({ tool, state: { ...outcome, time: times } }),
+    data: ordered({ tool, callID: data["callID"], state: { ...outcome, time: times } }),
   })
   if (compacted === undefined) return { done: [call, result] }
   const cleared = piece("cleared", `${id} cleared`, {

@@ -31,7 +31,7 @@ function decodeObject(line: JsonObject): TranscriptRecord {
   // What was told first stays: later, opencode takes back outputs, and repeats what it has counted. Where that was a
   // half, the first line of the whole says so instead.
   if (line["again"] === true) return record(type, line, [])
-  const uuid = stringOf(line["row"])
+  const uuid = keptName(line, data, type)
   switch (kind) {
     case "part": {
       const parts = partParts(line, data)
@@ -47,6 +47,26 @@ function decodeObject(line: JsonObject): TranscriptRecord {
     default:
       return record(type, line, [])
   }
+}
+
+/* Names. A fork copies messages and their parts under new ids, so what they hold names them where it can. */
+
+/** Of a line: when its message and it began, which are ms of opencode's and in no other message. */
+function keptName(line: JsonObject, data: JsonObject, type: string): string | undefined {
+  const { created } = line
+  if (typeof created !== "number") return stringOf(line["row"])
+  if (type === "call" || type === "result") return `${type} ${callId(line, data)}`
+  const { start } = objectOf(data["time"])
+  return `${NAME} ${created} ${type}${typeof start === "number" ? ` ${start}` : ""}`
+}
+
+/** Servers of models may count their calls anew in each message. */
+function callId(line: JsonObject, data: JsonObject): string {
+  const { created } = line
+  const { callID, tool } = data
+  return typeof created === "number" && typeof callID === "string"
+    ? `${created} ${callID} ${tool}`
+    : (stringOf(line["row"]) ?? "").replace(/ result$/, "")
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
@@ -185,12 +205,14 @@ function usageIn(line: JsonObject, data: JsonObject): Usage | undefined {
 
 /* Calls. */
 
-/** A row's id: servers of models may count their calls anew in each message. */
-const callId = (line: JsonObject): string => (stringOf(line["row"]) ?? "").replace(/ result$/, "")
-
 function callIn(line: JsonObject, data: JsonObject): Part {
   const name = nameOf(stringOf(data["tool"]) ?? "")
-  return { kind: "toolUse", id: callId(line), name, input: inputOf(name, objectOf(data["state"])["input"]) }
+  return {
+    kind: "toolUse",
+    id: callId(line, data),
+    name,
+    input: inputOf(name, objectOf(data["state"])["input"]),
+  }
 }
 
 /** Tools of servers have the names that they have everywhere, so that our own are known again. */
@@ -222,7 +244,7 @@ function inputOf(name: string, input: unknown): unknown {
 
 function resultParts(line: JsonObject, data: JsonObject): Part[] {
   const state = objectOf(data["state"])
-  const id = callId(line)
+  const id = callId(line, data)
   const attached = Array.isArray(state["attachments"]) ? state["attachments"].filter(isObject) : []
   const media = attached.flatMap(mediaIn)
   if (state["status"] === "error")

@@ -212,16 +212,16 @@ describe("records", () => {
     expect(mediaOfLine(pieceLine(messagePieces(SESSION, { row, parts }, true).pieces[0]!))).toEqual(["QUJD"])
   })
 
-  test("calls and results are apart, named by their rows, with fields as everywhere", () => {
+  test("calls and results are apart, named by what a fork keeps of them, with fields as everywhere", () => {
     const edit = called("edit", { filePath: "/p/a.ts", oldString: "a", newString: "b" }, "Edited.")
     expect(recordsOf([edit]).map(({ type, uuid, parts }) => ({ type, uuid, parts }))).toEqual([
       {
         type: "call",
-        uuid: "prt_0",
+        uuid: "call 1777888000000 call_1 edit",
         parts: [
           {
             kind: "toolUse",
-            id: "prt_0",
+            id: "1777888000000 call_1 edit",
             name: "edit",
             input: { file_path: "/p/a.ts", new_string: "b", old_string: "a" },
           },
@@ -229,11 +229,15 @@ describe("records", () => {
       },
       {
         type: "result",
-        uuid: "prt_0 result",
-        parts: [{ kind: "toolResult", id: "prt_0", text: "Edited.", isError: false }],
+        uuid: "result 1777888000000 call_1 edit",
+        parts: [{ kind: "toolResult", id: "1777888000000 call_1 edit", text: "Edited.", isError: false }],
       },
-      { type: "message", uuid: "msg_1", parts: [] },
+      { type: "message", uuid: "opencode 1777888000000 message", parts: [] },
     ])
+    // What lacks these is named by its row.
+    const { callID: _, ...nameless } = edit
+    expect(recordsOf([nameless])[1]!.parts).toMatchObject([{ kind: "toolResult", id: "prt_0" }])
+    expect(recordsOf([said("a")], { time: {} })[0]!.uuid).toBe("prt_0")
   })
 
   test("a failed command has its exit status, and a failed call its error", () => {
@@ -248,7 +252,7 @@ describe("records", () => {
     const shot = called("screen_shot", {}, "taken")
     const attachments = [{ type: "file", url: "data:image/png;base64,QUJD" }]
     expect(partsOf([{ ...shot, state: { ...shot.state, attachments } }]).slice(1)).toEqual([
-      { kind: "toolResult", id: "prt_0", text: "taken", isError: false },
+      { kind: "toolResult", id: "1777888000000 call_1 screen_shot", text: "taken", isError: false },
       { kind: "media", mediaType: "image/png", base64Length: 4 },
     ])
   })
@@ -295,7 +299,7 @@ describe("records", () => {
 
   test.each(["step-start", "snapshot", "patch", "something-new"])("%s says nothing, and is kept", (type) => {
     const [record] = recordsOf([{ type, hash: "x" }])
-    expect(record).toMatchObject({ type: `part/${type}`, parts: [], uuid: "prt_0" })
+    expect(record).toMatchObject({ type: `part/${type}`, parts: [] })
   })
 
   test("a line that tells what has become of one says nothing again", () => {

@@ -121,6 +121,31 @@ describe("the views of a session", () => {
   })
 })
 
+test("what a fork has copied counts once, and is the other session's", () => {
+  using archive = new Archive()
+  using store = made(archive)
+  follow(archive, store.path)
+  const tables = ["turns", "messages", "tool_calls", "usage", "boundaries", "files", "notes"]
+  const counts = () => tables.map((table) => [table, archive.count(table)])
+  const before = counts()
+  using forked = store.fork({
+    data: join(archive.root, ".local/share"),
+    cwd: "/p",
+    session: "ses_0005forked",
+  })
+  follow(archive, forked.path)
+  expect(counts()).toEqual(before)
+  expect(rows(archive, "SELECT child, parent, kind FROM lineage")).toEqual([
+    [forked.session, store.session, "fork"],
+  ])
+  forked.prompt("And the boiler?").answer("It is warm.")
+  follow(archive, forked.path, LATER + 1000)
+  expect(rows(archive, `SELECT prompt, answer FROM turns WHERE session = '${forked.session}'`)).toEqual([
+    ["And the boiler?", "It is warm."],
+  ])
+  expect(archive.count(`usage WHERE session = '${forked.session}'`)).toBe(1)
+})
+
 describe("rows that change", () => {
   test("what was told first stays in the views, and every version in the vault", () => {
     using archive = new Archive()
