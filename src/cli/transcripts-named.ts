@@ -4,13 +4,13 @@ import { isDocument } from "../agents/layouts.ts"
 import { usageError } from "../base/errors.ts"
 import { resolve } from "../base/path.ts"
 import { count } from "../base/text.ts"
-import { transcriptsBelow } from "../job/find-transcripts.ts"
+import { oneForEachCopy, type TranscriptFile, transcriptFilesBelow } from "../job/find-transcripts.ts"
 
 /** " and 3 files beside them"; empty if there are none. */
 export const besideWords = (n: number): string => (n === 0 ? "" : ` and ${count(n, "file")} beside them`)
 
 /**
- * Absolute paths without duplicates. All words are checked before anything is done. An unreadable folder is included:
+ * Absolute paths without duplicates; of those that share a copy, one. All words are checked before anything is done. An unreadable folder is included:
  * whoever opens it reports why, as for an unreadable transcript.
  *
  * @param otherwise the folder to search if there are no words; it need not exist
@@ -19,14 +19,15 @@ export const besideWords = (n: number): string => (n === 0 ? "" : ` and ${count(
  */
 export function transcriptsNamed(
   words: readonly string[],
-  env: { cwd: string },
+  env: { readonly cwd: string; readonly home: string },
   otherwise: readonly string[],
   onLink?: (path: string) => void,
 ): string[] {
-  const found = new Set<string>()
+  const found = new Map<string, TranscriptFile>()
+  const unreadable = new Set<string>()
   const below = (folder: string): void => {
-    const transcripts = transcriptsBelow(folder, { onLink, onUnreadable: (path) => found.add(path) })
-    for (const transcript of transcripts) found.add(transcript)
+    const files = transcriptFilesBelow(folder, { onLink, onUnreadable: (path) => unreadable.add(path) })
+    for (const file of files) found.set(file.path, file)
   }
   if (words.length === 0) for (const folder of otherwise) below(folder)
   // Probably an unset variable: taken for the current folder, it would make the command do more than intended.
@@ -36,8 +37,9 @@ export function transcriptsNamed(
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats === undefined) throw usageError(`no such file or folder: ${word}`, "name transcripts by path")
     if (stats.isDirectory()) below(path)
-    else if (stats.isFile() && (path.endsWith(".jsonl") || isDocument(path))) found.add(path)
+    else if (stats.isFile() && (path.endsWith(".jsonl") || isDocument(path)))
+      found.set(path, { path, bytes: stats.size, changed: stats.mtimeMs })
     else throw usageError(`not a transcript: ${word}`, "transcripts are .jsonl files")
   }
-  return [...found]
+  return [...oneForEachCopy([...found.values()], env.home).map(({ path }) => path), ...unreadable]
 }

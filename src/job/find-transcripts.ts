@@ -1,10 +1,11 @@
 /** Finds transcripts in agents' folders. */
 import { readdirSync, statSync } from "node:fs"
-import { isTranscriptFile } from "../agents/layouts.ts"
+import { isDocument, isTranscriptFile } from "../agents/layouts.ts"
 import { opencodeTranscript } from "../agents/opencode/opencode-places.ts"
 import { isMissing } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { join } from "../base/path.ts"
+import { vaultPath } from "../vault/layout.ts"
 import { isOpencodeFolder, opencodeSessions } from "./import/opencode-store.ts"
 
 /** Maximum depth; Claude Code nests projects, sessions and subagents. */
@@ -63,6 +64,28 @@ export function transcriptFilesBelow(
   }
   visit(folder, 0)
   return found.sort((a, b) => a.born - b.born || (a.path < b.path ? -1 : 1))
+}
+
+/**
+ * Of files that share a copy, only one counts, or each import would set aside what another one has brought in: a session
+ * that was moved while a part of it stayed, or is kept as an older version did, too. It is the longest, as nothing of a
+ * transcript goes away; of equally long ones, that which was changed last. What is compressed does not tell how long it is.
+ */
+export function oneForEachCopy(files: readonly TranscriptFile[], home: string): TranscriptFile[] {
+  const kept = new Map<string, TranscriptFile>()
+  for (const file of files) {
+    const copy = vaultPath(file.path, home)
+    const other = kept.get(copy)
+    if (other === undefined || isRather(file, other)) kept.set(copy, file)
+  }
+  const all = new Set(kept.values())
+  return files.filter((file) => all.has(file))
+}
+
+function isRather(one: TranscriptFile, other: TranscriptFile): boolean {
+  const isPlain = !isDocument(one.path)
+  if (isPlain === isDocument(other.path)) return isPlain
+  return one.bytes === other.bytes ? one.changed > other.changed : one.bytes > other.bytes
 }
 
 /** Transcripts that are made of opencode's sessions. A session has its own beginning before those that it starts. */

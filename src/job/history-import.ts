@@ -8,7 +8,7 @@ import { forgottenTranscript } from "../vault/capture-transcript.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { archivedIn } from "../vault/reader.ts"
 import { isExcluded } from "../views/excluded.ts"
-import { transcriptFilesBelow } from "./find-transcripts.ts"
+import { oneForEachCopy, transcriptFilesBelow } from "./find-transcripts.ts"
 import { hasNews, isLeftOut } from "./import/taken-made.ts"
 import { waitingRequests } from "./requests.ts"
 import { spawnJob } from "./spawn.ts"
@@ -26,9 +26,8 @@ export interface History {
 /** Costs three or four small reads per transcript. */
 export function historyOf(place: Place): History {
   const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
-  for (const { path, changed } of transcriptFolders(place).flatMap((folder) =>
-    transcriptFilesBelow(folder),
-  )) {
+  const below = transcriptFolders(place).flatMap((folder) => transcriptFilesBelow(folder))
+  for (const { path, changed } of oneForEachCopy(below, place.home)) {
     const isStored = isMade(path)
     if (isStored && isUnwanted(place, path, changed)) continue
     const archived = archivedIn(vaultFile(place.dataHome, vaultPath(path, place.home)))

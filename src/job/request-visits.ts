@@ -16,7 +16,7 @@ import { isExcluded } from "../views/excluded.ts"
 import { doubting, index, untilDone } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
 import { isUnusable } from "../views/schema-shape.ts"
-import { isQuiet, type TranscriptFile, transcriptFilesBelow } from "./find-transcripts.ts"
+import { isQuiet, oneForEachCopy, type TranscriptFile, transcriptFilesBelow } from "./find-transcripts.ts"
 import { historyOf } from "./history-import.ts"
 import { hasNews } from "./import/taken-made.ts"
 import { noteImportDone } from "./import-done.ts"
@@ -78,7 +78,8 @@ function look(
   end: number,
   goOn: () => void,
 ): boolean {
-  const found = request.sweep.flatMap((folder) => transcriptFilesBelow(folder))
+  const below = request.sweep.flatMap((folder) => transcriptFilesBelow(folder))
+  const found = oneForEachCopy(below, paths.home)
   const swept = found.filter((one) => !isMade(one.path) || isGrown(paths, one)).map(({ path }) => path)
   // Last, since of sessions whose transcripts are there it shows nothing.
   if (request.history) swept.push(...promptHistories(paths).filter(existsSync))
@@ -98,8 +99,10 @@ function look(
 
 /** Transcripts of agents without hooks of ours that have bytes which the vault lacks. */
 const grown = (paths: PathsAndPolicy): string[] =>
-  silentFolders(paths)
-    .flatMap((folder) => transcriptFilesBelow(folder))
+  oneForEachCopy(
+    silentFolders(paths).flatMap((folder) => transcriptFilesBelow(folder)),
+    paths.home,
+  )
     .filter((one) => isGrown(paths, one))
     .map(({ path }) => path)
 

@@ -2,7 +2,13 @@ import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { isQuiet, transcriptsBelow } from "../../../src/job/find-transcripts.ts"
+import { transcriptsNamed } from "../../../src/cli/transcripts-named.ts"
+import {
+  isQuiet,
+  oneForEachCopy,
+  transcriptFilesBelow,
+  transcriptsBelow,
+} from "../../../src/job/find-transcripts.ts"
 import { sessionsInDatabase, sessionsInJson } from "../../../src/job/import/claude-flow.ts"
 import { openUntouched } from "../../../src/job/import/untouched-sqlite.ts"
 import { answerIn, materialOf, promptFor, type SessionMaterial } from "../../../src/job/summarize-session.ts"
@@ -117,6 +123,50 @@ describe("find transcripts", () => {
       onUnreadable: (path) => unreadable.push(path),
     })
     expect({ found, unreadable }).toEqual({ found: [], unreadable: [] })
+  })
+
+  const ID = "0a1b2c3d-0000-4000-8000-000000000001"
+  const CHATS = ".cursor/projects"
+  const ROLLOUT = `rollout-2026-05-04T10-00-00-${ID}.jsonl`
+  test.each([
+    ["Copilot CLI", [".copilot/session-state"], `${ID}.jsonl`, `${ID}/events.jsonl`],
+    ["Cursor", [CHATS], `p/agent-transcripts/${ID}.jsonl`, `p/agent-transcripts/${ID}/${ID}.jsonl`],
+    [
+      "Cursor, of two projects",
+      [CHATS],
+      `p/agent-transcripts/${ID}.jsonl`,
+      `q/agent-transcripts/${ID}.jsonl`,
+    ],
+    ["droid", [".factory/sessions", ".factory/projects"], `p/${ID}.jsonl`, `q/${ID}.jsonl`],
+    ["Codex", [".codex/sessions", ".codex/archived_sessions"], ROLLOUT, ROLLOUT],
+    ["Codex, packed", [".codex/sessions", ".codex/archived_sessions"], ROLLOUT, `${ROLLOUT}.zst`],
+  ])("of two files of one session, one counts: %s", (_title, folders, first, second) => {
+    using folder = tempFolder()
+    const home = folder.path
+    const [one, other] = [join(home, folders[0]!, first), join(home, folders.at(-1)!, second)] as const
+    const write = (path: string, content: string, changed: number): void => {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, content)
+      utimesSync(path, changed, changed)
+    }
+    const all = folders.map((name) => join(home, name))
+    const found = (): string[] =>
+      oneForEachCopy(
+        all.flatMap((name) => transcriptFilesBelow(name)),
+        home,
+      ).map(({ path }) => path)
+    const isPacked = second.endsWith(".zst")
+    write(one, "longer\n", 1000)
+    write(other, "short\n", 2000)
+    expect(found()).toEqual([one])
+    expect(transcriptsNamed([], { cwd: home, home }, all)).toEqual([one])
+    expect(transcriptsNamed([other], { cwd: home, home }, all)).toEqual([other])
+    write(other, "longest\n", 500)
+    expect(found()).toEqual([isPacked ? one : other])
+    write(other, "LONGER\n", 2000)
+    expect(found()).toEqual([isPacked ? one : other])
+    rmSync(one)
+    expect(found()).toEqual([other])
   })
 
   test("a file is quiet once nobody has written it for a minute", () => {
