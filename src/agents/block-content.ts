@@ -94,6 +94,18 @@ export const blockMedia = (content: unknown): string[] =>
     ),
   )
 
-/** What agents add to a prompt, in tags of their own, wherever they stand. */
-export const withoutTags = (text: string, ...names: readonly string[]): string =>
-  names.reduce((rest, name) => rest.replace(new RegExp(`<${name}>[\\s\\S]*?</${name}>\\s*`, "g"), ""), text)
+/** What agents add to a prompt, in tags of their own, before and behind what was typed. What the user quotes stays. */
+export function withoutTags(text: string, ...names: readonly string[]): string {
+  let rest = text.trim()
+  for (;;) {
+    const first = names.find((name) => rest.startsWith(`<${name}>`) && rest.includes(`</${name}>`))
+    if (first === undefined) break
+    rest = rest.slice(rest.indexOf(`</${first}>`) + first.length + 3).trimStart()
+  }
+  for (;;) {
+    const last = names.find((name) => rest.endsWith(`</${name}>`))
+    const from = last === undefined ? -1 : rest.lastIndexOf(`<${last}>`)
+    if (from < 0) return rest
+    rest = rest.slice(0, from).trimEnd()
+  }
+}

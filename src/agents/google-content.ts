@@ -58,9 +58,7 @@ export function resultParts(content: unknown, { status, exitCode }: CallEnd): Pa
     const response = objectOf(functionResponse["response"])
     const error = stringOf(response["error"])
     const whole = error ?? stringOf(response["output"]) ?? listed(response["content"])
-    const hooks = HOOKS.exec(whole)?.[1]
-    const { own, given } =
-      hooks === undefined ? splitGiven(whole) : { own: whole.replace(HOOKS, ""), given: [withMarks(hooks)] }
+    const { own, given } = splitHooks(whole) ?? splitGiven(whole)
     const isShell = functionResponse["name"] === "run_shell_command"
     const { text, code } = isShell ? shellOutput(own) : { text: own, code: undefined }
     const failed = exitCode ?? code ?? 0
@@ -75,7 +73,15 @@ export function resultParts(content: unknown, { status, exitCode }: CallEnd): Pa
 }
 
 /** What hooks of Gemini CLI have said, behind a result. */
-const HOOKS = /\n*<hook_context>([\s\S]*)<\/hook_context>\s*$/
+const [HOOKS, HOOKS_END] = ["<hook_context>", "</hook_context>"] as const
+
+function splitHooks(text: string): ReturnType<typeof splitGiven> | undefined {
+  const end = text.trimEnd()
+  const from = end.endsWith(HOOKS_END) ? end.indexOf(HOOKS) : -1
+  if (from < 0) return undefined
+  const told = end.slice(from + HOOKS.length, -HOOKS_END.length)
+  return { own: text.slice(0, from).trimEnd(), given: [withMarks(told)] }
+}
 
 const listed = (content: unknown): string =>
   contentParts(content)
@@ -84,16 +90,26 @@ const listed = (content: unknown): string =>
 
 /** What the shell's tool tells besides its output, in lines of their own. */
 const COMMAND = /^Command: [\s\S]*?\nDirectory: [^\n]*\n(?=Output: |Stdout: )/
-const END = /\n(?:(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?:\n|$))+\s*$/
+const NOTE = /^(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID):(?: |$)/
 const FIRST = /^(?:Output|Stdout): /
+
+/** Such lines at the end, with the newline before them; empty if there are none. */
+function notesBehind(text: string): string {
+  let from = text.length
+  for (let end = text.trimEnd().length; ; ) {
+    const at = end === 0 ? -1 : text.lastIndexOf("\n", end - 1)
+    if (at < 0 || !NOTE.test(text.slice(at + 1, end))) return text.slice(from)
+    from = at
+    end = at
+  }
+}
 
 /** The output of a command without what frames it, and its exit status if the frame tells one. */
 function shellOutput(text: string): { readonly text: string; readonly code: number | undefined } {
   const body = text.replace(/^<untrusted_context>\n([\s\S]*)\n<\/untrusted_context>\s*$/, "$1")
   const framed = body.replace(COMMAND, "")
-  const end = END.exec(framed)
-  if (!FIRST.test(framed) || (end === null && framed === body)) return { text: body, code: undefined }
-  const tail = end?.[0] ?? ""
+  const tail = notesBehind(framed)
+  if (!FIRST.test(framed) || (tail === "" && framed === body)) return { text: body, code: undefined }
   const code = /^Exit Code: (-?\d{1,10})$/m.exec(tail)?.[1]
   const said = framed.slice(0, framed.length - tail.length).replace(FIRST, "")
   const error = /^Error: (?!\(none\))(.+)$/m.exec(tail)?.[1]

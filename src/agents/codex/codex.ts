@@ -301,16 +301,18 @@ const HARNESS =
 /** What it tells besides: of agents that it has started, skills, hooks. A human's words are not in such tags. */
 const TOLD = /^\s*<([a-z]+(?:_[a-z]+)+|skill)(?:\s[^>]*)?>[\s\S]*<\/\1>\s*$/
 const COMMAND =
-  /^\s*<user_shell_command>\s*<command>\n?([\s\S]*?)\n?<\/command>\s*<result>\n?([\s\S]*?)\n?<\/result>\s*<\/user_shell_command>\s*$/
+  /^\s*<user_shell_command>\s*<command>\n?([\s\S]*?)\n?<\/command>\s*<result>\n?([\s\S]*)<\/result>\s*<\/user_shell_command>\s*$/
+/** Asked first: without it, that one would go through the text again from each piece that looks like its middle. */
+const COMMAND_END = /<\/result>\s*<\/user_shell_command>\s*$/
 const HOOKS_CONTEXT = "hooks.additional_context"
 
 /** @param kind as newer versions name it, for each piece of the content */
 function userParts(text: string, kind: string | undefined): Part[] {
-  const [, command, output] = COMMAND.exec(text) ?? []
+  const [, command, output = ""] = (COMMAND_END.test(text) && COMMAND.exec(text)) || []
   if (command !== undefined)
     return [
       { kind: "prompt", via: "bash", text: command },
-      { kind: "output", text: output ?? "", isError: /^Exit code: [1-9]/.test(output ?? "") },
+      { kind: "output", text: output.replace(/\n$/, ""), isError: /^Exit code: [1-9]/.test(output) },
     ]
   const isTyped = kind === undefined ? !HARNESS.test(text) && !TOLD.test(text) : kind.startsWith("user.")
   if (!isTyped || text.trimStart().startsWith(MARK)) return hostParts(text, kind)

@@ -63,7 +63,7 @@ const record = (type: string, parts: readonly Part[], timestamp: string | undefi
 })
 
 /** What was typed stands in a tag of its own; what Cursor adds, in others. */
-const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/
+const [QUERY, QUERY_END] = ["<user_query>", "</user_query>"] as const
 const ADDED = [
   "timestamp",
   "user_info",
@@ -73,8 +73,10 @@ const ADDED = [
 ]
 
 function typed(text: string): string {
-  const query = QUERY.exec(text)?.[1]
-  return (query ?? withoutTags(text, ...ADDED)).trim()
+  const from = text.indexOf(QUERY)
+  // It may quote that tag.
+  const to = text.lastIndexOf(QUERY_END)
+  return from < 0 || to < from ? withoutTags(text, ...ADDED) : text.slice(from + QUERY.length, to).trim()
 }
 
 /** `Sunday, Jul 26, 2026, 1:06 PM (UTC+3)` */

@@ -77,7 +77,7 @@ function folderIn(session: JsonObject): string | undefined {
 
 function messageRecord(line: JsonObject, message: JsonObject): TranscriptRecord {
   const { role, content } = message
-  const typed = (text: string): string => withoutTags(text, "system-reminder", "system-notification").trim()
+  const typed = (text: string): string => withoutTags(text, "system-reminder", "system-notification")
   const isUser = role === "user"
   const parts = isUser ? userBlocks(content, { typed }) : modelBlocks(content)
   return {

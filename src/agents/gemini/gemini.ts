@@ -112,20 +112,35 @@ function workspaceIn(line: JsonObject): string | undefined {
   return CONTEXT.test(text) ? (absolute(WORKSPACE.exec(text)?.[1]) ?? "") || undefined : undefined
 }
 
-const HOOKS = /<hook_context>([\s\S]*?)<\/hook_context>\s*/g
+const [HOOKS, HOOKS_END] = ["<hook_context>", "</hook_context>"] as const
 const SNAPSHOT = /<state_snapshot>[\s\S]*/
+
+/** A text without what hooks have said, and that. */
+function withoutHooks(text: string): { readonly own: string; readonly told: readonly string[] } {
+  const told: string[] = []
+  let own = ""
+  for (let at = 0; ; ) {
+    const from = text.indexOf(HOOKS, at)
+    const to = from < 0 ? -1 : text.indexOf(HOOKS_END, from)
+    if (to < 0) return { own: own + text.slice(at), told }
+    told.push(text.slice(from + HOOKS.length, to))
+    own += text.slice(at, from)
+    at = to + HOOKS_END.length
+    while (/\s/.test(text.charAt(at))) at++
+  }
+}
 
 /** What was typed, what hooks have said with it, and the summary that stands for what was before. */
 function userParts(line: JsonObject): Part[] {
   const texts = promptTexts(line["content"])
   const [summary] = texts.flatMap((text) => (text.trimStart().startsWith("<state_snapshot>") ? text : []))
   if (summary !== undefined) return compactionParts(summary)
-  const hooks = texts.flatMap((text) => [...text.matchAll(HOOKS)].map(([, said]) => withMarks(said ?? "")))
+  const hooks = texts.flatMap((text) => withoutHooks(text).told.map(withMarks))
   const shown = line["displayContent"] === undefined ? texts : promptTexts(line["displayContent"])
   const isOwn = (text: string): boolean =>
     text.trim() !== "" && !CONTEXT.test(text) && !text.trimStart().startsWith(MARK)
   const said = shown
-    .map((text) => text.replace(HOOKS, ""))
+    .map((text) => withoutHooks(text).own)
     .filter(isOwn)
     .join("\n")
   // The results of calls, and what hooks have said at their end, stand in the message that calls.

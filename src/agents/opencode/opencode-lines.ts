@@ -14,10 +14,13 @@ export interface StoredMessage {
 }
 
 /** `opencode run` puts words with spaces between them in quotation marks. */
-const QUOTED = /^"((?:[^"\\]|\\.)*\s(?:[^"\\]|\\.)*)"$/
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/
 
 /** A prompt as it was typed. */
-export const typedWords = (text: string): string => QUOTED.exec(text)?.[1]?.replaceAll('\\"', '"') ?? text
+export function typedWords(text: string): string {
+  const words = QUOTED.exec(text)?.[1] ?? ""
+  return /\s/.test(words) ? words.replaceAll('\\"', '"') : text
+}
 
 /** What becomes a line. */
 export interface StoredPiece {

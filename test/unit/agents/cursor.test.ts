@@ -48,6 +48,15 @@ test("a prompt, and its time", () => {
   })
 })
 
+test("a prompt that quotes the tags of others", () => {
+  const said = (told: string) => decodeLine(line("user", text(told))).parts
+  const quoted = "Why is </user_query> or <timestamp>now</timestamp> shown here?"
+  expect(said(`<user_query>${quoted}</user_query>`)).toMatchObject([{ text: quoted }])
+  const about = "Why is <user_info>x</user_info> shown?"
+  const told = `<user_info>y</user_info>\n${about}\n<attached_files>z</attached_files>\n`
+  expect(said(told)).toMatchObject([{ text: about }])
+})
+
 test("answers and calls, each with an id of its own", () => {
   const { parts } = decodeLine(
     line("assistant", text("Done"), call("Shell", { command: "ls" }), call("Shell", { command: "ls" })),

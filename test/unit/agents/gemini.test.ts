@@ -170,6 +170,16 @@ describe("records", () => {
     ])
   })
 
+  test("what stands behind a command's output, and what only looks like it", () => {
+    const shell = (output: string) => {
+      const [, , , ran] = records(chat().call("run_shell_command", {}, { output }), 3)
+      return ran!.parts
+    }
+    const notes = "Error: (none)\nExit Code: 2\nProcess Group PGID: 7\n\n"
+    expect(shell(`Output: Error: a\nb\n${notes}`)).toMatchObject([{ text: "Exit code 2\nError: a\nb" }])
+    expect(shell("Output: Exit Code: 2\nb")).toMatchObject([{ text: "Output: Exit Code: 2\nb" }])
+  })
+
   test.each([
     ["mcp_ctxbridge_search", undefined, "mcp__ctxbridge__search"],
     ["mcp_my_db_query", "query (my_db MCP Server)", "mcp__my_db__query"],
