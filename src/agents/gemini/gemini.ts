@@ -182,11 +182,13 @@ function innerOf(line: JsonObject): InnerRecord[] {
   for (const call of calls) {
     const told = { timestamp, ...call }
     inner.push({ record: callRecord(told), json: JSON.stringify(call) })
-    for (const one of contentParts(call["result"])) {
+    const id = stringOf(call["id"])
+    for (const [n, one] of contentParts(call["result"]).entries()) {
       if (!isObject(one["functionResponse"])) continue
       const result = record("result", told, resultParts([one], { status: undefined }))
-      const uuid = `${stringOf(call["id"])} result`
-      inner.push({ record: { ...result, uuid, once: true }, json: JSON.stringify(one) })
+      // A call may have several. Without an id, nothing tells whether it is the same one again.
+      const named = id !== undefined && { uuid: `${id} result${n === 0 ? "" : ` ${n}`}`, once: true as const }
+      inner.push({ record: { ...result, ...named }, json: JSON.stringify(one) })
     }
   }
   return inner
@@ -201,7 +203,8 @@ function callRecord(call: JsonObject): TranscriptRecord {
   const tool = server === undefined ? name : name.replace(`mcp_${server}_`, "").replace(`${server}__`, "")
   const whole = server === undefined ? name : `mcp__${server}__${tool}`
   const part = callPart({ ...call, name: whole })
-  return { ...record("call", call, [part]), uuid: stringOf(call["id"]), once: true }
+  const uuid = stringOf(call["id"])
+  return { ...record("call", call, [part]), uuid, ...(uuid !== undefined && { once: true }) }
 }
 
 function usageIn(line: JsonObject, tokens: JsonObject): Usage | undefined {

@@ -170,6 +170,26 @@ describe("records", () => {
     ])
   })
 
+  test("results of calls without an id each count, and several of one call", () => {
+    const response = (output: string) => ({ functionResponse: { name: "glob", response: { output } } })
+    const inner = (toolCalls: object[]) =>
+      recordsIn(Buffer.from(JSON.stringify({ id: "m", timestamp: "x", type: "gemini", toolCalls })))
+        .map((one) => one.record)
+        .filter(({ type }) => type === "result")
+    const call = (result: object[], more: object = {}) => ({ name: "glob", args: {}, result, ...more })
+    expect(
+      inner([call([response("a")]), call([response("b")])]).map(({ uuid, once }) => [uuid, once]),
+    ).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ])
+    const both = inner([call([response("a"), response("b")], { id: "c" })])
+    expect(both.map(({ uuid, once }) => [uuid, once])).toEqual([
+      ["c result", true],
+      ["c result 1", true],
+    ])
+  })
+
   test("what stands behind a command's output, and what only looks like it", () => {
     const shell = (output: string) => {
       const [, , , ran] = records(chat().call("run_shell_command", {}, { output }), 3)
