@@ -10,6 +10,7 @@ import { withHandoffApart, withoutHandoff } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
 import { amp } from "./amp/amp.ts"
+import { cline } from "./cline/cline.ts"
 import { codex } from "./codex/codex.ts"
 import { copilot } from "./copilot/copilot.ts"
 import { cursor } from "./cursor/cursor.ts"
@@ -22,6 +23,7 @@ import { qwen } from "./qwen/qwen.ts"
 /** The first one that says that it wrote a line is asked to decode it. */
 export const AGENTS: readonly Agent[] = [
   amp,
+  cline,
   codex,
   copilot,
   cursor,

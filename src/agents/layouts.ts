@@ -7,6 +7,7 @@ import { sessionIdOf } from "../base/session-id.ts"
 import { claudeLayout } from "../claude/places.ts"
 import type { CopyPlace, FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
 import { ampLayout } from "./amp/amp-places.ts"
+import { clineLayout } from "./cline/cline-places.ts"
 import { codexLayout } from "./codex/codex-places.ts"
 import { copilotLayout } from "./copilot/copilot-places.ts"
 import { cursorLayout } from "./cursor/cursor-places.ts"
@@ -18,6 +19,7 @@ import { qwenLayout } from "./qwen/qwen-places.ts"
 /** The first one whose folder it is says what it is. */
 const LAYOUTS: readonly FileLayout[] = [
   ampLayout,
+  clineLayout,
   codexLayout,
   copilotLayout,
   cursorLayout,
