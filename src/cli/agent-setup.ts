@@ -144,14 +144,9 @@ export async function unregisterAgents(context: Context, isWhole = false): Promi
   const changes: AgentChange[] = []
   for (const agent of INSTALLABLE_AGENTS.filter(({ name }) => picked?.includes(name) ?? true)) {
     const installer = await agent.load()
-    try {
-      const files = oneAtATime(env.home, () => uninstallAgent(installer, options))
-      if (!dryRun && files.some(({ changed }) => changed)) dropPointers(env.dataHome)
-      changes.push(changeOf(agent, files))
-    } catch (error) {
-      if (picked !== undefined) throw error
-      changes.push({ ...changeOf(agent, []), problem: messageOf(error) })
-    }
+    const { files, problems } = oneAtATime(env.home, () => uninstallAgent(installer, options))
+    if (!dryRun && files.some(({ changed }) => changed)) dropPointers(env.dataHome)
+    changes.push({ ...changeOf(agent, files), problem: problems.length === 0 ? null : problems.join("; ") })
   }
   return changes
 }

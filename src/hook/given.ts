@@ -22,12 +22,13 @@ import type { PassedOver } from "../views/indexing.ts"
 import { open } from "../views/open.ts"
 import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
 import { keepGiven } from "../views/queries/restores.ts"
-import { latestSession, spokenIn } from "../views/queries/sessions.ts"
+import { latestSession, onlySessionSince, spokenIn } from "../views/queries/sessions.ts"
 import { firstTurnBehind } from "../views/queries/turns.ts"
 import { isUnusable } from "../views/schema-shape.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
 import { type Added, type HookCall, type HookStep, runSteps } from "./call.ts"
 import {
+  clearedIn,
   clearedSession,
   isUnanswered,
   type SessionState,
@@ -87,17 +88,31 @@ function readOnlyReply(call: HookCall): Added {
 function begun(db: Database, call: HookCall): string {
   const { event, form, settings, now, project } = call
   if (project === undefined) return ""
-  const since = event.source === "clear" ? 0 : now - SILENT_CLEAR_LASTS
-  const cleared =
-    form.other === undefined ? clearedSession(settings.paths.dataHome, project, since) : undefined
-  const agent = event.source === "clear" ? event.agent : "any"
-  const last =
-    cleared === undefined ? latestSession(db, project, event.session, agent) : spokenIn(db, cleared)
+  const isClear = event.source === "clear"
+  const isClaudes = form.other === undefined
+  const since = isClear && isClaudes ? 0 : now - SILENT_CLEAR_LASTS
+  const place = clearedIn(project, event.agent)
+  const cleared = isClear || isClaudes ? clearedSession(settings.paths.dataHome, place, since) : undefined
+  const other = (): string | undefined =>
+    isClear ? mostProbable(db, call) : latestSession(db, project, event.session, "any")
+  const last = cleared === undefined ? other() : spokenIn(db, cleared)
   if (last === undefined) return ""
   if (event.source === "clear" || cleared !== undefined) return restored(db, call, "clear", last).text
   if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
   const related = settings.resolved.config["restore.related"]
   return pointerTo(db, last, placesFor(call), { related, reader: event.agent }).text
+}
+
+/** ms within which a second session may be the one that was cleared. */
+const OPEN_LASTS = 3_600_000
+
+/** The session that was cleared, if nobody has told which: of an agent that does not, the only one there may be. */
+export function mostProbable(db: Database, { event, project, now }: HookCall): string | undefined {
+  if (project === undefined) return undefined
+  const { agent, session } = event
+  if (agent === undefined) return latestSession(db, project, session)
+  const since = new Date(now - OPEN_LASTS).toISOString()
+  return onlySessionSince(db, project, { besides: session, agent, since })
 }
 
 /**

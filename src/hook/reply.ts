@@ -31,10 +31,11 @@ import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
 import type { Added, HookCall } from "./call.ts"
-import { instructed, placesFor, rememberGiven, restored } from "./given.ts"
+import { instructed, mostProbable, placesFor, rememberGiven, restored } from "./given.ts"
 import {
   CLEAR_LASTS,
   claimClear,
+  clearedIn,
   isCleared,
   isUnanswered,
   SAME_EVENT,
@@ -280,10 +281,11 @@ function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined 
     indexer.indexFolder(isClaudes ? folder : undefined, Math.max(end, performance.now() + OTHERS_TIME))
   }
   if (source !== "clear" && source !== "startup") return undefined
-  const lasts = source === "clear" ? CLEAR_LASTS : SILENT_CLEAR_LASTS
-  // Others do not tell which session they have cleared: most probably their last one.
-  const cleared = isClaudes ? claimClear(dataHome, project, now - lasts) : undefined
-  const parent = source === "clear" ? (cleared ?? latestSession(db, project, session, event.agent)) : cleared
+  const lasts = source === "clear" && isClaudes ? CLEAR_LASTS : SILENT_CLEAR_LASTS
+  // A start of other agents says by itself that it follows a clear.
+  const mayFollow = isClaudes || source === "clear"
+  const cleared = mayFollow ? claimClear(dataHome, clearedIn(project, event.agent), now - lasts) : undefined
+  const parent = source === "clear" ? (cleared ?? mostProbable(db, call)) : cleared
   if (parent !== undefined) {
     if (folder !== undefined && isClaudes) indexSession(indexer, call, parent)
     addClear(db, session, parent)

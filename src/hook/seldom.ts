@@ -13,6 +13,7 @@ import { projectOf } from "../views/project.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import { noticeCompactions } from "./notice.ts"
 import {
+  clearedIn,
   type Delivery,
   isCleared,
   isUnanswered,
@@ -157,10 +158,14 @@ async function rebuild({ settings }: HookCall): Promise<undefined> {
   askForRebuild(settings.paths.dataHome)
 }
 
-/** Records that `/clear` ended the session, so that the next one of the project continues it. */
+/**
+ * Records that `/clear` ended the session, so that the next one of the project continues it. Other agents do not say why
+ * one ends: only the next one's start does.
+ */
 function keepClear({ event, settings, now }: HookCall): undefined {
-  if (event.reason !== "clear" || event.cwd === undefined) return
-  rememberClear(settings.paths.dataHome, projectOf(event.cwd), event.session, now)
+  const { agent, cwd, reason } = event
+  if ((reason !== "clear" && agent === undefined) || cwd === undefined) return
+  rememberClear(settings.paths.dataHome, clearedIn(projectOf(cwd), agent), event.session, now)
 }
 
 /** Nobody would know that it was refused once. */

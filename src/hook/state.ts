@@ -164,6 +164,10 @@ export const CLEAR_LASTS = 5 * 60_000
 /** The same for versions of Claude Code that report the session after `/clear` as `startup`. */
 export const SILENT_CLEAR_LASTS = 15_000
 
+/** Where the clears of a project are looked for: each agent's are its own. */
+export const clearedIn = (project: string, agent: string | undefined): string =>
+  agent === undefined ? project : `${agent} ${project}`
+
 interface Clear {
   readonly session: string
   /** ms since the epoch. */

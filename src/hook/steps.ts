@@ -56,7 +56,7 @@ export const STEPS: readonly HookStep[] = [
   { name: "rebuild", due: "areViewsLost", later: seldom },
   { name: "job", run: startJob },
   { name: "keep", due: hasChanged, run: keep, instead: [{ name: "allow", due: "isRefused", later: seldom }] },
-  { name: "clear", at: ["session-end"], due: ({ event }) => event.reason === "clear", later: seldom },
+  { name: "clear", at: ["session-end"], later: seldom },
 ]
 
 /**

@@ -144,7 +144,9 @@ test("a new session is told where the project was left, whichever agent it was",
   const later = await call("session-start", next, { source: "startup" }, CHILD)
   expect(later.context).toContain("Last session of this project: 1 turn")
   expect(later.context).toContain("(Claude Code, 1 turn)")
-  // After `/clear` the session goes on from Codex' own.
+  // Which session `/clear` has ended, only its end tells; an old one is no guess.
+  expect((await call("session-start", next, { source: "clear" }, CHILD)).context).toBe("")
+  await call("session-end", talk, { reason: "other" })
   const cleared = await call("session-start", next, { source: "clear" }, CHILD)
   expect(cleared.context).toContain(`source="clear" session="${ID}"`)
 })

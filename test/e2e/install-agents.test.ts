@@ -107,13 +107,31 @@ test("one that is here is only offered, and a file of it that is broken keeps no
   writeFileSync(join(folder, "config.toml"), "model = = 1\n")
   const broken = await cli("install", "--no-model")
   expect(broken).toMatchObject({ code: 0, stderr: "" })
-  expect(broken.stdout).toContain(`Codex: not registered: ${folder}/config.toml: not TOML`)
+  expect(broken.stdout).toContain(`Codex: not registered: ${folder}/config.toml: cannot be read here`)
   expect(await cli("install", "--agent", "codex")).toMatchObject({ code: 1, stdout: "" })
   expect(read("hooks.json")).toBe(HOOKS)
   const gone = await cli("uninstall")
   expect(gone).toMatchObject({ code: 0, stderr: "" })
-  expect(gone.stdout).toContain("Codex: not removed")
+  expect(gone.stdout).not.toContain("Codex")
   expect(existsSync(join(machine.home, ".claude", "settings.json"))).toBe(false)
+})
+
+test("what cannot be removed is said, keeps none of the others, and the program that is still called", async () => {
+  const { machine, folder, read, cli } = withCodex()
+  using _ = machine
+  expect((await cli("install", "--no-model", "--agent", "claude,codex")).code).toBe(0)
+  const config = read("config.toml")
+  writeFileSync(join(folder, "config.toml"), `${config}\nmodel = = 1\n`)
+  const purged = await cli("uninstall", "--purge", "--yes")
+  expect(purged).toMatchObject({ code: 1, stderr: "" })
+  expect(purged.stdout).toContain(`Codex: not removed: ${folder}/config.toml: cannot be read here`)
+  expect(purged.stdout).toContain("Nothing else was removed")
+  expect(read("hooks.json")).toBe(HOOKS)
+  expect(existsSync(join(machine.home, ".claude", "settings.json"))).toBe(true)
+  expect((await cli("uninstall")).code).toBe(1)
+  writeFileSync(join(folder, "config.toml"), config)
+  expect(await cli("uninstall")).toMatchObject({ code: 0, stderr: "" })
+  expect(read("config.toml")).toBe(CONFIG)
 })
 
 test("at a terminal it is asked once", async () => {

@@ -3,10 +3,12 @@
  * for in a rollout. Its documents have the fields of Claude Code's; a field that it does not know in an answer makes it
  * refuse the whole. Pure.
  */
+import { tryTo } from "../../base/files.ts"
 import { join } from "../../base/path.ts"
 import { decodeEvent, encodeReply } from "../../claude/hooks.ts"
+import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
-import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../record/json.ts"
 import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
 import { codexFolder } from "./codex-places.ts"
 
@@ -49,7 +51,13 @@ function leftIn(content: Buffer): string {
     .join("\n")
 }
 
-const SERVER = /^[ \t]*\[\s*mcp_servers\s*\.\s*["']?ctxbridge["']?\s*\]/m
+/** Whether a configuration lists our server, and does not switch it off. */
+function listsServer(config: string): boolean {
+  if (!config.includes(SERVER_NAME)) return false
+  const { mcp_servers: servers } = objectOf(tryTo(() => Bun.TOML.parse(config)))
+  const server = objectOf(servers)[SERVER_NAME]
+  return isObject(server) && server["enabled"] !== false
+}
 
 /** Said or called by the model. */
 function isAnswer(line: JsonObject): boolean {
@@ -66,6 +74,6 @@ export const CODEX_HOOKS: HookForm = {
   other: {
     summaryIn: leftIn,
     hasAnswer: (content) => linesWith(content, ITEM).some(({ line }) => isAnswer(line)),
-    startsServer: (places, read) => SERVER.test(read(join(codexFolder(places), "config.toml")) ?? ""),
+    startsServer: (places, read) => listsServer(read(join(codexFolder(places), "config.toml")) ?? ""),
   },
 }

@@ -3,6 +3,7 @@
  * ours in their files is added and removed as in Claude Code's (claude/install/register.ts): repeated it changes nothing,
  * and an uninstall leaves every other byte as it was.
  */
+import { messageOf } from "../../base/errors.ts"
 import { existsSync } from "../../base/fs.ts"
 import { basename } from "../../base/path.ts"
 import {
@@ -109,8 +110,15 @@ export function installAgent(installer: AgentInstaller, options: AgentOptions): 
   return dryRun ? planned : files.map((file) => register(file, { dataHome }))
 }
 
-/** Removes it again, also from where an install has found the agent's folder then. */
-export function uninstallAgent(installer: AgentInstaller, options: AgentOptions): SettingsChange[] {
+/**
+ * Removes it again, also from where an install has found the agent's folder then.
+ *
+ * @returns what was changed, and why something of ours may still be there
+ */
+export function uninstallAgent(
+  installer: AgentInstaller,
+  options: AgentOptions,
+): { files: SettingsChange[]; problems: readonly string[] } {
   const { places, exePath, dryRun = false, withServer = true } = options
   const { dataHome } = places
   // Latest first: folders are removed with the file that they were made for.
@@ -118,11 +126,22 @@ export function uninstallAgent(installer: AgentInstaller, options: AgentOptions)
     .files(places, exePath)
     .filter(({ isServers }) => withServer || isServers !== true)
     .toReversed()
-  const named = files.map((file) => unregister(file, { dataHome, dryRun }))
+  const problems: string[] = []
+  // One that cannot be edited keeps none of the others.
+  const removed = (file: AgentFile): SettingsChange[] => {
+    try {
+      return [unregister(file, { dataHome, dryRun })]
+    } catch (error) {
+      problems.push(messageOf(error))
+      return []
+    }
+  }
+  const named = files.flatMap(removed)
   const targets = files.flatMap(({ agent }) => recordedTargets(dataHome, agent))
+  const known = new Set(files.map(({ file }) => file))
   const others = [...new Set(targets)].toReversed().flatMap((target) => {
     const file = files.find((one) => basename(one.file) === basename(target))
-    return file === undefined ? [] : [unregister({ ...file, file: target }, { dataHome, dryRun })]
+    return file === undefined || known.has(target) ? [] : removed({ ...file, file: target })
   })
-  return [...named, ...others.filter(({ changed }) => changed)]
+  return { files: [...named, ...others.filter(({ changed }) => changed)], problems }
 }

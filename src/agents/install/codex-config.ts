@@ -6,6 +6,7 @@ import { CtxError, messageOf } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { splitBom } from "../../base/json-text.ts"
 import { isOurBinary } from "../../base/own-program.ts"
+import { shellWord } from "../../base/text.ts"
 import { expectOurBinary } from "../../claude/install/hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "../../claude/install/register.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
@@ -40,7 +41,9 @@ export function addCodexServer(text: string | undefined, exePath: string): WithO
   if (entry === undefined) {
     const gap = source === "" ? "" : source.endsWith("\n") ? "\n" : "\n\n"
     const now = `${source}${gap}${blockFor(exePath)}`
-    expectSame(before, parsed(now))
+    const after = tryTo(() => parsed(now))
+    if (after === undefined) throw byHand(`codex mcp add ${SERVER_NAME} -- ${shellWord(exePath)} mcp`)
+    expectSame(before, after)
     return { text: bom + now, added: [SERVER_NAME], replaced: [] }
   }
   if (!isOurs(entry)) {
@@ -66,6 +69,8 @@ export function addCodexServer(text: string | undefined, exePath: string): WithO
 /** Without our server, and the tables below it. */
 export function removeCodexServer(text: string): WithoutOurs {
   const [bom, source] = splitBom(text)
+  // Nothing of ours is without its name, whatever the file is.
+  if (!source.includes(SERVER_NAME)) return { text, removed: [] }
   const before = parsed(source)
   if (!isOurs(entryIn(before))) return { text, removed: [] }
   let now = source
@@ -80,8 +85,11 @@ export function removeCodexServer(text: string): WithoutOurs {
   return { text: bom + now, removed: [SERVER_NAME] }
 }
 
-export const hasCodexServer = (text: string | undefined): boolean =>
-  isOurs(entryIn(parsed(splitBom(text)[1])))
+/** Whether Codex starts our server: `off` if it is listed, and switched off there. */
+export function codexServer(text: string | undefined): "on" | "off" | undefined {
+  const entry = entryIn(parsed(splitBom(text)[1]))
+  return isOurs(entry) ? (entry["enabled"] === false ? "off" : "on") : undefined
+}
 
 /** The command that starts our server; undefined if none is listed. */
 const entryIn = (config: JsonObject): JsonObject | undefined => {
@@ -99,16 +107,16 @@ function parsed(source: string): JsonObject {
   try {
     return Bun.TOML.parse(source) as JsonObject
   } catch (cause) {
-    throw new CtxError("settings-syntax", `not TOML: ${messageOf(cause)}`, {
-      hint: "nothing was changed; correct the file and try again, or use `codex mcp add`",
+    throw new CtxError("settings-syntax", `cannot be read here: ${messageOf(cause)}`, {
+      hint: "nothing was changed; if Codex reads it, use `codex mcp add`, and --no-mcp here",
       cause,
     })
   }
 }
 
-const byHand = (): CtxError =>
-  new CtxError("settings-shape", `${SERVERS}.${SERVER_NAME} is written in a way that is not edited here`, {
-    hint: `nothing was changed; \`codex mcp remove ${SERVER_NAME}\` removes it`,
+const byHand = (command = `codex mcp remove ${SERVER_NAME}`): CtxError =>
+  new CtxError("settings-shape", `${SERVERS} is written in a way that is not edited here`, {
+    hint: `nothing was changed; use \`${command}\`, or leave the server out with --no-mcp`,
   })
 
 /** Whatever is not ours means what it meant. */
@@ -128,8 +136,34 @@ interface Span {
   readonly to: number
 }
 
-/** Begins or ends a text of several lines, in which anything may stand. */
-const LONG_QUOTE = /"""|'''/
+/** What a line may hold outside of a text of several lines: such a text's beginning, a short text, a remark. */
+const PIECE = /"""|'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#.*/g
+
+/** @returns the marks of the text of several lines that is open behind a line, if one is */
+function openBehind(line: string, before: string | undefined): string | undefined {
+  let open = before
+  let rest = line
+  for (;;) {
+    if (open !== undefined) {
+      const end = open === "'''" ? rest.indexOf(open) : endOfBasic(rest)
+      if (end < 0) return open
+      rest = rest.slice(end + open.length)
+      open = undefined
+      continue
+    }
+    const found = rest.matchAll(PIECE).find(([piece]) => piece === '"""' || piece === "'''")
+    if (found === undefined) return undefined
+    rest = rest.slice(found.index + found[0].length)
+    open = found[0]
+  }
+}
+
+/** Of three quotation marks that no backslash stands before. */
+function endOfBasic(text: string): number {
+  const found = /^(?:[^"\\]|\\[\s\S]|"(?!""))*?"""/.exec(text)
+  return found === null ? -1 : found[0].length - 3
+}
+
 const HEADER = /^[ \t]*\[/
 const OURS = new RegExp(
   String.raw`^[ \t]*\[\s*["']?${SERVERS}["']?\s*\.\s*["']?${SERVER_NAME}["']?\s*(?:\.[^\]]*)?\][ \t]*(?:#.*)?\r?$`,
@@ -141,14 +175,14 @@ function spansOf(source: string): Span[] {
   let from: number | undefined
   let filled = 0
   let at = 0
-  let isQuoted = false
+  let open: string | undefined
   for (const line of source.split(/(?<=\n)/)) {
-    if (!isQuoted && HEADER.test(line)) {
+    if (open === undefined && HEADER.test(line)) {
       if (from !== undefined) spans.push({ from, to: filled })
       from = OURS.test(line.replace(/\n$/, "")) ? at : undefined
     }
     at += line.length
-    if (line.split(LONG_QUOTE).length % 2 === 0) isQuoted = !isQuoted
+    open = openBehind(line, open)
     if (/^[ \t]*[^\s#]/.test(line)) filled = at
   }
   if (from !== undefined) spans.push({ from, to: filled })

@@ -13,7 +13,7 @@ import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { Paths } from "../../config/load.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
-import { addCodexServer, hasCodexServer, removeCodexServer } from "./codex-config.ts"
+import { addCodexServer, codexServer, removeCodexServer } from "./codex-config.ts"
 import { codexTrust, codexVersion } from "./codex-trust.ts"
 
 const AGENT = "codex"
@@ -97,7 +97,10 @@ function hooksCheck(places: Paths, exePath: string): AgentCheck[] {
 function serverCheck(places: Paths): AgentCheck[] {
   const file = configFile(places)
   try {
-    if (hasCodexServer(readText(file))) return [{ state: "ok", text: `the server is registered in ${file}` }]
+    const server = codexServer(readText(file))
+    if (server === "on") return [{ state: "ok", text: `the server is registered in ${file}` }]
+    if (server === "off")
+      return [{ state: "warn", text: `the server is switched off in ${file}`, hint: "enabled = false there" }]
     return [{ state: "skipped", text: `${file} lists no server ${SERVER_NAME}`, hint: REGISTER }]
   } catch (error) {
     return [{ state: "fail", text: `${file}: ${messageOf(error)}`, hint: "correct the file" }]

@@ -25,7 +25,13 @@ import { withoutJob } from "../../job/stop-job.ts"
 import { type RevertedPatch, revertInstalled } from "../../prune/patch/apply-patch.ts"
 import { isPluginSet, revertPlugin } from "../../prune/plugin/set-plugin.ts"
 import { filesWithNative, revertNativeWith } from "../../prune/set-native.ts"
-import { agentProblems, agentsPicked, isClaudePicked, unregisterAgents } from "../agent-setup.ts"
+import {
+  type AgentChange,
+  agentProblems,
+  agentsPicked,
+  isClaudePicked,
+  unregisterAgents,
+} from "../agent-setup.ts"
 import { type Command, type Context, flag } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { safe } from "../style.ts"
@@ -57,7 +63,7 @@ export default {
     for (const line of agentProblems(agents)) out.print(safe(line))
     if (!isClaudePicked(picked)) {
       out.json({ agents })
-      return EXIT.ok
+      return exitOf(agents)
     }
     // First, since no settings file says where such a program is.
     const patches = options.scope === "user" ? revertPatches(context) : []
@@ -77,9 +83,13 @@ export default {
     for (const name of plugins) out.print(safe(`The plugin stays: claude plugin uninstall ${name}`))
     if (change.changed && !change.dryRun) out.print(`The archive stays in ${env.dataHome}`)
     out.json({ ...change, mcp: server ?? null, agents, prune: natives, patches, still, plugins })
-    return EXIT.ok
+    return exitOf(agents)
   },
 } satisfies Command
+
+/** Whoever takes it for done would delete what the hooks call. */
+const exitOf = (agents: readonly AgentChange[]): number =>
+  agentProblems(agents).length > 0 ? EXIT.failed : EXIT.ok
 
 /** Of files in which nothing of ours was, only those of agents that were named. */
 const agentLines =
@@ -154,9 +164,18 @@ async function purge(context: Context): Promise<number> {
     ? `Remove the hooks, ${program} and the whole archive`
     : "Remove the hooks and the whole archive"
   if (!dryRun && !confirmed(context, `${asked} for good: ${what}?`)) return EXIT.failed
-  const patches = revertPatches(context)
   const others = await unregisterAgents(context, true)
   const agents = others.flatMap(({ files }) => files)
+  const problems = agentProblems(others)
+  if (problems.length > 0) {
+    // Their hooks still call the program.
+    for (const line of [...agents.filter(({ changed }) => changed).flatMap(settingsLines), ...problems])
+      out.print(safe(line))
+    out.print("Nothing else was removed: correct that first, and repeat the command.")
+    out.json({ dryRun, agents: others })
+    return EXIT.failed
+  }
+  const patches = revertPatches(context)
   const {
     settings: claudes,
     natives,
@@ -167,7 +186,6 @@ async function purge(context: Context): Promise<number> {
   }))
   const settings = [...agents.filter(({ changed }) => changed), ...claudes]
   for (const native of natives) out.print(safe(nativeLine(native)))
-  for (const line of agentProblems(others)) out.print(safe(line))
   out.print(patches.map((patch) => patchLine(patch, dryRun)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
@@ -181,7 +199,12 @@ async function purge(context: Context): Promise<number> {
   const isRemoved = isLast && isDone && (dryRun || isGone(program))
   if (isRemoved) out.print(`${dryRun ? "Would remove" : "Removed"} ${safe(program)}`)
   if (!dryRun) {
-    out.print("Sessions that are open still call the hooks: restart Claude Code.")
+    const titles = others
+      .filter(({ files }) => files.some(({ changed }) => changed))
+      .map(({ title }) => title)
+    out.print(
+      `Sessions that are open still call the hooks: restart ${["Claude Code", ...titles].join(", ")}.`,
+    )
     if (program !== undefined && !isRemoved) out.print(`The program stays: ${removalOf(program)}`)
   }
   out.json({

@@ -348,6 +348,25 @@ export function latestSession(
   return row?.id
 }
 
+/**
+ * The only session of an agent's in which somebody has spoken in the project since a time (ISO 8601); undefined if there
+ * are several.
+ */
+export function onlySessionSince(
+  db: Database,
+  project: string,
+  { besides, agent, since }: { readonly besides: string; readonly agent: string; readonly since: string },
+): string | undefined {
+  const rows = db
+    .query<{ id: string }, [string, string, string, string]>(
+      `SELECT s.id FROM sessions s
+       WHERE s.project = (SELECT coalesce(joined, id) FROM projects WHERE path = ?1) AND s.id <> ?2 AND s.parent IS NULL
+         AND ?3 = ${agentOf("s")} AND s.ended >= ?4 AND ${IS_SPOKEN_IN} LIMIT 2`,
+    )
+    .all(project, besides, agent, since)
+  return rows.length === 1 ? rows[0]!.id : undefined
+}
+
 /** A session as an index of them tells it. */
 export interface SessionLine {
   readonly id: string

@@ -1,10 +1,7 @@
 /** Our server in Codex' `config.toml`: added and removed, every other byte as it was. */
 import { describe, expect, test } from "bun:test"
-import {
-  addCodexServer,
-  hasCodexServer,
-  removeCodexServer,
-} from "../../../src/agents/install/codex-config.ts"
+import { CODEX_HOOKS } from "../../../src/agents/codex/codex-hooks.ts"
+import { addCodexServer, codexServer, removeCodexServer } from "../../../src/agents/install/codex-config.ts"
 
 const EXE = "/usr/local/bin/ctxbridge"
 
@@ -23,7 +20,7 @@ describe("added", () => {
     const { text: now, added, replaced } = addCodexServer(text, EXE)
     expect({ added, replaced }).toEqual({ added: ["ctxbridge"], replaced: [] })
     expect(now.startsWith(text)).toBe(true)
-    expect(hasCodexServer(now)).toBe(true)
+    expect(codexServer(now)).toBe("on")
     expect(Bun.TOML.parse(now.replace("\uFEFF", ""))).toMatchObject({
       mcp_servers: { ctxbridge: { command: EXE, args: ["mcp"], env: { BUN_OPTIONS: "" } } },
     })
@@ -31,8 +28,19 @@ describe("added", () => {
     expect(addCodexServer(now, EXE)).toEqual({ text: now, added: [], replaced: [] })
   })
 
+  test("one that is switched off is there, and not on", () => {
+    const { text } = addCodexServer(undefined, EXE)
+    const starts = (config: string) =>
+      CODEX_HOOKS.other!.startsServer(
+        { home: "/home/ada", claudeDir: "", named: () => undefined },
+        () => config,
+      )
+    expect(codexServer(`${text}enabled = false\n`)).toBe("off")
+    expect([starts(text), starts(`${text}enabled = false\n`)]).toEqual([true, false])
+  })
+
   test("to no file", () => {
-    expect(hasCodexServer(addCodexServer(undefined, EXE).text)).toBe(true)
+    expect(codexServer(addCodexServer(undefined, EXE).text)).toBe("on")
   })
 
   test("another path is replaced, and what the user has set of it stays", () => {
@@ -50,7 +58,7 @@ describe("added", () => {
   })
 
   test("what is no TOML is not touched", () => {
-    expect(() => addCodexServer("model = = 1\n", EXE)).toThrow("not TOML")
+    expect(() => addCodexServer("model = = 1\n", EXE)).toThrow("cannot be read here")
   })
 
   test("nor is a list that cannot be added to at the end", () => {
@@ -72,6 +80,23 @@ describe("removed", () => {
       '# mine\n[mcp_servers.ctxbridge.tools.get]\napproval_mode = "auto"\n\n# theirs\n[tui]\na = 1\n'
     const { text: left } = removeCodexServer(`${text}\n${later}`)
     expect(left).toBe('model = "m"\n\n# mine\n\n# theirs\n[tui]\na = 1\n')
+  })
+
+  test.each([
+    '# odd """ remark\n',
+    "# it's ''' odd\n",
+    'a = "\\"\\"\\" # no"\n',
+    'a = """\n[mcp_servers.ctxbridge]\n\'\'\' """\n',
+    `a = '''\n"""\n'''\n`,
+    'a = ""\n',
+  ])("below %j", (text) => {
+    const { text: left, removed } = removeCodexServer(addCodexServer(text, EXE).text)
+    expect({ left, removed }).toEqual({ left: text, removed: ["ctxbridge"] })
+  })
+
+  test("nothing from a file that cannot be read and does not name it", () => {
+    expect(removeCodexServer("model = = 1\n")).toEqual({ text: "model = = 1\n", removed: [] })
+    expect(() => removeCodexServer("# ctxbridge\nmodel = = 1\n")).toThrow("cannot be read here")
   })
 
   test("not where it is written in a way that is not edited here", () => {
