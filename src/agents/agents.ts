@@ -64,7 +64,16 @@ export const promptHistories = (places: AgentPlaces): string[] =>
 const writerOf = (line: string): Agent => AGENTS.find(({ wrote }) => wrote(line)) ?? AGENTS.at(-1)!
 
 /** Decodes one line. Never throws; a line that is not a JSON object becomes a record of type `malformed`. */
-export const decodeLine = (line: string): TranscriptRecord => handoffApart(writerOf(line).decode(line))
+export const decodeLine = (line: string): TranscriptRecord => handoffApart(decoded(writerOf(line), line))
+
+/** JSON can be nested so deeply that it is parsed, but no function that calls itself gets to its end. */
+function decoded(agent: Agent, line: string): TranscriptRecord {
+  try {
+    return agent.decode(line)
+  } catch {
+    return { ...agent.decode("{}"), type: "unknown", program: agent.name }
+  }
+}
 
 function handoffApart(record: TranscriptRecord): TranscriptRecord {
   const parts = withHandoffApart(record.parts)
@@ -73,8 +82,13 @@ function handoffApart(record: TranscriptRecord): TranscriptRecord {
 
 /** A line's uuid and parts, as from `decodeLine`, but with a few calls instead of tens: for showing just some lines. */
 export function partsOfLine(line: string): Pick<TranscriptRecord, "uuid" | "parts"> {
-  const { uuid, parts } = writerOf(line).partsOf(line)
-  return { uuid, parts: withHandoffApart(parts) }
+  const agent = writerOf(line)
+  try {
+    const { uuid, parts } = agent.partsOf(line)
+    return { uuid, parts: withHandoffApart(parts) }
+  } catch {
+    return { uuid: undefined, parts: [] }
+  }
 }
 
 /** Lines of a session's document, as objects (`Agent.documentLines`). @throws if it is none */
