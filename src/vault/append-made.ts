@@ -32,6 +32,8 @@ interface MadeRequest {
   readonly secrets: SecretSettings
   /** Fills what must not be kept, with the same number of bytes. */
   readonly edit: (content: Uint8Array) => Uint8Array
+  /** What was recognised as a secret in lines that were appended just before. */
+  readonly values?: ValuesInMemory
   /** Lines that the copy has already, as they were before anything was filled in them. */
   readonly earlier?: () => Iterable<string>
   /** Returns the lines, each with its newline, to append after those the copy holds. */
@@ -76,15 +78,13 @@ const sizeOf = (lines: readonly string[]): number =>
 function writeLines(
   held: LockedCopy,
   lines: readonly string[],
-  { path, now, edit, secrets, earlier }: MadeRequest,
+  { path, now, edit, secrets, earlier, values = new ValuesInMemory() }: MadeRequest,
 ): number {
   let end = held.tail.end
   const start = held.tail.last?.to ?? 0
   let from = start
   let tail = endOf(held)
   let hidden = held.tail.last?.hidden ?? 0
-  // What is recognised anywhere in them is filled everywhere.
-  const values = new ValuesInMemory()
   const filter = (
     original: Buffer,
     hiddenBefore: number,
@@ -93,6 +93,7 @@ function writeLines(
     return { content: values.fill({ path, id: "", from: 0, original, filtered, edit }), filtered }
   }
   if (earlier !== undefined) for (const made of chunks(earlier())) filter(made, 0)
+  // What is recognised anywhere in them is filled everywhere.
   const all = [...chunks(lines)]
   if (all.length > 1) for (const made of all) filter(made, 0)
   for (const made of all) {

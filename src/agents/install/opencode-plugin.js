@@ -23,7 +23,8 @@ function call(event, fields, wait) {
     const child = spawn(PROGRAM, ["hook", event, "opencode"], {
       stdio: ["pipe", wait ? "pipe" : "ignore", "ignore"],
       env: { ...process.env, ...CLEARED },
-      detached: true,
+      detached: process.platform !== "win32",
+      windowsHide: true,
     })
     const timer = setTimeout(() => resolve(""), wait || 1)
     let text = ""
@@ -100,7 +101,8 @@ export const Ctxbridge = async ({ client, directory }) => {
     }),
 
     "chat.message": safe(async ({ sessionID }, { message, parts }) => {
-      compacting.delete(sessionID)
+      // Typed while the session is compacted: it waits, and what it waits for is not over.
+      if (Date.now() - (compacting.get(sessionID) ?? 0) < LASTS) return
       if (await isChild(sessionID)) return
       const said = parts.filter((part) => part.type === "text" && !part.synthetic)
       if (!pointers.has(sessionID)) {

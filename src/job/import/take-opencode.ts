@@ -18,6 +18,7 @@ import { FILLER } from "../../secrets/fill.ts"
 import { FILTERED } from "../../secrets/filter.ts"
 import { appendMade } from "../../vault/append-made.ts"
 import type { Taken } from "../../vault/capture-transcript.ts"
+import { ValuesInMemory } from "../../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
 import { markPending } from "../../vault/pending.ts"
 import { archivedIn } from "../../vault/reader.ts"
@@ -104,6 +105,8 @@ class Taker {
   #altered = 0
   /** Whether something in the copy may have been filled as a secret. */
   #hasFilled = false
+  /** What was recognised as one in this session: it is taken in several goes. */
+  readonly #values = new ValuesInMemory()
   /** Whether something is not whole yet. */
   #isOpen = false
 
@@ -176,6 +179,7 @@ class Taker {
       dryRun: this.#options.dryRun ?? false,
       secrets,
       edit: (content) => edit(content, 0),
+      values: this.#values,
       earlier: () => (this.#hasFilled ? this.#all() : []),
       choose: (held) => this.#choose(pieces, held, edit),
       onBegin: () => markPending(dataHome, { path, copy, session: id }),

@@ -280,6 +280,18 @@ describe("what must not be kept", () => {
     expect(follow(archive, store.path, LATER + 2000).captured.taken).toBe(0)
   })
 
+  test("also where so much lies between that it is taken in several goes", () => {
+    using archive = new Archive()
+    using store = new OpencodeStore({ data: archive.root, cwd: archive.root })
+    store.prompt(`export DB_PASSWORD=${SECRET}`).answer("Thanks. ".repeat(600_000))
+    store.prompt("More").answer("Thanks. ".repeat(600_000))
+    store.prompt(`printed: ${SECRET}`).answer("Seen.")
+    const { copy } = follow(archive, store.path)
+    const text = linesOf(archive, copy).join("\n")
+    expect(text).not.toContain(SECRET)
+    expect(text).toContain("printed: ***")
+  })
+
   test("ids and hashes of lines are no secrets", () => {
     using archive = new Archive()
     using store = made(archive)
