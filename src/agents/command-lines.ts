@@ -60,6 +60,19 @@ export const commandLineOf = (agent: string): CommandLine | undefined =>
 /** Names of the agents that can be started with a prompt. */
 export const STARTABLE: readonly string[] = Object.keys(ROWS)
 
+/**
+ * Why a program cannot be started with a prompt; undefined if it can.
+ *
+ * @param path where it was found, if it was
+ */
+export function whyNoPrompt({ program }: CommandLine, path: string | null): string | undefined {
+  if (path === null) return `there is no ${program} on PATH`
+  // Quoting that everybody else understands does not keep it from running what a text says.
+  if (/\.(?:cmd|bat)$/i.test(path))
+    return `${program} is a script, which Windows starts by cmd.exe: that would take signs in the prompt for its own`
+  return undefined
+}
+
 /** As it is typed into a shell. */
 export const typedCommand = ({ program }: CommandLine, words: Words): string =>
   [program, ...words].map(shellWord).join(" ")

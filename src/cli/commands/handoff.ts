@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs"
 import { agentTitle, UNMARKED } from "../../agents/agents.ts"
-import { commandLineOf, STARTABLE, typedCommand } from "../../agents/command-lines.ts"
+import { commandLineOf, STARTABLE, typedCommand, whyNoPrompt } from "../../agents/command-lines.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { ownProgram } from "../../base/own-program.ts"
 import { count, shellWord } from "../../base/text.ts"
@@ -68,16 +68,16 @@ function startedIf({ args, out }: Context, to: string, folder: string, text: str
   const line = commandLineOf(to)!
   const path = Bun.which(line.program)
   const isMeant = args["yes"] === true
-  if (path === null || !existsSync(folder)) {
-    const why =
-      path === null ? `there is no ${line.program} on PATH` : `the session's folder is gone: ${folder}`
+  const gone = existsSync(folder) ? undefined : `the session's folder is gone: ${folder}`
+  const why = whyNoPrompt(line, path) ?? gone
+  if (why !== undefined) {
     if (isMeant) throw new CtxError("not-started", why, { hint: "--print prints the prompt alone" })
     tell(why)
     return EXIT.ok
   }
   out.flush()
   if (!isMeant && ask(`Start ${agentTitle(to)} with this in ${safe(folder)}?`) !== true) return EXIT.ok
-  const { exitCode } = Bun.spawnSync([path, ...line.begin(text)], {
+  const { exitCode } = Bun.spawnSync([path!, ...line.begin(text)], {
     stdio: ["inherit", "inherit", "inherit"],
     env: childEnvironment(),
     cwd: folder,

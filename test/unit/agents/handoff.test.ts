@@ -1,6 +1,7 @@
 /** A session that is begun with a summary of another one: whichever agent writes the prompt down, only the rest is the user's. */
 import { expect, test } from "bun:test"
 import { decodeLine } from "../../../src/agents/agents.ts"
+import { commandLineOf, whyNoPrompt } from "../../../src/agents/command-lines.ts"
 import { MARK } from "../../../src/record/our-marks.ts"
 
 const OURS = `${MARK}"handoff" session="x">\n- "Never touch the boiler"\n</ctxbridge-restore>`
@@ -47,4 +48,17 @@ test.each([
     { kind: "prompt", via: "typed", text: "Continue the work." },
     { kind: "context", source: "handoff", text: OURS },
   ])
+})
+
+test.each([
+  [null, "there is no codex on PATH"],
+  ["C:\\npm\\codex.cmd", "cmd.exe"],
+  ["C:\\npm\\codex.CMD", "cmd.exe"],
+  ["C:\\npm\\codex.bat", "cmd.exe"],
+])("what is no program takes no prompt: %p", (path, reason) => {
+  expect(whyNoPrompt(commandLineOf("codex")!, path)).toContain(reason)
+})
+
+test.each(["/usr/bin/codex", "C:\\npm\\codex.exe", "/opt/codex.cmd/codex"])("%s does", (path) => {
+  expect(whyNoPrompt(commandLineOf("codex")!, path)).toBeUndefined()
 })
