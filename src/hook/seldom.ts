@@ -4,7 +4,7 @@ import { parseJson } from "../base/json-files.ts"
 import { bytes, count } from "../base/text.ts"
 import { type Outcome, outcomeIn } from "../claude/context-arrived.ts"
 import { atLeast, HEEDS_REFUSAL } from "../claude/versions.ts"
-import type { HookReply } from "../record/hook-event.ts"
+import type { HookForm, HookReply } from "../record/hook-event.ts"
 import { objectOf, stringOf } from "../record/json.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
 import { readExactly } from "../vault/copy-file.ts"
@@ -40,6 +40,8 @@ function refuse(call: HookCall): Added | undefined {
 /** What Claude Code is to answer to `/compact`; undefined: let it compact. In doubt it is let. */
 function refusal(call: HookCall): string | undefined {
   const { name, trigger, transcript } = call.event
+  // Others take no refusal: their compaction comes, and is to be remembered.
+  if (call.form.other !== undefined) return undefined
   if (name !== "pre-compact" || trigger !== "manual" || transcript === undefined) return undefined
   const reason = whyBehind(call)
   if (reason === undefined || !atLeast(versionOf(transcript), HEEDS_REFUSAL)) return undefined
@@ -196,7 +198,13 @@ function isOnlyChance({ event, settings, now, project }: HookCall): boolean {
 }
 
 /** Adds to a starting session's reply, once, that a background import is done, and what was moved. */
-export async function withImportTold(reply: HookReply, dataHome: string): Promise<HookReply> {
+export async function withImportTold(
+  reply: HookReply,
+  dataHome: string,
+  { other }: HookForm,
+): Promise<HookReply> {
+  // Who shows no notes leaves them to the next session that does.
+  if (other !== undefined && !other.showsNotes) return reply
   const { moveTold, takeImportDone } = await import("../job/import-done.ts")
   const told = takeImportDone(dataHome)
   if (told === undefined) return reply

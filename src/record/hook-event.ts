@@ -84,6 +84,8 @@ export interface OtherHooks {
   readonly summaryIn: (content: Buffer) => string
   /** Whether it goes on without the prompt that is being answered, but for what the summary says of it. */
   readonly dropsPrompt?: true
+  /** Whether notes are shown to the user when a session starts. */
+  readonly showsNotes?: true
   /** Whether the model has spoken in these lines, but for a summary. */
   readonly hasAnswer: (content: Buffer) => boolean
   /**

@@ -213,3 +213,20 @@ test.each([
       stderr: "",
     })
 })
+
+test("what only a user is told waits for a session that shows it", async () => {
+  machine = new Machine()
+  mkdirSync(machine.dataHome, { recursive: true })
+  const note = join(machine.dataHome, "imported.json")
+  writeFileSync(note, JSON.stringify({ transcripts: 3, bytes: 1000, moves: [] }))
+  expect(await call("session-start", { source: "new" })).toBe("")
+  expect(existsSync(note)).toBe(true)
+  const started = { session_id: OTHER, cwd: machine.cwd, source: "startup" }
+  const { stdout } = await run(["hook", "session-start", "codex"], {
+    cwd: machine.cwd,
+    stdin: JSON.stringify(started),
+    env: machine.env,
+  })
+  expect(JSON.parse(stdout).systemMessage).toContain("ctxbridge has imported 3 transcripts")
+  expect(existsSync(note)).toBe(false)
+})

@@ -73,6 +73,7 @@ export const CODEX_HOOKS: HookForm = {
   compactionOffsets,
   other: {
     summaryIn: leftIn,
+    showsNotes: true,
     hasAnswer: (content) => linesWith(content, ITEM).some(({ line }) => isAnswer(line)),
     startsServer: (places, read) => listsServer(read(join(codexFolder(places), "config.toml")) ?? ""),
   },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { QWEN_HOOKS } from "../../../src/agents/qwen/qwen-hooks.ts"
 import { lastError } from "../../../src/base/log.ts"
 import { temporaryFolder } from "../../../src/base/temporary.ts"
 import { decodeEvent } from "../../../src/claude/hooks.ts"
@@ -8,9 +9,10 @@ import type { Settings } from "../../../src/config/load.ts"
 import { callFor, type HookStep, runSteps } from "../../../src/hook/call.ts"
 import { waitingPrompt } from "../../../src/hook/given.ts"
 import { remember } from "../../../src/hook/remember.ts"
+import { SELDOM } from "../../../src/hook/seldom.ts"
 import type { SessionState } from "../../../src/hook/state.ts"
 import { STEPS } from "../../../src/hook/steps.ts"
-import { type EventName, eventNamed, type HookEvent } from "../../../src/record/hook-event.ts"
+import { type EventName, eventNamed, type HookEvent, type HookForm } from "../../../src/record/hook-event.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import type { Taken } from "../../../src/vault/capture-transcript.ts"
 import { Inside } from "../../support/inside.ts"
@@ -369,4 +371,14 @@ describe("waiting prompt", () => {
     ])
       expect(isKept(prompt)).toBe(true)
   })
+})
+
+test("only Claude Code's compactions are refused: another agent would hear nothing of it", () => {
+  using folder = temporaryFolder("refused")
+  const transcript = join(folder.path, "s.jsonl")
+  writeFileSync(transcript, '{"version":"9.0.0"}\n')
+  const event = { name: "pre-compact", session: "s", trigger: "manual", transcript } as HookEvent
+  const asked = (form?: HookForm) => SELDOM["refuse"]!(callFor(event, {} as Settings, 1, 0, form))
+  expect(asked()).toMatchObject({ isRefused: true })
+  expect(asked(QWEN_HOOKS)).toBeUndefined()
 })
