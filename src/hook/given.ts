@@ -93,14 +93,20 @@ function begun(db: Database, call: HookCall): string {
   const since = isClear && isClaudes ? 0 : now - SILENT_CLEAR_LASTS
   const place = clearedIn(project, event.agent)
   const cleared = isClear || isClaudes ? clearedSession(settings.paths.dataHome, place, since) : undefined
-  const other = (): string | undefined =>
-    isClear ? mostProbable(db, call) : latestSession(db, project, event.session, "any")
-  const last = cleared === undefined ? other() : spokenIn(db, cleared)
+  const parent = cleared ?? (isClear ? mostProbable(db, call) : undefined)
+  if (parent !== undefined) return restored(db, call, "clear", spokenIn(db, parent)).text
+  const last = isPointed(call) ? latestSession(db, project, event.session, "any") : undefined
   if (last === undefined) return ""
-  if (event.source === "clear" || cleared !== undefined) return restored(db, call, "clear", last).text
-  if (event.source !== "startup" || !settings.resolved.config["restore.startup"]) return ""
   const related = settings.resolved.config["restore.related"]
   return pointerTo(db, last, placesFor(call), { related, reader: event.agent }).text
+}
+
+/** Whether a session that goes on from no other is told where the project was left. */
+export function isPointed({ event, form, settings }: HookCall): boolean {
+  const { config } = settings.resolved
+  if (event.source === "startup") return config["restore.startup"]
+  // Which session `/clear` has ended is not always known of others, and a guess would be remembered.
+  return event.source === "clear" && form.other !== undefined && config["restore.clear"] !== "off"
 }
 
 /** ms within which a second session may be the one that was cleared. */

@@ -31,7 +31,7 @@ import { latestSession, spokenIn } from "../views/queries/sessions.ts"
 import { addClear, isAfterClear, isCopyIndexed } from "../views/queries/transcripts.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
 import type { Added, HookCall } from "./call.ts"
-import { instructed, mostProbable, placesFor, rememberGiven, restored } from "./given.ts"
+import { instructed, isPointed, mostProbable, placesFor, rememberGiven, restored } from "./given.ts"
 import {
   CLEAR_LASTS,
   claimClear,
@@ -291,9 +291,9 @@ function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined 
     addClear(db, session, parent)
     return { source: "clear", from: spokenIn(db, parent) }
   }
-  if (source === "clear" || !settings.resolved.config["restore.startup"]) return undefined
+  if (!isPointed(call)) return undefined
   const last = latestSession(db, project, session, "any")
-  if (last !== undefined) return { source, from: last, project }
+  if (last !== undefined) return { source: "startup", from: last, project }
   if (isClaudes && latestSession(db, project, "", "any") === undefined) {
     const related = settings.resolved.config["restore.related"]
     writePointer(dataHome, project, { session: "", text: "", related })

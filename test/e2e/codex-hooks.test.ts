@@ -11,6 +11,7 @@ setDefaultTimeout(limit(60_000))
 
 const ID = "0a1b2c3d-0000-7000-8000-000000000001"
 const CHILD = "0a1b2c3d-0000-7000-8000-000000000002"
+const OTHER = "0a1b2c3d-0000-7000-8000-000000000003"
 
 let machine: Machine
 const folder = () => join(machine.home, ".codex")
@@ -144,11 +145,37 @@ test("a new session is told where the project was left, whichever agent it was",
   const later = await call("session-start", next, { source: "startup" }, CHILD)
   expect(later.context).toContain("Last session of this project: 1 turn")
   expect(later.context).toContain("(Claude Code, 1 turn)")
-  // Which session `/clear` has ended, only its end tells; an old one is no guess.
-  expect((await call("session-start", next, { source: "clear" }, CHILD)).context).toBe("")
+  // Which session `/clear` has ended, only its end tells; an old one is no guess, and nothing is remembered of one.
+  const off = { ...machine.env, CTXBRIDGE_RESTORE_CLEAR: "off" }
+  const told = { session_id: OTHER, transcript_path: next.path, cwd: machine.cwd, source: "clear" }
+  const silent = { cwd: machine.cwd, stdin: JSON.stringify(told), env: off }
+  expect(await run(["hook", "session-start", "codex"], silent)).toMatchObject({ code: 0, stdout: "" })
+  const unknown = await call("session-start", next, { source: "clear" }, OTHER)
+  expect(unknown.context).toContain("Last session of this project: 1 turn")
+  expect(unknown.context).not.toContain('source="clear"')
   await call("session-end", talk, { reason: "other" })
-  const cleared = await call("session-start", next, { source: "clear" }, CHILD)
+  const cleared = await call("session-start", next, { source: "clear" }, OTHER)
   expect(cleared.context).toContain(`source="clear" session="${ID}"`)
+})
+
+test("after /clear, a session goes on from the only one that may be meant, and from none of two", async () => {
+  for (const ids of [[ID], [ID, OTHER]]) {
+    using one = new Machine()
+    machine = one
+    for (const id of ids) {
+      const talk = new CodexRollout({ mode: "paginated", folder: folder(), id, cwd: machine.cwd })
+      talk.turn("Fire it").answer("Fired.")
+      const now = new Date().toISOString()
+      for (const [n, line] of talk.lines.entries())
+        talk.lines[n] = line.replaceAll(/2026-05-04T10:\d\d:\d\d\.\d{3}Z/g, now)
+      talk.flush()
+      await call("stop", talk, {}, id)
+    }
+    const next = { path: join(folder(), "sessions", `rollout-${CHILD}.jsonl`) }
+    const { context } = await call("session-start", next, { source: "clear" }, CHILD)
+    if (ids.length === 1) expect(context).toStartWith(`<ctxbridge-restore source="clear" session="${ID}"`)
+    else expect(context).toStartWith('<ctxbridge-restore source="startup"')
+  }
 })
 
 test("where Codex starts our server, its tools are named", async () => {
