@@ -117,9 +117,16 @@ export const inserted = (
 /** The text without `child` and one comma; a container left empty is closed up. */
 export const without = (text: string, child: JsonNode): string => applied(text, removal(child))
 
-/** The text with another value in the place of `node`. */
-export const withValue = (text: string, node: JsonNode, value: unknown): string =>
-  rewritten(text, node, JSON.stringify(value))
+/** The text with another value in the place of `node`: over several lines if that was. */
+export function withValue(text: string, node: JsonNode, value: unknown): string {
+  const isSpread = /[\r\n]/.test(text.slice(node.offset, node.offset + node.length))
+  const lead = eolOf(text) + indentAt(text, node.offset)
+  return rewritten(
+    text,
+    node,
+    isSpread ? pretty(value, lead, unitOf(text, rootOf(node))) : JSON.stringify(value),
+  )
+}
 
 /** The same with a value as it was written. */
 export const rewritten = (text: string, { offset, length }: JsonNode, content: string): string =>
@@ -173,12 +180,16 @@ function intoEmpty(text: string, container: JsonNode, key: string | undefined, v
   if (around !== undefined && !/[\r\n]/.test(leadOf(text, around))) {
     return { ...at, content: compact(text, container, key, value) }
   }
-  const lineStart =
-    Math.max(text.lastIndexOf("\n", container.offset), text.lastIndexOf("\r", container.offset)) + 1
-  const outer = eolOf(text) + (/^[ \t]*/.exec(text.slice(lineStart, container.offset))?.[0] ?? "")
+  const outer = eolOf(text) + indentAt(text, container.offset)
   const unit = unitOf(text, rootOf(container))
   const inner = outer + unit
   return { ...at, content: `${inner}${labelled(key, pretty(value, inner, unit))}${outer}` }
+}
+
+/** What the line of this place begins with. */
+function indentAt(text: string, offset: number): string {
+  const lineStart = Math.max(text.lastIndexOf("\n", offset), text.lastIndexOf("\r", offset)) + 1
+  return /^[ \t]*/.exec(text.slice(lineStart, offset))?.[0] ?? ""
 }
 
 /** The line break and indentation before the first child; empty for a container on one line. */

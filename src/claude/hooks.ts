@@ -30,7 +30,7 @@ export const HOOK_TIMEOUT_SECONDS = 5
 export const HOOK_LABEL = "ctxbridge"
 
 /** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
-export const hookEntry = (command: string): object => ({
+export const hookEntry = (command: string): { readonly hooks: readonly [object] } => ({
   hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS, statusMessage: HOOK_LABEL }],
 })
 

@@ -144,9 +144,12 @@ export async function unregisterAgents(context: Context, isWhole = false): Promi
   const changes: AgentChange[] = []
   for (const agent of INSTALLABLE_AGENTS.filter(({ name }) => picked?.includes(name) ?? true)) {
     const installer = await agent.load()
+    const next = installer.afterwards?.(env) ?? null
     const { files, problems } = oneAtATime(env.home, () => uninstallAgent(installer, options))
-    if (!dryRun && files.some(({ changed }) => changed)) dropPointers(env.dataHome)
-    changes.push({ ...changeOf(agent, files), problem: problems.length === 0 ? null : problems.join("; ") })
+    const isChanged = files.some(({ changed }) => changed)
+    if (!dryRun && isChanged) dropPointers(env.dataHome)
+    const problem = problems.length === 0 ? null : problems.join("; ")
+    changes.push({ ...changeOf(agent, files), next: isChanged ? next : null, problem })
   }
   return changes
 }
@@ -154,3 +157,7 @@ export async function unregisterAgents(context: Context, isWhole = false): Promi
 /** Why something of ours may still be with an agent. */
 export const agentProblems = (changes: readonly AgentChange[]): string[] =>
   changes.flatMap(({ title, problem }) => (problem === null ? [] : [`${title}: not removed: ${problem}`]))
+
+/** What the user has to do after an uninstall. */
+export const agentSteps = (changes: readonly AgentChange[]): string[] =>
+  changes.flatMap(({ title, next }) => (next === null ? [] : [`${title}: ${next}`]))

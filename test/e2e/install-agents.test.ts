@@ -116,6 +116,22 @@ test("one that is here is only offered, and a file of it that is broken keeps no
   expect(existsSync(join(machine.home, ".claude", "settings.json"))).toBe(false)
 })
 
+test("who has hooks behind ours is told that Codex may ask for them again, and nobody else", async () => {
+  const { machine, folder, read, cli } = withCodex()
+  using _ = machine
+  const asks = "Codex: start codex: it may ask again for your other hooks"
+  expect((await cli("install", "--no-model", "--agent", "codex")).code).toBe(0)
+  expect((await cli("uninstall")).stdout).not.toContain(asks)
+  expect((await cli("install", "--no-model", "--agent", "codex")).code).toBe(0)
+  const content = JSON.parse(read("hooks.json"))
+  content.hooks.SessionStart.push({ hooks: [{ type: "command", command: "say hello" }] })
+  writeFileSync(join(folder, "hooks.json"), JSON.stringify(content))
+  const undone = await cli("uninstall")
+  expect(undone).toMatchObject({ code: 0, stderr: "" })
+  expect(undone.stdout).toContain(asks)
+  expect(JSON.parse(read("hooks.json")).hooks.SessionStart).toHaveLength(1)
+})
+
 test("what cannot be removed is said, keeps none of the others, and the program that is still called", async () => {
   const { machine, folder, read, cli } = withCodex()
   using _ = machine

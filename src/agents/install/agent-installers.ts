@@ -42,6 +42,8 @@ export interface AgentInstaller {
   readonly files: (places: Paths, exePath: string) => readonly AgentFile[]
   /** What the user has to do after an install, if anything. */
   readonly next?: string
+  /** The same after an uninstall, looked up before it. */
+  readonly afterwards?: (places: Paths) => string | undefined
   /** Looks at a registration: only where there is one. */
   readonly checks: (places: Paths, exePath: string) => Promise<AgentCheck[]>
 }

@@ -4,13 +4,16 @@
  */
 import { readText } from "../../base/edited-file.ts"
 import { messageOf } from "../../base/errors.ts"
-import { isEmptySettings } from "../../base/json-text.ts"
+import { tryTo } from "../../base/files.ts"
+import { parseJson } from "../../base/json-files.ts"
+import { isEmptySettings, splitBom } from "../../base/json-text.ts"
 import { join } from "../../base/path.ts"
 import { HOOK_LABEL, HOOK_TIMEOUT_SECONDS } from "../../claude/hooks.ts"
 import { hookTable } from "../../claude/install/hooks-table.ts"
 import { addHooks, removeHooks } from "../../claude/install/settings-edit.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { Paths } from "../../config/load.ts"
+import { objectOf, stringOf } from "../../record/json.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
 import { addCodexServer, codexServer, removeCodexServer } from "./codex-config.ts"
@@ -107,4 +110,28 @@ function serverCheck(places: Paths): AgentCheck[] {
   }
 }
 
-export const CODEX_INSTALLER: AgentInstaller = { files, next: TRUST, checks }
+/** Codex tells trust by the place: others' hooks behind ours get another one. */
+function afterwards(places: Paths): string | undefined {
+  const text = tryTo(() => readText(hooksFile(places))) ?? ""
+  const left = tryTo(() => removeHooks(text, undefined, CODEX_TABLE).text) ?? text
+  const still = new Set(placesOfOthers(left))
+  return placesOfOthers(text).every((place) => still.has(place))
+    ? undefined
+    : "start codex: it may ask again for your other hooks, which have moved up"
+}
+
+function placesOfOthers(text: string): string[] {
+  const { hooks: events } = objectOf(parseJson(splitBom(text)[1]))
+  return Object.entries(objectOf(events)).flatMap(([event, groups]) =>
+    listOf(groups).flatMap((group, n) =>
+      listOf(objectOf(group)["hooks"]).flatMap((hook, m) => {
+        const command = stringOf(objectOf(hook)["command"]) ?? ""
+        return CODEX_TABLE.isOurs(command) ? [] : [`${event} ${n} ${m} ${command}`]
+      }),
+    ),
+  )
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+export const CODEX_INSTALLER: AgentInstaller = { files, next: TRUST, afterwards, checks }

@@ -32,7 +32,7 @@ export interface HookTable {
   /** What the agent runs for an event. */
   command(exePath: string, event: string): string
   /** The group that a command gets, which has no matcher: it is called whatever happens. */
-  entry(command: string, event: string): object
+  entry(command: string, event: string): { readonly hooks: readonly [object] }
   /** Whether a command is ours, wherever its binary is or was. */
   isOurs(command: string): boolean
 }

@@ -81,11 +81,16 @@ interface OurHook {
   readonly hook: JsonNode
   readonly group: JsonNode
   readonly command: JsonNode
+  /** Whether no matcher narrows its group. */
+  readonly everywhere: boolean
   /** Runs for every occurrence of its event, as a command, with a timeout. Only its path may be out of date. */
   readonly sound: boolean
 }
 
-/** Leaves exactly one sound hook of ours under `event`, in the place of the first sound one. */
+/**
+ * Leaves exactly one sound hook of ours under `event`, in the place of the first sound one, or else of one that can be
+ * replaced: others' hooks keep theirs, by which Codex knows what the user has trusted.
+ */
 function settle(
   text: string,
   event: string,
@@ -93,10 +98,17 @@ function settle(
   found: readonly OurHook[],
   { labels, table }: { readonly labels: boolean; readonly table: HookTable },
 ): string {
-  const spared = found.findIndex((candidate) => candidate.sound)
+  const sound = found.findIndex((candidate) => candidate.sound)
+  const isAlone = ({ hook }: OurHook): boolean => !hasSiblings(hook)
+  const spared = sound >= 0 ? sound : found.findIndex((one) => one.everywhere || isAlone(one))
   // A list emptied here is refilled at once, so it keeps its place.
   const now = drop(text, event, table, () => true, spared)
-  if (spared < 0) return append(now, event, table.entry(command, event))
+  const entry = table.entry(command, event)
+  if (spared < 0) return append(now, event, entry)
+  if (sound < 0) {
+    const one = ours(now, event, table)[0]!
+    return isAlone(one) ? withValue(now, one.group, entry) : withValue(now, one.hook, entry.hooks[0])
+  }
   const node = ours(now, event, table)[0]?.command as JsonNode
   const called = node.value === command ? now : withValue(now, node, command)
   const hook = ours(called, event, table)[0]?.hook as JsonNode
@@ -149,9 +161,8 @@ function ours(text: string, event: string, table: HookTable): OurHook[] {
       if (typeof command?.value !== "string" || !table.isOurs(command.value)) return []
       const timeout = member(hook, "timeout")?.value
       const timed = typeof timeout === "number" && timeout > 0
-      return [
-        { hook, group, command, sound: everywhere && timed && member(hook, "type")?.value === "command" },
-      ]
+      const sound = everywhere && timed && member(hook, "type")?.value === "command"
+      return [{ hook, group, command, everywhere, sound }]
     })
   })
 }

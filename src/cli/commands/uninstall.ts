@@ -28,6 +28,7 @@ import { filesWithNative, revertNativeWith } from "../../prune/set-native.ts"
 import {
   type AgentChange,
   agentProblems,
+  agentSteps,
   agentsPicked,
   isClaudePicked,
   unregisterAgents,
@@ -60,7 +61,7 @@ export default {
     const picked = agentsPicked(context)
     const agents = await unregisterAgents(context)
     for (const line of agents.flatMap(({ files }) => files).flatMap(agentLines(picked))) out.print(safe(line))
-    for (const line of agentProblems(agents)) out.print(safe(line))
+    for (const line of [...agentSteps(agents), ...agentProblems(agents)]) out.print(safe(line))
     if (!isClaudePicked(picked)) {
       out.json({ agents })
       return exitOf(agents)
@@ -188,6 +189,7 @@ async function purge(context: Context): Promise<number> {
   for (const native of natives) out.print(safe(nativeLine(native)))
   out.print(patches.map((patch) => patchLine(patch, dryRun)))
   for (const change of settings) for (const line of settingsLines(change)) out.print(safe(line))
+  for (const line of agentSteps(others)) out.print(safe(line))
   out.print(`${dryRun ? "Would remove" : "Removed"} ${what}`)
   for (const path of beside) {
     if (!dryRun) tryTo(() => rmSync(path, { force: true }))

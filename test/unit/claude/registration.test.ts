@@ -372,6 +372,25 @@ describe("settings edit", () => {
       expect(Object.keys(value(done.text).hooks).slice(0, 2)).toEqual(["Stop", "Zebra"])
     })
 
+    test.each([
+      ["of their own", (damaged: object, other: object) => [{ hooks: [damaged] }, { hooks: [other] }]],
+      [
+        "that narrows them",
+        (damaged: object, other: object) => [{ matcher: "startup", hooks: [damaged] }, { hooks: [other] }],
+      ],
+      ["of somebody's", (damaged: object, other: object) => [{ hooks: [damaged, other] }]],
+    ])("in a group %s they are made anew in their place, as it was written", (_, groups) => {
+      const other = { type: "command", command: "x" }
+      const damaged = { type: "command", command: command("SessionStart") }
+      const isIn = (hooks: object[]) => JSON.stringify({ hooks: { SessionStart: hooks } }, null, 2)
+      const made = value(addHooks(isIn(groups(damaged, other)), EXE).text).hooks.SessionStart
+      const [first, ...rest] = groups(hook("SessionStart"), other) as { matcher?: string }[]
+      delete first!.matcher
+      expect(made).toEqual([first, ...rest])
+      const { text } = addHooks(isIn(groups(damaged, other)), EXE)
+      expect(text).toStartWith(isIn(made).replace(/\n {2}\}\n\}$/, ""))
+    })
+
     test("under a matcher that narrows them are moved to a group of their own", () => {
       const text = JSON.stringify({
         hooks: { SessionStart: [{ matcher: "startup", hooks: [hook("SessionStart")] }] },
