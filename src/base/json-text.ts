@@ -6,7 +6,7 @@ import { CtxError } from "./errors.ts"
 /**
  * Parses a text into its tree.
  *
- * @throws CtxError `settings-syntax`, `settings-shape` for anything that Claude Code would not read
+ * @throws CtxError `settings-syntax`, `settings-shape` for anything that is no strict JSON
  */
 export function parseObject(text: string): JsonNode {
   const errors: ParseError[] = []
@@ -16,7 +16,7 @@ export function parseObject(text: string): JsonNode {
   try {
     JSON.parse(text)
   } catch (cause) {
-    // Something that only Claude Code's parser rejects, such as `-01`.
+    // Something that only `JSON.parse` rejects, such as `-01`.
     throw new CtxError("settings-syntax", `not JSON: ${(cause as Error).message}`, { cause })
   }
   if (root?.type !== "object") throw shapeError("the top level", "an object", root)
@@ -83,7 +83,7 @@ function syntaxError(text: string, error: ParseError): CtxError {
   const lines = text.slice(0, trailing ? comma.index : error.offset).split(/\r\n|\n|\r/)
   const place = `line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`
   return new CtxError("settings-syntax", `${place}: ${problem}`, {
-    hint: "Claude Code reads this file as strict JSON; nothing was changed",
+    hint: "only strict JSON is edited here; nothing was changed",
   })
 }
 

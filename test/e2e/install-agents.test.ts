@@ -110,6 +110,13 @@ test("one that is here is only offered, and a file of it that is broken keeps no
   expect(broken.stdout).toContain(`Codex: not registered: ${folder}/config.toml: cannot be read here`)
   expect(await cli("install", "--agent", "codex")).toMatchObject({ code: 1, stdout: "" })
   expect(read("hooks.json")).toBe(HOOKS)
+  // It is no file of Claude Code's.
+  writeFileSync(join(folder, "hooks.json"), "{ // mine\n}")
+  const remark = await cli("install", "--agent", "codex")
+  expect(remark).toMatchObject({ code: 1, stdout: "" })
+  expect(remark.stderr).toContain("strict JSON")
+  expect(remark.stderr).not.toContain("Claude")
+  writeFileSync(join(folder, "hooks.json"), HOOKS)
   const gone = await cli("uninstall")
   expect(gone).toMatchObject({ code: 0, stderr: "" })
   expect(gone.stdout).not.toContain("Codex")
