@@ -115,3 +115,19 @@ test("hooks that are not as they should be are mended", async () => {
   await cli("doctor", "--fix")
   expect(JSON.parse(read(HOOKS))).toEqual(JSON.parse(sound))
 })
+
+test("a list that cannot be edited keeps the hooks from nothing, and the uninstall from being done", async () => {
+  const { machine, folder, read, cli, install } = withCopilot()
+  using _ = machine
+  writeFileSync(join(folder, LIST), SERVERS)
+  expect((await install()).code).toBe(0)
+  const listed = read(LIST)
+  writeFileSync(join(folder, LIST), `${listed} // mine`)
+  const undone = await cli("uninstall", "--agent", "copilot")
+  expect(undone).toMatchObject({ code: 1, stderr: "" })
+  expect(undone.stdout).toContain(`Copilot CLI: not removed: ${folder}/${LIST}: line`)
+  expect(existsSync(join(folder, HOOKS))).toBe(false)
+  writeFileSync(join(folder, LIST), listed)
+  expect(await cli("uninstall", "--agent", "copilot")).toMatchObject({ code: 0, stderr: "" })
+  expect(read(LIST)).toBe(SERVERS)
+})

@@ -45,6 +45,17 @@ test("beside what the user has, once, and without a trace", async () => {
   expect(read()).toBe(own)
 })
 
+test("a file that cannot be edited is named once, and the uninstall is not done", async () => {
+  expect((await cli("install", "--agent", "qwen", "--no-model")).code).toBe(0)
+  const sound = read()
+  writeFileSync(settings, `${sound} // mine`)
+  const { code, stdout, stderr } = await cli("uninstall", "--agent", "qwen")
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "" })
+  expect(stdout.split(settings)).toHaveLength(2)
+  writeFileSync(settings, sound)
+  expect((await cli("uninstall", "--agent", "qwen")).code).toBe(0)
+})
+
 test("where there was nothing, nothing is left; doctor says what is there", async () => {
   const env = { ...machine.env, QWEN_HOME: join(machine.home, "elsewhere") }
   const there = (...args: string[]) => run(args, { env, cwd: machine.cwd })

@@ -145,5 +145,6 @@ export function uninstallAgent(
     const file = files.find((one) => basename(one.file) === basename(target))
     return file === undefined || known.has(target) ? [] : removed({ ...file, file: target })
   })
-  return { files: [...named, ...others.filter(({ changed }) => changed)], problems }
+  // One file may have both.
+  return { files: [...named, ...others.filter(({ changed }) => changed)], problems: [...new Set(problems)] }
 }
