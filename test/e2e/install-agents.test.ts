@@ -148,6 +148,7 @@ test("what cannot be removed is said, keeps none of the others, and the program 
   const purged = await cli("uninstall", "--purge", "--yes")
   expect(purged).toMatchObject({ code: 1, stderr: "" })
   expect(purged.stdout).toContain(`Codex: not removed: ${folder}/config.toml: cannot be read here`)
+  expect(purged.stdout).toContain("`codex mcp remove ctxbridge`")
   expect(purged.stdout).toContain("Nothing else was removed")
   expect(read("hooks.json")).toBe(HOOKS)
   expect(existsSync(join(machine.home, ".claude", "settings.json"))).toBe(true)
@@ -201,6 +202,15 @@ test("doctor tells of one that is here, and mends a hook that was changed", asyn
   expect(findings.find(({ check }: { check: string }) => check === "hooks")).toMatchObject({
     state: "skipped",
   })
+  const config = read("config.toml")
+  writeFileSync(join(folder, "config.toml"), `${config}enabled = false\n`)
+  expect((await told())[1]).toEqual(["warn", `Codex: the server is switched off in ${folder}/config.toml`])
+  // Codex reads what is not read here.
+  writeFileSync(join(folder, "config.toml"), `limit = 9007199254740993\n${config}`)
+  const [state, text] = (await told())[1]!
+  expect(state).toBe("warn")
+  expect(text).toContain("cannot be read here")
+  writeFileSync(join(folder, "config.toml"), config)
   // A matcher without `compact` loses what matters most.
   const sound = read("hooks.json")
   const hooks = JSON.parse(sound)

@@ -3,7 +3,7 @@
  * ours in their files is added and removed as in Claude Code's (claude/install/register.ts): repeated it changes nothing,
  * and an uninstall leaves every other byte as it was.
  */
-import { messageOf } from "../../base/errors.ts"
+import { isCtxError, messageOf } from "../../base/errors.ts"
 import { existsSync } from "../../base/fs.ts"
 import { basename } from "../../base/path.ts"
 import {
@@ -134,7 +134,8 @@ export function uninstallAgent(
     try {
       return [unregister(file, { dataHome, dryRun })]
     } catch (error) {
-      problems.push(messageOf(error))
+      const hint = isCtxError(error) && error.hint !== undefined ? `; ${error.hint}` : ""
+      problems.push(messageOf(error) + hint)
       return []
     }
   }

@@ -71,7 +71,7 @@ export function removeCodexServer(text: string): WithoutOurs {
   const [bom, source] = splitBom(text)
   // Nothing of ours is without its name, whatever the file is.
   if (!source.includes(SERVER_NAME)) return { text, removed: [] }
-  const before = parsed(source)
+  const before = parsed(source, `use \`codex mcp remove ${SERVER_NAME}\``)
   if (!isOurs(entryIn(before))) return { text, removed: [] }
   let now = source
   for (const { from, to } of spansOf(source).toReversed()) {
@@ -103,12 +103,13 @@ function isOurs(entry: JsonObject | undefined): entry is JsonObject {
   return typeof command === "string" && isOurBinary(command) && Array.isArray(args) && args[0] === "mcp"
 }
 
-function parsed(source: string): JsonObject {
+/** @param otherwise what to do where Codex reads the file all the same */
+function parsed(source: string, otherwise = "use `codex mcp add`, and --no-mcp here"): JsonObject {
   try {
     return Bun.TOML.parse(source) as JsonObject
   } catch (cause) {
     throw new CtxError("settings-syntax", `cannot be read here: ${messageOf(cause)}`, {
-      hint: "nothing was changed; if Codex reads it, use `codex mcp add`, and --no-mcp here",
+      hint: `nothing was changed; if Codex reads it, ${otherwise}`,
       cause,
     })
   }

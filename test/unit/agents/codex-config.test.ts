@@ -59,10 +59,19 @@ describe("added", () => {
 
   test("what is no TOML is not touched", () => {
     expect(() => addCodexServer("model = = 1\n", EXE)).toThrow("cannot be read here")
+    // Codex reads it.
+    const large = "limit = 9007199254740993\n"
+    expect(() => addCodexServer(large, EXE)).toThrow("cannot be read here")
+    const { text } = addCodexServer(undefined, EXE)
+    const hint = expect.stringContaining("`codex mcp remove ctxbridge`")
+    expect(() => removeCodexServer(large + text)).toThrow(expect.objectContaining({ hint }))
   })
 
   test("nor is a list that cannot be added to at the end", () => {
-    expect(() => addCodexServer('mcp_servers = { docs = { command = "docs" } }\n', EXE)).toThrow()
+    const hint = expect.stringContaining(`\`codex mcp add ctxbridge -- ${EXE} mcp\``)
+    expect(() => addCodexServer('mcp_servers = { docs = { command = "docs" } }\n', EXE)).toThrow(
+      expect.objectContaining({ hint }),
+    )
   })
 })
 
