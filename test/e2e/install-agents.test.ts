@@ -156,6 +156,8 @@ test("what cannot be removed is said, keeps none of the others, and the program 
   writeFileSync(join(folder, "config.toml"), config)
   expect(await cli("uninstall")).toMatchObject({ code: 0, stderr: "" })
   expect(read("config.toml")).toBe(CONFIG)
+  const { agents } = JSON.parse((await cli("uninstall", "--purge", "--yes", "--json")).stdout)
+  expect(agents[0]).toMatchObject({ agent: "codex", problem: null })
 })
 
 test("at a terminal it is asked once", async () => {

@@ -212,6 +212,7 @@ async function purge(context: Context): Promise<number> {
   out.json({
     dryRun,
     settings,
+    agents: others,
     prune: natives,
     patches,
     removed: found,
