@@ -271,9 +271,9 @@ describe("showing commands", () => {
       for (let n = 0; n < 10; n++) showsText(script)
       return Bun.nanoseconds() - from
     }
-    // Once may be another program's fault: the best of several. Quadratic would be 64.
-    const best = (length: number): number => Math.min(...Array.from({ length: 5 }, () => time(length)))
-    expect(best(80_000) / best(10_000)).toBeLessThan(24)
+    // Other programs may slow down any of them, but not all of many. Quadratic would be 64 each time.
+    const isInOneGo = (): boolean => time(80_000) / time(10_000) < 24
+    expect(Array.from({ length: 30 }).some(isInOneGo)).toBe(true)
   })
 })
 
