@@ -8,18 +8,19 @@ import { tryTo } from "../../base/files.ts"
 import { parseJson } from "../../base/json-files.ts"
 import { isEmptySettings, splitBom } from "../../base/json-text.ts"
 import { join } from "../../base/path.ts"
+import { count } from "../../base/text.ts"
 import { HOOK_LABEL, HOOK_TIMEOUT_SECONDS } from "../../claude/hooks.ts"
 import { hookTable } from "../../claude/install/hooks-table.ts"
 import { addHooks, removeHooks } from "../../claude/install/settings-edit.ts"
-import { SERVER_NAME } from "../../claude/our-server.ts"
-import type { Paths } from "../../config/load.ts"
-import { objectOf, stringOf } from "../../record/json.ts"
+import { childEnvironment, type Paths } from "../../config/load.ts"
+import { isObject, type JsonObject, objectOf, stringOf } from "../../record/json.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
 import { addCodexServer, codexServer, removeCodexServer } from "./codex-config.ts"
-import { codexTrust, codexVersion } from "./codex-trust.ts"
+import { hooksCheck, serverCheck, versionCheck } from "./registered-checks.ts"
 
 const AGENT = "codex"
+const TRIED = ["0.169.0", "0.171.0"] as const
 
 /** Codex allows no more for the end of a session. */
 const END_SECONDS = 3
@@ -72,43 +73,22 @@ const files = (places: Paths, exePath: string): AgentFile[] => [
 
 const TRUST =
   'start codex at a terminal, and choose "Trust all and continue" where it says that hooks need review'
-const REGISTER = `ctxbridge install --agent ${AGENT}`
-
 async function checks(places: Paths, exePath: string): Promise<AgentCheck[]> {
-  const found: AgentCheck[] = [...hooksCheck(places, exePath), ...serverCheck(places)]
-  const [first] = found
-  if (first?.state === "ok")
-    found.push(...(await codexTrust(places, hooksFile(places), CODEX_TABLE.isOurs, TRUST)))
-  return [...found, await codexVersion()]
+  const hooks = hooksCheck(AGENT, hooksFile(places), { exePath, table: CODEX_TABLE })
+  const trust = hooks.state === "ok" ? await codexTrust(places, hooksFile(places)) : []
+  return [hooks, codexServerCheck(places), ...trust, await versionCheck(AGENT, "Codex", TRIED)]
 }
 
-function hooksCheck(places: Paths, exePath: string): AgentCheck[] {
-  const file = hooksFile(places)
-  try {
-    const { added, replaced } = addHooks(readText(file), exePath, false, CODEX_TABLE)
-    if (added.length === CODEX_TABLE.events.length)
-      return [{ state: "skipped", text: "no hooks of ours are registered", hint: REGISTER }]
-    if (added.length + replaced.length === 0)
-      return [{ state: "ok", text: `hooks are registered in ${file}` }]
-    const text = `hooks in ${file} are not as they should be: ${[...added, ...replaced].join(", ")}`
-    return [{ state: "fail", text, hint: REGISTER, isMended: true }]
-  } catch (error) {
-    return [{ state: "fail", text: `${file}: ${messageOf(error)}`, hint: "correct the file" }]
-  }
-}
-
-function serverCheck(places: Paths): AgentCheck[] {
+function codexServerCheck(places: Paths): AgentCheck {
   const file = configFile(places)
   try {
     const server = codexServer(readText(file))
-    if (server === "on") return [{ state: "ok", text: `the server is registered in ${file}` }]
-    if (server === "off")
-      return [{ state: "warn", text: `the server is switched off in ${file}`, hint: "enabled = false there" }]
-    return [{ state: "skipped", text: `${file} lists no server ${SERVER_NAME}`, hint: REGISTER }]
+    if (server !== "off") return serverCheck(AGENT, file, server === "on")
+    return { state: "warn", text: `the server is switched off in ${file}`, hint: "enabled = false there" }
   } catch (error) {
     // Codex reads some that are not read here, such as numbers of more than 53 bits.
     const hint = "codex mcp list tells whether the server is registered"
-    return [{ state: "warn", text: `${file}: ${messageOf(error)}`, hint }]
+    return { state: "warn", text: `${file}: ${messageOf(error)}`, hint }
   }
 }
 
@@ -135,5 +115,134 @@ function placesOfOthers(text: string): string[] {
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/*
+ * Whether Codex calls our hooks: it calls none that the user has not reviewed, and says nothing of it. Codex itself is
+ * asked, which knows how it compares them; where it does not answer, its file says what was reviewed.
+ */
+
+/** ms that Codex gets to answer; it takes a tenth of a second. */
+const PATIENCE = 5000
+
+async function codexTrust(places: Paths, file: string): Promise<AgentCheck[]> {
+  const { isOurs } = CODEX_TABLE
+  const hint = TRUST
+  const text = tryTo(() => readText(join(codexFolder(places), "config.toml")))
+  const config = objectOf(tryTo(() => Bun.TOML.parse(text ?? "")))
+  if (objectOf(config["features"])["hooks"] === false)
+    return [
+      {
+        state: "fail",
+        text: "hooks are switched off (features.hooks in config.toml)",
+        hint: "set it to true",
+      },
+    ]
+  const listed = await listedBy(places)
+  const own = listed?.filter((hook) => hook["sourcePath"] === file && isOurs(stringOf(hook["command"]) ?? ""))
+  if (own !== undefined && own.length > 0) {
+    const waiting = own.filter(({ trustStatus }) => trustStatus !== "trusted" && trustStatus !== "managed")
+    const trust: AgentCheck =
+      waiting.length === 0
+        ? { state: "ok", text: `${count(own.length, "hook")} are trusted` }
+        : untrusted(count(waiting.length, "hook"), hint)
+    return [trust, ...limits(own)]
+  }
+  const reviewed = Object.keys(objectOf(objectOf(config["hooks"])["state"])).some((key) =>
+    key.startsWith(`${file}:`),
+  )
+  if (!reviewed) return [untrusted("hooks", hint)]
+  return [
+    { state: "ok", text: "hooks were reviewed; Codex was not there to say whether they are still trusted" },
+  ]
+}
+
+/** What keeps a trusted hook from doing what it is for. */
+function limits(hooks: readonly JsonObject[]): AgentCheck[] {
+  const off = hooks
+    .filter(({ enabled }) => enabled === false)
+    .map(({ eventName }) => stringOf(eventName) ?? "")
+  // Versions that have no such limit do not tell it.
+  const short = hooks.filter(
+    ({ eventName, additionalContextLimit: limit }) =>
+      GIVING_AS_LISTED.includes(stringOf(eventName) ?? "") && limit !== undefined && limit !== 0,
+  )
+  return [
+    ...(off.length === 0
+      ? []
+      : [
+          {
+            state: "warn",
+            text: `switched off in Codex: ${off.join(", ")}`,
+            hint: "/hooks in Codex",
+          } as const,
+        ]),
+    ...(short.length === 0
+      ? []
+      : [
+          {
+            state: "warn",
+            text: "long texts that are given back are cut (additionalContextLimit is not 0)",
+            hint: "ctxbridge uninstall --agent codex, then install it again",
+          } as const,
+        ]),
+  ]
+}
+
+/** Events at which something may be given to the model, as Codex lists them. */
+const GIVING_AS_LISTED = ["sessionStart", "userPromptSubmit"]
+
+const untrusted = (which: string, hint: string): AgentCheck => ({
+  state: "warn",
+  text: `${which} are not trusted yet, so Codex does not call them`,
+  hint,
+})
+
+/** The hooks that Codex knows in a folder without a project's; undefined if it does not say. */
+async function listedBy(places: Paths): Promise<JsonObject[] | undefined> {
+  const command = Bun.which("codex")
+  if (command === null) return undefined
+  const asked = [
+    {
+      id: 1,
+      method: "initialize",
+      params: { clientInfo: { name: "ctxbridge", title: "ctxbridge", version: "0" } },
+    },
+    { method: "initialized" },
+    { id: 2, method: "hooks/list", params: { cwds: [places.home] } },
+  ]
+  const child = Bun.spawn([command, "app-server"], {
+    cwd: places.home,
+    env: { ...childEnvironment(), CODEX_HOME: codexFolder(places) },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+    timeout: PATIENCE,
+  })
+  try {
+    // It stays open: at its end, Codex ends without an answer.
+    child.stdin.write(asked.map((one) => `${JSON.stringify(one)}\n`).join(""))
+    child.stdin.flush()
+    const decoder = new TextDecoder()
+    let said = ""
+    for await (const chunk of child.stdout) {
+      said += decoder.decode(chunk, { stream: true })
+      const answer = said
+        .split("\n")
+        .slice(0, -1)
+        .map(parseJson)
+        .map(objectOf)
+        .find(({ id }) => id === 2)
+      if (answer === undefined) continue
+      const { data } = objectOf(answer["result"])
+      return (Array.isArray(data) ? data : []).flatMap((one) => {
+        const { hooks } = objectOf(one)
+        return Array.isArray(hooks) ? hooks.filter(isObject) : []
+      })
+    }
+    return undefined
+  } finally {
+    child.kill()
+  }
+}
 
 export const CODEX_INSTALLER: AgentInstaller = { files, next: TRUST, afterwards, checks }

@@ -1,12 +1,11 @@
 /** What is ours in opencode's files: a plugin, which calls our hooks, and the server in its settings. */
 
 import { readText } from "../../base/edited-file.ts"
-import { CtxError, messageOf } from "../../base/errors.ts"
+import { CtxError } from "../../base/errors.ts"
 import { existsSync } from "../../base/fs.ts"
 import { join } from "../../base/path.ts"
 import { expectOurBinary } from "../../claude/install/hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "../../claude/install/register.ts"
-import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { Paths } from "../../config/load.ts"
 import { CONFIG_NAMES, opencodeConfigFolder } from "../opencode/opencode-places.ts"
 import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
@@ -17,6 +16,7 @@ import {
   removeOpencodeServer,
 } from "./opencode-config.ts"
 import PLUGIN from "./opencode-plugin.js" with { type: "text" }
+import { looked, registering, serverCheck } from "./registered-checks.ts"
 
 const AGENT = "opencode"
 const NAME = "plugin"
@@ -77,33 +77,21 @@ const files = (places: Paths, exePath: string): AgentFile[] => [
   },
 ]
 
-const REGISTER = `ctxbridge install --agent ${AGENT}`
-
-const checks = async (places: Paths, exePath: string): Promise<AgentCheck[]> => [
-  pluginCheck(pluginFile(places), exePath),
-  serverCheck(configFile(places)),
-]
-
-function pluginCheck(file: string, exePath: string): AgentCheck {
-  try {
-    const text = readText(file)
-    if (text === undefined) return { state: "skipped", text: "no plugin of ours is there", hint: REGISTER }
-    const { replaced } = addPlugin(text, exePath)
-    if (replaced.length === 0) return { state: "ok", text: `the plugin ${file} calls this ctxbridge` }
-    const other = `the plugin ${file} is another version's, or calls another ctxbridge`
-    return { state: "fail", text: other, hint: REGISTER, isMended: true }
-  } catch (error) {
-    return { state: "fail", text: `${file}: ${messageOf(error)}`, hint: "correct the file" }
-  }
+const checks = async (places: Paths, exePath: string): Promise<AgentCheck[]> => {
+  const [plugin, config] = [pluginFile(places), configFile(places)]
+  return [
+    looked(plugin, (text) => pluginCheck(text, plugin, exePath)),
+    looked(config, (text) => serverCheck(AGENT, config, hasOpencodeServer(text))),
+  ]
 }
 
-function serverCheck(file: string): AgentCheck {
-  try {
-    if (hasOpencodeServer(readText(file))) return { state: "ok", text: `the server is registered in ${file}` }
-    return { state: "skipped", text: `${file} lists no server ${SERVER_NAME}`, hint: REGISTER }
-  } catch (error) {
-    return { state: "fail", text: `${file}: ${messageOf(error)}`, hint: "correct the file" }
-  }
+function pluginCheck(text: string | undefined, file: string, exePath: string): AgentCheck {
+  const hint = registering(AGENT)
+  if (text === undefined) return { state: "skipped", text: "no plugin of ours is there", hint }
+  const { replaced } = addPlugin(text, exePath)
+  if (replaced.length === 0) return { state: "ok", text: `the plugin ${file} calls this ctxbridge` }
+  const other = `the plugin ${file} is another version's, or calls another ctxbridge`
+  return { state: "fail", text: other, hint, isMended: true }
 }
 
 export const OPENCODE_INSTALLER: AgentInstaller = {
