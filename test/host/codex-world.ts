@@ -1,20 +1,9 @@
 /** A place of its own for the real Codex: home, project, archive, its model on the loopback, recorded hook calls. */
-import {
-  appendFileSync,
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { CodexModel } from "./codex-model.ts"
 import { fromNpm } from "./from-npm.ts"
-import { binaryUnderTest, ctxbridge, endJobs, recordHooks } from "./world.ts"
+import { createPlaces, installIn, recordHooks, toItsEnd } from "./world.ts"
 
 const PACKAGE = "@openai/codex"
 
@@ -140,17 +129,10 @@ export interface CodexWorld {
 }
 
 export function createCodexWorld(client: CodexClient): CodexWorld {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-codex-")))
-  const [home, cwd, store] = [join(root, "home"), join(root, "project"), join(root, "archive")]
+  const places = createPlaces("codex", [dirname(client.command)])
+  const { root, home, cwd, store, binary } = places
   const folder = join(home, ".codex")
-  const binary = join(root, "bin", "ctxbridge")
-  for (const dir of [folder, cwd, dirname(binary), join(root, "calls"), join(root, "tmp")])
-    mkdirSync(dir, { recursive: true })
-  try {
-    linkSync(binaryUnderTest(), binary)
-  } catch {
-    copyFileSync(binaryUnderTest(), binary)
-  }
+  mkdirSync(folder, { recursive: true })
   const model = new CodexModel()
   const config = [
     'model = "gpt-5.4"',
@@ -167,34 +149,18 @@ export function createCodexWorld(client: CodexClient): CodexWorld {
   ]
   writeFileSync(join(folder, "config.toml"), config.join("\n"))
   const env = {
-    HOME: home,
-    PATH: [dirname(binary), dirname(client.command), "/usr/bin", "/bin"].join(":"),
-    SHELL: "/bin/sh",
-    LANG: "C.UTF-8",
-    TZ: "UTC",
-    TMPDIR: join(root, "tmp"),
+    ...places.env,
     OPENAI_API_KEY: "no-key-of-anyone",
-    CTXBRIDGE_HOME: store,
   }
   const dispose = (): void => {
     model.stop()
-    endJobs(root)
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    places.dispose()
   }
   return { client, root, home, cwd, folder, store, binary, env, model, dispose }
 }
 
-/** Registers with Codex as a user would. */
-export function installInCodex(world: CodexWorld): void {
-  const { exitCode, stdout, stderr } = ctxbridge(world, [
-    "install",
-    "--agent",
-    "codex",
-    "--no-model",
-    "--no-import",
-  ])
-  if (exitCode !== 0) throw new Error(`install failed (${exitCode}): ${stdout}${stderr}`)
-}
+/** Registers as a user would. */
+export const installInCodex = (world: CodexWorld): void => installIn(world, "codex")
 
 interface ListedHook {
   readonly key: string
@@ -228,19 +194,7 @@ export async function trustHooks(world: CodexWorld): Promise<void> {
 export async function runExec(world: CodexWorld, args: readonly string[]) {
   const { client, env, cwd } = world
   const command = [client.command, "exec", ...args, "--skip-git-repo-check"]
-  const child = Bun.spawn(command, {
-    env,
-    cwd,
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    timeout: 90_000,
-  })
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  return { code: await child.exited, stdout, stderr }
+  return await toItsEnd(command, { env, cwd })
 }
 
 /** Its rollouts, oldest first. */

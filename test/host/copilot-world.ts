@@ -1,20 +1,9 @@
 /** A place of its own for the real Copilot CLI: home, project, archive, and its model on the loopback. */
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { type ChatModel, type ChatReply, type ChatRequest, startChatModel } from "./copilot-model.ts"
 import { fromNpm } from "./from-npm.ts"
-import { binaryUnderTest, ctxbridge, endJobs } from "./world.ts"
+import { createPlaces, installIn, toItsEnd } from "./world.ts"
 
 const PACKAGE = "@github/copilot"
 
@@ -64,24 +53,11 @@ export function createCopilotWorld(
   answer: (request: ChatRequest) => ChatReply,
   folder = ".copilot",
 ): CopilotWorld {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-copilot-")))
-  const [home, cwd, store] = [join(root, "home"), join(root, "project"), join(root, "archive")]
-  const binary = join(root, "bin", "ctxbridge")
-  for (const dir of [home, cwd, dirname(binary), join(root, "tmp")]) mkdirSync(dir, { recursive: true })
-  try {
-    linkSync(binaryUnderTest(), binary)
-  } catch {
-    copyFileSync(binaryUnderTest(), binary)
-  }
+  const places = createPlaces("copilot", [dirname(client.command)])
+  const { root, home, cwd, store, binary } = places
   const model = startChatModel(answer)
   const env = {
-    HOME: home,
-    PATH: [dirname(binary), dirname(client.command), "/usr/bin", "/bin"].join(":"),
-    SHELL: "/bin/sh",
-    LANG: "C.UTF-8",
-    TZ: "UTC",
-    TMPDIR: join(root, "tmp"),
-    CTXBRIDGE_HOME: store,
+    ...places.env,
     COPILOT_OFFLINE: "true",
     COPILOT_MODEL: "m1",
     COPILOT_PROVIDER_BASE_URL: model.url,
@@ -94,35 +70,18 @@ export function createCopilotWorld(
   }
   const dispose = (): void => {
     model.stop()
-    endJobs(root)
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    places.dispose()
   }
   return { client, root, home, cwd, folder: join(home, folder), store, binary, env, model, dispose }
 }
 
-/** Registers with Copilot as a user would. */
-export function installInCopilot(world: CopilotWorld): void {
-  const words = ["install", "--agent", "copilot", "--no-model", "--no-import"]
-  const { exitCode, stdout, stderr } = ctxbridge(world, words)
-  if (exitCode !== 0) throw new Error(`install failed (${exitCode}): ${stdout}${stderr}`)
-}
+/** Registers as a user would. */
+export const installInCopilot = (world: CopilotWorld): void => installIn(world, "copilot")
 
 /** Print mode, to its end. */
 export async function runCopilot(world: CopilotWorld, args: readonly string[]) {
   const { client, env, cwd } = world
-  const child = Bun.spawn([client.command, "--allow-all-tools", "--no-auto-update", ...args], {
-    env,
-    cwd,
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    timeout: 90_000,
-  })
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  return { code: await child.exited, stdout, stderr }
+  return await toItsEnd([client.command, "--allow-all-tools", "--no-auto-update", ...args], { env, cwd })
 }
 
 /** Transcripts of its sessions. */

@@ -1,21 +1,10 @@
 /** A place of its own for the real opencode: home, project, archive, its model on the loopback. */
 import { Database } from "bun:sqlite"
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fromNpm } from "./from-npm.ts"
 import { OpencodeModel } from "./opencode-model.ts"
-import { binaryUnderTest, ctxbridge, endJobs } from "./world.ts"
+import { createPlaces, installIn, toItsEnd } from "./world.ts"
 
 export interface OpencodeClient {
   readonly version: string
@@ -62,16 +51,10 @@ export interface OpencodeWorld {
 }
 
 export function createOpencodeWorld(client: OpencodeClient): OpencodeWorld {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-opencode-")))
-  const [home, cwd, store] = [join(root, "home"), join(root, "project"), join(root, "archive")]
+  const places = createPlaces("opencode", [])
+  const { root, home, cwd, store, binary } = places
   const folder = join(home, ".config", "opencode")
-  const binary = join(root, "bin", "ctxbridge")
-  for (const dir of [folder, cwd, dirname(binary), join(root, "tmp")]) mkdirSync(dir, { recursive: true })
-  try {
-    linkSync(binaryUnderTest(), binary)
-  } catch {
-    copyFileSync(binaryUnderTest(), binary)
-  }
+  mkdirSync(folder, { recursive: true })
   const model = new OpencodeModel()
   const settings = {
     $schema: "https://opencode.ai/config.json",
@@ -92,48 +75,25 @@ export function createOpencodeWorld(client: OpencodeClient): OpencodeWorld {
     `// mine\n${JSON.stringify(settings, null, 2).replace(/\n\}$/, ",\n}")}\n`,
   )
   const env = {
-    HOME: home,
-    PATH: "/usr/bin:/bin",
-    SHELL: "/bin/sh",
-    LANG: "C.UTF-8",
-    TZ: "UTC",
-    TMPDIR: join(root, "tmp"),
+    ...places.env,
     OPENCODE_DISABLE_AUTOUPDATE: "1",
     OPENCODE_DISABLE_MODELS_FETCH: "1",
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
-    CTXBRIDGE_HOME: store,
   }
   const dispose = (): void => {
     model.stop()
-    endJobs(root)
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    places.dispose()
   }
   const database = join(home, ".local/share/opencode/opencode.db")
   return { client, root, home, cwd, folder, database, store, binary, env, model, dispose }
 }
 
-/** Registers with opencode as a user would. */
-export function installInOpencode(world: OpencodeWorld): void {
-  const words = ["install", "--agent", "opencode", "--no-model", "--no-import"]
-  const { exitCode, stdout, stderr } = ctxbridge(world, words)
-  if (exitCode !== 0) throw new Error(`install failed (${exitCode}): ${stdout}${stderr}`)
-}
+/** Registers as a user would. */
+export const installInOpencode = (world: OpencodeWorld): void => installIn(world, "opencode")
 
 /** `opencode run`, to its end. */
 export async function runOpencode({ client, env, cwd }: OpencodeWorld, args: readonly string[]) {
-  const child = Bun.spawn([client.command, "run", ...args], {
-    env,
-    cwd,
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    timeout: 90_000,
-  })
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
-  return { code: await child.exited, stdout, stderr }
+  return await toItsEnd([client.command, "run", ...args], { env, cwd })
 }
 
 /** Rows of opencode's own. */

@@ -1,18 +1,8 @@
 /** A place of its own for the real Qwen Code: home, project, archive, and its model on the loopback. */
-import {
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fromNpm } from "./from-npm.ts"
-import { binaryUnderTest, ctxbridge, endJobs } from "./world.ts"
+import { createPlaces, installIn, toItsEnd } from "./world.ts"
 
 const PACKAGE = "@qwen-code/qwen-code"
 /** It needs Node 22. */
@@ -84,15 +74,8 @@ interface QwenWorld {
 }
 
 export function createQwenWorld(client: QwenClient, answer: (request: ChatRequest) => ChatReply): QwenWorld {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "ctxbridge-qwen-")))
-  const [home, cwd, store] = [join(root, "home"), join(root, "project"), join(root, "archive")]
-  const binary = join(root, "bin", "ctxbridge")
-  for (const dir of [home, cwd, dirname(binary), join(root, "tmp")]) mkdirSync(dir, { recursive: true })
-  try {
-    linkSync(binaryUnderTest(), binary)
-  } catch {
-    copyFileSync(binaryUnderTest(), binary)
-  }
+  const places = createPlaces("qwen", [dirname(client.node)])
+  const { root, home, cwd, store, binary } = places
   const requests: ChatRequest[] = []
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -110,32 +93,14 @@ export function createQwenWorld(client: QwenClient, answer: (request: ChatReques
     },
   })
   const env = {
-    HOME: home,
-    PATH: [dirname(binary), dirname(client.node), "/usr/bin", "/bin"].join(":"),
-    SHELL: "/bin/sh",
-    LANG: "C.UTF-8",
-    TZ: "UTC",
-    TMPDIR: join(root, "tmp"),
-    CTXBRIDGE_HOME: store,
+    ...places.env,
     OPENAI_API_KEY: "no-key-of-anyone",
     OPENAI_BASE_URL: `http://127.0.0.1:${server.port}/v1`,
     OPENAI_MODEL: "m1",
     QWEN_CODE_NO_RELAUNCH: "1",
   }
   const run = async (...args: string[]) => {
-    const child = Bun.spawn([client.node, client.script, "--approval-mode", "yolo", ...args], {
-      env,
-      cwd,
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-      timeout: 90_000,
-    })
-    const [stdout, stderr] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ])
-    return { code: await child.exited, stdout, stderr }
+    return await toItsEnd([client.node, client.script, "--approval-mode", "yolo", ...args], { env, cwd })
   }
   const transcripts = (): string[] =>
     readdirSync(join(home, ".qwen/projects"), { recursive: true, encoding: "utf8" })
@@ -143,18 +108,13 @@ export function createQwenWorld(client: QwenClient, answer: (request: ChatReques
       .map((name) => join(home, ".qwen/projects", name))
   const dispose = (): void => {
     void server.stop(true)
-    endJobs(root)
-    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    places.dispose()
   }
   return { root, home, cwd, store, binary, env, requests, run, transcripts, dispose }
 }
 
-/** Registers with Qwen Code as a user would. */
-export function installInQwen(world: QwenWorld): void {
-  const words = ["install", "--agent", "qwen", "--no-model", "--no-import"]
-  const { exitCode, stdout, stderr } = ctxbridge(world, words)
-  if (exitCode !== 0) throw new Error(`install failed (${exitCode}): ${stdout}${stderr}`)
-}
+/** Registers as a user would. */
+export const installInQwen = (world: QwenWorld): void => installIn(world, "qwen")
 
 function eventsOf({ text, call, tokens = 2000 }: ChatReply, n: number): string {
   const event = (delta: object, finish: string | null, more: object = {}): string => {

@@ -111,6 +111,68 @@ export function createWorld(client: Client, apiUrl: string): World {
   return { client, root, home, cwd, store, binary, env, dispose }
 }
 
+interface Places {
+  readonly root: string
+  readonly home: string
+  readonly cwd: string
+  readonly store: string
+  /** The copy of our binary that the hooks call; a test may delete it. */
+  readonly binary: string
+  /** Of a clean environment, what every agent gets. */
+  readonly env: Record<string, string>
+  dispose(): void
+}
+
+/** A place of its own for another agent: home, project, archive. @param programs folders that it finds programs in */
+export function createPlaces(agent: string, programs: readonly string[]): Places {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), `ctxbridge-${agent}-`)))
+  const [home, cwd, store] = [join(root, "home"), join(root, "project"), join(root, "archive")]
+  const binary = join(root, "bin", "ctxbridge")
+  for (const dir of [home, cwd, dirname(binary), join(root, "calls"), join(root, "tmp")])
+    mkdirSync(dir, { recursive: true })
+  link(binaryUnderTest(), binary)
+  const env = {
+    HOME: home,
+    PATH: [dirname(binary), ...programs, "/usr/bin", "/bin"].join(":"),
+    SHELL: "/bin/sh",
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    TMPDIR: join(root, "tmp"),
+    CTXBRIDGE_HOME: store,
+  }
+  const dispose = (): void => {
+    endJobs(root)
+    rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  }
+  return { root, home, cwd, store, binary, env, dispose }
+}
+
+type Called = Pick<World, "binary" | "cwd" | "env">
+
+/** Registers with an agent as a user would. */
+export function installIn(world: Called, agent: string): void {
+  const words = ["install", "--agent", agent, "--no-model", "--no-import"]
+  const { exitCode, stdout, stderr } = ctxbridge(world, words)
+  if (exitCode !== 0) throw new Error(`install failed (${exitCode}): ${stdout}${stderr}`)
+}
+
+/** Runs an agent's program to its end. */
+export async function toItsEnd(command: string[], { env, cwd }: Pick<World, "env" | "cwd">) {
+  const child = Bun.spawn(command, {
+    env,
+    cwd,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: 90_000,
+  })
+  const [stdout, stderr] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  return { code: await child.exited, stdout, stderr }
+}
+
 /** Ends the background jobs that hooks have left behind in `root`: they would make their folders anew. */
 export function endJobs(root: string): void {
   const { stdout } = Bun.spawnSync(["ps", "-Ao", "pid=,args="])
