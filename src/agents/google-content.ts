@@ -2,7 +2,8 @@
  * Messages in the form of Google's API, which several agents write: a list of parts, each with a text, a call, what a
  * call gave back, or data. Pure.
  */
-import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import type { AgentTool, ToolFile } from "../record/agent.ts"
+import { isObject, type JsonObject, listedStrings, objectOf, stringOf } from "../record/json.ts"
 import { splitGiven, withMarks } from "../record/our-marks.ts"
 import { tokenCount } from "../record/token-counts.ts"
 import type { Part, Usage } from "../record/types.ts"
@@ -157,4 +158,38 @@ export function googleUsage(
     cacheRead,
     cacheHour: 0,
   }
+}
+
+/* Tools that Gemini CLI has, and what was made of it. */
+
+/** Fields that name the file a call is about, in newer versions and older ones. */
+const FILE_FIELDS = ["file_path", "absolute_path", "path"] as const
+
+const namedIn = (fields: JsonObject): string[] => [
+  ...listedStrings(fields["include"]),
+  ...listedStrings(fields["paths"]),
+]
+
+const manyNames = (fields: JsonObject): string | undefined =>
+  namedIn(fields).join(" ") || stringOf(fields["file_path"])
+
+/** Patterns name no file. */
+const manyFiles = (fields: JsonObject): ToolFile[] =>
+  namedIn(fields)
+    .filter((path) => !/[*?[{]/.test(path))
+    .map((path) => ({ path, op: "read" }))
+
+export const GOOGLE_TOOLS: Readonly<Record<string, AgentTool>> = {
+  run_shell_command: { kind: "run", target: ["command"] },
+  read_file: { kind: "read", target: FILE_FIELDS },
+  read_many_files: { kind: "read", target: manyNames, files: manyFiles },
+  write_file: { kind: "write", target: FILE_FIELDS },
+  replace: { kind: "edit", target: FILE_FIELDS },
+  list_directory: { kind: "search", target: ["dir_path", "path"] },
+  glob: { kind: "search", target: ["pattern"] },
+  grep_search: { kind: "search", target: ["pattern"] },
+  search_file_content: { kind: "search", target: ["pattern"] },
+  web_fetch: { kind: "fetch", target: ["url", "prompt"] },
+  google_web_search: { kind: "fetch", target: ["query"] },
+  web_search: { kind: "fetch", target: ["query"] },
 }

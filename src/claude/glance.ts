@@ -5,7 +5,7 @@
 
 import { NEWLINE } from "../base/byte-lines.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
-import { type LineSpan, lineAt, parsedLine } from "../record/lines-with.ts"
+import { type LineSpan, lineAt, parsedLine, wantedLines } from "../record/lines-with.ts"
 import { promptTokens, tokenCount } from "../record/token-counts.ts"
 import type { Glance, GlancedCompaction, Usage } from "../record/types.ts"
 import { messageUsage } from "./usage.ts"
@@ -39,12 +39,8 @@ export function glance(content: Uint8Array, wantsFirst: boolean): Glance {
  * @param content whole lines
  * @returns offsets in `content`
  */
-export function compactionOffsets(content: Uint8Array): number[] {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const offsets: number[] = []
-  for (const { line } of boundariesIn(bytes)) offsets.push(line.from)
-  return offsets
-}
+export const compactionOffsets = (content: Uint8Array): number[] =>
+  [...boundariesIn(content)].map(({ line }) => line.from)
 
 /** @returns also where the last compaction ends */
 function compactionsIn(bytes: Buffer): { compactions: GlancedCompaction[]; end: number } {
@@ -63,17 +59,13 @@ function compactionsIn(bytes: Buffer): { compactions: GlancedCompaction[]; end: 
 }
 
 /** Excludes compactions of subagents, which old versions of Claude Code wrote into the same file. */
-function boundariesIn(bytes: Buffer): { line: LineSpan; fields: JsonObject }[] {
-  const found: { line: LineSpan; fields: JsonObject }[] = []
-  for (let at = bytes.indexOf(BOUNDARY); at >= 0; ) {
-    const line = lineAt(bytes, at)
-    const fields = parsedLine(bytes, line)
-    const isBoundary = fields["type"] === "system" && fields["subtype"] === "compact_boundary"
-    if (isBoundary && fields["isSidechain"] !== true) found.push({ line, fields })
-    at = bytes.indexOf(BOUNDARY, line.to)
-  }
-  return found
-}
+const boundariesIn = (content: Uint8Array) =>
+  wantedLines(
+    content,
+    BOUNDARY,
+    ({ type, subtype, isSidechain }) =>
+      type === "system" && subtype === "compact_boundary" && isSidechain !== true,
+  )
 
 function lastUsage(bytes: Buffer, from: number): Glance["usage"] {
   let at = bytes.lastIndexOf(USAGE)

@@ -35,3 +35,22 @@ export function* linesWith(bytes: Buffer, words: string): Generator<FoundLine> {
     at = bytes.indexOf(words, end)
   }
 }
+
+/** Lines that contain these words and are wanted, also a last one without its newline. */
+export function* wantedLines(
+  content: Uint8Array,
+  words: string,
+  isWanted: (fields: JsonObject) => boolean,
+): Generator<{ readonly line: LineSpan; readonly fields: JsonObject }> {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  for (let at = bytes.indexOf(words); at >= 0; ) {
+    const line = lineAt(bytes, at)
+    const fields = parsedLine(bytes, line)
+    if (isWanted(fields)) yield { line, fields }
+    at = bytes.indexOf(words, line.to)
+  }
+}
+
+/** Where they begin. */
+export const offsetsOf = (...wanted: Parameters<typeof wantedLines>): number[] =>
+  [...wantedLines(...wanted)].map(({ line }) => line.from)

@@ -157,6 +157,28 @@ export interface TranscriptRecord {
   readonly inner?: readonly InnerRecord[]
 }
 
+/** A record of which nothing else is known than its type and parts. @param program as in a record */
+export const plainRecord = (
+  program: string,
+  type: string,
+  parts: readonly Part[],
+): TranscriptRecord & { readonly program: string } => ({
+  type,
+  uuid: undefined,
+  parentUuid: undefined,
+  timestamp: undefined,
+  sessionId: undefined,
+  cwd: undefined,
+  version: undefined,
+  gitBranch: undefined,
+  agentId: undefined,
+  promptId: undefined,
+  program,
+  sidechain: false,
+  usage: undefined,
+  parts,
+})
+
 export interface InnerRecord {
   readonly record: TranscriptRecord
   /** The JSON object that it is, as it stands in the line; decoded alone, it has the same parts. */

@@ -6,7 +6,7 @@ import { isAbsolute, withSlashes } from "../../base/path.ts"
 import type { Agent, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { tokensIn } from "../../record/token-counts.ts"
-import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord, type Usage } from "../../record/types.ts"
 import { blockMedia, contentBlocks, modelBlocks, userBlocks } from "../block-content.ts"
 import { ampThreads, isAmpThread } from "./amp-places.ts"
 
@@ -57,20 +57,9 @@ function decodeLine(text: string): TranscriptRecord {
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
-  type,
+  ...plainRecord(NAME, type, parts),
   uuid: stringOf(line["row"]),
-  parentUuid: undefined,
   timestamp: timeOf(objectOf(line["meta"])["sentAt"]) ?? timeOf(objectOf(line["usage"])["timestamp"]),
-  sessionId: undefined,
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 const threadRecord = (line: JsonObject): TranscriptRecord => {

@@ -5,7 +5,7 @@
 import { isAbsolute, join, withSlashes } from "../../base/path.ts"
 import type { Agent, AgentPlaces, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import type { Part, TranscriptRecord } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord } from "../../record/types.ts"
 import { blockMedia, contentBlocks, modelBlocks, userBlocks } from "../block-content.ts"
 import { CODEX_TOOLS, PATCH } from "../codex/codex-tools.ts"
 import { CLINE_VARIABLES, clineName, isClineSession } from "./cline-places.ts"
@@ -117,20 +117,9 @@ function decodeLine(text: string): TranscriptRecord {
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
-  type,
+  ...plainRecord(NAME, type, parts),
   uuid: stringOf(line["row"]),
-  parentUuid: undefined,
   timestamp: timeOf(line["ts"]),
-  sessionId: undefined,
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 function sessionRecord(line: JsonObject): TranscriptRecord {

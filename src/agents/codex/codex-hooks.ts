@@ -9,7 +9,7 @@ import { decodeEvent, encodeReply } from "../../claude/hooks.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../../record/json.ts"
-import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+import { linesWith, offsetsOf } from "../../record/lines-with.ts"
 import { codexFolder } from "./codex-places.ts"
 
 function decode(name: EventName, document: unknown): HookEvent | undefined {
@@ -28,17 +28,6 @@ const COMPACTED = '"compacted"'
 const ITEM = '"response_item"'
 
 const isCompacted = (line: JsonObject): boolean => line["type"] === "compacted"
-
-function compactionOffsets(content: Uint8Array): number[] {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const offsets: number[] = []
-  for (let at = bytes.indexOf(COMPACTED); at >= 0; ) {
-    const span = lineAt(bytes, at)
-    if (isCompacted(parsedLine(bytes, span))) offsets.push(span.from)
-    at = bytes.indexOf(COMPACTED, span.to)
-  }
-  return offsets
-}
 
 /** The user's messages are kept beside the summary. */
 function leftIn(content: Buffer): string {
@@ -70,7 +59,7 @@ function isAnswer(line: JsonObject): boolean {
 export const CODEX_HOOKS: HookForm = {
   decode,
   encode,
-  compactionOffsets,
+  compactionOffsets: (content) => offsetsOf(content, COMPACTED, isCompacted),
   other: {
     summaryIn: leftIn,
     showsNotes: true,

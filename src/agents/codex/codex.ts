@@ -10,7 +10,7 @@ import type { Agent, HistoryPrompt } from "../../record/agent.ts"
 import { isObject, type JsonObject, listedStrings, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { MARK } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
-import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord, type Usage } from "../../record/types.ts"
 import { codexFolder, codexLayout, codexTranscripts } from "./codex-places.ts"
 import { CODEX_TOOLS, isCodexShell, PATCH } from "./codex-tools.ts"
 
@@ -108,20 +108,8 @@ function folderTold(item: JsonObject): string | undefined {
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
-  type,
-  uuid: undefined,
-  parentUuid: undefined,
+  ...plainRecord(NAME, type, parts),
   timestamp: stringOf(line["timestamp"]),
-  sessionId: undefined,
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 /** Shorter ones are those of a model's server that counts within a session: they would name several messages. */

@@ -11,7 +11,7 @@ import { listsOurServer } from "../../claude/our-server.ts"
 import type { AgentPlaces } from "../../record/agent.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
 import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
-import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+import { linesWith, offsetsOf } from "../../record/lines-with.ts"
 import { copilotFolder, copilotTranscript, SERVERS_FILE } from "./copilot-places.ts"
 
 function decode(name: EventName, document: unknown, places: AgentPlaces): HookEvent | undefined {
@@ -67,17 +67,6 @@ export function isCompaction(line: JsonObject): boolean {
   return line["type"] === "session.compaction_complete" && line["agentId"] === undefined && isApplied
 }
 
-function compactionOffsets(content: Uint8Array): number[] {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const offsets: number[] = []
-  for (let at = bytes.indexOf(COMPACTED); at >= 0; ) {
-    const span = lineAt(bytes, at)
-    if (isCompaction(parsedLine(bytes, span))) offsets.push(span.from)
-    at = bytes.indexOf(COMPACTED, span.to)
-  }
-  return offsets
-}
-
 function summaryIn(content: Buffer): string {
   const found = [...linesWith(content, COMPACTED)].findLast(({ line }) => isCompaction(line))
   return stringOf(objectOf(found?.line["data"])["summaryContent"]) ?? ""
@@ -89,7 +78,7 @@ const isAnswer = (line: JsonObject): boolean =>
 export const COPILOT_HOOKS: HookForm = {
   decode,
   encode,
-  compactionOffsets,
+  compactionOffsets: (content) => offsetsOf(content, COMPACTED, isCompaction),
   other: {
     summaryIn,
     hasAnswer: (content) => linesWith(content, SAID).some(({ line }) => isAnswer(line)),

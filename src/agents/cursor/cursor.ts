@@ -5,7 +5,7 @@
  */
 import type { Agent, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import type { Part, TranscriptRecord } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord } from "../../record/types.ts"
 import { contentBlocks, modelBlocks, userBlocks, withoutTags } from "../block-content.ts"
 import { cursorTranscripts, isCursorTranscript } from "./cursor-places.ts"
 
@@ -46,20 +46,8 @@ const named = (parts: readonly Part[], line: string): Part[] =>
   )
 
 const record = (type: string, parts: readonly Part[], timestamp: string | undefined): TranscriptRecord => ({
-  type,
-  uuid: undefined,
-  parentUuid: undefined,
+  ...plainRecord(NAME, type, parts),
   timestamp,
-  sessionId: undefined,
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 /** What was typed stands in a tag of its own; what Cursor adds, in others. */

@@ -6,7 +6,7 @@ import { isAbsolute, withSlashes } from "../../base/path.ts"
 import { CLAUDE_CODE_TOOLS } from "../../claude/claude-code.ts"
 import type { Agent, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import type { Part, TranscriptRecord } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord } from "../../record/types.ts"
 import { blockMedia, modelBlocks, userBlocks, withoutTags } from "../block-content.ts"
 import { droidTranscripts, isDroidTranscript } from "./droid-places.ts"
 
@@ -54,20 +54,10 @@ function decodeObject(line: JsonObject): TranscriptRecord {
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
-  type,
+  ...plainRecord(NAME, type, parts),
   uuid: stringOf(line["id"]),
   parentUuid: stringOf(line["parentId"]),
   timestamp: stringOf(line["timestamp"]),
-  sessionId: undefined,
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 function folderIn(session: JsonObject): string | undefined {

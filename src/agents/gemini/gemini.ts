@@ -5,13 +5,20 @@
  * 0.40 to 0.61.
  */
 import { isAbsolute, withSlashes } from "../../base/path.ts"
-import type { Agent } from "../../record/agent.ts"
+import type { Agent, AgentTool, TodoItem } from "../../record/agent.ts"
 import { isObject, type JsonObject, listedStrings, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { MARK, withMarks } from "../../record/our-marks.ts"
-import type { InnerRecord, Part, TranscriptRecord, Usage } from "../../record/types.ts"
+import {
+  type InnerRecord,
+  type Part,
+  plainRecord,
+  type TranscriptRecord,
+  type Usage,
+} from "../../record/types.ts"
 import {
   callPart,
   contentParts,
+  GOOGLE_TOOLS,
   googleUsage,
   mediaIn,
   modelParts,
@@ -19,7 +26,6 @@ import {
   resultParts,
 } from "../google-content.ts"
 import { geminiTranscripts, isGeminiTranscript } from "./gemini-places.ts"
-import { GEMINI_TOOLS } from "./gemini-tools.ts"
 
 const NAME = "gemini"
 const TITLE = "Gemini CLI"
@@ -46,20 +52,8 @@ function decodeObject(line: JsonObject): TranscriptRecord {
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
-  type,
-  uuid: undefined,
-  parentUuid: undefined,
+  ...plainRecord(NAME, type, parts),
   timestamp: stringOf(line["timestamp"]),
-  sessionId: undefined,
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 /** A session's first line, which another one follows each time that it is continued. */
@@ -262,6 +256,33 @@ function changeOf(set: JsonObject): TranscriptRecord {
       ...(one["type"] === "gemini" ? innerOf(one) : []),
     ]),
   }
+}
+
+/* What its tools do, and what of their input tells most. Read from 0.20 to 0.61. */
+
+const agent: AgentTool = { kind: "agent", target: ["objective", "prompt", "agent_name"] }
+
+const GEMINI_TOOLS: Readonly<Record<string, AgentTool>> = {
+  ...GOOGLE_TOOLS,
+  write_todos: { kind: "todo", target: steps, todos: planned },
+  codebase_investigator: agent,
+  delegate_to_agent: agent,
+  invoke_agent: agent,
+  activate_skill: { kind: "skill", target: ["name"] },
+  ask_user: { kind: "ask" },
+  exit_plan_mode: { kind: "plan", target: ["plan_path", "plan_filename"] },
+}
+
+function steps({ todos }: JsonObject): string | undefined {
+  return Array.isArray(todos) ? `${todos.length} todos` : undefined
+}
+
+function planned({ todos }: JsonObject): TodoItem[] | undefined {
+  if (!Array.isArray(todos)) return undefined
+  return todos.map(objectOf).flatMap((one) => {
+    const content = stringOf(one["description"])
+    return content === undefined ? [] : [{ content, status: stringOf(one["status"]) ?? "pending" }]
+  })
 }
 
 export const gemini: Agent = {

@@ -7,7 +7,7 @@ import { decodeEvent, transcriptPath } from "../../claude/hooks.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
 import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
-import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+import { linesWith, wantedLines } from "../../record/lines-with.ts"
 import { MARK } from "../../record/our-marks.ts"
 import { typedWords } from "./opencode-lines.ts"
 import { CONFIG_NAMES, opencodeConfigFolder, opencodeSession } from "./opencode-places.ts"
@@ -37,14 +37,9 @@ const isCompacted = (line: JsonObject): boolean =>
 /** Without those whose summary has what we have given: a fork begins with a copy of it. */
 function compactionOffsets(content: Uint8Array): number[] {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const found: { readonly from: number; readonly to: number }[] = []
-  for (let at = bytes.indexOf(COMPACTED); at >= 0; ) {
-    const span = lineAt(bytes, at)
-    if (isCompacted(parsedLine(bytes, span))) found.push(span)
-    at = bytes.indexOf(COMPACTED, span.to)
-  }
-  return found.flatMap(({ from, to }, n) => {
-    const isAnswered = summaryIn(bytes.subarray(to, found[n + 1]?.from)).includes(MARK)
+  const found = [...wantedLines(content, COMPACTED, isCompacted)]
+  return found.flatMap(({ line: { from, to } }, n) => {
+    const isAnswered = summaryIn(bytes.subarray(to, found[n + 1]?.line.from)).includes(MARK)
     return isAnswered ? [] : [from]
   })
 }

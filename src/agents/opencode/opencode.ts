@@ -2,15 +2,14 @@
  * opencode as one of the agents. What it keeps are rows; the lines that are decoded here are made of them
  * (opencode-lines.ts). Read from 1.18.33, and from files of older versions.
  */
-import type { Agent } from "../../record/agent.ts"
+import type { Agent, AgentTool, TodoItem } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { MARK, withoutHandoff } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
-import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
-import { PATCH } from "../codex/codex-tools.ts"
+import { type Part, plainRecord, type TranscriptRecord, type Usage } from "../../record/types.ts"
+import { CODEX_TOOLS, PATCH } from "../codex/codex-tools.ts"
 import { typedWords } from "./opencode-lines.ts"
 import { opencodeFolders, opencodeSession } from "./opencode-places.ts"
-import { OPENCODE_TOOLS } from "./opencode-tools.ts"
 
 const NAME = "opencode"
 
@@ -70,20 +69,9 @@ function callId(line: JsonObject, data: JsonObject): string {
 }
 
 const record = (type: string, line: JsonObject, parts: readonly Part[]): TranscriptRecord => ({
-  type,
-  uuid: undefined,
-  parentUuid: undefined,
+  ...plainRecord(NAME, type, parts),
   timestamp: stringOf(line["time"]),
   sessionId: stringOf(line["session"]),
-  cwd: undefined,
-  version: undefined,
-  gitBranch: undefined,
-  agentId: undefined,
-  promptId: undefined,
-  program: NAME,
-  sidechain: false,
-  usage: undefined,
-  parts,
 })
 
 /** What a session is called until its model has named it. */
@@ -274,6 +262,50 @@ function mediaData(text: string): string[] {
   return all.flatMap(({ url }) =>
     typeof url === "string" && DATA_URL.test(url) ? [url.replace(DATA_URL, "")] : [],
   )
+}
+
+/* What its tools do, and what of their input tells most: as they are above. */
+
+const file = ["file_path", "path"]
+const todo: AgentTool = { kind: "todo", target: counted, todos: listed }
+
+const OPENCODE_TOOLS: Readonly<Record<string, AgentTool>> = {
+  bash: { kind: "run", target: ["command"] },
+  read: { kind: "read", target: file },
+  write: { kind: "write", target: file },
+  edit: { kind: "edit", target: file },
+  multiedit: { kind: "edit", target: file },
+  // The same patches as Codex'.
+  patch: CODEX_TOOLS["apply_patch"]!,
+  apply_patch: CODEX_TOOLS["apply_patch"]!,
+  glob: { kind: "search", target: ["pattern"] },
+  grep: { kind: "search", target: ["pattern"] },
+  list: { kind: "search", target: ["path"] },
+  codesearch: { kind: "fetch", target: ["query"] },
+  webfetch: { kind: "fetch", target: ["url"] },
+  websearch: { kind: "fetch", target: ["query"] },
+  task: { kind: "agent", target: ["description", "prompt"] },
+  todowrite: todo,
+  todoread: { kind: "watch" },
+  question: { kind: "ask" },
+  skill: { kind: "skill", target: ["name"] },
+  lsp: { kind: "search", target: ["operation", "file_path"] },
+  plan_enter: { kind: "plan" },
+  plan_exit: { kind: "plan" },
+  // A call that could not be understood.
+  invalid: { kind: "watch", target: ["error", "tool"] },
+}
+
+function counted({ todos }: JsonObject): string | undefined {
+  return Array.isArray(todos) ? `${todos.length} todos` : undefined
+}
+
+function listed({ todos }: JsonObject): TodoItem[] | undefined {
+  if (!Array.isArray(todos)) return undefined
+  return todos.filter(isObject).flatMap((one) => {
+    const content = stringOf(one["content"])
+    return content === undefined ? [] : [{ content, status: stringOf(one["status"]) ?? "pending" }]
+  })
 }
 
 export const opencode: Agent = {

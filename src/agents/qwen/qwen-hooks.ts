@@ -9,7 +9,7 @@ import { listsOurServer } from "../../claude/our-server.ts"
 import type { AgentPlaces } from "../../record/agent.ts"
 import type { EventName, HookEvent, HookForm } from "../../record/hook-event.ts"
 import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
-import { lineAt, linesWith, parsedLine } from "../../record/lines-with.ts"
+import { linesWith, offsetsOf } from "../../record/lines-with.ts"
 import { compactionSummary, qwenSettings } from "./qwen-places.ts"
 
 function decode(name: EventName, document: unknown): HookEvent | undefined {
@@ -45,17 +45,6 @@ const SAID = '"assistant"'
 const isCompaction = (line: JsonObject): boolean =>
   line["type"] === "system" && line["subtype"] === "chat_compression"
 
-function compactionOffsets(content: Uint8Array): number[] {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const offsets: number[] = []
-  for (let at = bytes.indexOf(COMPACTED); at >= 0; ) {
-    const span = lineAt(bytes, at)
-    if (isCompaction(parsedLine(bytes, span))) offsets.push(span.from)
-    at = bytes.indexOf(COMPACTED, span.to)
-  }
-  return offsets
-}
-
 function summaryIn(content: Buffer): string {
   const found = [...linesWith(content, COMPACTED)].findLast(({ line }) => isCompaction(line))
   return compactionSummary(objectOf(found?.line["systemPayload"])) ?? ""
@@ -64,7 +53,7 @@ function summaryIn(content: Buffer): string {
 export const QWEN_HOOKS: HookForm = {
   decode,
   encode,
-  compactionOffsets,
+  compactionOffsets: (content) => offsetsOf(content, COMPACTED, isCompaction),
   other: {
     summaryIn,
     hasAnswer: (content) => linesWith(content, SAID).some(({ line }) => line["type"] === "assistant"),

@@ -3,14 +3,21 @@
  * API. Read from 0.24.
  */
 import { isAbsolute, withSlashes } from "../../base/path.ts"
-import type { Agent } from "../../record/agent.ts"
+import { CLAUDE_CODE_TOOLS } from "../../claude/claude-code.ts"
+import type { Agent, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { MARK, withMarks } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
 import type { Part, TranscriptRecord, Usage } from "../../record/types.ts"
-import { googleUsage, mediaIn, modelParts, promptTexts, resultParts } from "../google-content.ts"
+import {
+  GOOGLE_TOOLS,
+  googleUsage,
+  mediaIn,
+  modelParts,
+  promptTexts,
+  resultParts,
+} from "../google-content.ts"
 import { compactionSummary, isQwenTranscript, qwenTranscripts } from "./qwen-places.ts"
-import { QWEN_TOOLS } from "./qwen-tools.ts"
 
 const NAME = "qwen"
 const TITLE = "Qwen Code"
@@ -180,6 +187,31 @@ function errorParts(event: JsonObject): Part[] {
   if (event["event.name"] !== "qwen-code.api_error") return []
   const text = stringOf(event["error_message"]) ?? stringOf(event["error"])
   return text === undefined ? [] : [{ kind: "apiError", text }]
+}
+
+/* What its tools do, and what of their input tells most. Read from 0.24. */
+
+const waiting: AgentTool = { kind: "watch", target: ["task_id"] }
+
+const QWEN_TOOLS: Readonly<Record<string, AgentTool>> = {
+  ...GOOGLE_TOOLS,
+  edit: { kind: "edit", target: ["file_path", "path"] },
+  notebook_edit: { kind: "edit", target: ["notebook_path"] },
+  zoom_image: { kind: "read", target: ["file_path", "path"] },
+  todo_write: { ...CLAUDE_CODE_TOOLS["TodoWrite"]!, kind: "todo" },
+  task_create: { kind: "todo", target: ["subject", "description"] },
+  task_update: { kind: "todo", target: ["taskId", "status"] },
+  agent: { kind: "agent", target: ["description", "prompt"] },
+  task: { kind: "agent", target: ["description", "prompt"] },
+  create_sub_session: { kind: "agent", target: ["prompt", "title"] },
+  skill: { kind: "skill", target: ["skill", "name"] },
+  ask_user_question: { ...CLAUDE_CODE_TOOLS["AskUserQuestion"]!, kind: "ask" },
+  exit_plan_mode: { kind: "plan", target: ["plan"] },
+  tool_search: { kind: "search-tools", target: ["query"] },
+  send_message: { kind: "agent", target: ["message", "content", "prompt"] },
+  task_stop: waiting,
+  list_agents: { kind: "watch" },
+  monitor: { kind: "watch", target: ["command", "description"] },
 }
 
 export const qwen: Agent = {
