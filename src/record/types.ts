@@ -157,6 +157,15 @@ export interface TranscriptRecord {
   readonly inner?: readonly InnerRecord[]
 }
 
+/** A compaction of which no more is told than that it was. */
+export const UNTOLD_COMPACTION: Part = {
+  kind: "boundary",
+  trigger: "unknown",
+  preTokens: undefined,
+  postTokens: undefined,
+  preserved: [],
+}
+
 /** A record of which nothing else is known than its type and parts. @param program as in a record */
 export const plainRecord = (
   program: string,

@@ -5,7 +5,7 @@
 import { isAbsolute, join, withSlashes } from "../../base/path.ts"
 import type { Agent, AgentPlaces, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import { type Part, plainRecord, type TranscriptRecord } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord, UNTOLD_COMPACTION } from "../../record/types.ts"
 import { blockMedia, contentBlocks, modelBlocks, userBlocks } from "../block-content.ts"
 import { CODEX_TOOLS, PATCH } from "../codex/codex-tools.ts"
 import { CLINE_VARIABLES, clineName, isClineSession } from "./cline-places.ts"
@@ -139,15 +139,8 @@ function timeOf(value: unknown): string | undefined {
 }
 
 function compactionParts(summary: unknown): Part[] {
-  const boundary: Part = {
-    kind: "boundary",
-    trigger: "unknown",
-    preTokens: undefined,
-    postTokens: undefined,
-    preserved: [],
-  }
   const text = stringOf(summary) ?? ""
-  return text === "" ? [boundary] : [boundary, { kind: "summary", text, by: TITLE }]
+  return text === "" ? [UNTOLD_COMPACTION] : [UNTOLD_COMPACTION, { kind: "summary", text, by: TITLE }]
 }
 
 /** In which of its tags the words of a human stand. */

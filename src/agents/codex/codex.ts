@@ -10,7 +10,13 @@ import type { Agent, HistoryPrompt } from "../../record/agent.ts"
 import { isObject, type JsonObject, listedStrings, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { MARK } from "../../record/our-marks.ts"
 import { tokenCount } from "../../record/token-counts.ts"
-import { type Part, plainRecord, type TranscriptRecord, type Usage } from "../../record/types.ts"
+import {
+  type Part,
+  plainRecord,
+  type TranscriptRecord,
+  UNTOLD_COMPACTION,
+  type Usage,
+} from "../../record/types.ts"
 import { codexFolder, codexLayout, codexTranscripts } from "./codex-places.ts"
 import { CODEX_TOOLS, isCodexShell, PATCH } from "./codex-tools.ts"
 
@@ -165,14 +171,7 @@ function spawnedBy(meta: JsonObject): TranscriptRecord["spawned"] {
 /** Of a compaction by OpenAI's own servers, nobody can read the summary. */
 function compactionParts(payload: JsonObject): Part[] {
   const text = stringOf(payload["message"])
-  const boundary: Part = {
-    kind: "boundary",
-    trigger: "unknown",
-    preTokens: undefined,
-    postTokens: undefined,
-    preserved: [],
-  }
-  return [boundary, ...(text === undefined ? [] : [{ kind: "summary", text, by: TITLE } as const])]
+  return [UNTOLD_COMPACTION, ...(text === undefined ? [] : [{ kind: "summary", text, by: TITLE } as const])]
 }
 
 /** Of events, only those that tell what no item does. */

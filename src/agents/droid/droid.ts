@@ -6,7 +6,7 @@ import { isAbsolute, withSlashes } from "../../base/path.ts"
 import { CLAUDE_CODE_TOOLS } from "../../claude/claude-code.ts"
 import type { Agent, AgentTool } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
-import { type Part, plainRecord, type TranscriptRecord } from "../../record/types.ts"
+import { type Part, plainRecord, type TranscriptRecord, UNTOLD_COMPACTION } from "../../record/types.ts"
 import { blockMedia, modelBlocks, userBlocks, withoutTags } from "../block-content.ts"
 import { droidTranscripts, isDroidTranscript } from "./droid-places.ts"
 
@@ -81,14 +81,7 @@ function compactionParts(summary: unknown): Part[] {
   const { title, body } = objectOf(summary)
   const told = typeof summary === "string" ? [summary] : [stringOf(title), stringOf(body)]
   const text = told.filter((one) => one !== undefined).join("\n")
-  const boundary: Part = {
-    kind: "boundary",
-    trigger: "unknown",
-    preTokens: undefined,
-    postTokens: undefined,
-    preserved: [],
-  }
-  return text === "" ? [boundary] : [boundary, { kind: "summary", text, by: TITLE }]
+  return text === "" ? [UNTOLD_COMPACTION] : [UNTOLD_COMPACTION, { kind: "summary", text, by: TITLE }]
 }
 
 export const droid: Agent = {

@@ -19,7 +19,7 @@ import { isAgentsCopy, isBesideCopy, vaultPath } from "../../../src/vault/layout
 import { isExcluded } from "../../../src/views/excluded.ts"
 import { Archive } from "../../support/archive.ts"
 import { CopilotEvents, fullEvents } from "../../support/copilot-events.ts"
-import { namedViews } from "../../support/views.ts"
+import { expectBeginningsAsWhole } from "../../support/prefixes.ts"
 
 const ID = "0a1b2c3d-0000-4000-8000-00000000000a"
 const line = (type: string, data: unknown, more: object = {}): string =>
@@ -493,23 +493,7 @@ describe("in the views", () => {
   })
 
   test("a beginning, and then the whole, are as if all had been taken at once", () => {
-    using whole = new Archive()
-    const { lines } = made(whole).flush()
-    whole.follow(made(whole))
-    const wanted = namedViews(whole.db)
-    for (let n = 1; n < lines.length; n++) {
-      using archive = new Archive()
-      const events = made(archive)
-      const text = lines.join("").replaceAll(whole.root, archive.root)
-      const at = text.split("\n").slice(0, n).join("\n").length + 20
-      mkdirSync(dirname(events.path), { recursive: true })
-      writeFileSync(events.path, text.slice(0, at))
-      archive.follow(events)
-      writeFileSync(events.path, text)
-      archive.follow(events)
-      const views = JSON.parse(JSON.stringify(namedViews(archive.db)).replaceAll(archive.root, whole.root))
-      expect(views).toEqual(wanted)
-    }
+    expectBeginningsAsWhole(made)
   })
 
   test("sessions of an excluded folder are left out", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { decodeLine, isNamedAsTranscript, mediaOfLine, recordsIn } from "../../../src/agents/agents.ts"
 import { gemini } from "../../../src/agents/gemini/gemini.ts"
 import { isTranscriptFile, transcriptName } from "../../../src/agents/layouts.ts"
@@ -13,8 +13,8 @@ import { isExcluded } from "../../../src/views/excluded.ts"
 import { sourcesOf } from "../../../src/views/view-sources.ts"
 import { Archive } from "../../support/archive.ts"
 import { fullChat, GeminiChat } from "../../support/gemini-chat.ts"
+import { expectBeginningsAsWhole } from "../../support/prefixes.ts"
 import { SHARED } from "../../support/real.ts"
-import { namedViews } from "../../support/views.ts"
 
 const ID = "0a1b2c3d-0000-4000-8000-000000000001"
 const AGENT = "1a1b2c3d-0000-4000-8000-00000000000a"
@@ -303,23 +303,7 @@ describe("in the views", () => {
   })
 
   test("a beginning, and then the whole, are as if all had been taken at once", () => {
-    using whole = new Archive()
-    const { lines } = made(whole).flush()
-    whole.follow(made(whole))
-    const wanted = namedViews(whole.db)
-    for (let n = 1; n < lines.length; n++) {
-      using archive = new Archive()
-      const { path } = made(archive)
-      const text = lines.join("").replaceAll(whole.root, archive.root)
-      const at = text.split("\n").slice(0, n).join("\n").length + 20
-      mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, text.slice(0, at))
-      archive.follow({ path })
-      writeFileSync(path, text)
-      archive.follow({ path })
-      const views = JSON.parse(JSON.stringify(namedViews(archive.db)).replaceAll(archive.root, whole.root))
-      expect(views).toEqual(wanted)
-    }
+    expectBeginningsAsWhole(made)
   })
 
   test("sessions of an excluded folder are left out, and subagents' of theirs", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { decodeLine, isNamedAsTranscript, mediaOfLine } from "../../../src/agents/agents.ts"
 import {
   isTranscriptFile,
@@ -23,9 +23,9 @@ import { isAgentsCopy, isBesideCopy, vaultPath } from "../../../src/vault/layout
 import { isExcluded } from "../../../src/views/excluded.ts"
 import { sessionsInNames } from "../../../src/views/view-sources.ts"
 import { Archive } from "../../support/archive.ts"
+import { expectBeginningsAsWhole } from "../../support/prefixes.ts"
 import { fullChat, QwenChat } from "../../support/qwen-chat.ts"
 import { SHARED } from "../../support/real.ts"
-import { namedViews } from "../../support/views.ts"
 
 const ID = "0a1b2c3d-0000-4000-8000-000000000001"
 const chat = (): QwenChat => new QwenChat({ folder: "/h/.qwen", session: ID, cwd: "/p" })
@@ -370,28 +370,7 @@ describe("in the views", () => {
   })
 
   test("a beginning, and then the whole, are as if all had been taken at once", () => {
-    using whole = new Archive()
-    const { lines } = made(whole).flush()
-    whole.follow(made(whole))
-    const wanted = namedViews(whole.db)
-    for (let n = 1; n < lines.length; n++) {
-      using archive = new Archive()
-      const chat = made(archive)
-      const text = lines.join("").replaceAll(whole.root, archive.root)
-      const slug = (root: string): string => root.replace(/[^A-Za-z0-9]/g, "-")
-      const at = text.split("\n").slice(0, n).join("\n").length + 20
-      mkdirSync(dirname(chat.path), { recursive: true })
-      writeFileSync(chat.path, text.slice(0, at))
-      archive.follow(chat)
-      writeFileSync(chat.path, text)
-      archive.follow(chat)
-      const views = JSON.parse(
-        JSON.stringify(namedViews(archive.db))
-          .replaceAll(archive.root, whole.root)
-          .replaceAll(slug(archive.root), slug(whole.root)),
-      )
-      expect(views).toEqual(wanted)
-    }
+    expectBeginningsAsWhole(made, [(root) => root.replace(/[^A-Za-z0-9]/g, "-")])
   })
 
   test("sessions of an excluded folder are left out, and subagents' of theirs", () => {
