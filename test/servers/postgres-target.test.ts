@@ -103,7 +103,20 @@ kind(
       await get().run("UPDATE ctxbridge.target SET version = 99")
       await expect(open(get().address)).rejects.toMatchObject({
         code: "target-newer",
-        hint: expect.any(String),
+        message: expect.stringContaining("has tables of version 99, and this program needs version 5"),
+        hint: "upgrade it here: ctxbridge update",
+      })
+    })
+
+    test("whoever only reads is told of tables of an older version, and how they are brought up to date", async () => {
+      await get().run(EMPTY)
+      await (await open(get().address)).close()
+      await get().run("UPDATE ctxbridge.target SET version = 4")
+      const reading = openPostgresTarget(serverAddress(get().address, NO_VARIABLES), undefined, true)
+      await expect(reading).rejects.toMatchObject({
+        code: "target-older",
+        message: expect.stringContaining("has tables of version 4, and this program needs version 5"),
+        hint: "ctxbridge sync brings them up to date",
       })
     })
 

@@ -371,6 +371,19 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
     })
   })
 
+  test("who may not bring older tables up to date is told who can, and changes nothing", async () => {
+    await rows("owner", "UPDATE ctxbridge.target SET version = 4")
+    try {
+      await expect(open("alice")).rejects.toMatchObject({
+        code: "target-older",
+        message: expect.stringContaining("has tables of version 4, and this program needs version 5"),
+        hint: expect.stringContaining("ctxbridge sync --print-ddl | psql"),
+      })
+    } finally {
+      await rows("owner", "UPDATE ctxbridge.target SET version = 5")
+    }
+  })
+
   test("users need no right to make anything, and the script may be run again", async () => {
     expect(await rows("alice", "SELECT has_database_privilege('memory', 'CREATE')")).toBe("f")
     const before = await rows("owner", "SELECT id, version FROM ctxbridge.target")

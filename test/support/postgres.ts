@@ -57,7 +57,9 @@ export async function psql(
   statements: string,
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const words = [join(programs, "psql"), "-qXAt", "-v", "ON_ERROR_STOP=1", "-d", address, "-f", "-"]
-  const child = Bun.spawn(words, { stdin: Buffer.from(statements), stdout: "pipe", stderr: "pipe" })
+  // Warnings and errors only: the administrator's script tells which steps it takes.
+  const env = { ...process.env, PGOPTIONS: "-c client_min_messages=warning" }
+  const child = Bun.spawn(words, { stdin: Buffer.from(statements), stdout: "pipe", stderr: "pipe", env })
   const [stdout, stderr] = await Promise.all([child.stdout, child.stderr].map((s) => new Response(s).text()))
   return { code: await child.exited, stdout: stdout!.trim(), stderr: stderr!.trim() }
 }

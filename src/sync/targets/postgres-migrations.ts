@@ -3,6 +3,7 @@
  * are older than it is; an administrator runs it, with roles, for many users. Pure.
  */
 import { FIND_BY_ARRAY, FIND_BY_VECTOR, FIND_BY_WORDS, signsOf, TENANT } from "./postgres-finding.ts"
+import { SERVER_STEPS, type ServerStep } from "./postgres-steps.ts"
 
 /** Numbers of a vector. */
 export const VECTOR_LENGTH = 384
@@ -267,8 +268,9 @@ EXCEPTION WHEN undefined_function THEN NULL; END $signs$`,
 
 export const NEWEST_VERSION = MIGRATIONS.length
 
-const migration = (statements: readonly string[], n: number): string => `
-  IF version < ${n + 1} THEN
+/** Runs the statements unless that is done, and notes that it is. */
+const unlessDone = (isLacking: string, statements: readonly string[], noting: string): string => `
+  IF ${isLacking} THEN
     FOREACH statement IN ARRAY ARRAY[
 ${statements.map((statement) => `$sql$${statement}$sql$`).join(",\n")}
     ] LOOP
@@ -276,11 +278,25 @@ ${statements.map((statement) => `$sql$${statement}$sql$`).join(",\n")}
       statement := replace(replace(statement, '@embedding@', embedding), '@owner@', quote_literal(owner));
       EXECUTE replace(replace(statement, '@index@', coalesce(index, '')), '@distance@', coalesce(distance, ''));
     END LOOP;
-    UPDATE ctxbridge.target SET version = ${n + 1};
+    ${noting};
   END IF;
 `
 
-/** Makes the tables, or brings them up to date. One process does so at a time. Changes nothing where all is done. */
+const migration = (statements: readonly string[], n: number): string =>
+  unlessDone(`version < ${n + 1}`, statements, `UPDATE ctxbridge.target SET version = ${n + 1}`)
+
+const step = ({ name, brings, statements }: ServerStep): string =>
+  unlessDone(
+    `NOT EXISTS (SELECT FROM ctxbridge.steps WHERE name = '${name}')`,
+    [...statements, "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge FROM PUBLIC"],
+    `INSERT INTO ctxbridge.steps (name) VALUES ('${name}');
+    RAISE NOTICE 'ctxbridge: % is there now: %', '${name}', '${brings}'`,
+  )
+
+/**
+ * Makes the tables, or brings them up to date. One process does so at a time. Changes nothing where all is done, and
+ * nothing of a newer major.
+ */
 export const SET_UP = `DO $ctxbridge$
 #variable_conflict use_column
 DECLARE
@@ -332,7 +348,15 @@ BEGIN
       LEFT JOIN pg_am a ON a.oid = o.opcmethod
     WHERE t.typname IN ('ruvector', 'vector') ORDER BY t.typname LIMIT 1 INTO embedding, index, distance;
   embedding := coalesce(embedding, 'real[]');
-${MIGRATIONS.map(migration).join("")}END $ctxbridge$`
+  IF version > ${NEWEST_VERSION} THEN
+    RAISE EXCEPTION 'these tables have version %, and this script knows version ${NEWEST_VERSION}', version
+      USING HINT = 'print it with a newer ctxbridge';
+  END IF;
+${MIGRATIONS.map(migration).join("")}
+  IF to_regclass('ctxbridge.steps') IS NULL THEN
+    CREATE TABLE ctxbridge.steps (name text COLLATE "C" PRIMARY KEY, done timestamptz NOT NULL DEFAULT now());
+  END IF;
+${SERVER_STEPS.map(step).join("")}END $ctxbridge$`
 
 /** Columns of entries that a later version of a turn changes. */
 const UPDATED = `${COLUMNS.replace(/^key, /, "")}, signs, writer`
@@ -340,6 +364,8 @@ const UPDATED = `${COLUMNS.replace(/^key, /, "")}, signs, writer`
 /** What an administrator runs once, and after an upgrade. It may be run again at any time. */
 export const ADMINISTRATOR_SCRIPT = `-- Tables of ctxbridge for many users, who read and write only what is their own. Run it in the database that is meant
 -- for it, as a role that may create roles: ctxbridge sync --print-ddl | psql -v ON_ERROR_STOP=1 DATABASE
+-- Users need not upgrade at once: older programs of version ${NEWEST_VERSION} go on with what they know, and newer ones are told
+-- which of these steps they lack until it is run: ${SERVER_STEPS.map(({ name }) => name).join(", ") || "none yet"}.
 -- Then, for each user: GRANT ctxbridge_user TO alice;
 BEGIN;
 
@@ -385,7 +411,7 @@ BEGIN
 END $owner$;
 
 GRANT USAGE ON SCHEMA ctxbridge TO ctxbridge_user;
-GRANT SELECT ON ctxbridge.target, ctxbridge.conversations, ctxbridge.transcript_entries TO ctxbridge_user;
+GRANT SELECT ON ctxbridge.target, ctxbridge.steps, ctxbridge.conversations, ctxbridge.transcript_entries TO ctxbridge_user;
 -- By columns, and never DELETE: with a right to the whole table, one user could lock it for all others.
 REVOKE UPDATE, DELETE ON ctxbridge.entries, ctxbridge.frames, ctxbridge.fills FROM ctxbridge_user;
 GRANT SELECT, INSERT, UPDATE (${UPDATED}) ON ctxbridge.entries TO ctxbridge_user;
@@ -393,7 +419,7 @@ GRANT SELECT, INSERT ON ctxbridge.forgotten, ctxbridge.frames TO ctxbridge_user;
 GRANT SELECT, INSERT, UPDATE (lines) ON ctxbridge.fills TO ctxbridge_user;
 GRANT SELECT, INSERT, UPDATE (tenant) ON ctxbridge.locks TO ctxbridge_user;
 GRANT SELECT, INSERT, DELETE ON ctxbridge.shared TO ctxbridge_user;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
+${SERVER_STEPS.flatMap(({ rights = [] }) => rights.map((right) => `${right};\n`)).join("")}GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
 
 COMMIT;
 `

@@ -5,9 +5,10 @@ import { type Entry, episodeOf, isBehind, isEntry, type Version } from "./entry.
 import { isNamed, putReport } from "./entry-rules.ts"
 import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./pieces.ts"
 import type { ServerAddress } from "./postgres-address.ts"
-import { type Ask, connect, type Server } from "./postgres-door.ts"
+import { connect, type Server } from "./postgres-door.ts"
 import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
 import { NEWEST_VERSION, SET_UP, TRANSCRIPT_ENTRIES, VECTOR_LENGTH } from "./postgres-migrations.ts"
+import { mustBeOfMajor, readTables, SERVER_STEPS, type Tables, type TablesThere } from "./postgres-steps.ts"
 import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./target.ts"
 
 /** ms for one call. */
@@ -376,76 +377,33 @@ const PUTTING_PIECES = `
   )
   SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
 
-/** What the statements need to know of the tables that are there. */
-interface Tables {
-  /** Names what is kept here for this user. */
-  readonly id: string
-  /** Type of vectors, with its schema, quoted; undefined: they are arrays. */
-  readonly vectors: string | undefined
-}
-
-/** @throws CtxError `target-newer` */
+/** @throws CtxError `target-newer`, `target-older` */
 async function prepareTables(server: Server, shown: string): Promise<Tables> {
   let there = await readTables(server.ask, shown)
-  if (there?.version !== NEWEST_VERSION) {
+  if (there === undefined || (there.isOwner && isBehindUs(there))) {
     await server.transaction((ask) => ask(SET_UP), "as long as it takes")
     there = (await readTables(server.ask, shown))!
   }
+  mustBeOfMajor(there, NEWEST_VERSION, shown)
   if (there.wantsView) await server.ask(TRANSCRIPT_ENTRIES).catch(() => {})
   return there
 }
 
+const isBehindUs = ({ version, steps }: TablesThere): boolean =>
+  version < NEWEST_VERSION ||
+  (version === NEWEST_VERSION && SERVER_STEPS.some(({ name }) => !steps.has(name)))
+
 /**
  * For whoever only reads.
  *
- * @throws CtxError `target-missing` if there are none, or those of an older version
+ * @throws CtxError `target-missing`, `target-newer`, `target-older`
  */
 async function tablesThere(server: Server, shown: string): Promise<Tables> {
   const found = await readTables(server.ask, shown)
-  if (found?.version === NEWEST_VERSION) return found
-  const what = found === undefined ? "nothing has been sent there yet" : "its tables are of an older version"
-  throw new CtxError("target-missing", `${shown}: ${what}`, { hint: "ctxbridge sync makes the tables" })
-}
-
-async function readTables(
-  ask: Ask,
-  shown: string,
-): Promise<(Tables & { readonly version: number; readonly wantsView: boolean }) | undefined> {
-  const [there] = await ask(
-    `SELECT 1 AS is FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = 'ctxbridge' AND c.relname = 'target'`,
-  )
-  if (there === undefined) return undefined
-  const [row] = await ask("SELECT t.*, session_user::text AS tenant FROM ctxbridge.target t")
-  if (row === undefined) {
-    throw new CtxError("target-damaged", `${shown}: the table ctxbridge.target is empty`, {
-      hint: "DROP SCHEMA ctxbridge CASCADE there removes everything of ours; it is sent again then",
+  if (found === undefined)
+    throw new CtxError("target-missing", `${shown}: nothing has been sent there yet`, {
+      hint: "ctxbridge sync makes the tables",
     })
-  }
-  const { id, version, owner, tenant } = row as {
-    id: string
-    version: number
-    owner?: string
-    tenant: string
-  }
-  if (version > NEWEST_VERSION) {
-    throw new CtxError("target-newer", `${shown} was set up by a newer version of ctxbridge (${version})`, {
-      hint: "upgrade ctxbridge on this machine",
-    })
-  }
-  const [found] = await ask(
-    `SELECT (SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-         JOIN pg_namespace n ON n.oid = t.typnamespace
-       WHERE a.attrelid = to_regclass('ctxbridge.entries') AND a.attname = 'embedding' AND t.typname <> '_float4')
-         AS vectors,
-       to_regclass('ctxbridge.transcript_entries') IS NULL AND has_schema_privilege('ctxbridge', 'CREATE')
-         AS "wantsView"`,
-  )
-  // To whom it belongs, it is what it was before there were tenants. To everybody else, it is something of his own.
-  return {
-    id: tenant === owner ? id : `${id}/${tenant}`,
-    version,
-    vectors: (found!["vectors"] ?? undefined) as string | undefined,
-    wantsView: found!["wantsView"] === true,
-  }
+  mustBeOfMajor(found, NEWEST_VERSION, shown)
+  return found
 }
