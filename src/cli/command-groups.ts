@@ -29,6 +29,7 @@ export const GROUPS: readonly Group[] = [
       "compact",
       "project",
       "sync",
+      "share",
       "redact",
       "notes",
       "forget",
@@ -48,10 +49,11 @@ export const GROUPS: readonly Group[] = [
 /** Called by programs rather than people: Claude Code, a shell, a package. Only `ctxbridge help --all` lists them. */
 export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "init", "completions", "man"]
 
-/** What other programs call the same. */
+/** What other programs call the same, and a plural. */
 export const ALIASES: Readonly<Record<string, string>> = {
   ls: "sessions",
   grep: "search",
   cat: "show",
   log: "timeline",
+  shares: "share",
 }

@@ -36,6 +36,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     import: () => import("./commands/import.ts"),
     project: () => import("./commands/project.ts"),
     sync: () => import("./commands/sync.ts"),
+    share: () => import("./commands/share.ts"),
     optimize: () => import("./commands/optimize.ts"),
     model: () => import("./commands/model.ts"),
     proxy: () => import("./commands/proxy.ts"),

@@ -60,7 +60,10 @@ export const PROMPTS_ONLY = "prompts only"
 
 const fate = (hit: AnyHit): (string | false | undefined)[] => [
   "cold" in hit && "cold",
-  "far" in hit && `from ${hit.far.machine ?? hit.far.target}`,
+  "far" in hit &&
+    (hit.far.by === null
+      ? `from ${hit.far.machine ?? hit.far.target}`
+      : `not yours: shared by ${hit.far.by}`),
   hit.program !== undefined && agentTitle(hit.program),
   "others" in hit && "written by others",
   hit.takenBack && "rewound",

@@ -3,7 +3,7 @@
  * no more than a deadline.
  */
 
-import { CtxError, isCtxError, messageOf, usageError } from "../base/errors.ts"
+import { CtxError, codeOf, isCtxError, messageOf, usageError } from "../base/errors.ts"
 import { count, cut, oneLine } from "../base/text.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText } from "../secrets/filter.ts"
@@ -174,17 +174,30 @@ export async function openFar(
 ): Promise<{ readonly entry: FarEntry; readonly target: string } | undefined> {
   for (const [n, target] of targets.entries()) {
     try {
-      const found = await askedWithin(target, (backend) => backend.get(id))
+      const found = await askedWithin(target, (backend) => opened(backend, id))
       if (found === undefined) continue
-      const { vector: _vector, ...entry } = found
-      return !isPlainSession(entry.metadata.sessionId) || isForgotten(place, entry)
+      return !isPlainSession(found.metadata.sessionId) || isForgotten(place, found)
         ? undefined
-        : { entry: withoutSecrets(entry, place), target: target.shown }
+        : { entry: withoutSecrets(found, place), target: target.shown }
     } catch (error) {
       if (n === targets.length - 1) throw error
     }
   }
   return undefined
+}
+
+/** One's own, or else one that others share. */
+async function opened(backend: Target, id: string): Promise<FarEntry | undefined> {
+  const own = await backend.get(id)
+  const found = own === undefined ? await backend.shares?.get(id).catch(unlessOlder) : { entry: own }
+  if (found === undefined) return undefined
+  const { vector: _vector, by: _claimed, ...entry } = found.entry as Entry & { readonly by?: unknown }
+  return { ...entry, ...("by" in found && { by: found.by }) }
+}
+
+/** A server without shares has none. */
+function unlessOlder(error: unknown): undefined {
+  if (codeOf(error) !== "target-older") throw error
 }
 
 /** Opens a target, and waits for the answer no longer than the deadline. */
@@ -295,15 +308,20 @@ const isForgotten = ({ dataHome }: Place, { metadata }: FarEntry): boolean =>
 const withoutSecrets = (entry: FarEntry, { secrets }: Place): FarEntry =>
   filtered(entry, (text) => filterText(text, { ...secrets, enabled: true }))
 
-const handleHere = ({ db }: Pick<FarWorld, "db">, { metadata }: FarEntry): string | undefined =>
-  db && handleOfTurn(db, metadata.sessionId, metadata.chunkIndex, metadata.timestamp)
+/** Others may say that theirs is a turn of ours. */
+const handleHere = ({ db }: Pick<FarWorld, "db">, { metadata, by }: FarEntry): string | undefined =>
+  db && by === undefined
+    ? handleOfTurn(db, metadata.sessionId, metadata.chunkIndex, metadata.timestamp)
+    : undefined
 
 /** Where it was found. */
 interface FarPlace {
   /** As shown to people: a path, or an address without its password. */
   readonly target: string
-  /** Name of the computer that sent it. */
+  /** Name of the computer that sent it; null for what others share, of whose names nobody knows. */
   readonly machine: string | null
+  /** Of what another user shares: his role at the server. It is not what this user said, decided or wants. */
+  readonly by: string | null
   /** The entry's. */
   readonly id: string
 }
@@ -324,7 +342,7 @@ const LEAST = 100
 /** Of names that others made up. */
 const LONGEST_NAME = 400
 
-export type FarEntry = Omit<Entry, "vector">
+export type FarEntry = Omit<Entry, "vector"> & Pick<FoundEntry, "by">
 
 /**
  * Others may have written it, so its texts are filtered again.
@@ -335,6 +353,7 @@ const filtered = (entry: FarEntry, filter: (text: string) => string): FarEntry =
   ...entry,
   summary: cut(filter(entry.summary), LONGEST_SUMMARY),
   content: filter(entry.content),
+  ...(entry.by !== undefined && { by: nameOf(entry.by, filter) }),
   metadata: {
     ...entry.metadata,
     ...(entry.metadata.machine !== undefined && { machine: nameOf(entry.metadata.machine, filter) }),
@@ -360,7 +379,7 @@ function farHitsOf(
     ROOM,
   )
   return entries.map((entry, n) => {
-    const { id, summary, content, metadata } = entry
+    const { id, summary, content, metadata, by } = entry
     const part = { text: content, isProse: true, isFound: true, isLast: false }
     const [passages] = passagesOf([part], sought, Math.max(LEAST, rooms[n]! - summary.length))
     return {
@@ -380,7 +399,7 @@ function farHitsOf(
       answer: null,
       also: [],
       summary,
-      far: { target, machine: metadata.machine ?? null, id },
+      far: { target, machine: metadata.machine ?? null, by: by ?? null, id },
       ...(metadata.takenBack && { takenBack: true as const }),
     }
   })

@@ -72,6 +72,17 @@ export function installedPostgres(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")))
 }
 
+/** Of each PostgreSQL that is here: the newest that is installed, and those whose folders CTXBRIDGE_TEST_POSTGRES names. */
+export const postgresHere = (): string[] =>
+  [
+    installedPostgres(),
+    ...(process.env["CTXBRIDGE_TEST_POSTGRES"] ?? "").split(":").filter((folder) => folder !== ""),
+  ].filter((folder) => folder !== undefined)
+
+/** For people: `15.6`. */
+export const versionOfPostgres = (programs: string): string =>
+  /[\d.]+/.exec(Bun.spawnSync([join(programs, "postgres"), "--version"]).stdout.toString())?.[0] ?? programs
+
 /**
  * Starts Debian's PostgreSQL on a port of its own, with the password `sesame` for everybody.
  *

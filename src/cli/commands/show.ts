@@ -186,12 +186,20 @@ function footer({ out }: Context, page: ListPage<unknown>, name: string): void {
   out.print(`page ${page.number} of ${page.of}${next === null ? "" : `, next: ${safe(next)}`}`)
 }
 
-function renderEntry({ id, content, metadata }: FarEntry, target: string, { style, now }: Screen): string[] {
+function renderEntry(
+  { id, content, metadata, by }: FarEntry,
+  target: string,
+  { style, now }: Screen,
+): string[] {
   const { sessionId, chunkIndex, timestamp, ended, machine, project, toolNames, filePaths, takenBack } =
     metadata
   return [
     `${style.bold(farHandle(id))}  turn ${chunkIndex} of session ${safe(sessionId)}`,
-    safe(`from ${machine ?? "another archive"}, ${project ?? "no project"}, at ${target}`),
+    safe(
+      by === undefined
+        ? `from ${machine ?? "another archive"}, ${project ?? "no project"}, at ${target}`
+        : `not yours: shared by ${by}, ${project}, at ${target}`,
+    ),
     dotted(period(timestamp, ended, now), safe(toolNames.join(", ")), takenBack && "rewound"),
     ...filePaths.map((path) => safe(oneLine(path))),
     "",

@@ -25,6 +25,7 @@ import {
   minute,
   outlineOf,
   plain,
+  sharedBy,
   sizeOfLines,
   stretchAfter,
   stretchAround,
@@ -115,7 +116,7 @@ async function openedAnywhere(world: ServerWorld, { place, query, size }: Wanted
 /** What is said of a turn above its lines. */
 type TurnShown = Pick<WholeTurn, "handle" | "seq" | "session" | "started" | "prompt"> & {
   readonly takenBack?: boolean
-  /** Where it is from, if not from here. */
+  /** Where it is from, if not from here: words that are safe. */
   readonly from?: string
 }
 
@@ -293,7 +294,7 @@ function endOf({ from, text }: LastAnswer, sought: Sought | undefined, room: num
 
 const head = (turn: TurnShown, place: string): string =>
   `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
-  `${turn.from === undefined ? "" : ` From ${name(turn.from, 80)}.`}` +
+  `${turn.from === undefined ? "" : ` ${turn.from}.`}` +
   `${turn.takenBack ? " The user rewound it." : ""} ${DATA}`
 
 interface Around {
@@ -388,14 +389,14 @@ async function farTurn(
   return { turn: turnOfEntry(entry, target), lines: linesOf(entry) }
 }
 
-const turnOfEntry = ({ id, summary, metadata }: FarEntry, target: string): TurnShown => ({
+const turnOfEntry = ({ id, summary, metadata, by }: FarEntry, target: string): TurnShown => ({
   handle: farHandle(id),
   session: metadata.sessionId,
   seq: metadata.chunkIndex,
   started: metadata.timestamp,
   takenBack: metadata.takenBack,
   prompt: summary,
-  from: metadata.machine ?? target,
+  from: by === undefined ? `From ${name(metadata.machine ?? target, 80)}` : `This turn is ${sharedBy(by)}`,
 })
 
 /** A line of tool output may be a whole file. */

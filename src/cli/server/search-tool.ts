@@ -22,7 +22,17 @@ import { isNotesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { shortNameOf } from "../../views/project.ts"
 import { observationLines } from "./get-tool.ts"
-import { DATA, minute, nameOr, plain, safeError, strange, type WholeHit, wholeHit } from "./hit-passages.ts"
+import {
+  DATA,
+  minute,
+  nameOr,
+  plain,
+  safeError,
+  sharedBy,
+  strange,
+  type WholeHit,
+  wholeHit,
+} from "./hit-passages.ts"
 import type { Arguments, ServerTool, ServerWorld } from "./tool.ts"
 import { AGENT_PROPERTY, knownProjectIn, namedSession } from "./tool.ts"
 
@@ -203,9 +213,12 @@ const marksOf = (hit: AnyHit): string[] => [
   ...(hit.takenBack ? ["rewound"] : []),
   ...(hit.isLost ? ["its copy is missing"] : []),
   ...("promptsOnly" in hit ? ["prompts only"] : []),
-  ...("far" in hit ? [`from ${name(hit.far.machine ?? "another machine", 40)}`] : []),
+  ...("far" in hit ? [whence(hit.far)] : []),
   ...(hit.by === "meaning" ? ["by meaning"] : []),
 ]
+
+const whence = ({ machine, by }: FarHit["far"]): string =>
+  by === null ? `from ${name(machine ?? "another machine", 40)}` : sharedBy(by)
 
 /** Who said it, or the name of the tool. */
 const speakerOf = ({ session, role, tool }: AnyHit): string =>
@@ -297,7 +310,8 @@ export const searchTool: ServerTool = {
   withTarget: {
     everywhere: {
       type: "boolean",
-      description: "Also what the user's other machines have sent (far: handles)",
+      description:
+        "Also what the user's other machines have sent, and what others share with the user (far: handles)",
     },
   },
   required: ["query"],

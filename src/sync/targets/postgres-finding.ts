@@ -64,17 +64,67 @@ export function narrowedTo({ withContent, tool, file, ...rest }: EntryQuery): st
   })
 }
 
-/** Not `tenant = …`: that has an index, which for a tenant with most of the rows is the worst to take. */
-const VISIBLE = `tenant || '' = ${TENANT}`
+/** Whose rows a function finds. */
+interface Scope {
+  /** Of the function's name, after `find`. */
+  readonly name: string
+  /** More columns of its result, and what is in them. */
+  readonly columns: string
+  readonly values: string
+  readonly metadata: string
+  /** Conditions on rows: by whichever index fits; and by none that begins with the tenant, which for a tenant with most
+   *  of the rows is the worst to take. */
+  readonly indexed: string
+  readonly visible: string
+  /** What else must hold of a whole row `e`. */
+  readonly whole: string
+  /** A statement that ends it where there is nothing to find. */
+  readonly first: string
+  /** How near an array is to `$1`: best is what is largest. */
+  readonly nearness: string
+}
+
+const OWN: Scope = {
+  name: "",
+  columns: "",
+  values: "",
+  metadata: "e.metadata",
+  indexed: `tenant = ${TENANT}`,
+  visible: `tenant || '' = ${TENANT}`,
+  whole: "",
+  first: "",
+  nearness: "(SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision",
+}
+
+/** Bytes of a text that somebody else put: more of it is not shown. */
+const MOST_OF_OTHERS = 4_000_000
+
+/** What others have put is what they like: neither may it fail the search, nor come first for being no number. */
+const SHARED: Scope = {
+  name: "_shared",
+  columns: ", tenant text",
+  values: ", e.tenant",
+  // The server vouches for the project, and nobody for the machine.
+  metadata: `CASE jsonb_typeof(e.metadata) WHEN 'object'
+          THEN e.metadata - 'machine' || jsonb_build_object('project', e.project) ELSE '{}' END`,
+  indexed: "(tenant, project) IN (SELECT s.owner, s.project FROM ctxbridge.accepted_shares() s)",
+  visible: "(tenant || '', project) IN (SELECT s.owner, s.project FROM ctxbridge.accepted_shares() s)",
+  whole: `WHERE octet_length(e.content) <= ${MOST_OF_OTHERS} AND b.score IS NOT NULL`,
+  first: "IF NOT EXISTS (SELECT FROM ctxbridge.accepted_shares()) THEN RETURN; END IF;",
+  nearness: `coalesce(nullif((SELECT sum(a::double precision * b) / nullif(sqrt(sum(a::double precision * a)), 0)
+        FROM unnest(embedding, $1::real[]) AS u(a, b)), 'NaN'), 0)`,
+}
 
 /** Without statistics, the planner takes every condition to be rare, and the whole table to be cheaper than an index. */
-const RESULT = `RETURNS TABLE (id text, key text, summary text, metadata jsonb, content text, score double precision)
+const result = ({
+  columns,
+}: Scope): string => `RETURNS TABLE (id text, key text, summary text, metadata jsonb, content text, score double precision${columns})
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off`
 
 /** Whole rows of the best, which are known by their keys: what is not among them need not be copied. */
-const WHOLE = `SELECT e.id, e.key, e.summary, e.metadata,
-        CASE WHEN $2 ? 'withContent' THEN e.content END, b.score
-      FROM best b JOIN ctxbridge.entries e USING (tenant, key)
+const whole = (scope: Scope): string => `SELECT e.id, e.key, e.summary, ${scope.metadata},
+        CASE WHEN $2 ? 'withContent' THEN e.content END, b.score${scope.values}
+      FROM best b JOIN ctxbridge.entries e USING (tenant, key) ${scope.whole}
       ORDER BY b.score DESC, e.started DESC NULLS LAST, e.id`
 
 /** Entries that are compared one by one; and of those that have only some of the words. */
@@ -85,18 +135,21 @@ const MOST_OF_ANY = 20_000
  * Best are those with the most of the words in the summary, and then the shortest, as in a folder. Where very many have
  * the words, as many of those with all of them in the summary are compared, and as many others. No words: the latest.
  */
-export const FIND_BY_WORDS = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_words(
+const findByWords = (
+  scope: Scope,
+): string => `CREATE OR REPLACE FUNCTION ctxbridge.find${scope.name}_by_words(
   wanted text[], lexemes tsquery, narrowed jsonb, most integer)
-  ${RESULT} AS $find$
+  ${result(scope)} AS $find$
 DECLARE
   score text := coalesce((SELECT string_agg(format('(%L = ANY (about))::integer', w), ' + ') FROM unnest(wanted) w)
     || ' + ln(2) / ln(2 + size)', '0::double precision');
-  rows text := 'FROM ctxbridge.entries WHERE ${VISIBLE.replaceAll("'", "''")}' || ${CONDITIONS} ||
+  rows text := 'FROM ctxbridge.entries WHERE ${scope.visible.replaceAll("'", "''")}' || ${CONDITIONS} ||
     CASE WHEN wanted = '{}' THEN '' ELSE ' AND words @@ $1' END;
   latest text := CASE WHEN wanted = '{}' THEN ' ORDER BY started DESC NULLS LAST, id' ELSE '' END;
   columns text := 'tenant, key, about, size, started, id ';
   compared integer := ${MOST};
 BEGIN
+  ${scope.first}
   IF narrowed ? 'isAny' AND wanted <> '{}' THEN
     compared := ${MOST_OF_ANY};
     columns := 'words, ' || columns;
@@ -107,64 +160,87 @@ BEGIN
     WITH matches AS MATERIALIZED (SELECT %2$s %3$s LIMIT %4$s + 1),
     summed_up AS (SELECT %2$s AND about @> $4 AND (SELECT count(*) FROM matches) > %4$s LIMIT ${MOST}),
     best AS (
-      SELECT tenant, key, (%1$s)::double precision AS score
+      SELECT tenant, key, coalesce((%1$s)::double precision, 0) AS score
       FROM (TABLE matches UNION TABLE summed_up) r ORDER BY 3 DESC, started DESC NULLS LAST, id LIMIT $3)
-    ${WHOLE}$query$, score, columns || rows, latest, compared)
+    ${whole(scope)}$query$, score, columns || rows, latest, compared)
     USING lexemes, narrowed, most, wanted;
 END $find$`
 
-const BY_VECTOR = `CREATE OR REPLACE FUNCTION ctxbridge.find_by_vector(
+export const FIND_BY_WORDS = findByWords(OWN)
+
+const byVector = (scope: Scope): string => `CREATE OR REPLACE FUNCTION ctxbridge.find${scope.name}_by_vector(
   given text, of_embedder text, narrowed jsonb, most integer)
-  ${RESULT} AS $find$`
+  ${result(scope)} AS $find$`
 
-/** Rows of the tenant, by whichever index fits. */
-const OWN = (columns: string): string =>
-  `SELECT ${columns} FROM ctxbridge.entries WHERE tenant = ${TENANT} %1$s`
+const rowsOf = ({ indexed }: Scope, columns: string): string =>
+  `SELECT ${columns} FROM ctxbridge.entries WHERE ${indexed} %1$s`
 
-const BEST = (distance: string, rows: string): string => `
+const best = (scope: Scope, distance: string, rows: string): string => `
     WITH best AS (SELECT tenant, key, (1 - (${distance}))::double precision AS score FROM ${rows} ORDER BY ${distance} LIMIT $4)
-    ${WHOLE}`
+    ${whole(scope)}`
 
 /** The signs of a vector's numbers: two vectors that are near have most of them in common. */
 export const signsOf = (array: string): string =>
   `(SELECT string_agg((v > 0)::integer::text, '' ORDER BY n)::varbit FROM unnest(${array}) WITH ORDINALITY AS u(v, n))`
 
 /** Multiplying takes a hundred times as long as comparing signs, so only those with the fewest other signs have it done. */
-export const FIND_BY_ARRAY = `${BY_VECTOR}
+const findByArray = (scope: Scope): string => `${byVector(scope)}
 DECLARE
   sought varbit := ${signsOf("given::real[]")};
 BEGIN
+  ${scope.first}
   RETURN QUERY EXECUTE format($query$
     WITH near AS (
-      ${OWN("tenant, key")} AND embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
+      ${rowsOf(scope, "tenant, key")} AND embedder = $3 AND signs IS NOT NULL AND length(signs) = length($5)
       ORDER BY bit_count(signs # $5) LIMIT 15 * $4 + 75
     ), best AS (
-      SELECT tenant, key, (SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision AS score
+      SELECT tenant, key, ${scope.nearness} AS score
       FROM near JOIN ctxbridge.entries USING (tenant, key) ORDER BY 3 DESC LIMIT $4)
-    ${WHOLE}$query$, ${CONDITIONS}) USING given, narrowed, of_embedder, most, sought;
+    ${whole(scope)}$query$, ${CONDITIONS}) USING given, narrowed, of_embedder, most, sought;
 END $find$`
+
+export const FIND_BY_ARRAY = findByArray(OWN)
 
 /** Up to this many rows, all are compared: the index would find hardly any of them among the others. */
 const FEW = 10_000
 
-export const FIND_BY_VECTOR = `${BY_VECTOR}
+const findByVector = (scope: Scope): string => `${byVector(scope)}
 DECLARE
   filters text := ${CONDITIONS};
   candidates bigint;
 BEGIN
-  EXECUTE format('SELECT count(*) FROM (${OWN("").replaceAll("'", "''")} LIMIT ${FEW + 1}) c', filters)
+  ${scope.first}
+  EXECUTE format('SELECT count(*) FROM (${rowsOf(scope, "").replaceAll("'", "''")} LIMIT ${FEW + 1}) c', filters)
     INTO candidates USING given, narrowed;
   IF candidates <= ${FEW} THEN
-    RETURN QUERY EXECUTE format($query$${BEST(
+    RETURN QUERY EXECUTE format($query$${best(
+      scope,
       "embedding @distance@ $1::@embedding@",
-      `(${OWN("tenant, key, embedder, embedding")}) e WHERE embedder = $3`,
+      `(${rowsOf(scope, "tenant, key, embedder, embedding")}) e WHERE embedder = $3`,
     )}$query$, filters) USING given, narrowed, of_embedder, most;
   ELSE
     -- Goes on until enough rows are of this tenant. Extensions before 0.8 do not, and look at more of them instead.
     PERFORM set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '200', true);
-    RETURN QUERY EXECUTE format($query$${BEST(
+    RETURN QUERY EXECUTE format($query$${best(
+      scope,
       "embedding @distance@ $1::@embedding@",
-      `ctxbridge.entries WHERE embedder = $3 AND ${VISIBLE} %1$s`,
+      `ctxbridge.entries WHERE embedder = $3 AND ${scope.visible} %1$s`,
     )}$query$, filters) USING given, narrowed, of_embedder, most;
   END IF;
 END $find$`
+
+export const FIND_BY_VECTOR = findByVector(OWN)
+
+/** The same among what others share and the tenant has agreed to; and one of these turns, by the beginning of its id. */
+export const FIND_SHARED = [
+  findByWords(SHARED),
+  findByArray(SHARED),
+  findByVector(SHARED),
+  `CREATE OR REPLACE FUNCTION ctxbridge.get_shared(beginning text)
+  RETURNS TABLE (id text, key text, summary text, content text, metadata jsonb, tenant text)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $get$
+  SELECT e.id, e.key, e.summary, e.content, ${SHARED.metadata}, e.tenant FROM ctxbridge.entries e
+  WHERE e.id >= beginning AND starts_with(e.id, beginning) AND ${SHARED.indexed}
+    AND octet_length(e.content) <= ${MOST_OF_OTHERS} ORDER BY e.id LIMIT 20
+$get$`,
+]

@@ -5,6 +5,7 @@
  */
 import { CtxError, codeOf, isCtxError } from "../../base/errors.ts"
 import type { Ask } from "./postgres-door.ts"
+import { SHARING } from "./postgres-sharing.ts"
 
 /**
  * Only ever adds: tables, nullable columns, functions, indexes. What programs without it say must go on working. Whoever
@@ -22,7 +23,7 @@ export interface ServerStep {
 }
 
 /** In this order. */
-export const SERVER_STEPS: readonly ServerStep[] = []
+export const SERVER_STEPS: readonly ServerStep[] = [SHARING]
 
 /** What statements need to know of the tables that are there. */
 export interface Tables {
@@ -32,13 +33,13 @@ export interface Tables {
   readonly vectors: string | undefined
   /** Names of the steps that are there, also of those that this program does not know. */
   readonly steps: ReadonlySet<string>
+  /** Whether they belong to the role that asks, which then brings them up to date. */
+  readonly isOwner: boolean
 }
 
 export interface TablesThere extends Tables {
   /** Major. */
   readonly version: number
-  /** Whether they belong to the role that asks, which then brings them up to date. */
-  readonly isOwner: boolean
   readonly wantsView: boolean
 }
 
@@ -115,6 +116,8 @@ export function mustBeOfMajor({ version, isOwner }: TablesThere, newest: number,
   throw new CtxError("target-older", `${shown} ${both}`, { hint: howToMigrate(isOwner) })
 }
 
-/** Of a feature that needs a step which a server does not have. */
-export const lacksStep = (name: string, shown: string): CtxError =>
-  new CtxError("target-older", `${shown} lacks ${name}`, { hint: howToMigrate(false) })
+/** @throws CtxError `target-older`: a feature needs this step */
+export function mustHaveStep(name: string, { steps, isOwner }: Tables, shown: string): void {
+  if (!steps.has(name))
+    throw new CtxError("target-older", `${shown} lacks ${name}`, { hint: howToMigrate(isOwner) })
+}

@@ -8,7 +8,15 @@ import type { ServerAddress } from "./postgres-address.ts"
 import { connect, type Server } from "./postgres-door.ts"
 import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
 import { NEWEST_VERSION, SET_UP, TRANSCRIPT_ENTRIES, VECTOR_LENGTH } from "./postgres-migrations.ts"
-import { mustBeOfMajor, readTables, SERVER_STEPS, type Tables, type TablesThere } from "./postgres-steps.ts"
+import { SHARING, sharesAt } from "./postgres-sharing.ts"
+import {
+  mustBeOfMajor,
+  mustHaveStep,
+  readTables,
+  SERVER_STEPS,
+  type Tables,
+  type TablesThere,
+} from "./postgres-steps.ts"
 import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./target.ts"
 
 /** ms for one call. */
@@ -50,6 +58,10 @@ export async function openPostgresTarget(
   return {
     id: tables.id,
     frames: framesAt(slow, writer),
+    shares: sharesAt(async (...call) => {
+      mustHaveStep(SHARING.name, tables, address.shown)
+      return server.ask(...call)
+    }, address.shown),
 
     prepare(entries) {
       prepared.set(entries, rowsText(entries))
@@ -68,7 +80,8 @@ export async function openPostgresTarget(
 
     async find(query) {
       if (!isComparable(query, tables)) return []
-      return (await server.ask(...finding(query, tables))).map(foundIn)
+      const rows = (await server.ask(...finding(query, tables))).map(foundIn)
+      return rows.sort(bestFirst).slice(0, query.limit)
     },
 
     async get(id) {
@@ -256,27 +269,40 @@ const entryIn = ({ embedder, embedding, ...rest }: Readonly<Record<string, unkno
 
 const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
 
-const foundIn = ({ content, ...row }: Readonly<Record<string, unknown>>): FoundEntry =>
-  ({ ...row, ...(content !== null && { content }) }) as unknown as FoundEntry
+const foundIn = ({ content, tenant, ...row }: Readonly<Record<string, unknown>>): FoundEntry =>
+  ({
+    ...row,
+    ...(content !== null && { content }),
+    ...((tenant ?? null) !== null && { by: tenant }),
+  }) as unknown as FoundEntry
+
+/** Equal scores: the newest first. What others have put may be anything. */
+const bestFirst = (a: FoundEntry, b: FoundEntry): number =>
+  b.score - a.score || Number(startOf(b) > startOf(a)) - Number(startOf(b) < startOf(a))
+
+const startOf = ({ metadata }: FoundEntry): string => String(metadata?.timestamp ?? "")
 
 /** A column of pgvector has one length. */
 const isComparable = (query: EntryQuery, { vectors }: Tables): boolean =>
   "words" in query || vectors === undefined || query.vector.values.length === VECTOR_LENGTH
 
-/** The same score as in a folder, so that hits of both can be put together. */
-function finding(query: EntryQuery, { vectors }: Tables): [statement: string, parameters: string[]] {
+/** The same score as in a folder, so that hits of both can be put together. What others share is asked for at once. */
+function finding(query: EntryQuery, { vectors, steps }: Tables): [statement: string, parameters: string[]] {
   const narrowing = [narrowedTo(query), String(Math.max(1, Math.trunc(query.limit)))]
-  const calling = (name: string, about: string): string =>
-    `SELECT * FROM ctxbridge.${name}(${about}, $3::text::jsonb, $4::text::integer)`
+  const calling = (by: string, about: string): string => {
+    const given = `_by_${by}(${about}, $3::text::jsonb, $4::text::integer)`
+    const own = `SELECT *, NULL::text AS tenant FROM ctxbridge.find${given}`
+    return steps.has(SHARING.name) ? `${own} UNION ALL SELECT * FROM ctxbridge.find_shared${given}` : own
+  }
   if ("words" in query) {
     const wanted = [...wordSet(query.words)]
     const array = "ARRAY(SELECT jsonb_array_elements_text($1::text::jsonb))"
     const words = [JSON.stringify(wanted), wanted.map(lexeme).join(query.isAny ? " | " : " & ")]
-    return [calling("find_by_words", `${array}, $2::text::tsquery`), [...words, ...narrowing]]
+    return [calling("words", `${array}, $2::text::tsquery`), [...words, ...narrowing]]
   }
   const { embedder, values } = query.vector
   const vector = [numbersText(values, vectors), embedder]
-  return [calling("find_by_vector", "$1::text, $2::text"), [...vector, ...narrowing]]
+  return [calling("vector", "$1::text, $2::text"), [...vector, ...narrowing]]
 }
 
 const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`

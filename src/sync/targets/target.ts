@@ -26,6 +26,8 @@ export interface Target {
   readonly folder?: FolderState
   /** Undefined: this kind keeps entries only. */
   readonly frames?: FrameStore
+  /** Undefined: whoever can read what is there reads all of it. */
+  readonly shares?: ShareStore
   /**
    * Keeps the latest version of each turn (`isLater`), whoever brought which first, but nothing that anybody has forgotten.
    * Even without entries, takes out what others have forgotten of that which this machine keeps there. All or nothing, but
@@ -162,6 +164,52 @@ export interface FoundEntry extends Pick<Entry, "id" | "key" | "summary" | "meta
   readonly content?: string
   /** The more the better. Not comparable between targets. */
   readonly score: number
+  /** Of what another user shares: his role, for which the server vouches. */
+  readonly by?: string
+}
+
+/** What users of one server show each other, if both say so. Projects are paths as in the entries' metadata. */
+export interface ShareStore {
+  /** Own ones of which something is there. */
+  projects(): Promise<readonly string[]>
+  /**
+   * Offers a project to the members of a role.
+   *
+   * @returns whether it was not offered to them before
+   * @throws CtxError `not-found`: there is no such role
+   */
+  offer(project: string, team: string): Promise<boolean>
+  /**
+   * From then on, nobody sees anything of it; whoever had agreed must agree anew to another offer.
+   *
+   * @param team undefined: all that it was offered to
+   * @returns number of offers that are gone
+   */
+  stop(project: string, team: string | undefined): Promise<number>
+  /** Own offers. One whose role is no more is not open; `readers`: who has agreed, and is still in the role. */
+  offers(): Promise<readonly OwnOffer[]>
+  /** Offers of others to roles that the user is in. */
+  offered(): Promise<readonly OthersOffer[]>
+  /** @returns number of open offers of this owner that it was, 0: there is none */
+  accept(owner: string, project: string): Promise<number>
+  /** @returns number of offers that had been accepted */
+  leave(owner: string, project: string): Promise<number>
+  /** A turn that others share. */
+  get(id: string): Promise<{ readonly entry: Entry; readonly by: string } | undefined>
+}
+
+export interface OwnOffer {
+  readonly project: string
+  readonly team: string
+  readonly isOpen: boolean
+  readonly readers: readonly string[]
+}
+
+export interface OthersOffer {
+  readonly owner: string
+  readonly project: string
+  readonly teams: readonly string[]
+  readonly isAccepted: boolean
 }
 
 export interface TargetStats {
