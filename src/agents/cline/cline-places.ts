@@ -1,11 +1,11 @@
 /** How Cline names its sessions and, in VS Code, its tasks. Pure; hooks load it. */
 import type { FileLayout } from "../../record/agent.ts"
 
-/** Of the folder around sessions, and of the one around that. */
-export const CLINE_VARIABLES = ["CLINE_DATA_DIR", "CLINE_DIR"]
+/** Of the folder of sessions, of the one around it, and of the one around that. */
+export const CLINE_VARIABLES = ["CLINE_SESSION_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR"]
 
-/** `<session>/<session>.messages.json`, and a task of VS Code's: `<task>/api_conversation_history.json`. */
-const SESSION = /^(.*)\/([^/]+)\/(?:\2\.messages|(?<=claude-dev\/.+)api_\w+)\.json$/
+/** `<session>/<session>.messages.json`, and a task of VS Code's: `tasks/<task>/api_conversation_history.json`. */
+const SESSION = /^(.*)\/([^/]+)\/(?:\2\.messages|(?<=claude-dev\/tasks\/\2\/)api_conv\w+)\.json$/
 
 export const isClineSession = (path: string): boolean => SESSION.test(path)
 export const clineName = (path: string): string | undefined => SESSION.exec(path)?.[2]

@@ -42,11 +42,11 @@ const TOOLS: Readonly<Record<string, AgentTool>> = {
 const EXTENSION = "Code/User/globalStorage/saoudrizwan.claude-dev"
 
 function clineFolders({ home, named }: AgentPlaces): string[] {
-  const [data, own = join(home, ".cline")] = CLINE_VARIABLES.map(named)
+  const [sessions, data, own = join(home, ".cline")] = CLINE_VARIABLES.map(named)
   // On Linux, macOS and Windows.
   const settings = [".config", "Library/Application Support", "AppData/Roaming"]
   return [
-    join(data ?? join(own, "data"), "sessions"),
+    sessions ?? join(data ?? join(own, "data"), "sessions"),
     ...settings.map((folder) => join(home, folder, EXTENSION, "tasks")),
   ]
 }

@@ -32,7 +32,14 @@ test("places and copies", () => {
   for (const path of [SESSION, TASK]) expect([isDocument(path), isTranscriptFile(path)]).toEqual([true, true])
   for (const name of ["s1.json", "s1.compaction.json", "other.messages.json", "hooks.jsonl"])
     expect(isTranscriptFile(`/h/.cline/data/sessions/s1/${name}`)).toBe(false)
-  expect(isTranscriptFile(`/h/${EDITOR}/tasks/1/ui_messages.json`)).toBe(false)
+  for (const other of [
+    "tasks/1/ui_messages.json",
+    "tasks/1/api_keys.json",
+    "tasks/1/old/api_conversation_history.json",
+  ])
+    expect(isDocument(`/h/${EDITOR}/${other}`)).toBe(false)
+  for (const name of ["settings/api_conversation_history.json", "cache/api_models.json"])
+    expect(isDocument(`/h/${EDITOR}/${name}`)).toBe(false)
   expect(transcriptName(SESSION)).toEqual({ session: "s1", agent: undefined })
   expect(transcriptName(TASK)).toEqual({ session: "1780000000000", agent: undefined })
   expect(vaultPath(SESSION, "/h")).toBe("cline/home/s1.jsonl.zst")
@@ -47,6 +54,8 @@ test("places and copies", () => {
   ])
   expect(folders({ CLINE_DIR: "/d" })[0]).toBe("/d/data/sessions")
   expect(folders({ CLINE_DIR: "/d", CLINE_DATA_DIR: "/e" })[0]).toBe("/e/sessions")
+  expect(folders({ CLINE_DIR: "/d", CLINE_DATA_DIR: "/e", CLINE_SESSION_DATA_DIR: "/f/s" })[0]).toBe("/f/s")
+  expect(isDocument("/f/s/s1/s1.messages.json")).toBe(true)
   expect(cline.isUntried).toBe(true)
 })
 
