@@ -154,8 +154,8 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
       return stdout
     }
-    const steps = (database: string) =>
-      rows("owner", database, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM ctxbridge.steps")
+    const steps = (database: string, user = "owner") =>
+      rows(user, database, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM ctxbridge.steps")
 
     beforeAll(async () => {
       old = await older()
@@ -164,6 +164,19 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
       await server.run("CREATE ROLE team; GRANT team TO carol")
     })
     afterAll(async () => server?.[Symbol.asyncDispose]())
+
+    test("an administrator who is no superuser makes the roles and the tables, and may do so again", async () => {
+      await server.run("CREATE ROLE dba LOGIN CREATEROLE CREATEDB PASSWORD 'sesame'")
+      await rows("dba", "postgres", "CREATE DATABASE own")
+      for (let times = 0; times < 2; times++) await rows("dba", "own", newer.script)
+      expect(await steps("own", "dba")).toContain("sharing")
+      const owners = `SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'ctxbridge'::regnamespace`
+      expect(await rows("dba", "own", owners)).toBe("ctxbridge_owner")
+      await rows("dba", "own", "GRANT ctxbridge_user TO alice")
+      await using one = await open(old, "alice", "own")
+      await using other = await open(newer, "alice", "own")
+      await workTogether(one, other)
+    })
 
     test("whose tables they are: whoever made them, both go on, and this one takes the steps", async () => {
       for (const [database, first] of [

@@ -4,7 +4,7 @@
  */
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
-import { count } from "../../base/text.ts"
+import { count, cut, oneLine, shellWord } from "../../base/text.ts"
 import type { NamedTarget } from "../../sync/targets/open-target.ts"
 import type { OthersOffer, OwnOffer, ShareStore } from "../../sync/targets/target.ts"
 import { configuredTargets, targetNamed } from "../../sync/targets.ts"
@@ -110,7 +110,7 @@ async function offer(
     ? !(await shares.offers()).some((one) => one.project === project && one.team === team)
     : await shares.offer(project, team)
   out.json({ target: shown, dryRun, did: isNew ? "offered" : null, project, team })
-  const what = safe(folderOf(project))
+  const what = told(project)
   out.print(
     isNew
       ? [
@@ -141,7 +141,7 @@ async function stop(
     : await shares.stop(project, team)
   out.json({ target: shown, dryRun, did: "stopped", project, team: team ?? null, offers: gone })
   out.print(
-    `${dryRun ? "Would stop" : "Stopped"} sharing ${safe(folderOf(project))}: ${count(gone, "offer")} ${dryRun ? "would be" : "is"} gone`,
+    `${dryRun ? "Would stop" : "Stopped"} sharing ${told(project)}: ${count(gone, "offer")} ${dryRun ? "would end" : "ended"}`,
   )
 }
 
@@ -166,7 +166,7 @@ async function answer(
   if (!dryRun) await shares[action](owner, project)
   const did = action === "accept" ? "accepted" : "left"
   out.json({ target: shown, dryRun, did, owner, project })
-  const what = `${safe(folderOf(project))} of ${safe(owner)}`
+  const what = `${told(project)} of ${safe(owner)}`
   out.print(
     dryRun
       ? `Would ${action} ${what}`
@@ -190,14 +190,19 @@ async function list({ out }: Context, shares: ShareStore, shown: string): Promis
   ])
 }
 
+/** UTF-16 units of a project's path. */
+const LONGEST = 200
+
+/** Others chose the names. */
+const told = (project: string): string => safe(cut(oneLine(folderOf(project)), LONGEST))
+
 const renderOwn = ({ project, team, isOpen, readers }: OwnOffer): string => {
   const read = readers.length === 0 ? "nobody has accepted" : `read by ${readers.join(", ")}`
-  return safe(`  ${folderOf(project)} with ${team}: ${isOpen ? read : "this role is no more"}`)
+  return `  ${told(project)} with ${safe(team)}: ${isOpen ? safe(read) : "this role is no more"}`
 }
 
-const renderOffered = ({ owner, project, teams, isAccepted }: OthersOffer): string =>
-  safe(
-    `  ${folderOf(project)} of ${owner}, to ${teams.join(", ")}: ${
-      isAccepted ? "accepted" : `ctxbridge shares accept ${owner} ${shortNameOf(project) ?? project}`
-    }`,
-  )
+const renderOffered = ({ owner, project, teams, isAccepted }: OthersOffer): string => {
+  const [whose, named] = [owner, shortNameOf(project) ?? project].map((word) => safe(shellWord(word)))
+  const next = isAccepted ? "accepted" : `ctxbridge shares accept ${whose} ${named}`
+  return `  ${told(project)} of ${safe(owner)}, to ${safe(teams.join(", "))}: ${next}`
+}

@@ -379,7 +379,8 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'ctxbridge_user') THEN
     CREATE ROLE ctxbridge_user NOLOGIN;
   END IF;
-  IF NOT pg_has_role(current_user, 'ctxbridge_owner', 'member') THEN
+  -- Since version 16, whoever made a role is a member who may do nothing with it.
+  IF NOT pg_has_role(current_user, 'ctxbridge_owner', 'usage') THEN
     GRANT ctxbridge_owner TO CURRENT_USER;
   END IF;
   SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'ctxbridge'
