@@ -49,8 +49,12 @@ const ROWS: Readonly<Record<string, CommandLine>> = {
     resume: (session) => ["--resume", session],
     begin: (prompt) => ["--prompt-interactive", prompt],
   },
-  // Continues a session by its number in a list only.
-  gemini: { program: "gemini", begin: (prompt) => ["--prompt-interactive", prompt] },
+  // Its help speaks of a number in a list only, but 0.61 takes the id as well.
+  gemini: {
+    program: "gemini",
+    resume: (session) => ["--resume", session],
+    begin: (prompt) => ["--prompt-interactive", prompt],
+  },
 }
 
 /** @param agent its name, as in the table of agents */

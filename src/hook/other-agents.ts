@@ -4,6 +4,7 @@
  */
 import { CODEX_HOOKS } from "../agents/codex/codex-hooks.ts"
 import { COPILOT_HOOKS } from "../agents/copilot/copilot-hooks.ts"
+import { GEMINI_HOOKS } from "../agents/gemini/gemini-hooks.ts"
 import { OPENCODE_HOOKS } from "../agents/opencode/opencode-hooks.ts"
 import { QWEN_HOOKS } from "../agents/qwen/qwen-hooks.ts"
 import { statsOf } from "../base/files.ts"
@@ -17,6 +18,7 @@ import { isUnanswered, readState } from "./state.ts"
 const FORMS: Readonly<Record<string, HookForm>> = {
   codex: CODEX_HOOKS,
   copilot: COPILOT_HOOKS,
+  gemini: GEMINI_HOOKS,
   opencode: OPENCODE_HOOKS,
   qwen: QWEN_HOOKS,
 }

@@ -58,8 +58,12 @@ test("show tells a session, its subagent and its turns, with each call and resul
   expect(page.stdout.split("all passed")).toHaveLength(2)
 })
 
-test("resume and resurrect say what Gemini CLI does not do", async () => {
-  expect((await cli("resume", ID)).stderr).toContain("Gemini CLI continues no session by its id")
+test("resume names Gemini CLI's command; resurrect says that it takes none back", async () => {
+  expect(await cli("resume", ID, "--print")).toMatchObject({
+    code: 0,
+    stdout: `cd ${machine.cwd} && gemini --resume ${ID}\n`,
+    stderr: "",
+  })
   expect(await cli("resurrect", ID)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining("Gemini CLI takes no session back from a file; --to names a folder"),

@@ -6,9 +6,15 @@ import type { AgentPlaces, FileLayout, TranscriptName } from "../../record/agent
 const HOME = "GEMINI_CLI_HOME"
 const USUAL = ".gemini"
 
-export const geminiTranscripts = ({ home, named }: AgentPlaces): string[] => [
-  join(named(HOME) ?? home, USUAL, "tmp"),
-]
+/** Of its settings, and of all that it writes by itself. */
+export const geminiFolder = ({ home, named }: Pick<AgentPlaces, "home" | "named">): string =>
+  join(named(HOME) ?? home, USUAL)
+
+/** Hooks and servers are in it. */
+export const geminiSettings = (places: Pick<AgentPlaces, "home" | "named">): string =>
+  join(geminiFolder(places), "settings.json")
+
+export const geminiTranscripts = (places: AgentPlaces): string[] => [join(geminiFolder(places), "tmp")]
 
 /** `session-<time>-<begin of its id>.jsonl`; only its lines tell the whole id. */
 const SESSION = /\/session-\d{4}-\d\d-\d\dT\d\d-\d\d-[\da-f]{8}\.jsonl$/
@@ -19,6 +25,8 @@ const SUBAGENT = /\/chats\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/([^/]+)\.
 const FOLDER = `/${USUAL}/tmp/`
 /** A project's folder in which the chats are. */
 const BELOW = /\/tmp\/[^/]+\/chats\/.*$/
+
+export const isGeminiSubagent = (path: string): boolean => SUBAGENT.test(path)
 
 export const isGeminiTranscript = (path: string): boolean =>
   SESSION.test(path) || SUBAGENT.test(path) || DOCUMENT.test(path)

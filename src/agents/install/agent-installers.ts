@@ -16,6 +16,7 @@ import {
 import type { Paths } from "../../config/load.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import { copilotFolder } from "../copilot/copilot-places.ts"
+import { geminiFolder } from "../gemini/gemini-places.ts"
 import { opencodeConfigFolder } from "../opencode/opencode-places.ts"
 import { qwenFolder } from "../qwen/qwen-places.ts"
 
@@ -73,6 +74,13 @@ export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
     command: "copilot",
     folder: copilotFolder,
     load: async () => (await import("./copilot-install.ts")).COPILOT_INSTALLER,
+  },
+  {
+    name: "gemini",
+    title: "Gemini CLI",
+    command: "gemini",
+    folder: geminiFolder,
+    load: async () => (await import("./gemini-install.ts")).GEMINI_INSTALLER,
   },
   {
     name: "opencode",
