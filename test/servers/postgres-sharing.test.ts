@@ -285,6 +285,17 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
         ),
       ]
       for (const statements of bad) await rows("alice", statements)
+      // One that is larger than whoever finds it would like.
+      await rows(
+        "alice",
+        odd(6, "{}", "'{launch}'", "1").replace(
+          "'{}', 'launch'",
+          "jsonb_build_object('x', repeat('x', 5000000)), 'launch'",
+        ),
+      )
+      expect(
+        await rows("alice", "SELECT count(*) FROM ctxbridge.entries WHERE length(metadata::text) > 5000000"),
+      ).toBe("1")
       expect(await seen("carol")).toContain(hers.id)
       await using carol = await open("carol")
       for (const query of [
@@ -299,6 +310,7 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
           query,
           ids: expect.arrayContaining([hers.id]),
         })
+        expect(found.map(({ id }) => id)).not.toContain("i6")
         for (const { by } of found) expect(by).toBe("alice")
       }
       const [best] = await carol.find({ vector: hers.vector!, limit: 1 })

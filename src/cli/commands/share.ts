@@ -22,8 +22,9 @@ export default {
     what: {
       type: "positional",
       rest: true,
-      description: "A project to share; accept or leave what OWNER shares; nothing: list both",
-      valueHint: "PROJECT|accept|leave [OWNER PROJECT]",
+      description:
+        "A PROJECT to share; or accept or leave, and OWNER PROJECT of an offer; nothing: list both",
+      valueHint: "accept|leave",
     },
     with: option("Members of this role of the server may read the project, once they accept", "TEAM"),
     stop: flag("Stop sharing the project, with TEAM or with everybody"),

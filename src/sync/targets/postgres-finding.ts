@@ -96,8 +96,9 @@ const OWN: Scope = {
   nearness: "(SELECT sum(a * b) FROM unnest(embedding, $1::real[]) AS u(a, b))::double precision",
 }
 
-/** Bytes of a text that somebody else put: more of it is not shown. */
-const MOST_OF_OTHERS = 4_000_000
+/** Whether a row `e` that somebody else put has at most so many bytes: larger ones are not shown. */
+const IS_OF_A_SIZE =
+  "octet_length(e.content) + octet_length(e.summary) + octet_length(e.metadata::text) <= 4000000"
 
 /** What others have put is what they like: neither may it fail the search, nor come first for being no number. */
 const SHARED: Scope = {
@@ -109,7 +110,7 @@ const SHARED: Scope = {
           THEN e.metadata - 'machine' || jsonb_build_object('project', e.project) ELSE '{}' END`,
   indexed: "(tenant, project) IN (SELECT s.owner, s.project FROM ctxbridge.accepted_shares() s)",
   visible: "(tenant || '', project) IN (SELECT s.owner, s.project FROM ctxbridge.accepted_shares() s)",
-  whole: `WHERE octet_length(e.content) <= ${MOST_OF_OTHERS} AND b.score IS NOT NULL`,
+  whole: `WHERE b.score IS NOT NULL AND ${IS_OF_A_SIZE}`,
   first: "IF NOT EXISTS (SELECT FROM ctxbridge.accepted_shares()) THEN RETURN; END IF;",
   nearness: `coalesce(nullif((SELECT sum(a::double precision * b) / nullif(sqrt(sum(a::double precision * a)), 0)
         FROM unnest(embedding, $1::real[]) AS u(a, b)), 'NaN'), 0)`,
@@ -241,6 +242,6 @@ export const FIND_SHARED = [
   LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $get$
   SELECT e.id, e.key, e.summary, e.content, ${SHARED.metadata}, e.tenant FROM ctxbridge.entries e
   WHERE e.id >= beginning AND starts_with(e.id, beginning) AND ${SHARED.indexed}
-    AND octet_length(e.content) <= ${MOST_OF_OTHERS} ORDER BY e.id LIMIT 20
+    AND ${IS_OF_A_SIZE} ORDER BY e.id LIMIT 20
 $get$`,
 ]

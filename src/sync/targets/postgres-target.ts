@@ -269,9 +269,11 @@ const entryIn = ({ embedder, embedding, ...rest }: Readonly<Record<string, unkno
 
 const numbersIn = (text: unknown): number[] => String(text).slice(1, -1).split(",").map(Number)
 
-const foundIn = ({ content, tenant, ...row }: Readonly<Record<string, unknown>>): FoundEntry =>
+const foundIn = ({ content, tenant, score, ...row }: Readonly<Record<string, unknown>>): FoundEntry =>
   ({
     ...row,
+    // A vector of zeroes is as near to any other as no number says.
+    score: Number(score) || 0,
     ...(content !== null && { content }),
     ...((tenant ?? null) !== null && { by: tenant }),
   }) as unknown as FoundEntry
