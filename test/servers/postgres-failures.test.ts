@@ -10,6 +10,7 @@ import {
   freePort,
   installedPostgres,
   NO_VARIABLES,
+  postgresVersions,
   startPostgres,
   type TestServer,
 } from "../support/postgres.ts"
@@ -78,12 +79,10 @@ test("a server without TLS gets nothing from somebody who wants it", async () =>
   expect(received.join("")).not.toContain("sesame")
 })
 
-const programs = installedPostgres()
-
-describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
+describe.each(postgresVersions())("PostgreSQL %s", (_version, programs) => {
   let server: TestServer
   beforeAll(async () => {
-    server = await startPostgres(programs!)
+    server = await startPostgres(programs)
   })
   afterAll(async () => server[Symbol.asyncDispose]())
 
@@ -146,7 +145,8 @@ commonName = supplied
 subjectAltName = DNS:localhost,IP:127.0.0.1
 `
 
-/** Needs openssl, as on every Debian. */
+/** Needs openssl and a PostgreSQL that is built with it, as on every Debian. */
+const programs = installedPostgres()
 const openssl = Bun.which("openssl")
 
 describe.skipIf(programs === undefined || openssl === null)("a server with a certificate", () => {

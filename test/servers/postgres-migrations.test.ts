@@ -4,8 +4,8 @@ import type { Entry } from "../../src/sync/targets/entry.ts"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import {
-  installedPostgres,
   NO_VARIABLES,
+  postgresVersions,
   startPglite,
   startPostgres,
   type TestServer,
@@ -38,17 +38,17 @@ const put = ({ key, id, summary, content, metadata }: Entry, vector: string, onC
   INSERT INTO ctxbridge.entries (key, id, session, project, started, messages, taken_back, summary, content, metadata,
     words, about, embedder, embedding)
   VALUES ('${key}', '${id}', '${metadata.sessionId}', '${metadata.project}', '${metadata.timestamp}', 2, false,
-    '${summary}', '${content}', '${JSON.stringify(metadata)}', 'swordfish', '{swordfish}', 'minilm', '${vector}')
+    '${summary}', '${content}', '${JSON.stringify(metadata)}', 'swordfish', '{swordfish}', 'minilm', ${vector})
   ${onConflict}`
 
-function migrates(name: string, start: () => Promise<TestServer>, embedding: string, isThere: boolean): void {
-  describe.skipIf(!isThere)(name, () => {
+function migrates(name: string, start: () => Promise<TestServer>, embedding: string): void {
+  describe(name, () => {
     let server: TestServer
     beforeAll(async () => {
       server = await start()
     })
     afterAll(async () => server[Symbol.asyncDispose]())
-    const vector = embedding === "real[]" ? `{${padded([1])}}` : `[${padded([1])}]`
+    const vector = `ARRAY[${padded([1])}]::real[]`
     const open = () => openPostgresTarget(serverAddress(server.address, NO_VARIABLES))
 
     test("tables of this version get the view that they lack, and keep their version", async () => {
@@ -85,7 +85,6 @@ function migrates(name: string, start: () => Promise<TestServer>, embedding: str
   })
 }
 
-const programs = installedPostgres()
 migrates(
   "PGlite with pgvector",
   async () => {
@@ -94,6 +93,6 @@ migrates(
     return server
   },
   "vector(384)",
-  true,
 )
-migrates("Debian's PostgreSQL", () => startPostgres(programs!), "real[]", programs !== undefined)
+for (const [version, programs] of postgresVersions())
+  migrates(`PostgreSQL ${version}`, () => startPostgres(programs), "real[]")

@@ -1,4 +1,4 @@
-/** Entries and frames in real PostgreSQL servers: PGlite with and without pgvector, and Debian's where it is installed. */
+/** Entries and frames in real PostgreSQL servers: PGlite with and without pgvector, and those that are installed. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { Topics } from "../../bench/seeded-vectors.ts"
 import { Dice } from "../../src/cli/bench/seeded-random.ts"
@@ -7,8 +7,8 @@ import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import {
-  installedPostgres,
   NO_VARIABLES,
+  postgresVersions,
   startPglite,
   startPostgres,
   type TestServer,
@@ -22,19 +22,14 @@ const open = (address: string, writer = "") =>
 const EMPTY = "DROP SCHEMA IF EXISTS ctxbridge CASCADE"
 
 /** One server for all tests of a kind; each test finds it empty. */
-function kind(
-  name: string,
-  start: () => Promise<TestServer>,
-  isThere = true,
-  more?: (get: () => TestServer) => void,
-) {
+function kind(name: string, start: () => Promise<TestServer>, more?: (get: () => TestServer) => void) {
   describe(name, () => {
     let server: TestServer
     beforeAll(async () => {
-      if (isThere) server = await start()
+      server = await start()
     })
     afterAll(async () => {
-      if (isThere) await server[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
     })
     const target = async () => {
       await server.run(EMPTY)
@@ -44,7 +39,7 @@ function kind(
         [Symbol.asyncDispose]: async () => {},
       }
     }
-    targetContract(name, target, { frames: true, isThere })
+    targetContract(name, target, { frames: true })
     more?.(() => server)
   })
 }
@@ -52,7 +47,6 @@ function kind(
 kind(
   "PGlite with pgvector",
   () => startPglite({ vectors: true }),
-  true,
   (get) => {
     test("vectors are a column of pgvector with an index", async () => {
       await get().run(EMPTY)
@@ -144,7 +138,6 @@ kind(
     await server.run(RENAMED)
     return server
   },
-  true,
   (get) => {
     test("vectors are a column of that type with an index", async () => {
       await get().run(EMPTY)
@@ -173,90 +166,87 @@ kind(
 
 kind("PGlite without pgvector", () => startPglite({ vectors: false }))
 
-const programs = installedPostgres()
-kind(
-  "Debian's PostgreSQL",
-  () => startPostgres(programs!),
-  programs !== undefined,
-  (get) => {
-    const real = test.skipIf(programs === undefined)
-
-    real("ten machines that begin at once make the tables once, and lose nothing", async () => {
-      await get().run(EMPTY)
-      const machines = await Promise.all(Array.from({ length: 10 }, () => open(get().address)))
-      expect(new Set(machines.map(({ id }) => id)).size).toBe(1)
-      const shared = draft({ vector: padded([1]) })
-      const put = await Promise.all(
-        machines.map(async (one, n) => {
-          const reports = []
-          for (let turn = 1; turn <= 30; turn++)
-            reports.push(await one.put([draft({ sessionId: `machine-${n}`, chunkIndex: turn }), shared]))
-          return reports
-        }),
-      )
-      expect(put.flat().reduce((sum, { stored }) => sum + stored, 0)).toBe(301)
-      expect(await machines[0]!.stats()).toEqual({ entries: 301, sessions: 11, forgotten: 0, damaged: 0 })
-      await Promise.all(machines.map((one) => one.close()))
-    })
-
-    real("among very many with the words, those with all of them in the summary are found", async () => {
-      await get().run(EMPTY)
-      await using backend = await closing(open(get().address))
-      const filler = Array.from({ length: 2400 }, (_, n) =>
-        draft({ summary: "other", content: `swordfish tuna ${"and so on ".repeat(n % 7)}` }),
-      )
-      const short = draft({ summary: "other", content: "swordfish tuna" })
-      const best = draft({
-        summary: "swordfish and tuna",
-        content: `swordfish tuna ${"long words follow".repeat(9)}`,
-      })
-      await backend.put([...filler, short, best])
-      const found = await backend.find({ words: "swordfish tuna", limit: 1 })
-      expect(found).toMatchObject([{ id: best.id }])
-      const more = await backend.find({ words: "swordfish tuna", limit: 300 })
-      expect(more[0]).toMatchObject({ id: best.id })
-      expect(more).toHaveLength(300)
-      const scores = more.map(({ score }) => score)
-      expect(scores).toEqual(scores.toSorted((a, b) => b - a))
-    })
-
-    real("arrays are compared by their signs first, and the nearest are found nevertheless", async () => {
-      await get().run(EMPTY)
-      await using backend = await closing(open(get().address))
-      const dice = new Dice(3)
-      const topics = new Topics(1)
-      const entries = Array.from({ length: 3000 }, () => draft({ vector: [...topics.near(dice)] }))
-      for (let at = 0; at < entries.length; at += 500) await backend.put(entries.slice(at, at + 500))
-      let hits = 0
-      for (let n = 0; n < 10; n++) {
-        const sought = [...topics.near(dice)]
-        const likeness = (entry: Entry): number =>
-          entry.vector!.values.reduce((sum, value, at) => sum + value * sought[at]!, 0)
-        const nearest = new Set(
-          entries
-            .map((entry) => ({ id: entry.id, likeness: likeness(entry) }))
-            .sort((a, b) => b.likeness - a.likeness)
-            .slice(0, 5)
-            .map(({ id }) => id),
+for (const [version, programs] of postgresVersions())
+  kind(
+    `PostgreSQL ${version}`,
+    () => startPostgres(programs),
+    (get) => {
+      test("ten machines that begin at once make the tables once, and lose nothing", async () => {
+        await get().run(EMPTY)
+        const machines = await Promise.all(Array.from({ length: 10 }, () => open(get().address)))
+        expect(new Set(machines.map(({ id }) => id)).size).toBe(1)
+        const shared = draft({ vector: padded([1]) })
+        const put = await Promise.all(
+          machines.map(async (one, n) => {
+            const reports = []
+            for (let turn = 1; turn <= 30; turn++)
+              reports.push(await one.put([draft({ sessionId: `machine-${n}`, chunkIndex: turn }), shared]))
+            return reports
+          }),
         )
-        const found = await backend.find({ vector: { embedder: "minilm", values: sought }, limit: 5 })
-        hits += found.filter(({ id }) => nearest.has(id)).length
-      }
-      expect(hits).toBeGreaterThanOrEqual(45)
-    })
+        expect(put.flat().reduce((sum, { stored }) => sum + stored, 0)).toBe(301)
+        expect(await machines[0]!.stats()).toEqual({ entries: 301, sessions: 11, forgotten: 0, damaged: 0 })
+        await Promise.all(machines.map((one) => one.close()))
+      })
 
-    real("what is forgotten while others put it does not come back", async () => {
-      await get().run(EMPTY)
-      const [one, other] = [await open(get().address), await open(get().address)]
-      const entries = Array.from({ length: 40 }, () => draft({ sessionId: "gone" }))
-      await Promise.all([
-        (async () => {
-          for (const entry of entries) await one.put([entry])
-        })(),
-        other.forget({ sessions: ["gone"] }),
-      ])
-      expect(await other.stats()).toMatchObject({ entries: 0 })
-      await Promise.all([one.close(), other.close()])
-    })
-  },
-)
+      test("among very many with the words, those with all of them in the summary are found", async () => {
+        await get().run(EMPTY)
+        await using backend = await closing(open(get().address))
+        const filler = Array.from({ length: 2400 }, (_, n) =>
+          draft({ summary: "other", content: `swordfish tuna ${"and so on ".repeat(n % 7)}` }),
+        )
+        const short = draft({ summary: "other", content: "swordfish tuna" })
+        const best = draft({
+          summary: "swordfish and tuna",
+          content: `swordfish tuna ${"long words follow".repeat(9)}`,
+        })
+        await backend.put([...filler, short, best])
+        const found = await backend.find({ words: "swordfish tuna", limit: 1 })
+        expect(found).toMatchObject([{ id: best.id }])
+        const more = await backend.find({ words: "swordfish tuna", limit: 300 })
+        expect(more[0]).toMatchObject({ id: best.id })
+        expect(more).toHaveLength(300)
+        const scores = more.map(({ score }) => score)
+        expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+      })
+
+      test("the nearest are found, also where arrays are compared by their signs first", async () => {
+        await get().run(EMPTY)
+        await using backend = await closing(open(get().address))
+        const dice = new Dice(3)
+        const topics = new Topics(1)
+        const entries = Array.from({ length: 3000 }, () => draft({ vector: [...topics.near(dice)] }))
+        for (let at = 0; at < entries.length; at += 500) await backend.put(entries.slice(at, at + 500))
+        let hits = 0
+        for (let n = 0; n < 10; n++) {
+          const sought = [...topics.near(dice)]
+          const likeness = (entry: Entry): number =>
+            entry.vector!.values.reduce((sum, value, at) => sum + value * sought[at]!, 0)
+          const nearest = new Set(
+            entries
+              .map((entry) => ({ id: entry.id, likeness: likeness(entry) }))
+              .sort((a, b) => b.likeness - a.likeness)
+              .slice(0, 5)
+              .map(({ id }) => id),
+          )
+          const found = await backend.find({ vector: { embedder: "minilm", values: sought }, limit: 5 })
+          hits += found.filter(({ id }) => nearest.has(id)).length
+        }
+        expect(hits).toBeGreaterThanOrEqual(45)
+      })
+
+      test("what is forgotten while others put it does not come back", async () => {
+        await get().run(EMPTY)
+        const [one, other] = [await open(get().address), await open(get().address)]
+        const entries = Array.from({ length: 40 }, () => draft({ sessionId: "gone" }))
+        await Promise.all([
+          (async () => {
+            for (const entry of entries) await one.put([entry])
+          })(),
+          other.forget({ sessions: ["gone"] }),
+        ])
+        expect(await other.stats()).toMatchObject({ entries: 0 })
+        await Promise.all([one.close(), other.close()])
+      })
+    },
+  )

