@@ -225,3 +225,23 @@ test("doctor tells of one that is here, and mends a hook that was changed", asyn
   expect((await told("--fix"))[0]![0]).toBe("ok")
   expect(JSON.parse(read("hooks.json"))).toEqual(JSON.parse(sound))
 })
+
+test("doctor says of a version whether it was tried, and that a newer major one was not", async () => {
+  using machine = new Machine()
+  const bin = join(machine.home, "programs")
+  mkdirSync(bin)
+  const env = { ...machine.env, PATH: `${bin}:${machine.env["PATH"]}` }
+  const cli = (...args: string[]) => run(args, { env, cwd: machine.cwd })
+  await cli("install", "--agent", "opencode", "--no-model")
+  for (const [version, state, words] of [
+    ["1.18.33", "ok", "tried with"],
+    ["2.0.3", "warn", "version 2.0.3; not tried"],
+    ["0.15.0", "warn", "older than"],
+  ] as const) {
+    writeFileSync(join(bin, "opencode"), `#!/bin/sh\necho ${version}\n`, { mode: 0o755 })
+    const { findings } = JSON.parse((await cli("doctor", "--json")).stdout)
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: "opencode", state, text: expect.stringContaining(words) }),
+    )
+  }
+})

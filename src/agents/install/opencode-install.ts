@@ -16,7 +16,7 @@ import {
   removeOpencodeServer,
 } from "./opencode-config.ts"
 import PLUGIN from "./opencode-plugin.js" with { type: "text" }
-import { looked, registering, serverCheck } from "./registered-checks.ts"
+import { looked, registering, serverCheck, versionCheck } from "./registered-checks.ts"
 
 const AGENT = "opencode"
 const NAME = "plugin"
@@ -82,6 +82,7 @@ const checks = async (places: Paths, exePath: string): Promise<AgentCheck[]> => 
   return [
     looked(plugin, (text) => pluginCheck(text, plugin, exePath)),
     looked(config, (text) => serverCheck(AGENT, config, hasOpencodeServer(text))),
+    await versionCheck(AGENT, AGENT, ["1.18.33"]),
   ]
 }
 

@@ -55,6 +55,13 @@ export async function versionCheck(
   const version = command === null ? undefined : versionIn(await output([command, "--version"]))
   if (version === undefined) return { state: "skipped", text: `no \`${agent}\` on PATH` }
   const [oldest] = tried
+  // opencode 2 has other tables and plugins than opencode 1.
+  if (majorOf(version) > majorOf(tried.at(-1)!))
+    return {
+      state: "warn",
+      text: `version ${version}; not tried: ${tried.join(" to ")} was`,
+      hint: "docs/agents.md says what is read of it",
+    }
   if (Bun.semver.order(version, oldest) >= 0)
     return { state: "ok", text: `version ${version}; tried with ${tried.join(" to ")}` }
   return {
@@ -63,3 +70,5 @@ export async function versionCheck(
     hint: `update ${title}`,
   }
 }
+
+const majorOf = (version: string): number => Number.parseInt(version, 10)

@@ -208,3 +208,102 @@ function partPieces(row: StoredRow, said: JsonObject, created: readonly unknown[
   })
   return { done: [call, result, cleared] }
 }
+
+/* opencode 2 has a row for each message, with all that was said in it, and the kind of the message beside it. */
+
+/**
+ * Such a row as opencode 1 would have kept it: a message, or two for a compaction, of what stands for the conversation and
+ * what the model has said of it. Read as others describe 2.0: no program was tried.
+ */
+export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: JsonObject): StoredMessage[] {
+  const id = String(row["id"])
+  const message = (about: JsonObject, parts: readonly JsonObject[], name = id): StoredMessage => ({
+    row: { ...row, id: name, data: about },
+    parts: parts.map((part, n) => ({ id: `${name} ${n}`, time_created: row["time_created"], data: part })),
+  })
+  switch (type) {
+    case "user": {
+      const { text, files, skills, ...rest } = data
+      return [message({ ...rest, role: "user" }, [...saidByUser(text), ...toldOf(skills), ...filesIn(files)])]
+    }
+    case "assistant": {
+      const { content, model, ...rest } = data
+      const { id: modelID, providerID } = objectOf(model)
+      const about = { ...rest, role: "assistant", modelID, providerID, model }
+      return [message(about, contentOf(content, objectOf(data["time"])))]
+    }
+    case "synthetic":
+    case "system":
+    case "skill": {
+      const { text, ...rest } = data
+      return [message({ ...rest, role: "user", kind: type }, toldOf([{ text }]))]
+    }
+    // The user has typed it, with `!`.
+    case "shell": {
+      const { command, output, callID, ...rest } = data
+      const { output: printed = output, exit = data["exit"] } = objectOf(output)
+      const state = { status: "completed", input: { command }, output: printed, metadata: { exit }, time: {} }
+      return [
+        message({ ...rest, role: "user", kind: type }, [
+          ...saidByUser(`!${command}`),
+          { type: "tool", tool: "bash", callID, state },
+        ]),
+      ]
+    }
+    case "compaction": {
+      const { summary, reason, status = "completed", ...rest } = data
+      if (status !== "completed") return [message({ ...data, role: type }, [])]
+      const said = { role: "assistant", summary: true, time: data["time"] }
+      return [
+        message({ ...rest, role: "user", kind: type }, [{ type: "compaction", auto: reason === "auto" }]),
+        message(said, [{ type: "text", text: summary, time: { end: row["time_created"] } }], `${id} summary`),
+      ]
+    }
+    default:
+      return [message({ ...data, role: type }, [])]
+  }
+}
+
+const saidByUser = (text: unknown): JsonObject[] =>
+  typeof text === "string" && text !== "" ? [{ type: "text", text }] : []
+
+/** What opencode says in the user's place. */
+const toldOf = (all: unknown): JsonObject[] =>
+  (Array.isArray(all) ? all : []).flatMap((one) =>
+    saidByUser(objectOf(one)["text"]).map((part) => ({ ...part, synthetic: true })),
+  )
+
+const filesIn = (all: unknown): JsonObject[] =>
+  (Array.isArray(all) ? all.map(objectOf) : []).map(({ data, mime, ...rest }) => ({
+    ...rest,
+    type: "file",
+    mime,
+    ...(typeof data === "string" && { url: `data:${mime};base64,${data}` }),
+  }))
+
+/** @param time of the message: what it ended with has no time of its own */
+function contentOf(content: unknown, time: JsonObject): JsonObject[] {
+  const all = Array.isArray(content) ? content.map(objectOf) : []
+  return all.map((one, index) => {
+    const { created: start, completed } = objectOf(one["time"])
+    const isOver = index < all.length - 1 || time["completed"] !== undefined
+    const end = completed ?? (isOver ? (time["completed"] ?? time["created"]) : undefined)
+    const times = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
+    if (one["type"] !== "tool") return { ...one, index, time: times }
+    const { id: callID, name: tool, state, ...rest } = one
+    return { ...rest, callID, tool, state: { ...stateOf(objectOf(state)), time: times } }
+  })
+}
+
+function stateOf({ status, content, structured, error, ...rest }: JsonObject): JsonObject {
+  const texts = (Array.isArray(content) ? content : []).flatMap(
+    (one) => stringOf(objectOf(one)["text"]) ?? [],
+  )
+  return {
+    ...rest,
+    status: status === "streaming" ? "pending" : status,
+    ...(texts.length > 0 && { output: texts.join("\n") }),
+    ...(structured !== undefined && { metadata: structured }),
+    ...(error !== undefined && { error: stringOf(error) ?? stringOf(objectOf(error)["message"]) }),
+  }
+}

@@ -1,6 +1,6 @@
 /**
  * opencode as one of the agents. What it keeps are rows; the lines that are decoded here are made of them
- * (opencode-lines.ts). Read from 1.18.33, and from files of older versions.
+ * (opencode-lines.ts). Read from 1.18.33, and from files of older versions; opencode 2 as others describe it.
  */
 import type { Agent, AgentTool, TodoItem } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
@@ -55,7 +55,7 @@ function keptName(line: JsonObject, data: JsonObject, type: string): string | un
   const { created } = line
   if (typeof created !== "number") return stringOf(line["row"])
   if (type === "call" || type === "result") return `${type} ${callId(line, data)}`
-  const { start } = objectOf(data["time"])
+  const { start = data["index"] } = objectOf(data["time"])
   return `${NAME} ${created} ${type}${typeof start === "number" ? ` ${start}` : ""}`
 }
 
@@ -271,6 +271,7 @@ const todo: AgentTool = { kind: "todo", target: counted, todos: listed }
 
 const OPENCODE_TOOLS: Readonly<Record<string, AgentTool>> = {
   bash: { kind: "run", target: ["command"] },
+  shell: { kind: "run", target: ["command"] },
   read: { kind: "read", target: file },
   write: { kind: "write", target: file },
   edit: { kind: "edit", target: file },
@@ -285,6 +286,7 @@ const OPENCODE_TOOLS: Readonly<Record<string, AgentTool>> = {
   webfetch: { kind: "fetch", target: ["url"] },
   websearch: { kind: "fetch", target: ["query"] },
   task: { kind: "agent", target: ["description", "prompt"] },
+  subagent: { kind: "agent", target: ["description", "prompt"] },
   todowrite: todo,
   todoread: { kind: "watch" },
   question: { kind: "ask" },

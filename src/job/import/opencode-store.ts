@@ -3,7 +3,12 @@
  * their own for each message and part. Nothing of it is changed, and only what is asked for is read.
  */
 import { readdirSync } from "node:fs"
-import type { StoredMessage, StoredRow } from "../../agents/opencode/opencode-lines.ts"
+import {
+  dataOf,
+  messagesOfRow,
+  type StoredMessage,
+  type StoredRow,
+} from "../../agents/opencode/opencode-lines.ts"
 import { isOpencodeDatabase } from "../../agents/opencode/opencode-places.ts"
 import { CtxError } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
@@ -125,6 +130,74 @@ export const timeOf = (value: unknown): number =>
 
 /** ms to wait for opencode. */
 const PATIENCE = 2000
+
+type HasColumn = (table: string, column: string) => boolean
+
+/** opencode 1 and 2 have tables of their own, which may be in one database. */
+class Rows implements Store {
+  readonly #db: Database
+  /** The newer one first. */
+  readonly #tables: readonly (Tables1 | Tables2)[]
+
+  constructor(file: string) {
+    // Also an empty log: whoever has the database open may write at any moment, and what is only in the log is the latest.
+    const isInUse = ["-wal", "-shm"].some((suffix) => statsOf(file + suffix) !== undefined)
+    this.#db = openFile(file, isInUse ? "foreign-live" : "foreign-at-rest", PATIENCE)
+    const columns = new Map<string, readonly string[]>()
+    const has: HasColumn = (table, column) => {
+      if (!columns.has(table)) columns.set(table, columnsOf(this.#db, table))
+      return columns.get(table)!.includes(column)
+    }
+    try {
+      const [lacking1, lacking2] = [NEEDED, NEEDED_2].map((needed) => lackingOf(needed, has))
+      if (lacking1 !== undefined && lacking2 !== undefined)
+        throw new CtxError("foreign-unknown", `the table ${lacking1} is not as opencode has it`, {
+          hint: "a newer ctxbridge may know it",
+        })
+      this.#tables = [
+        ...(lacking2 === undefined ? [new Tables2(this.#db, has, lacking1 === undefined)] : []),
+        ...(lacking1 === undefined ? [new Tables1(this.#db, has)] : []),
+      ]
+    } catch (error) {
+      this.#db.close()
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  sessions(): ListedSession[] {
+    const found = new Map<string, ListedSession>()
+    for (const one of this.#tables.flatMap((tables) => tables.sessions())) {
+      const before = found.get(one.id)
+      found.set(one.id, before === undefined || one.updated > before.updated ? one : before)
+    }
+    return [...found.values()]
+  }
+
+  session(id: string): StoredSession | undefined {
+    const found = this.#tables.flatMap((tables) => tables.session(id) ?? [])
+    const [newest, older] = found
+    if (newest === undefined || older === undefined) return newest
+    return {
+      row: newest.row,
+      updated: Math.max(newest.updated, older.updated),
+      lastAnswer: Math.max(newest.lastAnswer, older.lastAnswer),
+      *messagesSince(since) {
+        // What both have is told as the older one has it: it was archived so.
+        yield* older.messagesSince(since)
+        yield* newest.messagesSince(since)
+      },
+    }
+  }
+}
+
+/** The first of these tables that lacks a column. */
+const lackingOf = (needed: Readonly<Record<string, readonly string[]>>, has: HasColumn): string | undefined =>
+  Object.keys(needed).find((table) => needed[table]!.some((column) => !has(table, column)))
+
 const NEEDED = {
   session: ["id", "directory"],
   message: ["id", "session_id", "data"],
@@ -143,39 +216,13 @@ interface Changes {
 const latestOf = ({ own, messages, parts }: Changes): number =>
   Math.max(timeOf(own), timeOf(messages), timeOf(parts))
 
-class Rows implements Store {
+class Tables1 {
   readonly #db: Database
-  readonly #has: (table: string, column: string) => boolean
+  readonly #has: HasColumn
 
-  constructor(file: string) {
-    // Also an empty log: whoever has the database open may write at any moment, and what is only in the log is the latest.
-    const isInUse = ["-wal", "-shm"].some((suffix) => statsOf(file + suffix) !== undefined)
-    this.#db = openFile(file, isInUse ? "foreign-live" : "foreign-at-rest", PATIENCE)
-    const columns = new Map<string, readonly string[]>()
-    this.#has = (table, column) => {
-      if (!columns.has(table)) columns.set(table, columnsOf(this.#db, table))
-      return columns.get(table)!.includes(column)
-    }
-    try {
-      this.#check()
-    } catch (error) {
-      this.#db.close()
-      throw error
-    }
-  }
-
-  #check(): void {
-    const lacking = Object.entries(NEEDED).find(([table, all]) =>
-      all.some((column) => !this.#has(table, column)),
-    )
-    if (lacking === undefined) return
-    throw new CtxError("foreign-unknown", `the table ${lacking[0]} is not as opencode 1 has it`, {
-      hint: "a newer ctxbridge may know it",
-    })
-  }
-
-  close(): void {
-    this.#db.close()
+  constructor(db: Database, has: HasColumn) {
+    this.#db = db
+    this.#has = has
   }
 
   sessions(): ListedSession[] {
@@ -245,6 +292,79 @@ class Rows implements Store {
     for (const { id } of ids) {
       const row = message.get(id)
       if (row !== null) yield { row, parts: parts.all(id) }
+    }
+  }
+}
+
+const NEEDED_2 = {
+  session_v2: ["id", "directory", "time_created"],
+  session_message: ["id", "session_id", "type", "seq", "data"],
+}
+
+/** Rows say what they are, and each has all of a message. What opencode 1 has left there is in its own tables as well. */
+class Tables2 {
+  readonly #db: Database
+  readonly #has: HasColumn
+  /** Conditions on messages. */
+  readonly #isNew: string
+
+  constructor(db: Database, has: HasColumn, hasOlder: boolean) {
+    this.#db = db
+    this.#has = has
+    this.#isNew = hasOlder ? "AND id NOT IN (SELECT id FROM message WHERE session_id = ?1)" : ""
+  }
+
+  #updated(table: string): string {
+    return this.#has(table, "time_updated") ? "time_updated" : "0"
+  }
+
+  /** When a session and its last messages were changed last. */
+  get #changes(): string {
+    return `max(${this.#updated("session_v2")}, coalesce((SELECT max(${this.#updated("session_message")}) FROM
+      (SELECT * FROM session_message WHERE session_id = session_v2.id ORDER BY seq DESC LIMIT ${LATEST})), 0)) AS updated`
+  }
+
+  sessions(): ListedSession[] {
+    return this.#db
+      .query<{ id: string; created: unknown; updated: unknown }, []>(
+        `SELECT id, time_created AS created, ${this.#changes} FROM session_v2`,
+      )
+      .all()
+      .map(({ id, created, updated }) => ({ id, created: timeOf(created), updated: timeOf(updated) }))
+  }
+
+  session(id: string): StoredSession | undefined {
+    const row = this.#db.query<StoredRow, [string]>("SELECT * FROM session_v2 WHERE id = ?").get(id)
+    const changes = this.#db
+      .query<{ updated: unknown }, [string]>(`SELECT ${this.#changes} FROM session_v2 WHERE id = ?`)
+      .get(id)
+    if (row === null || changes === null) return undefined
+    const last = this.#db
+      .query<{ time: unknown }, [string]>(
+        `SELECT json_extract(data, '$.time.created') AS time FROM session_message
+         WHERE session_id = ? AND type = 'assistant' AND json_valid(data) ORDER BY seq DESC LIMIT 1`,
+      )
+      .get(id)
+    return {
+      row,
+      updated: timeOf(changes.updated),
+      lastAnswer: timeOf(last?.time),
+      messagesSince: (since) => this.#messages(id, since),
+    }
+  }
+
+  *#messages(session: string, since: number): Generator<StoredMessage> {
+    const isDated = this.#has("session_message", "time_updated")
+    const ids = this.#db
+      .query<{ id: string }, [string, number]>(
+        `SELECT id FROM session_message WHERE session_id = ?1 ${this.#isNew}
+         AND ${isDated ? "time_updated" : "?2"} >= ?2 ORDER BY seq`,
+      )
+      .all(session, since)
+    const message = this.#db.query<StoredRow, [string]>("SELECT * FROM session_message WHERE id = ?")
+    for (const { id } of ids) {
+      const row = message.get(id)
+      if (row !== null) yield* messagesOfRow(row, dataOf(row))
     }
   }
 }

@@ -355,7 +355,7 @@ describe("places", () => {
     expect(existsSync(folder)).toBe(false)
     mkdirSync(folder)
     new Database(join(folder, "opencode.db")).run("CREATE TABLE session (id text)")
-    expect(() => takeOpencode(placeOf(archive), path, { now: LATER })).toThrow("not as opencode 1 has it")
+    expect(() => takeOpencode(placeOf(archive), path, { now: LATER })).toThrow("not as opencode has it")
   })
 
   test("a database that cannot be read hides no session of the others, and says why itself", () => {
@@ -373,7 +373,7 @@ describe("places", () => {
     const place = { ...placeOf(archive), stateHome: archive.root, secrets: { enabled: true, patterns: [] } }
     const errorOf = (path: string) => wouldTake({ ...place, exclude: [] }, path).error
     expect(errorOf(garbage!)).toContain("file is not a database")
-    expect(errorOf(newer!)).toContain("not as opencode 1 has it")
+    expect(errorOf(newer!)).toContain("not as opencode has it")
     // Where it is in no other, nobody knows whether it is gone.
     const unknown = opencodeTranscript(store.folder, "ses_9")
     expect(() => takeOpencode(placeOf(archive), unknown, { now: LATER })).toThrow()
