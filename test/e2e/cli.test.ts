@@ -357,9 +357,9 @@ describe("export", () => {
     })
     const both = readFileSync(main.path, "utf8") + readFileSync(subagent.path, "utf8")
     expect((await cli("export", main.session, "--raw", "--agents")).stdout).toBe(both)
-    const one = await cli("export", main.session, "--raw", "--agent", "a1b2")
+    const one = await cli("export", main.session, "--raw", "--subagent", "a1b2")
     expect(one.stdout).toBe(readFileSync(subagent.path, "utf8"))
-    expect((await cli("export", main.session, "--raw", "--agent", "zzz")).code).toBe(3)
+    expect((await cli("export", main.session, "--raw", "--subagent", "zzz")).code).toBe(3)
   })
 
   test("gives a turn's own lines with --raw and a handle", async () => {

@@ -48,6 +48,23 @@ test("sessions says whose they are, and narrows to an agent's", async () => {
   expect((await cli("sessions", "--agent", "claude")).stdout).not.toContain("opencode")
 })
 
+test("export takes all sessions of an agent, oldest first, of this project or of all", async () => {
+  const ids = async (...args: string[]) =>
+    (await cli("export", "--jsonl", ...args)).stdout
+      .split("\n")
+      .flatMap((line) => (line.startsWith('{"type":"session"') ? [JSON.parse(line).id as string] : []))
+  expect(await ids("--agent", "opencode")).toEqual([MAIN])
+  expect(await ids("--agent", "opencode", "--agents")).toEqual([MAIN, CHILD])
+  expect(await ids("-a")).toContain(MAIN)
+  expect(await ids("--agent", "claude")).not.toContain(MAIN)
+  expect(await cli("export", "--agent", "codex")).toMatchObject({ code: 3, stdout: "" })
+  expect(await cli("export")).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining("name a session or turn"),
+  })
+  expect(await cli("export", MAIN, "--agent", "opencode")).toMatchObject({ code: 64, stdout: "" })
+})
+
 test("search finds what was said and run in them", async () => {
   const hits = async (...args: string[]) => (await json("search", ...args)).hits as { program?: string }[]
   expect(new Set((await hits("kiln overheat")).map(({ program }) => program))).toEqual(

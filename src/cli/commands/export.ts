@@ -17,6 +17,7 @@ import { openCurrent } from "../../views/open-current.ts"
 import { callsIn, partText, whoseOf } from "../../views/part-text.ts"
 import { findSessions, type Session } from "../../views/queries/sessions.ts"
 import { type Lineage, lineageOf } from "../../views/queries/transcripts.ts"
+import { sessionList } from "../../views/session-list.ts"
 import { type TranscriptRow, transcriptsOf } from "../../views/transcript-rows.ts"
 import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../../views/turn.ts"
 import { stringArg, words } from "../args.ts"
@@ -24,6 +25,14 @@ import { type Command, type Context, flag, option } from "../command.ts"
 import { inBlocks, type PageSubject, sessionPageBytes, spokenTurn } from "../html-pages.ts"
 import { isTerminal } from "../output.ts"
 import { writeExport } from "../pages/output-file.ts"
+import {
+  AGENT_ARG,
+  agentWanted,
+  knownProject,
+  noSessions,
+  OF_PROJECT_ARGS,
+  projectWanted,
+} from "../project-wanted.ts"
 import { safe } from "../style.ts"
 
 const FORMATS = ["raw", "md", "html", "jsonl", "entries"] as const
@@ -34,19 +43,20 @@ export default {
   args: {
     what: {
       type: "positional",
-      required: true,
       rest: true,
       names: "turn",
       description: "Session ids or handles of turns, in the order wanted",
     },
-    raw: flag("The transcript as Claude Code wrote it, byte for byte"),
+    raw: flag("The transcript as it was written, byte for byte"),
     md: flag("Readable Markdown (the default)"),
     html: flag("A page for the browser that needs no other file (docs/view.md)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
     entries: flag("One JSON object per turn and line, as sync sends it (docs/sync.md)"),
     conversation: flag("Only what was said: prompts and answers"),
     agents: flag("Add the session's subagents"),
-    agent: option("Only this subagent", "ID"),
+    subagent: option("Only this subagent", "ID"),
+    ...OF_PROJECT_ARGS,
+    agent: AGENT_ARG,
     output: option("Write to this file, not to stdout (-)", "FILE", "o"),
     force: flag("Replace an existing file"),
   },
@@ -60,15 +70,24 @@ export default {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
     const names = words(args)
-    if (format === "raw" && names.length > 1)
-      throw usageError("--raw takes one session at a time", "several transcripts do not make one")
+    const isNarrowed = ["agent", "project", "all-projects"].some((name) => Boolean(args[name]))
+    if (names.length > 0 && isNarrowed)
+      throw usageError("what is named is one agent's and in one project: leave out --agent, --project and -a")
+    if (names.length === 0 && !isNarrowed)
+      throw usageError(
+        "name a session or turn",
+        "or narrow to sessions: --agent codex, --project DIR, -a for all",
+      )
     if ((format === "raw" || format === "entries") && args["conversation"] === true)
       throw usageError(`--${format} and --conversation cannot be used together`)
     using db = openCurrent(env.dataHome, "command", startRenewing)
-    const agents = { all: args["agents"] === true, only: stringArg(args, "agent") }
+    const agents = { all: args["agents"] === true, only: stringArg(args, "subagent") }
     const isShown = target === undefined && isTerminal()
     // All of them first: a name that means nothing must not leave half an export.
-    const selections = distinct(names.map((name) => select(db, name, agents)))
+    const wanted = names.length > 0 ? names : sessionsWanted(db, context)
+    if (format === "raw" && wanted.length > 1)
+      throw usageError("--raw takes one session at a time", "several transcripts do not make one")
+    const selections = distinct(wanted.map((name) => select(db, name, agents)))
     // A terminal that shows the text has no place for a bar.
     const onTurn = isShown ? () => {} : turnCounter(context, selections)
     const pieces = exported(db, context, format, selections, { isShown, onTurn })
@@ -82,6 +101,20 @@ export default {
     out.json({ file, format, bytes: size })
   },
 } satisfies Command
+
+/** Ids of the sessions that options narrow to, the oldest first. */
+function sessionsWanted(db: Database, context: Context): string[] {
+  const project = knownProject(db, context, projectWanted(context))
+  const program = agentWanted(context.args)
+  const { sessions } = sessionList(db, {
+    project,
+    program,
+    agents: false,
+    limit: Number.MAX_SAFE_INTEGER - 1,
+  })
+  if (sessions.length === 0) throw noSessions(db, project)
+  return sessions.map(({ id }) => id).toReversed()
+}
 
 /** Each once, however often and by whatever name it was asked for. */
 const distinct = (selections: readonly Selection[]): Selection[] => [
@@ -240,7 +273,7 @@ function select(db: Database, word: string, agents: AgentChoice): Selection {
   if (found.kind === "turn") {
     if (agents.all || agents.only !== undefined)
       throw usageError(
-        "--agent and --agents need a session",
+        "--subagent and --agents need a session",
         "name a session by its id, not a turn by its handle",
       )
     return found
