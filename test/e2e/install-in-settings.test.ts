@@ -1,6 +1,6 @@
 /** Hooks and server in the settings of Qwen Code and Gemini CLI: added once, beside what is there, and removed without a trace. */
 import { afterAll, describe, expect, test } from "bun:test"
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -65,6 +65,20 @@ describe.each([QWEN, GEMINI])(
       expect(read()).toBe(once)
       expect((await cli("uninstall", "--agent", agent)).code).toBe(0)
       expect(read()).toBe(own)
+    })
+
+    test("an uninstall of the hooks alone leaves the server, and the next one leaves nothing", async () => {
+      for (const before of [undefined, "{}", '{"mcpServers":{}}\n']) {
+        rmSync(settings, { force: true })
+        if (before !== undefined) writeFileSync(settings, before)
+        expect((await cli("install", "--agent", agent, "--no-model")).code).toBe(0)
+        expect((await cli("uninstall", "--agent", agent, "--no-mcp")).code).toBe(0)
+        expect(JSON.parse(read())).toEqual({
+          mcpServers: { ctxbridge: expect.objectContaining({ args: ["mcp"] }) },
+        })
+        expect((await cli("uninstall", "--agent", agent)).code).toBe(0)
+        expect(existsSync(settings) ? read() : undefined).toBe(before)
+      }
     })
 
     test("a file that cannot be edited is named once, and the uninstall is not done", async () => {

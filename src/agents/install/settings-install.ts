@@ -18,6 +18,7 @@ interface SettingsOf {
 }
 
 export function settingsInstaller({ agent, title, tried, table, file }: SettingsOf): AgentInstaller {
+  const removeHooksOf = (text: string, original?: string) => removeHooks(text, original, table)
   const shared = (places: Paths) => ({
     agent,
     file: file(places),
@@ -25,12 +26,17 @@ export function settingsInstaller({ agent, title, tried, table, file }: Settings
     // It may hold keys.
     isPrivate: true,
     isEmpty: isEmptySettings,
+    removeAll(text: string, original?: string) {
+      const server = removeServer(text, original)
+      const hooks = removeHooksOf(server.text, original)
+      return { text: hooks.text, removed: [...server.removed, ...hooks.removed] }
+    },
   })
   const files = (places: Paths, exePath: string): AgentFile[] => [
     {
       ...shared(places),
       add: (text) => addHooks(text, exePath, false, table),
-      remove: (text, original) => removeHooks(text, original, table),
+      remove: removeHooksOf,
     },
     { ...shared(places), isServers: true, add: (text) => addServer(text, exePath), remove: removeServer },
   ]

@@ -50,6 +50,8 @@ export interface Ours {
   readonly isPrivate?: boolean
   /** @param original the text before us, if it is known */
   remove(text: string, original?: string): WithoutOurs
+  /** The same with what else of ours is in the file, where that is more. */
+  removeAll?(text: string, original?: string): WithoutOurs
   /** Whether nothing is left in a text, so that a file made for us can be deleted. */
   isEmpty(text: string): boolean
 }
@@ -134,11 +136,13 @@ export function unregister(ours: Ours, { dataHome, dryRun = false }: RegisterOpt
     if (!dryRun) removeLeftovers(target)
     const bytes = readBytes(target)
     const record = readRecord(dataHome, target)
-    const { action, after, removed } = withoutOurs(ours, bytes, record, dataHome)
+    const { action, after, removed, hasMore } = withoutOurs(ours, bytes, record, dataHome)
     if (!dryRun) {
       if (bytes !== undefined && action !== "none") put(target, after, bytes)
       if (after === undefined) record?.folders.toReversed().every(removeIfEmpty)
-      dropRecord(dataHome, target)
+      if (!hasMore) dropRecord(dataHome, target)
+      else if (record?.wrote === hashOf(bytes!))
+        writeRecords(dataHome, { ...readRecords(dataHome), [target]: { ...record, wrote: hashOf(after!) } })
     }
     return {
       file,
@@ -159,6 +163,8 @@ interface Without {
   /** The file's new bytes; undefined if there should be no file. */
   readonly after: Uint8Array | undefined
   readonly removed: readonly string[]
+  /** Whether something else of ours stays in it. */
+  readonly hasMore: boolean
 }
 
 /** Works out what is left of a file without ours. */
@@ -168,18 +174,21 @@ function withoutOurs(
   record: InstallRecord | undefined,
   dataHome: string,
 ): Without {
-  if (bytes === undefined) return { action: "none", after: undefined, removed: [] }
+  if (bytes === undefined) return { action: "none", after: undefined, removed: [], hasMore: false }
   const original = record && readOriginal(dataHome, record)
   const { removed, text } = ours.remove(decode(bytes), textOf(original))
+  const hasMore = (ours.removeAll?.(text).removed ?? []).length > 0
+  if (hasMore)
+    return { action: removed.length > 0 ? "edited" : "none", after: encode(text), removed, hasMore }
   const isUntouched = hashOf(bytes) === record?.wrote
   // A file that was created for us is deleted if nothing else was added to it.
   const isVain = removed.length > 0 && ours.isEmpty(text)
   if (original === "absent" && (isUntouched || isVain))
-    return { action: "deleted", after: undefined, removed }
+    return { action: "deleted", after: undefined, removed, hasMore }
   const isRestored = isUntouched && original !== undefined && original !== "absent"
   const after = isRestored ? original : encode(text)
-  if (Buffer.compare(bytes, after) === 0) return { action: "none", after, removed }
-  return { action: isRestored ? "restored" : "edited", after, removed }
+  if (Buffer.compare(bytes, after) === 0) return { action: "none", after, removed, hasMore }
+  return { action: isRestored ? "restored" : "edited", after, removed, hasMore }
 }
 
 /** @throws CtxError if the file no longer has the bytes in `before` */
@@ -202,7 +211,7 @@ function originalOf(
   const before = record && readOriginal(dataHome, record)
   if (before !== undefined && hashOf(bytes) === record?.wrote) return before
   // Someone has written the file since, or the manifest is lost: take what is there and remove what is ours.
-  const { text, removed } = ours.remove(decode(bytes), textOf(before))
+  const { text, removed } = (ours.removeAll ?? ours.remove)(decode(bytes), textOf(before))
   if (removed.length === 0) return bytes
   return before === "absent" && ours.isEmpty(text) ? "absent" : encode(text)
 }

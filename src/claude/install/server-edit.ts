@@ -17,6 +17,7 @@ import {
 } from "../../base/json-text.ts"
 import { isOurBinary } from "../../base/own-program.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
+import { isObject } from "../../record/json.ts"
 import { SERVER_NAME, SERVERS } from "../our-server.ts"
 import { expectOurBinary } from "./hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "./register.ts"
@@ -51,13 +52,27 @@ export function addServer(text: string | undefined, exePath: string): WithOurs {
       hint: "rename it, or leave ours out with --no-mcp",
     })
   }
-  const command = member(entry, "command")!
-  const found = JSON.parse(source.slice(entry.offset, entry.offset + entry.length)) as { command: string }
-  // Only the path may be out of date; then nothing else of the entry is touched.
-  const isSound = JSON.stringify({ ...found, command: exePath }) === JSON.stringify(wanted)
-  if (isSound && found.command === exePath) return { text: bom + source, added: [], replaced: [] }
-  const now = isSound ? withValue(source, command, exePath) : withValue(source, entry, wanted)
-  return { text: bom + now, added: [], replaced: [SERVER_NAME] }
+  const now = withWhatIsOurs(source, exePath)
+  return { text: bom + now, added: [], replaced: now === source ? [] : [SERVER_NAME] }
+}
+
+/** How it is started is ours. All else that the user has set (limits, tools, more variables) stays. */
+function withWhatIsOurs(source: string, exePath: string): string {
+  let text = source
+  for (const [name, wanted] of Object.entries(entryFor(exePath))) {
+    const entry = entryIn(text)!
+    const node = member(entry, name)
+    if (node === undefined) {
+      text = inserted(text, entry, name, wanted)
+      continue
+    }
+    const found: unknown = JSON.parse(text.slice(node.offset, node.offset + node.length))
+    // Another word for the same.
+    if (name === "type" && found === "local") continue
+    const value = isObject(wanted) && isObject(found) ? { ...found, ...wanted } : wanted
+    if (!Bun.deepEquals(found, value)) text = withValue(text, node, value)
+  }
+  return text
 }
 
 /** Removes our server from `text`, and the server list too if only we had filled it. */

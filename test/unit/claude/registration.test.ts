@@ -150,6 +150,16 @@ describe("server edit", () => {
       expect(replaced).toEqual(["ctxbridge"])
     })
 
+    test("what the user has set of it stays, where the path or the variables are out of date", () => {
+      const own = '"type": "local", "timeout": 9000, "tools": ["search"], "trust": true'
+      const before = `{\n  "mcpServers": {\n    "ctxbridge": { ${own}, "command": "/old/ctxbridge", "args": ["mcp"], "env": { "MINE": "1" } }\n  }\n}\n`
+      const { text, replaced } = added(before)
+      expect(replaced).toEqual(["ctxbridge"])
+      expect(text).toContain(`"ctxbridge": { ${own}, "command": "${EXE}"`)
+      expect(JSON.parse(text).mcpServers.ctxbridge.env).toEqual({ MINE: "1", ...ENTRY.env })
+      expect(added(text)).toEqual({ text, added: [], replaced: [] })
+    })
+
     test.each([
       ['{"mcpServers":{"ctxbridge":{"command":"/bin/other"}}}', "settings-taken"],
       ['{"mcpServers":{"ctxbridge":7}}', "settings-taken"],
