@@ -70,7 +70,7 @@ function withWhatIsOurs(source: string, exePath: string): string {
     // Another word for the same.
     if (name === "type" && found === "local") continue
     const value = isObject(wanted) && isObject(found) ? { ...found, ...wanted } : wanted
-    if (!Bun.deepEquals(found, value)) text = withValue(text, node, value)
+    if (JSON.stringify(found) !== JSON.stringify(value)) text = withValue(text, node, value)
   }
   return text
 }
