@@ -64,6 +64,10 @@ const DOORS: Readonly<Record<string, { door: string; reason: string }>> = {
     door: "sync/targets/postgres-door.ts",
     reason: "each call needs a deadline of ours; use connect",
   },
+  "node:net": {
+    door: "sync/targets/postgres-door.ts",
+    reason: "only the database client opens sockets, and it can end them",
+  },
   "bun:sqlite": {
     door: "views/database.ts",
     reason: "the order of pragmas matters and migrations run there; use views/open.ts and the type Database",
@@ -102,7 +106,6 @@ const BANNED: Readonly<Record<string, string>> = {
   "node:http":
     "only where the user asks for it does ctxbridge use the network, and then with fetch or Bun.serve",
   "node:https": "only where the user asks for it does ctxbridge use the network, and then with fetch",
-  "node:net": "only the database client opens sockets",
   "node:dgram": "nothing here needs datagrams",
   "node:process": "`process` is a global",
 }

@@ -1,9 +1,11 @@
 /**
  * Connects to PostgreSQL: the only importer of `postgres`. Every call has a deadline of ours, since a server (or a
  * pooler without one) that closes each connection makes the package connect again without end, and the query never
- * settles.
+ * settles. The sockets are ours, too: the package waits for the other side to close them, and where a line is frozen, that
+ * keeps the process.
  */
 import { readFileSync } from "node:fs"
+import { Socket } from "node:net"
 import postgres from "postgres"
 import { CtxError, codeOf, isCtxError, messageOf } from "../../base/errors.ts"
 import type { ServerAddress } from "./postgres-address.ts"
@@ -14,7 +16,10 @@ export type Ask = (statement: string, parameters?: readonly string[]) => Promise
 
 export interface Server {
   readonly ask: Ask
-  /** Runs all or nothing. Only what is neither harmful to wait for nor short may take as long as it takes. */
+  /**
+   * Runs all or nothing. Only what is neither harmful to wait for nor short may take as long as it takes: as long as the
+   * server, asked on another connection, has it.
+   */
   transaction<T>(work: (ask: Ask) => Promise<T>, patience?: "as long as it takes"): Promise<T>
   /** The same connection, for calls that take longer: ms for one. */
   within(deadline: number): Server
@@ -26,16 +31,42 @@ const CONNECT = 5
 const IDLE = 10
 /** ms for the first call, which connects. */
 const FIRST = 6000
+/** Times the deadline: after so long, and again after as long, somebody looks whether what takes long is still at work. */
+const LOOKING = 10
+/** What a server answers whoever asks for TLS, if it has it. */
+const HAS_TLS = 83
 
 /** @param deadline ms for one call */
 export function connect(address: ServerAddress, deadline: number): Server {
-  const { host, port, database, user, password, shown } = address
+  const { host, port, database, user, password } = address
   let isOpen = false
+  let isCut = false
+  const lines = new Set<Socket>()
+  const refused = Promise.withResolvers<never>()
+  refused.promise.catch(() => {})
+
+  const line = (): Socket => {
+    // The package would try again later.
+    if (isCut) throw new CtxError("target-closed", `${address.shown}: the connection is closed`)
+    const socket = new Socket()
+    // Not before the package listens for what goes wrong.
+    setImmediate(() => {
+      if (host.startsWith("/")) socket.connect(`${host}/.s.PGSQL.${port}`)
+      else socket.connect(port, host)
+    })
+    lines.add(socket)
+    socket.once("close", () => lines.delete(socket))
+    // The package goes on as if the answer had been yes.
+    if (address.tls)
+      socket.once("data", ([answer]) => answer === HAS_TLS || refused.reject(withoutTls(address)))
+    // For the name in the certificate.
+    return Object.assign(socket, { host, port })
+  }
   const options = {
     // Lists, because in a text the package takes what follows a colon for the port, even in `::1`.
     host: [host],
     port: [port],
-    ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : {}),
+    socket: line,
     database,
     username: user,
     password,
@@ -52,24 +83,44 @@ export function connect(address: ServerAddress, deadline: number): Server {
   }
   const sql = postgres(options as unknown as postgres.Options<Record<string, never>>)
 
-  /** @param most ms; undefined: as long as it takes */
-  const answered = async <T>(work: () => Promise<T>, most: number | undefined): Promise<T> => {
-    const patience = most === undefined || isOpen ? most : Math.min(most, FIRST)
+  /** @param politely ms to tell the server */
+  const end = async (politely: number): Promise<void> => {
+    isCut ||= politely === 0
+    await sql.end({ timeout: politely / 1000 }).catch(() => {})
+    isCut = true
+    for (const socket of lines) socket.destroy()
+  }
+
+  /** @param lookAgain whether what has taken longer than its time, ms, goes on */
+  const answered = async <T>(
+    work: () => Promise<T>,
+    most: number,
+    lookAgain: () => Promise<boolean> = async () => false,
+  ): Promise<T> => {
+    const patience = isOpen ? most : Math.min(most, FIRST)
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isOver = false
     const silence = new Promise<never>((_, reject) => {
-      if (patience !== undefined) timer = setTimeout(() => reject(silent(address, patience)), patience)
+      const look = async (): Promise<void> => {
+        if (!(await lookAgain())) reject(silent(address, patience))
+        else if (!isOver) timer = setTimeout(look, most)
+      }
+      timer = setTimeout(look, patience)
     })
     try {
-      const result = await Promise.race([work(), silence])
+      const result = await Promise.race([work(), silence, refused.promise])
       isOpen = true
       return result
     } catch (error) {
-      const told = serverError(error, shown)
-      if (told.code !== "target-silent" && told.code !== "target-closed") throw told
+      const told = serverError(error, address)
+      if (!["target-silent", "target-closed", "target-without-tls"].includes(told.code)) throw told
       // Or it would go on connecting.
-      await sql.end({ timeout: 0 }).catch(() => {})
-      throw isOpen ? told : new CtxError(told.code, told.message, { hint: hintOf(address), cause: error })
+      await end(0)
+      throw isOpen || told.code === "target-without-tls"
+        ? told
+        : new CtxError(told.code, told.message, { hint: hintOf(address), cause: error })
     } finally {
+      isOver = true
       clearTimeout(timer)
     }
   }
@@ -81,18 +132,21 @@ export function connect(address: ServerAddress, deadline: number): Server {
 
   const within = (most: number): Server => ({
     ask: (...call) => answered(() => asking(sql)(...call), most),
-    transaction: (work, patience) =>
-      answered(
-        async () =>
-          (await sql.begin((inner) => work(asking(inner)).catch(unlessClosed))) as Awaited<
-            ReturnType<typeof work>
-          >,
-        patience === undefined ? most : undefined,
-      ),
-    within,
-    close: async () => {
-      await sql.end({ timeout: 1 }).catch(() => {})
+    async transaction(work, patience) {
+      let pid: string | undefined
+      const numbered = async (ask: Ask) => {
+        if (patience !== undefined) pid = String((await ask("SELECT pg_backend_pid() AS pid"))[0]!["pid"])
+        return work(ask)
+      }
+      const run = async () =>
+        (await sql.begin((inner) => numbered(asking(inner)).catch(unlessClosed))) as Awaited<
+          ReturnType<typeof work>
+        >
+      if (patience === undefined) return answered(run, most)
+      return answered(run, LOOKING * most, async () => pid !== undefined && isStillThere(address, pid, most))
     },
+    within,
+    close: () => end(1000),
   })
   return within(deadline)
 }
@@ -108,6 +162,23 @@ function unlessClosed(error: unknown): Promise<never> {
     return new Promise(() => {})
   throw error
 }
+
+/** Whether a server has the connection with this number. One that is too busy to say so has not lost it. */
+async function isStillThere(address: ServerAddress, pid: string, deadline: number): Promise<boolean> {
+  const other = connect(address, deadline)
+  try {
+    return (await other.ask("SELECT FROM pg_stat_activity WHERE pid = $1::text::integer", [pid])).length > 0
+  } catch (error) {
+    return isCtxError(error) && error.code === "target-busy"
+  } finally {
+    await other.close()
+  }
+}
+
+const withoutTls = ({ shown }: ServerAddress): CtxError =>
+  new CtxError("target-without-tls", `${shown}: the server offers no TLS`, {
+    hint: "?sslmode=disable goes without, and readable for all on the way; nothing was sent",
+  })
 
 const silent = ({ shown }: ServerAddress, ms: number): CtxError =>
   new CtxError("target-silent", `${shown}: no answer within ${ms / 1000} s`, {
@@ -174,8 +245,14 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the server's certificate is not signed by a trusted authority",
 }
 
-/** @param shown the server's address without its password */
-function serverError(error: unknown, shown: string): CtxError {
+/** Of servers and poolers that let nobody in without it: they differ in the code, and each says it somehow. */
+const WANTS_TLS: Told = [
+  "target-denied",
+  "the server lets nobody in without TLS",
+  "?sslmode=verify-full in the address, or PGSSLMODE, goes with it",
+]
+
+function serverError(error: unknown, { shown, tls }: ServerAddress): CtxError {
   if (isCtxError(error)) return error
   const code = codeOf(error)
   const untrusted = CERTIFICATE[code]
@@ -185,7 +262,11 @@ function serverError(error: unknown, shown: string): CtxError {
       cause: error,
     })
   }
-  const known = TOLD[code] ?? (/^CONNECTION_|^ECONNRESET$|^EPIPE$/.test(code) ? CLOSED : undefined)
+  const { severity } = error as { severity?: unknown }
+  const isPlain = !tls && severity === "FATAL" && /no encryption|SSL|TLS/.test(messageOf(error))
+  const known = isPlain
+    ? WANTS_TLS
+    : (TOLD[code] ?? (/^CONNECTION_|^ECONNRESET$|^EPIPE$/.test(code) ? CLOSED : undefined))
   const [name, message, hint] = known ?? ["target-failed", messageOf(error), undefined]
   return new CtxError(name, `${shown}: ${message}`, { ...(hint === undefined ? {} : { hint }), cause: error })
 }
