@@ -425,7 +425,7 @@ describe("imports", () => {
     }
     expect(Object.keys(dependencies).sort()).toEqual(
       Object.keys(DOORS)
-        .filter((name) => !name.startsWith("bun:"))
+        .filter((name) => !/^(bun|node):/.test(name))
         .sort(),
     )
   })
