@@ -25,6 +25,7 @@ export async function geminiFor(
 
 export interface GeminiRequest {
   readonly contents: readonly { readonly parts: readonly object[] }[]
+  readonly tools?: readonly { readonly functionDeclarations?: readonly { readonly name: string }[] }[]
   readonly generationConfig?: { readonly responseMimeType?: string }
 }
 
@@ -32,6 +33,8 @@ export interface GeminiReply {
   readonly text?: string
   /** Of its shell. */
   readonly command?: string
+  /** Of another tool. */
+  readonly call?: { readonly name: string; readonly args: object }
   /** Of the prompt. */
   readonly tokens?: number
 }
@@ -108,11 +111,12 @@ function replyTo(request: GeminiRequest, answer: (request: GeminiRequest) => Gem
   return isAside(request) ? { text: '{"reasoning":"x","model_choice":"flash"}' } : answer(request)
 }
 
-function madeOf({ text, command, tokens = 1500 }: GeminiReply, n: number) {
-  const call = { name: "run_shell_command", args: { command, description: "work" } }
+function madeOf({ text, command, call, tokens = 1500 }: GeminiReply, n: number) {
+  const shell = { name: "run_shell_command", args: { command, description: "work" } }
+  const called = command === undefined ? call : shell
   const parts = [
     ...(text === undefined ? [] : [{ text }]),
-    ...(command === undefined ? [] : [{ functionCall: call }]),
+    ...(called === undefined ? [] : [{ functionCall: called }]),
   ]
   return {
     candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],

@@ -35,6 +35,10 @@ function planned(): (request: GeminiRequest) => GeminiReply {
       { command: "echo smoke" },
       { text: "Surveyed." },
     ],
+    "Ask the archive": [
+      { call: { name: "mcp_ctxbridge_search", args: { query: "embers" } } },
+      { text: "Asked." },
+    ],
     "Sweep the chimney": [{ command: "echo brush", tokens: GEMINI_FULL }, { text: "Swept." }],
   }
   return (request) => {
@@ -103,6 +107,17 @@ for (const version of ["0.61.0"]) {
       const last = main(from).at(-1)!
       expect([GEMINI_SUMMARY, "echo brush"].map((one) => last.includes(one))).toEqual([true, true])
       expect(occurrences(last, RESTORE_MARK)).toBeGreaterThan(0)
+    })
+
+    test("its model searches with our server, by the names that a restore tells", async () => {
+      const from = world.requests.length
+      await world.run("--resume", "latest", "-p", "Ask the archive")
+      const asked = world.requests.slice(from).filter((one) => !isAside(one))
+      const names = asked[0]!.tools?.flatMap(({ functionDeclarations = [] }) => functionDeclarations)
+      expect(names?.map(({ name }) => name)).toContain("mcp_ctxbridge_get")
+      const answer = saidTo({ contents: asked.at(-1)!.contents.slice(-1) })
+      expect(answer).toContain("echo embers")
+      expect(answer).toContain("ctx:")
     })
 
     test("what was given is not archived as anybody's words; prompts are as they were typed", () => {
