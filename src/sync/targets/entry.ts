@@ -84,7 +84,7 @@ export function entryOf({
   vector,
   ...draft
 }: Pick<Entry, "summary" | "content" | "metadata" | "vector">): Entry {
-  const clean = JSON.parse(JSON.stringify(draft, (_, value) => storable(value))) as typeof draft
+  const clean = storable(draft) as typeof draft
   const { summary, content } = clean
   const { sessionId, chunkIndex, timestamp } = clean.metadata
   const key = `transcript:${sessionId}:${chunkIndex}:${timestamp ?? ""}`
@@ -104,8 +104,12 @@ export function entryOf({
   }
 }
 
-const storable = (value: unknown): unknown =>
-  typeof value === "string" ? value.replaceAll("\0", "\ufffd").toWellFormed() : value
+function storable(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll("\0", "\ufffd").toWellFormed()
+  if (Array.isArray(value)) return value.map(storable)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, storable(one)]))
+}
 
 /** Nothing else counts, so a version that tells more of a turn has the same id, and is not sent again. */
 export const entryId = (key: string, content: string): string => sha256Hex(`${key}\n${content}`)

@@ -12,7 +12,7 @@ import type { ServerAddress } from "./postgres-address.ts"
 
 type Row = Readonly<Record<string, unknown>>
 /** Every parameter is text: a statement casts it to what it wants, as in `$1::text::jsonb`. */
-export type Ask = (statement: string, parameters?: readonly string[]) => Promise<readonly Row[]>
+export type Ask = (statement: string, parameters?: readonly (string | null)[]) => Promise<readonly Row[]>
 
 export interface Server {
   readonly ask: Ask

@@ -51,9 +51,8 @@ export async function openPostgresTarget(
     await server.close()
     throw error
   }
-  const rowsText = (entries: readonly Entry[]): string =>
-    JSON.stringify(entries.map((entry) => rowOf(entry, tables)))
-  const prepared = new WeakMap<readonly Entry[], string>()
+  const rowsOf = (entries: readonly Entry[]): Value[] => entries.flatMap((entry) => rowOf(entry, tables))
+  const prepared = new WeakMap<readonly Entry[], Value[]>()
   const slow = server.within(SLOWER * deadline)
   return {
     id: tables.id,
@@ -64,15 +63,15 @@ export async function openPostgresTarget(
     }, address.shown),
 
     prepare(entries) {
-      prepared.set(entries, rowsText(entries))
+      prepared.set(entries, rowsOf(entries))
     },
 
     async put(entries) {
       if (entries.length === 0) return putReport(0, 0, 0)
-      const given = prepared.get(entries) ?? rowsText(entries)
-      const [counts] = await server.transaction(async (ask) => {
+      const given = prepared.get(entries) ?? rowsOf(entries)
+      const [counts] = await slow.transaction(async (ask) => {
         await lockTenant(ask, "SHARE", `set_config('work_mem', '${MERGING}MB', true)`)
-        return ask(putting(tables), [given, writer])
+        return ask(putting(entries.length, tables), [writer, ...given])
       })
       const { stored, alive } = counts as unknown as { stored: number; alive: number }
       return putReport(entries.length, stored, entries.length - alive)
@@ -205,16 +204,29 @@ const rank = (of: string): string =>
 
 const COLUMNS = "key, id, session, project, started, messages, taken_back, summary, content, metadata"
 
-const putting = ({ vectors }: Tables): string => `
-  WITH given AS (
-    SELECT * FROM jsonb_to_recordset($1::text::jsonb) AS g(key text, id text, session text, project text, started text,
-      messages int, taken_back boolean, summary text, content text, metadata jsonb, words tsvector, about text[],
-      embedder text, embedding ${vectors ?? "real[]"}, signs varbit)
+/** Of what is given of an entry, by column. */
+const typesOf = ({ vectors }: Tables): readonly string[] => [
+  ..."text text text text text int boolean text text jsonb tsvector text[] text".split(" "),
+  vectors ?? "real[]",
+  "varbit",
+]
+
+/** Each value is a parameter of its own: as JSON, all of it would be written and read once more. */
+function valuesOf(rows: number, tables: Tables): string {
+  const types = typesOf(tables).map((type) => (type === "text" ? "text" : `text::${type}`))
+  let n = 1
+  return Array.from({ length: rows }, () => `(${types.map((type) => `$${++n}::${type}`).join()})`).join()
+}
+
+/** @param rows from 1 to 4,000, as a statement has at most 65,535 parameters */
+const putting = (rows: number, tables: Tables): string => `
+  WITH given (${COLUMNS}, words, about, embedder, embedding, signs) AS (
+    VALUES ${valuesOf(rows, tables)}
   ), alive AS (
     SELECT * FROM given e WHERE NOT ${IS_FORGOTTEN}
   ), stored AS (
     INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs, writer)
-    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs, $2::text FROM alive
+    SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs, $1::text FROM alive
     ORDER BY key COLLATE "C", messages DESC, taken_back DESC, id COLLATE "C" DESC, embedding IS NULL
     ON CONFLICT (tenant, key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
       started = excluded.started, messages = excluded.messages, taken_back = excluded.taken_back,
@@ -226,23 +238,22 @@ const putting = ({ vectors }: Tables): string => `
   )
   SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
 
-function rowOf({ metadata, vector, ...entry }: Entry, { vectors }: Tables) {
+type Value = string | null
+
+/** In the order of `typesOf`. */
+function rowOf(entry: Entry, { vectors }: Tables): Value[] {
+  const { key, id, summary, content, metadata, vector } = entry
   // A column of pgvector has one length. What is of another is found by its words.
   const kept = vectors === undefined || vector?.values.length === VECTOR_LENGTH ? vector : undefined
-  return {
-    ...entry,
-    session: metadata.sessionId,
-    project: metadata.project,
-    started: metadata.timestamp,
-    messages: metadata.messages,
-    taken_back: metadata.takenBack,
-    metadata,
-    words: indexed(entry.content).map(lexeme).join(" "),
-    about: [...wordSet(entry.summary)],
-    embedder: kept?.embedder ?? null,
-    embedding: kept === undefined ? null : numbersText(kept.values, vectors),
-    signs: kept === undefined || vectors !== undefined ? null : signsText(kept.values),
-  }
+  return [
+    ...[key, id, metadata.sessionId, metadata.project, metadata.timestamp],
+    ...[String(metadata.messages), String(metadata.takenBack), summary, content, JSON.stringify(metadata)],
+    indexed(content).map(lexeme).join(" "),
+    `{${[...wordSet(summary)].map((word) => JSON.stringify(word)).join()}}`,
+    kept?.embedder ?? null,
+    kept === undefined ? null : numbersText(kept.values, vectors),
+    kept === undefined || vectors !== undefined ? null : signsText(kept.values),
+  ]
 }
 
 function indexed(content: string): string[] {
