@@ -126,40 +126,49 @@ kind(
   },
 )
 
-/** The extension ruvector has pgvector's statements under names of its own. It is not on npm, so pgvector plays it. */
+/** The extension ruvector has pgvector's statements under names of its own. Here pgvector plays it, with its type renamed. */
 const RENAMED = `CREATE EXTENSION vector;
   ALTER TYPE vector RENAME TO ruvector;
   ALTER OPERATOR CLASS vector_cosine_ops USING hnsw RENAME TO ruvector_cosine_ops`
+const TYPE = `(SELECT format_type(atttypid, NULL) FROM pg_attribute
+  WHERE attrelid = 'ctxbridge.entries'::regclass AND attname = 'embedding')`
 
 kind(
   "PGlite with a type named ruvector",
   async () => {
     const server = await startPglite({ vectors: true })
     await server.run(RENAMED)
-    return server
+    return { ...server, address: `${server.address}?vectors=ruvector` }
   },
   (get) => {
-    test("vectors are a column of that type with an index", async () => {
+    test("who asks for it has vectors of that type, and no index of it is used", async () => {
       await get().run(EMPTY)
-      const backend = await open(get().address)
+      await using backend = await closing(open(get().address))
       await backend.put([draft({ vector: [1, 0] })])
-      // Fails unless both are there.
       await get().run(`DO $$ BEGIN
-        ASSERT EXISTS (SELECT FROM pg_indexes WHERE indexname = 'entries_embedding'
-          AND indexdef LIKE '%hnsw (embedding ruvector_cosine_ops)');
-        ASSERT (SELECT pg_typeof(embedding) FROM ctxbridge.entries) = 'ruvector'::regtype;
+        ASSERT ${TYPE} = 'ruvector';
+        ASSERT NOT EXISTS (SELECT FROM pg_indexes WHERE schemaname = 'ctxbridge' AND indexdef LIKE '%hnsw%');
       END $$`)
-      await backend.close()
+      // And who does not ask, but comes to tables that have it.
+      await using other = await closing(open(get().address.replace(/\?.*/, "")))
+      const found = await other.find({ vector: { embedder: "minilm", values: padded([1]) }, limit: 3 })
+      expect(found).toHaveLength(1)
+    })
+
+    test("who does not ask for it gets none of it", async () => {
+      await get().run(EMPTY)
+      await using _ = await closing(open(get().address.replace(/\?.*/, "")))
+      await get().run(`DO $$ BEGIN ASSERT ${TYPE} = 'real[]'; END $$`)
     })
 
     test("a type of that name that belongs to no extension is not used", async () => {
       await get().run(`${EMPTY}; DROP EXTENSION vector CASCADE; CREATE TYPE ruvector AS ENUM ('mine')`)
-      const backend = await open(get().address)
-      await get().run(`DO $$ BEGIN
-        ASSERT (SELECT format_type(atttypid, NULL) FROM pg_attribute
-          WHERE attrelid = 'ctxbridge.entries'::regclass AND attname = 'embedding') IN ('vector', 'real[]');
-      END $$`)
-      await backend.close()
+      await expect(open(get().address)).rejects.toMatchObject({
+        code: "target-failed",
+        message: expect.stringContaining("the extension ruvector is not there"),
+      })
+      // Nothing is left of the attempt.
+      await get().run(`DO $$ BEGIN ASSERT to_regnamespace('ctxbridge') IS NULL; END $$`)
     })
   },
 )

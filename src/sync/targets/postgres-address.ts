@@ -24,6 +24,8 @@ export interface ServerAddress {
   /** Whether the connection is encrypted. If so, the certificate is always checked. */
   readonly tls: boolean
   readonly sslrootcert: string | undefined
+  /** Whether tables that are made there keep vectors with that extension. */
+  readonly isRuvector: boolean
   /** For people, without the password. */
   readonly shown: string
 }
@@ -42,10 +44,13 @@ export function serverAddress(target: string, variables: ServerVariables): Serve
   const url = parsed(target)
   const said = (name: string): string | undefined => url.searchParams.get(name) || undefined
   const unknown = [...url.searchParams.keys()].find(
-    (name) => !["sslmode", "sslrootcert", "host"].includes(name),
+    (name) => !["sslmode", "sslrootcert", "host", "vectors"].includes(name),
   )
   if (unknown !== undefined)
-    throw usageError(`unknown part of the address: ${unknown}`, "sslmode, sslrootcert and host are known")
+    throw usageError(
+      `unknown part of the address: ${unknown}`,
+      "sslmode, sslrootcert, host and vectors are known",
+    )
   const user = decoded(url.username) || variables.user
   if (user === undefined)
     throw usageError(
@@ -60,6 +65,9 @@ export function serverAddress(target: string, variables: ServerVariables): Serve
   const sslmode = said("sslmode") ?? variables.sslmode
   if (sslmode !== undefined && !MODES.includes(sslmode))
     throw usageError(`unknown sslmode: ${sslmode}`, `one of ${MODES.join(", ")}`)
+  const vectors = said("vectors")
+  if (vectors !== undefined && vectors !== "ruvector")
+    throw usageError(`unknown vectors: ${vectors}`, "ruvector, or nothing: pgvector where it is there")
   const database = decoded(url.pathname.replace(/^\/+/, "")) || (variables.database ?? user)
   return {
     host,
@@ -69,6 +77,7 @@ export function serverAddress(target: string, variables: ServerVariables): Serve
     password: decoded(url.password) || (variables.password ?? ""),
     tls: wantsTls(host, sslmode),
     sslrootcert: said("sslrootcert") ?? variables.sslrootcert,
+    isRuvector: vectors !== undefined,
     shown: `postgres://${user}@${host.includes(":") ? `[${host}]` : host}:${port}/${database}`,
   }
 }

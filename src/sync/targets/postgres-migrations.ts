@@ -7,6 +7,8 @@ import { SERVER_STEPS, type ServerStep } from "./postgres-steps.ts"
 
 /** Numbers of a vector. */
 export const VECTOR_LENGTH = 384
+/** The setting that names the extension for vectors. */
+export const WANTED_VECTORS = "ctxbridge.vectors"
 /** Advisory lock while tables are made or changed. */
 const MIGRATING = 7_163_001
 /** How often it is tried, and seconds in between. */
@@ -129,7 +131,7 @@ const IS_OF_SESSIONS = `EXISTS (SELECT FROM unnest(sessions) f(name)
 /**
  * A migration's position is its number: never change a released one, only add. `@embedding@` is the type of a vector;
  * `@index@` its index's method, column and class of operators, and `@distance@` its operator. A statement with one of
- * the latter is left out where vectors are arrays. `@owner@` is the role that the tables belong to, quoted.
+ * the latter is left out where there is none. `@owner@` is the role that the tables belong to, quoted.
  */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -274,7 +276,7 @@ const unlessDone = (isLacking: string, statements: readonly string[], noting: st
     FOREACH statement IN ARRAY ARRAY[
 ${statements.map((statement) => `$sql$${statement}$sql$`).join(",\n")}
     ] LOOP
-      CONTINUE WHEN distance IS NULL AND statement ~ '@index@|@distance@';
+      CONTINUE WHEN (distance IS NULL AND statement ~ '@distance@') OR (index IS NULL AND statement ~ '@index@');
       statement := replace(replace(statement, '@embedding@', embedding), '@owner@', quote_literal(owner));
       EXECUTE replace(replace(statement, '@index@', coalesce(index, '')), '@distance@', coalesce(distance, ''));
     END LOOP;
@@ -303,6 +305,9 @@ DECLARE
   version integer;
   statement text;
   owner text;
+  -- pgvector, unless somebody asks for the other one by name.
+  wanted text := CASE current_setting('${WANTED_VECTORS}', true) WHEN 'ruvector' THEN 'ruvector' ELSE 'vector' END;
+  kept oid;
   embedding text;
   index text;
   distance text;
@@ -322,13 +327,9 @@ BEGIN
                  WHERE n.nspname = 'ctxbridge' AND c.relname = 'target') THEN
     CREATE TABLE ctxbridge.target (id text NOT NULL, version integer NOT NULL);
     INSERT INTO ctxbridge.target VALUES (gen_random_uuid()::text, 0);
-    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname IN ('ruvector', 'vector')) THEN
-      SELECT format('CREATE EXTENSION %I', name) FROM pg_available_extensions
-        WHERE name IN ('ruvector', 'vector') ORDER BY name DESC LIMIT 1 INTO statement;
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = wanted) THEN
       BEGIN
-        IF statement IS NOT NULL THEN
-          EXECUTE statement;
-        END IF;
+        EXECUTE format('CREATE EXTENSION %I', wanted);
       EXCEPTION WHEN OTHERS THEN NULL;
       END;
     END IF;
@@ -337,16 +338,22 @@ BEGIN
   LOCK TABLE ctxbridge.target IN EXCLUSIVE MODE;
   SELECT t.version, pg_get_userbyid(c.relowner) FROM ctxbridge.target t, pg_class c
     WHERE c.oid = t.tableoid INTO version, owner;
-  embedding := 'real[]';
-  -- Only what belongs to an extension: anybody may have made a type of that name.
+  -- What is there keeps its type, whatever extensions have come since.
+  SELECT atttypid FROM pg_attribute WHERE attrelid = to_regclass('ctxbridge.entries') AND attname = 'embedding' INTO kept;
+  -- Only what belongs to an extension: anybody may have made a type of that name. The index of ruvector is left alone: with
+  -- version 0.3.0, a query that takes it does not see all rows.
   SELECT format('%I.%I(${VECTOR_LENGTH})', n.nspname, t.typname),
-      format('%I (embedding %I.%I)', a.amname, n.nspname, o.opcname), format('OPERATOR(%I.<=>)', n.nspname)
+      CASE WHEN o.opcname IS NOT NULL THEN format('hnsw (embedding %I.%I)', n.nspname, o.opcname) END,
+      format('OPERATOR(%I.<=>)', n.nspname)
     FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
       JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
       LEFT JOIN pg_opclass o ON o.opcintype = t.oid AND o.opcname = t.typname || '_cosine_ops'
-        AND o.opcmethod IN (SELECT oid FROM pg_am WHERE amname IN ('hnsw', 'ruhnsw'))
-      LEFT JOIN pg_am a ON a.oid = o.opcmethod
-    WHERE t.typname IN ('ruvector', 'vector') ORDER BY t.typname LIMIT 1 INTO embedding, index, distance;
+        AND o.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'hnsw') AND t.typname = 'vector'
+    WHERE t.typname IN ('ruvector', 'vector') AND CASE WHEN kept IS NULL THEN t.typname = wanted ELSE t.oid = kept END
+    LIMIT 1 INTO embedding, index, distance;
+  IF embedding IS NULL AND kept IS NULL AND wanted = 'ruvector' THEN
+    RAISE EXCEPTION 'the extension ruvector is not there' USING HINT = 'CREATE EXTENSION ruvector, or do not ask for it';
+  END IF;
   embedding := coalesce(embedding, 'real[]');
   IF version > ${NEWEST_VERSION} THEN
     RAISE EXCEPTION 'these tables have version %, and this script knows version ${NEWEST_VERSION}', version

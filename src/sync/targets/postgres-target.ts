@@ -7,7 +7,13 @@ import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./
 import type { ServerAddress } from "./postgres-address.ts"
 import { connect, type Server } from "./postgres-door.ts"
 import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
-import { NEWEST_VERSION, SET_UP, TRANSCRIPT_ENTRIES, VECTOR_LENGTH } from "./postgres-migrations.ts"
+import {
+  NEWEST_VERSION,
+  SET_UP,
+  TRANSCRIPT_ENTRIES,
+  VECTOR_LENGTH,
+  WANTED_VECTORS,
+} from "./postgres-migrations.ts"
 import { SHARING, sharesAt } from "./postgres-sharing.ts"
 import {
   mustBeOfMajor,
@@ -46,7 +52,7 @@ export async function openPostgresTarget(
   const server = connect(address, deadline)
   let tables: Tables
   try {
-    tables = await (isReader ? tablesThere : prepareTables)(server, address.shown)
+    tables = await (isReader ? tablesThere(server, address.shown) : prepareTables(server, address))
   } catch (error) {
     await server.close()
     throw error
@@ -417,10 +423,13 @@ const PUTTING_PIECES = `
   SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
 
 /** @throws CtxError `target-newer`, `target-older` */
-async function prepareTables(server: Server, shown: string): Promise<Tables> {
+async function prepareTables(server: Server, { shown, isRuvector }: ServerAddress): Promise<Tables> {
   let there = await readTables(server.ask, shown)
   if (there === undefined || (there.isOwner && isBehindUs(there))) {
-    await server.transaction((ask) => ask(SET_UP), "as long as it takes")
+    await server.transaction(async (ask) => {
+      if (isRuvector) await ask(`SET LOCAL ${WANTED_VECTORS} = 'ruvector'`)
+      return ask(SET_UP)
+    }, "as long as it takes")
     there = (await readTables(server.ask, shown))!
   }
   mustBeOfMajor(there, NEWEST_VERSION, shown)

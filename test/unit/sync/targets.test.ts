@@ -497,6 +497,7 @@ describe("postgres address", () => {
       password: "p:ss",
       tls: true,
       sslrootcert: "/etc/ca.pem",
+      isRuvector: false,
       shown: "postgres://me@home@db.example:6543/memory",
     })
   })
