@@ -6,7 +6,9 @@ import { join } from "node:path"
 import type { Socket } from "bun"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
+import { run } from "../support/binary.ts"
 import { closing } from "../support/closing.ts"
+import { Machine } from "../support/machine.ts"
 import {
   freePort,
   installedPostgres,
@@ -156,13 +158,13 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
   let server: TestServer
   const folder = mkdtempSync(join(tmpdir(), "ctxbridge-tls-"))
   const file = (name: string): string => join(folder, name)
-  const run = (...words: string[]): void => {
+  const certify = (...words: string[]): void => {
     const ran = Bun.spawnSync([openssl!, ...words], { cwd: folder })
     if (ran.exitCode !== 0) throw new Error(ran.stderr.toString())
   }
   const make = (name: string, ...args: string[]): void => {
     const words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", file(`${name}.key`)]
-    run(...words, "-out", file(`${name}.crt`), ...args)
+    certify(...words, "-out", file(`${name}.crt`), ...args)
   }
 
   beforeAll(async () => {
@@ -202,7 +204,7 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
     writeFileSync(file("index.txt"), "")
     writeFileSync(file("serial"), "01\n")
     writeFileSync(file("ca.conf"), AUTHORITY)
-    run("req", "-new", "-key", file("ours.key"), "-subj", "/CN=localhost", "-out", file("old.csr"))
+    certify("req", "-new", "-key", file("ours.key"), "-subj", "/CN=localhost", "-out", file("old.csr"))
     const dates = ["-startdate", "20200101000000Z", "-enddate", "20200201000000Z"]
     const signing = [
       "-selfsign",
@@ -213,7 +215,17 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
       "-out",
       file("old.crt"),
     ]
-    run("ca", "-batch", "-notext", "-config", file("ca.conf"), "-extensions", "names", ...signing, ...dates)
+    certify(
+      "ca",
+      "-batch",
+      "-notext",
+      "-config",
+      file("ca.conf"),
+      "-extensions",
+      "names",
+      ...signing,
+      ...dates,
+    )
     await using old = await startPostgres(programs!, { certificate: file("old.crt"), key: file("ours.key") })
     const address = `${old.address}?sslmode=verify-full&sslrootcert=${file("old.crt")}`
     const told = await failure(address)
@@ -240,6 +252,21 @@ describe.skipIf(programs === undefined || openssl === null)("a server with a cer
     const address = `${strict.address}?sslmode=verify-full&sslrootcert=${file("ours.crt")}`
     await using target = await closing(openPostgresTarget(serverAddress(address, NO_VARIABLES)))
     expect(await target.put([draft({})])).toMatchObject({ stored: 1 })
+    // All of the variables, to the end.
+    using machine = new Machine()
+    await machine.hook("stop", machine.session().turn("The pool leaks").flush())
+    const env = {
+      ...machine.env,
+      RUVECTOR_HOST: "localhost",
+      RUVECTOR_PORT: new URL(strict.address).port,
+      RUVECTOR_USER: "owner",
+      RUVECTOR_PASSWORD: "sesame",
+      RUVECTOR_DATABASE: "postgres",
+      RUVECTOR_SSL: "true",
+      RUVECTOR_SSLROOTCERT: file("ours.crt"),
+    }
+    expect(await run(["sync"], { env, cwd: machine.cwd })).toMatchObject({ code: 0, stderr: "" })
+    expect(await target.find({ words: "pool", limit: 3 })).toHaveLength(1)
   })
 
   test("is refused for another host", async () => {
