@@ -11,9 +11,9 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 568],
+  ["files", 570],
   ["short", 60],
-  ["exported", 3040],
+  ["exported", 3045],
   ["once", 1440],
   ["never", 236],
 ] as const)("%s: at most %i", (name, most) => {

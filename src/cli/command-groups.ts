@@ -30,6 +30,7 @@ export const GROUPS: readonly Group[] = [
       "project",
       "sync",
       "share",
+      "server",
       "redact",
       "notes",
       "forget",

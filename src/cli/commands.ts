@@ -37,6 +37,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     project: () => import("./commands/project.ts"),
     sync: () => import("./commands/sync.ts"),
     share: () => import("./commands/share.ts"),
+    server: () => import("./commands/server.ts"),
     optimize: () => import("./commands/optimize.ts"),
     model: () => import("./commands/model.ts"),
     proxy: () => import("./commands/proxy.ts"),

@@ -41,6 +41,26 @@ export const configuredTargets = (config: TargetOptions, here: Here): Configured
     }),
   )
 
+/**
+ * @param named as in `--to`; undefined: what is configured
+ * @param purpose what needs one, for people
+ * @throws CtxError exit 64 if no server is meant
+ */
+export function serverMeant(
+  named: string | undefined,
+  config: TargetOptions,
+  here: Here,
+  purpose: string,
+): NamedTarget {
+  const all = named === undefined ? configuredTargets(config, here) : [targetNamed(named, config, here)]
+  const server = all.find(({ kind }) => kind === "postgres")
+  if (server !== undefined) return server
+  throw usageError(
+    `${purpose} needs a PostgreSQL server`,
+    "--to postgres://user@host/database, or set sync.to (docs/sync.md)",
+  )
+}
+
 export type BackendName = "auto" | "sqlite" | "postgres" | "agentdb" | "json"
 
 /** What the environment says. */

@@ -421,7 +421,7 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
         await expect(carol.shares!.offered()).rejects.toMatchObject({
           code: "target-older",
           message: expect.stringContaining("lacks sharing"),
-          hint: expect.stringContaining("sync --print-ddl | psql"),
+          hint: expect.stringContaining("ctxbridge server migrate"),
         })
         const own = draft({ content: "marlin" })
         await carol.put([own])

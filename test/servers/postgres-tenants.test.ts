@@ -367,7 +367,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
   test("whoever is not let in is told who can do it", async () => {
     await expect(open("eve")).rejects.toMatchObject({
       code: "target-denied",
-      hint: expect.stringContaining("sync --print-ddl"),
+      hint: expect.stringContaining("ctxbridge server init"),
     })
   })
 
@@ -377,7 +377,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
       await expect(open("alice")).rejects.toMatchObject({
         code: "target-older",
         message: expect.stringContaining("has tables of version 4, and this program needs version 5"),
-        hint: expect.stringContaining("ctxbridge sync --print-ddl | psql"),
+        hint: expect.stringContaining("ctxbridge server migrate"),
       })
     } finally {
       await rows("owner", "UPDATE ctxbridge.target SET version = 5")

@@ -213,7 +213,7 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
       expect(await rows("owner", "many", "SELECT to_regclass('ctxbridge.steps') IS NULL")).toBe("t")
       await expect(after.shares!.offers()).rejects.toMatchObject({
         code: "target-older",
-        hint: expect.stringContaining("sync --print-ddl"),
+        hint: expect.stringContaining("ctxbridge server migrate"),
       })
 
       // One who is in the middle of something neither waits for the script, nor keeps it waiting.

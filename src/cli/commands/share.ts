@@ -5,9 +5,8 @@
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { count, cut, oneLine, shellWord } from "../../base/text.ts"
-import type { NamedTarget } from "../../sync/targets/open-target.ts"
 import type { OthersOffer, OwnOffer, ShareStore } from "../../sync/targets/target.ts"
-import { configuredTargets, targetNamed } from "../../sync/targets.ts"
+import { serverMeant } from "../../sync/targets.ts"
 import { folderOf, projectOf, shortNameOf } from "../../views/project.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -54,20 +53,9 @@ export default {
   },
 } satisfies Command
 
-/** @throws CtxError exit 64 if no server is meant */
-function serverMeant({ args, env }: Context): NamedTarget {
-  const named = stringArg(args, "to")
-  const all = named === undefined ? configuredTargets(env.config, env) : [targetNamed(named, env.config, env)]
-  const server = all.find(({ kind }) => kind === "postgres")
-  if (server !== undefined) return server
-  throw usageError(
-    "sharing needs a PostgreSQL server",
-    "--to postgres://user@host/database, or set sync.to (docs/sharing.md)",
-  )
-}
-
 async function at<T>(context: Context, work: (shares: ShareStore, shown: string) => Promise<T>): Promise<T> {
-  const server = serverMeant(context)
+  const { args, env } = context
+  const server = serverMeant(stringArg(args, "to"), env.config, env, "sharing")
   const target = await server.openToRead(PATIENCE)
   try {
     return await work(target.shares!, server.shown)

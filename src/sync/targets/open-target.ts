@@ -5,6 +5,7 @@ import { isAbsolute, join, resolve } from "../../base/path.ts"
 import { openFolderTarget } from "./folder-target.ts"
 import { examineFolder } from "./open-folder.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
+import type { ServerAdmin } from "./postgres-admin.ts"
 import { SealedFolders } from "./seal.ts"
 import type { Target } from "./target.ts"
 
@@ -23,6 +24,8 @@ export interface NamedTarget {
    * @param patience ms for one call to a server
    */
   openToRead(patience: number): Promise<Target>
+  /** Of a server with users. */
+  administer?(): Promise<ServerAdmin>
   /** Of a folder: throws what is wrong with what it says of itself. Nothing is opened. */
   examine?(): void
 }
@@ -88,6 +91,10 @@ function serverTarget(named: string, { variables, writer }: TargetWorld): NamedT
     async openToRead(patience) {
       const { openPostgresTarget } = await import("./postgres-target.ts")
       return openPostgresTarget(address, patience, true)
+    },
+    async administer() {
+      const { administerPostgres } = await import("./postgres-admin.ts")
+      return administerPostgres(address)
     },
   }
 }

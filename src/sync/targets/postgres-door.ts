@@ -206,7 +206,7 @@ function trusted(file: string | undefined): { ca?: string } {
 /** What went wrong, in words that say what to do. */
 type Told = readonly [code: string, message: string, hint: string]
 
-/** By the system's, the package's or the server's code (PostgreSQL, appendix A). */
+/** By the system's, the package's or the server's code (PostgreSQL, appendix A). Empty: the message is the server's. */
 const TOLD: Readonly<Record<string, Told>> = {
   ECONNREFUSED: ["target-refused", "connection refused", "is PostgreSQL running, and is the port right?"],
   ENOTFOUND: ["target-absent", "there is no such host", "is the name right?"],
@@ -221,12 +221,23 @@ const TOLD: Readonly<Record<string, Told>> = {
   "42501": [
     "target-denied",
     "permission denied for this user",
-    "it needs CREATE on the database, or an administrator who runs ctxbridge sync --print-ddl there",
+    "it needs CREATE on the database, or an administrator who runs ctxbridge server init, and grant",
   ],
   "25006": ["target-unwritable", "the server is read-only", "is it a standby? Name the primary"],
   "53100": ["target-full", "the server's disk is full", "make room there; then run it again"],
   "53200": ["target-full", "the server is out of memory", "try again later"],
   "53300": ["target-busy", "the server has too many connections", "try again later"],
+  // Of postgres-limits.
+  CTX01: [
+    "target-quota",
+    "",
+    "ctxbridge server status says who has what; its administrator: ctxbridge server quota",
+  ],
+  CTX02: [
+    "target-denied",
+    "",
+    "its administrator decides: ctxbridge server revoke ROLE --delete or --hand-over-to OTHER",
+  ],
   "57P01": ["target-closed", "the server was shut down", "run it again when it is back"],
   "57P03": ["target-busy", "the server is starting or stopping", "try again in a moment"],
 }
@@ -268,5 +279,6 @@ function serverError(error: unknown, { shown, tls }: ServerAddress): CtxError {
     ? WANTS_TLS
     : (TOLD[code] ?? (/^CONNECTION_|^ECONNRESET$|^EPIPE$/.test(code) ? CLOSED : undefined))
   const [name, message, hint] = known ?? ["target-failed", messageOf(error), undefined]
-  return new CtxError(name, `${shown}: ${message}`, { ...(hint === undefined ? {} : { hint }), cause: error })
+  const told = message === "" ? messageOf(error) : message
+  return new CtxError(name, `${shown}: ${told}`, { ...(hint === undefined ? {} : { hint }), cause: error })
 }

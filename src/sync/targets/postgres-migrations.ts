@@ -368,15 +368,8 @@ ${SERVER_STEPS.map(step).join("")}END $ctxbridge$`
 /** Columns of entries that a later version of a turn changes. */
 const UPDATED = `${COLUMNS.replace(/^key, /, "")}, signs, writer`
 
-/** What an administrator runs once, and after an upgrade. It may be run again at any time. */
-export const ADMINISTRATOR_SCRIPT = `-- Tables of ctxbridge for many users, who read and write only what is their own. Run it in the database that is meant
--- for it, as a role that may create roles: ctxbridge sync --print-ddl | psql -v ON_ERROR_STOP=1 DATABASE
--- Users need not upgrade at once: older programs of version ${NEWEST_VERSION} go on with what they know, and newer ones are told
--- which of these steps they lack until it is run: ${SERVER_STEPS.map(({ name }) => name).join(", ") || "none yet"}.
--- Then, for each user: GRANT ctxbridge_user TO alice;
-BEGIN;
-
-DO $roles$
+/** What the administrator's script says, as one transaction. */
+export const ADMINISTRATOR_STATEMENTS = `DO $roles$
 DECLARE
   other text;
 BEGIN
@@ -429,6 +422,16 @@ GRANT SELECT, INSERT, UPDATE (lines) ON ctxbridge.fills TO ctxbridge_user;
 GRANT SELECT, INSERT, UPDATE (tenant) ON ctxbridge.locks TO ctxbridge_user;
 GRANT SELECT, INSERT, DELETE ON ctxbridge.shared TO ctxbridge_user;
 ${SERVER_STEPS.flatMap(({ rights = [] }) => rights.map((right) => `${right};\n`)).join("")}GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
+`
 
+/** What an administrator runs once, and after an upgrade. It may be run again at any time. */
+export const ADMINISTRATOR_SCRIPT = `-- Tables of ctxbridge for many users, who read and write only what is their own. Run it in the database that is meant
+-- for it, as a role that may create roles: ctxbridge server init --print | psql -v ON_ERROR_STOP=1 DATABASE
+-- Users need not upgrade at once: older programs of version ${NEWEST_VERSION} go on with what they know, and newer ones are told
+-- which of these steps they lack until it is run: ${SERVER_STEPS.map(({ name }) => name).join(", ") || "none yet"}.
+-- Then, for each user: GRANT ctxbridge_user TO alice;
+BEGIN;
+
+${ADMINISTRATOR_STATEMENTS}
 COMMIT;
 `

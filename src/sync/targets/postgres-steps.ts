@@ -5,6 +5,7 @@
  */
 import { CtxError, codeOf, isCtxError } from "../../base/errors.ts"
 import type { Ask } from "./postgres-door.ts"
+import { LIMITS } from "./postgres-limits.ts"
 import { SHARING } from "./postgres-sharing.ts"
 
 /**
@@ -23,7 +24,7 @@ export interface ServerStep {
 }
 
 /** In this order. */
-export const SERVER_STEPS: readonly ServerStep[] = [SHARING]
+export const SERVER_STEPS: readonly ServerStep[] = [SHARING, LIMITS]
 
 /** What statements need to know of the tables that are there. */
 export interface Tables {
@@ -41,6 +42,10 @@ export interface TablesThere extends Tables {
   /** Major. */
   readonly version: number
   readonly wantsView: boolean
+  /** Whom they belong to. */
+  readonly owner: string
+  /** Whether the user may do what that role may. */
+  readonly isAdministrator: boolean
 }
 
 /** A schema or a table that is not there. */
@@ -49,7 +54,9 @@ const ABSENT = ["42P01", "3F000"]
 const isAbsent = (error: unknown): boolean => isCtxError(error) && ABSENT.includes(codeOf(error.cause))
 
 const reading = (steps: string): string => `
-  SELECT t.*, session_user::text AS tenant, pg_get_userbyid(c.relowner) = current_user AS "isOwner", ${steps} AS steps,
+  SELECT t.*, session_user::text AS tenant, pg_get_userbyid(c.relowner) = current_user AS "isOwner",
+    pg_get_userbyid(c.relowner)::text AS "tablesOf", pg_has_role(session_user, c.relowner, 'usage') AS "isAdministrator",
+    ${steps} AS steps,
     (SELECT format('%I.%I', n.nspname, y.typname) FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
        JOIN pg_namespace n ON n.oid = y.typnamespace
      WHERE a.attrelid = to_regclass('ctxbridge.entries') AND a.attname = 'embedding' AND y.typname <> '_float4')
@@ -79,11 +86,17 @@ export async function readTables(ask: Ask, shown: string): Promise<TablesThere |
   }
 }
 
+interface Asked extends Pick<TablesThere, "version" | "isOwner" | "isAdministrator" | "wantsView"> {
+  readonly tenant: string
+  readonly tablesOf: string
+  readonly steps: readonly string[]
+}
+
 async function asked(ask: Ask, shown: string, stepsThere: string): Promise<TablesThere> {
   const [row] = await ask(reading(stepsThere))
-  const { id, version, owner, tenant, vectors, isOwner, wantsView, steps } = row as unknown as {
+  const { id, owner, tenant, tablesOf, vectors, steps, ...rest } = row as unknown as {
     [name in "id" | "owner" | "vectors"]?: string | null
-  } & { version: number; tenant: string; isOwner: boolean; wantsView: boolean; steps: readonly string[] }
+  } & Asked
   if (typeof id !== "string") {
     throw new CtxError("target-damaged", `${shown}: the table ctxbridge.target is empty`, {
       hint: "DROP SCHEMA ctxbridge CASCADE there removes everything of ours; it is sent again then",
@@ -92,7 +105,11 @@ async function asked(ask: Ask, shown: string, stepsThere: string): Promise<Table
   return {
     // To whom it belongs, it is what it was before there were tenants. To everybody else, it is something of his own.
     id: tenant === owner ? id : `${id}/${tenant}`,
-    ...{ version, isOwner, wantsView },
+    version: rest.version,
+    isOwner: rest.isOwner,
+    isAdministrator: rest.isAdministrator,
+    wantsView: rest.wantsView,
+    owner: tablesOf,
     vectors: vectors ?? undefined,
     steps: new Set(steps),
   }
@@ -100,9 +117,7 @@ async function asked(ask: Ask, shown: string, stepsThere: string): Promise<Table
 
 /** Who brings a server's tables up to date, and how. */
 const howToMigrate = (isOwner: boolean): string =>
-  isOwner
-    ? "ctxbridge sync brings them up to date"
-    : "its administrator runs: ctxbridge sync --print-ddl | psql -v ON_ERROR_STOP=1 DATABASE"
+  isOwner ? "ctxbridge sync brings them up to date" : "its administrator runs: ctxbridge server migrate"
 
 /**
  * @param newest major that this program knows
