@@ -106,6 +106,8 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
         { role: "bob", state: "active", turns: 0, frames: 0, bytes: 0, last: null },
       ])
       expect(String(all.users[0].bytes)).toBe(await counted("alice"))
+      const sizes = all.tables.map(({ bytes }: { bytes: number }) => bytes)
+      expect(sizes).toEqual(sizes.toSorted((a: number, b: number) => b - a))
       expect(all.tables.map(({ table }: { table: string }) => table)).toContain("entries")
       expect((await status("alice")).users.map(({ role }: { role: string }) => role)).toEqual(["alice"])
       expect((await status("bob")).users).toMatchObject([{ role: "bob", turns: 0, bytes: 0 }])
@@ -216,6 +218,9 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
       })
       const told = await said("dba", "quota", "1k")
       expect(told).toContain("alice has 200 KB: sends nothing more; what is there stays")
+      await said("dba", "quota", "1GB", "--role", "alice")
+      expect(await said("dba", "quota", "1k")).not.toContain("alice")
+      await said("dba", "quota", "off", "--role", "alice")
       await said("dba", "quota", "off")
       await said("dba", "quota", "off", "--role", "bob")
       expect(await lineOf("bob")).toMatchObject({ quota: null })
@@ -319,6 +324,24 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
       expect((await status("dba")).missing).toEqual(["limits"])
       expect(await said("dba", "migrate")).toContain("  limits: ")
       expect(await lineOf("bob")).toMatchObject({ bytes: Number(await counted("bob")), state: "active" })
+    })
+
+    test("tables that somebody has for himself become those of many, and what he has stays his", async () => {
+      await psql(programs, server.address.replace("owner:", "dba:"), "CREATE DATABASE alone")
+      const to = ["--to", addressOf("dba").replace(/memory$/, "alone")]
+      const own = () =>
+        closing(openPostgresTarget(serverAddress(to[1]!, NO_VARIABLES), undefined, false, "dba"))
+      await using before = await own()
+      const mine = turn("mine", { sessionId: "mine" })
+      await before.put([mine])
+      expect(await said("dba", "migrate", ...to)).toContain("is up to date")
+      const owner = "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'ctxbridge.entries'::regclass"
+      const ownerNow = async () => (await psql(programs, to[1]!, owner)).stdout
+      expect(await ownerNow()).toBe("dba")
+      await said("dba", "init", ...to)
+      expect(await ownerNow()).toBe("ctxbridge_owner")
+      await using after = await own()
+      expect([after.id, await after.get(mine.id)]).toEqual([before.id, mine])
     })
 
     test("words that cannot be meant are refused before anybody is asked", async () => {

@@ -63,8 +63,8 @@ const TASKS: Readonly<
       out.json({ target, ...state })
       out.print(renderState(state, target))
     },
-  init: migrating,
-  migrate: migrating,
+  init: (context, _, target) => migrating(context, target, true),
+  migrate: (context, _, target) => migrating(context, target, false),
   grant: (context, word, target) => {
     const role = named(word, "grant")
     return async (server) => {
@@ -82,10 +82,13 @@ const TASKS: Readonly<
     const size = sizeOf(word)
     const role = stringArg(context.args, "role")
     return async (server) => {
-      const over = (await server.status()).users.filter(
-        (user) => (role ?? user.role) === user.role && size !== null && (user.bytes ?? 0) > size,
-      )
-      if (!isDry(context)) await server.limit("quota", role, size)
+      const dryRun = isDry(context)
+      if (!dryRun) await server.limit("quota", role, size)
+      // Afterwards, the server says whose rule this is.
+      const over = (await server.status()).users.filter((user) => {
+        const most = dryRun ? size : user.quota
+        return (role ?? user.role) === user.role && most !== null && (user.bytes ?? 0) > most
+      })
       context.out.json({
         ...{ target, dryRun: isDry(context), did: "quota", role: role ?? null, quota: size },
         over: over.map(({ role: of, bytes: has }) => ({ role: of, bytes: has })),
@@ -93,7 +96,8 @@ const TASKS: Readonly<
       context.out.print([
         `${isDry(context) ? "Would set" : "Set"} the quota of ${whose(role)} to ${size === null ? "none" : bytes(size)}`,
         ...over.map(
-          (one) => `${safe(one.role)} has ${bytes(one.bytes!)}: sends nothing more; what is there stays`,
+          (one) =>
+            `${safe(one.role)} has ${bytes(one.bytes!)}: ${dryRun ? "would send nothing more, without a rule of his own" : "sends nothing more; what is there stays"}`,
         ),
       ])
     }
@@ -142,9 +146,9 @@ function sizeOf(word: string | undefined): number | null {
   throw usageError("quota needs a size, or off", "such as ctxbridge server quota 2GB --role alice")
 }
 
-function migrating(context: Context, _: string | undefined, target: string): Task {
+function migrating(context: Context, target: string, forMany: boolean): Task {
   return async (server) => {
-    const waiting = await server.migrate(isDry(context))
+    const waiting = await server.migrate(isDry(context), forMany)
     context.out.json({ target, dryRun: isDry(context), ...waiting, version: waiting.version ?? null })
     context.out.print(renderWaiting(waiting, isDry(context), target))
   }

@@ -6,7 +6,7 @@ import { CtxError } from "../../base/errors.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { type Ask, connect } from "./postgres-door.ts"
 import { LIMITS } from "./postgres-limits.ts"
-import { ADMINISTRATOR_STATEMENTS, NEWEST_VERSION, SET_UP } from "./postgres-migrations.ts"
+import { ADMINISTRATOR_STATEMENTS, NEWEST_VERSION, SET_UP, WANTED_VECTORS } from "./postgres-migrations.ts"
 import { mustBeOfMajor, mustHaveStep, readTables, SERVER_STEPS, type TablesThere } from "./postgres-steps.ts"
 
 /** Who sends, and what is there of him. Sizes are bytes. */
@@ -57,8 +57,12 @@ interface Gone {
 }
 
 export interface ServerAdmin {
-  /** What is made or brought up to date; with `isDryRun`, what would be. For many users, if there are no tables yet. */
-  migrate(isDryRun: boolean): Promise<Waiting>
+  /**
+   * What is made or brought up to date; with `isDryRun`, what would be.
+   *
+   * @param forMany also where the tables are one's own, which are for oneself otherwise
+   */
+  migrate(isDryRun: boolean, forMany: boolean): Promise<Waiting>
   status(): Promise<ServerState>
   /** @returns false: he could use it before */
   grant(role: string, isDryRun: boolean): Promise<boolean>
@@ -107,7 +111,7 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
       })
   }
   return {
-    async migrate(isDryRun) {
+    async migrate(isDryRun, forMany) {
       const tables = await readTables(ask, shown)
       const steps = SERVER_STEPS.filter(({ name }) => tables?.steps.has(name) !== true)
       const waiting = {
@@ -119,12 +123,11 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
         if (tables.version > NEWEST_VERSION) mustBeOfMajor(tables, NEWEST_VERSION, shown)
         refuseOthers(tables, user, shown)
       }
-      // Whoever has the tables for himself keeps them so.
       if (!isDryRun)
-        await server.transaction(
-          (inner) => inner(tables?.isOwner === true ? SET_UP : ADMINISTRATOR_STATEMENTS),
-          "as long as it takes",
-        )
+        await server.transaction(async (inner) => {
+          if (address.isRuvector) await inner(`SET LOCAL ${WANTED_VECTORS} = 'ruvector'`)
+          return inner(tables?.isOwner === true && !forMany ? SET_UP : ADMINISTRATOR_STATEMENTS)
+        }, "as long as it takes")
       return waiting
     },
 
@@ -324,7 +327,7 @@ function usersThere({ steps, isAdministrator }: TablesThere): string {
 
 const SIZES = `SELECT c.relname AS table, pg_total_relation_size(c.oid)::text AS bytes,
     coalesce(pg_stat_get_dead_tuples(c.oid), 0)::text AS dead
-  FROM pg_class c WHERE c.relnamespace = 'ctxbridge'::regnamespace AND c.relkind = 'r' ORDER BY 2 DESC, 1`
+  FROM pg_class c WHERE c.relnamespace = 'ctxbridge'::regnamespace AND c.relkind = 'r' ORDER BY pg_total_relation_size(c.oid) DESC, 1`
 
 /** Turns that are older than their owners' rule says; with the first parameter, as if those rules were there, too. */
 const DUE = `WITH rules AS (
