@@ -273,6 +273,16 @@ describe.each(programsHere.map((programs) => [versionOfPostgres(programs), progr
       await using other = await open(newer, "alice", "fresh")
       await workTogether(one, other)
       await workTogether(other, one)
+      // A quota binds both: the older one says what the server says.
+      await rows("owner", "fresh", "INSERT INTO ctxbridge.limits (tenant, quota) VALUES ('alice', 100)")
+      for (const [program, code] of [
+        [one, "target-failed"],
+        [other, "target-quota"],
+      ] as const)
+        await expect(program.put([draft({ content: "x".repeat(500) })])).rejects.toMatchObject({
+          code,
+          message: expect.stringMatching(/the quota of alice is 100 bytes.*nothing is lost at home/),
+        })
     })
   },
 )
