@@ -21,20 +21,32 @@ interface Bundle {
   readonly entry: string
   /** Where the module and Bun's report on it (meta.json) are written. */
   readonly folder: string
-  /** What is imported dynamically but nearly always: part of the module, and run when it is asked for. */
-  readonly within?: readonly string[]
+  /** What is imported dynamically or required but nearly always: part of the module, and run when it is asked for. */
+  readonly within?: readonly (string | RegExp)[]
   /** What is imported dynamically, and the module that was made of it. */
   readonly made?: Readonly<Record<string, string>>
   /** What a package imports, and a file of ours in its place. */
   readonly instead?: Readonly<Record<string, string>>
 }
 
+/** The table of agents, and what decodes their lines: for programs that show or index any. */
+const DECODERS = [
+  "src/agents/agent-table.ts",
+  "src/claude/claude-code.ts",
+  /^src\/agents\/(?!install\/)[^/]+\/(?!.+-hooks)/,
+]
+
 /** Each is made after those that it names in `made`. */
 const BUNDLES: readonly Bundle[] = [
   // What a hook loads besides when it restores. Most have to index something first.
-  { entry: "src/hook/reply.ts", folder: "dist/reply", within: ["src/views/indexing.ts"] },
-  // How other agents than Claude Code call hooks.
-  { entry: "src/hook/other-agents.ts", folder: "dist/others" },
+  { entry: "src/hook/reply.ts", folder: "dist/reply", within: ["src/views/indexing.ts", ...DECODERS] },
+  // How other agents than Claude Code call hooks, and whose paths are.
+  { entry: "src/agents/agent-table.ts", folder: "dist/agents", within: [/^src\/agents\/.+-hooks\.ts$/] },
+  {
+    entry: "src/hook/other-agents.ts",
+    folder: "dist/others",
+    made: { "src/agents/agent-table.ts": "dist/agents/agent-table.js" },
+  },
   // The user waits for a hook at every prompt.
   {
     entry: "src/hook/run.ts",
@@ -42,16 +54,18 @@ const BUNDLES: readonly Bundle[] = [
     made: {
       "src/hook/reply.ts": "dist/reply/reply.js",
       "src/hook/other-agents.ts": "dist/others/other-agents.js",
+      "src/agents/agent-table.ts": "dist/agents/agent-table.js",
     },
   },
   // A search is asked while somebody types or thinks. The router is inside, for help, errors and exit codes.
-  { entry: "src/cli/run-search.ts", folder: "dist/search" },
+  { entry: "src/cli/run-search.ts", folder: "dist/search", within: DECODERS },
   // Each session of Claude Code starts a server. The SDK's validator of JSON Schema, a third of the module, is left out:
   // it is for forms that a server has the user fill in, and ours has none (`NO_FORMS` in src/cli/server/sdk.ts).
   {
     entry: "src/cli/run-server.ts",
     folder: "dist/mcp",
     within: [
+      ...DECODERS,
       "src/cli/server/server.ts",
       "src/find/elsewhere.ts",
       "src/find/search-steps.ts",
@@ -66,6 +80,10 @@ await makeKernel("src/find/embed/dot-kernel.wat", "dist/kernel")
 
 async function makeOneModule({ entry, folder, within = [], made = {}, instead = {} }: Bundle): Promise<void> {
   const target = join(ROOT, folder)
+  const isWithin = (path: string, importer: string): boolean => {
+    const wanted = relative(ROOT, resolve(dirname(importer), path))
+    return within.some((one) => (one instanceof RegExp ? one.test(wanted) : one === wanted))
+  }
   const later: Bun.BunPlugin = {
     name: "later",
     setup(build) {
@@ -74,10 +92,24 @@ async function makeOneModule({ entry, folder, within = [], made = {}, instead = 
           path: join(ROOT, file),
         }))
       }
+      // What is part of the module anyway need not wait in a function, which all that it imports would have to do, too.
+      build.onLoad({ filter: /[\\/]src[\\/]agents[\\/][^\\/]+\.ts$/ }, ({ path }) => {
+        const imports: string[] = []
+        const contents = readFileSync(path, "utf8").replace(
+          /\brequire\(("[^"]+")\)/g,
+          (whole, file: string) => {
+            if (!isWithin(JSON.parse(file), path)) return whole
+            const name = `required${imports.length}`
+            imports.push(`import * as ${name} from ${file}\n`)
+            return name
+          },
+        )
+        return { contents: contents + imports.join(""), loader: "ts" }
+      })
       build.onResolve({ filter: /^\./ }, ({ kind, path, importer }) => {
         if (kind !== "dynamic-import" && kind !== "require-call") return undefined
+        if (isWithin(path, importer)) return undefined
         const wanted = relative(ROOT, resolve(dirname(importer), path))
-        if (within.includes(wanted)) return undefined
         return { path: relative(target, join(ROOT, made[wanted] ?? wanted)), external: true }
       })
     },

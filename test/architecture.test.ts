@@ -138,6 +138,7 @@ const NO_MODULES = [
 /** Where `import()` stands: each is a part of the program that most calls do not need. */
 const DYNAMIC_DOORS = [
   "main.ts",
+  "agents/agent-table.ts",
   "agents/install/agent-installers.ts",
   "cli/commands.ts",
   "cli/router.ts",
@@ -263,7 +264,8 @@ const WORDS: readonly WordRule[] = [
   {
     word: /\b(eval|new Function|require|getBuiltinModule)\(/,
     // What hooks seldom need: loading node:os costs each of them 0.2 ms, node:fs 1.3 (docs/adr/0013).
-    allowed: /^(config\/load|base\/(errors|fs|libc|path)|secrets\/rules|vault\/(frame|tombstones))\.ts$/,
+    allowed:
+      /^(agents\/(agent-table|layouts)|config\/load|base\/(errors|fs|libc|path)|secrets\/rules|vault\/(frame|tombstones))\.ts$/,
     reason: "use a static import",
   },
 ]
@@ -591,14 +593,14 @@ describe("the hot program", () => {
     expect(packages).toEqual([])
   })
 
-  test("its chunks in the build hold no package and at most 77 kB", async () => {
+  test("its chunks in the build hold no package and at most 74 kB", async () => {
     const { inputs, bytes } = await hookChunk(await readMeta())
     expect(inputs).toContain("src/hook/run.ts")
     expect(inputs.filter((input) => input.includes("node_modules"))).toEqual([])
     expect(
       inputs.filter((input) => /^src\/(?:cli|secrets\/formats)\/|formats\/rows\.js$/.test(input)),
     ).toEqual([])
-    expect(bytes).toBeLessThanOrEqual(77_000)
+    expect(bytes).toBeLessThanOrEqual(73_800)
   })
 
   test("a hook that restores loads one chunk more, with all that it needs to read what is new", async () => {
@@ -610,6 +612,10 @@ describe("the hot program", () => {
         .map(({ path }) => outputs[path]?.entryPoint)
     expect(loads("dynamic-import", "dist/hook/run.js")).toContain("dist/reply/reply.js")
     expect(loads("import-statement", "dist/reply/reply.js")).toEqual([])
-    expect(loads("dynamic-import", "dist/reply/reply.js")).toEqual(["src/hook/recall.ts"])
+    // Rows of the table of agents name their hooks, which a reply does not ask for.
+    const later = loads("dynamic-import", "dist/reply/reply.js").filter(
+      (file) => !file?.endsWith("-hooks.ts"),
+    )
+    expect(later).toEqual(["src/hook/recall.ts"])
   })
 })

@@ -1,38 +1,15 @@
-/**
- * The agents whose sessions are kept. A further one is a folder beside this file, and a row here: its transcripts are
- * then found, imported, searched and shown like the others'. Hooks, and what is given back after a compaction, are Claude
- * Code's (src/claude).
- */
-import { claudeCode } from "../claude/claude-code.ts"
-import type { Agent, AgentPlaces, HistoryPrompt } from "../record/agent.ts"
+/** What is asked of all agents, or of the one whose line it is: reads their decoders, so hooks do not load it. */
+import { shellWord } from "../base/text.ts"
+import type { Agent, AgentPlaces, CommandLine, HistoryPrompt } from "../record/agent.ts"
 import type { JsonObject } from "../record/json.ts"
 import { withHandoffApart, withoutHandoff } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { type RecordSpan, wholeRecordsIn } from "../record/whole-records.ts"
-import { amp } from "./amp/amp.ts"
-import { cline } from "./cline/cline.ts"
-import { codex } from "./codex/codex.ts"
-import { copilot } from "./copilot/copilot.ts"
-import { cursor } from "./cursor/cursor.ts"
-import { droid } from "./droid/droid.ts"
-import { gemini } from "./gemini/gemini.ts"
+import { AGENT_ROWS } from "./agent-table.ts"
 import { copyPlace } from "./layouts.ts"
-import { opencode } from "./opencode/opencode.ts"
-import { qwen } from "./qwen/qwen.ts"
 
 /** The first one that says that it wrote a line is asked to decode it. */
-export const AGENTS: readonly Agent[] = [
-  amp,
-  cline,
-  codex,
-  copilot,
-  cursor,
-  droid,
-  gemini,
-  opencode,
-  qwen,
-  claudeCode,
-]
+export const AGENTS: readonly Agent[] = AGENT_ROWS.map(({ agent }) => agent())
 
 /** As options and output name them. */
 export const AGENT_NAMES: readonly string[] = AGENTS.map(({ name }) => name)
@@ -159,3 +136,31 @@ export function historyPrompt(line: string): HistoryPrompt | undefined {
 
 /** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
 export const mediaOfLine = (line: string): string[] => writerOf(line).mediaData?.(line) ?? []
+
+/* How their command lines are called. */
+
+/** @param agent its name, as in the table of agents */
+export const commandLineOf = (agent: string): CommandLine | undefined =>
+  AGENTS.find(({ name }) => name === agent)?.commandLine
+
+/** Names of the agents that can be started with a prompt, in the order of the alphabet. */
+export const STARTABLE: readonly string[] = AGENTS.flatMap(({ name, commandLine }) =>
+  commandLine === undefined ? [] : [name],
+).sort()
+
+/**
+ * Why a program cannot be started with a prompt; undefined if it can.
+ *
+ * @param path where it was found, if it was
+ */
+export function whyNoPrompt({ program }: CommandLine, path: string | null): string | undefined {
+  if (path === null) return `there is no ${program} on PATH`
+  // Quoting that everybody else understands does not keep it from running what a text says.
+  if (/\.(?:cmd|bat)$/i.test(path))
+    return `${program} is a script, which Windows starts by cmd.exe: that would take signs in the prompt for its own`
+  return undefined
+}
+
+/** As it is typed into a shell. */
+export const typedCommand = ({ program }: CommandLine, words: readonly string[]): string =>
+  [program, ...words].map(shellWord).join(" ")

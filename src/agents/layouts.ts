@@ -1,36 +1,22 @@
 /**
- * Whose file it is, by its path: each agent lays out its folder in its own way. Hooks use it, so it loads no decoder. An
- * agent whose sessions are files named by their ids needs no row here. Pure.
+ * Whose file it is, by its path: each agent lays out its folder in its own way. Hooks use it, so the table of agents is
+ * loaded only for a path that might not be Claude Code's. Pure.
  */
 
 import { sessionIdOf } from "../base/session-id.ts"
-import { claudeLayout } from "../claude/places.ts"
+import { claudeLayout, isClaudesForSure } from "../claude/places.ts"
 import type { CopyPlace, FileLayout, PlaceBeside, TranscriptName } from "../record/agent.ts"
-import { ampLayout } from "./amp/amp-places.ts"
-import { clineLayout } from "./cline/cline-places.ts"
-import { codexLayout } from "./codex/codex-places.ts"
-import { copilotLayout } from "./copilot/copilot-places.ts"
-import { cursorLayout } from "./cursor/cursor-places.ts"
-import { droidLayout } from "./droid/droid-places.ts"
-import { geminiLayout } from "./gemini/gemini-places.ts"
-import { opencodeLayout } from "./opencode/opencode-places.ts"
-import { qwenLayout } from "./qwen/qwen-places.ts"
+import type { AgentRow } from "./agent-table.ts"
 
-/** The first one whose folder it is says what it is. */
-const LAYOUTS: readonly FileLayout[] = [
-  ampLayout,
-  clineLayout,
-  codexLayout,
-  copilotLayout,
-  cursorLayout,
-  droidLayout,
-  geminiLayout,
-  opencodeLayout,
-  qwenLayout,
-  claudeLayout,
-]
+/** All agents, for whoever must not load them before they are needed. */
+export const agentRows = (): readonly AgentRow[] =>
+  (require("./agent-table.ts") as typeof import("./agent-table.ts")).AGENT_ROWS
 
-const layoutOf = (path: string): FileLayout => LAYOUTS.find(({ owns }) => owns(path)) ?? LAYOUTS.at(-1)!
+/** The first one whose folder it is; undefined: nobody's, which is read as Claude Code's. */
+const rowOf = (path: string): AgentRow | undefined =>
+  isClaudesForSure(path) ? undefined : agentRows().find(({ layout }) => layout.owns(path))
+
+const layoutOf = (path: string): FileLayout => rowOf(path)?.layout ?? claudeLayout
 
 /** Whose transcript it is, with the session's name as it is in the path. */
 export const namesInPath = (transcript: string): TranscriptName =>
@@ -64,17 +50,16 @@ export const folderInLine = (transcript: string, line: string): string | undefin
   layoutOf(transcript).folderInLine?.(line)
 
 /** Names of the variables that say where agents' folders are. */
-export const agentVariables = (): string[] => LAYOUTS.flatMap(({ variables = [] }) => variables)
+export const agentVariables = (): string[] =>
+  agentRows().flatMap(({ layout: { variables = [] } }) => variables)
 
-/** Whether a folder of the vault holds an agent's copies, by its name. */
-export const isTopOfCopies = (top: string): boolean => LAYOUTS.some((layout) => layout.top === top)
+/** Whether a folder of the vault holds an agent's copies, by its name. Claude Code's have none of their own. */
+export const isTopOfCopies = (top: string): boolean =>
+  agentRows().some(({ name, layout }) => name === top && layout.copyPlace !== undefined)
 
 /** Where its copies are kept, if the agent's are not kept as Claude Code's are. */
 export function copyPlace(transcript: string): (CopyPlace & { readonly top: string }) | undefined {
-  const { top, copyPlace: place } = layoutOf(transcript)
-  return top === undefined || place === undefined ? undefined : { top, ...place(transcript) }
+  const { name: top = "", layout } = rowOf(transcript) ?? {}
+  const place = layout?.copyPlace?.(transcript)
+  return place && { top, ...place }
 }
-
-/** Whether it is a list of all prompts, which is no transcript. */
-export const isPromptHistory = (path: string): boolean =>
-  LAYOUTS.some((layout) => layout.isPromptHistory?.(path))

@@ -477,4 +477,11 @@ export const claudeCode: Agent = {
   partsOf,
   mediaData,
   tools: CLAUDE_CODE_TOOLS,
+  // As its `--help` says in 2.1.330.
+  commandLine: {
+    program: "claude",
+    resume: (session) => ["--resume", session],
+    begin: (prompt) => [prompt],
+    folderIn: "CLAUDE_CONFIG_DIR",
+  },
 }

@@ -66,14 +66,20 @@ const SUBAGENT = /\/projects\/[^/]+\/[^/]+\/subagents\//
 /** Whether a file lies as transcripts do in the folder of all projects, which may be a backup. */
 export const liesAsTranscript = (path: string): boolean => SESSION.test(path) || SUBAGENT.test(path)
 
+/** In the usual folder, the session's and its subagents' transcripts: no other agent has such paths. */
+const FOR_SURE =
+  /(?:^|\/\.claude)\/projects\/[^/]+\/(?:agent-[^/]+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\/subagents\/(?:.+\/)?agent-[^/]+)?)\.jsonl$/i
+
+export const isClaudesForSure = (path: string): boolean => FOR_SURE.test(path)
+
 export const claudeLayout: FileLayout = {
-  owns: (path) => path.includes(PROJECTS) || isHistory(path),
+  owns: (path) => path.includes(PROJECTS) || isPromptHistory(path),
   namesInPath,
   placeBeside,
-  isPromptHistory: isHistory,
 }
 
-function isHistory(path: string): boolean {
+/** Whether it is a list of all prompts, which is no transcript. */
+export function isPromptHistory(path: string): boolean {
   return path.endsWith(`/${PROMPT_HISTORY}`) || path === PROMPT_HISTORY
 }
 

@@ -1,6 +1,6 @@
 /** How a session is resumed, in words. */
 
-import { commandLineOf, typedCommand } from "../agents/command-lines.ts"
+import { commandLineOf, typedCommand } from "../agents/agents.ts"
 import { tryTo } from "../base/files.ts"
 import { bytes, count, shellWord } from "../base/text.ts"
 import { openCurrent } from "../views/open-current.ts"

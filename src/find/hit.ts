@@ -22,7 +22,7 @@ export interface Hit extends TakenBack {
   /** Claude Code's uuid of the line that was found, or of the turn's first line when the turn was found as a whole. */
   readonly uuid: string | null
   readonly project: string | null
-  /** Name of the agent whose session it is (agents/agents.ts), if it is not Claude Code's. */
+  /** Name of the agent whose session it is (agents/agent-table.ts), if it is not Claude Code's. */
   readonly program?: string
   /** ISO 8601. */
   readonly time: string | null

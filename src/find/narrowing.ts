@@ -24,7 +24,7 @@ export interface Narrowing {
   /** A file that the turn touched: its path, the end of its path, or a pattern (see `pathNamed`). */
   readonly file?: string | undefined
   readonly error?: boolean | undefined
-  /** Name of the agent whose session it is (agents/agents.ts). */
+  /** Name of the agent whose session it is (agents/agent-table.ts). */
   readonly program?: string | undefined
 }
 

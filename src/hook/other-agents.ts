@@ -1,12 +1,5 @@
-/**
- * How agents other than Claude Code call hooks, and are answered: one row each. Loaded only where such an agent calls, as
- * one module (build/bundles.ts).
- */
-import { CODEX_HOOKS } from "../agents/codex/codex-hooks.ts"
-import { COPILOT_HOOKS } from "../agents/copilot/copilot-hooks.ts"
-import { GEMINI_HOOKS } from "../agents/gemini/gemini-hooks.ts"
-import { OPENCODE_HOOKS } from "../agents/opencode/opencode-hooks.ts"
-import { QWEN_HOOKS } from "../agents/qwen/qwen-hooks.ts"
+/** What hooks do only where agents other than Claude Code call them. */
+import { agentRows } from "../agents/layouts.ts"
 import { statsOf } from "../base/files.ts"
 import type { HookForm } from "../record/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
@@ -14,18 +7,15 @@ import { withSource } from "../vault/source-file.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import { isUnanswered, readState } from "./state.ts"
 
-/** By the names that hook commands and options have for them. */
-const FORMS: Readonly<Record<string, HookForm>> = {
-  codex: CODEX_HOOKS,
-  copilot: COPILOT_HOOKS,
-  gemini: GEMINI_HOOKS,
-  opencode: OPENCODE_HOOKS,
-  qwen: QWEN_HOOKS,
-}
-
-/** @throws if nobody is called that */
-export function hookFormOf(agent: string): HookForm {
-  const form = Object.hasOwn(FORMS, agent) ? FORMS[agent] : undefined
+/**
+ * How an agent calls hooks and is answered.
+ *
+ * @throws if nobody is called that
+ */
+export async function hookFormOf(agent: string): Promise<HookForm> {
+  const form = await agentRows()
+    .find(({ name }) => name === agent)
+    ?.hooks?.()
   if (form === undefined) throw new Error("unknown agent")
   return form
 }

@@ -58,7 +58,8 @@ async function answer(name: string | undefined, agent: string | undefined): Prom
     const known = eventNamed(name)
     if (!known) throw new Error("unknown event")
     // Others' forms are loaded: Claude Code's hooks start no slower for them.
-    const form = agent === undefined ? CLAUDE_HOOKS : (await import("./other-agents.ts")).hookFormOf(agent)
+    const form =
+      agent === undefined ? CLAUDE_HOOKS : await (await import("./other-agents.ts")).hookFormOf(agent)
     const event = form.decode(known, document, settings.paths)
     const set = withProject(settings, event?.cwd)
     // Few people have patterns of their own.

@@ -1,4 +1,4 @@
-/** What has to be known of an agent whose sessions are kept (agents/agents.ts). */
+/** What has to be known of an agent whose sessions are kept (agents/agent-table.ts). */
 
 import type { JsonObject } from "./json.ts"
 import type { TranscriptRecord } from "./types.ts"
@@ -104,7 +104,7 @@ export interface PlaceBeside {
   readonly name: string
 }
 
-/** Where a transcript's copies are kept, below the agent's folder in the vault. */
+/** Where a transcript's copies are kept, below the folder in the vault that has the agent's name. */
 export interface CopyPlace {
   /** The agent's own folder that the transcript is in. */
   readonly root: string
@@ -120,8 +120,7 @@ export interface FileLayout {
   readonly owns: (path: string) => boolean
   /** Names of variables that tell where that is. */
   readonly variables?: readonly string[]
-  /** Folder of its copies in the vault: its name. Without it, they are kept as Claude Code's (vault/layout.ts). */
-  readonly top?: string
+  /** Without it, copies are kept as Claude Code's (vault/layout.ts). */
   readonly copyPlace?: (transcript: string) => CopyPlace
   /** Whether a file in its folder is a transcript; by default, all `.jsonl` are. */
   readonly isTranscript?: (path: string) => boolean
@@ -135,7 +134,19 @@ export interface FileLayout {
   /** The project's folder that a line names, if not as `cwd`. Called with each line until one does. */
   readonly folderInLine?: (line: string) => string | undefined
   readonly placeBeside?: (path: string) => PlaceBeside | undefined
-  readonly isPromptHistory?: (path: string) => boolean
+}
+
+/** How a program of an agent's goes on with a session, and begins one with a prompt, as its `--help` says. */
+export interface CommandLine {
+  readonly program: string
+  /** Words after it; absent: no session can be named there. */
+  readonly resume?: (session: string) => readonly string[]
+  /** Words that begin a new session with this prompt, in which the user can go on. */
+  readonly begin: (prompt: string) => readonly string[]
+  /** Brings back a session that was put aside, before which it cannot be resumed. */
+  readonly unarchive?: (session: string) => readonly string[]
+  /** The variable that names its folder. */
+  readonly folderIn?: string
 }
 
 export interface Agent {
@@ -179,4 +190,5 @@ export interface Agent {
   /** Images, documents and sounds in a line, as base64 and in its order. The same bytes may be there twice. */
   readonly mediaData?: (line: string) => string[]
   readonly tools: Readonly<Record<string, AgentTool>>
+  readonly commandLine?: CommandLine
 }

@@ -133,7 +133,7 @@ export interface TranscriptRecord {
   readonly promptSource?: string | undefined
   /** Whether the line was made from another tool's archive, so that nobody vouches for its content. */
   readonly imported?: boolean | undefined
-  /** Name of the agent whose line it is (agents/agents.ts); undefined: Claude Code's. */
+  /** Name of the agent whose line it is (agents/agent-table.ts); undefined: Claude Code's. */
   readonly program?: string | undefined
   /** What the session was started for by another one; then no human speaks in it. */
   readonly spawned?: { readonly parent: string; readonly name: string } | undefined

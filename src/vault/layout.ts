@@ -1,9 +1,10 @@
 /** Where a transcript's copy is kept in the vault. Pure functions of paths, so finding it needs no database. */
 
-import { copyPlace, isPromptHistory, isTopOfCopies, placeBeside } from "../agents/layouts.ts"
+import { copyPlace, isTopOfCopies, placeBeside } from "../agents/layouts.ts"
 import type { Foreign } from "../agents/origin.ts"
 import { basename, dirname, join } from "../base/path.ts"
 import { sessionIdOf } from "../base/session-id.ts"
+import { isPromptHistory } from "../claude/places.ts"
 
 const label = (root: string): string =>
   `root-${Bun.hash.xxHash64(root, 0n).toString(16).padStart(16, "0").slice(0, 8)}`

@@ -23,6 +23,8 @@ const EXPORTED =
 const LISTED = /^export (?:type )?\{([^}]*)\}(?! from)/gm
 const IMPORTED = /^(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(\.[^"]+)"/gm
 const LAZY = /\{([^{}]*)\}\s*=\s*await import\("(\.[^"]+)"\)/g
+/** `(await import("./a.ts")).b`, `(require("./a.ts") as A).b` */
+const ASKED = /\((?:await import|require)\("(\.[^"]+)"\)[^()]*(?:\("[^"]*"\))?\)\.(\w+)/g
 
 const namesIn = (list: string, side: 0 | 1): string[] =>
   list
@@ -46,6 +48,8 @@ export function houseIn(src: string): House {
       const target = normalize(join(dirname(path), from!))
       for (const name of namesIn(list!, 0)) users.get(`${target} ${name}`)?.add(path)
     }
+    for (const [, from, name] of source.matchAll(ASKED))
+      users.get(`${normalize(join(dirname(path), from!))} ${name}`)?.add(path)
   }
   const lengths = [...sources.values()].map((source) => source.split("\n").length - 1).sort((a, b) => a - b)
   const counts = [...users.values()].map(({ size }) => size)

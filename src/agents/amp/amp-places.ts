@@ -1,4 +1,4 @@
-/** Where Amp kept its threads, and how it names them. Pure; hooks load it. */
+/** Where Amp kept its threads, and how it names them. Pure. */
 import { join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 
@@ -20,7 +20,6 @@ export const ampLayout: FileLayout = {
   isTranscript: isAmpThread,
   isDocument: isAmpThread,
   namesInPath: (path) => ({ session: THREAD.exec(path)?.[2], agent: undefined }),
-  top: "amp",
   copyPlace: (path) => {
     const [, root = "", thread = ""] = THREAD.exec(path) ?? []
     return { root, usual: USUAL, below: `${thread}.jsonl` }

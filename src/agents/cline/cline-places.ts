@@ -1,4 +1,4 @@
-/** How Cline names its sessions and, in VS Code, its tasks. Pure; hooks load it. */
+/** How Cline names its sessions and, in VS Code, its tasks. Pure. */
 import type { FileLayout } from "../../record/agent.ts"
 
 /** Of the folder of sessions, of the one around it, and of the one around that. */
@@ -16,7 +16,6 @@ export const clineLayout: FileLayout = {
   isTranscript: isClineSession,
   isDocument: isClineSession,
   namesInPath: (path) => ({ session: clineName(path), agent: undefined }),
-  top: "cline",
   copyPlace(path) {
     const [, root = "", name] = SESSION.exec(path) ?? []
     return { root, usual: ".cline/data/sessions", below: `${name}.jsonl` }

@@ -1,4 +1,4 @@
-/** Where OpenAI's Codex keeps its sessions, and how it names them. Pure; hooks load it. */
+/** Where OpenAI's Codex keeps its sessions, and how it names them. Pure. */
 import { basename, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 
@@ -27,7 +27,6 @@ export const codexLayout: FileLayout = {
   // A subagent has a thread and a file of its own, and only its first line tells whose it is.
   namesInPath: (path) => ({ session: ROLLOUT.exec(path)?.[1], agent: undefined }),
   // `codex archive` moves the file, which then is still the same transcript.
-  top: "codex",
   // A compressed one is the same, too.
   copyPlace: (path) => ({
     root: path.replace(BELOW, ""),

@@ -476,4 +476,12 @@ export const codex: Agent = {
     return isObject(line) ? mediaIn(objectOf(line["payload"])) : []
   },
   tools: CODEX_TOOLS,
+  // As its `--help` says in 0.169.0.
+  commandLine: {
+    program: "codex",
+    resume: (session) => ["resume", session],
+    begin: (prompt) => [prompt],
+    unarchive: (session) => ["unarchive", session],
+    folderIn: "CODEX_HOME",
+  },
 }

@@ -1,4 +1,4 @@
-/** Where GitHub's Copilot CLI keeps its sessions, and how it names them. Pure; hooks load it. */
+/** Where GitHub's Copilot CLI keeps its sessions, and how it names them. Pure. */
 import { join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 
@@ -35,7 +35,6 @@ export const copilotLayout: FileLayout = {
   isTranscript: (path) => EVENTS.test(path),
   // Subagents write into their session's file.
   namesInPath: (path) => ({ session: sessionIn(path), agent: undefined }),
-  top: "copilot",
   copyPlace: (path) => ({
     root: path.replace(EVENTS, "").replace(/\/$/, ""),
     usual: USUAL,

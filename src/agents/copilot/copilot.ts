@@ -444,4 +444,11 @@ export const copilot: Agent = {
   partsOf: decodeEvent,
   mediaData: mediaIn,
   tools: COPILOT_TOOLS,
+  // As its `--help` says in 1.0.102.
+  commandLine: {
+    program: "copilot",
+    resume: (session) => ["--resume", session],
+    begin: (prompt) => ["--interactive", prompt],
+    folderIn: "COPILOT_HOME",
+  },
 }

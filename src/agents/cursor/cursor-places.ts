@@ -1,4 +1,4 @@
-/** Where Cursor's command line keeps its transcripts, and how it names them. Pure; hooks load it. */
+/** Where Cursor's command line keeps its transcripts, and how it names them. Pure. */
 import { basename, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 
@@ -26,7 +26,6 @@ export const cursorLayout: FileLayout = {
   },
   parentOf: (path) =>
     path.replace(/\/(?:subagents\/)?[^/]+\.jsonl$/, (found) => `/${sessionIn(path) ?? stem(found)}.jsonl`),
-  top: "cursor",
   copyPlace(path) {
     const [, root = "", folder, name = stem(path)] = TRANSCRIPT.exec(path) ?? []
     const isSubagent = folder !== undefined && folder !== name

@@ -1,4 +1,4 @@
-/** Where Factory's droid keeps its sessions, and how it names them. Pure; hooks load it. */
+/** Where Factory's droid keeps its sessions, and how it names them. Pure. */
 import { basename, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
 
@@ -18,6 +18,5 @@ export const isDroidTranscript = (path: string): boolean => SESSION.test(path)
 export const droidLayout: FileLayout = {
   owns: isDroidTranscript,
   namesInPath: (path) => ({ session: SESSION.exec(path)?.[2], agent: undefined }),
-  top: "droid",
   copyPlace: (path) => ({ root: SESSION.exec(path)?.[1] ?? "", usual: USUAL, below: basename(path) }),
 }

@@ -1,4 +1,4 @@
-/** Where Gemini CLI keeps its sessions, and how it names them. Pure; hooks load it. */
+/** Where Gemini CLI keeps its sessions, and how it names them. Pure. */
 import { basename, dirname, isAbsolute, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout, TranscriptName } from "../../record/agent.ts"
 
@@ -38,7 +38,6 @@ export const geminiLayout: FileLayout = {
   isDocument: (path) => DOCUMENT.test(path),
   namesInPath,
   folderInLine,
-  top: "gemini",
   copyPlace(path) {
     const { session, agent } = namesInPath(path)
     const below = agent === undefined ? basename(path) : `${session}/subagents/agent-${agent}.jsonl`

@@ -299,4 +299,10 @@ export const gemini: Agent = {
     return isObject(line) ? mediaIn(line["functionResponse"] === undefined ? line["content"] : [line]) : []
   },
   tools: GEMINI_TOOLS,
+  // Its help speaks of a number in a list only, but 0.61 takes the id as well.
+  commandLine: {
+    program: "gemini",
+    resume: (session) => ["--resume", session],
+    begin: (prompt) => ["--prompt-interactive", prompt],
+  },
 }

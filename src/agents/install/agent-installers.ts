@@ -14,6 +14,7 @@ import {
   unregister,
 } from "../../claude/install/register.ts"
 import type { Paths } from "../../config/load.ts"
+import { agentTitle, commandLineOf } from "../agents.ts"
 import { codexFolder } from "../codex/codex-places.ts"
 import { copilotFolder } from "../copilot/copilot-places.ts"
 import { geminiFolder } from "../gemini/gemini-places.ts"
@@ -60,42 +61,30 @@ export interface InstallableAgent {
   readonly load: () => Promise<AgentInstaller>
 }
 
+const installable = (
+  name: string,
+  folder: InstallableAgent["folder"],
+  load: InstallableAgent["load"],
+): InstallableAgent => ({
+  name,
+  title: agentTitle(name),
+  command: commandLineOf(name)?.program ?? name,
+  folder,
+  load,
+})
+
+/* No part of the table of agents: what is installed stands above it, and so does what it is told of our own places. */
+
 export const INSTALLABLE_AGENTS: readonly InstallableAgent[] = [
-  {
-    name: "codex",
-    title: "Codex",
-    command: "codex",
-    folder: codexFolder,
-    load: async () => (await import("./codex-install.ts")).CODEX_INSTALLER,
-  },
-  {
-    name: "copilot",
-    title: "Copilot CLI",
-    command: "copilot",
-    folder: copilotFolder,
-    load: async () => (await import("./copilot-install.ts")).COPILOT_INSTALLER,
-  },
-  {
-    name: "gemini",
-    title: "Gemini CLI",
-    command: "gemini",
-    folder: geminiFolder,
-    load: async () => (await import("./gemini-install.ts")).GEMINI_INSTALLER,
-  },
-  {
-    name: "opencode",
-    title: "opencode",
-    command: "opencode",
-    folder: opencodeConfigFolder,
-    load: async () => (await import("./opencode-install.ts")).OPENCODE_INSTALLER,
-  },
-  {
-    name: "qwen",
-    title: "Qwen Code",
-    command: "qwen",
-    folder: qwenFolder,
-    load: async () => (await import("./qwen-install.ts")).QWEN_INSTALLER,
-  },
+  installable("codex", codexFolder, async () => (await import("./codex-install.ts")).CODEX_INSTALLER),
+  installable("copilot", copilotFolder, async () => (await import("./copilot-install.ts")).COPILOT_INSTALLER),
+  installable("gemini", geminiFolder, async () => (await import("./gemini-install.ts")).GEMINI_INSTALLER),
+  installable(
+    "opencode",
+    opencodeConfigFolder,
+    async () => (await import("./opencode-install.ts")).OPENCODE_INSTALLER,
+  ),
+  installable("qwen", qwenFolder, async () => (await import("./qwen-install.ts")).QWEN_INSTALLER),
 ]
 
 /** Whether the agent has been used here, or can be. */

@@ -1,6 +1,6 @@
 /**
  * Where opencode keeps its sessions. They are rows of a database, or files of their own for each message and part, so a
- * session's transcript is made of them, and has a path that no file has. Pure; hooks load it.
+ * session's transcript is made of them, and has a path that no file has. Pure.
  */
 import { dirname, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout } from "../../record/agent.ts"
@@ -46,6 +46,5 @@ export const opencodeLayout: FileLayout = {
   owns: (path) => TRANSCRIPT.test(path) || isOpencodeDatabase(path),
   isRows: true,
   namesInPath: (path) => ({ session: TRANSCRIPT.exec(path)?.[2], agent: undefined }),
-  top: "opencode",
   copyPlace: (path) => ({ root: dirname(dirname(path)), usual: USUAL }),
 }

@@ -320,4 +320,10 @@ export const opencode: Agent = {
   partsOf: decodeOpencode,
   mediaData,
   tools: OPENCODE_TOOLS,
+  // As its `--help` says in 1.18.33.
+  commandLine: {
+    program: "opencode",
+    resume: (session) => ["--session", session],
+    begin: (prompt) => ["--prompt", prompt],
+  },
 }

@@ -1,4 +1,4 @@
-/** Where Qwen Code keeps its sessions, how it names them, and what hooks read in them. Pure; hooks load it. */
+/** Where Qwen Code keeps its sessions, how it names them, and what hooks read in them. Pure. */
 import { basename, join } from "../../base/path.ts"
 import type { AgentPlaces, FileLayout, TranscriptName } from "../../record/agent.ts"
 import { type JsonObject, objectOf, stringOf } from "../../record/json.ts"
@@ -49,7 +49,6 @@ export const qwenLayout: FileLayout = {
       SUBAGENT,
       (found, session: string) => `${found.slice(0, found.indexOf("/subagents/"))}/chats/${session}.jsonl`,
     ),
-  top: "qwen",
   // Copies are named as Claude Code's are: the session, or what is below its folder.
   copyPlace(path) {
     const { session, agent } = namesInPath(path)

@@ -227,4 +227,10 @@ export const qwen: Agent = {
     return isObject(line) ? mediaIn(partsIn(line)) : []
   },
   tools: QWEN_TOOLS,
+  // As its `--help` says in 0.24.4.
+  commandLine: {
+    program: "qwen",
+    resume: (session) => ["--resume", session],
+    begin: (prompt) => ["--prompt-interactive", prompt],
+  },
 }

@@ -1,8 +1,14 @@
 /** `ctxbridge handoff`: goes on with one agent's session in another, which gets a summary of it as its first prompt. */
 
 import { existsSync } from "node:fs"
-import { agentTitle, UNMARKED } from "../../agents/agents.ts"
-import { commandLineOf, STARTABLE, typedCommand, whyNoPrompt } from "../../agents/command-lines.ts"
+import {
+  agentTitle,
+  commandLineOf,
+  STARTABLE,
+  typedCommand,
+  UNMARKED,
+  whyNoPrompt,
+} from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { ownProgram } from "../../base/own-program.ts"
 import { count, shellWord } from "../../base/text.ts"

@@ -9,13 +9,14 @@ import {
   promptHistories,
   transcriptFolders,
 } from "../../agents/agents.ts"
-import { copyPlace, isDocument, isPromptHistory, placeBeside } from "../../agents/layouts.ts"
+import { copyPlace, isDocument, placeBeside } from "../../agents/layouts.ts"
 import { endOfLines, linesIn } from "../../base/byte-lines.ts"
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { existsSync } from "../../base/fs.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
+import { isPromptHistory } from "../../claude/places.ts"
 import type { Paths } from "../../config/load.ts"
 import { modelState } from "../../find/embed/model-files.ts"
 import { foreignArchivesInPlace, looksForeign } from "../../job/import/open-archive.ts"

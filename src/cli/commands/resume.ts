@@ -1,7 +1,6 @@
 /** `ctxbridge resume`: goes on with a session in its folder, with its agent, written back first if that has deleted it. */
 
-import { agentTitle, UNMARKED } from "../../agents/agents.ts"
-import { commandLineOf } from "../../agents/command-lines.ts"
+import { agentTitle, commandLineOf, UNMARKED } from "../../agents/agents.ts"
 import { CtxError, codeOf, EXIT, usageError } from "../../base/errors.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
 import { withAgentFolder } from "../../config/load.ts"

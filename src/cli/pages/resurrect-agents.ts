@@ -3,8 +3,7 @@
  * vault, so it works without a database.
  */
 import { existsSync } from "node:fs"
-import { AGENTS, agentTitle } from "../../agents/agents.ts"
-import { commandLineOf, typedCommand } from "../../agents/command-lines.ts"
+import { AGENTS, agentTitle, commandLineOf, typedCommand } from "../../agents/agents.ts"
 import { copyPlace } from "../../agents/layouts.ts"
 import { basename, isAbsolute, join, normalize } from "../../base/path.ts"
 import { isPlainId } from "../../base/session-id.ts"

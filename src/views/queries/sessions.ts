@@ -17,7 +17,7 @@ export interface Session {
   readonly project: string | null
   readonly branch: string | null
   readonly version: string | null
-  /** Name of the agent whose session it is (agents/agents.ts). */
+  /** Name of the agent whose session it is (agents/agent-table.ts). */
   readonly program: string
   readonly started: string | null
   readonly ended: string | null

@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { decodeLine, historyPrompt, holdsRecord, isNamedAsTranscript } from "../../../src/agents/agents.ts"
-import { isPromptHistory, placeBeside, transcriptName } from "../../../src/agents/layouts.ts"
+import { placeBeside, transcriptName } from "../../../src/agents/layouts.ts"
 import { isPlainId, sessionIdOf } from "../../../src/base/session-id.ts"
 import { claudeCode } from "../../../src/claude/claude-code.ts"
 import { decodeEvent, HOOKS } from "../../../src/claude/hooks.ts"
-import { userSettings } from "../../../src/claude/places.ts"
+import { isPromptHistory, userSettings } from "../../../src/claude/places.ts"
 import { EVENTS, eventNamed } from "../../../src/record/hook-event.ts"
 
 describe("claude code", () => {

@@ -1,7 +1,6 @@
 /** A session that is begun with a summary of another one: whichever agent writes the prompt down, only the rest is the user's. */
 import { expect, test } from "bun:test"
-import { decodeLine } from "../../../src/agents/agents.ts"
-import { commandLineOf, whyNoPrompt } from "../../../src/agents/command-lines.ts"
+import { commandLineOf, decodeLine, whyNoPrompt } from "../../../src/agents/agents.ts"
 import { MARK } from "../../../src/record/our-marks.ts"
 
 const OURS = `${MARK}"handoff" session="x">\n- "Never touch the boiler"\n</ctxbridge-restore>`
