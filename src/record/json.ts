@@ -41,3 +41,44 @@ function needsCleaning(text: string): boolean {
 function cleaned(_key: string, value: unknown): unknown {
   return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value
 }
+
+/**
+ * JSON.stringify of what JSON.parse has made, which can be nested deeper than JSON.stringify gets: that throws beyond some
+ * 40,000 levels, and takes seconds for 30,000.
+ */
+export const jsonText = (value: unknown): string =>
+  isDeeper(value, DEEP) ? deepJson(value) : JSON.stringify(value)
+
+/** Levels that nobody means. */
+const DEEP = 1000
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1)))
+
+function deepJson(whole: unknown): string {
+  const written: string[] = []
+  /** What is still to be written, last first: values, and the marks between them. */
+  const left: (string | { readonly value: unknown })[] = [{ value: whole }]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next === "string") {
+      written.push(next)
+      continue
+    }
+    const { value } = next
+    if (typeof value !== "object" || value === null) {
+      written.push(JSON.stringify(value) ?? "null")
+      continue
+    }
+    const isList = Array.isArray(value)
+    const fields = Object.entries(value).filter(([, one]) => isList || one !== undefined)
+    left.push(isList ? "]" : "}")
+    for (const [name, one] of fields.toReversed())
+      left.push({ value: one }, isList ? "," : `,${JSON.stringify(name)}:`)
+    // No comma before the first.
+    const first = fields.length === 0 ? "" : (left.pop() as string).slice(1)
+    left.push((isList ? "[" : "{") + first)
+  }
+  return written.join("")
+}

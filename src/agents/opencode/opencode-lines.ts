@@ -4,7 +4,7 @@
  * stays. So that little has to be written again, what changes by itself has lines of its own. Pure.
  */
 import { parseJson } from "../../base/json-files.ts"
-import { isObject, type JsonObject, objectOf, stringOf } from "../../record/json.ts"
+import { isObject, type JsonObject, jsonText, objectOf, stringOf } from "../../record/json.ts"
 
 export type StoredRow = Readonly<Record<string, unknown>>
 
@@ -65,17 +65,21 @@ export function pieceIn(
 export const sha256Hex = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex")
 
 function piece(kind: StoredPiece["kind"], row: string, fields: JsonObject, isOpen = false): StoredPiece {
-  const body = JSON.stringify(fields)
+  const body = jsonText(fields)
   return { kind, row, body, sha256: sha256Hex(body), isOpen }
 }
 
+/** Below so many levels things stay in the order that they have: a function that calls itself gets only so far. */
+const ORDERED = 1000
+
 /** The same bytes for the same value, however it is ordered. */
-function ordered(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ordered)
+function ordered(value: unknown, levels = ORDERED): unknown {
+  if (levels === 0) return value
+  if (Array.isArray(value)) return value.map((one) => ordered(one, levels - 1))
   if (!isObject(value)) return typeof value === "bigint" ? Number(value) : value
   const fields: [string, unknown][] = Object.keys(value)
     .sort()
-    .map((name) => [name, ordered(value[name])])
+    .map((name) => [name, ordered(value[name], levels - 1)])
   return Object.fromEntries(fields)
 }
 

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs"
 import { decodeLine, documentLines } from "../../agents/agents.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
 import { dirname, join } from "../../base/path.ts"
+import { jsonText } from "../../record/json.ts"
 import { FILLER } from "../../secrets/fill.ts"
 import { FILTERED } from "../../secrets/filter.ts"
 import { appendMade } from "../../vault/append-made.ts"
@@ -85,7 +86,7 @@ function linesOf(path: string, size: number): MadeLine[] {
     return length > LARGEST_BESIDE ? undefined : tryTo(() => readFileSync(file, "utf8"))
   }
   return documentLines(path, readFileSync(path, "utf8"), beside).map((object) => {
-    const body = JSON.stringify(object)
+    const body = jsonText(object)
     const sha256 = new Bun.CryptoHasher("sha256").update(body).digest("hex")
     return {
       line: `${body.slice(0, -1)}${body === "{}" ? "" : ","}"ctxbridge":{"sha256":"${sha256}"}}\n`,

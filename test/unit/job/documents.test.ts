@@ -102,6 +102,21 @@ test("turns, calls and folder", () => {
   ])
 })
 
+test("a message that is nested beyond the stack is kept byte for byte, and read as unknown", () => {
+  const deep = `${"[".repeat(50_000)}"valve"${"]".repeat(50_000)}`
+  const call = { ...CALL, args: { a: "DEEP" } }
+  using old = new Old().write([PROMPT, model(2, "", { toolCalls: [call] }), model(3, "The valve is stuck.")])
+  writeFileSync(old.path, readFileSync(old.path, "utf8").replace('"DEEP"', deep))
+  expect(old.take().captured).toMatchObject({ state: "current" })
+  const [, , line] = old.lines()
+  expect(line).toContain(`"args":{"a":${deep}}`)
+  expect(decodeLine(line!)).toMatchObject({ program: "gemini", type: "unknown", parts: [] })
+  expect(old.rows("SELECT prompt, answer FROM turns")).toEqual([
+    ["Why does the kiln overheat?", "The valve is stuck."],
+  ])
+  expect(old.take({ isWhole: true }).captured.taken).toBe(0)
+}, 60_000)
+
 test("when it is written anew, only what is new becomes a line, and what is gone stays", () => {
   using old = new Old().write([PROMPT])
   expect(old.take().captured.taken).toBeGreaterThan(0)

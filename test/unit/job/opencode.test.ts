@@ -99,6 +99,27 @@ describe("the views of a session", () => {
     expect(asWhole(bodies(archive))).toEqual(bodies(whole))
   })
 
+  test("a part that is nested beyond the stack is kept byte for byte, and the others are read", () => {
+    using archive = new Archive()
+    using store = made(archive)
+    const deep = `${"[".repeat(50_000)}"valve"${"]".repeat(50_000)}`
+    const part = store.db.query<{ id: string; data: string }, []>(
+      `SELECT id, data FROM part WHERE json_extract(data, '$.tool') = 'bash' ORDER BY id LIMIT 1`,
+    )
+    const { id, data } = part.get()!
+    store.db
+      .query("UPDATE part SET data = ? WHERE id = ?")
+      .run(data.replace('"input":{', `"input":{"deep":${deep},`), id)
+    const { copy } = follow(archive, store.path)
+    const line = linesOf(archive, copy).find((one) => one.includes(`"row":"${id}"`))!
+    expect(line).toContain(`"deep":${deep}`)
+    expect(rows(archive, "SELECT name, target FROM tool_calls ORDER BY id")).toContainEqual([
+      "bash",
+      "npm test",
+    ])
+    expect(follow(archive, store.path, LATER).captured.taken).toBe(0)
+  }, 60_000)
+
   test("a name that comes later is a line more, and the session's name", () => {
     using archive = new Archive()
     using store = new OpencodeStore({ data: archive.root, cwd: archive.root })
