@@ -16,6 +16,7 @@ test.each([
   ["exported", 3070],
   ["once", 1490],
   ["never", 211],
+  ["never", 211],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })

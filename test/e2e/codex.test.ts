@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path"
 import { zstdCompressSync } from "node:zlib"
 import { AGENT_NAMES } from "../../src/agents/agents.ts"
 import { run } from "../support/binary.ts"
+import { bomb } from "../support/bomb.ts"
 import { type CodexRollout, fullRollout, type RolloutOptions } from "../support/codex-rollout.ts"
 import { Machine } from "../support/machine.ts"
 import { Peer } from "../support/mcp.ts"
@@ -304,6 +305,22 @@ test("a compressed rollout is the same session as the plain one, which comes fir
   expect((await cli("export", id, "--raw")).stdout).toBe(made.text)
   writeFileSync(packed, "no such thing")
   expect(await cli("import", packed)).toMatchObject({ code: 1 })
+})
+
+test("a compressed rollout with gigabytes in it is refused, and holds up no other", async () => {
+  const [bad, good] = ["0a1b2c3d-0000-7000-8000-00000000000e", "0a1b2c3d-0000-7000-8000-00000000000f"]
+  const [first, second] = [bad, good].map((id) =>
+    fullRollout({ mode: "legacy", folder, id, cwd: machine.cwd }),
+  )
+  for (const { path } of [first!, second!]) mkdirSync(dirname(path), { recursive: true })
+  const packed = `${first!.path}.zst`
+  writeFileSync(packed, bomb(40_000))
+  writeFileSync(`${second!.path}.zst`, zstdCompressSync(second!.text))
+  const { code, stdout } = await cli("import")
+  expect(code).toBe(1)
+  expect(stdout).toContain(`failed: ${packed}: what is in it may be longer than 512 MB`)
+  expect((await cli("export", good, "--raw")).stdout).toBe(second!.text)
+  rmSync(packed)
 })
 
 test("a rebuild leaves all as it was, also of sessions whose folder is gone", async () => {

@@ -11,6 +11,7 @@ import { join } from "../../base/path.ts"
 import { temporaryFolder } from "../../base/temporary.ts"
 import { captureTranscript, sessionOf, UNHURRIED } from "../../vault/capture-transcript.ts"
 import { frameContent } from "../../vault/frame.ts"
+import { mostContent } from "../../vault/frame-size.ts"
 import { knownOf } from "../../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
 import { archivedIn } from "../../vault/reader.ts"
@@ -27,8 +28,9 @@ import {
 } from "./taken-made.ts"
 
 const PACKED = ".zst"
-/** In bytes: all that is in it has to fit into memory. */
+/** In bytes, of the file and of what is in it, which has to fit into memory. */
 const LARGEST = 64 << 20
+const LARGEST_CONTENT = 512 << 20
 
 export const isPacked = (path: string): boolean => path.endsWith(`.jsonl${PACKED}`)
 
@@ -44,7 +46,7 @@ export function takePacked(place: MadePlace, packed: string, options: TakeMade):
   if (existsSync(path) || !(isWhole || hasNews(place, packed, stats.mtimeMs)))
     return none("current", isLeftOut(place, packed, stats.mtimeMs))
   if (stats.size > LARGEST) throw new Error(`longer than ${LARGEST} bytes`)
-  const content = Buffer.from(frameContent(readFileSync(packed)))
+  const content = unpacked(readFileSync(packed))
   if (isOfExcluded(place, content)) {
     if (!dryRun) noteLeftOut(place, packed, stats.mtimeMs)
     return none("current", true)
@@ -68,6 +70,15 @@ export function takePacked(place: MadePlace, packed: string, options: TakeMade):
   if (taken.captured.state === "current")
     noteSeen(place, packed, { updated: stats.mtimeMs, to: archivedIn(vaultFile(place.dataHome, copy)) })
   return { ...taken, isExcluded: false, altered: 0 }
+}
+
+/** Whoever makes a small file can put gigabytes into it, which nobody could take. */
+function unpacked(bytes: Uint8Array): Buffer {
+  const most = mostContent(bytes)
+  if (most === undefined) throw new Error("it is not what zstd writes, or damaged")
+  if (most > LARGEST_CONTENT) throw new Error(`what is in it may be longer than ${LARGEST_CONTENT >> 20} MB`)
+  const { buffer, byteOffset, length } = frameContent(bytes)
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 /** As for any other session: it belongs to the first folder that it names. */

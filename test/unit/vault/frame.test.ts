@@ -16,7 +16,7 @@ import {
   TRAILER_SIZE,
   type Trailer,
 } from "../../../src/vault/frame.ts"
-import { contentSize } from "../../../src/vault/frame-size.ts"
+import { contentSize, mostContent } from "../../../src/vault/frame-size.ts"
 import {
   isBesideCopy,
   isSuperseded,
@@ -179,6 +179,22 @@ describe("frame", () => {
           }
         }
       }
+    })
+
+    test("how long the content of several frames is at most, without unpacking them", () => {
+      const [some, more] = [noise(300_000), new Uint8Array(500_000)]
+      const frames = [dataFrame(some), encodeTrailer(NOTE), Bun.zstdCompressSync(more)]
+      expect(mostContent(Buffer.concat(frames))).toBe(800_000)
+      expect(mostContent(bomb(10_000))).toBe(10_000 * BLOCK)
+      expect(mostContent(Buffer.concat([dataFrame(some), bomb(3, undefined, true)]))).toBe(
+        300_000 + 4 * BLOCK,
+      )
+      // It tells less than it holds, and is refused for that.
+      expect(mostContent(bomb(10_000, 100))).toBe(100)
+      expect(() => frameContent(bomb(10_000, 100))).toThrow()
+      for (const whole of [dataFrame(some), bomb(3), encodeTrailer(NOTE)])
+        for (const cut of [whole.subarray(0, -1), whole.subarray(0, 5), Buffer.concat([whole, noise(20)])])
+          expect(mostContent(cut)).toBeUndefined()
     })
 
     test("one that tells no length, another one, or is not alone is not unpacked", () => {
