@@ -35,7 +35,7 @@ export async function renderHelp(
   return lines.flatMap((line) => laidOut(line.trimEnd(), columns, style))
 }
 
-/** Folds one of citty's lines to the terminal. Names and the usage line are never broken. */
+/** Folds one of citty's lines to the terminal. The usage line is never broken, and a name only behind a `|`. */
 function laidOut(line: string, columns: number, style: Style): string[] {
   const [, name, text] = ROW.exec(line) ?? []
   if (name !== undefined && text !== undefined) return row(name, text, columns, style)
@@ -45,7 +45,18 @@ function laidOut(line: string, columns: number, style: Style): string[] {
 function row(name: string, text: string, columns: number, style: Style): string[] {
   const indent = " ".repeat(MARGIN.length + NAMES + MARGIN.length)
   const lines = foldedLines(text, Math.max(LEAST, columns - indent.length)).map((one) => indent + one)
-  const label = MARGIN + style.bold(name)
-  if (name.length > NAMES) return [label, ...lines]
-  return [label + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]
+  if (name.length > NAMES)
+    return [...brokenName(name, columns - MARGIN.length).map((one) => MARGIN + style.bold(one)), ...lines]
+  return [MARGIN + style.bold(name) + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]
+}
+
+/** @param width columns of each piece, if there is a `|` to break it at */
+function brokenName(name: string, width: number): string[] {
+  const pieces: string[] = []
+  for (const word of name.split(/(?<=\|)/)) {
+    const last = pieces.at(-1)
+    if (last !== undefined && last.length + word.length <= width) pieces[pieces.length - 1] = last + word
+    else pieces.push(last === undefined ? word : MARGIN + word)
+  }
+  return pieces
 }
