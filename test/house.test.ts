@@ -11,11 +11,10 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 570],
+  ["files", 572],
   ["short", 60],
-  ["exported", 3070],
-  ["once", 1490],
-  ["never", 211],
+  ["exported", 3060],
+  ["once", 1470],
   ["never", 211],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
