@@ -1,8 +1,13 @@
 import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
 import fc from "fast-check"
 import { usesOf } from "../../../src/restore/worth/reopened.ts"
 import { type Aged, coldOf, confidence, importance } from "../../../src/restore/worth/tiers.ts"
 import { Archive } from "../../support/archive.ts"
+import { CodexRollout } from "../../support/codex-rollout.ts"
+import { CopilotEvents } from "../../support/copilot-events.ts"
+import { GeminiChat } from "../../support/gemini-chat.ts"
+import { QwenChat } from "../../support/qwen-chat.ts"
 
 describe("confidence", () => {
   const HOUR = 3_600_000
@@ -248,6 +253,64 @@ describe("uses", () => {
       "fire the kiln",
     ])
     expect([...usesOf(archive.db).values()].map((times) => times.length)).toEqual([2, 1])
+  })
+
+  interface Flushed {
+    readonly path: string
+    flush(): unknown
+  }
+  const ID = "0a1b2c3d-0000-7000-8000-000000000001"
+  /** A session in which the model opens a turn with our server, as each agent names its tool, or in its shell. */
+  const opening: Record<string, (root: string, input: { handle: string }, command: string) => Flushed> = {
+    Codex: (root, input, command) =>
+      new CodexRollout({ mode: "paginated", folder: join(root, ".codex"), id: ID, cwd: root })
+        .turn("go on")
+        .call("ctxbridge__get", input, "a turn")
+        .run(command, "a turn"),
+    "Codex with namespaces": (root, input, command) =>
+      new CodexRollout({ mode: "paginated", folder: join(root, ".codex"), id: ID, cwd: root })
+        .turn("go on")
+        .item({
+          type: "function_call",
+          name: "get",
+          namespace: "mcp__ctxbridge__",
+          call_id: "g",
+          arguments: JSON.stringify(input),
+        })
+        .item({ type: "function_call_output", call_id: "g", output: "a turn" })
+        .run(command, "a turn"),
+    Copilot: (root, input, command) =>
+      new CopilotEvents({ folder: join(root, ".copilot"), id: ID, cwd: root })
+        .prompt("go on")
+        .call(
+          "ctxbridge-get",
+          input,
+          { result: { content: "a turn" } },
+          { mcpServerName: "ctxbridge", mcpToolName: "get" },
+        )
+        .run(command, "a turn"),
+    Gemini: (root, input, command) =>
+      new GeminiChat({ home: root, session: ID, cwd: root })
+        .user(["go on"])
+        .call("mcp_ctxbridge_get", input, { output: "a turn" })
+        .shell(command, "a turn", 0),
+    Qwen: (root, input, command) =>
+      new QwenChat({ folder: join(root, ".qwen"), session: ID, cwd: root })
+        .user(["go on"])
+        .call("mcp__ctxbridge__get", input, { output: "a turn" })
+        .shell(command, "a turn", 0),
+  }
+
+  test.each(Object.keys(opening))("whichever agent's model opens it: %s", (agent) => {
+    using archive = new Archive()
+    const first = archive.session("s1")
+    first.turn("glaze the kiln", [], "done")
+    archive.follow(first.flush())
+    const handle = handleOf(archive, "glaze the kiln")
+    const talk = opening[agent]!(archive.root, { handle: `ctx:${handle}` }, `ctxbridge show ctx:${handle}`)
+    talk.flush()
+    archive.follow(talk)
+    expect([...usesOf(archive.db).values()].map((times) => times.length)).toEqual([2])
   })
 
   test("naming a turn, failing to open it, or printing its handle is no use of it", () => {
