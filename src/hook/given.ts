@@ -28,8 +28,9 @@ import { isUnusable } from "../views/schema-shape.ts"
 import { currentTranscript } from "../views/transcript-rows.ts"
 import { type Added, type HookCall, type HookStep, runSteps } from "./call.ts"
 import {
-  clearedIn,
+  CLEAR_LASTS,
   clearedSession,
+  isCleared,
   isUnanswered,
   type SessionState,
   SILENT_CLEAR_LASTS,
@@ -90,9 +91,9 @@ function begun(db: Database, call: HookCall): string {
   if (project === undefined) return ""
   const isClear = event.source === "clear"
   const isClaudes = form.other === undefined
-  const since = isClear && isClaudes ? 0 : now - SILENT_CLEAR_LASTS
-  const place = clearedIn(project, event.agent)
-  const cleared = isClear || isClaudes ? clearedSession(settings.paths.dataHome, place, since) : undefined
+  const since = isClear ? 0 : now - SILENT_CLEAR_LASTS
+  const { dataHome } = settings.paths
+  const cleared = isClear || isClaudes ? clearedSession(dataHome, project, since, event.agent) : undefined
   const parent = cleared ?? (isClear ? mostProbable(db, call) : undefined)
   if (parent !== undefined) return restored(db, call, "clear", spokenIn(db, parent)).text
   const last = isPointed(call) ? latestSession(db, project, event.session, "any") : undefined
@@ -113,11 +114,14 @@ export function isPointed({ event, form, settings }: HookCall): boolean {
 const OPEN_LASTS = 3_600_000
 
 /** The session that was cleared, if nobody has told which: of an agent that does not, the only one there may be. */
-export function mostProbable(db: Database, { event, project, now }: HookCall): string | undefined {
+export function mostProbable(db: Database, call: HookCall): string | undefined {
+  const { event, settings, project, now } = call
   if (project === undefined) return undefined
   const { agent, session } = event
   if (agent === undefined) return latestSession(db, project, session)
   const since = new Date(now - OPEN_LASTS).toISOString()
+  // It may be one that another process has ended.
+  if (isCleared(settings.paths.dataHome, project, now - CLEAR_LASTS, agent)) return undefined
   return onlySessionSince(db, project, { besides: session, agent, since })
 }
 

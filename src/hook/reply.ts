@@ -35,7 +35,6 @@ import { instructed, isPointed, mostProbable, placesFor, rememberGiven, restored
 import {
   CLEAR_LASTS,
   claimClear,
-  clearedIn,
   isCleared,
   isUnanswered,
   SAME_EVENT,
@@ -281,10 +280,10 @@ function begun(db: Database, indexer: Indexer, call: HookCall): Due | undefined 
     indexer.indexFolder(isClaudes ? folder : undefined, Math.max(end, performance.now() + OTHERS_TIME))
   }
   if (source !== "clear" && source !== "startup") return undefined
-  const lasts = source === "clear" && isClaudes ? CLEAR_LASTS : SILENT_CLEAR_LASTS
+  const lasts = source === "clear" ? CLEAR_LASTS : SILENT_CLEAR_LASTS
   // A start of other agents says by itself that it follows a clear.
   const mayFollow = isClaudes || source === "clear"
-  const cleared = mayFollow ? claimClear(dataHome, clearedIn(project, event.agent), now - lasts) : undefined
+  const cleared = mayFollow ? claimClear(dataHome, project, now - lasts, event.agent) : undefined
   const parent = source === "clear" ? (cleared ?? mostProbable(db, call)) : cleared
   if (parent !== undefined) {
     if (folder !== undefined && isClaudes) indexSession(indexer, call, parent)

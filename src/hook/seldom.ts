@@ -13,7 +13,6 @@ import { projectOf } from "../views/project.ts"
 import type { Added, HookCall, Later } from "./call.ts"
 import { noticeCompactions } from "./notice.ts"
 import {
-  clearedIn,
   type Delivery,
   isCleared,
   isUnanswered,
@@ -167,7 +166,7 @@ async function rebuild({ settings }: HookCall): Promise<undefined> {
 function keepClear({ event, settings, now }: HookCall): undefined {
   const { agent, cwd, reason } = event
   if ((reason !== "clear" && agent === undefined) || cwd === undefined) return
-  rememberClear(settings.paths.dataHome, clearedIn(projectOf(cwd), agent), event.session, now)
+  rememberClear(settings.paths.dataHome, projectOf(cwd), event.session, now, agent)
 }
 
 /** Nobody would know that it was refused once. */

@@ -164,32 +164,35 @@ export const CLEAR_LASTS = 5 * 60_000
 /** The same for versions of Claude Code that report the session after `/clear` as `startup`. */
 export const SILENT_CLEAR_LASTS = 15_000
 
-/** Where the clears of a project are looked for: each agent's are its own. */
-export const clearedIn = (project: string, agent: string | undefined): string =>
-  agent === undefined ? project : `${agent} ${project}`
-
 interface Clear {
   readonly session: string
   /** ms since the epoch. */
   readonly time: number
-  /** Claude Code's process. */
+  /** The process of Claude Code, or of another agent. */
   readonly host: number
 }
 
-/** One file per project. `views/session-traces.ts` also knows its name. */
-const clearFile = (dataHome: string, project: string): string =>
-  join(sessionFolder(dataHome), `clear-${hashName(project)}.json`)
+/** One file per project and agent. `views/session-traces.ts` also knows its name. */
+const clearFile = (dataHome: string, project: string, agent?: string): string =>
+  join(sessionFolder(dataHome), `clear-${hashName(agent ? `${agent} ${project}` : project)}.json`)
 
 /**
  * Records that `/clear` ended this session, so that the next one of the same project and process continues it.
  *
  * @param now ms since the epoch
+ * @param agent another than Claude Code: whatever ended its session, as it may have been `/clear`
  */
-export function rememberClear(dataHome: string, project: string, session: string, now: number): void {
-  const file = clearFile(dataHome, project)
+export function rememberClear(
+  dataHome: string,
+  project: string,
+  session: string,
+  now: number,
+  agent?: string,
+): void {
+  const file = clearFile(dataHome, project, agent)
   changingSessions(dataHome, () => {
     const others = clearsIn(file).filter((one) => one.session !== session && one.time >= now - CLEAR_LASTS)
-    writeJson(file, [...others, { session, time: now, host: ownHost() } satisfies Clear])
+    writeJson(file, [...others, { session, time: now, host: ownHost(agent) } satisfies Clear])
   })
 }
 
@@ -198,19 +201,28 @@ export function rememberClear(dataHome: string, project: string, session: string
  *
  * @param since ms since the epoch; older ones are ignored
  */
-export const clearedSession = (dataHome: string, project: string, since: number): string | undefined =>
-  chosen(clearsIn(clearFile(dataHome, project)), since)?.session
+export const clearedSession = (
+  dataHome: string,
+  project: string,
+  since: number,
+  agent?: string,
+): string | undefined => chosen(clearsIn(clearFile(dataHome, project, agent)), since, agent)?.session
 
-export const isCleared = (dataHome: string, project: string, since: number): boolean =>
-  clearsIn(clearFile(dataHome, project)).some(({ time }) => time >= since)
+export const isCleared = (dataHome: string, project: string, since: number, agent?: string): boolean =>
+  clearsIn(clearFile(dataHome, project, agent)).some(({ time }) => time >= since)
 
 /** Like `clearedSession`, but each session is returned only once. */
-export function claimClear(dataHome: string, project: string, since: number): string | undefined {
-  const file = clearFile(dataHome, project)
+export function claimClear(
+  dataHome: string,
+  project: string,
+  since: number,
+  agent?: string,
+): string | undefined {
+  const file = clearFile(dataHome, project, agent)
   if (!existsSync(file)) return undefined
   return changingSessions(dataHome, () => {
     const clears = clearsIn(file)
-    const clear = chosen(clears, since)
+    const clear = chosen(clears, since, agent)
     if (clear === undefined) return undefined
     const others = clears.filter((one) => one !== clear)
     // If that fails, another session was faster.
@@ -224,13 +236,13 @@ export function claimClear(dataHome: string, project: string, since: number): st
 
 /**
  * Prefers the latest of our own Claude Code. Falls back to any, because it may have been restarted or may call us
- * through an unknown program.
+ * through an unknown program. Not so for other agents: they do not say why a session ended, and what another process
+ * has ended was most likely just left.
  */
-function chosen(clears: readonly Clear[], since: number): Clear | undefined {
+function chosen(clears: readonly Clear[], since: number, agent: string | undefined): Clear | undefined {
   const open = clears.filter(({ time }) => time >= since)
-  if (open.length < 2) return open[0]
-  const host = ownHost()
-  return open.findLast((one) => one.host === host) ?? open.at(-1)
+  const host = ownHost(agent)
+  return open.findLast((one) => one.host === host) ?? (agent ? undefined : open.at(-1))
 }
 
 function clearsIn(file: string): readonly Clear[] {
@@ -240,10 +252,10 @@ function clearsIn(file: string): readonly Clear[] {
 }
 
 /** The process that called this hook. Versions of Claude Code up to 2.1.112 do not tell, and call through a shell. */
-function ownHost(): number {
+function ownHost(agent: string | undefined): number {
   const parent = process.ppid
-  // Not every system has such files.
-  return claudeProcess() ?? tryTo(() => callerOf(parent)) ?? parent
+  // Another agent may have been started by Claude Code. Not every system has such files.
+  return (agent ? undefined : claudeProcess()) ?? tryTo(() => callerOf(parent)) ?? parent
 }
 
 /** A shell may replace itself with the program it starts; this one has not. */

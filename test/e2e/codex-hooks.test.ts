@@ -2,7 +2,7 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { run } from "../support/binary.ts"
+import { binary, run } from "../support/binary.ts"
 import { CodexRollout, fullRollout } from "../support/codex-rollout.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
@@ -176,6 +176,35 @@ test("after /clear, a session goes on from the only one that may be meant, and f
     if (ids.length === 1) expect(context).toStartWith(`<ctxbridge-restore source="clear" session="${ID}"`)
     else expect(context).toStartWith('<ctxbridge-restore source="startup"')
   }
+})
+
+test("after /clear, no session goes on from one that another Codex has ended", async () => {
+  machine = new Machine()
+  const talk = new CodexRollout({ mode: "paginated", folder: folder(), id: ID, cwd: machine.cwd })
+  talk.turn("Fire it").answer("Fired.")
+  const now = new Date().toISOString()
+  for (const [n, line] of talk.lines.entries())
+    talk.lines[n] = line.replaceAll(/2026-05-04T10:\d\d:\d\d\.\d{3}Z/g, now)
+  talk.flush()
+  await call("stop", talk)
+  const told = { session_id: ID, transcript_path: talk.path, cwd: machine.cwd, reason: "other" }
+  // Stays the hook's parent, as there is more to do for it, and is not taken for a shell that only starts the hook.
+  const another = Bun.spawn(["sh", "-c", '"$0" hook "$EVENT" codex; exit $?', binary()], {
+    cwd: machine.cwd,
+    env: { ...machine.env, EVENT: "session-end" },
+    stdin: new Blob([JSON.stringify(told)]),
+    stdout: "pipe",
+    stderr: "pipe",
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(another.stdout).text(),
+    new Response(another.stderr).text(),
+    another.exited,
+  ])
+  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" })
+  const next = { path: join(folder(), "sessions", `rollout-${CHILD}.jsonl`) }
+  const { context } = await call("session-start", next, { source: "clear" }, CHILD)
+  expect(context).toStartWith('<ctxbridge-restore source="startup"')
 })
 
 test("where Codex starts our server, its tools are named", async () => {
