@@ -5,16 +5,8 @@ import { sweepDue } from "../job/due-work.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
-import type { Added, HookCall } from "./call.ts"
-import {
-  announcedAt,
-  changeState,
-  isUnanswered,
-  readState,
-  type SessionState,
-  withChanges,
-  writeState,
-} from "./state.ts"
+import { type Added, type HookCall, seldom } from "./call.ts"
+import { announcedAt, changeState, isUnanswered, readState, type SessionState, writeState } from "./state.ts"
 import { transcriptsIn } from "./take.ts"
 
 /** What the hooks before have left of the session. */
@@ -142,10 +134,6 @@ export async function keep(call: HookCall): Promise<undefined> {
     else changeState(paths.dataHome, event.session, base, state)
     return true
   })
-  if (!isWritten) {
-    const { spoolState } = await import("../views/spool.ts")
-    const latest = base ? withChanges(base, state, readState(paths.dataHome, event.session)) : state
-    spoolState(paths, event.session, JSON.stringify(latest))
-  }
+  if (!isWritten) await (await seldom())["unwritten"]!(call)
   if (state.context !== undefined) publish?.(state.context)
 }

@@ -16,10 +16,12 @@ import {
   type Delivery,
   isCleared,
   isUnanswered,
+  readState,
   rememberClear,
   type SessionState,
   SILENT_CLEAR_LASTS,
   withAnswer,
+  withChanges,
   withStartAnswered,
 } from "./state.ts"
 
@@ -154,6 +156,14 @@ async function recollectSpooled({ event, settings }: HookCall): Promise<Added | 
   return { before, state: before, isElsewhere: true }
 }
 
+/** The state where its usual place cannot be written. */
+async function spoolChanged({ event, before, isElsewhere, state, settings }: HookCall): Promise<undefined> {
+  const { paths } = settings
+  const { spoolState } = await import("../views/spool.ts")
+  const latest = isElsewhere ? state : withChanges(before, state, readState(paths.dataHome, event.session))
+  spoolState(paths, event.session, JSON.stringify(latest))
+}
+
 async function rebuild({ settings }: HookCall): Promise<undefined> {
   const { askForRebuild } = await import("../job/spawn.ts")
   askForRebuild(settings.paths.dataHome)
@@ -222,6 +232,7 @@ export const SELDOM: Later = {
   spool: toSpool,
   mark,
   spooled: recollectSpooled,
+  unwritten: spoolChanged,
   refuse,
   limits: watchInFull,
   delivery: noticeDelivery,

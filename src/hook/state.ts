@@ -134,8 +134,14 @@ export function withChanges(before: SessionState, after: SessionState, latest: S
   const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>]
   for (const key in now) if (now[key] !== old[key]) merged[key] = now[key]
   for (const key in old) if (!(key in now)) delete merged[key]
-  return merged
+  // A new prompt is new as a whole, and the end of an answer closes no prompt but its own.
+  const whole = isOther(before, after) ? after : isOther(before, latest) ? latest : merged
+  const { prompt, promptAt, promptOpen } = whole
+  return { ...merged, prompt, promptAt, promptOpen } as SessionState
 }
+
+const isOther = (one: SessionState, other: SessionState): boolean =>
+  one.prompt !== other.prompt || one.promptAt !== other.promptAt
 
 export function writeState(dataHome: string, session: string, state: SessionState): void {
   replaceSoon(sessionFile(dataHome, session), JSON.stringify(state))

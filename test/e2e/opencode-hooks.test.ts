@@ -159,7 +159,7 @@ test("an install registers plugin and server, doctor mends them, and an uninstal
   expect((await cli("install", "--agent", "opencode", "--no-model")).stdout).toContain(
     "opencode: already registered\n",
   )
-  writeFileSync(plugin, readFileSync(plugin, "utf8").replace("const SHORT = 3000", "const SHORT = 1"))
+  writeFileSync(plugin, readFileSync(plugin, "utf8").replace("const SHORT = 5000", "const SHORT = 1"))
   expect((await told())[0]![0]).toBe("fail")
   expect((await told("--fix"))[0]![0]).toBe("ok")
   expect((await cli("uninstall", "--agent", "opencode")).code).toBe(0)

@@ -3,9 +3,11 @@
  * with a subagent, without our plugin, and after our binary is gone.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { opencodeTranscript } from "../../src/agents/opencode/opencode-places.ts"
+import { tryTo } from "../../src/base/files.ts"
+import { isAlive } from "../../src/base/own-program.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { linesFrom } from "../../src/views/records.ts"
 import { occurrences, RESTORE_MARK } from "./checks.ts"
@@ -153,9 +155,25 @@ for (const version of ["1.18.33"]) {
       const gone = await runOpencode(world, ["Survey the kiln"])
       expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining("Surveyed on.") })
       for (const { text } of world.model.requests) expect(text).not.toContain(RESTORE_MARK)
-      await Bun.write(world.binary, "#!/bin/sh\nsleep 20\n", { mode: 0o755 })
+      const pids = join(world.root, "pids")
+      // The server ends at once: for that, opencode has a time limit of its own.
+      const hanging = [
+        "#!/bin/sh",
+        '[ "$1" = hook ] || exit 1',
+        `echo "$2 $$" >> ${pids}`,
+        "exec sleep 600",
+        "",
+      ]
+      writeFileSync(world.binary, hanging.join("\n"), { mode: 0o755 })
       const hung = await runOpencode(world, ["Go on"])
       expect(hung).toMatchObject({ code: 0, stdout: expect.stringContaining("Went on.") })
+      const called = readFileSync(pids, "utf8").trim().split("\n")
+      const pidsOf = (isStop: boolean): number[] =>
+        called.filter((line) => line.startsWith("stop ") === isStop).map((line) => Number(line.split(" ")[1]))
+      // opencode has ended before the last hook's time is up, so nobody is there who could kill that.
+      for (const pid of pidsOf(true)) tryTo(() => process.kill(pid))
+      expect(called.map((line) => line.split(" ")[0])).toContain("user-prompt-submit")
+      expect(pidsOf(false).filter(isAlive)).toEqual([])
     })
   })
 }

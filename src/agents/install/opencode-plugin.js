@@ -10,23 +10,28 @@ const CLEARED = { BUN_OPTIONS: "", BUN_BE_BUN: "", BUN_INSPECT: "", BUN_INSPECT_
 const DATA = process.env.XDG_DATA_HOME || join(process.env.HOME || homedir(), ".local", "share")
 /** How what is said to the model begins that names a session. */
 const NAMER = /^\s*You are a title generator/
-/** Milliseconds that opencode waits for us at most. */
-const SHORT = 3000
+/** Milliseconds after which a hook hangs: it is killed, and opencode goes on. */
+const SHORT = 5000
 const LONG = 8000
 /** Milliseconds after which a compaction that was announced has failed. */
 const LASTS = 600000
 
-/** What a hook prints; empty if it says nothing in time. */
-function call(event, fields, wait) {
+/** What a hook prints, when it has ended; empty if it fails, or has to be killed. */
+function call(event, fields, limit) {
   const { promise, resolve } = Promise.withResolvers()
   try {
     const child = spawn(PROGRAM, ["hook", event, "opencode"], {
-      stdio: ["pipe", wait ? "pipe" : "ignore", "ignore"],
+      // Nobody may be there any more when a session has stopped.
+      stdio: ["pipe", event === "stop" ? "ignore" : "pipe", "ignore"],
       env: { ...process.env, ...CLEARED },
       detached: process.platform !== "win32",
       windowsHide: true,
     })
-    const timer = setTimeout(() => resolve(""), wait || 1)
+    const timer = setTimeout(() => {
+      kill(child)
+      resolve("")
+    }, limit)
+    timer.unref()
     let text = ""
     child.on("error", () => resolve(""))
     child.stdout?.setEncoding("utf8")
@@ -46,6 +51,14 @@ function call(event, fields, wait) {
   return promise
 }
 
+/** With what it has started, but for what it has detached. */
+function kill(child) {
+  try {
+    if (process.platform === "win32") child.kill("SIGKILL")
+    else process.kill(-child.pid, "SIGKILL")
+  } catch {}
+}
+
 const within = (promise, wait) =>
   Promise.race([promise, new Promise((resolve) => setTimeout(resolve, wait))]).catch(() => undefined)
 
@@ -55,6 +68,8 @@ export const Ctxbridge = async ({ client, directory }) => {
   const children = new Map()
   /** Where the last session was left, by session: told with each request, as nothing of it is kept. */
   const pointers = new Map()
+  /** Ends of sessions' answers that are being told, by session: what comes next is told after them. */
+  const stopping = new Map()
   /** Compactions under way, by session: when they were announced. */
   const compacting = new Map()
 
@@ -76,7 +91,14 @@ export const Ctxbridge = async ({ client, directory }) => {
     ...more,
   })
 
-  const hook = async (event, id, wait, more = {}) => call(event, await fieldsOf(id, more), wait)
+  /** @returns once the hook has begun: what it prints */
+  const begin = async (event, id, limit, more = {}) => {
+    await stopping.get(id)
+    const fields = await fieldsOf(id, more)
+    return { said: call(event, fields, limit) }
+  }
+
+  const hook = async (...about) => (await begin(...about)).said
 
   const isNew = async (id) => {
     const found = await within(client.session.messages({ path: { id }, query: { limit: 1 } }), 1000)
@@ -97,7 +119,15 @@ export const Ctxbridge = async ({ client, directory }) => {
       if (event.type === "session.error" && sessionID) compacting.delete(sessionID)
       if (event.type !== "session.idle") return
       compacting.delete(sessionID)
-      await hook("stop", sessionID, 0)
+      const begun = begin("stop", sessionID, SHORT)
+      const ended = begun
+        .then(({ said }) => said)
+        .catch(() => {})
+        .then(() => {
+          if (stopping.get(sessionID) === ended) stopping.delete(sessionID)
+        })
+      stopping.set(sessionID, ended)
+      await begun
     }),
 
     "chat.message": safe(async ({ sessionID }, { message, parts }) => {

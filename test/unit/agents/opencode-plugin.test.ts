@@ -1,9 +1,10 @@
 /** The plugin that an install writes, loaded as opencode loads it, with a program that tells what it was called with. */
 import { afterAll, expect, test } from "bun:test"
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { OPENCODE_INSTALLER } from "../../../src/agents/install/opencode-install.ts"
 import { resolvePlaces } from "../../../src/config/load.ts"
+import { until } from "../../support/machine.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 const folder = tempFolder()
@@ -24,6 +25,7 @@ type Hooks = Record<string, (input: object, output: object) => Promise<void>>
 /** @param sessions what opencode says of each: its parent, how many messages it has; undefined: it fails */
 async function loaded(
   sessions: Record<string, { parentID?: string; messages: number; summary?: boolean } | undefined>,
+  plugin = file,
 ) {
   const of = (id: string) => sessions[id] ?? Promise.reject(new Error("opencode has a fault"))
   const client = {
@@ -35,7 +37,7 @@ async function loaded(
       }),
     },
   }
-  const { Ctxbridge } = await import(file)
+  const { Ctxbridge } = await import(plugin)
   rmSync(calls, { force: true })
   return (await Ctxbridge({ client, directory: "/p" })) as Hooks
 }
@@ -126,6 +128,56 @@ test("a session that another one has started is archived, and given nothing", as
   expect(output.text).toBe("Words.")
   expect(called()).toMatchObject([{ event: "pre-compact", fields: { agent_id: "ses_c" } }])
 })
+
+/** A plugin of this test's own: what its program does, and how long that may take in ms. */
+async function withProgram(lines: readonly string[], limit = 60_000) {
+  const [own, itsProgram] = [join(folder.path, `${++count}.js`), join(folder.path, `${count}/ctxbridge`)]
+  mkdirSync(join(folder.path, `${count}`))
+  writeFileSync(itsProgram, ["#!/bin/sh", ...lines, ""].join("\n"), { mode: 0o755 })
+  const { text } = OPENCODE_INSTALLER.files(places, itsProgram)[0]!.add(undefined)
+  writeFileSync(own, text.replace(/(?<=const (?:SHORT|LONG) = )\d+/g, `${limit}`))
+  return await loaded({ ses_a: { messages: 3 }, ses_b: { messages: 3 } }, own)
+}
+let count = 0
+
+const idle = (sessionID: string) => ({ event: { type: "session.idle", properties: { sessionID } } })
+
+test("what comes after a session has stopped is told after that, and keeps no other session waiting", async () => {
+  const [held, log] = [join(folder.path, "held"), join(folder.path, "log")]
+  expect(Bun.spawnSync(["mkfifo", held]).exitCode).toBe(0)
+  const hooks = await withProgram([
+    "words=$(cat)",
+    `case "$2" in stop) cat ${held} > /dev/null;; esac`,
+    `case "$words" in *ses_a*) echo "a $2" >> ${log};; *) echo "b $2" >> ${log};; esac`,
+  ])
+  await hooks["event"]!(idle("ses_a"), {})
+  const next = hooks["chat.message"]!({ sessionID: "ses_a" }, prompt("Go on"))
+  await hooks["chat.message"]!({ sessionID: "ses_b" }, prompt("Go on"))
+  expect(readFileSync(log, "utf8")).toBe("b session-start\nb user-prompt-submit\n")
+  writeFileSync(held, "")
+  await next
+  expect(readFileSync(log, "utf8")).toEndWith("a stop\na session-start\na user-prompt-submit\n")
+})
+
+test("a hook that hangs is killed with what it has started, and opencode goes on", async () => {
+  const pids = join(folder.path, "pids")
+  const hooks = await withProgram([`sleep 600 & echo $$ $! >> ${pids}`, "wait"], 200)
+  const said = prompt("Go on")
+  await hooks["event"]!(idle("ses_a"), {})
+  await hooks["chat.message"]!({ sessionID: "ses_a" }, said)
+  expect(said.parts).toHaveLength(1)
+  const started = readFileSync(pids, "utf8").trim().split(/\s+/).map(Number)
+  // Those of a stop, a start and a prompt.
+  expect(started).toHaveLength(6)
+  await until(() => started.every((pid) => !isAlive(pid)), 10_000, "the end of what hangs")
+})
+
+/** Whether it does anything: what was killed may wait for somebody to take note of it. */
+function isAlive(pid: number): boolean {
+  const { stdout } = Bun.spawnSync(["ps", "-o", "stat=", "-p", `${pid}`])
+  const stat = stdout.toString().trim()
+  return stat !== "" && !stat.startsWith("Z")
+}
 
 test("whatever fails, opencode hears nothing of it", async () => {
   writeFileSync(join(folder.path, "fails"), "")

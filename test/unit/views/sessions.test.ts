@@ -184,9 +184,9 @@ describe("session state", () => {
     const before = { prompt: "p", promptAt: 7, promptOpen: true, summary: "s", delivery: { at: 1, time: 1 } }
     const { summary: _used, ...rest } = before
     const after = { ...rest, promptOpen: false, jobAt: 7 }
-    const latest = { ...before, prompt: "q", restoreTime: 5, delivery: { at: 2, time: 2 } }
+    const latest = { ...before, restoreTime: 5, delivery: { at: 2, time: 2 } }
     expect(withChanges(before, after, latest)).toEqual({
-      prompt: "q",
+      prompt: "p",
       promptAt: 7,
       promptOpen: false,
       restoreTime: 5,
@@ -195,6 +195,18 @@ describe("session state", () => {
     })
     const { delivery: _seen, ...looked } = before
     expect(withChanges(before, looked, latest).delivery).toBeUndefined()
+  })
+
+  test("an answer's end and the next prompt, told at once: the prompt is open, whichever is written last", () => {
+    const first = { prompt: "p", promptAt: 7, promptOpen: true }
+    const closed = { ...first, promptOpen: false, jobAt: 7 }
+    const next = { prompt: "q", promptAt: 9, promptOpen: true }
+    expect(withChanges(first, closed, next)).toEqual({ ...next, jobAt: 7 })
+    expect(withChanges(first, next, closed)).toEqual({ ...next, jobAt: 7 })
+    // The same words anew are another prompt.
+    expect(withChanges(first, closed, { ...first, promptAt: 9 })).toMatchObject({ promptOpen: true })
+    // Where the state was lost meanwhile, no half of a prompt comes back.
+    expect(withChanges(first, closed, {})).toEqual({ jobAt: 7 })
   })
 })
 
