@@ -37,6 +37,11 @@ export interface HookCall {
    * how far it has come.
    */
   readonly own?: Taken | undefined
+  /**
+   * Reads the session's transcript where that is no file, as the vault has it: as many bytes as there are, or undefined if
+   * they cannot be read.
+   */
+  readonly made?: (from: number, length: number) => Buffer | undefined
   /** What the views do not know about yet, because no marker could be left. */
   readonly unmarked?: Taken | undefined
   /** Something had to be put elsewhere than into the vault. */

@@ -6,7 +6,7 @@
 import { codeOf, isDamage } from "../base/errors.ts"
 import { compactionSummaryIn } from "../claude/content.ts"
 import { userTextParts } from "../claude/user-text.ts"
-import { answersLate, type HookEvent, type OtherHooks } from "../record/hook-event.ts"
+import { answersLate, type HookEvent } from "../record/hook-event.ts"
 import type { JsonObject } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import { withoutHandoff } from "../record/our-marks.ts"
@@ -152,7 +152,7 @@ export function restored(
   }
   if (source === "clear") return afterClear(db, from, resolved.config["restore.clear"], options)
   const compaction = {
-    summary: summaryFor(event, form.other, state, last),
+    summary: summaryFor(call, last),
     // Claude Code announces its own compactions.
     byPlugin: !isUnanswered(state),
     focus: state.focus,
@@ -186,7 +186,10 @@ function missingOf(
   { captured: { state, size, archived } }: Taken,
 ): { unarchived: number; unnoted: number } {
   const noted = currentTranscript(db, session, transcript)?.archived ?? 0
-  return { unarchived: state === "behind" ? size - archived : 0, unnoted: Math.max(0, archived - noted) }
+  return {
+    unarchived: state === "behind" ? Math.max(0, size - archived) : 0,
+    unnoted: Math.max(0, archived - noted),
+  }
 }
 
 /**
@@ -194,12 +197,10 @@ function missingOf(
  * before calling hooks (known clients do so afterwards; a recorded session that is replayed has it already); at a
  * prompt, the other way round. Empty if there is none.
  */
-function summaryFor(
-  event: HookEvent,
-  other: OtherHooks | undefined,
-  { summary }: SessionState,
-  compaction?: FoundCompaction,
-): string {
+function summaryFor(call: HookCall, compaction?: FoundCompaction): string {
+  const { event, state } = call
+  const { summary } = state
+  const { other } = call.form
   const isPrompt = answersLate(event)
   // Before it is written down.
   const handed = isPrompt ? undefined : event.lastMessage
@@ -209,9 +210,9 @@ function summaryFor(
   // The model has spoken since, mostly soon: this was an earlier compaction.
   const isOver = (content: Buffer): boolean =>
     !isPrompt && (other?.hasAnswer(content) ?? linesWith(content, ANSWER).some(({ line }) => isAnswer(line)))
-  const near = isPrompt ? undefined : writtenSince(event, compaction, ANSWER_WITHIN)
+  const near = isPrompt ? undefined : writtenSince(call, compaction, ANSWER_WITHIN)
   if (!isPrompt && (near === undefined || isOver(near))) return told
-  const content = writtenSince(event, compaction)
+  const content = writtenSince(call, compaction)
   return content === undefined || isOver(content)
     ? told
     : (other?.summaryIn ?? compactionSummaryIn)(content) || told
@@ -265,7 +266,12 @@ const isAnswer = (line: JsonObject): boolean => line["type"] === "assistant" && 
 
 /** The beginning of what stands behind a compaction; undefined if there is no transcript. */
 export const writtenSince = (
-  { transcript }: HookEvent,
+  { event: { transcript }, made }: HookCall,
   { offset }: FoundCompaction,
   within = SUMMARY_WITHIN,
-): Buffer | undefined => (transcript === undefined ? undefined : readPart(transcript, offset, within))
+): Buffer | undefined =>
+  made !== undefined
+    ? made(offset, within)
+    : transcript === undefined
+      ? undefined
+      : readPart(transcript, offset, within)

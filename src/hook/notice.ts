@@ -4,21 +4,21 @@
  * the transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 
-import { answersLate, type HookEvent, type HookForm } from "../record/hook-event.ts"
+import { answersLate } from "../record/hook-event.ts"
 import type { Taken } from "../vault/capture-transcript.ts"
-import { readExactly } from "../vault/copy-file.ts"
-import { withSource } from "../vault/source-file.ts"
+import { readPart } from "../vault/read-part.ts"
 import type { Added, HookCall } from "./call.ts"
-import { announcedAt, isUnanswered, type SessionState } from "./state.ts"
+import { announcedAt, isUnanswered } from "./state.ts"
 
 /** Bytes to read at the end of the transcript when another process archived the new part. */
 const LOOKED_AT = 2 << 20
 
 /** Notes the last compaction without an answer, so that the next prompt makes up for it. */
-export function noticeCompactions({ event, form, before, state, own, now }: HookCall): Added | undefined {
+export function noticeCompactions(call: HookCall): Added | undefined {
+  const { event, before, state, own, now } = call
   if (own === undefined) return undefined
   const { superseded, archived } = own.captured
-  const compactions = newCompactions(event, form, before, own)
+  const compactions = newCompactions(call, own)
   // Rewritten by Claude Code: the bytes already searched have moved, so nobody can tell which compactions are new.
   // Where another process has archived it since, only its length may show that.
   if (superseded !== undefined || (before.seenAt ?? 0) > archived)
@@ -41,31 +41,23 @@ export function noticeCompactions({ event, form, before, state, own, now }: Hook
 }
 
 /** Offsets in the transcript. */
-function newCompactions(event: HookEvent, form: HookForm, before: SessionState, own: Taken): number[] {
+function newCompactions({ event, form, before, made }: HookCall, { path, captured, fresh }: Taken): number[] {
   const known = before.seenAt ?? before.promptAt
   const from = known ?? 0
-  const { archived } = own.captured
-  const [first] = own.fresh
-  const isGap = archived > from && (first === undefined || first.from > from)
+  const { archived } = captured
+  const isGap = archived > from && (fresh[0] === undefined || fresh[0].from > from)
+  let stretches = fresh
   // A session that hooks have never seen may be old, so only the bytes taken now are searched.
-  if (isGap && known !== undefined && answersLate(event)) return compactionsFrom(own, from, form)
+  if (isGap && known !== undefined && answersLate(event)) {
+    const begin = Math.max(from, archived - LOOKED_AT)
+    const content = (made ?? ((at, length) => readPart(path, at, length)))(begin, archived - begin)
+    stretches = content === undefined ? [] : [{ from: begin, content }]
+  }
   const found: number[] = []
-  for (const stretch of own.fresh)
+  for (const stretch of stretches)
     for (const offset of form.compactionOffsets(stretch.content)) {
       if (stretch.from + offset >= from) found.push(stretch.from + offset)
     }
-  return found
-}
-
-/** Offsets of compactions, read from the transcript itself. */
-function compactionsFrom({ path, captured }: Taken, from: number, form: HookForm): number[] {
-  const found: number[] = []
-  withSource(path, (fd, size) => {
-    const end = Math.min(captured.archived, size)
-    const begin = Math.max(from, end - LOOKED_AT)
-    for (const offset of form.compactionOffsets(readExactly(fd, begin, end - begin)))
-      found.push(begin + offset)
-  })
   return found
 }
 

@@ -44,7 +44,7 @@ const FOUND = 12
 export function recalled(db: Database, call: HookCall, asked: AskedForEarlier): string {
   const { event, settings, state, now } = call
   const compaction = lastCompaction(db, event.session, state.compactAt)
-  const since = compaction && writtenSince(event, compaction)?.toString()
+  const since = compaction && writtenSince(call, compaction)?.toString()
   if (compaction === undefined || since === undefined) return ""
   const given = lastGiven(db, event.session)
   const restored = given !== null && given.time >= (state.compactTime ?? 0) ? given.text : ""

@@ -3,7 +3,7 @@
  * The result is a copy like any other, so views, export and verify need no special case.
  */
 import { statSync } from "node:fs"
-import { throwBusy } from "../base/errors.ts"
+import { codeOf, throwBusy } from "../base/errors.ts"
 import { type FilteredLines, filterLines, type SecretSettings } from "../secrets/filter.ts"
 import {
   appendFrame,
@@ -29,6 +29,8 @@ interface MadeRequest {
   /** ms since the epoch, for the trailers. */
   readonly now: number
   readonly dryRun: boolean
+  /** ms of performance.now() at which nothing more is begun; undefined: somebody has the time. */
+  readonly deadline?: number | undefined
   readonly secrets: SecretSettings
   /** Fills what must not be kept, with the same number of bytes. */
   readonly edit: (content: Uint8Array) => Uint8Array
@@ -45,27 +47,47 @@ interface MadeRequest {
 export interface Made {
   readonly before: number
   readonly taken: number
+  /** There was no time for it, or another process was at it for all of that. */
+  readonly isLate?: true
 }
 
-/** @throws CtxError `busy` if another process holds the copy */
+/** @throws CtxError `busy` if another process holds the copy, unless there is a deadline */
 export function appendMade(request: MadeRequest): Made {
-  const { copy, path, now } = request
+  try {
+    return append(request)
+  } catch (error) {
+    if (request.deadline === undefined || codeOf(error) !== "busy") throw error
+    return { before: archivedIn(request.copy), taken: 0, isLate: true }
+  }
+}
+
+function append(request: MadeRequest): Made {
+  const { copy, path, now, deadline = Number.POSITIVE_INFINITY } = request
   const isNew = statSync(copy, { throwIfNoEntry: false }) === undefined
   if (isNew || request.dryRun) {
-    const lines = request.choose(contents(copy))
+    const lines = request.choose(inTime(contents(copy), deadline))
     if (request.dryRun || lines.length === 0) return { before: archivedIn(copy), taken: sizeOf(lines) }
   }
-  const append = (held: LockedCopy): Made => {
+  const work = (held: LockedCopy): Made => {
     // Choose again under the lock, since another import may have come first.
-    const lines = request.choose(contents(copy))
+    const lines = request.choose(inTime(contents(copy), deadline))
     const before = held.tail.last?.to ?? 0
     if (lines.length === 0) return { before, taken: 0 }
     request.onBegin()
     return { before, taken: writeLines(held, lines, request) }
   }
-  return withLockedCopy(copy, { path, created: now }, performance.now() + PATIENCE, append, () =>
+  const patience = Math.min(performance.now() + PATIENCE, deadline)
+  return withLockedCopy(copy, { path, created: now }, patience, work, () =>
     throwBusy("another process is importing the same session", "try again"),
   )
+}
+
+/** @throws CtxError `busy` where the next one would come too late */
+function* inTime<T>(all: Iterable<T>, deadline: number): Generator<T> {
+  for (const one of all) {
+    if (performance.now() > deadline) throwBusy("there is no time to read the session", "try again")
+    yield one
+  }
 }
 
 function* contents(copy: string): Generator<Uint8Array> {
@@ -78,7 +100,15 @@ const sizeOf = (lines: readonly string[]): number =>
 function writeLines(
   held: LockedCopy,
   lines: readonly string[],
-  { path, now, edit, secrets, earlier, values = new ValuesInMemory() }: MadeRequest,
+  {
+    path,
+    now,
+    deadline = Number.POSITIVE_INFINITY,
+    edit,
+    secrets,
+    earlier,
+    values = new ValuesInMemory(),
+  }: MadeRequest,
 ): number {
   let end = held.tail.end
   const start = held.tail.last?.to ?? 0
@@ -92,7 +122,7 @@ function writeLines(
     const filtered = filterLines(original, hiddenBefore, secrets)
     return { content: values.fill({ path, id: "", from: 0, original, filtered, edit }), filtered }
   }
-  if (earlier !== undefined) for (const made of chunks(earlier())) filter(made, 0)
+  if (earlier !== undefined) for (const made of chunks(inTime(earlier(), deadline))) filter(made, 0)
   // What is recognised anywhere in them is filled everywhere.
   const all = [...chunks(lines)]
   if (all.length > 1) for (const made of all) filter(made, 0)

@@ -96,6 +96,25 @@ test("a compaction that could not be answered is answered at the next prompt", a
   expect(await call("user-prompt-submit", { prompt: "Go on" })).toBe("")
 })
 
+test("compactions that no hook was told of, in lines that others have taken, are answered at the next prompt", async () => {
+  begin()
+  await call("user-prompt-submit", { prompt: "Why does the kiln overheat?" })
+  store.prompt("Why does the kiln overheat? Never touch the boiler.")
+  store.assistant([called("bash", { command: "npm test" }, "valve stuck\n", { exit: 1 })])
+  store.answer("The valve sticks.")
+  await call("stop")
+  store.summary("Standing: Never touch the boiler. Seen: `npm test` fails.").answer("Going on.")
+  expect(await run(["import"], { env: machine.env, cwd: machine.cwd })).toMatchObject({ code: 0 })
+  const text = await call("user-prompt-submit", { prompt: "Go on" })
+  expect(text).toStartWith('<ctxbridge-restore source="compact"')
+  expect(text).toContain("valve stuck")
+  // What the summary says need not be said again.
+  expect(text).not.toContain("## Standing")
+  store.prompt("Go on").answer("Gone on.")
+  await call("stop")
+  expect(await call("user-prompt-submit", { prompt: "And on" })).toBe("")
+})
+
 test("a new session is told where the last one was left; a subagent's is only archived", async () => {
   begin()
   store.prompt("Mend the valve").answer("Mended.")

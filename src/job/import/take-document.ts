@@ -35,7 +35,7 @@ const LARGEST_BESIDE = 64 << 10
 
 /** @throws CtxError `busy`; any error of reading */
 export function takeDocument(place: MadePlace, path: string, options: TakeMade): MadeTaken {
-  const { now, dryRun = false, isWhole = false } = options
+  const { now, deadline, dryRun = false, isWhole = false } = options
   const copy = vaultPath(path, place.home)
   const file = vaultFile(place.dataHome, copy)
   const stats = statsOf(path)
@@ -54,11 +54,12 @@ export function takeDocument(place: MadePlace, path: string, options: TakeMade):
     return none("current", true)
   }
   const edit = forgotten?.edit ?? ((content: Uint8Array) => content)
-  const { taken } = appendMade({
+  const { taken, isLate } = appendMade({
     copy: file,
     path,
     now,
     dryRun,
+    deadline,
     secrets: place.secrets ?? FILTERED,
     edit: (content) => edit(content, 0),
     // What was recognised as a secret in one line is filled in the others.
@@ -67,6 +68,7 @@ export function takeDocument(place: MadePlace, path: string, options: TakeMade):
     choose: (held) => newLines(lines, held).filter((line) => edit(Buffer.from(line), 0)[0] !== FILLER),
     onBegin: () => markPending(place.dataHome, { path, copy, session }),
   })
+  if (isLate) return none("behind")
   if (!dryRun) noteSeen(place, path, { updated: stats.mtimeMs, to: archivedIn(file) })
   const rest = none("current")
   return { ...rest, captured: { ...rest.captured, taken } }

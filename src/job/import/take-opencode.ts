@@ -16,7 +16,7 @@ import { opencodeSession } from "../../agents/opencode/opencode-places.ts"
 import { objectOf, stringOf } from "../../record/json.ts"
 import { FILLER } from "../../secrets/fill.ts"
 import { FILTERED } from "../../secrets/filter.ts"
-import { appendMade } from "../../vault/append-made.ts"
+import { appendMade, type Made } from "../../vault/append-made.ts"
 import type { Taken } from "../../vault/capture-transcript.ts"
 import { ValuesInMemory } from "../../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
@@ -38,6 +38,8 @@ import {
 
 /** UTF-16 units of lines that are appended at a time: all of a session may not fit into memory. */
 const MOST = 8 << 20
+/** The same where somebody waits: as long as it takes, no deadline is seen. */
+const MOST_HURRIED = 1 << 20
 /** A value that was filled has no fewer bytes. */
 const FILLED = String.fromCharCode(FILLER).repeat(8)
 /**
@@ -76,8 +78,8 @@ export function takeOpencode(place: MadePlace, path: string, options: TakeMade):
     }
     if (options.isWhole !== true && !hasNews(place, path, session.updated)) return nothing("current")
     const taking = { path, copy, file, id, session, edit: forgotten?.edit }
-    const { taken, altered } = new Taker(place, taking, options).take()
-    const rest = nothing("current")
+    const { taken, altered, isBehind } = new Taker(place, taking, options).take()
+    const rest = nothing(isBehind ? "behind" : "current")
     return { ...rest, captured: { ...rest.captured, taken }, altered }
   })
 }
@@ -116,18 +118,20 @@ class Taker {
     this.#options = options
   }
 
-  take(): { readonly taken: number; readonly altered: number } {
-    const { dryRun = false, isWhole = false } = this.#options
+  take(): { readonly taken: number; readonly altered: number; readonly isBehind: boolean } {
+    const { dryRun = false, isWhole = false, deadline } = this.#options
     const { path, session, file } = this.#taking
     const seen = isWhole ? undefined : seenOf(this.#place, path)
     const since = seen === undefined ? 0 : seen.updated - OVERLAP
+    const most = deadline === undefined ? MOST : MOST_HURRIED
     let taken = 0
+    let isBehind = false
     // What is left after so many bytes is appended next; without writing, all is counted at once.
     const pieces = this.#pieces(since)[Symbol.iterator]()
-    for (let isDone = false; !isDone; ) {
+    for (let isDone = false; !isDone && !isBehind; ) {
       const some: StoredPiece[] = []
       let length = 0
-      while (!isDone && (length < MOST || dryRun)) {
+      while (!isDone && (length < most || dryRun)) {
         const next = pieces.next()
         if (next.done === true) isDone = true
         else {
@@ -135,11 +139,14 @@ class Taker {
           length += next.value.body.length
         }
       }
-      taken += this.#append(some)
+      const made = this.#append(some)
+      taken += made.taken
+      isBehind = made.isLate ?? (!isDone && performance.now() > (deadline ?? Number.POSITIVE_INFINITY))
     }
-    if (!dryRun && !this.#isOpen)
+    // Without a note, the next call looks at all of it again, and takes what is missing.
+    if (!dryRun && !this.#isOpen && !isBehind)
       noteSeen(this.#place, path, { updated: session.updated, to: archivedIn(file) })
-    return { taken, altered: this.#altered }
+    return { taken, altered: this.#altered, isBehind }
   }
 
   /** Of messages that have changed since then, as far as they are whole. */
@@ -169,7 +176,7 @@ class Taker {
     return this.#options.now - last > (role === "user" ? WHOLE_SOON : ABANDONED)
   }
 
-  #append(pieces: readonly StoredPiece[]): number {
+  #append(pieces: readonly StoredPiece[]): Made {
     const { dataHome, secrets = FILTERED } = this.#place
     const { path, copy, file, id, edit = (content: Uint8Array) => content } = this.#taking
     const made = appendMade({
@@ -177,6 +184,7 @@ class Taker {
       path,
       now: this.#options.now,
       dryRun: this.#options.dryRun ?? false,
+      deadline: this.#options.deadline,
       secrets,
       edit: (content) => edit(content, 0),
       values: this.#values,
@@ -186,7 +194,7 @@ class Taker {
     })
     this.#held = this.#next
     this.#heldTo = made.before + made.taken
-    return made.taken
+    return made
   }
 
   #choose(

@@ -17,6 +17,11 @@ export type MadePlace = Pick<Paths, "dataHome" | "home"> & Partial<Policy>
 export interface TakeMade {
   /** ms since the epoch. */
   readonly now: number
+  /**
+   * ms of performance.now() at which to stop: the state is `behind` then, and the next call goes on. Default: when all is
+   * taken.
+   */
+  readonly deadline?: number | undefined
   /** Count what would be appended; write nothing. */
   readonly dryRun?: boolean
   /** Look at all of it, however far it has been read before. */

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { recordsIn } from "../../../src/agents/agents.ts"
 import { pieceIn, sha256Hex } from "../../../src/agents/opencode/opencode-lines.ts"
 import { opencodeTranscript } from "../../../src/agents/opencode/opencode-places.ts"
@@ -18,8 +18,10 @@ import { emptyTombstone, writeTombstone } from "../../../src/vault/tombstones.ts
 import { index } from "../../../src/views/indexing.ts"
 import { linesFrom } from "../../../src/views/records.ts"
 import { Archive } from "../../support/archive.ts"
+import { holding } from "../../support/held.ts"
 import { called, fullConversation, OpencodeStore, said, TOKENS } from "../../support/opencode-store.ts"
 import { SHARED } from "../../support/real.ts"
+import { limit } from "../../support/slowness.ts"
 import { namedViews } from "../../support/views.ts"
 
 const LATER = Date.UTC(2030, 0, 1)
@@ -119,6 +121,42 @@ describe("the views of a session", () => {
     ])
     expect(follow(archive, store.path, LATER).captured.taken).toBe(0)
   }, 60_000)
+
+  test("a call that has no time leaves the rest to the next one: each line once, as if all had been taken at once", () => {
+    using archive = new Archive()
+    using store = made(archive)
+    for (let n = 1; n <= 30; n++) store.prompt(`Step ${n}`).answer(`${n} ${"said at length. ".repeat(8000)}`)
+    using whole = new Archive()
+    const all = takeOpencode(placeOf(whole), store.path, { now: LATER })
+    const bytes = all.captured.taken
+    const hurried = () =>
+      takeOpencode(placeOf(archive), store.path, { now: LATER, deadline: performance.now() - 1 })
+    const first = hurried()
+    expect(first.captured).toMatchObject({ state: "behind", archived: first.captured.taken })
+    expect(first.captured.taken).toBeGreaterThan(0)
+    expect(first.captured.taken).toBeLessThan(bytes / 2)
+    // Not even what the copy holds is read in no time.
+    expect(hurried().captured).toMatchObject({ state: "behind", taken: 0 })
+    expect(hasNews(placeOf(archive), store.path, 0)).toBe(true)
+    const rest = takeOpencode(placeOf(archive), store.path, { now: LATER })
+    expect(rest.captured).toMatchObject({ state: "current", taken: bytes - first.captured.taken })
+    expect(linesOf(archive, rest.copy)).toEqual(linesOf(whole, all.copy))
+  })
+
+  test("while another process holds the copy, a call with little time does not wait for it, and takes it later", async () => {
+    using archive = new Archive()
+    using store = made(archive)
+    const { copy } = takeOpencode(placeOf(archive), store.path, { now: LATER })
+    store.answer("And on.")
+    const hurried = { now: LATER, deadline: performance.now() + 50 }
+    const held = await holding(dirname(vaultFile(archive.dataHome, copy)), basename(copy), async () =>
+      takeOpencode(placeOf(archive), store.path, hurried),
+    )
+    expect(held.captured).toMatchObject({ state: "behind", taken: 0 })
+    expect(performance.now() - hurried.deadline).toBeLessThan(limit(2000))
+    follow(archive, store.path)
+    expect(linesOf(archive, copy).join()).toContain("And on.")
+  })
 
   test("a name that comes later is a line more, and the session's name", () => {
     using archive = new Archive()
