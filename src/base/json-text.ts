@@ -114,8 +114,11 @@ export const inserted = (
   value: unknown,
 ): string => applied(text, insertion(text, container, key, value))
 
-/** The text without `child` and one comma; a container left empty is closed up. */
-export const without = (text: string, child: JsonNode): string => applied(text, removal(child))
+/**
+ * The text without `child` and one comma; a container left empty is closed up. Remarks stay, in a text whose tree was made
+ * without them.
+ */
+export const without = (text: string, child: JsonNode): string => applied(text, removal(text, child))
 
 /** The text with another value in the place of `node`: over several lines if that was. */
 export function withValue(text: string, node: JsonNode, value: unknown): string {
@@ -158,16 +161,43 @@ function insertion(text: string, container: JsonNode, key: string | undefined, v
   return { offset, length: 0, content: `,${gapOf(text, container)}${compact(text, container, key, value)}` }
 }
 
-function removal(child: JsonNode): TextEdit {
+function removal(text: string, child: JsonNode): TextEdit {
   const container = child.parent as JsonNode
   const children = container.children ?? []
   const index = children.indexOf(child)
   const previous = children[index - 1]
   const next = children[index + 1]
-  if (previous !== undefined) return span(previous.offset + previous.length, child.offset + child.length)
-  if (next !== undefined) return span(child.offset, next.offset)
-  return span(container.offset + 1, container.offset + container.length - 1)
+  const childEnd = child.offset + child.length
+  const begin = previous === undefined ? container.offset + 1 : previous.offset + previous.length
+  const end = next?.offset ?? container.offset + container.length - 1
+  const before = text.slice(begin, child.offset)
+  const after = text.slice(childEnd, end)
+  if (previous !== undefined) {
+    if (!hasRemark(before)) return span(begin, childEnd)
+    // The comma before the remarks can stay where there is one behind the child.
+    const rest = withoutComma(after)
+    return rest === after
+      ? span(begin, end, joined(withoutComma(before), after))
+      : span(begin, end, joined(before, rest))
+  }
+  if (next !== undefined)
+    return span(child.offset, end, hasRemark(after) ? withoutComma(after).trimStart() : "")
+  return span(begin, end, hasRemark(before + after) ? joined(before, withoutComma(after)) : "")
 }
+
+/** Whether there is more between two values than blanks and a comma. */
+export const hasRemark = (gap: string): boolean => gap.includes("/")
+
+const REMARK_OR_COMMA = /\/\/[^\n\r]*|\/\*[\s\S]*?\*\/|,/g
+
+function withoutComma(gap: string): string {
+  const comma = gap.matchAll(REMARK_OR_COMMA).find(([piece]) => piece === ",")
+  return comma === undefined ? gap : gap.slice(0, comma.index) + gap.slice(comma.index + 1)
+}
+
+/** What was on both sides of something that is gone, without the line that it leaves blank. */
+const joined = (before: string, after: string): string =>
+  /^[ \t]*[\r\n]/.test(after) ? before.trimEnd() + after : before + after.replace(/^[ \t]+/, "")
 
 /** The line break that a text uses. */
 function eolOf(text: string): string {
@@ -197,7 +227,7 @@ function leadOf(text: string, container: JsonNode): string {
   const first = container.children?.[0]
   if (first === undefined) return ""
   const blank = text.slice(container.offset + 1, first.offset)
-  return /(?:\r\n|\n|\r)[^\r\n]*$/.exec(blank)?.[0] ?? ""
+  return /(?:\r\n|\n|\r)[ \t]*(?=[^\r\n]*$)/.exec(blank)?.[0] ?? ""
 }
 
 /** One step of indentation, taken from the first member of the document. */
@@ -211,7 +241,7 @@ function gapOf(text: string, container: JsonNode): string {
   const [first, second] = container.children ?? []
   if (first === undefined || second === undefined) return colonOf(text, container)
   const between = text.slice(first.offset + first.length, second.offset)
-  return between.slice(between.indexOf(",") + 1)
+  return /^\s*/.exec(between.slice(between.indexOf(",") + 1))?.[0] ?? ""
 }
 
 /** The spaces after a colon, taken from the first member of the document. */
@@ -253,6 +283,6 @@ function rootOf(node: JsonNode): JsonNode {
   return root
 }
 
-function span(from: number, to: number): TextEdit {
-  return { offset: from, length: to - from, content: "" }
+function span(from: number, to: number, content = ""): TextEdit {
+  return { offset: from, length: to - from, content }
 }

@@ -4,6 +4,7 @@
  */
 import { CtxError } from "../../base/errors.ts"
 import {
+  hasRemark,
   hasSiblings,
   inserted,
   isBlankJson,
@@ -70,7 +71,7 @@ export function removeOpencodeServer(text: string, original?: string): WithoutOu
   const own = entry.parent!
   const hadList =
     original !== undefined && !isBlankJson(original) && serversIn(treeIn(original)) !== undefined
-  const now = without(source, hasSiblings(own) || hadList ? own : servers!.parent!)
+  const now = without(source, hasSiblings(own) || hadList || isRemarked(source, own) ? own : servers!.parent!)
   expectSame(source, now)
   return { text: bom + now, removed: [SERVER_NAME] }
 }
@@ -81,9 +82,16 @@ export const hasOpencodeServer = (text: string | undefined): boolean => {
   return entry !== undefined && ourCommand(entry) !== undefined
 }
 
+/** Whether somebody has written a remark beside the only child of a container. */
+function isRemarked(source: string, { parent, offset, length }: JsonNode): boolean {
+  const { offset: from, length: size } = parent!
+  return hasRemark(source.slice(from, offset) + source.slice(offset + length, from + size))
+}
+
 /** Whether nothing but the schema is left. */
 export function isEmptyConfig(text: string): boolean {
   const source = splitBom(text)[1]
+  if (withoutRemarks(source) !== source) return false
   return isBlankJson(source) || Object.keys(settingsIn(source)).every((name) => name === "$schema")
 }
 
@@ -134,10 +142,11 @@ const LAST_COMMA = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g
 
 const spaces = (text: string): string => text.replace(/[^\r\n]/g, " ")
 
+const withoutRemarks = (text: string): string =>
+  text.replace(PIECE, (piece) => (piece.startsWith('"') ? piece : spaces(piece)))
+
 const plain = (text: string): string =>
-  text
-    .replace(PIECE, (piece) => (piece.startsWith('"') ? piece : spaces(piece)))
-    .replace(LAST_COMMA, (piece) => (piece === "," ? " " : piece))
+  withoutRemarks(text).replace(LAST_COMMA, (piece) => (piece === "," ? " " : piece))
 
 const treeIn = (source: string): JsonNode => parseObject(plain(source))
 

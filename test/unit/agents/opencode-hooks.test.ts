@@ -144,6 +144,49 @@ describe("our server in its settings", () => {
     expect(hasOpencodeServer(removeOpencodeServer(once.text).text)).toBe(false)
   })
 
+  // Only what stands between the marks is ours.
+  test.each([
+    ["the first of two", '{"mcp":{\n  // a\n  «"ctxbridge":OURS,» // b\n  // c\n  "other":{}}}'],
+    ["the last", '{\n  "mcp": {\n    "other": {}«,» // a\n    // b«\n    "ctxbridge": OURS»\n  } // c\n}\n'],
+    ["with a comma behind it", '{"mcp":{\n "other":{}, // a\n «"ctxbridge":OURS,» // b\n}}'],
+    ["between two", '{"mcp":{"a":{}, /* , */ «"ctxbridge": OURS,» /* b */\n"b":{}}}'],
+    [
+      "alone in the list",
+      '{\n  "model": "x/y",\n  "mcp": {\n    // a, b\n    «"ctxbridge": OURS,» // c\n  },\n}\n',
+    ],
+    ["before a line's end", '{"mcp":{ // a\n«"ctxbridge":OURS»}}'],
+    ["the list, too", '{\n  // a\n  «"mcp": {"ctxbridge": OURS},» // b\n  "model": "x/y"\n}'],
+  ])("remarks beside it stay as they are: %s", (_, marked) => {
+    const ours = JSON.stringify({ type: "local", command: [EXE, "mcp"] })
+    const text = marked.replace(/[«»]/g, "").replace("OURS", ours)
+    const left = removeOpencodeServer(text).text
+    const blank = (one: string) => one.replace(/\s+/g, "")
+    expect(blank(left)).toBe(blank(marked.replace(/«[^»]*»/g, "")))
+    // No line is left blank.
+    expect(left).not.toMatch(/\n[ \t]*\n/)
+    expect(hasOpencodeServer(left)).toBe(false)
+    expect(isEmptyConfig(left)).toBe(false)
+  })
+
+  test.each([
+    '{\n  /* a */ "model": "x/y"\n}\n',
+    '{"mcp":{"a":{} /* , */, /* b */ "b":{}}}',
+    '{ /* a */ "model":"x/y" /* b */ }',
+    '{\n  "mcp": {\n    // a\n    "a": {}, // b\n  }, // c\n}',
+  ])("remarks are not written twice, nor missing after an uninstall: %j", (before) => {
+    const { text } = addOpencodeServer(before, EXE)
+    for (const remark of before.match(/\/\*.*?\*\/|\/\/.*/g)!) expect(text.split(remark)).toHaveLength(2)
+    expect(removeOpencodeServer(text, before).text).toBe(before)
+  })
+
+  test("a file that we have made is not empty once somebody has written a remark into it", () => {
+    const { text } = addOpencodeServer(undefined, EXE)
+    const { text: left } = removeOpencodeServer(`// mine\n${text}`)
+    expect(left).toStartWith("// mine\n")
+    expect(isEmptyConfig(left)).toBe(false)
+    expect(isEmptyConfig(removeOpencodeServer(text).text)).toBe(true)
+  })
+
   test("only the path of our program is brought up to date", () => {
     const { text } = addOpencodeServer('{"model":"x/y"}', EXE)
     const changed = text.replace('"enabled":true', '"enabled":false')
