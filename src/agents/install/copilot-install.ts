@@ -18,7 +18,7 @@ import { hooksCheck, looked, serverCheck, versionCheck } from "./registered-chec
 const AGENT = "copilot"
 const TRIED = ["1.0.102"] as const
 
-/** Whatever tool it was, and whatever a compaction was begun for. */
+/** Whatever tool it was, and whatever a compaction was begun for. On Windows, PowerShell runs them all. */
 const TABLE = hookTable(
   AGENT,
   {
@@ -30,6 +30,7 @@ const TABLE = hookTable(
     sessionEnd: "session-end",
   },
   () => ({ timeout: HOOK_TIMEOUT_SECONDS }),
+  "powershell",
 )
 
 /** What such a file begins with. */

@@ -6,7 +6,10 @@ import { settingsInstaller } from "./settings-install.ts"
 
 const AGENT = "qwen"
 
-/** After a compaction, the next tool or prompt is answered. */
+/**
+ * After a compaction, the next tool or prompt is answered. On Windows, whichever shell Qwen Code was started from runs a
+ * command: each of them a plain path, but none the same quotation marks.
+ */
 const TABLE = hookTable(
   AGENT,
   {
@@ -19,6 +22,7 @@ const TABLE = hookTable(
     SessionEnd: "session-end",
   },
   () => ({ timeout: HOOK_TIMEOUT_SECONDS }),
+  "powershell if told",
 )
 
 export const QWEN_INSTALLER = settingsInstaller({

@@ -25,6 +25,12 @@ export const hookCommand = (exePath: string, event: ClaudeEvent): string =>
 const commandFor = (exePath: string, words: string): string =>
   `${isOnDrive(exePath) ? "" : WHOSE}${ourProgram(exePath)} hook ${words}`
 
+/** What an entry says of a hook besides its command. */
+interface HookFields {
+  /** That the command is written for, if the agent has to be told. */
+  readonly shell?: string
+}
+
 /** The hooks of an agent whose file has the form of Claude Code's settings. */
 export interface HookTable {
   /** As the agent calls them. */
@@ -32,9 +38,17 @@ export interface HookTable {
   /** What the agent runs for an event. */
   command(exePath: string, event: string): string
   /** The group that a command gets, which has no matcher: it is called whatever happens. */
-  entry(command: string, event: string): { readonly hooks: readonly [object] }
+  entry(command: string, event: string): { readonly hooks: readonly [HookFields] }
   /** Whether a command is ours, wherever its binary is or was. */
   isOurs(command: string): boolean
+}
+
+/** A text in quotation marks is a value to PowerShell, until it is told to call it. */
+const CALL = "& "
+
+function callFromPowerShell(exePath: string, words: string): string {
+  expectOurBinary(exePath)
+  return `${CALL}'${exePath.replaceAll("'", "''")}' hook ${words}`
 }
 
 export const CLAUDE_TABLE: HookTable = {
@@ -49,15 +63,28 @@ export const CLAUDE_TABLE: HookTable = {
  *
  * @param names the agent's events, and ours
  * @param more fields of an event's entry
+ * @param onWindows who runs a command whose path needs quotation marks: whatever shell runs the others, or PowerShell,
+ * which some agents have to be told
  */
 export const hookTable = (
   agent: string,
   names: Readonly<Record<string, EventName>>,
   more: (event: string) => object,
+  onWindows: "any shell" | "powershell" | "powershell if told" = "any shell",
 ): HookTable => ({
   events: Object.keys(names),
-  command: (exePath, event) => commandFor(exePath, `${names[event]} ${agent}`),
-  entry: (command, event) => ({ hooks: [{ type: "command", command, ...more(event) }] }),
+  command: (exePath, event) => {
+    const words = `${names[event]} ${agent}`
+    const isQuoted = isOnDrive(exePath) && shellWord(exePath) !== exePath
+    return isQuoted && onWindows !== "any shell"
+      ? callFromPowerShell(exePath, words)
+      : commandFor(exePath, words)
+  },
+  entry: (command, event) => {
+    const shell =
+      onWindows === "powershell if told" && command.startsWith(CALL) ? { shell: "powershell" } : {}
+    return { hooks: [{ type: "command", command, ...more(event), ...shell }] }
+  },
   isOurs: (command) => {
     const words = command.trimEnd()
     return words.endsWith(` ${agent}`) && ourWords(words.slice(0, -agent.length), ANY_COMMAND) !== undefined
@@ -88,7 +115,7 @@ export function expectOurBinary(exePath: string): void {
 
 const commandAt = (names: readonly EventName[]): RegExp =>
   new RegExp(
-    String.raw`^\s*((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${names.join("|")})\s*$`,
+    String.raw`^\s*(?:&\s+)?((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${names.join("|")})\s*$`,
   )
 const OUR_COMMAND = commandAt(Object.values(HOOKS))
 /** The same for agents that call at other events, too, without their name. */

@@ -98,12 +98,14 @@ function settle(
   found: readonly OurHook[],
   { labels, table }: { readonly labels: boolean; readonly table: HookTable },
 ): string {
-  const sound = found.findIndex((candidate) => candidate.sound)
+  const entry = table.entry(command, event)
+  const { shell } = entry.hooks[0]
+  const isRun = ({ hook }: OurHook): boolean => shell === undefined || member(hook, "shell")?.value === shell
+  const sound = found.findIndex((candidate) => candidate.sound && isRun(candidate))
   const isAlone = ({ hook }: OurHook): boolean => !hasSiblings(hook)
   const spared = sound >= 0 ? sound : found.findIndex((one) => one.everywhere || isAlone(one))
   // A list emptied here is refilled at once, so it keeps its place.
   const now = drop(text, event, table, () => true, spared)
-  const entry = table.entry(command, event)
   if (spared < 0) return append(now, event, entry)
   if (sound < 0) {
     const one = ours(now, event, table)[0]!
