@@ -18,6 +18,14 @@ export const parseLines = (text: string): unknown[] =>
     .map(parseJson)
     .filter((value) => value !== undefined)
 
+/** JSON with remarks, and commas behind the last of a list → JSON, with everything where it was. */
+export const plainJson = (text: string): string =>
+  text
+    .replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n\r]*|\/\*[\s\S]*?\*\/|^\uFEFF/g, blanked)
+    .replace(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g, blanked)
+
+const blanked = (piece: string): string => (piece.startsWith('"') ? piece : piece.replace(/[^\r\n]/g, " "))
+
 /*
  * Small JSON files that several processes write, read and remove. None is ever seen half: each is written whole, and
  * taken by renaming. What somebody else has just removed counts as never having been there.

@@ -186,7 +186,7 @@ function removal(text: string, child: JsonNode): TextEdit {
 }
 
 /** Whether there is more between two values than blanks and a comma. */
-export const hasRemark = (gap: string): boolean => gap.includes("/")
+const hasRemark = (gap: string): boolean => gap.includes("/")
 
 const REMARK_OR_COMMA = /\/\/[^\n\r]*|\/\*[\s\S]*?\*\/|,/g
 

@@ -174,13 +174,27 @@ test("an install registers plugin and server, doctor mends them, and an uninstal
   expect(done).toMatchObject({ code: 0, stderr: "" })
   expect(done.stdout).toContain(`opencode: registered in ${plugin}, ${config}\n`)
   expect(readFileSync(config, "utf8")).toContain("// mine")
-  expect((await told()).map(([state]) => state)).toEqual(["ok", "ok"])
+  expect((await told()).slice(0, 2).map(([state]) => state)).toEqual(["ok", "ok"])
   expect((await cli("install", "--agent", "opencode", "--no-model")).stdout).toContain(
     "opencode: already registered\n",
   )
   writeFileSync(plugin, readFileSync(plugin, "utf8").replace("const SHORT = 5000", "const SHORT = 1"))
   expect((await told())[0]![0]).toBe("fail")
   expect((await told("--fix"))[0]![0]).toBe("ok")
+  // One that the user has switched off stays so, and doctor says it.
+  const sound = readFileSync(config, "utf8")
+  const off = sound.replace('"enabled": true', '"enabled": false')
+  writeFileSync(config, off)
+  expect((await told())[1]).toEqual([
+    "warn",
+    `opencode: the server is registered in ${config}, and switched off`,
+  ])
+  expect((await cli("install", "--agent", "opencode", "--no-model")).stdout).toContain(
+    "opencode: already registered\n",
+  )
+  expect((await told("--fix"))[1]![0]).toBe("warn")
+  expect(readFileSync(config, "utf8")).toBe(off)
+  writeFileSync(config, sound)
   expect((await cli("uninstall", "--agent", "opencode")).code).toBe(0)
   expect(readFileSync(config, "utf8")).toBe(SETTINGS)
   expect(existsSync(join(folder, "plugins"))).toBe(false)

@@ -3,8 +3,8 @@
  * that is not ours stays, and what an edit makes of it is read again before it is believed. Pure.
  */
 import { CtxError } from "../../base/errors.ts"
+import { plainJson } from "../../base/json-files.ts"
 import {
-  hasRemark,
   hasSiblings,
   inserted,
   isBlankJson,
@@ -82,17 +82,22 @@ export const hasOpencodeServer = (text: string | undefined): boolean => {
   return entry !== undefined && ourCommand(entry) !== undefined
 }
 
+const STRING_OR_REMARK = /"(?:[^"\\\n]|\\.)*"|\/[/*]/g
+
+const hasRemarks = (text: string): boolean =>
+  text.matchAll(STRING_OR_REMARK).some(([piece]) => !piece.startsWith('"'))
+
 /** Whether somebody has written a remark beside the only child of a container. */
 function isRemarked(source: string, { parent, offset, length }: JsonNode): boolean {
   const { offset: from, length: size } = parent!
-  return hasRemark(source.slice(from, offset) + source.slice(offset + length, from + size))
+  return hasRemarks(source.slice(from, offset) + source.slice(offset + length, from + size))
 }
 
 /** Whether nothing but the schema is left. */
 export function isEmptyConfig(text: string): boolean {
   const source = splitBom(text)[1]
-  if (withoutRemarks(source) !== source) return false
-  return isBlankJson(source) || Object.keys(settingsIn(source)).every((name) => name === "$schema")
+  if (isBlankJson(source)) return true
+  return !hasRemarks(source) && Object.keys(settingsIn(source)).every((name) => name === "$schema")
 }
 
 /** The words of the command, if it starts one of our binaries as a server, wherever that is or was. */
@@ -135,20 +140,7 @@ function othersIn(text: string): object {
   return Object.keys(others).length === 0 ? rest : { ...rest, [SERVERS]: others }
 }
 
-/* Remarks and last commas become spaces: what is left is JSON, with everything where it was. */
-
-const PIECE = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n\r]*|\/\*[\s\S]*?\*\//g
-const LAST_COMMA = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g
-
-const spaces = (text: string): string => text.replace(/[^\r\n]/g, " ")
-
-const withoutRemarks = (text: string): string =>
-  text.replace(PIECE, (piece) => (piece.startsWith('"') ? piece : spaces(piece)))
-
-const plain = (text: string): string =>
-  withoutRemarks(text).replace(LAST_COMMA, (piece) => (piece === "," ? " " : piece))
-
-const treeIn = (source: string): JsonNode => parseObject(plain(source))
+const treeIn = (source: string): JsonNode => parseObject(plainJson(source))
 
 const settingsIn = (source: string): Record<string, unknown> =>
-  JSON.parse(plain(source)) as Record<string, unknown>
+  JSON.parse(plainJson(source)) as Record<string, unknown>

@@ -2,11 +2,13 @@
 
 import { readText } from "../../base/edited-file.ts"
 import { CtxError } from "../../base/errors.ts"
+import { tryTo } from "../../base/files.ts"
 import { existsSync } from "../../base/fs.ts"
 import { join } from "../../base/path.ts"
 import { expectOurBinary } from "../../claude/install/hooks-table.ts"
 import type { WithOurs, WithoutOurs } from "../../claude/install/register.ts"
 import type { Paths } from "../../config/load.ts"
+import { OPENCODE_HOOKS } from "../opencode/opencode-hooks.ts"
 import { CONFIG_NAMES, opencodeConfigFolder } from "../opencode/opencode-places.ts"
 import type { AgentCheck, AgentFile, AgentInstaller } from "./agent-installers.ts"
 import {
@@ -18,6 +20,7 @@ import {
 import PLUGIN from "./opencode-plugin.js" with { type: "text" }
 import { looked, registering, serverCheck, versionCheck } from "./registered-checks.ts"
 
+const { startsServer } = OPENCODE_HOOKS.other!
 const AGENT = "opencode"
 const NAME = "plugin"
 /** How a plugin of ours begins, whichever version has written it. */
@@ -81,9 +84,17 @@ const checks = async (places: Paths, exePath: string): Promise<AgentCheck[]> => 
   const [plugin, config] = [pluginFile(places), configFile(places)]
   return [
     looked(plugin, (text) => pluginCheck(text, plugin, exePath)),
-    looked(config, (text) => serverCheck(AGENT, config, hasOpencodeServer(text))),
+    looked(config, (text) => configCheck(text, config, places)),
     await versionCheck(AGENT, AGENT, ["1.18.33"]),
   ]
+}
+
+function configCheck(text: string | undefined, file: string, places: Paths): AgentCheck {
+  const isListed = hasOpencodeServer(text)
+  if (!isListed || startsServer(places, (one) => tryTo(() => readText(one))))
+    return serverCheck(AGENT, file, isListed)
+  const told = `the server is registered in ${file}, and switched off`
+  return { state: "warn", text: told, hint: `"enabled": false there, or in a file beside it` }
 }
 
 function pluginCheck(text: string | undefined, file: string, exePath: string): AgentCheck {

@@ -2,6 +2,8 @@
  * What our plugin in opencode tells hooks and takes from them (install/opencode-plugin.js): documents with the fields of
  * Claude Code's, and plain text in return. Tried with 1.18.33. Pure.
  */
+import { parseJson, plainJson } from "../../base/json-files.ts"
+import { isOurBinary } from "../../base/own-program.ts"
 import { join } from "../../base/path.ts"
 import { decodeEvent, transcriptPath } from "../../claude/hooks.ts"
 import { SERVER_NAME } from "../../claude/our-server.ts"
@@ -54,7 +56,17 @@ function summaryIn(content: Buffer): string {
 const isAnswer = (line: JsonObject): boolean =>
   line["role"] === "assistant" && line["isSummary"] !== true && line["opencode"] !== "message"
 
-const SERVER = new RegExp(String.raw`"${SERVER_NAME}"\s*:\s*\{`)
+/** Whether our server is listed, and not switched off: opencode lays the files over one another. */
+const startsServer: NonNullable<HookForm["other"]>["startsServer"] = (places, read) => {
+  const folder = opencodeConfigFolder(places)
+  const entries = CONFIG_NAMES.map((name) => {
+    const { mcp: servers } = objectOf(parseJson(plainJson(read(join(folder, name)) ?? "")))
+    return objectOf(objectOf(servers)[SERVER_NAME])
+  })
+  const { command, enabled } = Object.assign({}, ...entries) as JsonObject
+  const [program, word] = Array.isArray(command) ? command : []
+  return typeof program === "string" && isOurBinary(program) && word === "mcp" && enabled !== false
+}
 
 export const OPENCODE_HOOKS: HookForm = {
   decode,
@@ -64,7 +76,6 @@ export const OPENCODE_HOOKS: HookForm = {
     summaryIn,
     dropsPrompt: true,
     hasAnswer: (content) => linesWith(content, '"assistant"').some(({ line }) => isAnswer(line)),
-    startsServer: (places, read) =>
-      CONFIG_NAMES.some((name) => SERVER.test(read(join(opencodeConfigFolder(places), name)) ?? "")),
+    startsServer,
   },
 }

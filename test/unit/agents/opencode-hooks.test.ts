@@ -108,6 +108,18 @@ describe("what hooks look for in the lines", () => {
     expect(starts("opencode.json", text)).toBe(true)
     expect(starts("opencode.jsonc", text)).toBe(true)
     expect(starts("opencode.json", '{"mcp":{"other":{}}}')).toBe(false)
+    expect(starts("opencode.json", `\uFEFF// mine\n${text.replace(/\}\s*$/, ",}")}`)).toBe(true)
+    const off = text.replace('"enabled": true', '"enabled": false')
+    expect(starts("opencode.json", off)).toBe(false)
+    expect(starts("opencode.json", text.replace(/"ctxbridge": /, '// $&{}\n"not-ours":'))).toBe(false)
+  })
+
+  test("a later one of its files has the last word on that", () => {
+    const { text } = addOpencodeServer(undefined, "/usr/bin/ctxbridge")
+    const starts = (json: string, jsonc: string) =>
+      other?.startsServer(places, (file) => (file.endsWith(".json") ? json : jsonc))
+    expect(starts(text, '{"mcp":{"ctxbridge":{"enabled":false /* for now */}}}')).toBe(false)
+    expect(starts(text.replace('"enabled": true', '"enabled": false'), text)).toBe(true)
   })
 })
 
