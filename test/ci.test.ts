@@ -63,7 +63,7 @@ test.each([
   expect(lines.filter((line) => line.startsWith("== once "))).toEqual(told)
   expect(lines).toContain("test/flaky.test.ts\ta clock > strikes once")
   // There is nothing here that would get them.
-  expect(lines.at(-3)).toBe(
+  expect(lines).toContain(
     "== skipped: what is found by meaning, since the weights of the model are not to be had here",
   )
   expect(flakes).toMatch(

@@ -27,7 +27,7 @@ import type { SentVersion, Target } from "./targets/target.ts"
 
 /** Entries and UTF-16 units of a batch. */
 export const MOST_ENTRIES = 1000
-const MOST_TEXT = 4_000_000
+const MOST_TEXT = 2_000_000
 /** Turns that are read before anything else has its turn. */
 const AT_ONCE = 50
 
