@@ -139,10 +139,15 @@ export function uninstallAgent(
   const named = files.flatMap(removed)
   const targets = files.flatMap(({ agent }) => recordedTargets(dataHome, agent))
   const known = new Set(files.map(({ file }) => file))
-  const others = [...new Set(targets)].toReversed().flatMap((target) => {
-    const file = files.find((one) => basename(one.file) === basename(target))
-    return file === undefined || known.has(target) ? [] : removed({ ...file, file: target })
-  })
+  const others = [...new Set(targets)]
+    .toReversed()
+    .flatMap((target) =>
+      known.has(target)
+        ? []
+        : files
+            .filter(({ file }) => basename(file) === basename(target))
+            .flatMap((file) => removed({ ...file, file: target })),
+    )
   // One file may have both.
   return { files: [...named, ...others.filter(({ changed }) => changed)], problems: [...new Set(problems)] }
 }
