@@ -5,6 +5,7 @@ import type { HookForm } from "../record/hook-event.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 import type { Added, HookCall, Later } from "./call.ts"
+import { endOf } from "./notice.ts"
 import { isUnanswered, readState } from "./state.ts"
 
 /**
@@ -20,9 +21,6 @@ export async function hookFormOf(agent: string): Promise<HookForm> {
   return form
 }
 
-/** Bytes to read at the end of a transcript. */
-const LOOKED_AT = 2 << 20
-
 /**
  * After a tool, which is often: ends the call unless the end of the transcript has a compaction that is to be answered.
  * Agents that compact while they work write it down some lines before, and nothing else tells of it. The archive follows
@@ -36,9 +34,9 @@ function endUnlessCompacted({ event, form, settings }: HookCall): Added | undefi
   const { seenAt = 0, compactAt = seenAt } = state
   const known = isUnanswered(state) ? Math.min(seenAt, compactAt) : seenAt
   // What was there before is gone from a transcript that has become shorter.
-  const from = Math.max(known <= size ? known : 0, size - LOOKED_AT)
-  const found = withSource(transcript!, (fd) => form.compactionOffsets(readExactly(fd, from, size - from)))
-  return found === undefined || found.length === 0 ? { isOver: true } : undefined
+  const from = known <= size ? known : 0
+  const end = withSource(transcript!, (fd) => endOf(from, size, (at, length) => readExactly(fd, at, length)))
+  return end === undefined || form.compactionOffsets(end.content).length === 0 ? { isOver: true } : undefined
 }
 
 export const AFTER_TOOL: Later = { look: endUnlessCompacted }

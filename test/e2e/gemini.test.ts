@@ -118,6 +118,36 @@ test("an old session, one document, is archived as it grows, also by its name", 
   expect((await cli("show", old)).stdout).toContain("1 turn ")
 })
 
+test("a compaction whose list has megabytes is answered at the next tool, once", async () => {
+  using other = new Machine()
+  const chat = new GeminiChat({ home: other.home, session: ID, cwd: other.cwd })
+  let told = 0
+  const hook = async (event: string, fields: object = {}): Promise<string> => {
+    chat.flush(told)
+    told = chat.lines.length
+    const stdin = JSON.stringify({ session_id: ID, transcript_path: chat.path, cwd: other.cwd, ...fields })
+    const { code, stdout, stderr } = await run(["hook", event, "gemini"], {
+      env: other.env,
+      cwd: other.cwd,
+      stdin,
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return stdout
+  }
+  const text = "The kiln.\n".repeat(300_000)
+  expect(await hook("session-start", { source: "startup" })).toBe("")
+  expect(await hook("user-prompt-submit", { prompt: "Mend the kiln." })).toBe("")
+  chat.user(["Mend the kiln."]).call("read_file", { file_path: "/kiln" }, { output: text })
+  expect(await hook("post-tool-use")).toBe("")
+  chat.compaction("<state_snapshot>The kiln.</state_snapshot>").shell("npm test", "ok", 0)
+  expect(await hook("post-tool-use")).toContain("ctxbridge-restore")
+  chat.shell("npm test", "ok", 0)
+  expect(await hook("post-tool-use")).toBe("")
+  chat.answer("Mended.")
+  expect(await hook("stop")).toBe("")
+  expect(await hook("user-prompt-submit", { prompt: "Go on." })).toBe("")
+})
+
 test("a rebuild leaves all as it was", async () => {
   const before = await json("sessions", "--agents")
   expect(await cli("rebuild")).toMatchObject({ code: 0 })

@@ -112,6 +112,18 @@ describe("unannounced compactions", () => {
       }
     })
 
+    test("within a turn, and archived by an import before its end: given back at the prompt after it", async () => {
+      using machine = new Inside()
+      const session = await begun(machine)
+      expect(await prompt(machine, session, "and on")).toMatchObject(SILENT)
+      compacted(session.turn("and on", [EDIT]))
+      expect(await run(["import"], { cwd: machine.cwd, env: machine.env })).toMatchObject({ code: 0 })
+      expect(await machine.hook("stop", session)).toMatchObject(SILENT)
+      expect(contextOf(await prompt(machine, session, "go on"))).toContain(RULE)
+      session.turn("go on").flush()
+      await silentAfter(machine, session)
+    })
+
     test("a session that hooks have never heard of: what was archived without them is not gone through at its prompt", async () => {
       using machine = new Inside()
       const session = compacted(machine.session().turn(RULE, [EDIT]))
