@@ -217,7 +217,7 @@ function partPieces(row: StoredRow, said: JsonObject, created: readonly unknown[
 
 /**
  * Such a row as opencode 1 would have kept it: a message, or two for a compaction, of what stands for the conversation and
- * what the model has said of it. Read as others describe 2.0: no program was tried.
+ * what the model has said of it. Read from a preview, and as others describe 2.0, which was not tried.
  */
 export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: JsonObject): StoredMessage[] {
   const id = String(row["id"])
@@ -232,8 +232,7 @@ export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: Js
     }
     case "assistant": {
       const { content, model, ...rest } = data
-      const { id: modelID, providerID } = objectOf(model)
-      const about = { ...rest, role: "assistant", modelID, providerID, model }
+      const about = { ...rest, role: "assistant", ...modelOf(model) }
       return [message(about, contentOf(content, objectOf(data["time"])))]
     }
     case "synthetic":
@@ -244,9 +243,11 @@ export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: Js
     }
     // The user has typed it, with `!`.
     case "shell": {
-      const { command, output, callID, ...rest } = data
-      const { output: printed = output, exit = data["exit"] } = objectOf(output)
-      const state = { status: "completed", input: { command }, output: printed, metadata: { exit }, time: {} }
+      const { command, output, callID = data["shellID"], ...rest } = data
+      const { output: printed = output, exit = data["exit"], ...about } = objectOf(output)
+      const ended = { status: "completed", output: printed, metadata: { ...about, exit } }
+      const isRunning = data["status"] === "running"
+      const state = { ...(isRunning ? { status: "running" } : ended), input: { command }, time: {} }
       return [
         message({ ...rest, role: "user", kind: type }, [
           ...saidByUser(`!${command}`),
@@ -255,9 +256,9 @@ export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: Js
       ]
     }
     case "compaction": {
-      const { summary, reason, status = "completed", ...rest } = data
+      const { summary, reason, status = "completed", model, tokens, cost, ...rest } = data
       if (status !== "completed") return [message({ ...data, role: type }, [])]
-      const said = { role: "assistant", summary: true, time: data["time"] }
+      const said = { role: "assistant", summary: true, time: data["time"], ...modelOf(model), tokens, cost }
       return [
         message({ ...rest, role: "user", kind: type }, [{ type: "compaction", auto: reason === "auto" }]),
         message(said, [{ type: "text", text: summary, time: { end: row["time_created"] } }], `${id} summary`),
@@ -266,6 +267,11 @@ export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: Js
     default:
       return [message({ ...data, role: type }, [])]
   }
+}
+
+function modelOf(model: unknown): JsonObject {
+  const { id: modelID, providerID } = objectOf(model)
+  return { modelID, providerID, model }
 }
 
 const saidByUser = (text: unknown): JsonObject[] =>
@@ -300,13 +306,16 @@ function contentOf(content: unknown, time: JsonObject): JsonObject[] {
 }
 
 function stateOf({ status, content, structured, error, ...rest }: JsonObject): JsonObject {
-  const texts = (Array.isArray(content) ? content : []).flatMap(
-    (one) => stringOf(objectOf(one)["text"]) ?? [],
+  const all = Array.isArray(content) ? content.map(objectOf) : []
+  const texts = all.flatMap(({ text }) => stringOf(text) ?? [])
+  const files = all.flatMap(({ type, uri, ...about }) =>
+    type === "file" ? [{ ...about, type, url: uri }] : [],
   )
   return {
     ...rest,
     status: status === "streaming" ? "pending" : status,
     ...(texts.length > 0 && { output: texts.join("\n") }),
+    ...(files.length > 0 && { attachments: files }),
     ...(structured !== undefined && { metadata: structured }),
     ...(error !== undefined && { error: stringOf(error) ?? stringOf(objectOf(error)["message"]) }),
   }

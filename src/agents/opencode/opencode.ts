@@ -1,6 +1,7 @@
 /**
  * opencode as one of the agents. What it keeps are rows; the lines that are decoded here are made of them
- * (opencode-lines.ts). Read from 1.18.33, and from files of older versions; opencode 2 as others describe it.
+ * (opencode-lines.ts). Read from 1.18.33, and from files of older versions; opencode 2 from a preview, and as others
+ * describe it.
  */
 import type { Agent, AgentTool, TodoItem } from "../../record/agent.ts"
 import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../../record/json.ts"
@@ -161,7 +162,8 @@ function errorParts(error: unknown): Part[] {
   const text =
     stringOf(objectOf(error["data"])["message"]) ?? stringOf(error["message"]) ?? stringOf(error["name"])
   if (text === undefined) return []
-  return [error["name"] === "MessageAbortedError" ? { kind: "interrupt", text } : { kind: "apiError", text }]
+  const isStopped = error["name"] === "MessageAbortedError" || error["type"] === "aborted"
+  return [isStopped ? { kind: "interrupt", text } : { kind: "apiError", text }]
 }
 
 /* Tokens: of each step of a message, or of the whole where no steps are told. */
@@ -239,7 +241,8 @@ function resultParts(line: JsonObject, data: JsonObject): Part[] {
     return [{ kind: "toolResult", id, text: stringOf(state["error"]) ?? "", isError: true }, ...media]
   const output = stringOf(state["output"]) ?? ""
   const { exit } = objectOf(state["metadata"])
-  const isError = data["tool"] === "bash" && typeof exit === "number" && exit !== 0
+  const isCommand = data["tool"] === "bash" || data["tool"] === "shell"
+  const isError = isCommand && typeof exit === "number" && exit !== 0
   const text = isError ? `Exit code ${exit}\n${output}` : output
   return [{ kind: "toolResult", id, text, isError }, ...media]
 }
@@ -290,7 +293,7 @@ const OPENCODE_TOOLS: Readonly<Record<string, AgentTool>> = {
   todowrite: todo,
   todoread: { kind: "watch" },
   question: { kind: "ask" },
-  skill: { kind: "skill", target: ["name"] },
+  skill: { kind: "skill", target: ["name", "id"] },
   lsp: { kind: "search", target: ["operation", "file_path"] },
   plan_enter: { kind: "plan" },
   plan_exit: { kind: "plan" },

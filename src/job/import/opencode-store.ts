@@ -10,7 +10,7 @@ import {
   type StoredRow,
 } from "../../agents/opencode/opencode-lines.ts"
 import { isOpencodeDatabase } from "../../agents/opencode/opencode-places.ts"
-import { CtxError } from "../../base/errors.ts"
+import { CtxError, codeOf } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
 import { fileNamesIn, readJson } from "../../base/json-files.ts"
 import { join } from "../../base/path.ts"
@@ -36,8 +36,14 @@ export interface StoredSession {
   readonly lastAnswer: number
 }
 
+interface Listed {
+  readonly sessions: readonly ListedSession[]
+  /** Why there may be more of them; undefined: there are none. */
+  readonly failure?: unknown
+}
+
 interface Store {
-  readonly sessions: () => ListedSession[]
+  readonly list: () => Listed
   readonly session: (id: string) => StoredSession | undefined
   close(): void
 }
@@ -64,31 +70,35 @@ function opened(place: string, folder: string): Store {
 /**
  * All sessions of a folder. One that is in several places is told as it was changed last.
  *
- * @param onUnreadable called with each database that cannot be read: the others are
+ * @param onUnreadable called with each database that cannot be read, or not all of it: the rest is
  */
 export function opencodeSessions(folder: string, onUnreadable?: (file: string) => void): ListedSession[] {
   const found = new Map<string, ListedSession>()
   for (const place of placesIn(folder)) {
-    const sessions = tryTo(() => sessionsAt(place, folder))
-    if (sessions === undefined) onUnreadable?.(place)
-    for (const one of sessions ?? [])
+    const { sessions, failure } = listedAt(place, folder)
+    if (failure !== undefined) onUnreadable?.(place)
+    for (const one of sessions)
       if (isPlainId(one.id) && one.updated > (found.get(one.id)?.updated ?? -1)) found.set(one.id, one)
   }
   return [...found.values()]
 }
 
-function sessionsAt(place: string, folder: string): ListedSession[] {
-  const store = opened(place, folder)
+function listedAt(place: string, folder: string): Listed {
+  let store: Store | undefined
   try {
-    return store.sessions()
+    store = opened(place, folder)
+    return store.list()
+  } catch (failure) {
+    return { sessions: [], failure }
   } finally {
-    store.close()
+    store?.close()
   }
 }
 
 /** Reads no more of a database than that it can be read. @throws CtxError `foreign-unknown`; any error of SQLite's */
 export function readDatabase(file: string): void {
-  sessionsAt(file, "")
+  const { failure } = listedAt(file, "")
+  if (failure !== undefined) throw failure
 }
 
 /**
@@ -137,7 +147,9 @@ type HasColumn = (table: string, column: string) => boolean
 class Rows implements Store {
   readonly #db: Database
   /** The newer one first. */
-  readonly #tables: readonly (Tables1 | Tables2)[]
+  readonly #tables: (Tables1 | Tables2)[] = []
+  /** Why some of its tables are not read. */
+  readonly #unknown: CtxError | undefined = undefined
 
   constructor(file: string) {
     // Also an empty log: whoever has the database open may write at any moment, and what is only in the log is the latest.
@@ -148,16 +160,18 @@ class Rows implements Store {
       if (!columns.has(table)) columns.set(table, columnsOf(this.#db, table))
       return columns.get(table)!.includes(column)
     }
+    const isThere = (table: string): boolean => has(table, "id")
     try {
-      const [lacking1, lacking2] = [NEEDED, NEEDED_2].map((needed) => lackingOf(needed, has))
-      if (lacking1 !== undefined && lacking2 !== undefined)
-        throw new CtxError("foreign-unknown", `the table ${lacking1} is not as opencode has it`, {
-          hint: "a newer ctxbridge may know it",
-        })
-      this.#tables = [
-        ...(lacking2 === undefined ? [new Tables2(this.#db, has, lacking1 === undefined)] : []),
-        ...(lacking1 === undefined ? [new Tables1(this.#db, has)] : []),
-      ]
+      const needed2 = neededOf2("session_v2")
+      const [lacking1, lacking2] = [NEEDED, needed2].map((needed) => lackingOf(needed, has))
+      const hasOlder = lacking1 === undefined
+      const isPreview = !isThere("session_v2") && lackingOf(neededOf2("session"), has) === undefined
+      if (lacking1 !== undefined && lacking2 !== undefined) throw unlike(lacking1)
+      if (lacking1 !== undefined && Object.keys(NEEDED).every(isThere)) this.#unknown = unlike(lacking1)
+      if (lacking2 !== undefined && Object.keys(needed2).every(isThere)) this.#unknown = unlike(lacking2)
+      if (lacking2 === undefined) this.#tables.push(new Tables2(this.#db, has, "session_v2", hasOlder))
+      else if (isPreview && hasOlder) this.#tables.push(new Tables2(this.#db, has, "session", true))
+      if (hasOlder) this.#tables.push(new Tables1(this.#db, has))
     } catch (error) {
       this.#db.close()
       throw error
@@ -168,17 +182,36 @@ class Rows implements Store {
     this.#db.close()
   }
 
-  sessions(): ListedSession[] {
+  list(): Listed {
     const found = new Map<string, ListedSession>()
-    for (const one of this.#tables.flatMap((tables) => tables.sessions())) {
+    const [lists, failure = this.#unknown] = this.#read((tables) => tables.sessions())
+    for (const one of lists.flat()) {
       const before = found.get(one.id)
       found.set(one.id, before === undefined || one.updated > before.updated ? one : before)
     }
-    return [...found.values()]
+    return { sessions: [...found.values()], failure }
+  }
+
+  /** Of all tables that can be read, and why others cannot. @throws that, if none can */
+  #read<T>(work: (tables: Tables1 | Tables2) => T): [read: T[], failure?: unknown] {
+    const failures: unknown[] = []
+    const read = this.#tables.flatMap((tables) => {
+      try {
+        return [work(tables)]
+      } catch (error) {
+        failures.push(error)
+        return []
+      }
+    })
+    if (read.length === 0) throw failures[0]
+    return [read, failures[0]]
   }
 
   session(id: string): StoredSession | undefined {
-    const found = this.#tables.flatMap((tables) => tables.session(id) ?? [])
+    const [read, failure] = this.#read((tables) => tables.session(id))
+    // What only waits for opencode is not left out: it would count as read.
+    if (failure !== undefined && !codeOf(failure).startsWith("SQLITE_CORRUPT")) throw failure
+    const found = read.filter((one) => one !== undefined)
     const [newest, older] = found
     if (newest === undefined || older === undefined) return newest
     return {
@@ -296,22 +329,36 @@ class Tables1 {
   }
 }
 
-const NEEDED_2 = {
-  session_v2: ["id", "directory", "time_created"],
+/** @param sessions the table of sessions: before 2.0, a preview had them where opencode 1 has its own */
+const neededOf2 = (sessions: string) => ({
+  [sessions]: ["id", "directory", "time_created"],
   session_message: ["id", "session_id", "type", "seq", "data"],
-}
+})
+
+/** The upgrade has given messages of opencode 1 their numbers first, and rows of its own to some. */
+const SINCE_UPGRADE = `AND seq > coalesce((SELECT max(seq) FROM session_message WHERE session_id = ?1
+  AND id IN (SELECT id FROM message WHERE session_id = ?1)), -1)`
+/** opencode 1 has noted some things there as well. */
+const ONLY_HERE = "AND NOT EXISTS (SELECT 1 FROM message WHERE session_id = ?1)"
+
+const unlike = (table: string): CtxError =>
+  new CtxError("foreign-unknown", `the table ${table} is not as opencode has it`, {
+    hint: "a newer ctxbridge may know it",
+  })
 
 /** Rows say what they are, and each has all of a message. What opencode 1 has left there is in its own tables as well. */
 class Tables2 {
   readonly #db: Database
   readonly #has: HasColumn
+  readonly #sessions: "session_v2" | "session"
   /** Conditions on messages. */
   readonly #isNew: string
 
-  constructor(db: Database, has: HasColumn, hasOlder: boolean) {
+  constructor(db: Database, has: HasColumn, sessions: "session_v2" | "session", hasOlder: boolean) {
     this.#db = db
     this.#has = has
-    this.#isNew = hasOlder ? "AND id NOT IN (SELECT id FROM message WHERE session_id = ?1)" : ""
+    this.#sessions = sessions
+    this.#isNew = !hasOlder ? "" : sessions === "session" ? ONLY_HERE : SINCE_UPGRADE
   }
 
   #updated(table: string): string {
@@ -320,23 +367,23 @@ class Tables2 {
 
   /** When a session and its last messages were changed last. */
   get #changes(): string {
-    return `max(${this.#updated("session_v2")}, coalesce((SELECT max(${this.#updated("session_message")}) FROM
-      (SELECT * FROM session_message WHERE session_id = session_v2.id ORDER BY seq DESC LIMIT ${LATEST})), 0)) AS updated`
+    return `max(${this.#updated(this.#sessions)}, coalesce((SELECT max(${this.#updated("session_message")}) FROM
+      (SELECT * FROM session_message WHERE session_id = ${this.#sessions}.id ORDER BY seq DESC LIMIT ${LATEST})), 0)) AS updated`
   }
 
   sessions(): ListedSession[] {
     return this.#db
       .query<{ id: string; created: unknown; updated: unknown }, []>(
-        `SELECT id, time_created AS created, ${this.#changes} FROM session_v2`,
+        `SELECT id, time_created AS created, ${this.#changes} FROM ${this.#sessions}`,
       )
       .all()
       .map(({ id, created, updated }) => ({ id, created: timeOf(created), updated: timeOf(updated) }))
   }
 
   session(id: string): StoredSession | undefined {
-    const row = this.#db.query<StoredRow, [string]>("SELECT * FROM session_v2 WHERE id = ?").get(id)
+    const row = this.#db.query<StoredRow, [string]>(`SELECT * FROM ${this.#sessions} WHERE id = ?`).get(id)
     const changes = this.#db
-      .query<{ updated: unknown }, [string]>(`SELECT ${this.#changes} FROM session_v2 WHERE id = ?`)
+      .query<{ updated: unknown }, [string]>(`SELECT ${this.#changes} FROM ${this.#sessions} WHERE id = ?`)
       .get(id)
     if (row === null || changes === null) return undefined
     const last = this.#db
@@ -382,8 +429,8 @@ class Files implements Store {
 
   close(): void {}
 
-  sessions(): ListedSession[] {
-    return this.#projects().flatMap((project) =>
+  list(): Listed {
+    const sessions = this.#projects().flatMap((project) =>
       objectsIn(join(this.#folder, "session", project)).flatMap((row) => {
         const time = objectOf(row["time"])
         const id = row["id"]
@@ -391,6 +438,7 @@ class Files implements Store {
         return [{ id, updated: timeOf(time["updated"]), created: timeOf(time["created"]) }]
       }),
     )
+    return { sessions }
   }
 
   session(id: string): StoredSession | undefined {

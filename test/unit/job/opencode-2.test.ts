@@ -1,132 +1,28 @@
 /** Sessions of opencode 2, which has other tables than opencode 1, in the same database or in one of its own. */
-import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
-import { mkdirSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { opencodeTranscript } from "../../../src/agents/opencode/opencode-places.ts"
+import { opencode } from "../../../src/agents/opencode/opencode.ts"
 import { transcriptFilesBelow } from "../../../src/job/find-transcripts.ts"
+import { opencodeSessions, readDatabase } from "../../../src/job/import/opencode-store.ts"
 import { takeOpencode } from "../../../src/job/import/take-opencode.ts"
+import { vaultFile } from "../../../src/vault/layout.ts"
 import { settlePending } from "../../../src/vault/pending.ts"
 import { index } from "../../../src/views/indexing.ts"
 import { Archive } from "../../support/archive.ts"
+import { contentOf } from "../../support/machine.ts"
+import {
+  conversation2,
+  MODEL_2,
+  OpencodeStore2,
+  SESSION_2,
+  TOKENS_2,
+  usedTool,
+} from "../../support/opencode-2-store.ts"
 import { called, OpencodeStore, said } from "../../support/opencode-store.ts"
 import { namedViews } from "../../support/views.ts"
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS session_v2 (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, fork_session_id text,
-    slug text NOT NULL, directory text NOT NULL, title text, version text NOT NULL, revert text, agent text, model text,
-    time_created integer NOT NULL, time_updated integer NOT NULL);
-  CREATE TABLE IF NOT EXISTS session_message (id text PRIMARY KEY, session_id text NOT NULL, type text NOT NULL,
-    seq integer NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL)`
-
-const SESSION = "ses_0002synthetic"
 const LATER = Date.UTC(2030, 0, 1)
-const TOKENS = { input: 600, output: 50, reasoning: 100, cache: { read: 1400, write: 0 } }
-const MODEL = { id: "m2", providerID: "mock" }
-
-class Store2 implements Disposable {
-  readonly db: Database
-  readonly path: string
-  readonly #session: string
-  onChange: () => void = () => {}
-  #clock = Date.UTC(2026, 8, 9, 10)
-  #seq = 0
-
-  constructor(root: string, session = SESSION, file = "opencode.db") {
-    const folder = join(root, ".local/share/opencode")
-    mkdirSync(folder, { recursive: true })
-    this.db = new Database(join(folder, file))
-    this.db.run(SCHEMA)
-    this.#session = session
-    this.path = opencodeTranscript(folder, session)
-    this.db
-      .query(
-        `INSERT INTO session_v2 (id, project_id, slug, directory, title, version, time_created, time_updated)
-         VALUES (?, 'global', 'otter', ?, 'Kiln overheats', '2.0.3', ?, ?)`,
-      )
-      .run(session, join(root, "p"), this.#clock, this.#clock)
-  }
-
-  [Symbol.dispose](): void {
-    this.db.close()
-  }
-
-  get time(): number {
-    return this.#clock
-  }
-
-  row(type: string, data: object, id = `msg_${this.#session.slice(4, 8)}${this.#seq}`): string {
-    this.#clock += 1000
-    const now = this.#clock
-    const all = { time: { created: now, completed: now + 500 }, ...data }
-    this.db
-      .query("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)")
-      .run(id, this.#session, type, ++this.#seq, now, now, JSON.stringify(all))
-    this.#touch()
-    return id
-  }
-
-  change(id: string, data: object): void {
-    this.#clock += 1000
-    this.db
-      .query("UPDATE session_message SET data = ?, time_updated = ? WHERE id = ?")
-      .run(JSON.stringify(data), this.#clock, id)
-    this.#touch()
-  }
-
-  #touch(): void {
-    this.db.query("UPDATE session_v2 SET time_updated = ? WHERE id = ?").run(this.#clock, this.#session)
-    this.onChange()
-  }
-
-  assistant(content: readonly object[], more: object = {}): string {
-    return this.row("assistant", {
-      agent: "build",
-      model: MODEL,
-      content,
-      tokens: TOKENS,
-      cost: 0.01,
-      ...more,
-    })
-  }
-}
-
-const tool = (name: string, input: object, text: string, more: object = {}) => ({
-  type: "tool",
-  id: "call_1",
-  name,
-  state: { status: "completed", input, content: [{ type: "text", text }], structured: {}, ...more },
-})
-
-/** With each kind of row. */
-function conversation(root: string, onChange?: (store: Store2) => void): Store2 {
-  const store = new Store2(root)
-  store.onChange = () => onChange?.(store)
-  store.row("model-switched", { model: MODEL })
-  store.row("agent-switched", { agent: "build" })
-  store.row("system", { text: "Zeppelins are allowed." })
-  const files = [{ data: "aGVsbG8=", mime: "image/png", name: "kiln.png", source: { type: "inline" } }]
-  store.row("user", { text: "Why does the kiln overheat?", files, skills: [{ text: "Skilled zeppelins." }] })
-  store.assistant([
-    { type: "reasoning", text: "The valve, perhaps." },
-    { type: "text", text: "I look." },
-    { type: "text", text: "I look again." },
-    tool("grep", { pattern: "valve" }, "src/valve.ts"),
-  ])
-  store.assistant([
-    tool("shell", { command: "npm test" }, "", { status: "error", error: { message: "valve stuck" } }),
-  ])
-  store.row("synthetic", { text: "Synthetic zeppelins." })
-  store.row("skill", { skill: "s", text: "More zeppelins." })
-  store.row("compaction", { reason: "auto", status: "completed", summary: "The valve sticks.", recent: "…" })
-  store.row("compaction", { reason: "auto", status: "failed" })
-  store.row("shell", { callID: "c2", command: "ls", output: { output: "kiln.ts", exit: 0 } })
-  store.row("location-switched", { location: { directory: "/q" } })
-  store.row("idle", {})
-  store.row("novelty", { text: "Unheard of." })
-  store.assistant([{ type: "text", text: "It opens slowly now." }])
-  return store
-}
 
 function follow(archive: Archive, path: string, now = LATER) {
   const taken = takeOpencode({ dataHome: archive.dataHome, home: archive.root }, path, { now })
@@ -135,11 +31,13 @@ function follow(archive: Archive, path: string, now = LATER) {
   return taken
 }
 
+const heldIn = (archive: Archive, copy: string): string =>
+  contentOf(vaultFile(archive.dataHome, copy)).toString()
 const rows = (archive: Archive, sql: string): unknown[][] => archive.db.query(sql).values()
 
 test("turns, calls, tokens, title and boundary of each kind of row", () => {
   using archive = new Archive()
-  using store = conversation(archive.root)
+  using store = conversation2(archive.root)
   follow(archive, store.path)
   expect(
     rows(archive, "SELECT prompt, answer, tools, errors FROM turns WHERE via <> 'none' ORDER BY seq"),
@@ -164,9 +62,9 @@ test("turns, calls, tokens, title and boundary of each kind of row", () => {
 test("taken after each change, they are as if all had been taken at once", () => {
   using whole = new Archive()
   using bitwise = new Archive()
-  using all = conversation(whole.root)
+  using all = conversation2(whole.root)
   follow(whole, all.path)
-  using _store = conversation(bitwise.root, (store) => follow(bitwise, store.path, store.time))
+  using _store = conversation2(bitwise.root, (store) => follow(bitwise, store.path, store.time))
   follow(bitwise, _store.path)
   const views = (archive: Archive) => JSON.stringify(namedViews(archive.db)).replaceAll(archive.root, "ROOT")
   expect(views(bitwise)).toBe(views(whole))
@@ -175,7 +73,7 @@ test("taken after each change, they are as if all had been taken at once", () =>
 
 test("an answer that grows in its row is told once it is whole", () => {
   using archive = new Archive()
-  using store = new Store2(archive.root)
+  using store = new OpencodeStore2(archive.root)
   store.row("user", { text: "Why?" })
   const time = { created: store.time + 1000 }
   const running = {
@@ -184,7 +82,7 @@ test("an answer that grows in its row is told once it is whole", () => {
     name: "shell",
     state: { status: "running", input: { command: "make" } },
   }
-  const about = { agent: "build", model: MODEL }
+  const about = { agent: "build", model: MODEL_2 }
   const id = store.assistant([{ type: "text", text: "I ma" }], { ...about, time })
   follow(archive, store.path, store.time)
   store.change(id, { ...about, time, content: [{ type: "text", text: "I make it." }, running] })
@@ -205,19 +103,19 @@ test("an answer that grows in its row is told once it is whole", () => {
 test("beside opencode 1: each session is listed once, and what both have of one counts once", () => {
   using archive = new Archive()
   const cwd = join(archive.root, "p")
-  using old = new OpencodeStore({ data: join(archive.root, ".local/share"), cwd, session: SESSION })
+  using old = new OpencodeStore({ data: join(archive.root, ".local/share"), cwd, session: SESSION_2 })
   old
     .prompt("Why does the kiln overheat?")
     .assistant([said("The valve."), called("grep", { pattern: "v" }, "x")])
   follow(archive, old.path)
-  using store = new Store2(archive.root)
+  using store = new OpencodeStore2(archive.root)
   const ids = old.db.query<{ id: string; data: string }, []>("SELECT id, data FROM message ORDER BY id").all()
   store.row("user", { ...JSON.parse(ids[0]!.data), text: "Why does the kiln overheat?" }, ids[0]!.id)
   store.assistant([{ type: "text", text: "The valve." }], JSON.parse(ids[1]!.data))
   store.db.query("UPDATE session_message SET id = ? WHERE seq = 2").run(ids[1]!.id)
   store.row("user", { text: "Mend it." })
   store.assistant([{ type: "text", text: "Mended." }])
-  using other = new Store2(archive.root, "ses_0003synthetic")
+  using other = new OpencodeStore2(archive.root, { session: "ses_0003synthetic" })
   other.row("user", { text: "Paint it." })
   const listed = transcriptFilesBelow(join(archive.root, ".local/share/opencode")).map(({ path }) => path)
   expect(listed.sort()).toEqual([store.path, other.path])
@@ -227,4 +125,187 @@ test("beside opencode 1: each session is listed once, and what both have of one 
     ["Mend it.", "Mended."],
   ])
   expect(archive.count("tool_calls")).toBe(1)
+})
+
+test("what an upgrade has made of a message of opencode 1 is not told again", () => {
+  using archive = new Archive()
+  const cwd = join(archive.root, "p")
+  using old = new OpencodeStore({ data: join(archive.root, ".local/share"), cwd, session: SESSION_2 })
+  old.prompt("Why does the kiln overheat?").assistant([said("The valve.")])
+  const ids = old.db.query<{ id: string }, []>("SELECT id FROM message ORDER BY id").all()
+  using store = new OpencodeStore2(archive.root)
+  store.row("user", { text: "Why does the kiln overheat?" }, ids[0]!.id)
+  store.row("synthetic", { text: "Split off by the upgrade." })
+  store.row("assistant", { content: [{ type: "text", text: "The valve." }] }, ids[1]!.id)
+  store.row("system", { text: "The tools have changed." })
+  follow(archive, store.path)
+  const copy = heldIn(archive, follow(archive, store.path).copy)
+  expect(copy).not.toContain("Split off by the upgrade.")
+  expect(copy).toContain("The tools have changed.")
+})
+
+test("a preview of opencode 2: its rows beside sessions of opencode 1 are read where that has no messages", () => {
+  using archive = new Archive()
+  const data = join(archive.root, ".local/share")
+  using old = new OpencodeStore({ data, cwd: join(archive.root, "p"), session: "ses_0001synthetic" })
+  old.prompt("Mend the kiln.").assistant([said("Mended.")])
+  using store = new OpencodeStore2(archive.root, { sessions: "session" })
+  store.row("user", { text: "Paint the kiln." })
+  store.assistant([{ type: "text", id: "text-0", text: "Painted." }])
+  // Versions of opencode 1 have noted some things there, too, under other ids.
+  store.db
+    .query("INSERT INTO session_message VALUES ('msg_x', 'ses_0001synthetic', 'user', 1, 1, 1, ?)")
+    .run(JSON.stringify({ text: "Mend the kiln.", time: { created: 1 } }))
+  for (const { path } of transcriptFilesBelow(join(data, "opencode"))) follow(archive, path)
+  expect(rows(archive, "SELECT prompt, answer FROM turns WHERE via <> 'none' ORDER BY prompt")).toEqual([
+    ["Mend the kiln.", "Mended."],
+    ["Paint the kiln.", "Painted."],
+  ])
+})
+
+test("a command of the user's is told with what it has printed, however long it runs", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  const about = { shellID: "sh_1", command: "make" }
+  const time = { created: store.time + 1000 }
+  const id = store.row("shell", { ...about, status: "running", time: { ...time, completed: undefined } })
+  follow(archive, store.path, LATER)
+  const output = { output: "kiln.o failed", cursor: 13, size: 13, truncated: false }
+  store.change(id, { ...about, status: "exited", exit: 2, output, time: { ...time, completed: store.time } })
+  follow(archive, store.path, LATER)
+  expect(rows(archive, "SELECT name, target, is_error FROM tool_calls")).toEqual([["bash", "make", 1]])
+  expect(rows(archive, "SELECT prompt, tools, errors FROM turns WHERE via <> 'none'")).toEqual([
+    ["!make", 1, 1],
+  ])
+})
+
+test("a compaction's request is counted, with its model", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  store.row("user", { text: "Why?" })
+  store.assistant([{ type: "text", text: "Because." }])
+  const summary = { reason: "manual", status: "completed", summary: "All is well.", recent: "" }
+  store.row("compaction", {
+    ...summary,
+    model: { id: "m3", providerID: "mock" },
+    tokens: TOKENS_2,
+    cost: 0.01,
+  })
+  follow(archive, store.path)
+  expect(rows(archive, "SELECT model, sum(input), sum(output) FROM usage GROUP BY model ORDER BY 1")).toEqual(
+    [
+      ["m2", 600, 150],
+      ["m3", 600, 150],
+    ],
+  )
+})
+
+test("a command that failed, a step that was stopped, and an image in a result", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  store.row("user", { text: "Why?" })
+  const image = { type: "file", uri: "data:image/png;base64,aGVsbG8=", mime: "image/png", name: "kiln.png" }
+  store.assistant([
+    usedTool("shell", { command: "npm test" }, "1 failed", { structured: undefined, metadata: { exit: 1 } }),
+    {
+      ...usedTool("read", { path: "kiln.png" }, "", {
+        content: [{ type: "text", text: "An image." }, image],
+      }),
+      id: "call_2",
+    },
+  ])
+  store.assistant([{ type: "text", text: "I lo" }], {
+    error: { type: "aborted", message: "Step interrupted" },
+  })
+  follow(archive, store.path)
+  expect(rows(archive, "SELECT name, is_error FROM tool_calls ORDER BY id")).toEqual([
+    ["shell", 1],
+    ["read", 0],
+  ])
+  const parts = heldIn(archive, follow(archive, store.path).copy)
+    .split("\n")
+    .flatMap((line) => opencode.decode(line).parts)
+  expect(parts.filter(({ kind }) => kind === "interrupt" || kind === "media" || kind === "apiError")).toEqual(
+    [
+      { kind: "media", mediaType: "image/png", base64Length: 8 },
+      { kind: "interrupt", text: "Step interrupted" },
+    ],
+  )
+})
+
+test("a fork has rows under other ids, and what it shares counts once", () => {
+  using archive = new Archive()
+  using store = conversation2(archive.root)
+  follow(archive, store.path)
+  const counts = () => rows(archive, "SELECT count(*), sum(input), sum(output) FROM usage")
+  const before = counts()
+  using fork = new OpencodeStore2(archive.root, { session: "ses_0003synthetic" })
+  store.db.run(`UPDATE session_v2 SET fork_session_id = '${SESSION_2}' WHERE id = 'ses_0003synthetic'`)
+  store.db.run(
+    `INSERT INTO session_message SELECT 'msg_fork_' || seq, 'ses_0003synthetic', type, seq, time_created, time_updated, data
+     FROM session_message WHERE session_id = '${SESSION_2}'`,
+  )
+  follow(archive, fork.path)
+  expect(counts()).toEqual(before)
+})
+
+test("what an undo has removed from its tables stays in the archive", () => {
+  using archive = new Archive()
+  using store = conversation2(archive.root)
+  follow(archive, store.path)
+  store.db.run("DELETE FROM session_message WHERE seq > 6")
+  store.row("user", { text: "Instead, paint it." }, "msg_instead")
+  expect(follow(archive, store.path).captured.state).toBe("current")
+  const prompts = rows(archive, "SELECT prompt FROM turns WHERE via <> 'none' ORDER BY seq").flat()
+  expect(prompts).toEqual(["Why does the kiln overheat?", "!ls", "Instead, paint it."])
+})
+
+test("a bad row hides no other, and tables that nobody knows are named beside those that are read", () => {
+  using archive = new Archive()
+  const data = join(archive.root, ".local/share")
+  const store = new OpencodeStore2(archive.root)
+  const insert = store.db.query("INSERT INTO session_message VALUES (?, ?, ?, ?, 1, 1, ?)")
+  for (const [n, bad] of ["{broken", "null", "[]", '"text"', new Uint8Array([255, 0, 254])].entries())
+    for (const type of ["user", "assistant", "compaction", "shell", "tool"])
+      insert.run(`msg_bad_${type}${n}`, SESSION_2, type, 50 + n, bad)
+  store.row("user", { text: ["no text"], files: "none", skills: 7 }, "msg_odd")
+  store.row("assistant", { content: ["no part", null, { type: "tool", state: "gone" }] }, "msg_odd2")
+  store.row("user", { text: "Why does the kiln overheat?" }, "msg_good")
+  follow(archive, store.path)
+  expect(rows(archive, "SELECT prompt FROM turns WHERE via <> 'none'").flat()).toContain(
+    "Why does the kiln overheat?",
+  )
+  using old = new OpencodeStore({ data, cwd: join(archive.root, "p"), session: "ses_0001synthetic" })
+  old.prompt("Mend the kiln.")
+  store.db.run("ALTER TABLE session_v2 RENAME COLUMN directory TO place")
+  store[Symbol.dispose]()
+  const unreadable: string[] = []
+  const onUnreadable = (file: string) => unreadable.push(file)
+  const found = opencodeSessions(join(data, "opencode"), onUnreadable)
+  expect(found.map(({ id }) => id)).toEqual(["ses_0001synthetic"])
+  expect(unreadable).toEqual([old.file])
+  expect(() => readDatabase(old.file)).toThrow("the table session_v2 is not as opencode has it")
+})
+
+test("a damaged table hides no session of the other", () => {
+  using archive = new Archive()
+  const data = join(archive.root, ".local/share")
+  const old = new OpencodeStore({ data, cwd: join(archive.root, "p"), session: SESSION_2 })
+  old.prompt("Mend the kiln.")
+  const store = new OpencodeStore2(archive.root)
+  store.row("user", { text: "Paint the kiln." })
+  const { page, size } = store.db
+    .query<{ page: number; size: number }, []>(
+      `SELECT rootpage AS page, page_size AS size FROM sqlite_schema, pragma_page_size WHERE name = 'session_message'`,
+    )
+    .get()!
+  for (const { db } of [store, old]) db.close()
+  const bytes = readFileSync(old.file)
+  writeFileSync(old.file, bytes.fill(255, (page - 1) * size, page * size))
+  const unreadable: string[] = []
+  const found = opencodeSessions(join(data, "opencode"), (file) => unreadable.push(file))
+  expect(found.map(({ id }) => id)).toEqual([SESSION_2])
+  expect(unreadable).toEqual([old.file])
+  follow(archive, old.path)
+  expect(rows(archive, "SELECT prompt FROM turns WHERE via <> 'none'")).toEqual([["Mend the kiln."]])
 })
