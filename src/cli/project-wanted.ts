@@ -163,7 +163,15 @@ function movedHint(db: Database, folder: string): string | undefined {
   return `if ${namesake} was moved here: ctxbridge project move ${shellWord(namesake)} ${shellWord(folder)}`
 }
 
-export function noSessions(db: Database, project: string | undefined): CtxError {
+/** @param program whose sessions were asked for; undefined: all agents' */
+export function noSessions(db: Database, project: string | undefined, program?: string): CtxError {
+  if (program !== undefined) {
+    const place = project === undefined ? "" : ` of ${folderOf(project)}`
+    return new CtxError("no-sessions", `no session${place} with --agent ${program} is archived`, {
+      hint: "ctxbridge sessions -a lists those of all agents and projects",
+      exit: EXIT.notFound,
+    })
+  }
   if (project === undefined) {
     return new CtxError("no-sessions", "no session is archived", {
       hint: "ctxbridge import archives what already exists",

@@ -57,7 +57,11 @@ test("export takes all sessions of an agent, oldest first, of this project or of
   expect(await ids("--agent", "opencode", "--agents")).toEqual([MAIN, CHILD])
   expect(await ids("-a")).toContain(MAIN)
   expect(await ids("--agent", "claude")).not.toContain(MAIN)
-  expect(await cli("export", "--agent", "codex")).toMatchObject({ code: 3, stdout: "" })
+  const none = { code: 3, stdout: "", stderr: expect.stringContaining("with --agent codex is archived") }
+  expect(await cli("export", "--agent", "codex")).toMatchObject(none)
+  expect(await cli("view", "--agent", "codex", "--output", join(machine.root, "none.html"))).toMatchObject(
+    none,
+  )
   expect(await cli("export")).toMatchObject({
     code: 64,
     stderr: expect.stringContaining("name a session or turn"),

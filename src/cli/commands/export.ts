@@ -112,7 +112,7 @@ function sessionsWanted(db: Database, context: Context): string[] {
     agents: false,
     limit: Number.MAX_SAFE_INTEGER - 1,
   })
-  if (sessions.length === 0) throw noSessions(db, project)
+  if (sessions.length === 0) throw noSessions(db, project, program)
   return sessions.map(({ id }) => id).toReversed()
 }
 

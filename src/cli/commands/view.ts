@@ -107,7 +107,7 @@ function viewProject(context: Context, db: Database): Made {
     agents: false,
     limit: Number.MAX_SAFE_INTEGER - 1,
   })
-  if (sessions.length === 0) throw noSessions(db, project)
+  if (sessions.length === 0) throw noSessions(db, project, program)
   const place = placeOf(context, true)
   const folder = project === undefined ? "" : folderOf(project)
   const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
