@@ -66,7 +66,11 @@ test("export takes all sessions of an agent, oldest first, of this project or of
     code: 64,
     stderr: expect.stringContaining("name a session or turn"),
   })
-  expect(await cli("export", MAIN, "--agent", "opencode")).toMatchObject({ code: 64, stdout: "" })
+  expect(await cli("export", MAIN, "--agent", "opencode")).toMatchObject({
+    code: 64,
+    stdout: "",
+    stderr: expect.stringContaining("--subagent names"),
+  })
 })
 
 test("search finds what was said and run in them", async () => {

@@ -227,38 +227,46 @@ export function messagesOfRow({ type, data: _data, ...row }: StoredRow, data: Js
   })
   switch (type) {
     case "user": {
-      const { text, files, skills, ...rest } = data
+      const { text, files, skills } = data
+      const rest = unlessTold(data, { text: isText, files: Array.isArray, skills: Array.isArray })
       return [message({ ...rest, role: "user" }, [...saidByUser(text), ...toldOf(skills), ...filesIn(files)])]
     }
     case "assistant": {
-      const { content, model, ...rest } = data
+      const { content, model } = data
+      const rest = unlessTold(data, { content: Array.isArray })
       const about = { ...rest, role: "assistant", ...modelOf(model) }
       return [message(about, contentOf(content, objectOf(data["time"])))]
     }
     case "synthetic":
     case "system":
     case "skill": {
-      const { text, ...rest } = data
-      return [message({ ...rest, role: "user", kind: type }, toldOf([{ text }]))]
+      const rest = unlessTold(data, { text: isText })
+      return [message({ ...rest, role: "user", kind: type }, toldOf([{ text: data["text"] }]))]
     }
     // The user has typed it, with `!`.
     case "shell": {
       const { command, output, callID = data["shellID"], ...rest } = data
       const { output: printed = output, exit = data["exit"], ...about } = objectOf(output)
       const ended = { status: "completed", output: printed, metadata: { ...about, exit } }
-      const isRunning = data["status"] === "running"
+      // Where nothing says so, a command that has told nothing yet is still running.
+      const isOver =
+        objectOf(data["time"])["completed"] !== undefined || Boolean(printed) || exit !== undefined
+      const isRunning = data["status"] === "running" || (data["status"] === undefined && !isOver)
       const state = { ...(isRunning ? { status: "running" } : ended), input: { command }, time: {} }
       return [
         message({ ...rest, role: "user", kind: type }, [
-          ...saidByUser(`!${command}`),
+          ...saidByUser(isText(command) ? `!${command}` : undefined),
           { type: "tool", tool: "bash", callID, state },
         ]),
       ]
     }
     case "compaction": {
-      const { summary, reason, status = "completed", model, tokens, cost, ...rest } = data
+      const { summary, reason, status = "completed", model, tokens, cost } = data
       if (status !== "completed") return [message({ ...data, role: type }, [])]
-      const said = { role: "assistant", summary: true, time: data["time"], ...modelOf(model), tokens, cost }
+      const { model: _model, tokens: _tokens, cost: _cost, ...rest } = unlessTold(data, { summary: isText })
+      // It is written as a whole.
+      const time = { completed: row["time_created"], ...objectOf(data["time"]) }
+      const said = { role: "assistant", summary: true, time, ...modelOf(model), tokens, cost }
       return [
         message({ ...rest, role: "user", kind: type }, [{ type: "compaction", auto: reason === "auto" }]),
         message(said, [{ type: "text", text: summary, time: { end: row["time_created"] } }], `${id} summary`),
@@ -274,21 +282,28 @@ function modelOf(model: unknown): JsonObject {
   return { modelID, providerID, model }
 }
 
+const isText = (value: unknown): value is string => typeof value === "string"
+
+/** What stays with a message: all but fields that its parts tell, unless those are not what was expected. */
+const unlessTold = (
+  data: JsonObject,
+  told: Readonly<Record<string, (value: unknown) => boolean>>,
+): JsonObject =>
+  Object.fromEntries(Object.entries(data).filter(([name, value]) => told[name]?.(value) !== true))
+
 const saidByUser = (text: unknown): JsonObject[] =>
-  typeof text === "string" && text !== "" ? [{ type: "text", text }] : []
+  isText(text) && text !== "" ? [{ type: "text", text }] : []
 
 /** What opencode says in the user's place. */
 const toldOf = (all: unknown): JsonObject[] =>
-  (Array.isArray(all) ? all : []).flatMap((one) =>
-    saidByUser(objectOf(one)["text"]).map((part) => ({ ...part, synthetic: true })),
-  )
+  (Array.isArray(all) ? all : []).map((one) => ({ ...objectOf(one), type: "text", synthetic: true }))
 
 const filesIn = (all: unknown): JsonObject[] =>
   (Array.isArray(all) ? all.map(objectOf) : []).map(({ data, mime, ...rest }) => ({
     ...rest,
     type: "file",
     mime,
-    ...(typeof data === "string" && { url: `data:${mime};base64,${data}` }),
+    ...(isText(data) ? { url: `data:${mime};base64,${data}` } : data !== undefined && { data }),
   }))
 
 /** @param time of the message: what it ended with has no time of its own */
@@ -313,6 +328,8 @@ function stateOf({ status, content, structured, error, ...rest }: JsonObject): J
   )
   return {
     ...rest,
+    ...(texts.length + files.length < all.length && { content }),
+    ...(isObject(error) && { cause: error }),
     status: status === "streaming" ? "pending" : status,
     ...(texts.length > 0 && { output: texts.join("\n") }),
     ...(files.length > 0 && { attachments: files }),

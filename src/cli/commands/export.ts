@@ -72,7 +72,10 @@ export default {
     const names = words(args)
     const isNarrowed = ["agent", "project", "all-projects"].some((name) => Boolean(args[name]))
     if (names.length > 0 && isNarrowed)
-      throw usageError("what is named is one agent's and in one project: leave out --agent, --project and -a")
+      throw usageError(
+        "what is named is one agent's and in one project: leave out --agent, --project and -a",
+        "--subagent names one of a session's subagents",
+      )
     if (names.length === 0 && !isNarrowed)
       throw usageError(
         "name a session or turn",

@@ -362,7 +362,7 @@ class Tables2 {
   }
 
   #updated(table: string): string {
-    return this.#has(table, "time_updated") ? "time_updated" : "0"
+    return this.#has(table, "time_updated") ? "coalesce(time_updated, 0)" : "0"
   }
 
   /** When a session and its last messages were changed last. */

@@ -33,6 +33,11 @@ function follow(archive: Archive, path: string, now = LATER) {
 
 const heldIn = (archive: Archive, copy: string): string =>
   contentOf(vaultFile(archive.dataHome, copy)).toString()
+const linesOf = (archive: Archive, copy: string): Record<string, unknown>[] =>
+  heldIn(archive, copy)
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
 const rows = (archive: Archive, sql: string): unknown[][] => archive.db.query(sql).values()
 
 test("turns, calls, tokens, title and boundary of each kind of row", () => {
@@ -98,6 +103,69 @@ test("an answer that grows in its row is told once it is whole", () => {
     ["Why?", "It is made.", 1],
   ])
   expect(archive.count("tool_calls")).toBe(1)
+})
+
+test("a command of the user's that runs on is told once, with what it has printed", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  const time = { created: store.time + 1000 }
+  const command = { callID: "c1", command: "make" }
+  const id = store.row("shell", { ...command, output: "", time })
+  follow(archive, store.path, store.time + 20_000)
+  store.change(id, { ...command, output: "zinc", time: { ...time, completed: store.time } })
+  const { copy } = follow(archive, store.path, store.time + 20_000)
+  expect(rows(archive, "SELECT prompt, tools FROM turns")).toEqual([["!make", 1]])
+  const results = linesOf(archive, copy).filter(({ opencode }) => opencode === "result")
+  expect(results).toMatchObject([{ data: { state: { output: "zinc" } } }])
+  expect(results[0]).not.toHaveProperty("again")
+})
+
+test("a summary is whole when it is written, though nothing says that it has ended", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  store.row("compaction", { reason: "manual", summary: "The valve sticks.", time: { created: store.time } })
+  const { copy } = follow(archive, store.path, store.time + 20_000)
+  expect(linesOf(archive, copy).filter(({ open }) => open === true)).toEqual([])
+  expect(linesOf(archive, copy).at(-1)).toMatchObject({ opencode: "message", isSummary: true })
+})
+
+test("what is not as others describe it is kept, and makes no words of its own", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  const image = { type: "file", mime: "image/png", uri: "data:image/png;base64,cGljdHVyZQ==" }
+  const odd = usedTool("read", { path: "/a" }, "", {
+    status: "error",
+    error: { message: "no", code: "E-ODD" },
+  })
+  store.row("user", {
+    text: { odd: "odd-text" },
+    files: [{ data: { odd: "odd-file" } }],
+    skills: [{ name: "odd-skill" }],
+  })
+  store.assistant([{ ...odd, state: { ...odd.state, content: [{ type: "text", text: "x" }, image] } }])
+  store.assistant([], { content: "odd-content" })
+  store.row("shell", { output: { exit: 1, odd: "odd-output" } })
+  store.row("compaction", { reason: "odd-reason", summary: { odd: "odd-summary" } })
+  const text = JSON.stringify(linesOf(archive, follow(archive, store.path).copy))
+  const kept = ["text", "file", "skill", "content", "output", "reason", "summary"].map(
+    (name) => `odd-${name}`,
+  )
+  for (const words of [...kept, "E-ODD", image.uri]) expect(text).toContain(words)
+  expect(archive.count("turns WHERE via <> 'none'")).toBe(0)
+})
+
+test("a session without a time of change is followed by its messages'", () => {
+  using archive = new Archive()
+  using store = new OpencodeStore2(archive.root)
+  store.db.run("CREATE TABLE kept AS SELECT * FROM session_v2")
+  store.db.run("DROP TABLE session_v2")
+  store.db.run("ALTER TABLE kept RENAME TO session_v2")
+  store.onChange = () => store.db.run("UPDATE session_v2 SET time_updated = NULL")
+  for (const text of ["Why?", "And how?"]) {
+    store.row("user", { text })
+    follow(archive, store.path)
+  }
+  expect(rows(archive, "SELECT prompt FROM turns ORDER BY seq")).toEqual([["Why?"], ["And how?"]])
 })
 
 test("beside opencode 1: each session is listed once, and what both have of one counts once", () => {
