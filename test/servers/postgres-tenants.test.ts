@@ -5,7 +5,13 @@ import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import { openPostgresFrames } from "../support/frames-of.ts"
-import { NO_VARIABLES, postgresVersions, psql, startPostgres, type TestServer } from "../support/postgres.ts"
+import {
+  NO_VARIABLES,
+  postgresVersions,
+  startPostgres,
+  type TestServer,
+  usersOf,
+} from "../support/postgres.ts"
 import { draft, piece } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(60_000)
@@ -14,18 +20,9 @@ const SECRET = "the launch code is swordfish"
 
 describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, programs) => {
   let server: TestServer
-  const addressOf = (user: string, database = "memory"): string =>
-    server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
+  const { addressOf, as, rows } = usersOf(() => server, programs)
   const open = (user: string, database?: string) =>
     openPostgresTarget(serverAddress(addressOf(user, database), NO_VARIABLES))
-  const as = (user: string, statements: string, database?: string) =>
-    psql(programs, addressOf(user, database), statements)
-  /** Rows as lines. Fails unless the statements go through. */
-  const rows = async (user: string, statements: string, database?: string): Promise<string> => {
-    const { code, stdout, stderr } = await as(user, statements, database)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-    return stdout
-  }
 
   const hers = draft({ content: SECRET, sessionId: "alices", project: "/src/alice", vector: [1, 0] })
 

@@ -10,14 +10,7 @@ import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import type { Target } from "../../src/sync/targets/target.ts"
 import { closing } from "../support/closing.ts"
-import {
-  NO_VARIABLES,
-  postgresHere,
-  psql,
-  startPostgres,
-  type TestServer,
-  versionOfPostgres,
-} from "../support/postgres.ts"
+import { NO_VARIABLES, postgresVersions, psql, startPostgres, type TestServer } from "../support/postgres.ts"
 import { tempFolder } from "../support/temp.ts"
 import { draft, piece } from "../unit/sync/contract.ts"
 
@@ -46,11 +39,11 @@ function unpacked(folder: string): string | undefined {
 
 const folder = tempFolder()
 const olderSource = unpacked(folder.path)
-const programsHere = olderSource === undefined ? [] : postgresHere()
+const versions = olderSource === undefined ? [] : postgresVersions()
 
 afterAll(() => folder[Symbol.dispose]())
 
-test.skipIf(programsHere.length > 0)(`PostgreSQL and the history with ${OLDER} are here`, () => {})
+if (versions.length === 0) test.skip(`PostgreSQL or the history with ${OLDER} is not here`, () => {})
 
 const newer: Program = { open: openPostgresTarget, script: ADMINISTRATOR_SCRIPT }
 
@@ -140,149 +133,146 @@ async function workTogether(one: Target, other: Target): Promise<void> {
   expect(await one.forgottenThere()).toBe(await other.forgottenThere())
 }
 
-describe.each(programsHere.map((programs) => [versionOfPostgres(programs), programs] as const))(
-  "an older program and this one on PostgreSQL %s",
-  (_version, programs) => {
-    let server: TestServer
-    let old: Program
-    const addressOf = (user: string, database: string): string =>
-      server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
-    const open = ({ open }: Program, user: string, database: string) =>
-      closing(open(serverAddress(addressOf(user, database), NO_VARIABLES), undefined, false, "one"))
-    const rows = async (user: string, database: string, statements: string): Promise<string> => {
-      const { code, stdout, stderr } = await psql(programs, addressOf(user, database), statements)
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
-      return stdout
-    }
-    const steps = (database: string, user = "owner") =>
-      rows(user, database, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM ctxbridge.steps")
+describe.each(versions)("an older program and this one on PostgreSQL %s", (_version, programs) => {
+  let server: TestServer
+  let old: Program
+  const addressOf = (user: string, database: string): string =>
+    server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
+  const open = ({ open }: Program, user: string, database: string) =>
+    closing(open(serverAddress(addressOf(user, database), NO_VARIABLES), undefined, false, "one"))
+  const rows = async (user: string, database: string, statements: string): Promise<string> => {
+    const { code, stdout, stderr } = await psql(programs, addressOf(user, database), statements)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return stdout
+  }
+  const steps = (database: string, user = "owner") =>
+    rows(user, database, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM ctxbridge.steps")
 
-    beforeAll(async () => {
-      old = await older()
-      server = await startPostgres(programs)
-      for (const user of ["alice", "carol"]) await server.run(`CREATE ROLE ${user} LOGIN PASSWORD 'sesame'`)
-      await server.run("CREATE ROLE team; GRANT team TO carol")
-    })
-    afterAll(async () => server?.[Symbol.asyncDispose]())
+  beforeAll(async () => {
+    old = await older()
+    server = await startPostgres(programs)
+    for (const user of ["alice", "carol"]) await server.run(`CREATE ROLE ${user} LOGIN PASSWORD 'sesame'`)
+    await server.run("CREATE ROLE team; GRANT team TO carol")
+  })
+  afterAll(async () => server?.[Symbol.asyncDispose]())
 
-    test("an administrator who is no superuser makes the roles and the tables, and may do so again", async () => {
-      await server.run("CREATE ROLE dba LOGIN CREATEROLE CREATEDB PASSWORD 'sesame'")
-      await rows("dba", "postgres", "CREATE DATABASE own")
-      for (let times = 0; times < 2; times++) await rows("dba", "own", newer.script)
-      expect(await steps("own", "dba")).toContain("sharing")
-      const owners = `SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'ctxbridge'::regnamespace`
-      expect(await rows("dba", "own", owners)).toBe("ctxbridge_owner")
-      await rows("dba", "own", "GRANT ctxbridge_user TO alice")
-      await using one = await open(old, "alice", "own")
-      await using other = await open(newer, "alice", "own")
-      await workTogether(one, other)
-    })
+  test("an administrator who is no superuser makes the roles and the tables, and may do so again", async () => {
+    await server.run("CREATE ROLE dba LOGIN CREATEROLE CREATEDB PASSWORD 'sesame'")
+    await rows("dba", "postgres", "CREATE DATABASE own")
+    for (let times = 0; times < 2; times++) await rows("dba", "own", newer.script)
+    expect(await steps("own", "dba")).toContain("sharing")
+    const owners = `SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'ctxbridge'::regnamespace`
+    expect(await rows("dba", "own", owners)).toBe("ctxbridge_owner")
+    await rows("dba", "own", "GRANT ctxbridge_user TO alice")
+    await using one = await open(old, "alice", "own")
+    await using other = await open(newer, "alice", "own")
+    await workTogether(one, other)
+  })
 
-    test("whose tables they are: whoever made them, both go on, and this one takes the steps", async () => {
-      for (const [database, first] of [
-        ["oldest", old],
-        ["newest", newer],
-      ] as const) {
-        await server.run(`CREATE DATABASE ${database}`)
-        await using one = await open(first, "owner", database)
-        const kept = draft({ content: "from the beginning" })
-        await one.put([kept])
-        await using other = await open(first === old ? newer : old, "owner", database)
-        expect(await other.get(kept.id)).toEqual(kept)
-        expect(await steps(database)).toContain("sharing")
-        await workTogether(one, other)
-        await workTogether(other, one)
-        // Opened again, the older one changes nothing back.
-        await using again = await open(old, "owner", database)
-        expect(await again.get(kept.id)).toEqual(kept)
-        expect(await steps(database)).toContain("sharing")
-        expect(await rows("owner", database, "SELECT version FROM ctxbridge.target")).toBe("5")
-      }
-    })
-
-    test("an administrator's tables: users of both go on before the script, while it runs, and after it", async () => {
-      await server.run("CREATE DATABASE many")
-      await rows("owner", "many", old.script)
-      await server.run("GRANT ctxbridge_user TO alice, carol")
-      await using before = await open(old, "alice", "many")
-      await using after = await open(newer, "alice", "many")
-      await workTogether(before, after)
-      // Not even a superuser's sync: what he made would be his, and not the owner's.
-      await using superuser = await open(newer, "owner", "many")
-      expect(await superuser.stats()).toMatchObject({ entries: 0 })
-      expect(await rows("owner", "many", "SELECT to_regclass('ctxbridge.steps') IS NULL")).toBe("t")
-      await expect(after.shares!.offers()).rejects.toMatchObject({
-        code: "target-older",
-        hint: expect.stringContaining("ctxbridge server migrate"),
-      })
-
-      // One who is in the middle of something neither waits for the script, nor keeps it waiting.
-      const words = [`${programs}/psql`, "-qXAt", "-d", addressOf("carol", "many"), "-f", "-"]
-      const carol = Bun.spawn(words, { stdin: "pipe", stdout: "pipe", stderr: "pipe" })
-      try {
-        carol.stdin.write(
-          `BEGIN; SELECT count(*) FROM ctxbridge.entries, ctxbridge.target; INSERT INTO ctxbridge.forgotten (kind, name)
-             VALUES ('id', 'x'); SELECT 'all done';\n`,
-        )
-        await carol.stdin.flush()
-        const reader = carol.stdout.getReader()
-        for (let text = ""; !text.includes("all done"); ) {
-          const { value, done } = await reader.read()
-          if (done) throw new Error(`psql ended: ${text}`)
-          text += new TextDecoder().decode(value)
-        }
-        await rows("owner", "many", `SET lock_timeout = '10s';\n${newer.script}`)
-      } finally {
-        carol.stdin.end()
-        await carol.exited
-      }
-      // Neither was opened anew.
-      await workTogether(before, after)
-      await using anew = await open(newer, "alice", "many")
-      await workTogether(before, anew)
-      const turn = draft({ content: "to be shared", project: "/src/shared" })
-      await before.put([turn])
-      await using other = await open(newer, "carol", "many")
-      const seen = async () => (await other.find({ words: "shared", limit: 9 })).map(({ id }) => id)
-      await anew.shares!.offer("/src/shared", "team")
-      await other.shares!.accept("alice", "/src/shared")
-      expect(await seen()).toEqual([turn.id])
-      // An older program knows nothing of it, and shows nobody anything.
-      await using unaware = await open(old, "carol", "many")
-      expect(await unaware.find({ words: "shared", limit: 9 })).toEqual([])
-
-      // Somebody runs the older script again.
-      await rows("owner", "many", old.script)
-      await workTogether(before, anew)
-      expect(await seen()).toEqual([turn.id])
-      expect(await steps("many")).toContain("sharing")
-    })
-
-    test("tables of this program's script: users of the older one go on", async () => {
-      await server.run("CREATE DATABASE fresh")
-      await rows("owner", "fresh", newer.script)
-      await server.run("GRANT ctxbridge_user TO alice, carol")
-      await rows("owner", "fresh", "UPDATE ctxbridge.target SET version = 6")
-      const script = await psql(programs, addressOf("owner", "fresh"), newer.script)
-      expect(script).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining("this script knows version 5"),
-      })
-      await rows("owner", "fresh", "UPDATE ctxbridge.target SET version = 5")
-      await using one = await open(old, "alice", "fresh")
-      await using other = await open(newer, "alice", "fresh")
+  test("whose tables they are: whoever made them, both go on, and this one takes the steps", async () => {
+    for (const [database, first] of [
+      ["oldest", old],
+      ["newest", newer],
+    ] as const) {
+      await server.run(`CREATE DATABASE ${database}`)
+      await using one = await open(first, "owner", database)
+      const kept = draft({ content: "from the beginning" })
+      await one.put([kept])
+      await using other = await open(first === old ? newer : old, "owner", database)
+      expect(await other.get(kept.id)).toEqual(kept)
+      expect(await steps(database)).toContain("sharing")
       await workTogether(one, other)
       await workTogether(other, one)
-      // A quota binds both: the older one says what the server says.
-      await rows("owner", "fresh", "INSERT INTO ctxbridge.limits (tenant, quota) VALUES ('alice', 100)")
-      for (const [program, code] of [
-        [one, "target-failed"],
-        [other, "target-quota"],
-      ] as const)
-        await expect(program.put([draft({ content: "x".repeat(500) })])).rejects.toMatchObject({
-          code,
-          message: expect.stringMatching(/the quota of alice is 100 bytes.*nothing is lost at home/),
-        })
+      // Opened again, the older one changes nothing back.
+      await using again = await open(old, "owner", database)
+      expect(await again.get(kept.id)).toEqual(kept)
+      expect(await steps(database)).toContain("sharing")
+      expect(await rows("owner", database, "SELECT version FROM ctxbridge.target")).toBe("5")
+    }
+  })
+
+  test("an administrator's tables: users of both go on before the script, while it runs, and after it", async () => {
+    await server.run("CREATE DATABASE many")
+    await rows("owner", "many", old.script)
+    await server.run("GRANT ctxbridge_user TO alice, carol")
+    await using before = await open(old, "alice", "many")
+    await using after = await open(newer, "alice", "many")
+    await workTogether(before, after)
+    // Not even a superuser's sync: what he made would be his, and not the owner's.
+    await using superuser = await open(newer, "owner", "many")
+    expect(await superuser.stats()).toMatchObject({ entries: 0 })
+    expect(await rows("owner", "many", "SELECT to_regclass('ctxbridge.steps') IS NULL")).toBe("t")
+    await expect(after.shares!.offers()).rejects.toMatchObject({
+      code: "target-older",
+      hint: expect.stringContaining("ctxbridge server migrate"),
     })
-  },
-)
+
+    // One who is in the middle of something neither waits for the script, nor keeps it waiting.
+    const words = [`${programs}/psql`, "-qXAt", "-d", addressOf("carol", "many"), "-f", "-"]
+    const carol = Bun.spawn(words, { stdin: "pipe", stdout: "pipe", stderr: "pipe" })
+    try {
+      carol.stdin.write(
+        `BEGIN; SELECT count(*) FROM ctxbridge.entries, ctxbridge.target; INSERT INTO ctxbridge.forgotten (kind, name)
+             VALUES ('id', 'x'); SELECT 'all done';\n`,
+      )
+      await carol.stdin.flush()
+      const reader = carol.stdout.getReader()
+      for (let text = ""; !text.includes("all done"); ) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`psql ended: ${text}`)
+        text += new TextDecoder().decode(value)
+      }
+      await rows("owner", "many", `SET lock_timeout = '10s';\n${newer.script}`)
+    } finally {
+      carol.stdin.end()
+      await carol.exited
+    }
+    // Neither was opened anew.
+    await workTogether(before, after)
+    await using anew = await open(newer, "alice", "many")
+    await workTogether(before, anew)
+    const turn = draft({ content: "to be shared", project: "/src/shared" })
+    await before.put([turn])
+    await using other = await open(newer, "carol", "many")
+    const seen = async () => (await other.find({ words: "shared", limit: 9 })).map(({ id }) => id)
+    await anew.shares!.offer("/src/shared", "team")
+    await other.shares!.accept("alice", "/src/shared")
+    expect(await seen()).toEqual([turn.id])
+    // An older program knows nothing of it, and shows nobody anything.
+    await using unaware = await open(old, "carol", "many")
+    expect(await unaware.find({ words: "shared", limit: 9 })).toEqual([])
+
+    // Somebody runs the older script again.
+    await rows("owner", "many", old.script)
+    await workTogether(before, anew)
+    expect(await seen()).toEqual([turn.id])
+    expect(await steps("many")).toContain("sharing")
+  })
+
+  test("tables of this program's script: users of the older one go on", async () => {
+    await server.run("CREATE DATABASE fresh")
+    await rows("owner", "fresh", newer.script)
+    await server.run("GRANT ctxbridge_user TO alice, carol")
+    await rows("owner", "fresh", "UPDATE ctxbridge.target SET version = 6")
+    const script = await psql(programs, addressOf("owner", "fresh"), newer.script)
+    expect(script).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("this script knows version 5"),
+    })
+    await rows("owner", "fresh", "UPDATE ctxbridge.target SET version = 5")
+    await using one = await open(old, "alice", "fresh")
+    await using other = await open(newer, "alice", "fresh")
+    await workTogether(one, other)
+    await workTogether(other, one)
+    // A quota binds both: the older one says what the server says.
+    await rows("owner", "fresh", "INSERT INTO ctxbridge.limits (tenant, quota) VALUES ('alice', 100)")
+    for (const [program, code] of [
+      [one, "target-failed"],
+      [other, "target-quota"],
+    ] as const)
+      await expect(program.put([draft({ content: "x".repeat(500) })])).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(/the quota of alice is 100 bytes.*nothing is lost at home/),
+      })
+  })
+})

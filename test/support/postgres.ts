@@ -126,6 +126,23 @@ export function postgresHere(): string[] {
 export const postgresVersions = (): (readonly [version: string, programs: string])[] =>
   postgresHere().map((programs) => [versionOfPostgres(programs) ?? programs, programs] as const)
 
+/** Users of a server's database, who log in under their names with the password of all. */
+export function usersOf(server: () => TestServer, programs: string) {
+  const addressOf = (user: string, database = "memory"): string =>
+    server()
+      .address.replace("owner:", `${user}:`)
+      .replace(/[a-z]+$/, database)
+  const as = (user: string, statements: string, database?: string) =>
+    psql(programs, addressOf(user, database), statements)
+  /** Rows as lines. @throws if the statements do not go through, or say anything besides */
+  const rows = async (user: string, statements: string, database?: string): Promise<string> => {
+    const { code, stdout, stderr } = await as(user, statements, database)
+    if (code !== 0 || stderr !== "") throw new Error(`${statements}: ${stderr} (${code})`)
+    return stdout
+  }
+  return { addressOf, as, rows }
+}
+
 /** For people: `15.6`; undefined where it cannot be run by whoever runs the servers. */
 export const versionOfPostgres = (programs: string): string | undefined =>
   /[\d.]+/.exec(

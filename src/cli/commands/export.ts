@@ -17,7 +17,6 @@ import { openCurrent } from "../../views/open-current.ts"
 import { callsIn, partText, whoseOf } from "../../views/part-text.ts"
 import { findSessions, type Session } from "../../views/queries/sessions.ts"
 import { type Lineage, lineageOf } from "../../views/queries/transcripts.ts"
-import { sessionList } from "../../views/session-list.ts"
 import { type TranscriptRow, transcriptsOf } from "../../views/transcript-rows.ts"
 import { linesOfTurn, readTurn, type Turn, turnsOfSession, type WholeTurn } from "../../views/turn.ts"
 import { stringArg, words } from "../args.ts"
@@ -25,14 +24,8 @@ import { type Command, type Context, flag, option } from "../command.ts"
 import { inBlocks, type PageSubject, sessionPageBytes, spokenTurn } from "../html-pages.ts"
 import { isTerminal } from "../output.ts"
 import { writeExport } from "../pages/output-file.ts"
-import {
-  AGENT_ARG,
-  agentWanted,
-  knownProject,
-  noSessions,
-  OF_PROJECT_ARGS,
-  projectWanted,
-} from "../project-wanted.ts"
+import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
+import { allSessionsWanted } from "../sessions-wanted.ts"
 import { safe } from "../style.ts"
 
 const FORMATS = ["raw", "md", "html", "jsonl", "entries"] as const
@@ -87,7 +80,12 @@ export default {
     const agents = { all: args["agents"] === true, only: stringArg(args, "subagent") }
     const isShown = target === undefined && isTerminal()
     // All of them first: a name that means nothing must not leave half an export.
-    const wanted = names.length > 0 ? names : sessionsWanted(db, context)
+    const wanted =
+      names.length > 0
+        ? names
+        : allSessionsWanted(db, context)
+            .sessions.map(({ id }) => id)
+            .toReversed()
     if (format === "raw" && wanted.length > 1)
       throw usageError("--raw takes one session at a time", "several transcripts do not make one")
     const selections = distinct(wanted.map((name) => select(db, name, agents)))
@@ -104,20 +102,6 @@ export default {
     out.json({ file, format, bytes: size })
   },
 } satisfies Command
-
-/** Ids of the sessions that options narrow to, the oldest first. */
-function sessionsWanted(db: Database, context: Context): string[] {
-  const project = knownProject(db, context, projectWanted(context))
-  const program = agentWanted(context.args)
-  const { sessions } = sessionList(db, {
-    project,
-    program,
-    agents: false,
-    limit: Number.MAX_SAFE_INTEGER - 1,
-  })
-  if (sessions.length === 0) throw noSessions(db, project, program)
-  return sessions.map(({ id }) => id).toReversed()
-}
 
 /** Each once, however often and by whatever name it was asked for. */
 const distinct = (selections: readonly Selection[]): Selection[] => [

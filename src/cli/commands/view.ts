@@ -15,21 +15,14 @@ import { dropOldPages, pagesFolder } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf, shortNameOf } from "../../views/project.ts"
 import { findSessions, type Session } from "../../views/queries/sessions.ts"
-import { sessionList } from "../../views/session-list.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
 import type { PageLink } from "../pages/html/document.ts"
 import { anchorOf } from "../pages/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../pages/output-file.ts"
-import {
-  AGENT_ARG,
-  agentWanted,
-  knownProject,
-  noSessions,
-  OF_PROJECT_ARGS,
-  projectWanted,
-} from "../project-wanted.ts"
+import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
+import { allSessionsWanted } from "../sessions-wanted.ts"
 import { safe } from "../style.ts"
 
 export default {
@@ -99,15 +92,7 @@ function viewSessions(context: Context, db: Database, names: readonly string[]):
 }
 
 function viewProject(context: Context, db: Database): Made {
-  const project = knownProject(db, context, projectWanted(context))
-  const program = agentWanted(context.args)
-  const { sessions } = sessionList(db, {
-    project,
-    program,
-    agents: false,
-    limit: Number.MAX_SAFE_INTEGER - 1,
-  })
-  if (sessions.length === 0) throw noSessions(db, project, program)
+  const { project, sessions } = allSessionsWanted(db, context)
   const place = placeOf(context, true)
   const folder = project === undefined ? "" : folderOf(project)
   const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)

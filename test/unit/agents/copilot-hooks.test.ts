@@ -1,8 +1,6 @@
 /** Copilot CLI's hooks: what it tells them, what it is answered, and what they look for in a session's events. */
 import { describe, expect, test } from "bun:test"
 import { COPILOT_HOOKS } from "../../../src/agents/copilot/copilot-hooks.ts"
-import { COPILOT_INSTALLER } from "../../../src/agents/install/copilot-install.ts"
-import { resolvePlaces } from "../../../src/config/load.ts"
 import type { EventName, HookEvent } from "../../../src/record/hook-event.ts"
 import { CopilotEvents } from "../../support/copilot-events.ts"
 
@@ -106,39 +104,5 @@ describe("what is looked for in the events", () => {
     expect(starts(JSON.stringify({ mcpServers: { ctxbridge: ours } }))).toBe(true)
     expect(starts(JSON.stringify({ mcpServers: { ctxbridge: { command: "/opt/other" } } }))).toBe(false)
     for (const none of [undefined, "", "{ broken"]) expect(starts(none)).toBe(false)
-  })
-})
-
-describe("on Windows, our commands", () => {
-  const added = (exePath: string, before?: string) =>
-    COPILOT_INSTALLER.files(resolvePlaces({ HOME: "/home/dev" }), exePath)[0]!.add(before)
-  const stopIn = (text: string) => JSON.parse(text).hooks.agentStop[0].hooks[0]
-  const PLAIN = "C:/Users/dev/.local/bin/ctxbridge.exe"
-
-  test.each([
-    [PLAIN, PLAIN],
-    ["C:/Users/Jo Doe/bin/ctxbridge.exe", "& 'C:/Users/Jo Doe/bin/ctxbridge.exe'"],
-    ["C:/Users/Jo O'Doe (x86)/ctxbridge.exe", "& 'C:/Users/Jo O''Doe (x86)/ctxbridge.exe'"],
-    ["//server/a share/ctxbridge.exe", "& '//server/a share/ctxbridge.exe'"],
-  ])("%s is called as PowerShell reads it", (exePath, program) => {
-    const { text } = added(exePath)
-    const { command, shell } = stopIn(text)
-    expect(command).toBe(`${program} hook stop copilot`)
-    expect(shell).toBe(undefined)
-    // Known again as ours: nothing is added, and all goes.
-    expect(added(exePath, text)).toEqual({ text, added: [], replaced: [] })
-    const [hooks] = COPILOT_INSTALLER.files(resolvePlaces({ HOME: "/home/dev" }), exePath)
-    expect(hooks!.remove(text).text).not.toContain("ctxbridge")
-  })
-
-  test("one that no shell there could run is mended", () => {
-    const exePath = "C:/Users/Jo Doe/ctxbridge.exe"
-    const { text } = added(exePath)
-    const { command, shell: _told, ...rest } = stopIn(text)
-    const former = { ...rest, command: command.replace("& ", "") }
-    const before = JSON.stringify({ hooks: { agentStop: [{ hooks: [former] }] } })
-    const mended = added(exePath, before)
-    expect(mended.replaced).toEqual(["agentStop"])
-    expect(JSON.parse(mended.text).hooks.agentStop).toEqual(JSON.parse(text).hooks.agentStop)
   })
 })

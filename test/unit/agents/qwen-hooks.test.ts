@@ -1,7 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { QWEN_INSTALLER } from "../../../src/agents/install/qwen-install.ts"
 import { QWEN_HOOKS } from "../../../src/agents/qwen/qwen-hooks.ts"
-import { resolvePlaces } from "../../../src/config/load.ts"
 import type { HookEvent } from "../../../src/record/hook-event.ts"
 import { QwenChat } from "../../support/qwen-chat.ts"
 
@@ -89,38 +87,4 @@ test("whether it starts our server", () => {
     QWEN_HOOKS.other!.startsServer(PLACES, (file) => (file === "/h/.qwen/settings.json" ? text : undefined))
   expect(starts('{"mcpServers":{"ctxbridge":{"command":"/bin/ctxbridge","args":["mcp"]}}}')).toBe(true)
   expect([starts(undefined), starts("{}"), starts("x")]).toEqual([false, false, false])
-})
-
-describe("on Windows, our commands", () => {
-  const added = (exePath: string, before?: string) =>
-    QWEN_INSTALLER.files(resolvePlaces({ HOME: "/home/dev" }), exePath)[0]!.add(before)
-  const stopIn = (text: string) => JSON.parse(text).hooks.Stop[0].hooks[0]
-  const PLAIN = "C:/Users/dev/.local/bin/ctxbridge.exe"
-
-  test.each([
-    [PLAIN, PLAIN],
-    ["C:/Users/Jo Doe/bin/ctxbridge.exe", "& 'C:/Users/Jo Doe/bin/ctxbridge.exe'"],
-    ["C:/Users/Jo O'Doe (x86)/ctxbridge.exe", "& 'C:/Users/Jo O''Doe (x86)/ctxbridge.exe'"],
-    ["//server/a share/ctxbridge.exe", "& '//server/a share/ctxbridge.exe'"],
-  ])("%s is called as PowerShell reads it, and by it if it needs quotation marks", (exePath, program) => {
-    const { text } = added(exePath)
-    const { command, shell } = stopIn(text)
-    expect(command).toBe(`${program} hook stop qwen`)
-    expect(shell).toBe(program === PLAIN ? undefined : "powershell")
-    // Known again as ours: nothing is added, and all goes.
-    expect(added(exePath, text)).toEqual({ text, added: [], replaced: [] })
-    const [hooks] = QWEN_INSTALLER.files(resolvePlaces({ HOME: "/home/dev" }), exePath)
-    expect(hooks!.remove(text).text).not.toContain("ctxbridge")
-  })
-
-  test("one that no shell there could run is mended", () => {
-    const exePath = "C:/Users/Jo Doe/ctxbridge.exe"
-    const { text } = added(exePath)
-    const { command, shell: _told, ...rest } = stopIn(text)
-    const former = { ...rest, command: command.replace("& ", "") }
-    const before = JSON.stringify({ hooks: { Stop: [{ hooks: [former] }] } })
-    const mended = added(exePath, before)
-    expect(mended.replaced).toEqual(["Stop"])
-    expect(JSON.parse(mended.text).hooks.Stop).toEqual(JSON.parse(text).hooks.Stop)
-  })
 })
