@@ -66,16 +66,23 @@ export interface WholeTurn extends TurnHead {
 
 export function readTurn(db: Database, dataHome: string, turn: Turn, readers: CopyReaders): WholeTurn {
   const id = turnId(db, turn.handle)
+  const head = headOf(db, id, turn)
+  const named = new Map(head.tools.map((call) => [call.id, call.name]))
+  const toolName = (call: string): string | undefined => named.get(call) || toolNameOf(db, turn.session, call)
   const messages: TurnMessage[] = []
-  const beside = new Map<string, string[]>()
+  /** By copy: lines of a file beside the transcript, or `undefined` for a transcript. Told once, not for each line. */
+  const beside = new Map<string, string[] | undefined>()
   for (const row of messagesOf(db, id)) {
     const line = lineOf(dataHome, row, readers)
-    if (isBesideCopy(row.copy)) beside.set(row.copy, [...(beside.get(row.copy) ?? []), utf8.decode(line)])
-    else messages.push(decoded(db, turn.session, row, line))
+    if (!beside.has(row.copy)) beside.set(row.copy, isBesideCopy(row.copy) ? [] : undefined)
+    const texts = beside.get(row.copy)
+    if (texts === undefined) messages.push(decoded(turn.session, row, line, toolName))
+    else texts.push(utf8.decode(line))
   }
   for (const [copy, texts] of beside)
-    putBeside(messages, callOfFile(db, id, copy), cut(texts.join("\n"), LONGEST_OUTPUT, REST))
-  return { ...headOf(db, id, turn), prompt: promptIn(messages) ?? turn.prompt, messages }
+    if (texts !== undefined)
+      putBeside(messages, callOfFile(db, id, copy), cut(texts.join("\n"), LONGEST_OUTPUT, REST))
+  return { ...head, prompt: promptIn(messages) ?? turn.prompt, messages }
 }
 
 /**
@@ -128,8 +135,12 @@ const utf8 = new TextDecoder()
 const LONGEST_OUTPUT = 1_000_000
 const REST = "\n… (the rest is in the file that `ctxbridge resurrect` writes back)"
 
-function decoded(db: Database, session: string, row: MessageRow, line: Uint8Array): TurnMessage {
-  const toolName = (id: string): string | undefined => toolNameOf(db, session, id)
+function decoded(
+  session: string,
+  row: MessageRow,
+  line: Uint8Array,
+  toolName: (call: string) => string | undefined,
+): TurnMessage {
   const record = decodeLine(utf8.decode(line))
   const spoken = withoutForgedWords(record.parts, toolName, record.version)
   const parts = row.role === "host" ? spoken.map(asNotice) : spoken

@@ -1,6 +1,7 @@
 /** Keeps entries and frames in PostgreSQL, with pgvector where it is there. */
 import { CtxError } from "../../base/errors.ts"
 import { wordSet } from "../../base/words.ts"
+import { WordGatherer } from "../../views/word-index.ts"
 import { type Entry, episodeOf, isBehind, isEntry, type Version } from "./entry.ts"
 import { isNamed, putReport } from "./entry-rules.ts"
 import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./pieces.ts"
@@ -27,8 +28,8 @@ import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./
 
 /** ms for one call. */
 const DEADLINE = 30_000
-/** UTF-16 units of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
-const MOST_WORDS = 250_000
+/** Bytes of an entry's words that are indexed: PostgreSQL takes 1 MB of them. */
+const MOST_WORDS = 500_000
 
 /** Times that, for what has frames in it: a batch of them takes a while on a slow line. */
 const SLOWER = 2
@@ -254,7 +255,7 @@ function rowOf(entry: Entry, { vectors }: Tables): Value[] {
   return [
     ...[key, id, metadata.sessionId, metadata.project, metadata.timestamp],
     ...[String(metadata.messages), String(metadata.takenBack), summary, content, JSON.stringify(metadata)],
-    indexed(content).map(lexeme).join(" "),
+    indexed(content),
     `{${[...wordSet(summary)].map((word) => JSON.stringify(word)).join()}}`,
     kept?.embedder ?? null,
     kept === undefined ? null : numbersText(kept.values, vectors),
@@ -262,15 +263,14 @@ function rowOf(entry: Entry, { vectors }: Tables): Value[] {
   ]
 }
 
-function indexed(content: string): string[] {
-  const words: string[] = []
-  let length = 0
-  for (const word of wordSet(content)) {
-    length += word.length
-    if (length > MOST_WORDS) break
-    words.push(word)
-  }
-  return words
+/** One for all that is sent. It remembers words, and takes a megabyte. */
+let gatherer: WordGatherer | undefined
+
+/** Words of letters and digits alone, as lexemes: none has to be quoted. */
+function indexed(content: string): string {
+  gatherer ??= new WordGatherer()
+  const words = Buffer.from(gatherer.wordsIn(content))
+  return words.toString("utf8", 0, words.length > MOST_WORDS ? words.lastIndexOf(" ", MOST_WORDS) : undefined)
 }
 
 const numbersText = (values: readonly number[], vectors: string | undefined): string =>
