@@ -4,6 +4,8 @@ import { Topics } from "../../bench/seeded-vectors.ts"
 import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import type { Entry } from "../../src/sync/targets/entry.ts"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
+import { SET_UP } from "../../src/sync/targets/postgres-migrations.ts"
+import { PARTITIONING } from "../../src/sync/targets/postgres-partitions.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import {
@@ -20,9 +22,15 @@ setDefaultTimeout(60_000)
 const open = (address: string, writer = "") =>
   openPostgresTarget(serverAddress(address, NO_VARIABLES), undefined, false, writer)
 const EMPTY = "DROP SCHEMA IF EXISTS ctxbridge CASCADE"
+const EMPTY_BY_MONTH = `${EMPTY};${SET_UP};${PARTITIONING}`
 
 /** One server for all tests of a kind; each test finds it empty. */
-function kind(name: string, start: () => Promise<TestServer>, more?: (get: () => TestServer) => void) {
+function kind(
+  name: string,
+  start: () => Promise<TestServer>,
+  more?: (get: () => TestServer) => void,
+  emptying = EMPTY,
+) {
   describe(name, () => {
     let server: TestServer
     beforeAll(async () => {
@@ -32,14 +40,14 @@ function kind(name: string, start: () => Promise<TestServer>, more?: (get: () =>
       await server[Symbol.asyncDispose]()
     })
     const target = async () => {
-      await server.run(EMPTY)
+      await server.run(emptying)
       return {
         open: (writer: string) => open(server.address, writer),
         read: () => openPostgresTarget(serverAddress(server.address, NO_VARIABLES), undefined, true),
         [Symbol.asyncDispose]: async () => {},
       }
     }
-    targetContract(name, target, { frames: true })
+    targetContract(name, target, { frames: true, isMade: emptying !== EMPTY })
     more?.(() => server)
   })
 }
@@ -175,7 +183,8 @@ kind(
 
 kind("PGlite without pgvector", () => startPglite({ vectors: false }))
 
-for (const [version, programs] of postgresVersions())
+for (const [version, programs] of postgresVersions()) {
+  kind(`PostgreSQL ${version}, by month`, () => startPostgres(programs), undefined, EMPTY_BY_MONTH)
   kind(
     `PostgreSQL ${version}`,
     () => startPostgres(programs),
@@ -259,3 +268,4 @@ for (const [version, programs] of postgresVersions())
       })
     },
   )
+}

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations.ts"
+import { PARTITIONING_SCRIPT } from "../../src/sync/targets/postgres-partitions.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { closing } from "../support/closing.ts"
 import { openPostgresFrames } from "../support/frames-of.ts"
@@ -18,8 +19,17 @@ setDefaultTimeout(60_000)
 
 const SECRET = "the launch code is swordfish"
 
-describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, programs) => {
+const kinds = postgresVersions().flatMap(
+  ([version, programs]) =>
+    [
+      [version, programs, ADMINISTRATOR_SCRIPT],
+      [`${version}, by month`, programs, `${ADMINISTRATOR_SCRIPT}${PARTITIONING_SCRIPT}`],
+    ] as const,
+)
+
+describe.each(kinds)("tenants of PostgreSQL %s", (_version, programs, script) => {
   let server: TestServer
+  const unique = script === ADMINISTRATOR_SCRIPT ? "tenant, key" : "tenant, key, started"
   const { addressOf, as, rows } = usersOf(() => server, programs)
   const open = (user: string, database?: string) =>
     openPostgresTarget(serverAddress(addressOf(user, database), NO_VARIABLES))
@@ -32,7 +42,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
     for (const user of ["alice", "bob", "carol", "eve"])
       await server.run(`CREATE ROLE ${user} LOGIN PASSWORD 'sesame'`)
     await server.run("CREATE ROLE team; GRANT team TO alice, carol")
-    await rows("owner", ADMINISTRATOR_SCRIPT)
+    await rows("owner", script)
     await server.run("GRANT ctxbridge_user TO alice, bob, carol")
     await rows("owner", "GRANT CREATE ON SCHEMA public TO bob")
     await using alice = await closing(open("alice"))
@@ -137,8 +147,8 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
 
   test("by SQL: what may not be done fails alike, whether the others' row is there or not", async () => {
     const row = (tenant: string, id: string) =>
-      `INSERT INTO ctxbridge.entries (tenant, key, id, session, messages, taken_back, summary, content, metadata, words,
-         about) VALUES ('${tenant}', '${id === hers.id ? hers.key : "k"}', '${id}', 's', 1, false, '', '', '{}', '', '{}')`
+      `INSERT INTO ctxbridge.entries (tenant, key, id, started, session, messages, taken_back, summary, content, metadata,
+         words, about) VALUES ('${tenant}', '${id === hers.id ? hers.key : "k"}', '${id}', '${hers.metadata.timestamp}', 's', 1, false, '', '', '{}', '', '{}')`
     const denied = async (user: string, statements: string) => {
       const { code, stdout, stderr } = await as(user, statements)
       expect({ statements, code, stdout }).toEqual({ statements, code: 3, stdout: "" })
@@ -149,7 +159,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
     for (const more of [
       "",
       " ON CONFLICT DO NOTHING",
-      " ON CONFLICT (tenant, key) DO UPDATE SET content = excluded.content",
+      ` ON CONFLICT (${unique}) DO UPDATE SET content = excluded.content`,
     ])
       expect(await denied("bob", row("alice", hers.id) + more)).toBe(
         await denied("bob", row("alice", "0") + more),
@@ -172,7 +182,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
       "INSERT INTO ctxbridge.shared (tenant, project, team) VALUES ('alice', '/src/alice', 'bob')",
       "ALTER TABLE ctxbridge.entries DISABLE ROW LEVEL SECURITY",
       "CREATE TABLE ctxbridge.mine (entry text)",
-      "CREATE TABLE public.mine (tenant text, key text, FOREIGN KEY (tenant, key) REFERENCES ctxbridge.entries)",
+      `CREATE TABLE public.mine (tenant text, key text, started text, FOREIGN KEY (${unique}) REFERENCES ctxbridge.entries (${unique}))`,
       "CREATE POLICY mine ON ctxbridge.entries USING (true)",
       "SET ROLE ctxbridge_owner",
     ])
@@ -369,7 +379,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
   })
 
   test("who may not bring older tables up to date is told who can, and changes nothing", async () => {
-    await rows("owner", "UPDATE ctxbridge.target SET version = 4")
+    await rows("owner", "UPDATE ctxbridge.target SET version = version - 1")
     try {
       await expect(open("alice")).rejects.toMatchObject({
         code: "target-older",
@@ -377,14 +387,14 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
         hint: expect.stringContaining("ctxbridge server migrate"),
       })
     } finally {
-      await rows("owner", "UPDATE ctxbridge.target SET version = 5")
+      await rows("owner", "UPDATE ctxbridge.target SET version = version + 1")
     }
   })
 
   test("users need no right to make anything, and the script may be run again", async () => {
     expect(await rows("alice", "SELECT has_database_privilege('memory', 'CREATE')")).toBe("f")
     const before = await rows("owner", "SELECT id, version FROM ctxbridge.target")
-    await rows("owner", ADMINISTRATOR_SCRIPT)
+    await rows("owner", script)
     expect(await rows("owner", "SELECT id, version FROM ctxbridge.target")).toBe(before)
     await using alice = await closing(open("alice"))
     expect(await alice.get(hers.id)).toEqual(hers)
@@ -395,7 +405,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
     await rows("dba", "CREATE DATABASE other", "postgres")
     // The roles are there already, from another database of the server.
     await server.run("GRANT ctxbridge_owner TO dba WITH ADMIN OPTION")
-    await rows("dba", ADMINISTRATOR_SCRIPT, "other")
+    await rows("dba", script, "other")
     await using alice = await closing(open("alice", "other"))
     expect(await alice.put([hers])).toMatchObject({ stored: 1 })
   })
@@ -403,7 +413,7 @@ describe.each(postgresVersions())("tenants of PostgreSQL %s", (_version, program
   test("it does not build on what somebody has left there", async () => {
     await server.run("CREATE DATABASE squatted OWNER eve")
     await rows("eve", "CREATE SCHEMA ctxbridge", "squatted")
-    const { code, stderr } = await as("owner", ADMINISTRATOR_SCRIPT, "squatted")
+    const { code, stderr } = await as("owner", script, "squatted")
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("belongs to eve") })
     expect(
       await rows("owner", "SELECT count(*) FROM pg_tables WHERE schemaname = 'ctxbridge'", "squatted"),

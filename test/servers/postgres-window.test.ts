@@ -7,6 +7,7 @@ import { existsSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations.ts"
+import { PARTITIONING_SCRIPT } from "../../src/sync/targets/postgres-partitions.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import type { Target } from "../../src/sync/targets/target.ts"
 import { closing } from "../support/closing.ts"
@@ -247,6 +248,29 @@ describe.each(versions)("an older program and this one on PostgreSQL %s", (_vers
     await workTogether(before, anew)
     expect(await seen()).toEqual([turn.id])
     expect(await steps("many")).toContain("sharing")
+  })
+
+  test("tables by month: the older program says that it must be upgraded, and changes nothing", async () => {
+    await server.run("CREATE DATABASE months")
+    await rows("owner", "months", old.script)
+    await server.run("GRANT ctxbridge_user TO alice")
+    await using before = await open(old, "alice", "months")
+    const kept = draft({ content: "from the beginning" })
+    await before.put([kept])
+    await rows("owner", "months", `${newer.script}${PARTITIONING_SCRIPT}`)
+    await expect(open(old, "alice", "months")).rejects.toMatchObject({
+      code: "target-newer",
+      message: expect.stringContaining("was set up by a newer version of ctxbridge (105)"),
+      hint: "upgrade ctxbridge on this machine",
+    })
+    // Its script knows nothing of them either, and does no harm.
+    await rows("owner", "months", old.script)
+    // One that was there before reads and removes, and puts nothing.
+    expect(await before.get(kept.id)).toEqual(kept)
+    await expect(before.put([draft({})])).rejects.toMatchObject({ code: "target-failed" })
+    expect(await before.forget({ ids: [kept.id] })).toBe(1)
+    await using after = await open(newer, "alice", "months")
+    expect(await after.put([kept, draft({})])).toEqual({ stored: 1, known: 0, refused: 1 })
   })
 
   test("tables of this program's script: users of the older one go on", async () => {

@@ -3,6 +3,7 @@ import { usageError } from "../../base/errors.ts"
 import { bytes, count, shellWord } from "../../base/text.ts"
 import type { ServerAdmin, ServerState, UserThere, Waiting } from "../../sync/targets/postgres-admin.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../sync/targets/postgres-migrations.ts"
+import { PARTITIONING_SCRIPT } from "../../sync/targets/postgres-partitions.ts"
 import { serverMeant } from "../../sync/targets.ts"
 import { stringArg, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -24,6 +25,7 @@ export default {
     "hand-over-to": option("With revoke: what the role has sent becomes OTHER's", "OTHER"),
     delete: flag("With revoke: removes what the role has sent"),
     print: flag("With init: print the SQL, and contact nobody"),
+    partitioned: flag("With init or migrate: a table for each month"),
     to: option("The server; default: the option sync.to", "URL"),
     "dry-run": flag("Show what would change; change nothing"),
   },
@@ -36,8 +38,9 @@ export default {
     if (rest.length > most) throw usageError(`unexpected argument: ${rest[most]}`, "ctxbridge server --help")
     refuseMisplaced(context, action)
     if (args["print"] === true) {
-      out.json({ ddl: ADMINISTRATOR_SCRIPT })
-      return out.print(ADMINISTRATOR_SCRIPT.trimEnd().split("\n"))
+      const ddl = `${ADMINISTRATOR_SCRIPT}${args["partitioned"] === true ? `\n${PARTITIONING_SCRIPT}` : ""}`
+      out.json({ ddl })
+      return out.print(ddl.trimEnd().split("\n"))
     }
     const target = serverMeant(stringArg(args, "to"), env.config, env, "this")
     const task = TASKS[action](context, rest[0], target.shown)
@@ -124,6 +127,7 @@ function refuseMisplaced({ args }: Context, action: string): void {
     "hand-over-to": ["revoke"],
     delete: ["revoke"],
     print: ["init"],
+    partitioned: ["init", "migrate"],
   }
   for (const [name, actions] of Object.entries(places))
     if (args[name] !== undefined && args[name] !== false && !actions.includes(action))
@@ -148,9 +152,17 @@ function sizeOf(word: string | undefined): number | null {
 
 function migrating(context: Context, target: string, forMany: boolean): Task {
   return async (server) => {
-    const waiting = await server.migrate(isDry(context), forMany)
+    const byMonth = context.args["partitioned"] === true
+    const waiting = await server.migrate(isDry(context), forMany, byMonth)
     context.out.json({ target, dryRun: isDry(context), ...waiting, version: waiting.version ?? null })
-    context.out.print(renderWaiting(waiting, isDry(context), target))
+    context.out.print([
+      ...renderWaiting(waiting, isDry(context), target),
+      ...(byMonth
+        ? [
+            `${isDry(context) ? "Would bring" : "Brought"} turns into a table for each month; older programs refuse it`,
+          ]
+        : []),
+    ])
   }
 }
 
@@ -227,7 +239,7 @@ function renderState(state: ServerState, target: string): string[] {
   const lacking =
     missing.length === 0 ? "all steps" : `without ${missing.join(", ")}: ctxbridge server migrate`
   return [
-    `${safe(target)}: version ${version}, ${lacking}`,
+    `${safe(target)}: version ${version}${state.isPartitioned ? ", a table for each month" : ""}, ${lacking}`,
     ...(users.length === 0 ? ["Nobody has sent anything yet"] : users.map(renderUser)),
     `${bytes(all)} on disk: ${tables
       .slice(0, 3)

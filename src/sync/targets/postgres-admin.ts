@@ -7,6 +7,7 @@ import type { ServerAddress } from "./postgres-address.ts"
 import { type Ask, connect } from "./postgres-door.ts"
 import { LIMITS } from "./postgres-limits.ts"
 import { ADMINISTRATOR_STATEMENTS, NEWEST_VERSION, SET_UP, WANTED_VECTORS } from "./postgres-migrations.ts"
+import { dropMonths, PARTITIONING } from "./postgres-partitions.ts"
 import { mustBeOfMajor, mustHaveStep, readTables, SERVER_STEPS, type TablesThere } from "./postgres-steps.ts"
 
 /** Who sends, and what is there of him. Sizes are bytes. */
@@ -37,6 +38,7 @@ export interface ServerState {
   readonly isAdministrator: boolean
   readonly version: number
   readonly newest: number
+  readonly isPartitioned: boolean
   /** Names of steps that this program knows and the server lacks. */
   readonly missing: readonly string[]
   /** Only one's own, unless one is the administrator. */
@@ -48,6 +50,8 @@ export interface Waiting {
   /** undefined: there are no tables. */
   readonly version: number | undefined
   readonly newest: number
+  /** Whether there is a table for each month, or will be. */
+  readonly isPartitioned: boolean
   readonly steps: readonly { readonly name: string; readonly brings: string }[]
 }
 
@@ -61,8 +65,9 @@ export interface ServerAdmin {
    * What is made or brought up to date; with `isDryRun`, what would be.
    *
    * @param forMany also where the tables are one's own, which are for oneself otherwise
+   * @param byMonth also brings turns into a table for each month
    */
-  migrate(isDryRun: boolean, forMany: boolean): Promise<Waiting>
+  migrate(isDryRun: boolean, forMany: boolean, byMonth: boolean): Promise<Waiting>
   status(): Promise<ServerState>
   /** @returns false: he could use it before */
   grant(role: string, isDryRun: boolean): Promise<boolean>
@@ -111,12 +116,13 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
       })
   }
   return {
-    async migrate(isDryRun, forMany) {
+    async migrate(isDryRun, forMany, byMonth) {
       const tables = await readTables(ask, shown)
       const steps = SERVER_STEPS.filter(({ name }) => tables?.steps.has(name) !== true)
       const waiting = {
         version: tables?.version,
         newest: NEWEST_VERSION,
+        isPartitioned: byMonth || tables?.isPartitioned === true,
         steps: steps.map(({ name, brings }) => ({ name, brings })),
       }
       if (tables !== undefined) {
@@ -126,7 +132,8 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
       if (!isDryRun)
         await server.transaction(async (inner) => {
           if (address.isRuvector) await inner(`SET LOCAL ${WANTED_VECTORS} = 'ruvector'`)
-          return inner(tables?.isOwner === true && !forMany ? SET_UP : ADMINISTRATOR_STATEMENTS)
+          const settingUp = tables?.isOwner === true && !forMany ? SET_UP : ADMINISTRATOR_STATEMENTS
+          for (const one of byMonth ? [settingUp, PARTITIONING, settingUp] : [settingUp]) await inner(one)
         }, "as long as it takes")
       return waiting
     },
@@ -141,6 +148,7 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
         isAdministrator: tables.isAdministrator,
         version: tables.version,
         newest: NEWEST_VERSION,
+        isPartitioned: tables.isPartitioned,
         missing,
         users: rows.map((row) => ({
           ...(row as unknown as UserThere),
@@ -207,14 +215,15 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
     },
 
     async expire(isDryRun, limit) {
-      await asAdministrator()
+      const { isPartitioned } = await asAdministrator()
       const rules = limit === undefined ? "" : JSON.stringify({ [limit.role ?? ""]: limit.days })
       if (isDryRun) {
-        const [row] = await ask(`${DUE} SELECT count(*)::int AS n FROM due`, [rules])
+        const [row] = await ask(`${DUE()} SELECT count(*)::int AS n FROM due`, [rules])
         return Number(row!["n"])
       }
+      const months = isPartitioned ? await dropMonths(server, DUE, rules) : 0
       const [row] = await server.transaction((inner) => inner(EXPIRING, [rules]), "as long as it takes")
-      return Number(row!["n"])
+      return months + Number(row!["n"])
     },
 
     async vacuum() {
@@ -325,23 +334,26 @@ function usersThere({ steps, isAdministrator }: TablesThere): string {
   } ORDER BY u.role`
 }
 
-const SIZES = `SELECT c.relname AS table, pg_total_relation_size(c.oid)::text AS bytes,
-    coalesce(pg_stat_get_dead_tuples(c.oid), 0)::text AS dead
-  FROM pg_class c WHERE c.relnamespace = 'ctxbridge'::regnamespace AND c.relkind = 'r' ORDER BY pg_total_relation_size(c.oid) DESC, 1`
+/** Those of months are one. */
+const SIZES = `SELECT coalesce(p.relname, c.relname) AS table, sum(pg_total_relation_size(c.oid))::text AS bytes,
+    coalesce(sum(pg_stat_get_dead_tuples(c.oid)), 0)::text AS dead
+  FROM pg_class c LEFT JOIN pg_class p ON p.oid = pg_partition_root(c.oid)
+  WHERE c.relnamespace = 'ctxbridge'::regnamespace AND c.relkind = 'r'
+  GROUP BY 1 ORDER BY sum(pg_total_relation_size(c.oid)) DESC, 1`
 
 /** Turns that are older than their owners' rule says; with the first parameter, as if those rules were there, too. */
-const DUE = `WITH rules AS (
+const DUE = (table = "ctxbridge.entries"): string => `WITH rules AS (
     SELECT l.tenant, l.days FROM ctxbridge.limits l
       WHERE l.days IS NOT NULL AND NOT coalesce(nullif($1::text, '')::jsonb ? l.tenant, false)
     UNION ALL SELECT j.key COLLATE "C", j.value::integer FROM jsonb_each_text(nullif($1::text, '')::jsonb) j
   ), due AS (
-    SELECT e.tenant, e.id FROM ctxbridge.entries e
+    SELECT e.tenant, e.id FROM ${table} e
     CROSS JOIN LATERAL (SELECT r.days FROM rules r WHERE r.tenant IN ('', e.tenant) ORDER BY r.tenant DESC LIMIT 1) r
     WHERE coalesce(e.started, to_char(e.stored AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')) COLLATE "C"
       < to_char((now() - make_interval(days => r.days)) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') COLLATE "C")`
 
 /** Noted as forgotten, or their owners' programs would take them for lost, and send them again. */
-const EXPIRING = `${DUE}, told AS (
+const EXPIRING = `${DUE()}, told AS (
     INSERT INTO ctxbridge.forgotten (tenant, kind, name) SELECT tenant, 'id', id FROM due ON CONFLICT DO NOTHING
   ), gone AS (
     DELETE FROM ctxbridge.entries e USING due WHERE e.tenant = due.tenant AND e.id = due.id RETURNING 1)

@@ -238,6 +238,7 @@ const TOLD: Readonly<Record<string, Told>> = {
     "",
     "its administrator decides: ctxbridge server revoke ROLE --delete or --hand-over-to OTHER",
   ],
+  "42P10": ["target-closed", "the server's tables are others than before", "run it again to go on"],
   "57P01": ["target-closed", "the server was shut down", "run it again when it is back"],
   "57P03": ["target-busy", "the server is starting or stopping", "try again in a moment"],
 }

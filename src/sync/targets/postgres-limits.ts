@@ -16,6 +16,8 @@ const SIZES = {
   frames: "octet_length(frame) + octet_length(about::text)",
 } as const
 
+export const ENTRY_BYTES = SIZES.entries
+
 const ROLE_OID = (name: string): string =>
   `(SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname::text = ${name})`
 

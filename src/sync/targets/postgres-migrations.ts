@@ -3,7 +3,7 @@
  * are older than it is; an administrator runs it, with roles, for many users. Pure.
  */
 import { FIND_BY_ARRAY, FIND_BY_VECTOR, FIND_BY_WORDS, signsOf, TENANT } from "./postgres-finding.ts"
-import { SERVER_STEPS, type ServerStep } from "./postgres-steps.ts"
+import { PARTITIONED, SERVER_STEPS, type ServerStep } from "./postgres-steps.ts"
 
 /** Numbers of a vector. */
 export const VECTOR_LENGTH = 384
@@ -54,7 +54,7 @@ const COLUMNS =
 const OWNED = `tenant text COLLATE "C" NOT NULL DEFAULT ${TENANT},`
 
 /** Everybody reads and writes the rows of his own, and no others. */
-const ownRows = (table: string): string[] => [
+export const ownRows = (table: string): string[] => [
   `ALTER TABLE ctxbridge.${table} ENABLE ROW LEVEL SECURITY`,
   `CREATE POLICY own ON ctxbridge.${table} USING (tenant = ${TENANT}) WITH CHECK (tenant = ${TENANT})`,
 ]
@@ -72,7 +72,7 @@ const tokens = (kind: string): string =>
       FROM jsonb_array_elements(CASE jsonb_typeof(metadata -> 'usage') WHEN 'array' THEN metadata -> 'usage' ELSE '[]' END) u)`
 
 /** Our turns under the names of leafhill-persistent-memory's table, for programs that know those. */
-const CONVERSATIONS = `CREATE OR REPLACE VIEW ctxbridge.conversations WITH (security_barrier) AS
+export const CONVERSATIONS = `CREATE OR REPLACE VIEW ctxbridge.conversations WITH (security_barrier) AS
   SELECT id, session AS session_id, 'turn'::text AS role, content, project, stored AS created_at,
     'turn'::text AS entry_type, NULL::bigint AS raw_id, metadata -> 'usage' -> 0 ->> 'model' AS model,
     ${tokens("input")} AS input_tokens, ${tokens("output")} AS output_tokens,
@@ -285,7 +285,11 @@ ${statements.map((statement) => `$sql$${statement}$sql$`).join(",\n")}
 `
 
 const migration = (statements: readonly string[], n: number): string =>
-  unlessDone(`version < ${n + 1}`, statements, `UPDATE ctxbridge.target SET version = ${n + 1}`)
+  unlessDone(
+    `version < ${n + 1}`,
+    statements,
+    `UPDATE ctxbridge.target SET version = ${n + 1} + version / ${PARTITIONED} * ${PARTITIONED}`,
+  )
 
 const step = ({ name, brings, statements }: ServerStep): string =>
   unlessDone(
@@ -338,6 +342,9 @@ BEGIN
   LOCK TABLE ctxbridge.target IN EXCLUSIVE MODE;
   SELECT t.version, pg_get_userbyid(c.relowner) FROM ctxbridge.target t, pg_class c
     WHERE c.oid = t.tableoid INTO version, owner;
+  IF version / ${PARTITIONED} = 1 THEN
+    version := version - ${PARTITIONED};
+  END IF;
   -- What is there keeps its type, whatever extensions have come since.
   SELECT atttypid FROM pg_attribute WHERE attrelid = to_regclass('ctxbridge.entries') AND attname = 'embedding' INTO kept;
   -- Only what belongs to an extension: anybody may have made a type of that name. The index of ruvector is left alone: with
@@ -404,7 +411,7 @@ BEGIN
   FOR object IN
     SELECT 'SCHEMA ctxbridge' FROM pg_namespace WHERE nspname = 'ctxbridge' AND nspowner <> 'ctxbridge_owner'::regrole
     UNION ALL SELECT format('TABLE %s', oid::regclass) FROM pg_class
-      WHERE relnamespace = 'ctxbridge'::regnamespace AND relkind IN ('r', 'v') AND relowner <> 'ctxbridge_owner'::regrole
+      WHERE relnamespace = 'ctxbridge'::regnamespace AND relkind IN ('r', 'p', 'v') AND relowner <> 'ctxbridge_owner'::regrole
     UNION ALL SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
       WHERE pronamespace = 'ctxbridge'::regnamespace AND proowner <> 'ctxbridge_owner'::regrole
   LOOP

@@ -26,12 +26,17 @@ export interface ServerStep {
 /** In this order. */
 export const SERVER_STEPS: readonly ServerStep[] = [SHARING, LIMITS]
 
+/** The version of tables in partitions is so much more: programs that know of none would fail at them. */
+export const PARTITIONED = 100
+
 /** What statements need to know of the tables that are there. */
 export interface Tables {
   /** Names what is kept here for this user. */
   readonly id: string
   /** Type of vectors, with its schema, quoted; undefined: they are arrays. */
   readonly vectors: string | undefined
+  /** By month, of which the table of turns has one each. */
+  readonly isPartitioned: boolean
   /** Names of the steps that are there, also of those that this program does not know. */
   readonly steps: ReadonlySet<string>
   /** Whether they belong to the role that asks, which then brings them up to date. */
@@ -102,10 +107,12 @@ async function asked(ask: Ask, shown: string, stepsThere: string): Promise<Table
       hint: "DROP SCHEMA ctxbridge CASCADE there removes everything of ours; it is sent again then",
     })
   }
+  const isPartitioned = Math.floor(rest.version / PARTITIONED) === 1
   return {
     // To whom it belongs, it is what it was before there were tenants. To everybody else, it is something of his own.
     id: tenant === owner ? id : `${id}/${tenant}`,
-    version: rest.version,
+    version: isPartitioned ? rest.version - PARTITIONED : rest.version,
+    isPartitioned,
     isOwner: rest.isOwner,
     isAdministrator: rest.isAdministrator,
     wantsView: rest.wantsView,

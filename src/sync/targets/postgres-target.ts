@@ -59,6 +59,7 @@ export async function openPostgresTarget(
     throw error
   }
   const rowsOf = (entries: readonly Entry[]): Value[] => entries.flatMap((entry) => rowOf(entry, tables))
+  const months = new Set<string>()
   const prepared = new WeakMap<readonly Entry[], Value[]>()
   const slow = server.within(SLOWER * deadline)
   return {
@@ -76,6 +77,10 @@ export async function openPostgresTarget(
     async put(entries) {
       if (entries.length === 0) return putReport(0, 0, 0)
       const given = prepared.get(entries) ?? rowsOf(entries)
+      const news = tables.isPartitioned ? monthsOf(entries).filter((month) => !months.has(month)) : []
+      if (news.length > 0)
+        await slow.ask(`SELECT ctxbridge.make_months(${textArray(1)})`, [JSON.stringify(news)])
+      for (const month of news) months.add(month)
       const [counts] = await slow.transaction(async (ask) => {
         await lockTenant(ask, "SHARE", `set_config('work_mem', '${MERGING}MB', true)`)
         return ask(putting(entries.length, tables), [writer, ...given])
@@ -235,7 +240,7 @@ const putting = (rows: number, tables: Tables): string => `
     INSERT INTO ctxbridge.entries AS old (${COLUMNS}, words, about, embedder, embedding, signs, writer)
     SELECT DISTINCT ON (key COLLATE "C") ${COLUMNS}, words, about, embedder, embedding, signs, $1::text FROM alive
     ORDER BY key COLLATE "C", messages DESC, taken_back DESC, id COLLATE "C" DESC, embedding IS NULL
-    ON CONFLICT (tenant, key) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
+    ON CONFLICT (tenant, key${tables.isPartitioned ? ", started" : ""}) DO UPDATE SET id = excluded.id, session = excluded.session, project = excluded.project,
       started = excluded.started, messages = excluded.messages, taken_back = excluded.taken_back,
       summary = excluded.summary, content = excluded.content, metadata = excluded.metadata, words = excluded.words,
       about = excluded.about, embedder = excluded.embedder, embedding = excluded.embedding, signs = excluded.signs,
@@ -244,6 +249,10 @@ const putting = (rows: number, tables: Tables): string => `
     RETURNING 1
   )
   SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
+
+const monthsOf = (entries: readonly Entry[]): string[] => [
+  ...new Set(entries.map(({ metadata }) => (metadata.timestamp ?? "").slice(0, 7))),
+]
 
 type Value = string | null
 
