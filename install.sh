@@ -193,6 +193,8 @@ get_deps() {
   found=$("$bun" --version 2>/dev/null) || found=
   if [ "$found" = "$wanted" ] && cmp -s bun.lock "$stamp"; then return; fi
   need_node
+  # Nothing of a build stays outside the checkout.
+  export BUN_INSTALL_CACHE_DIR="$here/node_modules/.cache/bun"
   mkdir -p node_modules
   : >"$unfinished"
   if [ "$found" = "$wanted" ]; then

@@ -90,7 +90,7 @@ function steady(output: string, project: string): string[] {
     .trimEnd()
     .replaceAll(project, "~/linkbox")
     .replace(UUID, SESSION)
-    .replace(/(?<= of |^\x1b\[1m)[0-9a-f]{8}(?= | {2})/gm, SESSION.slice(0, 8))
+    .replace(/(?<= of |, session |^\x1b\[1m)[0-9a-f]{8}(?= |\x1b|$)/gm, SESSION.slice(0, 8))
     .replace(/ctx:[0-9a-z]+/g, (handle) => {
       if (!handles.has(handle)) handles.set(handle, `ctx:ab12c${handles.size + 1}`)
       return handles.get(handle)!

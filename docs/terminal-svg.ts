@@ -18,10 +18,10 @@ const READ = 2.2
 /** Without animations everything is there at once. Colours follow the reader's theme. */
 const STYLE = `
 text{font:${FONT}px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre;fill:#1f2328}
-.w{fill:#f6f8fa;stroke:#d1d9e0}.p{fill:#1a7f37}.b{font-weight:bold}.d{fill:#59636e}.r{fill:#cf222e}.g{fill:#1a7f37}.y{fill:#9a6700}
+.w{fill:#f6f8fa;stroke:#d1d9e0}.p{fill:#1a7f37}.b{font-weight:bold}.d{fill:#59636e}.r{fill:#cf222e}.g{fill:#1a7f37}.y{fill:#9a6700}.i{fill:#1b7c83}
 .o{animation:o 1ms both}.c{animation:c steps(40) both}
 @keyframes o{from{opacity:0}}@keyframes c{from{clip-path:inset(0 100% 0 0)}to{clip-path:inset(0 -1em 0 0)}}
-@media(prefers-color-scheme:dark){text{fill:#f0f6fc}.w{fill:#0d1117;stroke:#3d444d}.p,.g{fill:#3fb950}.d{fill:#9198a1}.r{fill:#f85149}.y{fill:#d29922}}
+@media(prefers-color-scheme:dark){text{fill:#f0f6fc}.w{fill:#0d1117;stroke:#3d444d}.p,.g{fill:#3fb950}.d{fill:#9198a1}.r{fill:#f85149}.y{fill:#d29922}.i{fill:#39c5cf}}
 @media(prefers-reduced-motion){.o,.c{animation:none}}`
 
 export function svgOf(blocks: readonly Block[], columns: number): string {
@@ -64,7 +64,7 @@ const seconds = (time: number): string => `${time.toFixed(2)}s`
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 
-const CLASSES: Readonly<Record<string, string>> = { 1: "b", 2: "d", 31: "r", 32: "g", 33: "y" }
+const CLASSES: Readonly<Record<string, string>> = { 1: "b", 2: "d", 31: "r", 32: "g", 33: "y", 36: "i" }
 
 /** The line's text, what is coloured or bold in spans. */
 function spans(line: string): string {

@@ -1,14 +1,15 @@
-/** Renders receipts as tables for people. Pure. */
+/** Renders receipts for people: one compaction as a story of ten lines, several as tables, what is lost by name. Pure. */
 
 import { count } from "../base/text.ts"
-import type { DeliveryProof, Receipt } from "../restore/receipt.ts"
-import { HELD_KINDS } from "../restore/receipt.ts"
+import { type DeliveryProof, HELD_KINDS, type HeldKind, type Receipt } from "../restore/receipt.ts"
 import { tokensOf } from "../restore/receipt-line.ts"
+import { sumOf } from "../restore/session-receipts.ts"
 import { renderTable } from "./block.ts"
 import { shortIds } from "./render-session.ts"
 import type { Screen } from "./screen.ts"
 import { ago } from "./screen.ts"
-import { safe } from "./style.ts"
+import type { ShowPath } from "./shown-path.ts"
+import { dotted, fit, type Style, safe } from "./style.ts"
 
 type Counts = Receipt["kinds"]
 
@@ -39,11 +40,145 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
 }
 
 function headline(receipt: Receipt, name: string, now: number): string {
-  const { time, trigger, preTokens, characters, delivery } = receipt
+  const { time, trigger, preTokens, characters } = receipt
   const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
-  const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
-  const given = characters === 0 ? "nothing restored" : `restored ${size}, ${PROOFS[delivery]}`
+  const given = characters === 0 ? "nothing restored" : `restored ${sizeGiven(receipt)}`
   return `${safe(name)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
+}
+
+function sizeGiven({ characters, delivery }: Receipt): string {
+  const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
+  return characters === 0 ? "nothing was given" : `${size}, ${PROOFS[delivery]}`
+}
+
+const SHARES = ["kept", "given", "lost"] as const
+type Share = (typeof SHARES)[number]
+
+interface Look {
+  readonly title: string
+  readonly colour: "green" | "cyan" | "red"
+  /** Of a bar: they differ without colours, too. */
+  readonly block: string
+}
+
+const SHOWN: Readonly<Record<Share, Look>> = {
+  kept: { title: "kept", colour: "green", block: "█" },
+  given: { title: "restored", colour: "cyan", block: "▓" },
+  lost: { title: "lost", colour: "red", block: "░" },
+}
+
+/** Kinds that are told by name, in this order. Names and numbers are too many to say anything one by one. */
+const TOLD: readonly (readonly [kind: HeldKind, title: string])[] = [
+  ["constraint", "constraints"],
+  ["decision", "decisions"],
+  ["command", "commands"],
+  ["error", "errors"],
+  ["path", "files"],
+]
+/** Columns of the titles, and of a bar. */
+const TITLE = 13
+const BAR = 48
+
+/**
+ * The story of one compaction: what the summary kept, what was restored, and by name what neither has.
+ *
+ * @param showPath shortens paths of files
+ * @param named what is told by name: what was lost, or what was restored
+ */
+export function renderReceipt(
+  receipt: Receipt,
+  screen: Screen,
+  showPath: ShowPath,
+  named: "lost" | "given" = "lost",
+): string[] {
+  const { columns, style, now } = screen
+  const { trigger, preTokens, time, session } = receipt
+  const { before, ...parts } = sumOf(Object.values(receipt.kinds))
+  const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
+  const [name] = shortIds([session])
+  const head = style.bold(fit(`Compaction ${ago(time, now)}, ${trigger}${tokens}, session ${name}`, columns))
+  if (before === 0) return [head, "Nothing in it is of the kinds that are counted."]
+  const line = (share: Share, more: string): string => {
+    const { title, colour } = SHOWN[share]
+    const percent = `${Math.round((100 * parts[share]) / before)}%`
+    const start = `${title.padEnd(TITLE - 4)}${String(parts[share]).padStart(5)}${percent.padStart(6)}  `
+    return style[colour](start) + fit(more, columns - start.length)
+  }
+  const names = TOLD.flatMap(([kind, title]) => {
+    const items = namesOf(receipt.items[kind][named], kind, showPath)
+    return items.length === 0 ? [] : [`  ${title.padEnd(TITLE)}${fitted(items, columns - TITLE - 2)}`]
+  })
+  const more = "ctxbridge receipts -n 5 shows more compactions"
+  return [
+    head,
+    barOf(parts, before, Math.min(BAR, columns), style),
+    line("kept", "in Claude Code's summary, or in a message that it kept"),
+    line("given", sizeGiven(receipt)),
+    ...(named === "given" ? names : []),
+    line("lost", parts.lost === 0 ? "nothing" : "in neither; still in the archive:"),
+    ...(named === "lost" ? names : []),
+    ...(named === "given"
+      ? []
+      : [
+          style.dim(
+            fit(
+              parts.lost === 0 ? more : `ctxbridge receipts --lost names all of it; ${more.slice(19)}`,
+              columns,
+            ),
+          ),
+        ]),
+  ]
+}
+
+/** Everything that is in neither, latest first. */
+export function renderLost(receipt: Receipt, screen: Screen, showPath: ShowPath): string[] {
+  const [name] = shortIds([receipt.session])
+  const { style, columns, now } = screen
+  const { before, lost } = sumOf(Object.values(receipt.kinds))
+  const named: readonly (readonly [HeldKind, string])[] = [...TOLD, ["name", "names"], ["number", "numbers"]]
+  return [
+    style.bold(headline(receipt, name!, now)),
+    `${lost} of ${before} are in neither the summary nor the restore; ctxbridge search finds them.`,
+    ...named.flatMap(([kind, title]) => {
+      const items = namesOf(receipt.items[kind].lost, kind, showPath)
+      return items.length === 0
+        ? []
+        : ["", style.red(title), ...items.map((item) => `  ${fit(item, columns - 2)}`)]
+    }),
+  ]
+}
+
+/** Latest first, without what another one says already. */
+function namesOf(items: readonly string[], kind: HeldKind, showPath: ShowPath): string[] {
+  const show = (item: string): string => {
+    if (kind === "path") return showPath(item)
+    if (kind === "command") return safe(item.replace(/^cd \S+ (?:&&|;) ?(?=\S)/, ""))
+    return kind === "error" ? safe(item) : `"${safe(item)}"`
+  }
+  const told = [...new Set(items.toReversed().map(show))]
+  return told.filter(
+    (one, n) => !told.some((other, at) => at !== n && other.length > one.length && other.includes(one)),
+  )
+}
+
+/** As many as a line holds, then how many more there are. */
+function fitted(items: readonly string[], width: number): string {
+  for (let n = Math.min(items.length, 6); n > 1; n--) {
+    const line = dotted(...items.slice(0, n), n < items.length && `${items.length - n} more`)
+    if (Bun.stringWidth(line) <= width) return line
+  }
+  const more = items.length > 1 ? ` · ${items.length - 1} more` : ""
+  return fit(items[0]!, width - more.length) + more
+}
+
+/** Whole columns: whatever there is of a part has at least one. */
+function barOf(parts: Readonly<Record<Share, number>>, whole: number, columns: number, style: Style): string {
+  const wide = SHARES.map((share) =>
+    parts[share] === 0 ? 0 : Math.max(1, Math.round((parts[share] / whole) * columns)),
+  )
+  const widest = wide.indexOf(Math.max(...wide))
+  wide[widest]! += columns - wide.reduce((a, b) => a + b)
+  return SHARES.map((share, n) => style[SHOWN[share].colour](SHOWN[share].block.repeat(wide[n]!))).join("")
 }
 
 function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
@@ -53,7 +188,66 @@ function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
     ...numbers.map((column) => String(kinds[kind][column])),
   ])
   if (rows.length === 0) return ["  nothing of these kinds"]
-  const titles = numbers.map((column) => (column === "given" ? "restored" : column))
+  const titles = numbers.map((column) => (column === "before" ? column : SHOWN[column].title))
   const head = [{ title: "" }, ...titles.map((title) => ({ title, align: "right" as const }))]
   return renderTable(head, rows, columns, style)
 }
+
+/* A picture to share. Numbers only: it holds no word of the archive. */
+
+/** In pixels, as sites that show a link's picture want it. */
+const WIDTH = 1200
+const HEIGHT = 630
+const MARGIN = 80
+const THICK = 72
+
+/** Colours that differ in lightness, too. */
+const PARTS = [
+  { share: "kept", colour: "#3fb950", says: "kept by the summary" },
+  { share: "given", colour: "#58a6ff", says: "brought back by the restore" },
+  { share: "lost", colour: "#da3633", says: "in neither, still in the archive" },
+] as const
+
+export function receiptCard(receipts: readonly Receipt[]): Uint8Array {
+  const parts = sumOf(receipts.flatMap(({ kinds }) => Object.values(kinds)))
+  const percent = (n: number): number => Math.round((100 * n) / Math.max(1, parts.before))
+  const tokens = receipts.length === 1 ? (receipts[0]!.preTokens ?? undefined) : undefined
+  const what =
+    receipts.length === 1
+      ? `A compaction${tokens === undefined ? "" : ` at ${tokens.toLocaleString("en-US")} tokens`}`
+      : count(receipts.length, "compaction")
+  const width = WIDTH - 2 * MARGIN
+  let x = MARGIN
+  const bar = PARTS.map(({ share, colour }) => {
+    const wide = (width * parts[share]) / Math.max(1, parts.before)
+    const piece = `<rect x="${x.toFixed(1)}" y="300" width="${wide.toFixed(1)}" height="${THICK}" fill="${colour}"/>`
+    x += wide
+    return piece
+  })
+  const legend = PARTS.map(({ share, colour, says }, n) => {
+    const y = 440 + n * 46
+    return (
+      `<rect x="${MARGIN}" y="${y - 22}" width="26" height="26" rx="5" fill="${colour}"/>` +
+      text(MARGIN + 44, y, 30, "#e6edf3", `${parts[share]} (${percent(parts[share])}%) ${says}`)
+    )
+  })
+  const title = `Of ${count(parts.before, "thing")} in the context, ${percent(parts.kept + parts.given)}% came through`
+  const svg = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">`,
+    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#0d1117"/>`,
+    text(MARGIN, 130, 34, "#8b949e", what),
+    text(MARGIN, 210, 46, "#e6edf3", title, 700),
+    text(MARGIN, 260, 26, "#8b949e", "constraints, decisions, commands, errors, files, names and numbers"),
+    ...bar,
+    ...legend,
+    text(MARGIN, HEIGHT - 34, 24, "#8b949e", "ctxbridge receipts"),
+    "</svg>",
+  ]
+  return Buffer.from(`${svg.join("\n")}\n`)
+}
+
+const FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+
+/** @param words ours, so nothing in them has to be escaped */
+const text = (x: number, y: number, size: number, colour: string, words: string, weight = 400): string =>
+  `<text x="${x}" y="${y}" font-family="${FONT}" font-size="${size}" font-weight="${weight}" fill="${colour}">${words}</text>`

@@ -20,14 +20,19 @@ import { containsWhole } from "./page.ts"
 export interface KindCounts {
   /** In the context that was compacted, since the previous compaction. */
   readonly before: number
-  /**
-   * Of these, how many are in Claude Code's summary, verbatim or by a short name (receipt.ts), or in a message that it
-   * kept.
-   */
   readonly kept: number
-  /** Of the rest, how many are in what was given back. */
   readonly given: number
   readonly lost: number
+}
+
+/** Where each of what was in the context before is now, by its words, what was met last at the end. */
+export interface KindItems {
+  /** In Claude Code's summary, verbatim or by a short name (receipt.ts), or in a message that it kept. */
+  readonly kept: readonly string[]
+  /** Of the rest, what is in what was given back. */
+  readonly given: readonly string[]
+  /** In neither. */
+  readonly lost: readonly string[]
 }
 
 /**
@@ -45,6 +50,7 @@ export interface Receipt {
   /** Tokens in the context just before, as Claude Code counts them. */
   readonly preTokens: number | null
   readonly kinds: Readonly<Record<HeldKind, KindCounts>>
+  readonly items: Readonly<Record<HeldKind, KindItems>>
   /** UTF-16 units of what was given back. */
   readonly characters: number
   /** What was given back. */
@@ -136,24 +142,41 @@ function finish(session: string, draft: Draft, givenAt: (boundary: number) => st
   const short = shortNames(before.of("path"), before.of("command"))
   const inKept = holderOf(kept, short)
   const inGiven = holderOf(text, short)
-  const counts = (kind: HeldKind): KindCounts => {
-    const all = [...before.of(kind)]
-    const dropped = all.filter((fact) => !inKept(kind, fact))
-    const given = dropped.filter((fact) => inGiven(kind, fact)).length
-    return { before: all.length, kept: all.length - dropped.length, given, lost: dropped.length - given }
+  const itemsOf = (kind: HeldKind): KindItems => {
+    const {
+      kept = [],
+      given = [],
+      lost = [],
+    } = Object.groupBy(before.of(kind), (fact) =>
+      inKept(kind, fact) ? "kept" : inGiven(kind, fact) ? "given" : "lost",
+    )
+    return { kept, given, lost }
   }
+  const items = byKind(itemsOf)
   return {
     session,
     offset: boundary.offset,
     time: boundary.record.timestamp ?? null,
     trigger,
     preTokens: preTokens ?? null,
-    kinds: Object.fromEntries(HELD_KINDS.map((kind) => [kind, counts(kind)])) as Receipt["kinds"],
+    kinds: byKind((kind) => countsOf(items[kind])),
+    items,
     characters: text.length,
     text,
     delivery: proofOf(draft, text),
   }
 }
+
+/** One value for each kind, in their order. */
+export const byKind = <T>(of: (kind: HeldKind) => T): Record<HeldKind, T> =>
+  Object.fromEntries(HELD_KINDS.map((kind) => [kind, of(kind)])) as Record<HeldKind, T>
+
+const countsOf = ({ kept, given, lost }: KindItems): KindCounts => ({
+  before: kept.length + given.length + lost.length,
+  kept: kept.length,
+  given: given.length,
+  lost: lost.length,
+})
 
 function proofOf({ arrived, answered, version }: Draft, text: string): DeliveryProof {
   if (arrived.some(({ event }) => event === "hook:SessionStart")) return "arrived"
@@ -263,7 +286,10 @@ class Present {
   #note(kind: HeldKind, texts: readonly string[]): void {
     if (texts.length === 0) return
     const known = this.#found.get(kind) ?? new Set()
-    for (const text of texts) known.add(text)
+    for (const text of texts) {
+      known.delete(text)
+      known.add(text)
+    }
     this.#found.set(kind, known)
   }
 }
@@ -273,7 +299,7 @@ class Present {
 /** What receipts count: facts, sentences and numbers. */
 export const HELD_KINDS = ["constraint", "decision", "path", "command", "name", "error", "number"] as const
 
-type HeldKind = (typeof HELD_KINDS)[number]
+export type HeldKind = (typeof HELD_KINDS)[number]
 
 /** A restore cuts long sentences; this many characters identify one. */
 const SENTENCE_KNOWN = 120

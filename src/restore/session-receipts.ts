@@ -7,7 +7,7 @@ import { boundariesIn, compactedSessions } from "../views/queries/boundaries.ts"
 import { givenAfterCompactions } from "../views/queries/restores.ts"
 import { recordsFrom } from "../views/records.ts"
 import { transcriptsOf } from "../views/transcript-rows.ts"
-import { type GivenText, HELD_KINDS, type KindCounts, type Receipt, receiptsIn } from "./receipt.ts"
+import { byKind, type GivenText, type KindCounts, type Receipt, receiptsIn } from "./receipt.ts"
 
 interface ReceiptFilter {
   /** Undefined: all projects. */
@@ -72,17 +72,17 @@ function nearest(given: readonly GivenText[], boundaries: readonly number[], off
 
 /* The sums over several receipts. Pure. */
 
-export function totalOf(receipts: readonly Receipt[]): Receipt["kinds"] {
-  const sum = (all: readonly KindCounts[]): KindCounts =>
-    all.reduce(
-      (a, b) => ({
-        before: a.before + b.before,
-        kept: a.kept + b.kept,
-        given: a.given + b.given,
-        lost: a.lost + b.lost,
-      }),
-      { before: 0, kept: 0, given: 0, lost: 0 },
-    )
-  const kinds = HELD_KINDS.map((kind) => [kind, sum(receipts.map(({ kinds }) => kinds[kind]))])
-  return Object.fromEntries(kinds) as Receipt["kinds"]
-}
+export const totalOf = (receipts: readonly Receipt[]): Receipt["kinds"] =>
+  byKind((kind) => sumOf(receipts.map(({ kinds }) => kinds[kind])))
+
+/** @param all of one kind in several receipts, or of all kinds in one */
+export const sumOf = (all: readonly KindCounts[]): KindCounts =>
+  all.reduce(
+    (a, b) => ({
+      before: a.before + b.before,
+      kept: a.kept + b.kept,
+      given: a.given + b.given,
+      lost: a.lost + b.lost,
+    }),
+    { before: 0, kept: 0, given: 0, lost: 0 },
+  )

@@ -3,6 +3,8 @@
  * vault.
  */
 import { expect, setDefaultTimeout, test } from "bun:test"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { type Ran, run } from "../support/binary.ts"
 import { contextOf, Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
@@ -46,7 +48,7 @@ test("tells what was given, whether it arrived, and what is lost, and the same a
   const session = past(machine.session()).flush()
   const first = await compact(machine, session, true)
   const second = await compact(machine, session, false)
-  const told = await json(machine)
+  const told = await json(machine, "--limit", "5")
   expect(told.receipts).toMatchObject([
     { session: session.session, trigger: "auto", characters: second.length, delivery: "lost" },
     { preTokens: 167_400, characters: first.length, delivery: "arrived" },
@@ -68,15 +70,23 @@ test("tells what was given, whether it arrived, and what is lost, and the same a
     expect(kept + given + lost).toBe(before)
   }
   expect(await run(["rebuild"], { env: machine.env })).toMatchObject({ code: 0, stderr: "" })
-  expect(await json(machine)).toEqual(told)
+  expect(await json(machine, "--limit", "5")).toEqual(told)
   expect(told.more).toBe(false)
-  const latest = await json(machine, "--limit", "1")
+  const latest = await json(machine)
   expect(latest).toMatchObject({ more: true, receipts: told.receipts.slice(0, 1) })
   expect(latest.receipts).toHaveLength(1)
-  const { stdout } = await receipts(machine, "--limit", "1")
-  expect(stdout).toEndWith("\nMore with --limit 5.\n")
-  expect(await json(machine, "--session", session.session)).toEqual(told)
-  expect(await json(machine, "--all-projects")).toEqual(told)
+  for (const [kind, { kept, given, lost }] of Object.entries<Record<string, string[]>>(
+    told.receipts[1].items,
+  )) {
+    const counts = told.receipts[1].kinds[kind]
+    expect([kept!.length, given!.length, lost!.length]).toEqual([counts.kept, counts.given, counts.lost])
+  }
+  expect(told.receipts[1].items).toMatchObject({
+    path: { kept: ["/src/app/lib/client.ts"] },
+    command: { given: ["npm test -- retry"] },
+  })
+  expect(await json(machine, "--session", session.session, "-n", "5")).toEqual(told)
+  expect(await json(machine, "--all-projects", "-n", "5")).toEqual(told)
 })
 
 test("shows people a table per compaction and their sum, without escapes when colour is off", async () => {
@@ -84,7 +94,7 @@ test("shows people a table per compaction and their sum, without escapes when co
   const session = past(machine.session()).flush()
   const first = await compact(machine, session, true)
   await compact(machine, session, true)
-  const { code, stdout, stderr } = await receipts(machine)
+  const { code, stdout, stderr } = await receipts(machine, "-n", "5")
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   const tokens = Math.ceil(first.length / 3.5)
   expect(stdout).toContain(
@@ -115,6 +125,47 @@ test("in an imported session nothing was given, but what the summary dropped is 
   past(machine.session()).boundary("manual").summary("Edited lib/client.ts.").turn("go on").flush()
   expect(await run(["import", "-q"], { env: machine.env })).toMatchObject({ code: 0 })
   const [receipt] = (await json(machine)).receipts
+  expect(receipt.items.command).toEqual({ kept: [], given: [], lost: ["npm test -- retry"] })
+  const { stdout } = await receipts(machine)
+  const lines = stdout.trimEnd().split("\n")
+  expect(lines.length).toBeLessThanOrEqual(11)
+  expect(lines[0]).toMatch(/^Compaction .*, manual at 155,000 tokens, session /)
+  expect(lines[1]).toMatch(/^█+░+$/)
+  const told = ["kept", "restored", "lost"].map((title) => lines.find((line) => line.startsWith(title)))
+  expect(told[0]).toMatch(/^kept +\d+ +\d+% {2}in Claude Code's summary/)
+  expect(told[1]).toMatch(/^restored +0 +0% {2}nothing was given$/)
+  expect(told[2]).toMatch(/^lost +\d+ +\d+% {2}in neither/)
+  expect(lines).toContain("  commands     npm test -- retry")
+  expect(lines).toContain("  errors       TypeError: retryLoop is not a function")
+  expect(lines).toContain('  constraints  "Never touch the generated files."')
+  const lost = await receipts(machine, "--lost")
+  expect(lost).toMatchObject({ code: 0, stderr: "" })
+  expect(lost.stdout).toContain("\ncommands\n  npm test -- retry\n")
   expect(receipt).toMatchObject({ trigger: "manual", characters: 0, tokens: 0, delivery: "nothing-given" })
   expect(receipt.kinds.command).toEqual({ before: 1, kept: 0, given: 0, lost: 1 })
+})
+
+test("draws the numbers as a picture without a word of the archive, and replaces no file unasked", async () => {
+  using machine = new Machine()
+  past(machine.session()).boundary("manual").summary("Edited lib/client.ts.").turn("go on").flush()
+  expect(await run(["import", "-q"], { env: machine.env })).toMatchObject({ code: 0 })
+  const [{ kinds, items }] = (await json(machine)).receipts
+  const file = join(machine.cwd, "card.svg")
+  const made = await receipts(machine, "--card", "card.svg")
+  expect(made).toMatchObject({ code: 0, stderr: "" })
+  expect(made.stdout).toEndWith(` written to ${file}\n`)
+  const svg = readFileSync(file, "utf8")
+  const sum = (of: string): number =>
+    Object.values<Record<string, number>>(kinds).reduce((all, counts) => all + counts[of]!, 0)
+  for (const share of ["kept", "given", "lost"]) expect(svg).toContain(`>${sum(share)} (`)
+  expect(svg).toContain(`Of ${sum("before")} things in the context`)
+  for (const { kept, lost } of Object.values<Record<string, string[]>>(items))
+    for (const item of [...kept!, ...lost!].filter((one) => one.length > 8)) expect(svg).not.toContain(item)
+  // Well-formed: every element that is opened is closed.
+  expect(svg.match(/<(?:rect|text|svg)[ >]/g)!.length).toBe(svg.match(/\/>|<\/(?:text|svg)>/g)!.length)
+  const again = await receipts(machine, "--card", "card.svg")
+  expect(again).toMatchObject({ code: expect.any(Number) })
+  expect(again.code).not.toBe(0)
+  expect(readFileSync(file, "utf8")).toBe(svg)
+  expect(await receipts(machine, "--card", "card.svg", "--force")).toMatchObject({ code: 0, stderr: "" })
 })

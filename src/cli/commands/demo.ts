@@ -12,6 +12,8 @@ import { transcriptsFolder } from "../../claude/places.ts"
 import { isolatedEnvironment, loadSettings, type PathsAndPolicy } from "../../config/load.ts"
 import { sweepDue } from "../../job/due-work.ts"
 import { ownCommand } from "../../job/spawn.ts"
+import type { Receipt } from "../../restore/receipt.ts"
+import { receiptsOf } from "../../restore/session-receipts.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { type VerifyReport, verify } from "../../vault/verify-vault.ts"
 import type { Database } from "../../views/database.ts"
@@ -21,7 +23,10 @@ import { type Totals, totals } from "../../views/queries/totals.ts"
 import { findTurns } from "../../views/queries/turns.ts"
 import { readTurn, turnOf } from "../../views/turn.ts"
 import { type Command, flag } from "../command.ts"
-import { createStyle, type Style, safe } from "../style.ts"
+import { renderReceipt } from "../render-receipts.ts"
+import { type Screen, screenOf, wrapped } from "../screen.ts"
+import { type ShowPath, shortPath } from "../shown-path.ts"
+import { safe } from "../style.ts"
 
 export default {
   meta: {
@@ -36,13 +41,17 @@ export default {
     const keep = args["keep"] === true
     using temporary = keep ? kept() : temporaryFolder("demo", endProcessesIn)
     const folder = temporary.path
-    const report = await runDemo(folder)
-    out.print(args["quiet"] === true ? inShort(report) : render(report, createStyle(out.color)))
+    const { receipt, ...report } = await runDemo(folder)
+    const showPath = (path: string): string => shortPath(path, { cwd: join(folder, PROJECT), home: folder })
+    out.print(args["quiet"] === true ? inShort(report) : render(report, receipt, screenOf(out), showPath))
     if (keep) out.print(`Kept: ${folder}\nLook around: ${lookAround(folder)}`)
     out.json({ ...report, folder: keep ? folder : null })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+/** Folder of the made-up project. */
+const PROJECT = "linkbox"
 
 /** A folder that is never removed. */
 const kept = (): TemporaryFolder => ({
@@ -52,7 +61,7 @@ const kept = (): TemporaryFolder => ({
 
 /** Opens a shell in the demo's project, with its own home folder, or `verify` would look for the user's transcripts. */
 const lookAround = (folder: string): string => {
-  const [project, home, archive] = [join(folder, "linkbox"), folder, join(folder, "archive")].map(shellWord)
+  const [project, home, archive] = [join(folder, PROJECT), folder, join(folder, "archive")].map(shellWord)
   return `cd ${project} && HOME=${home} CTXBRIDGE_HOME=${archive} sh`
 }
 
@@ -61,36 +70,27 @@ function inShort({ ok, totals, checks }: DemoReport): string[] {
   return checks.filter((check) => !check.ok).map(({ name }) => `demo: failed: ${safe(name)}`)
 }
 
-function render(report: DemoReport, style: Style): string[] {
-  const { totals, verify, hooks, checks } = report
+/** The story in short: what was played, what the compaction did, and what came back. */
+function render(report: DemoReport, receipt: Receipt, screen: Screen, showPath: ShowPath): string[] {
+  const { totals, verify, hooks, checks, ok } = report
+  const { style } = screen
   const times = hooks.map(({ ms }) => ms).toSorted((a, b) => a - b)
   const median = times[times.length >> 1] ?? 0
-  const lines = [
-    style.bold("A synthetic session of Claude Code, played through the real hooks"),
-    `${count(totals.turns, "turn")} of ${report.prompts} archived: ${count(totals.messages, "message")}, ` +
-      `${count(totals.toolCalls, "tool call")}, ${count(totals.errors, "error")}`,
-    `verify: ${verify.totals.archivedBytes} of ${verify.totals.bytes} bytes in ${count(verify.totals.frames, "frame")}, ` +
-      (verify.ok ? "each checked against its SHA-256" : "DAMAGED"),
-    "",
-    style.bold(`What the compaction was asked to keep (${report.instructions.length} characters)`),
-    ...indented(report.instructions, style),
-    "",
-    style.bold(`What was restored after it (${report.restored.length} characters)`),
-    ...indented(report.restored, style),
-    "",
-    style.bold("Checked"),
-    ...checks.map(({ name, ok }) => (ok ? style.green(`  ok      ${name}`) : style.red(`  MISSING ${name}`))),
-    "",
-    `${count(hooks.length, "hook call")}, median ${median.toFixed(0)} ms each with the start of its process; ` +
-      `${report.ms.toFixed(0)} ms in all; ${bytes(report.transcriptBytes)} of transcript`,
-  ]
-  return lines
+  const failed = checks.filter((check) => !check.ok)
+  return [
+    `A made-up session, played through the real hooks: ${count(totals.turns, "turn")}, ${count(totals.toolCalls, "tool call")}`,
+    ...renderReceipt(receipt, screen, showPath, "given"),
+    ok
+      ? style.green(
+          `${checks.length} checks passed: ${bytes(verify.totals.bytes)} archived byte for byte, the prompt is back`,
+        )
+      : style.red(`${failed.length} of ${checks.length} checks FAILED:`),
+    ...failed.map(({ name }) => style.red(`  ${name}`)),
+    style.dim(
+      `${count(hooks.length, "hook call")} of ${median.toFixed(0)} ms in the median; --keep leaves it there to look around`,
+    ),
+  ].flatMap((line) => wrapped(line, screen.columns))
 }
-
-const indented = (text: string, style: Style): string[] =>
-  safe(text)
-    .split("\n")
-    .map((line) => style.dim(`  ${line}`))
 
 /* Plays Claude Code: writes the demo's transcript and calls this executable's real hooks, each as its own process. */
 
@@ -119,11 +119,11 @@ interface DemoReport {
 }
 
 /** @param folder an empty folder for everything that the demo writes */
-async function runDemo(folder: string): Promise<DemoReport> {
+async function runDemo(folder: string): Promise<DemoReport & { readonly receipt: Receipt }> {
   const start = performance.now()
   const env = isolatedEnvironment(folder)
   const { paths } = loadSettings(undefined, env)
-  const cwd = join(folder, "linkbox")
+  const cwd = join(folder, PROJECT)
   const session = demoSession(crypto.randomUUID(), cwd, Date.now() - 3_600_000)
   const transcript = join(transcriptsFolder(paths.claudeDir), "-linkbox", `${session.id}.jsonl`)
   mkdirSync(cwd, { recursive: true })
@@ -203,6 +203,7 @@ function judge(
     totals: counted,
     verify: { ok: report.ok, totals: report.totals },
     checks: list,
+    receipt: receiptsOf(db, paths.dataHome, { session: session.id, limit: 1 })[0]!,
   }
 }
 
@@ -245,8 +246,8 @@ const MODEL = "claude-sonnet-4-6"
 const SUMMARY = `This session is being continued from a previous conversation that ran out of context.
 
 Summary:
-The user asked for rate limiting on the login endpoint of a link shortener. A limiter was written and wired in, and
-tests were added. One of the tests does not pass yet. The type check is clean.`
+The user asked for rate limiting on the login endpoint of a link shortener. A limiter was written, which names its
+buckets with createHmac, and wired in. test/rate-limit.test.ts was added and does not pass yet. The type check is clean.`
 
 const RATE_LIMIT = `import { createHmac } from "node:crypto"
 

@@ -1,19 +1,26 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
 
 import { CtxError, EXIT } from "../../base/errors.ts"
+import { resolve } from "../../base/path.ts"
+import { bytes } from "../../base/text.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import type { Receipt } from "../../restore/receipt.ts"
 import { tokensOf } from "../../restore/receipt-line.ts"
 import { receiptsOf, totalOf } from "../../restore/session-receipts.ts"
 import { findSessionByName } from "../../views/by-name.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
 import { positive, stringArg } from "../args.ts"
-import { type Command, naming, option } from "../command.ts"
+import { type Command, type Context, flag, naming, option } from "../command.ts"
+import { writeExport } from "../pages/output-file.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
-import { renderReceipts } from "../render-receipts.ts"
+import { receiptCard, renderLost, renderReceipt, renderReceipts } from "../render-receipts.ts"
 import { screenOf } from "../screen.ts"
+import { pathShower } from "../shown-path.ts"
+import { safe } from "../style.ts"
 
-const LIMIT = 5
+/** Compactions that are worth a look when one is not enough. */
+const SEVERAL = 5
 
 export default {
   meta: {
@@ -23,16 +30,19 @@ export default {
   args: {
     session: naming("session", "Of this session", "ID"),
     ...OF_PROJECT_ARGS,
-    limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),
+    limit: option("At most this many, the latest (1)", "N", "n"),
+    lost: flag("Name everything that is in neither the summary nor the restore"),
+    card: option("Write the numbers as a picture (SVG) to share; it holds no word of the archive", "FILE"),
+    force: flag("Replace that file"),
   },
   rows: {
     list: "receipts",
     columns: ["session", "time", "trigger", "preTokens", "characters", "tokens", "delivery"],
-    others: ["offset", "kinds"],
+    others: ["offset", "kinds", "items"],
   },
   run(context) {
     const { args, env, out } = context
-    const limit = positive(args, "limit") ?? LIMIT
+    const limit = positive(args, "limit") ?? 1
     const wanted = stringArg(args, "session")
     const place = projectWanted(context)
     using db = openCurrent(env.dataHome, "command", startRenewing)
@@ -45,9 +55,17 @@ export default {
     if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
     const total = totalOf(receipts)
     const screen = screenOf(out)
-    out.print(renderReceipts(receipts, total, screen))
-    if (more) out.print(`More with --limit ${limit * 5}.`)
+    const showPath = pathShower(context)
+    if (args["lost"] === true)
+      out.print(receipts.flatMap((one, n) => [...(n > 0 ? [""] : []), ...renderLost(one, screen, showPath)]))
+    else if (limit === 1) out.print(renderReceipt(receipts[0]!, screen, showPath))
+    else {
+      out.print(renderReceipts(receipts, total, screen))
+      if (more) out.print(`More with --limit ${limit * SEVERAL}.`)
+    }
+    const card = writeCard(context, receipts)
     out.json({
+      ...(card !== undefined && { card }),
       more,
       receipts: receipts.map(({ text: _text, ...receipt }) => ({
         ...receipt,
@@ -57,6 +75,16 @@ export default {
     })
   },
 } satisfies Command
+
+/** @returns the path of the picture; undefined if none was asked for */
+function writeCard({ args, env, out }: Context, receipts: readonly Receipt[]): string | undefined {
+  const named = stringArg(args, "card")
+  if (named === undefined) return undefined
+  const file = resolve(env.cwd, named)
+  const size = writeExport(file, [receiptCard(receipts)], args["force"] === true)
+  out.print(`${bytes(size)} written to ${safe(file)}`)
+  return file
+}
 
 function nothing(place: string | undefined): CtxError {
   const [where, hint] =
