@@ -136,6 +136,7 @@ kind(
 
 /** The extension ruvector has pgvector's statements under names of its own. Here pgvector plays it, with its type renamed. */
 const RENAMED = `CREATE EXTENSION vector;
+  ALTER FUNCTION vector_dims(vector) RENAME TO ruvector_dims;
   ALTER TYPE vector RENAME TO ruvector;
   ALTER OPERATOR CLASS vector_cosine_ops USING hnsw RENAME TO ruvector_cosine_ops`
 const TYPE = `(SELECT format_type(atttypid, NULL) FROM pg_attribute

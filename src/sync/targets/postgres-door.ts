@@ -239,6 +239,12 @@ const TOLD: Readonly<Record<string, Told>> = {
     "its administrator decides: ctxbridge server revoke ROLE --delete or --hand-over-to OTHER",
   ],
   "42P10": ["target-closed", "the server's tables are others than before", "run it again to go on"],
+  // Of postgres-migrations.
+  CTX03: [
+    "target-failed",
+    "",
+    "CREATE EXTENSION ruvector in that database, or leave out ?vectors=ruvector for pgvector or arrays",
+  ],
   "57P01": ["target-closed", "the server was shut down", "run it again when it is back"],
   "57P03": ["target-busy", "the server is starting or stopping", "try again in a moment"],
 }

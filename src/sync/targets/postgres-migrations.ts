@@ -315,6 +315,7 @@ DECLARE
   embedding text;
   index text;
   distance text;
+  refusal text;
 BEGIN
   -- While there is nothing to lock, anybody may have this one: then they are made without waiting any longer.
   IF to_regnamespace('ctxbridge') IS NULL OR NOT EXISTS (SELECT FROM pg_class
@@ -334,7 +335,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = wanted) THEN
       BEGIN
         EXECUTE format('CREATE EXTENSION %I', wanted);
-      EXCEPTION WHEN OTHERS THEN NULL;
+      EXCEPTION WHEN OTHERS THEN refusal := SQLERRM;
       END;
     END IF;
   END IF;
@@ -359,7 +360,8 @@ BEGIN
     WHERE t.typname IN ('ruvector', 'vector') AND CASE WHEN kept IS NULL THEN t.typname = wanted ELSE t.oid = kept END
     LIMIT 1 INTO embedding, index, distance;
   IF embedding IS NULL AND kept IS NULL AND wanted = 'ruvector' THEN
-    RAISE EXCEPTION 'the extension ruvector is not there' USING HINT = 'CREATE EXTENSION ruvector, or do not ask for it';
+    RAISE EXCEPTION '%', concat_ws(': ', 'the extension ruvector is not there', refusal)
+      USING ERRCODE = 'CTX03', HINT = 'CREATE EXTENSION ruvector, or do not ask for it';
   END IF;
   embedding := coalesce(embedding, 'real[]');
   IF version > ${NEWEST_VERSION} THEN
@@ -370,7 +372,14 @@ ${MIGRATIONS.map(migration).join("")}
   IF to_regclass('ctxbridge.steps') IS NULL THEN
     CREATE TABLE ctxbridge.steps (name text COLLATE "C" PRIMARY KEY, done timestamptz NOT NULL DEFAULT now());
   END IF;
-${SERVER_STEPS.map(step).join("")}END $ctxbridge$`
+${SERVER_STEPS.map(step).join("")}
+  -- Unlike pgvector, ruvector takes a vector of any length into its column. One of another would fail all who may read it.
+  IF embedding LIKE '%.ruvector(%' AND NOT EXISTS (SELECT FROM pg_constraint
+      WHERE conrelid = 'ctxbridge.entries'::regclass AND conname = 'entries_length') THEN
+    EXECUTE format('ALTER TABLE ctxbridge.entries ADD CONSTRAINT entries_length CHECK (%s = ${VECTOR_LENGTH})',
+      replace(embedding, '(${VECTOR_LENGTH})', '_dims(embedding)'));
+  END IF;
+END $ctxbridge$`
 
 /** Columns of entries that a later version of a turn changes. */
 const UPDATED = `${COLUMNS.replace(/^key, /, "")}, signs, writer`
