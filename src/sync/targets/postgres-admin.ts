@@ -341,6 +341,9 @@ const SIZES = `SELECT coalesce(p.relname, c.relname) AS table, sum(pg_total_rela
   WHERE c.relnamespace = 'ctxbridge'::regnamespace AND c.relkind = 'r'
   GROUP BY 1 ORDER BY sum(pg_total_relation_size(c.oid)) DESC, 1`
 
+const BEFORE = (days: string): string =>
+  `to_char((now() - make_interval(days => ${days})) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') COLLATE "C"`
+
 /** Turns that are older than their owners' rule says; with the first parameter, as if those rules were there, too. */
 const DUE = (table = "ctxbridge.entries"): string => `WITH rules AS (
     SELECT l.tenant, l.days FROM ctxbridge.limits l
@@ -349,8 +352,9 @@ const DUE = (table = "ctxbridge.entries"): string => `WITH rules AS (
   ), due AS (
     SELECT e.tenant, e.id FROM ${table} e
     CROSS JOIN LATERAL (SELECT r.days FROM rules r WHERE r.tenant IN ('', e.tenant) ORDER BY r.tenant DESC LIMIT 1) r
-    WHERE coalesce(e.started, to_char(e.stored AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')) COLLATE "C"
-      < to_char((now() - make_interval(days => r.days)) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') COLLATE "C")`
+    -- Most are younger than any rule says: that is seen at once.
+    WHERE (e.started IS NULL OR e.started < (SELECT ${BEFORE("min(days)")} FROM rules))
+      AND coalesce(e.started, to_char(e.stored AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')) COLLATE "C" < ${BEFORE("r.days")})`
 
 /** Noted as forgotten, or their owners' programs would take them for lost, and send them again. */
 const EXPIRING = `${DUE()}, told AS (

@@ -137,7 +137,8 @@ const BUSY = ["55P03", "40P01"]
 /**
  * Drops the months of which nothing may be kept, and notes their turns as forgotten.
  *
- * @param due query of `tenant` and `id` of what is too old, in the table that it is given; its only parameter is `rules`
+ * @param due query of the `days` of all rules, and of `tenant` and `id` of what is too old, in the table that it is given;
+ *   its only parameter is `rules`
  * @returns turns
  */
 export async function dropMonths(
@@ -146,8 +147,10 @@ export async function dropMonths(
   rules: string,
 ): Promise<number> {
   const months = await server.ask(
-    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-     WHERE i.inhparent = 'ctxbridge.entries'::regclass AND c.relname ~ '^entries_[0-9]{4}_[0-9]{2}$' ORDER BY 1`,
+    `${due("ctxbridge.entries")} SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+     WHERE i.inhparent = 'ctxbridge.entries'::regclass AND c.relname ~ '^entries_[0-9]{4}_[0-9]{2}$' AND c.relname COLLATE "C"
+       < to_char(now() - make_interval(days => (SELECT min(days) FROM rules)), '"entries_"YYYY_MM') COLLATE "C" ORDER BY 1`,
+    [rules],
   )
   let gone = 0
   for (const table of months.map(({ name }) => `ctxbridge.${name}`)) {
