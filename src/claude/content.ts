@@ -1,5 +1,5 @@
 /** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
-import { isBlank, isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
+import { isBlank, isObject, type JsonObject, listedStrings, objectOf, stringOf } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import type { Part } from "../record/types.ts"
 import { saidInResult } from "./human-replies.ts"
@@ -226,3 +226,45 @@ export function compactionSummaryIn(content: Uint8Array): string {
   )
   return textsOf(objectOf(found?.line["message"])["content"]).join("\n")
 }
+
+/* What Claude Code says of a file, beside the text for the model, when a tool has read or changed it. */
+
+interface FileResult {
+  /** All of the file just before it was changed; large files lack it. */
+  readonly before: string | undefined
+  /** All of the file that was read. */
+  readonly content: string | undefined
+  /** Whether the user changed in the dialog what the model wanted to write, so that nobody says what was written. */
+  readonly isUserModified: boolean
+  /** Whether the file had changed since the session read it, and Claude Code edited it nevertheless. */
+  readonly isStale: boolean
+  /** Lines of the file before around each change: the number of the first, from 1. */
+  readonly hunks: readonly { readonly start: number; readonly lines: readonly string[] }[]
+}
+
+/**
+ * @param line of a transcript, with one result
+ * @returns undefined if it says nothing of the file at this path
+ */
+export function fileResultOf(line: JsonObject, path: string): FileResult | undefined {
+  const told = objectOf(line["toolUseResult"])
+  const file = objectOf(told["file"])
+  if (stringOf(told["filePath"] ?? file["filePath"])?.replaceAll("\\", "/") !== path) return undefined
+  const isWhole = file["startLine"] === 1 && file["numLines"] === file["totalLines"]
+  const patch = Array.isArray(told["structuredPatch"]) ? told["structuredPatch"].filter(isObject) : []
+  return {
+    before: wholeText(told["originalFile"] ?? told["originalFileContents"]),
+    content: isWhole ? wholeText(file["content"]) : undefined,
+    isUserModified: told["userModified"] === true,
+    isStale: told["staleRecovered"] === true,
+    hunks: patch.map(({ oldStart, lines }) => ({
+      start: Number(oldStart),
+      lines: listedStrings(lines)
+        .filter((one) => /^[ -]/.test(one))
+        .map((one) => one.slice(1)),
+    })),
+  }
+}
+
+/** A file may be empty. */
+const wholeText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)

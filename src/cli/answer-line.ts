@@ -79,7 +79,7 @@ function renderOrigin(file: string, { lines, edit }: LinesOrigin, { style, colum
   ]
 }
 
-function diffLine({ mark, text }: DiffLine, { style, columns }: Screen): string {
+export function diffLine({ mark, text }: DiffLine, { style, columns }: Screen): string {
   const line = `  ${mark} ${fitLine(text, columns - 4)}`.trimEnd()
   return mark === "+" ? style.green(line) : mark === "-" ? style.red(line) : style.dim(line)
 }

@@ -9,7 +9,7 @@ interface Group {
 }
 
 export const GROUPS: readonly Group[] = [
-  { title: "Find", commands: ["search", "why", "blame"], also: ["pick", "how", "fix", "files"] },
+  { title: "Find", commands: ["search", "why", "blame"], also: ["pick", "how", "fix", "files", "undo"] },
   {
     title: "Read",
     commands: ["sessions", "show", "view", "resume", "receipts", "stats"],

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     how: () => import("./commands/how.ts"),
     fix: () => import("./commands/fix.ts"),
     blame: () => import("./commands/blame.ts"),
+    undo: () => import("./commands/undo.ts"),
     stats: () => import("./commands/stats.ts"),
     why: () => import("./commands/why.ts"),
     show: () => import("./commands/show.ts"),

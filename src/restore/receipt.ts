@@ -26,7 +26,7 @@ export interface KindCounts {
 }
 
 /** Where each of what was in the context before is now, by its words, what was met last at the end. */
-export interface KindItems {
+interface KindItems {
   /** In Claude Code's summary, verbatim or by a short name (receipt.ts), or in a message that it kept. */
   readonly kept: readonly string[]
   /** Of the rest, what is in what was given back. */

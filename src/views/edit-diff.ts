@@ -20,12 +20,13 @@ const TIMEOUT = 200
 /** @returns undefined as `replacedTexts` */
 export function editDiff(tool: string, input: unknown): Hunk[] | undefined {
   const hunks = replacedTexts(tool, input)?.flatMap(({ before, after }) =>
-    before === undefined ? [marked("+", after)] : hunksOf(before, after),
+    before === undefined ? [marked("+", after)] : textDiff(before, after),
   )
   return hunks === undefined || hunks.length === 0 ? undefined : hunks
 }
 
-function hunksOf(before: string, after: string): Hunk[] {
+/** What differs between two texts, with its context. */
+export function textDiff(before: string, after: string): Hunk[] {
   const whole = [[...marked("-", before), ...marked("+", after)]]
   if (whole[0]!.length > LONGEST) return whole
   const patch = structuredPatch("", "", ended(before), ended(after), "", "", {

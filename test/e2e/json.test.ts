@@ -60,6 +60,7 @@ beforeAll(async () => {
         tool: "Edit",
         input: { file_path: source, old_string: "a", new_string: RETRIES },
         output: "ok",
+        told: { filePath: source, originalFile: "a" },
       },
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "all good" },
     ])
@@ -127,6 +128,9 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`blame`", () => ["blame", "upload.ts"]],
   ["`blame`, of a line", () => ["blame", "src/upload.ts:1"]],
   ["`why`", () => ["why", "src/upload.ts:1"]],
+  ["`undo`", () => ["undo", "src/upload.ts"]],
+  ["`undo --diff`", () => ["undo", "src/upload.ts", "--diff", "1"]],
+  ["`undo --to`", () => ["undo", "src/upload.ts", "--to", "1", "--dry-run"]],
   ["`stats`", () => ["stats"]],
   ["`stats friction`", () => ["stats", "friction"]],
   ["`show`, of a turn", () => ["show", handle]],

@@ -52,6 +52,8 @@ export interface Step {
   readonly input: Fields
   readonly output: string
   readonly isError?: boolean
+  /** What Claude Code notes of the result beside its text; left out: the text again. */
+  readonly told?: unknown
 }
 
 const START = Date.UTC(2026, 2, 2, 8)
@@ -160,11 +162,11 @@ export class FakeTranscript {
   }
 
   /** A tool call and its result. */
-  step({ tool, input, output, isError = false }: Step): this {
+  step({ tool, input, output, isError = false, told = output }: Step): this {
     const id = `toolu_${this.#name(this.#lines)}`
     this.block({ type: "tool_use", id, name: tool, input })
     const result = { type: "tool_result", tool_use_id: id, content: output, is_error: isError }
-    return this.user([result], { toolUseResult: output }).message()
+    return this.user([result], { toolUseResult: told }).message()
   }
 
   /** A prompt, the steps taken for it, and the answer. */

@@ -158,24 +158,33 @@ export interface FileEdit extends CallPlace {
   readonly takenBack: number
 }
 
+/** Calls that edited or wrote files, as `callsOnFiles`. */
+export const editsOf = (db: Database, named: Condition, whose: Whose): FileEdit[] =>
+  callsOnFiles(db, named, whose, ["edit", "write"])
+
 /**
  * Those that did not fail, newest first. Where a path does not fit the line that the views have of a call, also those of
  * other files in the same turn.
  *
  * @param named a condition on rows `f` of `files`
  */
-export function editsOf(db: Database, { sql, values }: Condition, whose: Whose): FileEdit[] {
+export function callsOnFiles(
+  db: Database,
+  { sql, values }: Condition,
+  whose: Whose,
+  ops: readonly ("read" | "edit" | "write")[],
+): FileEdit[] {
   const there = isWhose(whose)
   return db
     .query<FileEdit, string[]>(
       `SELECT c.id, c.use, c.result, c.name AS tool, w.path, ? || t.handle AS handle, t.session, t.seq,
          coalesce(m.time, t.started) AS time, t.prompt, t.answer, t.taken_back AS takenBack
-       FROM (SELECT DISTINCT f.turn, f.path FROM files f WHERE f.op IN ('edit', 'write') AND ${sql}) w
+       FROM (SELECT DISTINCT f.turn, f.path FROM files f WHERE f.op IN (${ops.map((op) => `'${op}'`).join()}) AND ${sql}) w
          JOIN tool_calls c ON c.turn = w.turn AND (c.target = w.path OR length(w.path) > 250 OR w.path GLOB '*[ \t][ \t]*')
          JOIN turns t ON t.id = c.turn
          LEFT JOIN messages m ON m.id = c.use
          LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${isTool("c.name", "edit", "write")} AND c.is_error IS NOT 1 AND c.use IS NOT NULL
+       WHERE ${isTool("c.name", ...ops)} AND c.is_error IS NOT 1 AND c.use IS NOT NULL
          AND ${there.sql}
        ORDER BY time DESC, c.use DESC`,
     )

@@ -1,0 +1,272 @@
+/** `ctxbridge undo`: every state of a file that sessions are known to have made, and one of them put back. */
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
+import { flush, statsOf, tryTo } from "../../base/files.ts"
+import { realpathSync, renameSync, unlinkSync } from "../../base/fs.ts"
+import { hashName } from "../../base/json-files.ts"
+import { basename, dirname, join, resolve } from "../../base/path.ts"
+import { count } from "../../base/text.ts"
+import { fileStates, linesMaybeFilled, type ProvenState } from "../../find/file-states.ts"
+import { linesNamed } from "../../find/line-question.ts"
+import { startRenewing } from "../../job/spawn.ts"
+import { CopyReaders } from "../../vault/reader.ts"
+import { textDiff } from "../../views/edit-diff.ts"
+import { openCurrent } from "../../views/open-current.ts"
+import { diffLine } from "../answer-line.ts"
+import { positive, words } from "../args.ts"
+import { renderTable, wholePath } from "../block.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
+import { confirmed, YES_ARG } from "../confirm.ts"
+import { ago, type Screen, screenOf, wrapped } from "../screen.ts"
+import { pathShower } from "../shown-path.ts"
+import { fit } from "../style.ts"
+
+/** Bytes. */
+const LARGEST = 32 << 20
+
+export default {
+  meta: { name: "undo", description: "List the states of a file that sessions made, and put one back" },
+  args: {
+    path: {
+      type: "positional",
+      required: true,
+      rest: true,
+      description:
+        "The file, also one that was deleted; FILE:LINE for the states in which that line came or went",
+      valueHint: "PATH",
+    },
+    diff: option("Show what putting back this state would change", "N"),
+    to: option("Put this state back; what is there now is kept", "N"),
+    "dry-run": flag("With --to: show what would change, and write nothing"),
+    force: flag("Put it back even if secrets in it were replaced by * before it was archived"),
+    ...YES_ARG,
+  },
+  run(context) {
+    const { args, env, out } = context
+    const [to, diff] = [positive(args, "to"), positive(args, "diff")]
+    if (to !== undefined && diff !== undefined) throw usageError("--to and --diff cannot be used together")
+    const typed = words(args).join(" ").trim()
+    const whole = resolve(env.cwd, typed)
+    const line = statsOf(whole) === undefined ? linesNamed(typed) : undefined
+    const path = line === undefined ? whole : resolve(env.cwd, line.file)
+    using db = openCurrent(env.dataHome, "command", startRenewing)
+    using readers = new CopyReaders()
+    const states = fileStates(db, env.dataHome, readers, path)
+    if (states.length === 0) {
+      throw new CtxError("not-found", `no session is known to have read, written or edited ${typed}`, {
+        hint: `ctxbridge files ${basename(path)} finds files of that name; what commands and editors did is not archived`,
+        exit: EXIT.notFound,
+      })
+    }
+    const file: OnDisk = { path, shown: pathShower(context)(path), now: presentText(path) }
+    if (to !== undefined) return putBack(context, file, states, to)
+    if (diff !== undefined) {
+      const { content } = stateNumbered(states, diff)
+      const lines = changes(file, content)
+      out.print(
+        lines.length === 0 ? "Nothing would change" : lines.map((one) => diffLine(one, screenOf(out))),
+      )
+      out.json({ path, state: diff, diff: lines })
+      return EXIT.ok
+    }
+    const listed = states.map((state, n) => ({ state, n: n + 1 }))
+    const shown = line === undefined ? listed : listed.filter(({ n }) => isAbout(states, n, file, line.from))
+    out.print(render(file, shown, states, screenOf(out)))
+    const at = stateNow(states, file.now)
+    out.json({
+      path,
+      now: file.now === undefined ? "absent" : at === undefined ? "changed" : "archived",
+      state: at ?? null,
+      states: shown.map(({ state: { by, content, time, added = null, removed = null }, n }) => ({
+        state: n,
+        time,
+        added,
+        removed,
+        whole: content !== undefined,
+        ...(by === undefined ? { handle: null } : by),
+      })),
+    })
+    return EXIT.ok
+  },
+} satisfies Command
+
+interface OnDisk {
+  /** Absolute. */
+  readonly path: string
+  readonly shown: string
+  /** Undefined: it is not there. */
+  readonly now: string | undefined
+}
+
+/** Claude Code shows a file with plain newlines, and writes it with those that it had. */
+const plain = (text: string): string => text.replaceAll("\r\n", "\n")
+
+/** @throws CtxError if it is no text */
+function presentText(path: string): string | undefined {
+  const stats = statsOf(path)
+  if (stats === undefined) return undefined
+  if (!stats.isFile() || stats.size > LARGEST)
+    throw usageError(`${path} is not a file of at most ${LARGEST >> 20} MB`)
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
+  } catch (cause) {
+    throw new CtxError("not-text", `${path} cannot be read as text: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** @throws CtxError exit 64, or where the archive lacks a part of it */
+function stateNumbered(
+  states: readonly ProvenState[],
+  n: number,
+): ProvenState & { readonly content: string } {
+  const state = states[n - 1]
+  if (state === undefined) throw usageError(`there is no state ${n}`, `the archive has 1 to ${states.length}`)
+  const { content, by } = state
+  if (content === undefined) {
+    throw new CtxError("state-unknown", `of state ${n}, the archive has the change but not the whole file`, {
+      ...(by && { hint: `ctxbridge show ${by.handle} shows the change` }),
+      exit: EXIT.notFound,
+    })
+  }
+  return { ...state, content }
+}
+
+/** Number of the last state that the file is in. */
+function stateNow(states: readonly ProvenState[], now: string | undefined): number | undefined {
+  const at = now === undefined ? -1 : states.findLastIndex(({ content }) => content === plain(now))
+  return at < 0 ? undefined : at + 1
+}
+
+const changes = ({ now }: OnDisk, content: string) => textDiff(plain(now ?? ""), content).flat()
+
+/** Whether the line that the file has there now came or went with the state. */
+function isAbout(states: readonly ProvenState[], n: number, { now }: OnDisk, line: number): boolean {
+  const text = plain(now ?? "").split("\n")[line - 1]
+  if (text === undefined) throw usageError(`the file has no line ${line}`)
+  const has = (state: ProvenState | undefined): boolean => state?.content?.split("\n").includes(text) ?? false
+  return has(states[n - 1]) !== has(states[n - 2])
+}
+
+function render(
+  { shown: path, now }: OnDisk,
+  shown: readonly { readonly state: ProvenState; readonly n: number }[],
+  states: readonly ProvenState[],
+  screen: Screen,
+): string[] {
+  const { style, columns } = screen
+  const sign = (mark: string, lines: number | undefined): string => (lines === undefined ? "?" : mark + lines)
+  const rows = shown.map(({ state: { time, by, added, removed, content }, n }) => [
+    content === undefined ? "" : String(n),
+    ago(time, screen.now),
+    sign("+", added),
+    sign("−", removed),
+    by?.handle ?? "",
+    by === undefined
+      ? "found so: made outside of sessions"
+      : `${by.takenBack ? "rewound: " : ""}${by.prompt}`,
+  ])
+  const head = [
+    { title: "state", align: "right" },
+    { title: "when" },
+    { title: "+", align: "right" },
+    { title: "−", align: "right" },
+    { title: "turn", optional: true },
+    { title: "prompt", flexible: true },
+  ] as const
+  const at = stateNow(states, now)
+  const last = states.findLastIndex(({ content }) => content !== undefined) + 1
+  const unknown = states.filter(({ content }) => content === undefined).length
+  const ends = [
+    now === undefined
+      ? `The file is not there now.${last > 0 ? ` --to ${last} puts it back.` : ""}`
+      : at === undefined
+        ? "The file is in none of these states now: something outside of sessions has changed it."
+        : `The file is in state ${at} now.`,
+    ...(unknown === 0
+      ? []
+      : [`Of ${count(unknown, "change")}, the archive does not have all of the file; those have no number.`]),
+  ]
+  return [
+    style.bold(`${wholePath(path)}: ${count(states.length, "state")}`),
+    ...(rows.length === 0
+      ? ["No state is known in which that line came or went."]
+      : renderTable(head, rows, columns, style)),
+    ...ends.flatMap((text) => wrapped(text, columns)).map(style.dim),
+  ]
+}
+
+function putBack(context: Context, file: OnDisk, states: readonly ProvenState[], n: number): number {
+  const { args, env, out } = context
+  const { path, shown, now } = file
+  const { content, time } = stateNumbered(states, n)
+  const screen = screenOf(out)
+  const filled = linesMaybeFilled(content, now === undefined ? undefined : plain(now))
+  const lines = changes(file, content)
+  const done = { path, state: n, added: countOf(lines, "+"), removed: countOf(lines, "-") }
+  const isThere = now !== undefined && plain(now) === content
+  const isDry = args["dry-run"] === true
+  if (isThere) {
+    out.print(`${shown} is in state ${n} already`)
+    out.json({ ...done, dryRun: isDry, changed: false, kept: null })
+    return EXIT.ok
+  }
+  if (filled.length > 0 && args["force"] !== true && !isDry) {
+    throw new CtxError(
+      "maybe-filled",
+      `line ${filled[0]} of state ${n} may have had a secret, which the archive does not keep`,
+      { hint: `ctxbridge undo ${shown} --diff ${n} shows it; --force writes the * in its place` },
+    )
+  }
+  if (isDry) {
+    out.print(lines.map((one) => diffLine(one, screen)))
+    out.json({ ...done, dryRun: true, changed: true, kept: null })
+    return EXIT.ok
+  }
+  const size = `+${done.added} −${done.removed}`
+  const question = `Put ${shown} back to how it was ${ago(time, screen.now)} (${count(lines.length, "line")}: ${size})?`
+  if (!confirmed(context, fit(question, 300), "this replaces the file")) return EXIT.failed
+  const kept = now === undefined ? undefined : keep(path, env.dataHome)
+  write(path, now?.includes("\r\n") === true ? content.replaceAll("\n", "\r\n") : content, now)
+  out.print(`${shown} is in state ${n} (${size})`)
+  if (kept !== undefined) out.print(`What was there: ${kept}`)
+  out.json({ ...done, dryRun: false, changed: true, kept: kept ?? null })
+  return EXIT.ok
+}
+
+const countOf = (lines: ReturnType<typeof changes>, mark: string): number =>
+  lines.filter((one) => one.mark === mark).length
+
+/** Copies what is there into the archive's folder. */
+function keep(path: string, dataHome: string): string {
+  const folder = join(dataHome, "undone", `${Date.now()}-${hashName(path)}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const kept = join(folder, basename(path))
+  copyFileSync(path, kept)
+  chmodSync(kept, 0o600)
+  return kept
+}
+
+/**
+ * Whole or not at all; a link stays one.
+ *
+ * @param before what was there when it was looked at
+ */
+function write(path: string, text: string, before: string | undefined): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const target = before === undefined ? path : realpathSync(path)
+  const made = `${target}.ctxbridge-${process.pid}`
+  try {
+    writeFileSync(made, text, { flag: "wx" })
+    const mode = statsOf(target)?.mode
+    if (mode !== undefined) chmodSync(made, mode & 0o777)
+    flush(made)
+    if (presentText(path) !== before)
+      throw new CtxError("changed", `${path} has just been changed by somebody else`, {
+        hint: "look at it again",
+      })
+    renameSync(made, target)
+  } catch (error) {
+    tryTo(() => unlinkSync(made))
+    throw error
+  }
+}

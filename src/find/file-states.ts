@@ -1,0 +1,195 @@
+/**
+ * Every state of a file that the archive can prove: what sessions wrote, edited and read of it. Whatever else changes
+ * files (editors, commands, git) is seen only where a session met it later, and a state of which a part is not known is
+ * never put together by guessing.
+ */
+import { replacedTexts, toolFiles, toolKind } from "../agents/tool-kinds.ts"
+import { parseJson } from "../base/json-files.ts"
+import { withSlashes } from "../base/path.ts"
+import { fileResultOf } from "../claude/content.ts"
+import { isObject, objectOf } from "../record/json.ts"
+import { isOthersCopy } from "../vault/layout.ts"
+import type { CopyReaders } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import { textDiff } from "../views/edit-diff.ts"
+import { placesOf } from "../views/queries/messages.ts"
+import { callsOnFiles, type FileEdit } from "../views/queries/touched-files.ts"
+import { lineInVault } from "./message-text.ts"
+import { WholeCalls } from "./whole-matches.ts"
+
+/** The call that made a state. */
+type MadeBy = Pick<FileEdit, "tool" | "handle" | "session" | "seq" | "prompt"> & {
+  readonly takenBack: boolean
+}
+
+export interface ProvenState {
+  readonly time: string | null
+  /** undefined: a session found the file so. Something else had changed it. */
+  readonly by: MadeBy | undefined
+  /** undefined: the archive has the change, but not all of the file. */
+  readonly content: string | undefined
+  /** Lines, against the state before; undefined where that is not known. */
+  readonly added: number | undefined
+  readonly removed: number | undefined
+}
+
+/** What one call says of the file. */
+interface FileEvent {
+  readonly kind: "read" | "write" | "edit"
+  readonly time: string | null
+  readonly by: MadeBy
+  /** All of the file just before, where Claude Code says it. */
+  readonly before: string | undefined
+  /** All of the file then, where the call says it. */
+  readonly after: string | undefined
+  /** Of an edit: whether all that the session has known of the file may be trusted to be what was edited. */
+  readonly fits: (known: string) => boolean
+  /** What an edit replaced. */
+  readonly replaced: readonly { readonly before: string; readonly after: string }[]
+  readonly replacesAll: boolean
+}
+
+/** @param path absolute */
+export function fileStates(
+  db: Database,
+  dataHome: string,
+  readers: CopyReaders,
+  path: string,
+): ProvenState[] {
+  const calls = new WholeCalls(db, dataHome, readers)
+  const rows = callsOnFiles(
+    db,
+    { sql: "f.path = ?", values: [withSlashes(path)] },
+    { project: undefined, program: undefined },
+    ["read", "edit", "write"],
+  )
+  const events = rows.reverse().flatMap((row): FileEvent[] => {
+    const [use, result] = [row.use, row.result].map((id) => (id === null ? undefined : placesOf(db, [id])[0]))
+    // What others may have written is not this file's past.
+    if (use === undefined || isOthersCopy(use.copy)) return []
+    const input = calls.input(row)
+    if (!toolFiles(row.tool, input).some((file) => file.path === row.path)) return []
+    const line = result && parseJson(lineInVault(dataHome, readers, result) ?? "")
+    return [eventOf(row, input, fileResultOf(isObject(line) ? line : {}, path))]
+  })
+  return statesOf(events)
+}
+
+function eventOf(row: FileEdit, input: unknown, told: ReturnType<typeof fileResultOf>): FileEvent {
+  const { tool, handle, session, seq, prompt, takenBack, time } = row
+  const kind = toolKind(tool)
+  const texts = replacedTexts(tool, input) ?? []
+  // The user has changed it before it was written: what the model asked for is not what the file has.
+  const isTold = told?.isUserModified !== true
+  const written = kind === "write" && isTold && texts.length === 1 ? texts[0]!.after : undefined
+  return {
+    kind: kind === "read" || kind === "write" ? kind : "edit",
+    time,
+    by: { tool, handle, session, seq, prompt, takenBack: takenBack === 1 },
+    before: told?.before,
+    after: kind === "read" ? told?.content : written,
+    fits: (known) =>
+      told !== undefined && !told.isStale && told.hunks.length > 0 && hasLines(known, told.hunks),
+    replaced: isTold
+      ? texts.flatMap(({ before, after }) => (before === undefined ? [] : { before, after }))
+      : [],
+    replacesAll: objectOf(input)["replace_all"] === true,
+  }
+}
+
+/** Whether a text has these lines in these places. */
+function hasLines(text: string, hunks: NonNullable<ReturnType<typeof fileResultOf>>["hunks"]): boolean {
+  const lines = text.split("\n")
+  return hunks.every((hunk) => hunk.lines.every((line, n) => lines[hunk.start - 1 + n] === line))
+}
+
+/**
+ * The states that these events prove, in order. An edit proves one where all of the file before it is known: Claude Code
+ * says it, or the session itself had written or read the file and nothing since; it refuses to edit what has changed
+ * after that. Pure.
+ *
+ * @param events in their order
+ */
+function statesOf(events: readonly FileEvent[]): ProvenState[] {
+  const states: ProvenState[] = []
+  /** By session: all of the file as it last met it. */
+  const known = new Map<string, string>()
+  const find = (content: string, time: string | null): void => {
+    const last = states.at(-1)
+    if (last?.content !== content)
+      states.push({ time, by: undefined, content, ...changed(last?.content, content) })
+  }
+  const note = (session: string, content: string | undefined): void => {
+    if (content === undefined) known.delete(session)
+    else known.set(session, content)
+  }
+  for (const { kind, time, by, before: told, after: written, fits, replaced, replacesAll } of events) {
+    if (kind === "read") {
+      if (written !== undefined) find(written, time)
+      note(by.session, written)
+      continue
+    }
+    const last = known.get(by.session)
+    const before = told ?? (last !== undefined && kind === "edit" && fits(last) ? last : undefined)
+    if (before !== undefined) find(before, time)
+    const content = written ?? (before === undefined ? undefined : edited(before, replaced, replacesAll))
+    states.push({ time, by, content, ...changed(before ?? states.at(-1)?.content, content) })
+    note(by.session, content)
+  }
+  return states
+}
+
+/** @returns undefined if it cannot be told where a text was replaced */
+function edited(content: string, replaced: FileEvent["replaced"], replacesAll: boolean): string | undefined {
+  if (replaced.length === 0) return undefined
+  let text = content
+  for (const { before, after } of replaced) {
+    const at = text.indexOf(before)
+    if (before === "" || at < 0) return undefined
+    if (replacesAll) text = text.replaceAll(before, () => after)
+    else if (text.includes(before, at + 1)) return undefined
+    else text = text.slice(0, at) + after + text.slice(at + before.length)
+  }
+  return text
+}
+
+function changed(
+  before: string | undefined,
+  after: string | undefined,
+): Pick<ProvenState, "added" | "removed"> {
+  if (before === undefined || after === undefined) return { added: undefined, removed: undefined }
+  const [a, b] = [before, after].map((text) => text.replace(/\n$/, "").split("\n")) as [string[], string[]]
+  // A diff of long texts takes long, and most of them is the same.
+  let head = 0
+  while (head < Math.min(a.length, b.length) && a[head] === b[head]) head++
+  let tail = 0
+  while (tail < Math.min(a.length, b.length) - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++
+  const [middleA, middleB] = [a, b].map((lines) => lines.slice(head, lines.length - tail)) as [
+    string[],
+    string[],
+  ]
+  if (middleA.length === 0 || middleB.length === 0) return { added: middleB.length, removed: middleA.length }
+  const marks = textDiff(middleA.join("\n"), middleB.join("\n")).flatMap((hunk) =>
+    hunk.map(({ mark }) => mark),
+  )
+  return {
+    added: marks.filter((mark) => mark === "+").length,
+    removed: marks.filter((mark) => mark === "-").length,
+  }
+}
+
+/* What a state must not be put back for. Pure. */
+
+/** What the filter for secrets leaves: signs of the same number, four at least. */
+const FILLED = /\*{4,}/
+
+/**
+ * Lines of a state in which a secret may have been filled before it was archived: the file has to say the same, or
+ * nobody knows.
+ *
+ * @param now the file as it is; undefined: it is not there
+ */
+export function linesMaybeFilled(content: string, now: string | undefined): number[] {
+  const there = new Set(now?.split("\n"))
+  return content.split("\n").flatMap((line, n) => (FILLED.test(line) && !there.has(line) ? [n + 1] : []))
+}
