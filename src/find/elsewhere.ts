@@ -97,6 +97,8 @@ interface FarFound {
   readonly more: boolean
   /** Turns that were left out, because their session's name is none. */
   readonly misnamed: number
+  /** Whether nobody but this user's machines can read what is there. */
+  readonly isBlind?: boolean
   /** The share of the query's words, by weight, that the best hit has. */
   readonly share: number
 }
@@ -217,10 +219,12 @@ async function askedWithin<T>(target: FarTarget, ask: (backend: Target) => Promi
   }
 }
 
-const leftOut = ({ misnamed, target }: FarFound): string | undefined =>
-  misnamed === 0
-    ? undefined
-    : `${target}: ${count(misnamed, "turn")} left out, because ${misnamed === 1 ? "its session id is" : "their session ids are"} not valid`
+const leftOut = ({ misnamed, target, isBlind }: FarFound): string | undefined =>
+  isBlind
+    ? `${target} is encrypted, so words are searched at home alone: ctxbridge sync --pull fetches what is there`
+    : misnamed === 0
+      ? undefined
+      : `${target}: ${count(misnamed, "turn")} left out, because ${misnamed === 1 ? "its session id is" : "their session ids are"} not valid`
 
 const silent = ({ shown }: FarTarget, deadline: number): CtxError =>
   new CtxError("target-silent", `${shown}: no answer within ${deadline / 1000} s`, {
@@ -234,6 +238,8 @@ async function foundAt(
   world: FarWorld,
 ): Promise<FarFound> {
   const { query, weights, vector, byWords = true, limit, ...narrowing } = request
+  // What is sought tells of what is there.
+  if (backend.isBlind) return { target: shown, hits: [], more: false, misnamed: 0, isBlind: true, share: 0 }
   const wanted = { ...narrowing, limit: limit + SPARE, withContent: true }
   const { found, share } = byWords ? await byWordsAt(backend, request, wanted) : { found: [], share: 1 }
   const alike = vector === undefined ? [] : await backend.find({ ...wanted, vector })

@@ -84,6 +84,7 @@ export async function fetchFrames(
   const { dataHome } = place
   const own = ownCopies(dataHome)
   const all = await store.list()
+  const unreadable = store.unreadable?.() ?? 0
   const list = all.filter(isPlainlyNamed)
   const fills = await store.fills()
   const ours = [...own.keys()].map((copy) => ({ writer, copy }))
@@ -140,13 +141,14 @@ export async function fetchFrames(
     isEmpty: all.length === 0,
     available: copies.length,
     ...counts,
+    damaged: counts.damaged + unreadable,
     misnamed: theirs(
       all.filter((one) => !isPlainlyNamed(one)),
       known,
       store.isOwn,
     ).length,
     damagedIn: [...damagedIn].map(([file, lines]) => ({ file, lines })),
-    forgottenElsewhere: forgottenHere(dataHome, await store.forgotten()),
+    forgottenElsewhere: await forgottenHere(dataHome, store),
   }
 }
 
@@ -317,10 +319,12 @@ const digestOf = (pieces: readonly PieceAbout[]): string =>
   Bun.hash.xxHash64(pieces.map(({ from, sha256 }) => `${from} ${sha256}`).join("\n")).toString(36)
 
 /** Sessions in this vault that others have forgotten, and this machine has not. */
-function forgottenHere(dataHome: string, elsewhere: readonly string[]): string[] {
-  if (elsewhere.length === 0) return []
+async function forgottenHere(dataHome: string, store: FrameStore): Promise<string[]> {
   const here = new Set(sources(dataHome).map(({ session }) => session))
-  return elsewhere.filter(
+  const owners = [...here].flatMap((session) =>
+    session.split("/").map((_, n, parts) => parts.slice(0, n + 1).join("/")),
+  )
+  return (await store.forgotten([...new Set(owners)])).filter(
     (owner) =>
       readTombstone(dataHome, ownerOf(owner, ""))?.whole !== true &&
       [...here].some((session) => isOfSession(session, owner)),

@@ -12,7 +12,7 @@ import { writerName } from "./sync-ledger.ts"
 import { type NamedTarget, type TargetWorld, targetCalled } from "./targets/open-target.ts"
 import { isServerAddress } from "./targets/postgres-address.ts"
 
-type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome" | "stateHome" | "isNewKey">
+type Here = Pick<TargetWorld, "cwd" | "home" | "dataHome" | "stateHome" | "isNewKey" | "isEncrypting">
 
 /** The options that say where entries go, and with which passphrase. */
 type TargetOptions = Pick<Config, "sync.to" | "sync.backend" | "sync.passphrase-file">
@@ -22,10 +22,10 @@ interface ConfiguredTarget extends NamedTarget, Pick<ChosenTarget, "why"> {}
 export const targetNamed = (
   named: string,
   config: TargetOptions,
-  { cwd, home, dataHome, stateHome, isNewKey = false }: Here,
+  { cwd, home, dataHome, stateHome, isNewKey = false, isEncrypting = false }: Here,
 ): NamedTarget =>
   targetCalled(named, {
-    ...{ cwd, home, dataHome, stateHome, isNewKey },
+    ...{ cwd, home, dataHome, stateHome, isNewKey, isEncrypting },
     variables: serverVariables(),
     agentdb: targetWishes("").agentdb,
     writer: () => writerName(dataHome),

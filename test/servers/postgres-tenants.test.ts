@@ -95,7 +95,7 @@ describe.each(kinds)("tenants of PostgreSQL %s", (_version, programs, script) =>
     }
     expect(await alice.get([bytes])).toEqual([bytes])
     expect(await alice.fills()).toEqual([fills])
-    expect(await alice.forgotten()).not.toContain("vaults")
+    expect(await alice.forgotten([])).not.toContain("vaults")
   })
 
   test("the same turn of two is two, and forgetting one leaves the other", async () => {

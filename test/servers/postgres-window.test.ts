@@ -3,60 +3,33 @@
  * made these, for the owner and for ordinary users. The older one is the program as it was before there were steps.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, symlinkSync } from "node:fs"
-import { join } from "node:path"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations.ts"
 import { PARTITIONING_SCRIPT } from "../../src/sync/targets/postgres-partitions.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import type { Target } from "../../src/sync/targets/target.ts"
 import { closing } from "../support/closing.ts"
+import { type OlderProgram, olderProgram, olderSource } from "../support/older-source.ts"
 import { NO_VARIABLES, postgresVersions, psql, startPostgres, type TestServer } from "../support/postgres.ts"
 import { tempFolder } from "../support/temp.ts"
 import { draft, piece } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(120_000)
 
-const ROOT = join(import.meta.dir, "../..")
 /** The last commit whose program knows of no steps. */
 const OLDER = "af5688af"
 
-interface Program {
-  readonly open: typeof openPostgresTarget
-  readonly script: string
-}
-
-/** The older program's source, beside this one's packages; undefined where the history does not have it. */
-function unpacked(folder: string): string | undefined {
-  const git = Bun.which("git")
-  if (git === null || !existsSync(join(ROOT, ".git"))) return undefined
-  const archive = Bun.spawnSync([git, "-C", ROOT, "archive", OLDER, "src", "package.json", "tsconfig.json"])
-  if (archive.exitCode !== 0) return undefined
-  const { exitCode } = Bun.spawnSync(["tar", "-xf", "-", "-C", folder], { stdin: archive.stdout })
-  if (exitCode !== 0) return undefined
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"))
-  return join(folder, "src/sync/targets")
-}
-
 const folder = tempFolder()
-const olderSource = unpacked(folder.path)
-const versions = olderSource === undefined ? [] : postgresVersions()
+const source = olderSource(OLDER, folder.path)
+const versions = source === undefined ? [] : postgresVersions()
 
 afterAll(() => folder[Symbol.dispose]())
 
 if (versions.length === 0) test.skip(`PostgreSQL or the history with ${OLDER} is not here`, () => {})
 
-const newer: Program = { open: openPostgresTarget, script: ADMINISTRATOR_SCRIPT }
+const newer: OlderProgram = { open: openPostgresTarget, script: ADMINISTRATOR_SCRIPT }
 
-async function older(): Promise<Program> {
-  const target = (await import(join(olderSource!, "postgres-target.ts"))) as {
-    openPostgresTarget: Program["open"]
-  }
-  const made = (await import(join(olderSource!, "postgres-migrations.ts"))) as {
-    ADMINISTRATOR_SCRIPT: string
-  }
-  return { open: target.openPostgresTarget, script: made.ADMINISTRATOR_SCRIPT }
-}
+const older = (): Promise<OlderProgram> => olderProgram(source!)
 
 let rounds = 0
 
@@ -136,10 +109,10 @@ async function workTogether(one: Target, other: Target): Promise<void> {
 
 describe.each(versions)("an older program and this one on PostgreSQL %s", (_version, programs) => {
   let server: TestServer
-  let old: Program
+  let old: OlderProgram
   const addressOf = (user: string, database: string): string =>
     server.address.replace("owner:", `${user}:`).replace(/[a-z]+$/, database)
-  const open = ({ open }: Program, user: string, database: string) =>
+  const open = ({ open }: OlderProgram, user: string, database: string) =>
     closing(open(serverAddress(addressOf(user, database), NO_VARIABLES), undefined, false, "one"))
   const rows = async (user: string, database: string, statements: string): Promise<string> => {
     const { code, stdout, stderr } = await psql(programs, addressOf(user, database), statements)

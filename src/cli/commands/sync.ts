@@ -39,10 +39,10 @@ export default {
       "Fetch the transcripts that other machines sent with --frames; sends nothing without --frames",
     ),
     encrypt: flag(
-      "Encrypt a new folder, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
+      "Encrypt a new folder, or what you keep at a server, with the passphrase in CTXBRIDGE_SYNC_PASSPHRASE or sync.passphrase-file",
     ),
     "new-key": flag(
-      "Encrypt a folder that was not, lost its key or changed it: takes what the passphrase opens, or makes a new key",
+      "Encrypt a folder that was not, or a folder or server that lost its key or changed it: takes what the passphrase opens, or makes a new key",
     ),
     all: flag("Check every turn again: after redact, or to replace what cannot be read at the target"),
     watch: flag(
@@ -61,7 +61,7 @@ export default {
     const named = stringArg(args, "to")
     const newKey = args["new-key"] === true
     const targetsOf = (isNewKey: boolean): NamedTarget[] => {
-      const here = { ...env, isNewKey }
+      const here = { ...env, isNewKey, isEncrypting: args["encrypt"] === true }
       return named === undefined
         ? configuredTargets(env.config, here)
         : [targetNamed(named, env.config, here)]
@@ -73,8 +73,8 @@ export default {
     const [frames, pull] = [args["frames"] === true, args["pull"] === true]
     const wanted: SyncWanted = { send: frames || !pull, all: args["all"] === true, frames, pull, newKey }
     if (args["encrypt"] === true || newKey) {
-      if (target.kind !== "folder")
-        throw usageError("only folders are encrypted", "a server's own encryption is its administrator's")
+      if (target.kind !== "folder" && target.kind !== "postgres")
+        throw usageError(`${target.kind} targets are not encrypted`, "folders and PostgreSQL servers can be")
       refuseNoPassphrase(context, newKey ? "--new-key" : "--encrypt")
     }
     out.resumable("Ctrl-C keeps what is sent; ctxbridge sync continues")
@@ -233,18 +233,29 @@ function clock(): string {
 
 /* What `ctxbridge sync` tells people. Pure. */
 
-/** What became of the key of a folder. */
+/** What became of the key of a folder or a server. */
 function renderKey(folder: FolderState | null, shown: string, isNewKey: boolean): string[] {
+  const { turns, pieces } = folder?.replaced ?? { turns: 0, pieces: 0 }
+  const replaced =
+    turns + pieces > 0
+      ? [
+          `Encrypted what was there before: ${count(turns, "turn")}, ${count(pieces, "piece")} of transcripts`,
+          "Its clear text stays in the server's files until ctxbridge server vacuum, and in its backups",
+        ]
+      : []
   if (folder?.made === "key")
     return [
       `New key for ${safe(shown)}: everything is sent again`,
       "Run ctxbridge sync --new-key on your other machines, too; until then, what they sent stays as it is",
+      ...replaced,
     ]
+  if (replaced.length > 0) return replaced
   return isNewKey && folder?.made === null ? [`${safe(shown)} has the key of your passphrase already`] : []
 }
 
 /** The first message about a folder says how it is kept. */
 function howKept(folder: FolderState | null): string {
+  if (folder?.made === "server") return " (encrypted from now on)"
   if (folder?.made !== "folder") return ""
   return folder.encrypted
     ? " (new folder, encrypted)"

@@ -23,7 +23,16 @@ import {
   unwritable,
   wholeLines,
 } from "./folder-files.ts"
-import { isSealAbout, newSeal, openSeal, type SealAbout, type SealedFolders } from "./seal.ts"
+import {
+  isSealAbout,
+  keyName,
+  lockedOut,
+  newSeal,
+  openSeal,
+  type SealAbout,
+  type SealedFolders,
+  WAY_OUT,
+} from "./seal.ts"
 
 /** Formats: without encryption, and with it. */
 const PLAIN = 1
@@ -172,18 +181,10 @@ function expected(root: string, { passphrase, seen }: FolderAccess): Marker | un
   return found
 }
 
-const WAY_OUT = "ctxbridge sync --new-key takes what your passphrase opens, or makes a new key"
-
 const incomplete = (message: string): CtxError =>
   new CtxError("target-incomplete", message, {
     hint: `wait until all of the folder has arrived; with the passphrase set, ${WAY_OUT}`,
   })
-
-/** Names what a folder says of its key. */
-const keyName = (about: SealAbout): string =>
-  new Bun.CryptoHasher("sha256")
-    .update(JSON.stringify([about.kdf, about.n, about.r, about.p, about.salt]))
-    .digest("hex")
 
 function opened(root: string, { id, encryption }: Marker, { passphrase, seen }: FolderAccess): LineFolder {
   if (encryption === undefined) return { root, id, seal: undefined }
@@ -196,11 +197,7 @@ function opened(root: string, { id, encryption }: Marker, { passphrase, seen }: 
     return { root, id, seal: boundTo(id, seal) }
   }
   note(false)
-  if (passphrase !== undefined)
-    throw new CtxError("target-locked", `wrong passphrase for ${root}`, { hint: "nothing was written" })
-  throw new CtxError("target-locked", `${root} is encrypted`, {
-    hint: "set CTXBRIDGE_SYNC_PASSPHRASE, or the option sync.passphrase-file to a file that holds it",
-  })
+  throw lockedOut(root, passphrase !== undefined)
 }
 
 /** Binds lines to their folder, too. */

@@ -6,6 +6,7 @@ import { openFolderTarget } from "./folder-target.ts"
 import { examineFolder } from "./open-folder.ts"
 import { isServerAddress, type ServerVariables, serverAddress } from "./postgres-address.ts"
 import type { ServerAdmin } from "./postgres-admin.ts"
+import type { ServerWishes } from "./postgres-unlock.ts"
 import { SealedFolders } from "./seal.ts"
 import type { Target } from "./target.ts"
 
@@ -39,12 +40,14 @@ export interface TargetWorld {
   readonly agentdb: string | undefined
   /** Name of this archive among those that write to a folder. */
   readonly writer: () => string
-  /** Of an encrypted folder. */
+  /** Of an encrypted folder, or of what is encrypted at a server. */
   readonly passphrase?: () => string | undefined
   /** Of this machine, where it remembers which folders are encrypted. */
   readonly stateHome: string
   /** Whether a folder that is not as it was, or not encrypted, is to be taken as it is, or get a new key. */
   readonly isNewKey?: boolean
+  /** Whether what is at a server is to be encrypted from now on. */
+  readonly isEncrypting?: boolean
 }
 
 /** @throws CtxError exit 64 for what can be no target */
@@ -79,18 +82,21 @@ function folderTarget(
 
 // Whoever keeps a folder loads none of the others.
 
-function serverTarget(named: string, { variables, writer }: TargetWorld): NamedTarget {
+function serverTarget(named: string, world: TargetWorld): NamedTarget {
+  const { variables, writer, passphrase, stateHome, isNewKey, isEncrypting } = world
   const address = serverAddress(named, variables)
+  const seen = new SealedFolders(stateHome)
+  const wishes = (): ServerWishes => ({ seen, passphrase: passphrase?.() })
   return {
     kind: "postgres",
     shown: address.shown,
     async open() {
       const { openPostgresTarget } = await import("./postgres-target.ts")
-      return openPostgresTarget(address, undefined, false, writer())
+      return openPostgresTarget(address, undefined, false, writer(), { ...wishes(), isNewKey, isEncrypting })
     },
     async openToRead(patience) {
       const { openPostgresTarget } = await import("./postgres-target.ts")
-      return openPostgresTarget(address, patience, true)
+      return openPostgresTarget(address, patience, true, "", wishes())
     },
     async administer() {
       const { administerPostgres } = await import("./postgres-admin.ts")

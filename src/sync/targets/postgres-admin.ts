@@ -7,7 +7,10 @@ import type { ServerAddress } from "./postgres-address.ts"
 import { type Ask, connect } from "./postgres-door.ts"
 import { LIMITS } from "./postgres-limits.ts"
 import { ADMINISTRATOR_STATEMENTS, NEWEST_VERSION, SET_UP, WANTED_VECTORS } from "./postgres-migrations.ts"
+
 import { dropMonths, PARTITIONING } from "./postgres-partitions.ts"
+import { SEALING } from "./postgres-sealing.ts"
+
 import { mustBeOfMajor, mustHaveStep, readTables, SERVER_STEPS, type TablesThere } from "./postgres-steps.ts"
 
 /** Who sends, and what is there of him. Sizes are bytes. */
@@ -184,9 +187,12 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
     },
 
     async revoke(role, rows, isDryRun) {
-      await asAdministrator()
+      const isSealing = (await asAdministrator()).steps.has(SEALING.name)
       const to = typeof rows === "object" ? rows.to : undefined
-      if (to !== undefined) await mustBeRole(to)
+      if (to !== undefined) {
+        await mustBeRole(to)
+        if (isSealing) await mustBeClear(ask, [role, to], shown)
+      }
       const [counted] = await ask(
         `SELECT (SELECT count(*)::int FROM ctxbridge.entries WHERE tenant = $1::text) AS turns,
            (SELECT count(*)::int FROM ctxbridge.frames WHERE tenant = $1::text) AS frames,
@@ -200,6 +206,8 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
         await server.transaction(async (inner) => {
           await takeRight(inner, role)
           if (rows !== "keep") await clear(inner, role, to)
+          if (rows !== "keep" && isSealing)
+            await inner("DELETE FROM ctxbridge.seals WHERE tenant = $1::text", [role])
         }, "as long as it takes")
       return { turns, frames }
     },
@@ -252,6 +260,18 @@ async function mustBeUsers(ask: Ask, shown: string): Promise<void> {
   if (row!["there"] !== true)
     throw new CtxError("not-found", `${shown} is not set up for many users`, {
       hint: "ctxbridge server init does that",
+    })
+}
+
+/** What one has encrypted nobody else can read, and clear text is refused beside it. */
+async function mustBeClear(ask: Ask, roles: readonly string[], shown: string): Promise<void> {
+  const [row] = await ask(
+    "SELECT tenant FROM ctxbridge.seals WHERE tenant IN ($1::text, $2::text) LIMIT 1",
+    roles,
+  )
+  if (row !== undefined)
+    throw new CtxError("target-encrypted", `${shown}: what ${row["tenant"]} keeps there is encrypted`, {
+      hint: "nobody takes it over, and it takes nothing over: --delete removes it, and without either it stays",
     })
 }
 

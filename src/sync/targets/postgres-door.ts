@@ -227,6 +227,8 @@ const TOLD: Readonly<Record<string, Told>> = {
   "53100": ["target-full", "the server's disk is full", "make room there; then run it again"],
   "53200": ["target-full", "the server is out of memory", "try again later"],
   "53300": ["target-busy", "the server has too many connections", "try again later"],
+  // Of postgres-sealing.
+  CTX04: ["target-locked", "", "set CTXBRIDGE_SYNC_PASSPHRASE, or sync.passphrase-file, and run it again"],
   // Of postgres-limits.
   CTX01: [
     "target-quota",

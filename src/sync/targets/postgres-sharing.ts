@@ -130,8 +130,15 @@ function statistics(columns: string): string {
 /**
  * @param ask fails where the server lacks the step
  * @param shown the server's address, for people
+ * @param isSealed whether the user's rows are encrypted
  */
-export function sharesAt(ask: Ask, shown: string): ShareStore {
+export function sharesAt(ask: Ask, shown: string, isSealed: boolean): ShareStore {
+  const mustBeClear = (): void => {
+    if (isSealed)
+      throw new CtxError("target-encrypted", `what you keep at ${shown} is encrypted, and cannot be shared`, {
+        hint: "nobody else has your passphrase; share from another role or server that is not encrypted",
+      })
+  }
   const call = (what: string, ...values: readonly string[]) => ask(what, values)
   const counted = async (name: string, ...values: readonly string[]): Promise<number> => {
     const [row] = await call(`SELECT ctxbridge.${name}($1::text, $2::text) AS done`, ...values)
@@ -139,6 +146,7 @@ export function sharesAt(ask: Ask, shown: string): ShareStore {
   }
   return {
     async projects() {
+      mustBeClear()
       const rows = await call(
         `SELECT DISTINCT project FROM ctxbridge.entries WHERE tenant = ${TENANT} AND project IS NOT NULL ORDER BY 1`,
       )
@@ -146,6 +154,7 @@ export function sharesAt(ask: Ask, shown: string): ShareStore {
     },
 
     async offer(project, team) {
+      mustBeClear()
       const [row] = await call("SELECT ctxbridge.offer_share($1::text, $2::text) AS done", project, team)
       const done = String(row!["done"])
       if (done === "no-team")

@@ -6,6 +6,7 @@
 import { CtxError, codeOf, isCtxError } from "../../base/errors.ts"
 import type { Ask } from "./postgres-door.ts"
 import { LIMITS } from "./postgres-limits.ts"
+import { SEALING } from "./postgres-sealing.ts"
 import { SHARING } from "./postgres-sharing.ts"
 
 /**
@@ -24,7 +25,7 @@ export interface ServerStep {
 }
 
 /** In this order. */
-export const SERVER_STEPS: readonly ServerStep[] = [SHARING, LIMITS]
+export const SERVER_STEPS: readonly ServerStep[] = [SHARING, LIMITS, SEALING]
 
 /** The version of tables in partitions is so much more: programs that know of none would fail at them. */
 export const PARTITIONED = 100

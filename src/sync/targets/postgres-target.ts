@@ -4,10 +4,10 @@ import { wordSet } from "../../base/words.ts"
 import { WordGatherer } from "../../views/word-index.ts"
 import { type Entry, episodeOf, isBehind, isEntry, type Version } from "./entry.ts"
 import { isNamed, putReport } from "./entry-rules.ts"
-import { byCopy, isLineFills, isPieceAbout, pieceKey, type VaultPiece } from "./pieces.ts"
 import type { ServerAddress } from "./postgres-address.ts"
-import { connect, type Server } from "./postgres-door.ts"
+import { type Ask, connect, type Server } from "./postgres-door.ts"
 import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
+import { framesAt, IS_OF_FORGOTTEN, type Naming, telling, textArray } from "./postgres-frames.ts"
 import {
   NEWEST_VERSION,
   SET_UP,
@@ -15,6 +15,7 @@ import {
   VECTOR_LENGTH,
   WANTED_VECTORS,
 } from "./postgres-migrations.ts"
+import type { SealedRows } from "./postgres-sealing.ts"
 import { SHARING, sharesAt } from "./postgres-sharing.ts"
 import {
   mustBeOfMajor,
@@ -24,7 +25,14 @@ import {
   type Tables,
   type TablesThere,
 } from "./postgres-steps.ts"
-import type { EntryQuery, FoundEntry, FrameStore, SentVersion, Target } from "./target.ts"
+import {
+  dropUnreadable,
+  replaceClear,
+  type ServerWishes,
+  type Unlocked,
+  unlockServer,
+} from "./postgres-unlock.ts"
+import type { EntryQuery, FolderState, FoundEntry, SentVersion, Target } from "./target.ts"
 
 /** ms for one call. */
 const DEADLINE = 30_000
@@ -49,26 +57,52 @@ export async function openPostgresTarget(
   deadline = DEADLINE,
   isReader = false,
   writer = "",
+  wishes: ServerWishes = {},
 ): Promise<Target> {
   const server = connect(address, deadline)
+  const { shown } = address
   let tables: Tables
+  let unlocked: Unlocked | undefined
   try {
-    tables = await (isReader ? tablesThere(server, address.shown) : prepareTables(server, address))
+    tables = await (isReader ? tablesThere(server, shown) : prepareTables(server, address))
+    unlocked = await unlockServer(server, tables, shown, wishes, isReader)
   } catch (error) {
     await server.close()
     throw error
   }
-  const rowsOf = (entries: readonly Entry[]): Value[] => entries.flatMap((entry) => rowOf(entry, tables))
+  const sealed = (): SealedRows | undefined => unlocked?.rows()
+  const named: Naming = (kind, name) => sealed()?.name(kind, name) ?? name
+  const isSealed = unlocked !== undefined
+  const rowsOf = (entries: readonly Entry[]): Value[] =>
+    entries.flatMap((entry) => rowOf(sealed()?.closed(entry) ?? entry, tables, isSealed))
   const months = new Set<string>()
   const prepared = new WeakMap<readonly Entry[], Value[]>()
   const slow = server.within(SLOWER * deadline)
+  const putAs = (ask: Ask, by: string, entries: readonly Entry[], given = rowsOf(entries)) =>
+    ask(putting(entries.length, tables), [named("writer", by), ...given])
+  let replaced: FolderState["replaced"]
+  if (unlocked?.isReplacing === true && !isReader) {
+    try {
+      replaced = await replaceClear(slow, unlocked.rows(), putAs)
+      wishes.seen?.noteReplacing(tables.id, false)
+    } catch (error) {
+      await server.close()
+      throw error
+    }
+  }
   return {
-    id: tables.id,
-    frames: framesAt(slow, writer),
-    shares: sharesAt(async (...call) => {
-      mustHaveStep(SHARING.name, tables, address.shown)
-      return server.ask(...call)
-    }, address.shown),
+    id: unlocked?.id ?? tables.id,
+    ...(unlocked && { folder: { encrypted: true, made: unlocked.made, ...(replaced && { replaced }) } }),
+    isBlind: isSealed,
+    frames: framesAt(slow, writer, sealed),
+    shares: sharesAt(
+      async (...call) => {
+        mustHaveStep(SHARING.name, tables, shown)
+        return server.ask(...call)
+      },
+      shown,
+      isSealed,
+    ),
 
     prepare(entries) {
       prepared.set(entries, rowsOf(entries))
@@ -77,20 +111,22 @@ export async function openPostgresTarget(
     async put(entries) {
       if (entries.length === 0) return putReport(0, 0, 0)
       const given = prepared.get(entries) ?? rowsOf(entries)
-      const news = tables.isPartitioned ? monthsOf(entries).filter((month) => !months.has(month)) : []
+      // Of what is encrypted, nobody there knows the month.
+      const isByMonth = tables.isPartitioned && !isSealed
+      const news = isByMonth ? monthsOf(entries).filter((month) => !months.has(month)) : []
       if (news.length > 0)
         await slow.ask(`SELECT ctxbridge.make_months(${textArray(1)})`, [JSON.stringify(news)])
       for (const month of news) months.add(month)
       const [counts] = await slow.transaction(async (ask) => {
         await lockTenant(ask, "SHARE", `set_config('work_mem', '${MERGING}MB', true)`)
-        return ask(putting(entries.length, tables), [writer, ...given])
+        return putAs(ask, writer, entries, given)
       })
       const { stored, alive } = counts as unknown as { stored: number; alive: number }
       return putReport(entries.length, stored, entries.length - alive)
     },
 
     async find(query) {
-      if (!isComparable(query, tables)) return []
+      if (isSealed || !isComparable(query, tables)) return []
       const rows = (await server.ask(...finding(query, tables))).map(foundIn)
       return rows.sort(bestFirst).slice(0, query.limit)
     },
@@ -100,32 +136,31 @@ export async function openPostgresTarget(
       const rows = await server.ask(
         `SELECT id, key, summary, content, metadata, embedder, embedding::text AS embedding
          FROM ctxbridge.entries WHERE id >= $1 AND starts_with(id, $1) AND tenant = ${TENANT} ORDER BY id LIMIT ${ALIKE}`,
-        [id],
+        [sealed()?.beginning(id) ?? id],
       )
-      const found = rows.map(entryIn).find(isEntry)
+      const found = isSealed
+        ? rows.flatMap((row) => sealed()!.opened(row) ?? []).find((one) => isNamed(one.id, id))
+        : rows.map(entryIn).find(isEntry)
       return found && { ...found, ...episodeOf(found.metadata) }
     },
 
     async forget({ ids = [], sessions = [], fills = [] }) {
       const names = [
-        ...ids.map((name) => ({ kind: "id", name })),
-        ...sessions.map((name) => ({ kind: "session", name })),
+        ...ids.map((name) => ({ kind: "id" as const, name })),
+        ...sessions.map((name) => ({ kind: "session" as const, name })),
       ]
       const hasFrames = sessions.length + fills.length > 0
       const [row] = await (hasFrames ? slow : server).transaction(async (ask) => {
         await lockTenant(ask, "UPDATE")
-        const given = "jsonb_to_recordset($1::text::jsonb) AS f(kind text, name text)"
-        const keeping = `INSERT INTO ctxbridge.forgotten (kind, name) SELECT kind, name FROM ${given} ON CONFLICT DO NOTHING`
-        await ask(keeping, [JSON.stringify(names)])
-        const [gone, owners] = [ids, sessions].map((one) => JSON.stringify(one))
-        if (hasFrames) {
-          const told = fills.map(({ session, key, lines }) => ({ session, key, lines }))
-          await ask(TELLING_FILLS, [JSON.stringify(told)])
-          await ask(`SELECT ctxbridge.forget_frames(${textArray(1)})`, [owners!])
-        }
+        await telling(ask, names, hasFrames ? fills : [], named, sealed())
+        const [gone, owners] = [
+          JSON.stringify(ids.map((id) => named("id", id))),
+          JSON.stringify(sessions.map((session) => named("session", session))),
+        ]
+        if (hasFrames) await ask(`SELECT ctxbridge.forget_frames(${textArray(1)})`, [owners])
         return ask(`SELECT ctxbridge.forget_entries(${textArray(1)}, ${textArray(2)}) AS gone`, [
-          gone!,
-          owners!,
+          gone,
+          owners,
         ])
       })
       return Number(row!["gone"])
@@ -156,15 +191,21 @@ export async function openPostgresTarget(
         `SELECT key, id, messages, taken_back AS "takenBack" FROM ctxbridge.entries WHERE tenant = ${TENANT}`,
       )
       const there = new Map((rows as unknown as VersionRow[]).map((row) => [row.key, row]))
-      const behind = [...sent].filter((one) => isBehind(there.get(one.key), one))
-      if (behind.length === 0) return behind
+      const behind = [...sent]
+        .map((one) => ({ one, key: named("key", one.key), id: named("id", one.id) }))
+        .filter(({ one, key, id }) => isBehind(there.get(key), { id, messages: one.messages }))
+      if (behind.length === 0) return []
       const dead = await server.ask(
         `SELECT e.key FROM jsonb_to_recordset($1::text::jsonb) AS e(key text, id text, session text)
          WHERE ${IS_FORGOTTEN}`,
-        [JSON.stringify(behind.map(({ key, id, session }) => ({ key, id, session })))],
+        [
+          JSON.stringify(
+            behind.map(({ one, key, id }) => ({ key, id, session: named("session", one.session) })),
+          ),
+        ],
       )
       const keys = new Set(dead.map((row) => row["key"]))
-      return behind.filter(({ key }) => !keys.has(key))
+      return behind.flatMap(({ one, key }) => (keys.has(key) ? [] : [one]))
     },
 
     async ownThere(machine, sessions) {
@@ -175,12 +216,21 @@ export async function openPostgresTarget(
                WHERE e.session = f.name OR starts_with(e.session, f.name || '/'))`
       const rows = await server.ask(
         // Rows that earlier versions have put do not say who did.
-        `SELECT key, id, session, messages FROM ctxbridge.entries e
-         WHERE tenant = ${TENANT}
-           AND (writer = $1::text OR (writer IS NULL AND metadata ->> 'machine' = $2::text)) ${narrowed}`,
-        [writer, machine, ...(sessions === undefined ? [] : [JSON.stringify(sessions)])],
+        `SELECT key, id, session, messages ${isSealed ? ", metadata, writer" : ""} FROM ctxbridge.entries e
+         WHERE tenant = ${TENANT} AND (writer = $1::text OR ${
+           isSealed ? "writer = $2::text" : "(writer IS NULL AND metadata ->> 'machine' = $2::text)"
+         }) ${narrowed}`,
+        [
+          named("writer", writer),
+          isSealed ? named("writer", "") : machine,
+          ...(sessions === undefined ? [] : [JSON.stringify(sessions.map((one) => named("session", one)))]),
+        ],
       )
-      return rows as unknown as SentVersion[]
+      if (!isSealed) return rows as unknown as SentVersion[]
+      return rows.flatMap((row) => {
+        const { machine: by, ...one } = sealed()!.sent(row) ?? {}
+        return "id" in one && (row["writer"] === named("writer", writer) || by === machine) ? [one] : []
+      })
     },
 
     async forgottenThere() {
@@ -191,6 +241,7 @@ export async function openPostgresTarget(
     },
 
     async mend() {
+      if (isSealed) return dropUnreadable(slow, sealed()!)
       const [row] = await server.transaction(
         (ask) => ask("SELECT ctxbridge.mend_entries() AS gone"),
         "as long as it takes",
@@ -204,9 +255,7 @@ export async function openPostgresTarget(
 
 type VersionRow = Pick<Entry, "key"> & Omit<Version, "hasVector">
 
-/** Whether the row `e` is of a session that is forgotten; of one that is, or forgotten by its id. */
-const IS_OF_FORGOTTEN = `EXISTS (SELECT FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'session'
-  AND (e.session = f.name OR starts_with(e.session, f.name || '/')))`
+/** Whether the row `e` is forgotten by its id, or of such a session. */
 const IS_FORGOTTEN = `(e.id IN (SELECT f.name FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'id')
   OR ${IS_OF_FORGOTTEN})`
 
@@ -257,14 +306,14 @@ const monthsOf = (entries: readonly Entry[]): string[] => [
 type Value = string | null
 
 /** In the order of `typesOf`. */
-function rowOf(entry: Entry, { vectors }: Tables): Value[] {
+function rowOf(entry: Entry, { vectors }: Tables, isSealed: boolean): Value[] {
   const { key, id, summary, content, metadata, vector } = entry
   // A column of pgvector has one length. What is of another is found by its words.
   const kept = vectors === undefined || vector?.values.length === VECTOR_LENGTH ? vector : undefined
   return [
     ...[key, id, metadata.sessionId, metadata.project, metadata.timestamp],
     ...[String(metadata.messages), String(metadata.takenBack), summary, content, JSON.stringify(metadata)],
-    indexed(content),
+    isSealed ? "" : indexed(content),
     `{${[...wordSet(summary)].map((word) => JSON.stringify(word)).join()}}`,
     kept?.embedder ?? null,
     kept === undefined ? null : numbersText(kept.values, vectors),
@@ -286,9 +335,6 @@ const numbersText = (values: readonly number[], vectors: string | undefined): st
   vectors === undefined ? `{${values.join()}}` : `[${values.join()}]`
 
 const signsText = (values: readonly number[]): string => values.map((value) => (value > 0 ? 1 : 0)).join("")
-
-/** A parameter that is a list in JSON, as an array. */
-const textArray = (n: number): string => `ARRAY(SELECT jsonb_array_elements_text($${n}::text::jsonb))`
 
 const entryIn = ({ embedder, embedding, ...rest }: Readonly<Record<string, unknown>>): unknown =>
   embedder === null ? rest : { ...rest, vector: { embedder, values: numbersIn(embedding) } }
@@ -334,102 +380,6 @@ function finding(query: EntryQuery, { vectors, steps }: Tables): [statement: str
 }
 
 const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
-
-/** Whoever owns the tables is not bound by the rules for rows. */
-const OWN = `tenant = ${TENANT}`
-
-/** Pieces, in a table beside the entries. */
-function framesAt(server: Server, writer: string): FrameStore {
-  return {
-    // A rule for rows shows no others.
-    isOwn: true,
-    async put(pieces) {
-      if (pieces.length === 0) return putReport(0, 0, 0)
-      const rows = pieces.map(({ frame, ...about }) => ({
-        about,
-        session: about.session,
-        copy: about.copy,
-        start: about.from,
-        frame: Buffer.from(frame).toString("base64"),
-      }))
-      const [counts] = await server.transaction(async (ask) => {
-        await lockTenant(ask, "SHARE")
-        return ask(PUTTING_PIECES, [JSON.stringify(rows), writer])
-      })
-      const { stored, alive } = counts as unknown as { stored: number; alive: number }
-      return putReport(pieces.length, stored, pieces.length - alive)
-    },
-
-    async list(wanted) {
-      const rows =
-        wanted === undefined
-          ? await server.ask(`SELECT writer, copy, about FROM ctxbridge.frames WHERE ${OWN}`)
-          : await server.ask(
-              `SELECT writer, copy, about FROM ctxbridge.frames WHERE ${OWN} AND writer = $1::text`,
-              [wanted],
-            )
-      return rows
-        .map(({ about }) => about)
-        .filter(isPieceAbout)
-        .sort(byCopy)
-    },
-
-    async get(wanted) {
-      const rows = await server.ask(
-        `SELECT f.about, translate(encode(f.frame, 'base64'), E'\\n', '') AS frame
-         FROM jsonb_to_recordset($1::text::jsonb) AS w(writer text, copy text, "from" bigint)
-         JOIN ctxbridge.frames f ON ${OWN} AND f.writer = w.writer AND f.copy = w.copy AND f.start = w."from"`,
-        [JSON.stringify(wanted.map(({ writer, copy, from }) => ({ writer, copy, from })))],
-      )
-      const found = new Map<string, VaultPiece>()
-      for (const { about, frame } of rows) {
-        if (isPieceAbout(about))
-          found.set(pieceKey(about), {
-            ...about,
-            frame: new Uint8Array(Buffer.from(String(frame), "base64")),
-          })
-      }
-      return wanted.flatMap((name) => found.get(pieceKey(name)) ?? [])
-    },
-
-    async drop(copies) {
-      await server.ask(`SELECT ctxbridge.drop_frames($1::text, ${textArray(2)})`, [
-        writer,
-        JSON.stringify(copies),
-      ])
-    },
-
-    async fills() {
-      const rows = await server.ask(
-        `SELECT session, key, lines FROM ctxbridge.fills WHERE ${OWN} ORDER BY session, key`,
-      )
-      return rows.flatMap((row) => (isLineFills(row) ? [row] : []))
-    },
-
-    async forgotten() {
-      const rows = await server.ask(`SELECT name FROM ctxbridge.forgotten WHERE ${OWN} AND kind = 'session'`)
-      return rows.map(({ name }) => String(name))
-    },
-  }
-}
-
-const TELLING_FILLS = `
-  INSERT INTO ctxbridge.fills AS old (session, key, lines)
-  SELECT session, key, lines FROM jsonb_to_recordset($1::text::jsonb) AS g(session text, key text, lines jsonb)
-  ON CONFLICT (tenant, session, key) DO UPDATE SET lines = old.lines || excluded.lines`
-
-const PUTTING_PIECES = `
-  WITH given AS (
-    SELECT * FROM jsonb_to_recordset($1::text::jsonb)
-      AS g(copy text, start bigint, session text, about jsonb, frame text)
-  ), alive AS (
-    SELECT * FROM given e WHERE NOT ${IS_OF_FORGOTTEN}
-  ), stored AS (
-    INSERT INTO ctxbridge.frames (writer, copy, start, session, about, frame)
-    SELECT $2::text, copy, start, session, about, decode(frame, 'base64') FROM alive
-    ON CONFLICT DO NOTHING RETURNING 1
-  )
-  SELECT (SELECT count(*)::int FROM alive) AS alive, (SELECT count(*)::int FROM stored) AS stored`
 
 /** @throws CtxError `target-newer`, `target-older` */
 async function prepareTables(server: Server, { shown, isRuvector }: ServerAddress): Promise<Tables> {

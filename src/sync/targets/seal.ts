@@ -1,11 +1,13 @@
 /**
- * What keeps an encrypted folder closed. Its lines: AES-256-GCM of the runtime, with a key that scrypt makes of a passphrase.
- * Each line is bound to its folder, its file and its number there, so that none can be changed, or put in another's place.
+ * What keeps an encrypted folder closed, and what a user has at a server. Its lines: AES-256-GCM of the runtime, with a key
+ * that scrypt makes of a passphrase. Each line is bound to its folder, its file and its number there, so that none can be
+ * changed, or put in another's place; a row likewise.
  * And this machine's memory: `sealed-folders.json` of the state folder says which encrypted folders it has seen. Whoever can
  * write to a folder can replace its description by one that says that nothing is encrypted, or by one of another key: what
- * was encrypted once is taken for nothing else, neither at its path nor under its id.
+ * was encrypted once is taken for nothing else, neither at its path nor under its id. A server's address is such a path.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto"
+import { CtxError } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
 import { realpathSync } from "../../base/fs.ts"
 import { readJson, writeJson } from "../../base/json-files.ts"
@@ -13,6 +15,14 @@ import { basename, dirname, join } from "../../base/path.ts"
 import { frameContent } from "../../vault/frame.ts"
 import { contentSize } from "../../vault/frame-size.ts"
 import { type LineSeal, LONGEST_KEPT_LINE } from "./folder-files.ts"
+
+export interface Seal extends LineSeal {
+  /** Without compression. */
+  closeBytes(bytes: Uint8Array, place: string): Buffer
+  openBytes(sealed: Uint8Array, place: string): Uint8Array | undefined
+  /** Stands for a name of a kind, the same each time, and tells nothing of it to whoever has no key. */
+  hide(name: string, kind: string): string
+}
 
 /** What the folder says of its key. It does not hold the key. */
 export interface SealAbout {
@@ -67,7 +77,7 @@ const LEAST_SALT = 8
 const BASE64 = /^[A-Za-z0-9+/]{8,1000}={0,2}$/
 
 /** Makes a new key. */
-export function newSeal(passphrase: string): { readonly about: SealAbout; readonly seal: LineSeal } {
+export function newSeal(passphrase: string): { readonly about: SealAbout; readonly seal: Seal } {
   const salt = randomBytes(16).toString("base64")
   const seal = sealOf(keyOf(passphrase, { ...COST, salt }))
   return { about: { kdf: "scrypt", ...COST, salt, check: seal.close(KNOWN, CHECKED) }, seal }
@@ -77,7 +87,7 @@ export function newSeal(passphrase: string): { readonly about: SealAbout; readon
  * @param about checked with `isSealAbout`
  * @returns undefined if the passphrase is another one
  */
-export function openSeal(passphrase: string, about: SealAbout): LineSeal | undefined {
+export function openSeal(passphrase: string, about: SealAbout): Seal | undefined {
   const seal = sealOf(keyOf(passphrase, about))
   return seal.open(about.check, CHECKED) === KNOWN ? seal : undefined
 }
@@ -97,27 +107,59 @@ function keyOf(passphrase: string, { n, r, p, salt }: Pick<SealAbout, "n" | "r" 
   return key
 }
 
-const sealOf = (key: Uint8Array): LineSeal => ({
-  close(line, place) {
+function sealOf(key: Uint8Array): Seal {
+  const closeBytes: Seal["closeBytes"] = (bytes, place) => {
     const iv = randomBytes(IV)
     const cipher = createCipheriv("aes-256-gcm", key, iv)
     cipher.setAAD(Buffer.from(place))
+    return Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
+  }
+  const opened = (sealed: Uint8Array, place: string): Buffer => {
+    const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, IV), { authTagLength: TAG })
+    decipher.setAAD(Buffer.from(place))
+    decipher.setAuthTag(sealed.subarray(-TAG))
+    return Buffer.concat([decipher.update(sealed.subarray(IV, -TAG)), decipher.final()])
+  }
+  // One key for one purpose.
+  const forNames = new Bun.CryptoHasher("sha256", Buffer.from(key)).update("names of ctxbridge").digest()
+  return {
+    closeBytes,
+    openBytes: (sealed, place) => tryTo(() => opened(sealed, place)),
     // Frames are in base64, which this takes back.
-    const plain = Bun.zstdCompressSync(Buffer.from(line))
-    return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString("base64")
-  },
-  open: (sealed, place) =>
-    tryTo(() => {
-      const bytes = Buffer.from(sealed, "base64")
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV), { authTagLength: TAG })
-      decipher.setAAD(Buffer.from(place))
-      decipher.setAuthTag(bytes.subarray(-TAG))
-      const plain = Buffer.concat([decipher.update(bytes.subarray(IV, -TAG)), decipher.final()])
-      const size = contentSize(plain)
-      if (size === undefined || size > LONGEST_KEPT_LINE) return undefined
-      return Buffer.from(frameContent(plain, size)).toString("utf8")
-    }),
-})
+    close: (line, place) => closeBytes(Bun.zstdCompressSync(Buffer.from(line)), place).toString("base64"),
+    open: (sealed, place) =>
+      tryTo(() => {
+        const plain = opened(Buffer.from(sealed, "base64"), place)
+        const size = contentSize(plain)
+        if (size === undefined || size > LONGEST_KEPT_LINE) return undefined
+        return Buffer.from(frameContent(plain, size)).toString("utf8")
+      }),
+    hide: (name, kind) =>
+      new Bun.CryptoHasher("sha256", forNames)
+        .update(`${kind}\0${name}`)
+        .digest("base64url")
+        .slice(0, HIDDEN),
+  }
+}
+
+/** Digits of what stands for a name: 132 bits. */
+const HIDDEN = 22
+
+/** Names what is said of a key. */
+export const keyName = (about: SealAbout): string =>
+  new Bun.CryptoHasher("sha256")
+    .update(JSON.stringify([about.kdf, about.n, about.r, about.p, about.salt]))
+    .digest("hex")
+
+/** @param isWrong whether there is a passphrase, which is another one */
+export const lockedOut = (shown: string, isWrong: boolean): CtxError =>
+  isWrong
+    ? new CtxError("target-locked", `wrong passphrase for ${shown}`, { hint: "nothing was written" })
+    : new CtxError("target-locked", `${shown} is encrypted`, {
+        hint: "set CTXBRIDGE_SYNC_PASSPHRASE, or the option sync.passphrase-file to a file that holds it",
+      })
+
+export const WAY_OUT = "ctxbridge sync --new-key takes what your passphrase opens, or makes a new key"
 
 interface SealedFolder {
   readonly id: string
@@ -129,6 +171,8 @@ interface SealedFolder {
   readonly proven: boolean
   /** When it was first seen, in ISO 8601. */
   readonly since: string
+  /** Of a server: whether this machine has begun to encrypt what was there before, and has not come to its end. */
+  readonly replacing?: boolean
 }
 
 export const sealedFoldersFile = (stateHome: string): string => join(stateHome, "sealed-folders.json")
@@ -160,8 +204,15 @@ export class SealedFolders {
     if (!proven && others.length < all.length - (same === undefined ? 0 : 1)) return
     const since = same?.since ?? new Date().toISOString()
     const paths = [...new Set([...(same?.paths ?? []), ...places])]
-    const noted = { id, key, paths, proven: proven || same?.proven === true, since }
+    const replacing = same?.replacing === true ? { replacing: true } : {}
+    const noted = { id, key, paths, proven: proven || same?.proven === true, since, ...replacing }
     writeJson(this.file, { folders: [...others, noted] })
+  }
+
+  /** Notes of a known one that what was there before is to be encrypted, or that all of it is. */
+  noteReplacing(id: string, replacing: boolean): void {
+    const folders = this.#all().map((one) => (one.id === id ? { ...one, replacing } : one))
+    writeJson(this.file, { folders })
   }
 
   #all(): SealedFolder[] {

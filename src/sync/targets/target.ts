@@ -22,8 +22,10 @@ import type { LineFills, PieceAbout, PieceName, VaultPiece } from "./pieces.ts"
 export interface Target {
   /** Names what is kept here, wherever it is reached. Another one is there when it was made anew. */
   readonly id: string
-  /** Of a folder. */
+  /** Of a folder, and of a server where this user's rows are encrypted. */
   readonly folder?: FolderState
+  /** Whether nothing can be found there, because what is kept can be read at home alone. */
+  readonly isBlind?: boolean
   /** Undefined: this kind keeps entries only. */
   readonly frames?: FrameStore
   /** Undefined: whoever can read what is there reads all of it. */
@@ -100,8 +102,14 @@ export interface FrameStore {
   drop(copies: readonly string[]): Promise<void>
   /** What text anybody has taken out. */
   fills(): Promise<readonly LineFills[]>
-  /** Sessions that are refused. */
-  forgotten(): Promise<readonly string[]>
+  /**
+   * Sessions that are refused; where their names cannot be told, those among the given ones.
+   *
+   * @param among with those that they are subagents of
+   */
+  forgotten(among: readonly string[]): Promise<readonly string[]>
+  /** Copies with pieces that could not be read when all was last listed; undefined: as many as `damagedIn` tells. */
+  unreadable?(): number
   /**
    * Where a piece was when it was last listed, for people; undefined: nowhere in particular. `stamps` has another value for
    * a file of this machine's whenever somebody has written to it.
@@ -226,11 +234,13 @@ export interface TargetStats {
   readonly misnamed?: number
 }
 
-/** How a folder is kept. */
+/** How a folder is kept, or what a user has at a server. */
 export interface FolderState {
   readonly encrypted: boolean
-  /** What was made when it was opened: all of it, or its key. */
-  readonly made: "folder" | "key" | null
+  /** What was made when it was opened: all of it, what encrypts the user's rows, or another key. */
+  readonly made: "folder" | "server" | "key" | null
+  /** What was there in clear text, and is encrypted now. */
+  readonly replaced?: { readonly turns: number; readonly pieces: number }
 }
 
 export interface DamagedFile {
