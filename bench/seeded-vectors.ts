@@ -3,13 +3,16 @@ import { Dice } from "../src/cli/bench/seeded-random.ts"
 
 const LENGTH = 384
 const TOPICS = 500
-/** How far from its topic a vector is, as a share. */
+/** How far from its topic a vector is, as a share: the farther, the less the nearest stand out. */
 const NOISE = 0.6
 
 export class Topics {
   readonly #centres: readonly Float64Array[]
 
-  constructor(seed: number) {
+  readonly #noise: number
+
+  constructor(seed: number, noise = NOISE) {
+    this.#noise = noise
     const dice = new Dice(seed)
     this.#centres = Array.from({ length: TOPICS }, () => direction(dice))
   }
@@ -18,7 +21,7 @@ export class Topics {
   near(dice: Dice): Float64Array {
     const centre = this.#centres[dice.between(0, TOPICS - 1)]!
     const noise = direction(dice)
-    return unit(centre.map((value, n) => value + NOISE * noise[n]!))
+    return unit(centre.map((value, n) => value + this.#noise * noise[n]!))
   }
 }
 

@@ -5,6 +5,7 @@
 import { CtxError } from "../../base/errors.ts"
 import type { ServerAddress } from "./postgres-address.ts"
 import { type Ask, connect } from "./postgres-door.ts"
+import { makeWaitingIndexes } from "./postgres-halfvec.ts"
 import { LIMITS } from "./postgres-limits.ts"
 import { ADMINISTRATOR_STATEMENTS, NEWEST_VERSION, SET_UP, WANTED_VECTORS } from "./postgres-migrations.ts"
 
@@ -132,12 +133,13 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
         if (tables.version > NEWEST_VERSION) mustBeOfMajor(tables, NEWEST_VERSION, shown)
         refuseOthers(tables, user, shown)
       }
-      if (!isDryRun)
-        await server.transaction(async (inner) => {
-          if (address.isRuvector) await inner(`SET LOCAL ${WANTED_VECTORS} = 'ruvector'`)
-          const settingUp = tables?.isOwner === true && !forMany ? SET_UP : ADMINISTRATOR_STATEMENTS
-          for (const one of byMonth ? [settingUp, PARTITIONING, settingUp] : [settingUp]) await inner(one)
-        }, "as long as it takes")
+      if (isDryRun) return waiting
+      await server.transaction(async (inner) => {
+        if (address.isRuvector) await inner(`SET LOCAL ${WANTED_VECTORS} = 'ruvector'`)
+        const settingUp = tables?.isOwner === true && !forMany ? SET_UP : ADMINISTRATOR_STATEMENTS
+        for (const one of byMonth ? [settingUp, PARTITIONING, settingUp] : [settingUp]) await inner(one)
+      }, "as long as it takes")
+      await makeWaitingIndexes(server)
       return waiting
     },
 

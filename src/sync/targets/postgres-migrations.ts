@@ -3,6 +3,7 @@
  * are older than it is; an administrator runs it, with roles, for many users. Pure.
  */
 import { FIND_BY_ARRAY, FIND_BY_VECTOR, FIND_BY_WORDS, signsOf, TENANT } from "./postgres-finding.ts"
+import { WAITING_BY_PSQL } from "./postgres-halfvec.ts"
 import { PARTITIONED, SERVER_STEPS, type ServerStep } from "./postgres-steps.ts"
 
 /** Numbers of a vector. */
@@ -130,8 +131,9 @@ const IS_OF_SESSIONS = `EXISTS (SELECT FROM unnest(sessions) f(name)
 
 /**
  * A migration's position is its number: never change a released one, only add. `@embedding@` is the type of a vector;
- * `@index@` its index's method, column and class of operators, and `@distance@` its operator. A statement with one of
- * the latter is left out where there is none. `@owner@` is the role that the tables belong to, quoted.
+ * `@index@` its index's method, column and class of operators, `@distance@` its operator, and `@vectors@` the schema of
+ * pgvector, if that has `halfvec`. A statement with one of the latter is left out where there is none. `@owner@` is the role
+ * that the tables belong to, quoted.
  */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -276,9 +278,11 @@ const unlessDone = (isLacking: string, statements: readonly string[], noting: st
     FOREACH statement IN ARRAY ARRAY[
 ${statements.map((statement) => `$sql$${statement}$sql$`).join(",\n")}
     ] LOOP
-      CONTINUE WHEN (distance IS NULL AND statement ~ '@distance@') OR (index IS NULL AND statement ~ '@index@');
+      CONTINUE WHEN (distance IS NULL AND statement ~ '@distance@') OR (index IS NULL AND statement ~ '@index@')
+        OR (vectors IS NULL AND statement ~ '@vectors@');
       statement := replace(replace(statement, '@embedding@', embedding), '@owner@', quote_literal(owner));
-      EXECUTE replace(replace(statement, '@index@', coalesce(index, '')), '@distance@', coalesce(distance, ''));
+      statement := replace(replace(statement, '@index@', coalesce(index, '')), '@distance@', coalesce(distance, ''));
+      EXECUTE replace(statement, '@vectors@', coalesce(vectors, ''));
     END LOOP;
     ${noting};
   END IF;
@@ -316,6 +320,7 @@ DECLARE
   index text;
   distance text;
   refusal text;
+  vectors text;
 BEGIN
   -- While there is nothing to lock, anybody may have this one: then they are made without waiting any longer.
   IF to_regnamespace('ctxbridge') IS NULL OR NOT EXISTS (SELECT FROM pg_class
@@ -352,13 +357,16 @@ BEGIN
   -- version 0.3.0, a query that takes it does not see all rows.
   SELECT format('%I.%I(${VECTOR_LENGTH})', n.nspname, t.typname),
       CASE WHEN o.opcname IS NOT NULL THEN format('hnsw (embedding %I.%I)', n.nspname, o.opcname) END,
-      format('OPERATOR(%I.<=>)', n.nspname)
+      format('OPERATOR(%I.<=>)', n.nspname),
+      CASE WHEN EXISTS (SELECT FROM pg_type h JOIN pg_depend hd ON hd.classid = 'pg_type'::regclass AND hd.objid = h.oid
+        WHERE h.typname = 'halfvec' AND h.typnamespace = n.oid AND hd.deptype = 'e' AND hd.refobjid = d.refobjid
+          AND t.typname = 'vector') THEN quote_ident(n.nspname) END
     FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
       JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
       LEFT JOIN pg_opclass o ON o.opcintype = t.oid AND o.opcname = t.typname || '_cosine_ops'
         AND o.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'hnsw') AND t.typname = 'vector'
     WHERE t.typname IN ('ruvector', 'vector') AND CASE WHEN kept IS NULL THEN t.typname = wanted ELSE t.oid = kept END
-    LIMIT 1 INTO embedding, index, distance;
+    LIMIT 1 INTO embedding, index, distance, vectors;
   IF embedding IS NULL AND kept IS NULL AND wanted = 'ruvector' THEN
     RAISE EXCEPTION '%', concat_ws(': ', 'the extension ruvector is not there', refusal)
       USING ERRCODE = 'CTX03', HINT = 'CREATE EXTENSION ruvector, or do not ask for it';
@@ -450,4 +458,7 @@ BEGIN;
 
 ${ADMINISTRATOR_STATEMENTS}
 COMMIT;
+
+-- Beside what users do, for whom nothing is locked; by psql, since no function could.
+${WAITING_BY_PSQL}
 `

@@ -5,6 +5,7 @@
  */
 import { CtxError, codeOf, isCtxError } from "../../base/errors.ts"
 import type { Ask } from "./postgres-door.ts"
+import { HALFVEC } from "./postgres-halfvec.ts"
 import { LIMITS } from "./postgres-limits.ts"
 import { SEALING } from "./postgres-sealing.ts"
 import { SHARING } from "./postgres-sharing.ts"
@@ -25,7 +26,7 @@ export interface ServerStep {
 }
 
 /** In this order. */
-export const SERVER_STEPS: readonly ServerStep[] = [SHARING, LIMITS, SEALING]
+export const SERVER_STEPS: readonly ServerStep[] = [SHARING, LIMITS, SEALING, HALFVEC]
 
 /** The version of tables in partitions is so much more: programs that know of none would fail at them. */
 export const PARTITIONED = 100

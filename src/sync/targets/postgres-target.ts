@@ -8,6 +8,7 @@ import type { ServerAddress } from "./postgres-address.ts"
 import { type Ask, connect, type Server } from "./postgres-door.ts"
 import { lockTenant, narrowedTo, TENANT } from "./postgres-finding.ts"
 import { framesAt, IS_OF_FORGOTTEN, type Naming, telling, textArray } from "./postgres-frames.ts"
+import { HALFVEC, makeWaitingIndexes } from "./postgres-halfvec.ts"
 import {
   NEWEST_VERSION,
   SET_UP,
@@ -392,6 +393,8 @@ async function prepareTables(server: Server, { shown, isRuvector }: ServerAddres
     there = (await readTables(server.ask, shown))!
   }
   mustBeOfMajor(there, NEWEST_VERSION, shown)
+  // What did not succeed is tried again next time.
+  if (there.isOwner && there.steps.has(HALFVEC.name)) await makeWaitingIndexes(server).catch(() => {})
   if (there.wantsView) await server.ask(TRANSCRIPT_ENTRIES).catch(() => {})
   return there
 }
