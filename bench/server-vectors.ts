@@ -53,7 +53,7 @@ await run(`${ADMINISTRATOR_SCRIPT}
   CREATE ROLE alice LOGIN PASSWORD 'sesame';
   ${named("exact", FIND_BY_VECTOR, "true")};
   ${named("former", FIND_BY_VECTOR, "false")};
-  ${named("halved", FIND_BY_HALVES[0]!, "false")};
+  ${named("halved", FIND_BY_HALVES[2]!, "false")};
   GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ctxbridge TO ctxbridge_user;
   GRANT ctxbridge_user TO alice;
   SELECT extversion FROM pg_extension WHERE extname = 'vector'`).then((told) =>

@@ -62,7 +62,7 @@ kind(
       await backend.put([draft({ vector: [1, 0] })])
       // Fails unless both are there.
       await get().run(`DO $$ BEGIN
-      ASSERT EXISTS (SELECT FROM pg_indexes WHERE indexname = 'entries_embedding' AND indexdef LIKE '%hnsw%');
+      ASSERT EXISTS (SELECT FROM pg_indexes WHERE indexname = 'entries_halfvec' AND indexdef LIKE '%hnsw%');
       ASSERT (SELECT vector_dims(embedding) FROM ctxbridge.entries) = 384;
     END $$`)
       await backend.close()
@@ -84,7 +84,7 @@ kind(
       expect(await ids({ project: "/src/app" })).toEqual([near.id])
       await get().run("SELECT pg_stat_force_next_flush()")
       await get().run(`DO $$ BEGIN
-        ASSERT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'entries_embedding') > 0;
+        ASSERT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'entries_halfvec') > 0;
       END $$`)
     })
 

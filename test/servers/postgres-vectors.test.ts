@@ -222,7 +222,7 @@ describe.each(source === undefined ? [] : withVectors)("vectors at PostgreSQL %s
         await using admin = await closing(
           administerPostgres(serverAddress(addressOf("owner", database), NO_VARIABLES)),
         )
-        const { steps } = await admin.migrate(false, false)
+        const { steps } = await admin.migrate(false, false, false)
         expect(steps.map(({ name }) => name)).toContain("halfvec")
       }
       await using after = await open(newer, "owner", database)

@@ -205,11 +205,18 @@ export const FIND_BY_ARRAY = findByArray(OWN)
 /** Up to this many rows, all are compared: the index would find hardly any of them among the others. */
 const FEW = 10_000
 
+/** Extensions before 0.8 lack some of them, and refuse these once a vector was used. */
+const settings = (of: Readonly<Record<string, string>>): string =>
+  `PERFORM set_config(s.name, s.value, true) FROM (VALUES ${Object.entries(of)
+    .map((one) => `('${one.join("', '")}')`)
+    .join()}) AS s(name, value) WHERE current_setting(s.name, true) IS NOT NULL;`
+
 /** @param further what is done among more rows than these, before what is done at last */
 const findByVector = (scope: Scope, further = ""): string => `${byVector(scope)}
 DECLARE
   filters text := ${CONDITIONS};
   candidates bigint;
+  sought @embedding@ := given;
 BEGIN
   ${scope.first}
   EXECUTE format('SELECT count(*) FROM (${rowsOf(scope, "").replaceAll("'", "''")} LIMIT ${FEW + 1}) c', filters)
@@ -221,8 +228,8 @@ BEGIN
       `(${rowsOf(scope, "tenant, key, embedder, embedding")}) e WHERE embedder = $3`,
     )}$query$, filters) USING given, narrowed, of_embedder, most;
   ${further}ELSE
-    -- Goes on until enough rows are of this tenant. Extensions before 0.8 do not, and look at more of them instead.
-    PERFORM set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '200', true);
+    -- Goes on until enough rows are of this tenant, or looks at more of them, where it can.
+    ${settings({ "hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "200" })}
     RETURN QUERY EXECUTE format($query$${best(
       scope,
       "embedding @distance@ $1::@embedding@",
@@ -242,28 +249,33 @@ export const HAS_HALVED = `EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.o
 
 /**
  * By half the precision, more are looked for than are wanted, nearly in their order; these are compared as a whole. Without
- * sorting, no other index is of use to the planner, which takes each filter for a rare one. Extensions before 0.8 lack some
- * of the settings: a session knows which once it has used a vector.
+ * sorting, no other index is of use to the planner, which takes each filter for a rare one.
  */
 const byHalves = (scope: Scope): string => `ELSIF ${HAS_HALVED} THEN
-    DECLARE
-      sought @vectors@.halfvec(384) := @vectors@.l2_normalize(given::@embedding@)::@vectors@.halfvec(384);
-    BEGIN
-      PERFORM set_config(s.name, s.value, true) FROM (VALUES ('enable_sort', 'off'), ('hnsw.ef_search', '1000'),
-        ('hnsw.iterative_scan', 'relaxed_order'), ('hnsw.max_scan_tuples', '100000'), ('hnsw.scan_mem_multiplier', '8'))
-        AS s(name, value) WHERE current_setting(s.name, true) IS NOT NULL;
-      RETURN QUERY EXECUTE format($query$${best(
-        scope,
-        "embedding @distance@ $1::@embedding@",
-        `(SELECT tenant, key, embedding FROM ctxbridge.entries WHERE embedder = $3 AND ${scope.visible} %1$s
-          ORDER BY ${HALVED} OPERATOR(@vectors@.<=>) $5 LIMIT 4 * $4 + 60) near`,
-      )}$query$, filters) USING given, narrowed, of_embedder, most, sought;
-      PERFORM set_config('enable_sort', 'on', true);
-    END;
+    ${settings({
+      enable_sort: "off",
+      "hnsw.ef_search": "1000",
+      "hnsw.iterative_scan": "relaxed_order",
+      "hnsw.max_scan_tuples": "100000",
+      "hnsw.scan_mem_multiplier": "8",
+    })}
+    RETURN QUERY EXECUTE format($query$${best(
+      scope,
+      "embedding @distance@ $1::@embedding@",
+      `(SELECT tenant, key, embedding FROM ctxbridge.entries WHERE embedder = $3 AND ${scope.visible} %1$s
+        ORDER BY ${HALVED} OPERATOR(@vectors@.<=>) $5 LIMIT 4 * $4 + 60) near`,
+    )}$query$, filters)
+      USING given, narrowed, of_embedder, most, @vectors@.l2_normalize(sought)::@vectors@.halfvec(384);
+    PERFORM set_config('enable_sort', 'on', true);
   `
 
-/** Those of `FIND_BY_VECTOR` and `FIND_SHARED`, with that index where it is there. */
-export const FIND_BY_HALVES = [findByVector(OWN, byHalves(OWN)), findByVector(SHARED, byHalves(SHARED))]
+/** Anew, for extensions before 0.8; and with that index where it is there. */
+export const FIND_BY_HALVES = [
+  FIND_BY_VECTOR,
+  findByVector(SHARED),
+  findByVector(OWN, byHalves(OWN)),
+  findByVector(SHARED, byHalves(SHARED)),
+]
 
 /** The same among what others share and the tenant has agreed to; and one of these turns, by the beginning of its id. */
 export const FIND_SHARED = [

@@ -60,7 +60,7 @@ const SESSION = `SELECT set_config('max_parallel_maintenance_workers', '0', fals
   set_config('maintenance_work_mem', greatest(pg_size_bytes(current_setting('maintenance_work_mem')), 268435456) / 1024 || 'kB', false)`
 
 /** What the administrator's script says after its transaction: psql runs what a question answers. */
-export const WAITING_BY_PSQL = `${SESSION} \\g /dev/null
+export const WAITING_BY_PSQL = `${SESSION} \\gset
 SELECT * FROM ctxbridge.waiting_indexes() \\gexec`
 
 /** ms. */
