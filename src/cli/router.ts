@@ -13,7 +13,7 @@ import {
 import { once } from "../base/once.ts"
 import { ownProgram } from "../base/own-program.ts"
 import { currentFolder } from "../base/path.ts"
-import { nearest, oneLine, withoutPasswords } from "../base/text.ts"
+import { nearest, oneLine, shellWord, withoutPasswords } from "../base/text.ts"
 import { STDIN } from "../base/write-output.ts"
 import { refusalOf } from "../config/config-text.ts"
 import {
@@ -64,7 +64,7 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
     writeOut(`ctxbridge ${version}\n`)
     return EXIT.ok
   }
-  const command = ready ?? (await COMMANDS[commandMeant(name, Object.keys(COMMANDS))]!()).default
+  const command = ready ?? (await COMMANDS[commandMeant(name, Object.keys(COMMANDS), rest)]!()).default
   const flags = endOfFlags(rest)
   if (flags.includes("--help") || flags.includes("-h")) {
     await help(command)
@@ -256,27 +256,32 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
 
 /* The command that a word means: its name, another program's name for it, or the beginning of one. Pure. */
 
-const LISTED = "ctxbridge --help lists them"
+const LISTED = "ctxbridge --help lists the commands"
 
 /**
  * @param names of all commands
+ * @param others the words that follow it
  * @throws CtxError exit 64 if it means none, or several
  */
-export function commandMeant(word: string, names: readonly string[]): string {
+export function commandMeant(word: string, names: readonly string[], others: readonly string[] = []): string {
   if (names.includes(word)) return word
   if (Object.hasOwn(ALIASES, word)) return ALIASES[word]!
   if (word.startsWith("-")) throw usageError(`no command before ${word}`, LISTED)
   const begun = names.filter((name) => word.length > 1 && name.startsWith(word) && !PLUMBING.includes(name))
   if (begun.length === 1) return begun[0]!
-  throw begun.length > 1 ? ambiguous(word, begun) : unknownCommand(word, names)
+  throw begun.length > 1 ? ambiguous(word, begun) : unknownCommand(word, names, others)
 }
 
 const ambiguous = (word: string, begun: readonly string[]): CtxError =>
   usageError(`${word} could be ${begun.slice(0, -1).join(", ")} or ${begun.at(-1)}`, "type one more letter")
 
-function unknownCommand(word: string, names: readonly string[]): CtxError {
+/** A typo in a script must not become a search, but whoever typed words is told how to look for them. */
+function unknownCommand(word: string, names: readonly string[], others: readonly string[]): CtxError {
   const near = nearest(word, names, 2)
-  return usageError(`unknown command: ${word}`, near === undefined ? LISTED : `did you mean ${near}?`)
+  const isQuestion = others.every((other) => !other.startsWith("-"))
+  const search = `ctxbridge search ${shellWord([word, ...others].join(" "))} looks for it`
+  const hint = near !== undefined ? `did you mean ${near}?` : isQuestion ? `${search}; ${LISTED}` : LISTED
+  return usageError(`unknown command: ${word}`, hint)
 }
 
 /*

@@ -10,7 +10,7 @@ import { programsOfTurns } from "../views/queries/sessions.ts"
 import { positive, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
 import { AGENT_ARG, agentWanted, IN_PROJECT_ARGS, notFound, searchScope } from "./project-wanted.ts"
-import { type Screen, screenOf } from "./screen.ts"
+import { type Screen, screenOf, timeArg } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 import { safe } from "./style.ts"
 
@@ -28,6 +28,7 @@ export const topicArgs = (
   },
   ...IN_PROJECT_ARGS,
   agent: AGENT_ARG,
+  since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
   limit: option(`At most this many (${limit})`, "N", "n"),
 })
 
@@ -52,7 +53,7 @@ interface Nothing {
  *
  * @throws CtxError exit 3 when it finds nothing
  */
-export function answerTopic<T extends { readonly handle: string }>(
+export function answerTopic<T extends { readonly handle: string; readonly time: string | null }>(
   context: Context,
   limit: number,
   answer: (topic: Topic) => readonly T[],
@@ -67,12 +68,16 @@ export function answerTopic<T extends { readonly handle: string }>(
   using db = openCurrent(env.dataHome, "command", startRenewing)
   using readers = new CopyReaders()
   const { project, note } = searchScope(db, context)
-  const topic = { db, dataHome: env.dataHome, readers, text, project, program, limit: most }
-  const all = answer(topic)
+  const since = timeArg(args, "since", Date.now())
+  // What is left over is only known when it has been looked at.
+  const whole = since === undefined ? most : Number.MAX_SAFE_INTEGER
+  const topic = { db, dataHome: env.dataHome, readers, text, project, program, limit: whole }
+  const isIn = ({ time }: T): boolean => since === undefined || (time ?? "") >= since
+  const all = answer(topic).filter(isIn)
   if (all.length === 0) {
     if (nothing === undefined || project === undefined)
       throw notFound(db, text, project, { thing: nothing?.thing, note: nothing?.wider })
-    const others = answer({ ...topic, project: undefined, limit: 0 }).length
+    const others = answer({ ...topic, project: undefined, limit: 0 }).filter(isIn).length
     throw notFound(db, text, project, {
       thing: nothing.thing,
       because: others > 0 ? `; ${others} in other projects` : "",

@@ -96,7 +96,8 @@ describe("the front door", () => {
 
   test.each([
     [["shwo"], "did you mean show?"],
-    [["constructor"], "--help lists them"],
+    [["constructor"], "ctxbridge search constructor looks for it; ctxbridge --help lists the commands"],
+    [["rate", "limit"], "ctxbridge search 'rate limit' looks for it"],
     [["show", "--ful", "x"], "did you mean --full?"],
     [["status", "--json=1"], "takes no value"],
     [["sessions", "--limit"], "needs a value"],

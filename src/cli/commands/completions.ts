@@ -1,5 +1,5 @@
 /** `ctxbridge completions`: what a shell needs to complete our commands. */
-import { unknownWord } from "../args.ts"
+import { stringArg, unknownWord } from "../args.ts"
 import type { Command } from "../command.ts"
 import { COMMANDS } from "../commands.ts"
 import {
@@ -12,15 +12,35 @@ import {
 
 const SHELLS = { bash: bashCompletions, zsh: zshCompletions, fish: fishCompletions } as const
 
+/** Start files, and what turns completions on there. */
+const TURN_ON = [
+  ["~/.bashrc", 'eval "$(ctxbridge completions bash)"'],
+  ["~/.zshrc", 'eval "$(ctxbridge completions zsh)"'],
+  ["~/.config/fish/config.fish", "ctxbridge completions fish | source"],
+] as const
+
 const isShell = (name: string): name is keyof typeof SHELLS => Object.hasOwn(SHELLS, name)
 
 export default {
   meta: { name: "completions", description: "Print completions for a shell", badOptions: "unread" },
   args: {
-    shell: { type: "positional", required: true, description: "Which shell", valueHint: "bash|zsh|fish" },
+    shell: {
+      type: "positional",
+      description: "Which shell; without it, how to turn completions on",
+      valueHint: "bash|zsh|fish",
+    },
   },
   async run({ args, out }) {
-    const shell = String(args["shell"])
+    const shell = stringArg(args, "shell")
+    if (shell === undefined) {
+      out.print([
+        "Put the line of your shell into its start file:",
+        "",
+        ...TURN_ON.map(([name, line]) => `${name}: ${line}`),
+      ])
+      out.json({ shells: Object.keys(SHELLS) })
+      return
+    }
     if (!isShell(shell)) throw unknownWord("shell", shell, Object.keys(SHELLS))
     const loaded = await Promise.all(Object.values(COMMANDS).map((load) => load()))
     const script = SHELLS[shell](commandModels(loaded.map((module) => module.default)))

@@ -30,7 +30,7 @@ export default {
     badOptions: "own",
   },
   args: {
-    action: { type: "positional", required: true, description: "What to do", valueHint: ACTIONS.join("|") },
+    action: { type: "positional", description: "What to do (default: list)", valueHint: ACTIONS.join("|") },
     key: {
       type: "positional",
       rest: true,
@@ -40,7 +40,7 @@ export default {
   },
   run(context) {
     const { args, env, out } = context
-    const [action = "", ...rest] = words(args)
+    const [action = "list", ...rest] = words(args)
     const { problems } = env.resolved
     if (!isAction(action)) throw unknownWord("action", action, ACTIONS)
     const [key, value] = rest

@@ -52,8 +52,7 @@ export default {
   args: {
     action: {
       type: "positional",
-      required: true,
-      description: "What to do",
+      description: "What to do (default: status)",
       valueHint: "status|install|verify|remove",
     },
     from: option("install: a folder that holds the files, or an https address (embed.from)", "DIR|URL"),
@@ -63,13 +62,13 @@ export default {
     yes: flag("install: download without asking", "y"),
   },
   run(context) {
-    const [action, surplus] = words(context.args)
+    const [action = "status", surplus] = words(context.args)
     if (surplus !== undefined) throw usageError(`unexpected argument: ${surplus}`, "ctxbridge model --help")
     if (action === "status") return status(context)
     if (action === "install") return install(context)
     if (action === "verify") return verify(context)
     if (action === "remove") return remove(context)
-    throw unknownWord("action", `${action}`, ["status", "install", "verify", "remove"])
+    throw unknownWord("action", action, ["status", "install", "verify", "remove"])
   },
 } satisfies Command
 

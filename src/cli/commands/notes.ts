@@ -13,7 +13,7 @@ import { positive, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { AGENT_ARG, agentWanted, knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
-import { ago, screenOf } from "../screen.ts"
+import { ago, screenOf, timeArg } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
 
 const LIMIT = 50
@@ -33,6 +33,7 @@ export default {
     },
     ...OF_PROJECT_ARGS,
     agent: AGENT_ARG,
+    since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),
     "dry-run": flag("Show what would be forgotten; write nothing"),
     ...YES_ARG,
@@ -62,7 +63,9 @@ function notesMeant(context: Context): {
 function list(context: Context): void {
   const { args, out } = context
   const limit = positive(args, "limit") ?? LIMIT
-  const { notes, project } = notesMeant(context)
+  const since = timeArg(args, "since", Date.now())
+  const { notes: all, project } = notesMeant(context)
+  const notes = since === undefined ? all : all.filter(({ time }) => (time ?? "") >= since)
   const shown = notes.slice(0, limit)
   out.json({ more: notes.length > limit, notes: shown.map(publicOf) })
   if (shown.length === 0) {

@@ -15,7 +15,7 @@ import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { writeExport } from "../pages/output-file.ts"
 import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { receiptCard, renderLost, renderReceipt, renderReceipts } from "../render-receipts.ts"
-import { screenOf } from "../screen.ts"
+import { screenOf, timeArg } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
 import { safe } from "../style.ts"
 
@@ -30,6 +30,7 @@ export default {
   args: {
     session: naming("session", "Of this session", "ID"),
     ...OF_PROJECT_ARGS,
+    since: option("Of compactions from this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option("At most this many, the latest (1)", "N", "n"),
     lost: flag("Name everything that is in neither the summary nor the restore"),
     card: option("Write the numbers as a picture (SVG) to share; it holds no word of the archive", "FILE"),
@@ -49,7 +50,10 @@ export default {
     const project = knownProject(db, context, place)
     const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
     const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
-    const found = receiptsOf(db, env.dataHome, { project, session, limit, onProgress })
+    const since = timeArg(args, "since", Date.now())
+    const found = receiptsOf(db, env.dataHome, { project, session, since, limit, onProgress }).filter(
+      ({ time }) => since === undefined || (time ?? "") >= since,
+    )
     const receipts = found.slice(0, limit)
     const more = found.length > limit
     if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))

@@ -47,6 +47,7 @@ export default {
       valueHint: "friction",
     },
     project: option("Of the project in this folder; by default, of every project", "PATH", "p"),
+    "all-projects": flag("Of every project, as by default", "a"),
     since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
     agent: AGENT_ARG,
     by: option("Tokens and cost by this (day)", PERIODS.join("|")),
