@@ -505,7 +505,7 @@ describe("an encrypted folder", () => {
       stdout: "",
       stderr: expect.stringContaining("is not encrypted"),
     })
-    expect(await withPassphrase(PASSPHRASE, "--to", "postgres://me@127.0.0.1/x", "--encrypt")).toMatchObject({
+    expect(await withPassphrase(PASSPHRASE, "--to", "sqlite:x.db", "--encrypt")).toMatchObject({
       code: 64,
     })
   })
