@@ -1,7 +1,7 @@
 /** `ctxbridge resume`: by id, handle and words, with a session that Claude Code has deleted. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
@@ -193,9 +193,122 @@ test("what is not there: one line and a hint", async () => {
   )
 })
 
-test("a folder that is gone is told", async () => {
-  rmSync(machine.cwd, { recursive: true })
-  const ran = await resume(session.session)
-  expect(ran).toMatchObject({ code: 1, stdout: "" })
-  expect(ran.stderr).toStartWith(`ctxbridge: the session's folder is gone: ${machine.cwd}\n`)
+describe("--from: a copy up to a turn", () => {
+  const long = machine.session().turn("Grind the lens", [], "Ground.").turn("Mount the lens", [], "Mounted.")
+  const cut = long.text
+  long.turn("Drop the lens", [], "Broken.").flush()
+  const before = readFileSync(long.path)
+  const copyOf = (stdout: string) => /--resume ([-\da-f]{36})\n$/.exec(stdout)?.[1] ?? ""
+
+  beforeAll(async () => {
+    await machine.hook("stop", long)
+    await machine.idle()
+  })
+
+  test.each([
+    ["its number", "there", "2"],
+    ["its handle", "there", undefined],
+    ["its number", "deleted", "2"],
+  ] as const)("%s; the session is %s", async (_by, is, number) => {
+    const { stdout: shown } = await run(["search", "mount lens", "--json", "-a"], { env: machine.env })
+    const turn = number ?? JSON.parse(shown).hits[0].handle
+    if (is === "deleted") rmSync(long.path)
+    const { code, stdout, stderr } = await resume(long.session, "--from", turn)
+    const id = copyOf(stdout)
+    expect({ code, stdout, stderr }).toEqual({
+      code: 7,
+      stdout: `${machine.cwd}: --resume ${id}\n`,
+      stderr: `copied up to turn ${turn}; session ${long.session} stays as it is\n`,
+    })
+    expect(readFileSync(machine.path(`${id}.jsonl`), "utf8")).toBe(cut.replaceAll(long.session, id))
+    if (is === "there") expect(readFileSync(long.path)).toEqual(before)
+    else expect(existsSync(long.path)).toBe(false)
+  })
+
+  test("what is printed, and a dry run that writes nothing", async () => {
+    const files = () => readdirSync(dirname(long.path)).length
+    const [there, dry] = [files(), await resume(long.session, "--from", "1", "--dry-run")]
+    expect({ ...dry, stdout: dry.stdout.replace(copyOf(dry.stdout), "ID") }).toMatchObject({
+      code: 0,
+      stdout: `cd ${machine.cwd} && claude --resume ID\n`,
+      stderr: `would be copied up to turn 1; session ${long.session} stays as it is\n`,
+    })
+    expect(files()).toBe(there)
+    const { code, stdout, stderr } = await resume(long.session, "--from", "1", "--json")
+    const { session: id, path, copyOf: from } = JSON.parse(stdout)
+    expect({ code, stderr, path, from }).toEqual({
+      code: 0,
+      stderr: "",
+      path: machine.path(`${id}.jsonl`),
+      from: long.session,
+    })
+    expect(readFileSync(path, "utf8").trim().split("\n")).toHaveLength(2)
+  })
+
+  test("a turn that is not in it: one line and a hint, and nothing is written", async () => {
+    expect(await resume(long.session, "--from", "9")).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: `ctxbridge: session ${long.session} has no turn 9\nhint: ctxbridge show ${long.session} lists its turns\n`,
+    })
+    expect(await resume(long.session, "--from", handle)).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: `ctxbridge: turn ${handle} is not in session ${long.session}\nhint: ctxbridge show ${long.session} lists its turns\n`,
+    })
+  })
+})
+
+describe("a folder that is gone", () => {
+  beforeAll(() => rmSync(machine.cwd, { recursive: true }))
+
+  test("is told", async () => {
+    expect(await resume(session.session)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr:
+        `ctxbridge: the session's folder is gone: ${machine.cwd}\n` +
+        "hint: create it first: Claude Code looks for the session only there; or --here goes on in this folder\n",
+    })
+  })
+
+  test("--here goes on in this one, with a copy that says so", async () => {
+    const before = readFileSync(session.path)
+    const { code, stdout, stderr } = await resume(session.session, "--here")
+    const id = /--resume (\S+)/.exec(stdout)?.[1] ?? ""
+    expect({ code, stdout, stderr }).toEqual({
+      code: 7,
+      stdout: `${machine.root}: --resume ${id}\n`,
+      stderr:
+        `copied; session ${session.session} stays as it is\n` +
+        `goes on in ${machine.root} instead of ${machine.cwd}\n`,
+    })
+    const folder = join(dirname(dirname(session.path)), machine.root.replaceAll(/[^A-Za-z0-9]/g, "-"))
+    const records = readFileSync(join(folder, `${id}.jsonl`), "utf8")
+      .trim()
+      .split("\n")
+    expect(records.map((line) => JSON.parse(line))).toEqual(
+      content
+        .toString()
+        .trim()
+        .split("\n")
+        .map((line) => ({ ...JSON.parse(line), sessionId: id, cwd: machine.root })),
+    )
+    expect(readFileSync(session.path)).toEqual(before)
+  })
+
+  test("--here in the session's own folder copies nothing", async () => {
+    mkdirSync(machine.cwd)
+    rmSync(session.path)
+    const ran = await run(["resume", session.session, "--here", "--print"], {
+      env: machine.env,
+      cwd: machine.cwd,
+    })
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: `cd ${machine.cwd} && claude --resume ${session.session}\n`,
+      stderr: "",
+    })
+    expect(readFileSync(session.path)).toEqual(content)
+  })
 })

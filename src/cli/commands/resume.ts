@@ -1,11 +1,15 @@
 /** `ctxbridge resume`: goes on with a session in its folder, with its agent, written back first if that has deleted it. */
 
+import { randomUUID } from "node:crypto"
 import { agentTitle, commandLineOf, UNMARKED } from "../../agents/agents.ts"
 import { CtxError, codeOf, EXIT, usageError } from "../../base/errors.ts"
+import { basename, dirname, join } from "../../base/path.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
+import { projectFolder } from "../../claude/places.ts"
 import { withAgentFolder } from "../../config/load.ts"
 import { find } from "../../find/search-steps.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import { jsonText, objectOf, parseLine, stringOf } from "../../record/json.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
@@ -13,11 +17,17 @@ import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
 import { sessionsNamed, titlesOf } from "../../views/queries/sessions.ts"
 import { turnId } from "../../views/queries/turns.ts"
-import { words } from "../args.ts"
-import { type Command, type Context, flag } from "../command.ts"
+import { linesOfTurn, type Turn, turnsOfSession } from "../../views/turn.ts"
+import { stringArg, words } from "../args.ts"
+import { type Command, type Context, flag, naming } from "../command.ts"
 import { chosenOf, YES_ARG } from "../confirm.ts"
 import { writeError } from "../output.ts"
-import type { Resume, Resurrected } from "../pages/put-back-transcript.ts"
+import {
+  type Resume,
+  type Resurrected,
+  sessionLines,
+  writeSessionCopy,
+} from "../pages/put-back-transcript.ts"
 import { promptsOnly, resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
 import { IN_PROJECT_ARGS, notFound, searchScope } from "../project-wanted.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
@@ -39,6 +49,8 @@ export default {
     },
     ...IN_PROJECT_ARGS,
     ...YES_ARG,
+    from: naming("turn", "Go on from this turn: a copy of the session up to it", "TURN"),
+    here: flag("Go on in this folder if its own is gone, with a copy"),
     print: flag("Print the command instead of starting it"),
     "dry-run": flag("The same, and write nothing"),
   },
@@ -56,36 +68,45 @@ export default {
     // On stderr, because stdout has the command, or is the agent's.
     if (chosen.by !== "name" && !out.wantsJson)
       tell(isPrinted ? toldAll(context, candidates, match) : [told(chosen)])
-    const [found] = resurrect(sessionsInVault(env.dataHome, [session]), {
-      ...env,
-      to: undefined,
-      all: false,
-      toStart: true,
-      force: false,
-      dryRun,
-      folderOf: repositoryOf(env.dataHome),
-      onProgress: (done, total) => out.progress("writing", done, total, "bytes"),
-    })
+    const inPlace = (dry: boolean): Resurrected | undefined =>
+      resurrect(sessionsInVault(env.dataHome, [session]), {
+        ...env,
+        to: undefined,
+        all: false,
+        toStart: true,
+        force: false,
+        dryRun: dry,
+        folderOf: repositoryOf(env.dataHome),
+        onProgress: (done, total) => out.progress("writing", done, total, "bytes"),
+      })[0]
+    const mayCopy = args["from"] !== undefined || args["here"] === true
+    const found = inPlace(dryRun || mayCopy)
     if (found?.unstartable !== undefined)
       throw new CtxError("not-startable", `session ${session} cannot be resumed: ${found.unstartable}`, {
         hint: `ctxbridge show ${session} shows it, ctxbridge resurrect ${session} writes its file back`,
       })
     const failed = found?.files.find(({ state }) => state === "failed" || state === "differs")
-    const resume = found?.resume[0]
-    if (found === undefined || resume === undefined || failed !== undefined)
+    const [own] = found?.resume ?? []
+    if (found === undefined || own === undefined || failed !== undefined)
       throw new CtxError("not-resumed", `session ${session} could not be written back`, {
         hint: `ctxbridge resurrect ${session} says why`,
       })
-    refuseGone(found, resume)
-    const command = resumeLine(found, resume)
-    const { session: id, program, files, others } = found
+    if (args["here"] !== true) refuseGone(found, own)
+    const isCopied = args["from"] !== undefined || (mayCopy && (own.gone || own.folder !== env.cwd))
+    if (mayCopy && !isCopied && !dryRun) inPlace(false)
+    const copy = isCopied ? copied(context, found, own, dryRun) : undefined
+    const { resume, path: written } = copy ?? { resume: own, path: undefined }
+    const { program, others } = found
+    const id = copy?.session ?? found.session
+    const command = resumeLine({ ...found, session: id }, resume)
+    const files = copy === undefined ? found.files : []
     const named = candidates.map(({ session, title, time, project, program, lacks, by }) => {
       const why = { ...(lacks.length > 0 && { lacks }), ...(by === "meaning" && { by }) }
       return { session, title, time, project, program, ...why }
     })
     const about = { session: id, program, folder: resume.folder ?? null, command, match, candidates: named }
-    out.json({ ...about, files, others })
-    if (!out.wantsJson) tell(versionLines(id, others))
+    out.json({ ...about, files, others, ...(written !== undefined && { copyOf: session, path: written }) })
+    if (!out.wantsJson) tell(versionLines(session, others))
     if (isPrinted) {
       out.print(safe(command))
       return EXIT.ok
@@ -277,8 +298,95 @@ function tell(lines: readonly string[]): void {
 function refuseGone(found: Resurrected, resume: Resume): void {
   const { folder, gone } = resume
   if (!gone || folder === undefined) return
-  const why = found.program === UNMARKED ? ": Claude Code looks for the session only there" : ""
-  throw new CtxError("folder-gone", `the session's folder is gone: ${folder}`, {
-    hint: `create it first${why}`,
+  const hint =
+    found.program === UNMARKED
+      ? `create it first: Claude Code looks for the session only there; or --here goes on in this folder`
+      : "create it first"
+  throw new CtxError("folder-gone", `the session's folder is gone: ${folder}`, { hint })
+}
+
+interface Copied {
+  readonly session: string
+  readonly path: string
+  readonly resume: Resume
+}
+
+/** Of a project's folder. Claude Code cuts longer ones, and adds a hash. */
+const LONGEST_NAME = 200
+/** What says which folder Claude Code had gone to. */
+const OF_FOLDERS = new Set(["relocated", "worktree-state"])
+
+/** Writes the copy that `--from` and `--here` go on with, and says so. */
+function copied(context: Context, found: Resurrected, own: Resume, dryRun: boolean): Copied {
+  const { args, env, out } = context
+  const { session, program } = found
+  if (program !== UNMARKED)
+    throw usageError(
+      `${agentTitle(program)}'s sessions cannot be copied`,
+      "--from and --here are for Claude Code's",
+    )
+  const file = found.files.find(({ agent, isBeside }) => agent === undefined && !isBeside)!
+  const from = stringArg(args, "from")
+  const upTo = from === undefined ? undefined : uuidsOfTurn(context, session, from)
+  const id = randomUUID()
+  const isMoved = args["here"] === true && own.folder !== env.cwd
+  const folder = isMoved ? projectFolder(env.claudeDir, env.cwd) : dirname(file.path)
+  if (isMoved && basename(folder).length > LONGEST_NAME)
+    throw new CtxError("folder-name", `Claude Code shortens so long a name of a folder: ${env.cwd}`, {
+      hint: "go on from a folder with a shorter path",
+    })
+  const path = join(folder, `${id}.jsonl`)
+  const all = sessionLines(file, env.dataHome)
+  const end = upTo === undefined ? all.length : 1 + all.findLastIndex((line) => upTo.has(uuidOf(line)))
+  if (end === 0)
+    throw new CtxError("not-found", `turn ${from} is not in session ${session}`, {
+      hint: `ctxbridge show ${session} lists its turns`,
+      exit: EXIT.notFound,
+    })
+  const lines = isMoved ? movedLines(all.slice(0, end), own.folder, env.cwd) : all.slice(0, end)
+  if (!dryRun) writeSessionCopy(session, lines, path)
+  if (!out.wantsJson)
+    tell([
+      `${dryRun ? "would be copied" : "copied"}${from === undefined ? "" : ` up to turn ${from}`}; session ${session} stays as it is`,
+      ...(isMoved ? [`goes on in ${env.cwd} instead of ${own.folder ?? "its own folder"}`] : []),
+    ])
+  return { session: id, path, resume: isMoved ? { folder: env.cwd, gone: false, configDir: undefined } : own }
+}
+
+/** Whose lines are the turn's. @param word its handle, or its number in the session */
+function uuidsOfTurn({ env }: Context, session: string, word: string): Set<string> {
+  using db = openCurrent(env.dataHome, "command", startRenewing)
+  using readers = new CopyReaders()
+  const turn = turnMeant(db, session, word)
+  const lines = linesOfTurn(db, env.dataHome, turn, readers).map((line) =>
+    uuidOf(new TextDecoder().decode(line)),
+  )
+  return new Set(lines.filter((uuid) => uuid !== ""))
+}
+
+function turnMeant(db: Database, session: string, word: string): Turn {
+  if (/^\d{1,9}$/.test(word)) {
+    const turns = turnsOfSession(db, session)
+    const turn = turns.find(({ seq }) => seq === Number(word))
+    if (turn !== undefined) return turn
+    throw usageError(`session ${session} has no turn ${word}`, `ctxbridge show ${session} lists its turns`)
+  }
+  const found = findByName(db, word)
+  if (found.kind === "turn") return found.turn
+  throw usageError(`${word} is a session, not a turn`, `ctxbridge show ${session} lists its turns`)
+}
+
+/** Of a line of a transcript; empty if it has none. */
+const uuidOf = (line: string): string => stringOf(objectOf(parseLine(line))["uuid"]) ?? ""
+
+/** A session's lines as if it had been in another folder from the beginning. */
+function movedLines(lines: readonly string[], from: string | undefined, to: string): string[] {
+  return lines.flatMap((line) => {
+    const record = objectOf(parseLine(line))
+    if (OF_FOLDERS.has(stringOf(record["type"]) ?? "")) return []
+    const cwd = stringOf(record["cwd"])
+    if (cwd === undefined || from === undefined || !(cwd === from || cwd.startsWith(`${from}/`)))
+      return [line]
+    return [jsonText({ ...record, cwd: to + cwd.slice(from.length) })]
   })
 }

@@ -1,6 +1,18 @@
 /** Writes a transcript back from its copy: completely or not at all, and never over bytes that the vault lacks. */
 import { randomUUID } from "node:crypto"
-import { closeSync, fstatSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, rmSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from "node:fs"
+import { linesIn } from "../../base/byte-lines.ts"
 import { CtxError, codeOf, messageOf } from "../../base/errors.ts"
 import { renameSync } from "../../base/fs.ts"
 import { basename, dirname, join } from "../../base/path.ts"
@@ -8,6 +20,7 @@ import { writeAll } from "../../base/write-output.ts"
 import type { Paths } from "../../config/load.ts"
 import type { AgentPlaces } from "../../record/agent.ts"
 import { checkCopy, withTranscript } from "../../vault/check-copy.ts"
+import { vaultFile } from "../../vault/layout.ts"
 import { CopyReader } from "../../vault/reader.ts"
 
 /**
@@ -85,17 +98,24 @@ function outsideOf(path: string): string | undefined {
 }
 
 function write(copy: string, target: string, { seen }: Look, replace: boolean): string | undefined {
-  const folder = dirname(target)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Must not end in .jsonl, or Claude Code would take it for a session.
-  const temporary = join(folder, `.${basename(target)}.${randomUUID().slice(0, 8)}.tmp`)
-  try {
-    fill(temporary, copy)
+  return filled(target, piecesOf(copy), (temporary) => {
     if (outsideOf(target) !== seen) throw changed(target)
     const aside = replace ? setAside(target) : undefined
     if (seen === undefined || aside !== undefined) placeNew(temporary, target)
     else renameSync(temporary, target)
     return aside
+  })
+}
+
+/** Calls `place` with a file beside the target that has all of the pieces; whatever is left of it goes. */
+function filled<T>(target: string, pieces: Iterable<Uint8Array>, place: (temporary: string) => T): T {
+  const folder = dirname(target)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Must not end in .jsonl, or Claude Code would take it for a session.
+  const temporary = join(folder, `.${basename(target)}.${randomUUID().slice(0, 8)}.tmp`)
+  try {
+    fill(temporary, pieces)
+    return place(temporary)
   } finally {
     rmSync(temporary, { force: true })
   }
@@ -104,18 +124,22 @@ function write(copy: string, target: string, { seen }: Look, replace: boolean): 
 const changed = (target: string): CtxError =>
   new CtxError("changed", `another program wrote ${target} at the same moment; it was left unchanged`)
 
-function fill(file: string, copy: string): void {
+function fill(file: string, pieces: Iterable<Uint8Array>): void {
   const fd = openSync(file, "wx", 0o600)
   try {
-    const reader = new CopyReader(copy)
-    try {
-      for (const piece of reader.pieces()) writeAll(fd, piece)
-    } finally {
-      reader.close()
-    }
+    for (const piece of pieces) writeAll(fd, piece)
     fsyncSync(fd)
   } finally {
     closeSync(fd)
+  }
+}
+
+function* piecesOf(copy: string): Generator<Uint8Array> {
+  const reader = new CopyReader(copy)
+  try {
+    yield* reader.pieces()
+  } finally {
+    reader.close()
   }
 }
 
@@ -138,6 +162,28 @@ function setAside(target: string): string {
     renameSync(target, aside)
     return aside
   }
+}
+
+/* Copies of a session under an id of their own: Claude Code goes on with one, and the session stays. */
+
+/** The lines of a session: of its own file, unless that is gone or has less than the vault. */
+export function sessionLines({ path, copy, state }: PutFile, dataHome: string): string[] {
+  const isOwn = state !== "written" && state !== "completed" && existsSync(path)
+  const bytes = isOwn ? readFileSync(path) : Buffer.concat([...piecesOf(vaultFile(dataHome, copy))])
+  return Array.from(linesIn(bytes), ([from, to]) => bytes.toString("utf8", from, to))
+}
+
+/**
+ * Writes a session's lines under another id.
+ *
+ * @param session whose lines they are
+ * @param target where the copy goes, named after its own id
+ */
+export function writeSessionCopy(session: string, lines: readonly string[], target: string): void {
+  const own = new RegExp(`("sessionId"\\s*:\\s*")${RegExp.escape(session)}"`, "g")
+  const id = basename(target).replace(/\.jsonl$/, "")
+  const pieces = lines.values().map((line) => Buffer.from(`${line.replace(own, `$1${id}"`)}\n`))
+  filled(target, pieces, (temporary) => placeNew(temporary, target))
 }
 
 /* What came of a session that was written back, whichever agent's it is. */
