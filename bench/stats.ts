@@ -2,15 +2,17 @@
  * What `ctxbridge stats` costs as a whole process: `bun bench/stats.ts [--messages 100000] [--rounds N] [--dir DIR]
  * [--exe PATH]`. The archive is generated from a seed and kept in DIR, by default a temporary folder.
  */
-import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { fileNamesIn } from "../src/base/json-files.ts"
 import { buildEmpty } from "../src/cli/bench/bench-hooks.ts"
 import { writeTranscript } from "../src/cli/bench/corpus.ts"
-import { type Case, measureCommands } from "../src/cli/bench/hook-world.ts"
+import { type Case, measureCommands, type Spread } from "../src/cli/bench/hook-world.ts"
 import { importTranscripts } from "../src/job/import-transcripts.ts"
 import { FILTERED } from "../src/secrets/filter.ts"
+import { pagesFolder } from "../src/views/kept-pages.ts"
 
 const { values } = parseArgs({
   options: {
@@ -62,18 +64,43 @@ const command = (...words: readonly string[]): Case => ({
   env,
   cwd: dir,
 })
+const node = Bun.which("node")
+if (node === null) throw new Error("node is what everything is compared with")
+/** The same archive, of which something is no longer known from the last time. */
+function forgetful(name: string, isForgotten: (file: string) => boolean): Case {
+  const own = join(dir, name.replaceAll(/\W+/g, "-"))
+  rmSync(own, { recursive: true, force: true })
+  cpSync(home, own, { recursive: true })
+  const pages = pagesFolder(join(own, "archive"))
+  return {
+    ...command("stats"),
+    name,
+    env: { ...env, HOME: own, CTXBRIDGE_HOME: join(own, "archive") },
+    before: () =>
+      fileNamesIn(pages)
+        .filter(isForgotten)
+        .forEach((file) => {
+          rmSync(join(pages, file))
+        }),
+  }
+}
 const cases: Case[] = [
+  { name: "node -e 0", argv: [node, "-e", "0"], env: {}, cwd: dir },
   { name: "empty Bun binary", argv: [buildEmpty(exe, dir)], env, cwd: dir },
   command("sessions", "--all-projects"),
   command("stats"),
   command("stats", "--by", "session"),
   command("stats", "--since", "2026-03-01"),
   command("stats", "friction"),
+  forgetful("stats, views changed", (file) => file !== "receipts.json"),
+  forgetful("stats, for the first time", () => true),
 ]
 const results = await measureCommands(cases, { rounds: Number(values.rounds), warmup: 1, memoryRounds: 1 })
+const [bare] = results
+const ratio = (one: Spread, other: Spread): string => `${(one.median / other.median).toFixed(1)} ×`
 for (const { name, cpuMs, wallMs, peakMB, failed } of results) {
   const figures = [cpuMs, wallMs].map(({ min, median }) => `${min.toFixed(0)} / ${median.toFixed(0)}`)
   console.log(
-    `${name.padEnd(24)} cpu ${figures[0]} ms  wall ${figures[1]} ms (least / median)  ${peakMB.median.toFixed(0)} MB${failed > 0 ? `  ${failed} failed` : ""}`,
+    `${name.padEnd(25)} ${ratio(cpuMs, bare!.cpuMs)} node's cpu, ${ratio(wallMs, bare!.wallMs)} its wall; cpu ${figures[0]} ms  wall ${figures[1]} ms (least / median)  ${peakMB.median.toFixed(0)} MB${failed > 0 ? `  ${failed} failed` : ""}`,
   )
 }

@@ -4,7 +4,7 @@ import { agentTitle, UNMARKED } from "../agents/agents.ts"
 import { bytes, count, oneLine } from "../base/text.ts"
 import { formatTokens } from "../restore/window/zone.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
-import { shortNameOf } from "../views/project.ts"
+import { namesApart } from "../views/project.ts"
 import type { CountedSession, Session } from "../views/queries/sessions.ts"
 import { allTokens, type SessionUse } from "../views/queries/token-use.ts"
 import type { Lineage } from "../views/queries/transcripts.ts"
@@ -61,6 +61,7 @@ export function useText(use: SessionUse): string {
 /** Adds the projects' names if there are several, and what each has cost if that is known of one. */
 export function renderSessions(rows: readonly CountedSession[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
+  const projects = namesApart(rows.flatMap(({ project }) => project ?? []))
   const isMixed = new Set(rows.map(({ project }) => project)).size > 1
   const isPriced = rows.some(({ cost }) => cost !== null)
   const isOthers = rows.some(({ program }) => program !== UNMARKED)
@@ -82,7 +83,7 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
       safe(names[n]!),
       ago(row.ended, screen.now),
       ...(isOthers ? [row.program === UNMARKED ? "" : agentTitle(row.program)] : []),
-      ...(isMixed ? [fit(shortNameOf(row.project ?? "") ?? "", PROJECT)] : []),
+      ...(isMixed ? [fit(projects.get(row.project ?? "") ?? "", PROJECT)] : []),
       String(row.turns),
       formatTokens(allTokens(row.tokens)),
       ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),

@@ -168,6 +168,9 @@ export function withProject(settings: Settings, cwd: string | undefined): Settin
   return loadSettings(cwd)
 }
 
+/** What the environment says of the time zone; `""`: the system's. */
+export const timeZone = (env: Env = process.env): string => env["TZ"] ?? ""
+
 /** The user's editor: a command line, as other programs take it; undefined if none is named. */
 export const userEditor = (env: Env = process.env): string | undefined => env["VISUAL"] || env["EDITOR"]
 

@@ -1,8 +1,12 @@
 /**
- * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale.
+ * Receipts of archived sessions. They are derived from the vault whenever they are asked for, so they cannot go stale; only
+ * their numbers are kept, for sums over many.
  */
+import { tryTo } from "../base/files.ts"
+import { hashName, readJson, writeJson } from "../base/json-files.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { Database } from "../views/database.ts"
+import { fileState, keptFile, programState } from "../views/kept-pages.ts"
 import { boundariesIn, compactedSessions } from "../views/queries/boundaries.ts"
 import { givenAfterCompactions } from "../views/queries/restores.ts"
 import { recordsFrom } from "../views/records.ts"
@@ -21,30 +25,62 @@ interface ReceiptFilter {
   readonly onProgress?: (done: number, total: number) => void
 }
 
+/** What is counted of a compaction, without a word of what was in it. */
+type CountedReceipt = Pick<Receipt, "time" | "offset" | "kinds">
+
 /** The latest receipts, newest first, plus one if there are older ones. */
-export function receiptsOf(db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] {
+export const receiptsOf = (db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] =>
+  latestOf(db, filter, (session) => ofSession(db, dataHome, session, givenTo(db, session)))
+
+/** The numbers of the same. A transcript is read again only if its copy has changed, or what was given back in it. */
+export function countedReceipts(db: Database, dataHome: string, filter: ReceiptFilter): CountedReceipt[] {
+  const file = keptFile(dataHome, "receipts")
+  type Kept = Record<string, { state: string; counted: CountedReceipt[] }>
+  const kept = (readJson(file) ?? {}) as Kept
+  const fresh: Kept = {}
+  const found = latestOf(db, filter, (session) => {
+    const given = givenTo(db, session)
+    const copies = transcriptsOf(db, session).map(({ copy }) => [copy, fileState(vaultFile(dataHome, copy))])
+    const state = hashName(JSON.stringify([programState(), copies, given]))
+    const known = kept[session]
+    if (known?.state === state) return known.counted
+    const counted = ofSession(db, dataHome, session, given).map(({ time, offset, kinds }) => ({
+      ...{ time, offset, kinds },
+    }))
+    fresh[session] = { state, counted }
+    return counted
+  })
+  // Where nothing can be written, they are counted each time.
+  if (Object.keys(fresh).length > 0) tryTo(() => writeJson(file, { ...kept, ...fresh }))
+  return found
+}
+
+function latestOf<T extends Pick<Receipt, "time" | "offset">>(
+  db: Database,
+  filter: ReceiptFilter,
+  ofSession: (session: string) => readonly T[],
+): T[] {
   const { project = null, session = null, program = null, since = "", limit, onProgress } = filter
   const sessions = compactedSessions(db, session, project, program)
-  let found: Receipt[] = []
+  let found: T[] = []
   for (const [n, { session: id, latest }] of sessions.entries()) {
     // All that follows is older than what is wanted.
     if (latest < since) break
     if (found.length > limit && latest < (found[limit]!.time ?? "")) break
     onProgress?.(n, sessions.length)
-    found = [...found, ...ofSession(db, dataHome, id)].sort(newestFirst)
+    found = [...found, ...ofSession(id)].sort(newestFirst)
   }
   onProgress?.(sessions.length, sessions.length)
   return found.slice(0, limit + 1)
 }
 
-const newestFirst = (a: Receipt, b: Receipt): number => {
+const newestFirst = (a: Pick<Receipt, "time" | "offset">, b: Pick<Receipt, "time" | "offset">): number => {
   const [first, second] = [a.time ?? "", b.time ?? ""]
   return first === second ? b.offset - a.offset : first < second ? 1 : -1
 }
 
 /** One receipt per compaction: earlier copies of a rewritten transcript contain the same ones. */
-function ofSession(db: Database, dataHome: string, session: string): Receipt[] {
-  const given = givenTo(db, session)
+function ofSession(db: Database, dataHome: string, session: string, given: readonly GivenText[]): Receipt[] {
   const once = new Map<string, Receipt>()
   for (const { copy } of transcriptsOf(db, session)) {
     const boundaries = boundariesIn(db, copy)
@@ -72,7 +108,7 @@ function nearest(given: readonly GivenText[], boundaries: readonly number[], off
 
 /* The sums over several receipts. Pure. */
 
-export const totalOf = (receipts: readonly Receipt[]): Receipt["kinds"] =>
+export const totalOf = (receipts: readonly Pick<Receipt, "kinds">[]): Receipt["kinds"] =>
   byKind((kind) => sumOf(receipts.map(({ kinds }) => kinds[kind])))
 
 /** @param all of one kind in several receipts, or of all kinds in one */

@@ -1,9 +1,16 @@
-/** Pages that `view` made for a look, in the data folder: copies of what the vault holds, so they go with it. */
-import { rmSync, statSync } from "node:fs"
-import { join } from "node:path"
+/**
+ * What was made of the archive for a look, in the data folder: the pages of `view`, and answers that take long to derive.
+ * They are copies of what the vault holds, so they go with it.
+ */
+import { version } from "../../package.json"
 import { isMissing } from "../base/errors.ts"
-import { tryTo } from "../base/files.ts"
-import { fileNamesIn } from "../base/json-files.ts"
+import { statsOf, tryTo } from "../base/files.ts"
+import { type FileStats, rmSync, statSync } from "../base/fs.ts"
+import { fileNamesIn, hashName, readJson, writeJson } from "../base/json-files.ts"
+import { once } from "../base/once.ts"
+import { ownProgram } from "../base/own-program.ts"
+import { join } from "../base/path.ts"
+import { databasePath } from "./database.ts"
 
 /** ms after which a page is not looked at any more. */
 const KEPT = 30 * 86_400_000
@@ -23,3 +30,49 @@ export function dropOldPages(dataHome: string, now: number): void {
     })
   }
 }
+
+/** An empty log of the database comes and goes with those who only read. */
+function filledStats(path: string): FileStats | undefined {
+  const stats = statsOf(path)
+  return stats === undefined || stats.size === 0 ? undefined : stats
+}
+
+/** Changes with each write to the file, as far as the system's clock tells two writes apart. */
+export function fileState(path: string): string {
+  const stats = filledStats(path)
+  return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`
+}
+
+/** Another program may derive something else from the same. */
+export const programState = once(() => `${version} ${fileState(ownProgram())}`)
+
+/** ms after which nothing can be written any more at what a coarse file system says is the same time. */
+const SETTLED = 2000
+
+/**
+ * @param question all that decides the answer besides the archive, as JSON
+ * @param derive gives what JSON can hold
+ * @returns what was derived last, unless something was written to the views since
+ */
+export function derivedOnce<T>(dataHome: string, question: unknown, now: number, derive: () => T): T {
+  const database = databasePath(dataHome)
+  const files = [database, `${database}-wal`]
+  const stateNow = (): string => files.map(fileState).join(", ")
+  const state = stateNow()
+  const asked = JSON.stringify([programState(), question])
+  const file = keptFile(dataHome, `answer-${hashName(asked)}`)
+  const kept = readJson(file) as { asked: string; state: string; answer: T } | undefined
+  if (kept?.asked === asked && kept.state === state) return kept.answer
+  const answer = derive()
+  const written = Math.max(...files.map((path) => filledStats(path)?.mtimeMs ?? 0))
+  if (now - written < SETTLED || stateNow() !== state) return answer
+  // Where nothing can be written, it is derived each time.
+  tryTo(() => writeJson(file, { asked, state, answer }))
+  // Somebody may have forgotten what is in it just then.
+  if (stateNow() !== state) tryTo(() => rmSync(file))
+  dropOldPages(dataHome, now)
+  return answer
+}
+
+export const keptFile = (dataHome: string, name: string): string =>
+  join(pagesFolder(dataHome), `${name}.json`)

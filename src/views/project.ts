@@ -32,6 +32,24 @@ export const isInFolder = (folder: string, project: string): boolean =>
 export const shortNameOf = (project: string): string | undefined =>
   folderOf(project).split(/[/\\]/).findLast(Boolean)
 
+/** Short names by project: of projects that share one, as much of the end of the path as tells them apart. */
+export function namesApart(projects: Iterable<string>): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  const tell = (some: readonly string[], parts: number): void => {
+    const ending = (project: string): string => {
+      const all = folderOf(project).split(/[/\\]/).filter(Boolean)
+      return all.length < parts ? folderOf(project) : all.slice(-parts).join("/")
+    }
+    for (const [name, same] of Map.groupBy(some, ending)) {
+      for (const one of same) names.set(one, name)
+      const isWhole = same.every((one) => folderOf(one) === name)
+      if (same.length > 1 && !isWhole) tell(same, parts + 1)
+    }
+  }
+  tell([...new Set(projects)], 1)
+  return names
+}
+
 /** Most bytes of a file of git's that is read. */
 const LARGEST = 64 << 10
 

@@ -5,12 +5,13 @@ import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { localDate } from "../../base/local-time.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
-import { wantsUnicode } from "../../config/load.ts"
+import { timeZone, wantsUnicode } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { HELD_KINDS } from "../../restore/receipt.ts"
 import { formatTokens, shortTokens } from "../../restore/window/zone.ts"
+import { derivedOnce, fileState } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { folderOf, shortNameOf } from "../../views/project.ts"
+import { folderOf, namesApart } from "../../views/project.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
 import { renderPairs, renderTable } from "../block.ts"
 import { type Command, flag, option } from "../command.ts"
@@ -77,22 +78,33 @@ export default {
     const project = knownProject(db, context, place)
     const screen: StatsScreen = { ...screenOf(out, now), unicode: wantsUnicode(), today: localDate(now) }
     const scope = { project: project ?? null, since: since ?? null }
+    const most = limit ?? MOST
+    const prices = env.config["stats.prices"]
+    /** Kept, unless it is of a time that no later one asks for. */
+    const kept = <T>(derive: () => T): T =>
+      since === undefined
+        ? derivedOnce(
+            env.dataHome,
+            [part, project, program, by, most, prices, timeZone(), fileState("/etc/localtime")],
+            now,
+            derive,
+          )
+        : derive()
     if (part === "friction") {
-      const friction = gatherFriction(
-        db,
-        env.dataHome,
-        spanOf(db, { project, since, program }),
-        limit ?? MOST,
+      const friction = kept(() =>
+        gatherFriction(db, env.dataHome, spanOf(db, { project, since, program }), most),
       )
-      out.print(renderFriction(friction, { project, limit: limit ?? MOST }, screen))
+      out.print(renderFriction(friction, { project, limit: most }, screen))
       out.json({ ...scope, ...friction })
       return
     }
-    const stats = gatherStats(
-      db,
-      env.dataHome,
-      { project, since, program, by, prices: priceList(env.config["stats.prices"]), most: limit ?? MOST },
-      (done, total) => out.progress("compactions", done, total),
+    const stats = kept(() =>
+      gatherStats(
+        db,
+        env.dataHome,
+        { project, since, program, by, prices: priceList(prices), most },
+        (done, total) => out.progress("compactions", done, total),
+      ),
     )
     if (stats.sessions === 0) {
       throw new CtxError("nothing-archived", "there is nothing to sum up here", {
@@ -228,8 +240,8 @@ function spentTable(
 ): string[] {
   if (rows.length === 0) return []
   const right = { align: "right" } as const
-  const names =
-    by === "session" ? shortIds(rows.map(({ key }) => key)).map(safe) : rows.map(({ key }) => nameOf(by, key))
+  const keys = rows.map(({ key }) => key)
+  const names = by === "session" ? shortIds(keys).map(safe) : namesOfKeys(by, keys)
   const head = [
     { title: by, ...(by === "project" || by === "model" ? { flexible: true } : {}) },
     { title: "turns", ...right },
@@ -251,10 +263,13 @@ function spentTable(
   return renderTable(head, cells, columns, style)
 }
 
-function nameOf(by: Stats["by"], key: string): string {
-  if (key === "") return "unknown"
-  if (by === "agent") return agentTitle(key)
-  return by === "project" ? fit(shortNameOf(key) ?? key, NAME) : safe(key)
+function namesOfKeys(by: Stats["by"], keys: readonly string[]): string[] {
+  const projects = namesApart(by === "project" ? keys : [])
+  return keys.map((key) => {
+    if (key === "") return "unknown"
+    if (by === "agent") return agentTitle(key)
+    return by === "project" ? fit(projects.get(key)!, NAME) : safe(key)
+  })
 }
 
 /** `12%` */

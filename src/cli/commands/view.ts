@@ -13,7 +13,7 @@ import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { dropOldPages, pagesFolder } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { folderOf, shortNameOf } from "../../views/project.ts"
+import { folderOf, namesApart, shortNameOf } from "../../views/project.ts"
 import { findSessions, type Session } from "../../views/queries/sessions.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -99,10 +99,11 @@ function viewProject(context: Context, db: Database): Made {
   const file = place.isKept ? `project-${hashName(folder)}.html` : "index.html"
   const pages = writePages(context, db, sessions, place, { file, name })
   const index = join(place.folder, file)
+  const names = namesApart(project === undefined ? sessions.flatMap((one) => one.project ?? []) : [])
   const listed = sessions.map((session) => ({
     session,
     file: pageName(session.id),
-    project: project === undefined ? shortNameOf(session.project ?? "") : undefined,
+    project: names.get(session.project ?? ""),
   }))
   const size = writeExport(index, projectPageBytes({ folder, name, sessions: listed }), place.force)
   const total = pages.reduce((sum, page) => sum + page.bytes, size)

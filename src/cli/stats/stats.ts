@@ -5,7 +5,7 @@ import { WholeCalls } from "../../find/whole-matches.ts"
 import { errorLinesIn } from "../../record/error-lines.ts"
 import type { Tokens } from "../../record/types.ts"
 import type { Receipt } from "../../restore/receipt.ts"
-import { receiptsOf, totalOf } from "../../restore/session-receipts.ts"
+import { countedReceipts, totalOf } from "../../restore/session-receipts.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
@@ -172,7 +172,7 @@ function compactionStats(
   wanted: Pick<StatsWanted, "project" | "since" | "program">,
   onProgress: (done: number, total: number) => void,
 ): CompactionStats {
-  const all = receiptsOf(db, dataHome, { ...wanted, limit: EXAMINED, onProgress })
+  const all = countedReceipts(db, dataHome, { ...wanted, limit: EXAMINED, onProgress })
   const { since } = wanted
   const within = all.filter(({ time }) => since === undefined || (time ?? "") >= since)
   const examined = within.slice(0, EXAMINED)

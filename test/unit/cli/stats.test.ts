@@ -297,6 +297,15 @@ describe("render stats", () => {
     })
   })
 
+  test("projects of one name are told apart", () => {
+    const [row] = madeStats().rows
+    const rows = ["/w/client/app", "/w/server/app/.git", "/w/shop"].map((key) => ({ ...row!, key }))
+    const lines = renderStats({ ...madeStats(), by: "project", rows }, SHOWN, screen(80, false, true))
+    expect(lines.flatMap((line) => /^(\S*(?:app|shop))\s/.exec(line)?.[1] ?? [])).toEqual([
+      ...["client/app", "server/app", "shop"],
+    ])
+  })
+
   test("nor do the ids of sessions", () => {
     const rows = madeStats().rows.map((row) => ({ ...row, key: `\x1b[31m${row.key}` }))
     const lines = renderStats({ ...madeStats(), by: "session", rows }, SHOWN, screen(80, false, true))

@@ -26,13 +26,47 @@ import {
   withoutJoin,
 } from "../../../src/views/joined-projects.ts"
 import { open } from "../../../src/views/open.ts"
-import { projectOf } from "../../../src/views/project.ts"
+import { namesApart, projectOf } from "../../../src/views/project.ts"
 import { knownAs, ownProjects, projectPaths } from "../../../src/views/queries/projects.ts"
 import { carryProjects } from "../../../src/views/rebuild-views.ts"
 import { Archive } from "../../support/archive.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 describe("projects", () => {
+  test.each([
+    [
+      ["/w/app/.git", "/w/shop"],
+      ["app", "shop"],
+    ],
+    [
+      ["/w/client/app", "/w/server/app/.git", "/w/shop"],
+      ["client/app", "server/app", "shop"],
+    ],
+    [
+      ["/a/x/app", "/b/x/app", "/b/y/app"],
+      ["a/x/app", "b/x/app", "y/app"],
+    ],
+    [
+      ["/app", "/home/app"],
+      ["/app", "home/app"],
+    ],
+    [
+      ["C:\\w\\app", "D:\\w\\app"],
+      ["C:/w/app", "D:/w/app"],
+    ],
+    [
+      ["/w/app", "/w/app/.git", "/w/app"],
+      ["/w/app", "/w/app", "/w/app"],
+    ],
+    [
+      ["/", ""],
+      ["/", ""],
+    ],
+  ])("%p are called %p", (projects, names) => {
+    const found = namesApart(projects)
+    expect(projects.map((project) => found.get(project)!)).toEqual(names)
+  })
+
   test("a session that goes to other folders makes no projects there, whenever it is indexed", () => {
     using archive = new Archive()
     const session = archive.session("11111111-0000-4000-8000-000000000000")
