@@ -1,6 +1,7 @@
 /**
  * How long somebody waits for the picker, through a real terminal: `bun bench/picker.ts [--size 100000] [--rounds N]
- * [--dir DIR] [--exe PATH] [--model DIR]`. The archive is that of bench/search.ts, and is kept in DIR.
+ * [--dir DIR] [--exe PATH] [--beside PATH] [--model DIR]`. The archive is that of bench/search.ts, and is kept in DIR.
+ * `--beside`: another build that takes turns with this one, and by how much this one is slower.
  *
  * `start`: from before the process is started until its first picture, until the newest turns are shown, and until a
  * search as a command has printed; beside an empty Bun program's whole life. `key`: from a letter that is typed until
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "20" },
     dir: { type: "string", default: join(tmpdir(), "ctxbridge-search-bench") },
     exe: { type: "string", default: join(import.meta.dir, "..", "dist", "ctxbridge") },
+    beside: { type: "string" },
     model: { type: "string" },
   },
 })
@@ -123,8 +125,8 @@ async function start(name: string, argv: readonly string[], holds: (text: string
   await program.end()
 }
 
-async function keys(): Promise<void> {
-  const picker = new AtTerminal([exe])
+async function keys(program: string, suffix: string): Promise<void> {
+  const picker = new AtTerminal([program])
   await picker.until((text) => text.includes("ctx:"))
   for (const query of QUERIES) {
     for (const letter of query) {
@@ -132,14 +134,14 @@ async function keys(): Promise<void> {
       const before = picker.cpu()
       picker.type(letter)
       // One picture with the letter, one with what was found, one with the turn's preview.
-      note("key: shown", (await picker.until(pictures(1))) - began)
-      note("key: results", (await picker.until(pictures(2))) - began)
-      if (before !== undefined) note("key: results, cpu", picker.cpu()! - before)
-      note("key: preview", (await picker.until(pictures(3))) - began)
+      note(`key: shown${suffix}`, (await picker.until(pictures(1))) - began)
+      note(`key: results${suffix}`, (await picker.until(pictures(2))) - began)
+      if (before !== undefined) note(`key: results${suffix}, cpu`, picker.cpu()! - before)
+      note(`key: preview${suffix}`, (await picker.until(pictures(3))) - began)
     }
     if (model !== undefined && query === OPEN) {
       const began = performance.now()
-      note("pause: meaning", (await picker.until(pictures(4))) - began)
+      note(`pause: meaning${suffix}`, (await picker.until(pictures(4))) - began)
     }
     picker.type("\x15")
     await picker.until(pictures(3))
@@ -147,6 +149,11 @@ async function keys(): Promise<void> {
   await picker.end()
 }
 
+const OTHER = ", other build"
+const builds: readonly (readonly [program: string, suffix: string])[] = [
+  [exe, ""],
+  ...(values.beside === undefined ? [] : [[resolve(values.beside), OTHER] as const]),
+]
 const EMPTY = "start: empty program"
 const hasTurn = (text: string): boolean => text.includes("ctx:")
 for (let round = 0; round < rounds; round++) {
@@ -154,20 +161,29 @@ for (let round = 0; round < rounds; round++) {
   const cpu = await new AtTerminal([empty]).ended()
   note(EMPTY, performance.now() - began)
   note(`${EMPTY}, cpu`, cpu)
-  await start("start: first picture", [exe], pictures(1))
-  await start("start: newest turns", [exe], hasTurn)
+  for (const [program, suffix] of builds) {
+    await start(`start: first picture${suffix}`, [program], pictures(1))
+    await start(`start: newest turns${suffix}`, [program], hasTurn)
+    await keys(program, suffix)
+  }
   await start("start: a search as a command", [exe, "search", "--all-projects", middling(1)], hasTurn)
-  await keys()
 }
 
+const at = (of: readonly number[], share: number): number => of[Math.floor(share * (of.length - 1))]!
 console.log(`${values.size} messages, ${rounds} rounds`)
 for (const [name, ms] of samples) {
   const base = samples.get(name.endsWith("cpu") ? `${EMPTY}, cpu` : EMPTY)!.toSorted((a, b) => a - b)
   const sorted = ms.toSorted((a, b) => a - b)
-  const at = (of: readonly number[], share: number): number => of[Math.floor(share * (of.length - 1))]!
   const ratio = [0, 0.5].map((share) => (at(sorted, share) / at(base, share)).toFixed(1))
   const [least, median, p95] = [0, 0.5, 0.95].map((share) => at(sorted, share).toFixed(1).padStart(6))
   console.log(
     `${name.padEnd(33)} min ${least}  median ${median}  p95 ${p95} ms  ${ratio[0]} x, median ${ratio[1]} x an empty program`,
   )
+}
+for (const [name, ms] of samples) {
+  const other = samples.get(name.replace(/(?=, cpu$)|(?<!, cpu)$/, OTHER))
+  if (other === undefined) continue
+  const [mine, theirs] = [ms, other].map((all) => all.toSorted((a, b) => a - b))
+  const ratio = [0, 0.5].map((share) => (at(mine!, share) / at(theirs!, share)).toFixed(2))
+  console.log(`${name.padEnd(33)} ${ratio[0]} x the other build, median ${ratio[1]} x`)
 }

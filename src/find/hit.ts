@@ -45,6 +45,8 @@ export interface Hit extends TakenBack {
   readonly answer: string | null
   /** Excerpts of other messages in the turn that contain words of the query, if there is room. */
   readonly also: readonly string[]
+  /** Set if it is the result of a call that failed. */
+  readonly failed?: true
   /** The vault has lost the copy: there is no more of it than this. */
   readonly isLost?: true
   /** Set if nothing but the prompts of its session is known. */
@@ -200,10 +202,11 @@ function hitLines({ parts, asLines }: FoundParts, sought: Sought, most: number):
 const marksOf = (
   row: FoundRow,
   texts: MessageTexts,
-): Pick<Hit, "takenBack" | "isLost" | "others" | "promptsOnly" | "program"> => ({
+): Pick<Hit, "takenBack" | "failed" | "isLost" | "others" | "promptsOnly" | "program"> => ({
   ...takenBackOf(row),
   ...(row.program === null ? {} : { program: row.program }),
   ...(row.origin === "other" ? { others: true } : {}),
+  ...(row.kind === "failure" ? { failed: true } : {}),
   ...(row.promptsOnly === 1 ? { promptsOnly: true } : {}),
   ...(row.copy === null || texts.isThere(row.copy) ? {} : { isLost: true }),
 })

@@ -142,15 +142,25 @@ function extractedSummary(source: SummarySource, session: string): ExtractedSumm
   }
 }
 
-/** Prompts that ask for nothing by themselves, and Claude Code's own commands. */
+/** Prompts that ask for nothing by themselves, and commands without any text. */
 const LITTLE =
-  /^(?:\/(?:clear|compact|resume|exit|quit|help|model|login|logout|status|config|cost|context|init|mcp|memory|rewind)|(?:(?:please|ok(?:ay)?|yes|yep|yeah|y|no|n|go|go on|go ahead|continue|keep going|proceed|next|do it|sure|thanks?|thank you|hi|hello|hey|test|ping|again|retry|try again|done|stop|wait|ja|nein|weiter|mach weiter|danke|hallo|sí|si|sigue|continúa|gracias|hola|继续|好的?|是的?|谢谢|你好)[\s,.!?。！？]*)+)$/iu
+  /^(?:\/[\w:.-]+|(?:(?:please|ok(?:ay)?|yes|yep|yeah|y|no|n|go|go on|go ahead|continue|keep going|proceed|next|do it|sure|thanks?|thank you|hi|hello|hey|test|ping|again|retry|try again|done|stop|wait|ja|nein|weiter|mach weiter|danke|hallo|sí|si|sigue|continúa|gracias|hola|继续|好的?|是的?|谢谢|你好)[\s,.!?。！？]*)+)$/iu
+
+export const isLittle = (prompt: string): boolean => LITTLE.test(prompt.trim())
 
 /** "continue" and the like are no request, if another prompt is. */
 function requestOf(db: Database, session: string, title: string | null | undefined): string | null {
   if (title) return title
-  const telling = firstPrompts(db, session, FIRST_PROMPTS).find((prompt) => !LITTLE.test(prompt.trim()))
+  const telling = firstPrompts(db, session, FIRST_PROMPTS).find((prompt) => !isLittle(prompt))
   return telling ?? titlesOf(db, [session]).get(session) ?? null
+}
+
+/** By session: its title, else its first prompt that says something. Sessions that have neither are left out. */
+export function tellingTitles(db: Database, sessions: readonly string[]): Map<string, string> {
+  const titles = titlesOf(db, sessions)
+  for (const [session, title] of titles)
+    if (isLittle(title)) titles.set(session, requestOf(db, session, null) ?? title)
+  return titles
 }
 
 type ScriptResult = ReturnType<typeof resultsOf>[number]

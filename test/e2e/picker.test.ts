@@ -129,8 +129,21 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
       ["120x36-C", 120, 36, C],
     ])("%s with colours", async (name, columns, rows, env) => {
       using tmux = picker({ columns, rows, env })
-      await tmux.sees(/extracted from[\s\S]*resume/)
+      await tmux.sees(/(?:1-\d+ of 1\d |extracted from)[\s\S]*resume/)
       isGolden(`${name}-colors`, await tmux.settled())
+    })
+
+    test.each([
+      ["40x10", 40, 10, mono],
+      ["40x12", 40, 12, {}],
+      ["120x12", 120, 12, mono],
+      ["200x50", 200, 50, {}],
+    ])("%s, what was found", async (name, columns, rows, env) => {
+      using tmux = picker({ columns, rows, env })
+      await tmux.sees("The proxy closes it.")
+      tmux.type("role:tool error:")
+      await tmux.sees(/> role:tool error: +2/)
+      isGolden(`${name}-found`, await tmux.settled())
     })
 
     test("help, and a window that becomes too small", async () => {
@@ -140,9 +153,9 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
       isGolden("80x24-help", await tmux.sees("Any key goes back"))
       tmux.press("Space")
       await tmux.sees("The proxy closes it.")
-      tmux.resize(59, 19)
-      isGolden("59x19", await tmux.sees("This terminal has 59x19."))
-      tmux.resize(60, 20)
+      tmux.resize(39, 9)
+      isGolden("39x9", await tmux.sees("This terminal has 39x9."))
+      tmux.resize(40, 10)
       await tmux.sees("The proxy closes it.")
     })
   })
@@ -276,8 +289,8 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     using tmux = picker({ configuration: ["set -g mouse on"] })
     await tmux.sees("The proxy closes it.")
     // What a terminal sends for a click into the third line of the list.
-    tmux.press("-H", ...Array.from(Buffer.from("\x1b[<0;5;4M\x1b[<0;5;4m"), (byte) => byte.toString(16)))
-    await tmux.sees(/▸ +2d Never touch/)
+    tmux.press("-H", ...Array.from(Buffer.from("\x1b[<0;5;5M\x1b[<0;5;5m"), (byte) => byte.toString(16)))
+    await tmux.sees(/▸ ❯ +2d Make[^\n]*\n +Never touch/)
     await tmux.sees("Understood.")
     const wheel = Array.from(Buffer.from("\x1b[<65;60;9M".repeat(5)), (byte) => byte.toString(16))
     // Until the turn is read, what is shown may be too short to scroll.

@@ -69,7 +69,12 @@ const event = fc.oneof(
     .map((one): readonly PickerEvent[] => [{ kind: "mouse", ...one } as PickerEvent]),
   size.map((one): readonly PickerEvent[] => [{ kind: "resized", ...one }]),
   fc
-    .record({ hits, more: fc.boolean(), note: fc.option(text, { nil: undefined }) })
+    .record({
+      hits,
+      titles: fc.constant(new Map<string, string>()),
+      more: fc.boolean(),
+      note: fc.option(text, { nil: undefined }),
+    })
     .map((found): readonly PickerEvent[] => [{ kind: "found", found }]),
   fc
     .record({

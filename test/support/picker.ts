@@ -14,9 +14,12 @@ export const screen = (given: Partial<PickerScreen> = {}): PickerScreen => ({
   ...given,
 })
 
+const SESSION = "5e551011-0000-4000-8000-000000000001"
+export const TITLES: ReadonlyMap<string, string> = new Map([[SESSION, "Dates in invoices"]])
+
 export const hit = (n: number, given: Partial<Hit> = {}): Hit => ({
   handle: `ctx:turn${n}`,
-  session: "5e551011-0000-4000-8000-000000000001",
+  session: SESSION,
   seq: n,
   uuid: null,
   project: "/src/app/.git",
@@ -39,7 +42,7 @@ export const pickerState = (
   given: Partial<PickerState> = {},
 ): PickerState => ({
   ...initialState({ columns: 80, rows: 24, line: lineWith(""), isPrinting: false }),
-  found: hits && { hits, more: false },
+  found: hits && { hits, titles: TITLES, more: false },
   here: "app",
   tools: ["Bash", "Edit"],
   ...given,

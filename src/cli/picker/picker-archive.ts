@@ -9,7 +9,7 @@ import { type Narrowing, typedPath } from "../../find/narrowing.ts"
 import { previewTurn } from "../../find/preview-turn.ts"
 import type { VectorChild } from "../../find/query-vectors.ts"
 import { type Begun, begun, type FoundTurns } from "../../find/search-turns.ts"
-import { sessionSummary } from "../../find/session-summary.ts"
+import { sessionSummary, tellingTitles } from "../../find/session-summary.ts"
 import { WholeCalls } from "../../find/whole-matches.ts"
 import { ownCommand, startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
@@ -59,6 +59,8 @@ export class PickerArchive {
   #db: Database | undefined
   #readers: CopyReaders | undefined
   #last: FoundTurns | undefined
+  /** Of the sessions that have been found. */
+  #titles = new Map<string, string>()
   #unmeant: Open | undefined
   #model: Promise<VectorChild | undefined> | undefined
 
@@ -81,6 +83,7 @@ export class PickerArchive {
     this.#readers = undefined
     this.#db = undefined
     this.#unmeant = undefined
+    this.#titles = new Map()
   }
 
   [Symbol.dispose](): void {
@@ -107,7 +110,7 @@ export class PickerArchive {
     const { words } = typed
     const { query, short } = isTyping ? whileTyping(words) : { query: words, short: undefined }
     const narrowing = this.#narrowing(db, filters, typed, now)
-    if (typeof narrowing === "string") return { hits: [], more: false, note: narrowing }
+    if (typeof narrowing === "string") return { hits: [], titles: this.#titles, more: false, note: narrowing }
     // A word that is not finished is no mistyped one.
     const asked = { ...narrowing, limit, isBrief: true, room: ROOM, isExact: short !== undefined }
     const begin = (some: string): Begun => begun(db, this.#place.dataHome, { ...asked, query: some }, readers)
@@ -118,8 +121,11 @@ export class PickerArchive {
       found = search.finish()
     }
     const misread = typed.misread && `${typed.misread} needs a date or an age, such as 7d`
+    const isNewest = words.trim() === "" && !(narrowing.role || narrowing.tool || narrowing.error)
     const told = ({ hits, more, isLoose, corrections }: FoundTurns): Found => ({
       hits,
+      titles: this.#titlesOf(db, hits),
+      ...(isNewest && { isNewest }),
       more,
       note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
     })
@@ -128,6 +134,13 @@ export class PickerArchive {
     if (isWanted && search.coverage()?.isOpen)
       this.#unmeant = { isAsked: false, begun: search, words, narrowing, told }
     return told(found)
+  }
+
+  #titlesOf(db: Database, hits: readonly Hit[]): ReadonlyMap<string, string> {
+    const known = this.#titles
+    const sessions = [...new Set(hits.map(({ session }) => session))].filter((id) => !known.has(id))
+    for (const [id, title] of tellingTitles(db, sessions)) known.set(id, title)
+    return known
   }
 
   /** Whether the last search has left something open that the model has not been asked. */

@@ -2,13 +2,20 @@
 import { agentTitle } from "../../agents/agents.ts"
 import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
-import { type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
+import { isLittle, type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
 import { shortNameOf } from "../../views/project.ts"
 import { shownSnippet } from "../render-hits.ts"
 import { dated } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
-import { LEAST, type PickerLayout, type PickerState, pickerLayout, selectedHit } from "./picker-state.ts"
+import {
+  type Found,
+  LEAST,
+  type PickerLayout,
+  type PickerState,
+  pickerLayout,
+  selectedHit,
+} from "./picker-state.ts"
 import { keyLabel, PICKER_KEYS, type PickerAction } from "./query-line.ts"
 
 export interface PickerScreen extends Charset {
@@ -71,8 +78,8 @@ function queryLine(state: PickerState, screen: PickerScreen): { spans: StyledLin
 /** UTF-16 units of a filter's value. */
 const FILTER = 24
 
-/** All filters, those in effect plainly. */
-function filterLine({ filters, here }: PickerState, { unicode }: PickerScreen): StyledLine {
+/** All filters, those in effect plainly; where there is no room for all, those alone. */
+function filterLine({ filters, here, columns }: PickerState, { unicode }: PickerScreen): StyledLine {
   const { isHere, role, tool, since, errors } = filters
   const shown: readonly (readonly [name: string, value: string | undefined, none: string])[] = [
     ["project", isHere ? here : undefined, "all"],
@@ -81,16 +88,21 @@ function filterLine({ filters, here }: PickerState, { unicode }: PickerScreen): 
     ["since", since, "any"],
     ["errors", errors ? "only" : undefined, "any"],
   ]
-  return shown.flatMap(([name, value, none], n) => [
-    ...(n > 0 ? [styled(unicode ? " · " : " | ", "dim")] : [styled("  ", "dim")]),
-    styled(`${name} `, "dim"),
-    value === undefined ? styled(none, "dim") : styled(cut(oneLine(harmless(value)), FILTER), "title"),
-  ])
+  const line = (some: typeof shown): StyledLine =>
+    some.flatMap(([name, value, none], n) => [
+      ...(n > 0 ? [styled(unicode ? " · " : " | ", "dim")] : [styled("  ", "dim")]),
+      styled(`${name} `, "dim"),
+      value === undefined ? styled(none, "dim") : styled(cut(oneLine(harmless(value)), FILTER), "title"),
+    ])
+  const all = line(shown)
+  if (widthOf(all, { unicode }) <= columns) return all
+  const chosen = shown.filter(([, value]) => value !== undefined)
+  return chosen.length > 0 ? line(chosen) : [styled("  no filters", "dim")]
 }
 
 function bodyLines(state: PickerState, layout: PickerLayout, screen: PickerScreen): StyledLine[] {
   const { list, preview } = layout
-  const listed = listLines(state, list.columns, list.rows, screen)
+  const listed = listLines(state, layout, screen)
   const all = previewLines(state, preview.columns, screen)
   const from = Math.max(0, Math.min(state.scroll, all.length - preview.rows))
   const shown = all.slice(from, from + preview.rows)
@@ -110,6 +122,7 @@ function bodyLines(state: PickerState, layout: PickerLayout, screen: PickerScree
       ]
     })
   }
+  if (preview.rows === 0) return listed
   const place = isLong ? ` ${from + 1}-${from + shown.length} of ${all.length} ` : ""
   const rule = (screen.unicode ? "─" : "-").repeat(Math.max(0, list.columns - place.length - 2))
   return [
@@ -119,18 +132,29 @@ function bodyLines(state: PickerState, layout: PickerLayout, screen: PickerScree
   ]
 }
 
-function listLines(state: PickerState, columns: number, rows: number, screen: PickerScreen): StyledLine[] {
+function listLines(
+  state: PickerState,
+  { list, perTurn, turns }: PickerLayout,
+  screen: PickerScreen,
+): StyledLine[] {
   const { found, problem, top, selected } = state
   if (problem !== undefined) return problem.map((text) => [styled(`  ${harmless(text)}`)])
   if (found === undefined) return [[styled("  Opening the archive", "dim")]]
   if (found.hits.length === 0) return nothing(state)
-  return found.hits.slice(top, top + rows).map((hit, n) => {
+  return found.hits.slice(top, top + turns).flatMap((hit, n) => {
     const isSelected = top + n === selected
-    const pointer = isSelected ? (screen.unicode ? "▸ " : "> ") : "  "
-    const age = `${shortAge(hit.time, screen.now).padStart(3)} `
-    const text = rowText(hit, columns - pointer.length - age.length, screen)
-    const spans = filled([styled(pointer, "title"), styled(age, "dim"), ...text], columns, screen)
-    return isSelected ? spans.map((one) => ({ ...one, isSelected })) : spans
+    const row = turnRow(hit, found)
+    const begin: StyledLine = [
+      styled(isSelected ? (screen.unicode ? "▸ " : "> ") : "  ", "title"),
+      signed(row.kind, screen),
+      styled(` ${shortAge(hit.time, screen.now).padStart(3)} `, "dim"),
+    ]
+    const lines =
+      perTurn === 1 ? [inColumns(begin, row, list.columns, screen)] : inTwo(begin, row, list.columns, screen)
+    return lines.map((line) => {
+      const spans = filled(line, list.columns, screen)
+      return isSelected ? spans.map((one) => ({ ...one, isSelected })) : spans
+    })
   })
 }
 
@@ -142,20 +166,124 @@ const nothing = ({ filters, line }: PickerState): StyledLine[] => {
   ]
 }
 
+/** What a turn was found by. The sign tells it where there is no colour. */
+const KINDS = {
+  prompt: { sign: "❯", ascii: ">", look: "asked" },
+  answer: { sign: "❮", ascii: "<", look: "said" },
+  tool: { sign: "$", ascii: "$", look: "called" },
+  failed: { sign: "✗", ascii: "!", look: "failed" },
+  host: { sign: "#", ascii: "#", look: "dim" },
+} as const
+
+type RowKind = keyof typeof KINDS
+
+const signed = (kind: RowKind, { unicode }: Charset): Styled => {
+  const { sign, ascii, look } = KINDS[kind]
+  return styled(unicode ? sign : ascii, look)
+}
+
+function kindOf({ failed, role, tool }: Hit): RowKind {
+  if (failed) return "failed"
+  if (role === "tool" || tool !== null) return "tool"
+  return role === "human" ? "prompt" : role === "assistant" ? "answer" : "host"
+}
+
+interface TurnRow {
+  readonly kind: RowKind
+  /** What its session is called, or what was found if that is the same. */
+  readonly title: Snippet
+  readonly project: string
+  readonly passage: Snippet
+}
+
+function turnRow(hit: Hit, { titles, isNewest }: Found): TurnRow {
+  const prompt = hit.prompt ?? hit.snippet
+  const answer = hit.answer ?? (hit.prompt === null ? "" : hit.snippet)
+  // "continue" tells less than what came of it.
+  const isAnswer = isNewest && answer !== "" && isLittle(prompt)
+  const kind = isNewest ? (isAnswer ? "answer" : "prompt") : kindOf(hit)
+  const passage = isNewest ? plainly(isAnswer ? answer : prompt) : shownSnippet(hit)
+  const title = titles.get(hit.session) ?? ""
+  const isSame = isLike(title, passage.text)
+  return {
+    kind,
+    title: isSame ? passage : plainly(title),
+    project: hit.project === null ? "" : harmless(shortNameOf(hit.project) ?? ""),
+    passage: isSame ? plainly(answer) : passage,
+  }
+}
+
+const plainly = (text: string): Snippet => ({ text, marks: [] })
+
+/** UTF-16 units by which two texts are taken for the same. */
+const SAME = 40
+
+/** Whether one is empty, or what the other begins with. */
+function isLike(title: string, passage: string): boolean {
+  const [a, b] = [title, passage].map((text) =>
+    oneLine(text.slice(0, 2 * SAME))
+      .replace(/…$/, "")
+      .trim()
+      .slice(0, SAME),
+  )
+  return a!.startsWith(b!) || b!.startsWith(a!)
+}
+
+/** Share of a row that the title gets, and most columns of a project's name. */
+const TITLE_WIDTH = 0.38
+const PROJECT_WIDTH = 14
+
+/** Title, project and passage, each below those of the row before. */
+function inColumns(begin: StyledLine, row: TurnRow, columns: number, screen: PickerScreen): StyledLine {
+  const room = columns - widthOf(begin, screen) - PROJECT_WIDTH - 4
+  const width = Math.floor(room * TITLE_WIDTH)
+  return [
+    ...begin,
+    ...filled(passageLine(row.title, width, screen), width, screen),
+    styled("  "),
+    ...filled([styled(row.project, "dim")], PROJECT_WIDTH, screen),
+    styled("  "),
+    ...passageLine(row.passage, room - width, screen),
+  ]
+}
+
+const INDENT = "    "
+
+/** Title and project, and the passage below them. */
+function inTwo(begin: StyledLine, row: TurnRow, columns: number, screen: PickerScreen): StyledLine[] {
+  const room = columns - widthOf(begin, screen)
+  const dot = screen.unicode ? " · " : " | "
+  const project =
+    row.project === ""
+      ? []
+      : [styled(dot, "dim"), ...fitted([styled(row.project, "dim")], PROJECT_WIDTH, screen)]
+  const left = room - widthOf(project, screen)
+  return [
+    [...begin, ...fitted(passageLine(row.title, left, screen), left, screen), ...project],
+    [styled(INDENT), ...passageLine(row.passage, columns - INDENT.length, screen)],
+  ]
+}
+
 /** Columns before the first found word that are shown when it would be out of sight. */
 const LEAD = 12
+/** UTF-16 units that a row may have more than columns, as blanks or as characters of several. */
+const SPARE = 100
 
-/** What was found, from where its first word is visible; else what was asked. */
-function rowText(hit: Hit, room: number, screen: PickerScreen): StyledLine {
-  const { text, marks } = shownSnippet(hit)
+/** On one line, from where the first found word is visible. */
+function passageLine({ text, marks }: Snippet, room: number, screen: PickerScreen): StyledLine {
   const [first] = marks
-  if (first === undefined) return onOneLine([styled(harmless(hit.prompt || text))])
-  if (first[1] <= room) return onOneLine(withMarks(text, marks))
+  // No more than can be seen: the rest would be read for nothing.
+  const most = room + LEAD + SPARE
+  if (first === undefined) return onOneLine([styled(harmless(text.slice(0, most)))])
+  if (first[1] <= room) return onOneLine(withMarks(text.slice(0, most), within(marks, most)))
   const blank = text.indexOf(" ", Math.max(0, first[0] - LEAD))
   const start = blank >= 0 && blank < first[0] ? blank + 1 : first[0]
   const moved = marks.map(([from, to]) => [from - start, to - start] as const)
-  return onOneLine([styled(ellipsis(screen), "dim"), ...withMarks(text.slice(start), moved)])
+  const rest = text.slice(start, start + most)
+  return onOneLine([styled(ellipsis(screen), "dim"), ...withMarks(rest, within(moved, most))])
 }
+
+const within = (marks: Snippet["marks"], end: number): Snippet["marks"] => marks.filter(([, to]) => to <= end)
 
 const DAY = 86_400_000
 const AGES: readonly (readonly [ms: number, unit: string])[] = [
@@ -188,7 +316,7 @@ const FOOT: readonly (readonly [action: PickerAction, open: string, print: strin
 
 function footLine(state: PickerState, screen: PickerScreen): StyledLine {
   const { told, found, isPrinting, isHelp } = state
-  if (isHelp) return [styled("  Any key goes back", "dim")]
+  if (isHelp) return [...legend(screen), styled("  Any key goes back", "dim")]
   const note = told ?? found?.note
   if (note !== undefined) return [styled(`  ${harmless(note).replace(/\s+/g, " ")}`)]
   const spans: Styled[] = [styled(" ")]
@@ -202,10 +330,24 @@ function footLine(state: PickerState, screen: PickerScreen): StyledLine {
   return spans
 }
 
+/** What the signs mean. */
+const legend = (screen: PickerScreen): StyledLine =>
+  Object.keys(KINDS).flatMap((kind) => [styled("  "), signed(kind as RowKind, screen), styled(` ${kind}`)])
+
+/** Below this width, the help names one key of each. */
+const NARROW = 60
+
 function helpLines({ isPrinting, rows, columns }: PickerState, screen: PickerScreen): StyledLine[] {
   const all = PICKER_KEYS.map(({ keys, about, printing }): StyledLine => {
-    const shown = keys.slice(0, 2).map(keyLabel).join(", ")
-    return [styled(`  ${shown.padEnd(22)}`, "title"), styled(isPrinting ? (printing ?? about) : about)]
+    const isNarrow = columns < NARROW
+    const shown = keys
+      .slice(0, isNarrow ? 1 : 2)
+      .map(keyLabel)
+      .join(", ")
+    return [
+      styled(`  ${shown.padEnd(isNarrow ? 12 : 22)}`, "title"),
+      styled(isPrinting ? (printing ?? about) : about),
+    ]
   })
   const room = rows - 1
   if (all.length <= room) return all
@@ -221,8 +363,13 @@ const SGR: Readonly<Record<Look, { readonly color: string; readonly mono: string
   plain: { color: "", mono: "" },
   found: { color: "1;33", mono: "1;4" },
   dim: { color: "2", mono: "" },
+  asked: { color: "36", mono: "" },
+  said: { color: "32", mono: "" },
+  called: { color: "35", mono: "" },
+  failed: { color: "1;31", mono: "1" },
   title: { color: "1", mono: "1" },
 }
+/** The selected turn is one reversed and bold bar: in it, only what was found looks different. */
 const SELECTED = "7"
 
 /** Without colour there are still bold, underlined and reversed characters: what is found and selected must be seen. */
@@ -230,7 +377,8 @@ function painted(spans: StyledLine, { color }: PickerScreen): string {
   let line = ""
   for (const { text, look, column, isSelected } of spans) {
     if (text === "") continue
-    const codes = [isSelected ? SELECTED : "", SGR[look][color ? "color" : "mono"]].filter(Boolean).join(";")
+    const own = SGR[isSelected && look !== "found" ? "title" : look][color ? "color" : "mono"]
+    const codes = [isSelected ? SELECTED : "", own].filter(Boolean).join(";")
     if (column !== undefined) line += `\x1b[${column + 1}G`
     line += codes === "" ? text : `\x1b[${codes}m${text}\x1b[0m`
   }
@@ -340,7 +488,7 @@ function sectionLines({ title, body }: Section, columns: number, charset: Charse
  */
 
 /** How a stretch of text looks. */
-type Look = "plain" | "found" | "dim" | "title"
+type Look = "plain" | "found" | "dim" | "title" | "asked" | "said" | "called" | "failed"
 
 interface Styled {
   readonly text: string
@@ -362,6 +510,9 @@ interface Charset {
 export const styled = (text: string, look: Look = "plain"): Styled => ({ text, look })
 
 const ASCII = /^[\x20-\x7e]*$/
+/** The same with signs of our own, each of one column: telling characters apart takes most of a picture's time. */
+const PLAIN = /^[\x20-\x7e…·─│┃▸✓❮❯✗]*$/
+const isPlain = (text: string, { unicode }: Charset): boolean => (unicode ? PLAIN : ASCII).test(text)
 /** Most UTF-16 units of a character: an emoji of a whole family has 25. More is a heap of combining marks. */
 const LONGEST_CHARACTER = 32
 /** What a terminal may take for the end of a line, or move on for as it likes. */
@@ -410,8 +561,9 @@ interface Cell {
 const segmenter = new Intl.Segmenter()
 
 /** The characters of a harmless text, each with its columns. */
-function* cellsOf(text: string, { unicode }: Charset): Generator<Cell> {
-  if (ASCII.test(text)) {
+function* cellsOf(text: string, charset: Charset): Generator<Cell> {
+  const { unicode } = charset
+  if (isPlain(text, charset)) {
     for (let at = 0; at < text.length; at++) yield { text: text[at]!, width: 1 }
     return
   }
@@ -431,7 +583,7 @@ function* cellsOf(text: string, { unicode }: Charset): Generator<Cell> {
 export const widthOf = (spans: StyledLine, charset: Charset): number => {
   let width = 0
   for (const { text } of spans) {
-    if (ASCII.test(text)) width += text.length
+    if (isPlain(text, charset)) width += text.length
     else for (const cell of cellsOf(text, charset)) width += cell.width
   }
   return width
@@ -443,15 +595,31 @@ const ellipsis = ({ unicode }: Charset): string => (unicode ? "…" : "~")
 export function fitted(spans: StyledLine, width: number, charset: Charset): Styled[] {
   const kept: Styled[] = []
   let used = 0
-  // Where the line is cut if it turns out to be too long.
-  let short: readonly Styled[] = []
+  // Where the line is cut if it turns out to be too long: so many stretches, and so much of the next one.
+  let whole = 0
+  let part = ""
+  const short = (): Styled[] =>
+    width < 1
+      ? []
+      : [
+          ...kept.slice(0, whole),
+          { ...(spans[whole] ?? styled("")), text: part },
+          styled(ellipsis(charset), "dim"),
+        ]
   for (const one of spans) {
-    let taken = ""
-    for (const cell of cellsOf(one.text, charset)) {
-      if (used + cell.width > width) return width < 1 ? [] : [...short, styled(ellipsis(charset), "dim")]
-      taken += cell.text
-      used += cell.width
-      if (used <= width - 1) short = [...kept, { ...one, text: taken }]
+    let taken = one.text
+    if (isPlain(taken, charset)) {
+      if (used < width) [whole, part] = [kept.length, taken.slice(0, width - 1 - used)]
+      used += taken.length
+      if (used > width) return short()
+    } else {
+      taken = ""
+      for (const cell of cellsOf(one.text, charset)) {
+        if (used + cell.width > width) return short()
+        taken += cell.text
+        used += cell.width
+        if (used <= width - 1) [whole, part] = [kept.length, taken]
+      }
     }
     kept.push({ ...one, text: taken })
   }

@@ -33,6 +33,10 @@ export const SINCE_CHOICES: readonly (string | undefined)[] = [undefined, "1d", 
 /** What a search found. */
 export interface Found {
   readonly hits: readonly Hit[]
+  /** What their sessions are called. */
+  readonly titles: ReadonlyMap<string, string>
+  /** Set if nothing was asked for: then turns are told by their prompts. */
+  readonly isNewest?: true
   readonly more: boolean
   /** What to know about how it was found, or why nothing was. */
   readonly note?: string | undefined
@@ -128,15 +132,18 @@ export const selectedHit = ({ found, selected }: PickerState): Hit | undefined =
 /* Where the parts of the picker are on the screen. Pure. */
 
 /** The smallest terminal in which the picker works. */
-export const LEAST = { columns: 60, rows: 20 } as const
+export const LEAST = { columns: 40, rows: 10 } as const
 
-/** From this width on, the preview is beside the list; below, it is under it. */
+/** From this width on, the preview is beside the list; below, it is under it, if there are so many rows. */
 const BESIDE = 80
+const UNDER = 16
+/** From this width of the list on, a turn has one row; below, two. */
+const WIDE = 70
 /** Rows above the list: the query, the filters. */
 const HEAD = 2
 /** Share of the width that the list gets beside the preview, and of the height above it. */
 const LIST_WIDTH = 0.44
-const LIST_HEIGHT = 0.45
+const LIST_HEIGHT = 0.5
 
 /** A rectangle of the screen; rows and columns count from 0. */
 export interface Area {
@@ -149,6 +156,11 @@ export interface Area {
 export interface PickerLayout {
   readonly isBeside: boolean
   readonly list: Area
+  /** Rows of the list that a turn has. */
+  readonly perTurn: 1 | 2
+  /** How many turns are visible. */
+  readonly turns: number
+  /** Without rows if there is no room. */
   readonly preview: Area
 }
 
@@ -161,16 +173,21 @@ export function pickerLayout(columns: number, rows: number): PickerLayout | unde
     const width = Math.floor(columns * LIST_WIDTH)
     return {
       isBeside: true,
-      list: { row: HEAD, column: 0, rows: body, columns: width },
+      ...listIn({ row: HEAD, column: 0, rows: body, columns: width }),
       preview: { row: HEAD, column: width + 2, rows: body, columns: columns - width - 2 },
     }
   }
-  const height = Math.floor(body * LIST_HEIGHT)
+  const height = rows < UNDER ? body : Math.floor(body * LIST_HEIGHT)
   return {
     isBeside: false,
-    list: { row: HEAD, column: 0, rows: height, columns },
-    preview: { row: HEAD + height + 1, column: 0, rows: body - height - 1, columns },
+    ...listIn({ row: HEAD, column: 0, rows: height, columns }),
+    preview: { row: HEAD + height + 1, column: 0, rows: Math.max(0, body - height - 1), columns },
   }
+}
+
+function listIn(list: Area): Pick<PickerLayout, "list" | "perTurn" | "turns"> {
+  const perTurn = list.columns < WIDE ? 2 : 1
+  return { list, perTurn, turns: Math.floor(list.rows / perTurn) }
 }
 
 export const isIn = ({ row, column, rows, columns }: Area, at: { row: number; column: number }): boolean =>

@@ -175,7 +175,7 @@ function selecting(state: PickerState, wanted: number): Updated {
 
 /** Keeps the selected turn visible. */
 function withTop(state: PickerState): PickerState {
-  const rows = pickerLayout(state.columns, state.rows)?.list.rows ?? 1
+  const rows = pickerLayout(state.columns, state.rows)?.turns ?? 1
   const { selected, top, found } = state
   const most = Math.max(0, (found?.hits.length ?? 0) - rows)
   return { ...state, top: Math.max(0, selected - rows + 1, Math.min(top, selected, most)) }
@@ -203,7 +203,7 @@ function clicked(state: PickerState, { action, ...at }: MouseInput): Updated {
     const step = action === "wheel-down" ? 1 : -1
     return isInList ? selecting(state, state.selected + step) : scrolled(state, WHEEL * step)
   }
-  const clickedOn = state.top + at.row - layout.list.row
+  const clickedOn = state.top + Math.floor((at.row - layout.list.row) / layout.perTurn)
   if (!isInList || clickedOn >= (state.found?.hits.length ?? 0)) return still(state)
   // A second click opens.
   return clickedOn === state.selected ? acted(state, "open") : selecting(state, clickedOn)

@@ -59,6 +59,8 @@ class Picker {
   #state: PickerState
   #due: keyof typeof IDLE | undefined = "search"
   #isOpened = false
+  /** The hit whose turn was read last. Another search may have found something else in the same turn. */
+  #previewed: Hit | undefined
   #picked: Picked | undefined
   /** What needs the whole screen, before the next event. */
   #errand: (() => Promise<void>) | undefined
@@ -213,7 +215,8 @@ class Picker {
     this.#due = this.#archive.isOpenToMeaning ? "meaning" : "close"
     if (this.#state.line.text !== "") void this.#archive.wakeModel()
     const hit = selectedHit(this.#state)
-    if (hit === undefined || this.#state.preview?.handle === hit.handle) return
+    if (hit === undefined || hit === this.#previewed) return
+    this.#previewed = hit
     // The turn may have been forgotten since, or its copy be damaged: then what the search gave is shown.
     const turn = tryTo(() => this.#archive.preview(hit))
     if (turn !== undefined) this.#apply({ kind: "previewed", preview: { handle: hit.handle, turn } })

@@ -122,44 +122,48 @@ describe("the query", () => {
 
 describe("the list", () => {
   test("the selected turn stays visible, and the ends hold", () => {
-    // 21 rows.
+    // 21 rows, two for each.
     const down = afterEvents(some, ...Array.from({ length: 30 }, () => key("down")))
-    expect(down).toMatchObject({ selected: 30, top: 10 })
+    expect(down).toMatchObject({ selected: 30, top: 21 })
     expect(afterEvents(down, ...Array.from({ length: 15 }, () => key("up")))).toMatchObject({
       selected: 15,
-      top: 10,
+      top: 15,
     })
     expect(afterEvents(down, ...Array.from({ length: 60 }, () => key("down")))).toMatchObject({
       selected: 39,
-      top: 19,
+      top: 30,
     })
     expect(afterEvents(some, key("up"))).toMatchObject({ selected: 0, top: 0 })
     expect(afterEvents(down, { kind: "resized", columns: 120, rows: 50 })).toMatchObject({
       selected: 30,
-      top: 0,
+      top: 17,
     })
   })
 
   test("at its end, more are asked for", () => {
     const full = { ...pickerState(HITS.slice(0, FIRST_LIMIT)), selected: FIRST_LIMIT - 1 }
-    const more = { ...full, found: { hits: full.found!.hits, more: true } }
+    const more = { ...full, found: { hits: full.found!.hits, titles: new Map(), more: true } }
     expect(updated(full, key("down"))[1]).toEqual([])
     expect(updated(more, key("down"))).toMatchObject([{ limit: FIRST_LIMIT * 4 }, [{ do: "search" }]])
   })
 
   test("fewer turns than before: the last of them is selected", () => {
     const far = afterEvents(some, ...Array.from({ length: 30 }, () => key("down")))
-    expect(afterEvents(far, { kind: "found", found: { hits: HITS.slice(0, 3), more: false } })).toMatchObject(
-      {
-        selected: 2,
-        top: 0,
-      },
-    )
+    expect(
+      afterEvents(far, { kind: "found", found: { hits: HITS.slice(0, 3), titles: new Map(), more: false } }),
+    ).toMatchObject({
+      selected: 2,
+      top: 0,
+    })
   })
 })
 
 test("what is found by meaning comes below the cursor, and nothing above it moves", () => {
-  const joined = { hits: [HITS[30]!, HITS[2]!, HITS[1]!, HITS[31]!, HITS[0]!, HITS[3]!], more: true }
+  const joined = {
+    hits: [HITS[30]!, HITS[2]!, HITS[1]!, HITS[31]!, HITS[0]!, HITS[3]!],
+    titles: new Map(),
+    more: true,
+  }
   const handlesAfter = (...names: string[]) => {
     const { found, selected } = afterEvents(some, ...names.map(key), { kind: "joined", found: joined })
     return [selected, ...found!.hits.map(({ handle }) => handle)]
@@ -173,7 +177,9 @@ test("what is found by meaning comes below the cursor, and nothing above it move
 test("what kept a search from the archive is told until one succeeds", () => {
   const failed = afterEvents(some, { kind: "failed", problem: ["the archive is busy"] })
   expect(failed.problem).toEqual(["the archive is busy"])
-  expect(afterEvents(failed, { kind: "found", found: { hits: HITS, more: false } }).problem).toBeUndefined()
+  expect(
+    afterEvents(failed, { kind: "found", found: { hits: HITS, titles: new Map(), more: false } }).problem,
+  ).toBeUndefined()
 })
 
 describe("the mouse", () => {
@@ -181,9 +187,9 @@ describe("the mouse", () => {
     ({ kind: "mouse", action, column, row }) as const
 
   test("a click selects, a second one opens", () => {
-    const clicked = afterEvents(some, at("press", 5, 4))
+    const clicked = afterEvents(some, at("press", 5, 7))
     expect(clicked.selected).toBe(2)
-    expect(updated(clicked, at("press", 5, 4))[1]).toEqual([{ do: "open", hit: HITS[2]! }])
+    expect(updated(clicked, at("press", 5, 6))[1]).toEqual([{ do: "open", hit: HITS[2]! }])
     expect(updated(pickerState(HITS.slice(0, 2)), at("press", 5, 20))).toMatchObject([{ selected: 0 }, []])
   })
 
