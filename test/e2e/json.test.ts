@@ -132,6 +132,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`undo --diff`", () => ["undo", "src/upload.ts", "--diff", "1"]],
   ["`undo --to`", () => ["undo", "src/upload.ts", "--to", "1", "--dry-run"]],
   ["`stats`", () => ["stats"]],
+  ["`stats --blocks`", () => ["stats", "--blocks"]],
   ["`stats friction`", () => ["stats", "friction"]],
   ["`show`, of a turn", () => ["show", handle]],
   ["`show`, from a target", () => ["show", far, "--backend", join(models.path, "target")]],

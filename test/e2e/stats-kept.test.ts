@@ -97,6 +97,11 @@ test("an answer is given again while nothing is new, of each question its own, a
   expect((await machine.stats("--since", "2026-01-01")).turns).toBe(4)
   expect((await machine.stats("friction")).errors).toHaveLength(2)
   expect((await machine.stats("friction")).errors).toHaveLength(2)
+  const blocks = await machine.stats("--blocks")
+  expect(blocks.blocks).toMatchObject([
+    { program: "claude", requests: first.total.requests, minutesLeft: null },
+  ])
+  expect(await machine.stats("--blocks")).toEqual(blocks)
   for (const file of machine.kept(/./)) expect(lstatSync(file).mode & 0o777).toBe(0o600)
   expect(lstatSync(pagesFolder(machine.dataHome)).mode & 0o777).toBe(0o700)
 })

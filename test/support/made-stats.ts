@@ -9,6 +9,20 @@ export const MADE_TODAY = "2026-03-14"
 
 const day = (n: number): string => new Date(Date.UTC(2025, 10, 3 + n)).toISOString().slice(0, 10)
 
+/** A block that is live at that moment, one that has ended, and one of another agent. */
+export function madeBlocks() {
+  const tokens = { input: 1200, output: 84_000, cacheCreation: 310_000, cacheRead: 9_400_000 }
+  const block = (program: string, start: string, end: string, minutesLeft: number | null, cost: number) => ({
+    ...{ program, start, end, last: start, minutesLeft, tokens, requests: 120 },
+    ...{ cost, unpriced: cost === 0 ? 1200 : 0 },
+  })
+  return [
+    block("claude", "2026-03-14T09:00:00.000Z", "2026-03-14T14:00:00.000Z", 120, 12.5),
+    block("codex", "2026-03-13T22:00:00.000Z", "2026-03-14T03:00:00.000Z", null, 0),
+    block("claude", "2026-03-13T09:00:00.000Z", "2026-03-13T14:00:00.000Z", null, 8),
+  ]
+}
+
 /** @param hostile put where the archive's own words are */
 export function madeStats(hostile = ""): Stats {
   const days = Array.from({ length: 130 }, (_, n) => ({ day: day(n), turns: (n * n * 7) % 23 })).filter(

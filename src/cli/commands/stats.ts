@@ -2,7 +2,7 @@
 
 import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
-import { localDate } from "../../base/local-time.ts"
+import { localDate, twoDigits } from "../../base/local-time.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
 import { timeZone, wantsUnicode } from "../../config/load.ts"
@@ -12,6 +12,7 @@ import { formatTokens, shortTokens } from "../../restore/window/zone.ts"
 import { derivedOnce, fileState } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf, namesApart } from "../../views/project.ts"
+import { allTokens } from "../../views/queries/token-use.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
 import { renderPairs, renderTable } from "../block.ts"
 import { type Command, flag, option } from "../command.ts"
@@ -19,12 +20,13 @@ import { writeExport } from "../pages/output-file.ts"
 import { statsHtml } from "../pages/stats-html.ts"
 import { AGENT_ARG, agentWanted, knownProject, projectWanted } from "../project-wanted.ts"
 import { dollars, shortIds } from "../render-session.ts"
-import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
+import { ago, dated, hourAt, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
 import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../stats/activity-grid.ts"
 import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from "../stats/prices.ts"
 import {
   type CompactionStats,
   type Friction,
+  gatherBlocks,
   gatherFriction,
   gatherStats,
   PERIODS,
@@ -32,6 +34,7 @@ import {
   type SpentRow,
   type Stats,
   spanOf,
+  type UseBlock,
 } from "../stats/stats.ts"
 import { fit, indented, type Style, safe } from "../style.ts"
 
@@ -52,6 +55,7 @@ export default {
     since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
     agent: AGENT_ARG,
     by: option("Tokens and cost by this (day)", PERIODS.join("|")),
+    blocks: flag("Tokens and cost in blocks of five hours, and how long the present one lasts"),
     html: flag("A page for browsers, in one file"),
     output: option("With --html: write it to this file", "FILE", "o"),
     force: flag("Replace that file"),
@@ -65,6 +69,9 @@ export default {
     if (isPage && part !== undefined) throw usageError("--html is a page of everything, friction included")
     if (part !== undefined && args["by"] !== undefined)
       throw usageError("--by is about tokens and cost: leave out friction")
+    const wantsBlocks = args["blocks"] === true
+    if (wantsBlocks && (isPage || part !== undefined || args["by"] !== undefined))
+      throw usageError("--blocks is a table of its own: leave out --html, --by and friction")
     if (!isPage && stringArg(args, "output") !== undefined) throw usageError("--output goes with --html")
     if (isPage && out.wantsJson && stringArg(args, "output") === undefined)
       throw usageError("--json reports on a file that was written", "add --output FILE")
@@ -82,10 +89,19 @@ export default {
     const prices = env.config["stats.prices"]
     /** Kept, unless it is of a time that no later one asks for. */
     const kept = <T>(derive: () => T): T =>
-      since === undefined
+      since === undefined || wantsBlocks
         ? derivedOnce(
             env.dataHome,
-            [part, project, program, by, most, prices, timeZone(), fileState("/etc/localtime")],
+            [
+              wantsBlocks ? "blocks" : part,
+              project,
+              program,
+              by,
+              most,
+              prices,
+              timeZone(),
+              fileState("/etc/localtime"),
+            ],
             now,
             derive,
           )
@@ -98,6 +114,22 @@ export default {
       out.json({ ...scope, ...friction })
       return
     }
+    const asOf = {
+      ...{ asOf: PRICES_AS_OF, from: PRICES_FROM },
+      openai: { asOf: OPENAI_AS_OF, from: OPENAI_FROM },
+    }
+    if (wantsBlocks) {
+      const all = kept(() =>
+        gatherBlocks(db, spanOf(db, { project, since: undefined, program }), priceList(prices)),
+      )
+      const blocks = all
+        .filter(({ end }) => since === undefined || end > since)
+        .map((one) => ({ ...one, minutesLeft: minutesLeft(one, now) }))
+      if (blocks.length === 0) throw nothingHere(since)
+      out.print(renderBlocks(blocks, { project, limit: limit ?? ROWS }, screen))
+      out.json({ ...scope, prices: asOf, blocks })
+      return
+    }
     const stats = kept(() =>
       gatherStats(
         db,
@@ -106,12 +138,7 @@ export default {
         (done, total) => out.progress("compactions", done, total),
       ),
     )
-    if (stats.sessions === 0) {
-      throw new CtxError("nothing-archived", "there is nothing to sum up here", {
-        hint: since === undefined ? "ctxbridge import archives what already exists" : "leave out --since",
-        exit: EXIT.notFound,
-      })
-    }
+    if (stats.sessions === 0) throw nothingHere(since)
     if (isPage) {
       const page = new TextEncoder().encode(statsHtml(stats, { project, today: screen.today }))
       const target = stringArg(args, "output")
@@ -126,16 +153,19 @@ export default {
       return
     }
     out.print(renderStats(stats, { project, limit: limit ?? ROWS }, screen))
-    out.json({
-      ...scope,
-      prices: {
-        ...{ asOf: PRICES_AS_OF, from: PRICES_FROM },
-        openai: { asOf: OPENAI_AS_OF, from: OPENAI_FROM },
-      },
-      ...stats,
-    })
+    out.json({ ...scope, prices: asOf, ...stats })
   },
 } satisfies Command
+
+const nothingHere = (since: string | undefined): CtxError =>
+  new CtxError("nothing-archived", "there is nothing to sum up here", {
+    hint: since === undefined ? "ctxbridge import archives what already exists" : "leave out --since",
+    exit: EXIT.notFound,
+  })
+
+/** Null if it has ended. */
+const minutesLeft = ({ start, end }: UseBlock, now: number): number | null =>
+  Date.parse(start) <= now && now < Date.parse(end) ? Math.ceil((Date.parse(end) - now) / 60_000) : null
 
 /* Renders figures of your work for people. Pure. */
 
@@ -165,15 +195,13 @@ export function renderStats(stats: Stats, { project, limit }: Shown, screen: Sta
     style.bold(fit(`${place(project)}, ${stats.first ?? "?"} to ${stats.last ?? "?"}`, columns)),
     ...summary(stats, screen),
     ...section(style, "Tokens and cost", [
-      ...spentTable(stats, rows, screen),
+      ...tableBy(stats.by, rows, screen),
       ...(more > 0 ? [style.dim(`${more} more with --limit ${stats.rows.length}`)] : []),
     ]),
     ...section(
       style,
       "Agents",
-      stats.agents.length > 1 && stats.by !== "agent"
-        ? spentTable({ by: "agent" }, stats.agents, screen)
-        : [],
+      stats.agents.length > 1 && stats.by !== "agent" ? tableBy("agent", stats.agents, screen) : [],
     ),
     ...section(style, "Turns by day", renderHeatmap(stats.days, screen.today, screen)),
     ...section(style, "Turns by hour", renderHours(stats.hours, screen)),
@@ -226,41 +254,78 @@ function summary({ sessions, turns, total, told, unpriced }: Stats, screen: Stat
 }
 
 /** `$1.20`; `?` if no price is known for anything of it. */
-const cost = ({ cost: known, unpriced, requests }: Spent): string =>
+const cost = ({ cost: known, unpriced, requests }: Omit<Spent, "tokens">): string =>
   known === 0 && unpriced > 0
     ? "?"
     : requests === 0
       ? "$0.00"
       : `${dollars(known)}${unpriced > 0 ? " + ?" : ""}`
 
+/** @param first the columns before those of tokens and cost */
 function spentTable(
-  { by }: Pick<Stats, "by">,
-  rows: readonly SpentRow[],
+  first: readonly { title: string; flexible?: boolean; below?: boolean; cells: readonly string[] }[],
+  rows: readonly (Spent & { readonly turns?: number | null })[],
   { columns, style }: StatsScreen,
 ): string[] {
   if (rows.length === 0) return []
+  const hasTurns = rows.some(({ turns = null }) => turns !== null)
   const right = { align: "right" } as const
-  const keys = rows.map(({ key }) => key)
-  const names = by === "session" ? shortIds(keys).map(safe) : namesOfKeys(by, keys)
   const head = [
-    { title: by, ...(by === "project" || by === "model" ? { flexible: true } : {}) },
-    { title: "turns", ...right },
-    { title: "input", ...right },
-    { title: "output", ...right },
-    { title: "cached", ...right },
-    { title: "read", ...right },
+    ...first,
+    ...(hasTurns ? [{ title: "turns", ...right }] : []),
+    ...["input", "output", "cached", "read"].map((title) => ({ title, optional: true, ...right })),
     { title: "cost", ...right },
   ]
-  const cells = rows.map((row, n) => [
-    names[n]!,
-    row.turns === null ? "" : String(row.turns),
-    shortTokens(row.tokens.input),
-    shortTokens(row.tokens.output),
-    shortTokens(row.tokens.cacheCreation),
-    shortTokens(row.tokens.cacheRead),
+  const cells = rows.map(({ tokens, turns, ...row }, n) => [
+    ...first.map((column) => column.cells[n]!),
+    ...(hasTurns ? [String(turns ?? "")] : []),
+    ...[tokens.input, tokens.output, tokens.cacheCreation, tokens.cacheRead].map(shortTokens),
     cost(row),
   ])
   return renderTable(head, cells, columns, style)
+}
+
+function tableBy(by: Stats["by"], rows: readonly SpentRow[], screen: StatsScreen): string[] {
+  const keys = rows.map(({ key }) => key)
+  const cells = by === "session" ? shortIds(keys).map(safe) : namesOfKeys(by, keys)
+  return spentTable([{ title: by, flexible: by === "project" || by === "model", cells }], rows, screen)
+}
+
+interface ShownBlock extends UseBlock {
+  readonly minutesLeft: number | null
+}
+
+export function renderBlocks(
+  blocks: readonly ShownBlock[],
+  { project, limit }: Shown,
+  screen: StatsScreen,
+): string[] {
+  const { columns, style, now } = screen
+  const isMixed = new Set(blocks.map(({ program }) => program)).size > 1
+  const live = blocks.flatMap((one) => {
+    if (one.minutesLeft === null) return []
+    const left = `${Math.floor(one.minutesLeft / 60)} h ${twoDigits(one.minutesLeft % 60)} min left`
+    const whose = isMixed ? `${agentTitle(one.program)}, ` : ""
+    const spent = `${formatTokens(allTokens(one.tokens))} tokens, ${cost(one)}`
+    return wrapped(`${whose}live until ${hourAt(Date.parse(one.end))}, ${left}: ${spent}`, columns)
+  })
+  const shown = blocks.slice(0, limit)
+  const first = {
+    ...{ title: "five hours", flexible: true },
+    cells: shown.map(({ start, end, minutesLeft: left }) =>
+      left === null ? `${dated(start, now)} to ${hourAt(Date.parse(end))}` : `${dated(start, now)}, live`,
+    ),
+  }
+  const agents = { title: "agent", below: true, cells: shown.map(({ program }) => agentTitle(program)) }
+  return [
+    style.bold(fit(`${place(project)}, blocks of five hours`, columns)),
+    ...(live.length > 0 ? live.map(style.green) : [style.dim("none is live")]),
+    "",
+    ...spentTable([first, ...(isMixed ? [agents] : [])], shown, screen),
+    ...(blocks.length > limit
+      ? [style.dim(`${blocks.length - limit} more with --limit ${blocks.length}`)]
+      : []),
+  ]
 }
 
 function namesOfKeys(by: Stats["by"], keys: readonly string[]): string[] {

@@ -387,6 +387,47 @@ function add(sum: Sum, tokens: Tokens, cost: number | undefined): void {
   else sum.cost += cost
 }
 
+/* Five hours of use after each other, as limits of subscriptions count them. */
+
+const BLOCK = 5 * 60 * 60_000
+const HOUR = 60 * 60_000
+
+/** Begins at the full hour in which somebody asked a model after the block before had ended. */
+export interface UseBlock extends Spent {
+  /** The agent: each has its own account. */
+  readonly program: string
+  /** ISO 8601, as is `last`: when the last answer began. */
+  readonly start: string
+  readonly end: string
+  readonly last: string
+}
+
+/** All of them, the latest first: where one begins depends on those before it. */
+export function gatherBlocks(db: Database, span: StatsSpan, prices: PriceList): UseBlock[] {
+  const requests = [...requestsIn(db, span)]
+    .flatMap((request) => {
+      const at = Date.parse(request.time ?? "")
+      return Number.isNaN(at) ? [] : [{ at, request }]
+    })
+    .sort((a, b) => a.at - b.at)
+  const current = new Map<string, Growing<UseBlock> & Sum>()
+  const blocks: UseBlock[] = []
+  for (const { at, request } of requests) {
+    const { program, model } = request
+    let block = current.get(program)
+    if (block === undefined || at >= Date.parse(block.end)) {
+      const start = Math.floor(at / HOUR) * HOUR
+      const [from, to] = [start, start + BLOCK].map((ms) => new Date(ms).toISOString())
+      block = { program, start: from!, end: to!, last: from!, ...nothing() }
+      current.set(program, block)
+      blocks.push(block)
+    }
+    block.last = new Date(at).toISOString()
+    add(block, request, requestCost(prices, model, request))
+  }
+  return blocks.reverse()
+}
+
 interface Whose {
   readonly session: string
   readonly project: string | null

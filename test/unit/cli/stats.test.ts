@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { renderFriction, renderStats, type StatsScreen } from "../../../src/cli/commands/stats.ts"
+import {
+  renderBlocks,
+  renderFriction,
+  renderStats,
+  type StatsScreen,
+} from "../../../src/cli/commands/stats.ts"
 import { inAscii } from "../../../src/cli/output.ts"
 import { statsHtml } from "../../../src/cli/pages/stats-html.ts"
 import { gridOf } from "../../../src/cli/stats/activity-grid.ts"
@@ -12,12 +17,13 @@ import {
   type Period,
   recurringErrors,
   type Stats,
+  type UseBlock,
 } from "../../../src/cli/stats/stats.ts"
 import { createStyle } from "../../../src/cli/style.ts"
 import { useOfProject } from "../../../src/views/queries/token-use.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
-import { MADE_NOW, MADE_TODAY, madeStats } from "../../support/made-stats.ts"
+import { MADE_NOW, MADE_TODAY, madeBlocks, madeStats } from "../../support/made-stats.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
 /** `stats` as it is typed: parts, options, prices of one's own, pages, and what it says when there is nothing. */
@@ -95,6 +101,60 @@ describe("stats", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toStartWith("Every project, 2026-03-02 to 2026-03-02\nsessions  2 with 4 turns\n")
     expect(stdout).toContain("Summaries kept 0% of your commands, ctxbridge restored 0%.")
+  })
+
+  describe("--blocks", () => {
+    const DAY = Date.UTC(2026, 2, 2)
+    const at = (hours: number): string => new Date(DAY + hours * 3_600_000).toISOString()
+
+    async function blocksOf(starts: readonly number[], ...words: string[]) {
+      using other = new Inside()
+      for (const start of starts) {
+        const session = other.session({ start }).turn("Fire the kiln")
+        expect(await run(["import", session.flush().path], other)).toMatchObject({ code: 0, stderr: "" })
+      }
+      const { code, stdout, stderr } = await run(["stats", "--blocks", "--json", ...words], other)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      const { stdout: shown } = await run(["stats", "--blocks", ...words], other)
+      const total = JSON.parse((await run(["stats", "--json"], other)).stdout).total
+      return { shown, total, blocks: JSON.parse(stdout).blocks }
+    }
+
+    const HOURS = [8.7, 12.9, 13, 40.2].map((hours) => DAY + hours * 3_600_000)
+
+    test("begin at the full hour of the first request after the last has ended, and hold every token once", async () => {
+      const { blocks, total, shown } = await blocksOf(HOURS)
+      expect(blocks).toMatchObject([
+        { program: "claude", start: at(40), end: at(45), minutesLeft: null },
+        { start: at(13), end: at(18) },
+        { start: at(8), end: at(13) },
+      ])
+      const sum = (of: (block: UseBlock) => number): number =>
+        blocks.map(of).reduce((a: number, b: number) => a + b)
+      expect(sum(({ requests }) => requests)).toBe(total.requests)
+      expect(sum(({ tokens }) => tokens.output)).toBe(total.tokens.output)
+      expect(sum(({ cost }) => cost)).toBeCloseTo(total.cost)
+      expect(blocks[2].requests).toBe(2 * blocks[1].requests)
+      expect(shown).toContain("none is live")
+      expect(shown).not.toContain(", live")
+    })
+
+    test("--since leaves out those that had ended, and cuts none in two", async () => {
+      const { blocks } = await blocksOf(HOURS, "--since", at(14))
+      expect(blocks.map(({ start }: { start: string }) => start)).toEqual([at(40), at(13)])
+      expect(blocks[1].requests).toBe(blocks[0].requests)
+    })
+
+    test("the present one is live, and says how long it lasts", async () => {
+      const { blocks, shown } = await blocksOf([...HOURS, Date.now() - 60_000])
+      const [{ start, end, minutesLeft }] = blocks
+      expect(Date.parse(end) - Date.parse(start)).toBe(5 * 3_600_000)
+      expect(minutesLeft).toBeGreaterThan(238)
+      expect(minutesLeft).toBeLessThanOrEqual(300)
+      expect(shown).toMatch(/live until \d\d:\d\d, [345] h \d\d min left: /)
+      expect(shown.match(/, live /g)).toHaveLength(1)
+      expect(shown).toMatch(/2 Mar(?: 2026)? 13:00 to 18:00 /)
+    })
   })
 
   describe("prices of one's own", () => {
@@ -175,6 +235,10 @@ describe("stats", () => {
         "such as --by day",
       ],
       [["friction", "--by", "week"], 64, "--by is about tokens and cost", ""],
+      [["friction", "--blocks"], 64, "--blocks is a table of its own", ""],
+      [["--blocks", "--by", "week"], 64, "--blocks is a table of its own", ""],
+      [["--blocks", "--html"], 64, "--blocks is a table of its own", ""],
+      [["--blocks", "--since", "2026-03-03"], 3, "there is nothing to sum up here", "leave out --since"],
       [["--since", "soon"], 64, "--since needs a date or an age", ""],
       [["--since", "2026-03-03"], 3, "there is nothing to sum up here", "leave out --since"],
     ])("%p", async (words, code, message, hint) => {
@@ -271,7 +335,10 @@ describe("render stats", () => {
 
   const whole = (at: StatsScreen, hostile = ""): string[] => {
     const stats = madeStats(hostile)
-    const lines = [...renderStats(stats, SHOWN, at), "", ...renderFriction(stats.friction, SHOWN, at)]
+    const lines = [
+      ...[...renderStats(stats, SHOWN, at), "", ...renderFriction(stats.friction, SHOWN, at)],
+      ...["", ...renderBlocks(madeBlocks(), { ...SHOWN, limit: 2 }, at)],
+    ]
     return at.unicode ? lines : lines.map((line) => inAscii(line, at.columns))
   }
 
