@@ -195,6 +195,44 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     await tmux.sees("no project named nowhere")
   })
 
+  test("a mistyped word is corrected, while it is typed and after, and one line says so", async () => {
+    using tmux = picker()
+    await tmux.sees("The proxy closes it.")
+    for (const typed of ["generatd", "generatd pa", "generatd parser"]) {
+      tmux.press("C-u")
+      tmux.type(typed)
+      const seen = await tmux.sees(new RegExp(`> ${typed} +[12]\\b[\\s\\S]*No match for`))
+      expect(seen).toContain("No match for “generatd”. Showing results for “generated”.")
+      expect(seen).toContain("generated parser")
+    }
+    // What goes on to be a word is none.
+    tmux.press("C-u")
+    tmux.type("generat")
+    expect(await tmux.sees(/> generat +1/)).not.toContain("No match")
+  })
+
+  test("a session is called by its first prompt that says something, and a turn by its answer if it has none", async () => {
+    using other = new Machine()
+    other
+      .session({ start: ago(1) })
+      .turn("continue", [], "There is nothing yet.")
+      .turn("Make the menu fold on phones", [], "It folds below 640 pixels.")
+      .turn("ok", [], "The last test was for the old one.")
+      .flush()
+    expect((await run(["import"], { env: other.env, cwd: other.cwd })).code).toBe(0)
+    await other.idle()
+    using tmux = new Tmux(other, exe, { columns: 60, rows: 12 })
+    const seen = await tmux.sees("nothing yet")
+    expect(seen.split("\n").slice(2, 8)).toEqual([
+      "▸ ❮  1h Make the menu fold on phones · project",
+      "    The last test was for the old one.",
+      "  ❯  1h Make the menu fold on phones · project",
+      "    It folds below 640 pixels.",
+      "  ❮  1h Make the menu fold on phones · project",
+      "    There is nothing yet.",
+    ])
+  })
+
   test("copying: handle, command and path, into tmux's clipboard and by a program", async () => {
     const clipboard = join(machine.root, "clipboard")
     writeFileSync(join(bin, "xclip"), `#!/bin/sh\nexec cat > '${clipboard}'\n`)

@@ -111,13 +111,15 @@ export class PickerArchive {
     const { query, short } = isTyping ? whileTyping(words) : { query: words, short: undefined }
     const narrowing = this.#narrowing(db, filters, typed, now)
     if (typeof narrowing === "string") return { hits: [], titles: this.#titles, more: false, note: narrowing }
-    // A word that is not finished is no mistyped one.
-    const asked = { ...narrowing, limit, isBrief: true, room: ROOM, isExact: short !== undefined }
+    const asked = { ...narrowing, limit, isBrief: true, room: ROOM }
     const begin = (some: string): Begun => begun(db, this.#place.dataHome, { ...asked, query: some }, readers)
     let search = begin(query)
     let found = search.finish()
-    if (found.hits.length === 0 && short !== undefined) {
-      search = begin(short)
+    // A word that is not finished is no mistyped one, unless none that was ever written begins so.
+    const isUnknown = query !== words && !found.terms.some(({ isPrefix }) => isPrefix)
+    const instead = short !== undefined && found.hits.length === 0 ? short : isUnknown ? words : undefined
+    if (instead !== undefined) {
+      search = begin(instead)
       found = search.finish()
     }
     const misread = typed.misread && `${typed.misread} needs a date or an age, such as 7d`
