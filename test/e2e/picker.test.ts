@@ -270,6 +270,27 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     expect(seen).toContain("resumed --resume 5e551011-")
   })
 
+  test("Tab marks several: F2 exports them, Enter shows them, and what is there already stays", async () => {
+    using tmux = picker({ env: { PAGER: "sh -c 'cat; read x </dev/tty'" } })
+    await tmux.sees("The proxy closes it.")
+    tmux.press("Tab", "Tab")
+    await tmux.sees(/2 marked, 3/)
+    tmux.press("F2")
+    const [, file] = /2 turns exported to (\S+)/.exec(await tmux.sees("2 turns exported to"))!
+    const exported = readFileSync(join(machine.cwd, file!), "utf8")
+    expect(exported).toContain("Why does the upload time out?")
+    expect(exported).toContain("Never touch the generated parser")
+    expect(exported).not.toContain("12 passed")
+    tmux.press("F2")
+    await tmux.sees(`2 turns exported to ${file!.replace(".md", "-2.md")}`)
+    expect(readFileSync(join(machine.cwd, file!), "utf8")).toBe(exported)
+    tmux.resize(80, 60)
+    tmux.press("Enter")
+    const seen = await tmux.sees("Understood.")
+    expect(seen.match(/── prompt ──/g)).toHaveLength(2)
+    expect(seen).toContain("The proxy closes it.")
+  })
+
   test("what is typed in the pager, Ctrl-C too, is the pager's", async () => {
     const typed = join(machine.root, "typed")
     const pager = join(bin, "pager")
@@ -351,6 +372,16 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     tmux.press("Escape")
     const seen = await tmux.sees("ended: 3")
     expect(seen).toContain("ended: 0 npm test -- dates --run 'all of them'")
+  })
+
+  test.each([
+    ["Enter", /ended: 0 ctx:\w{6} ctx:\w{6}\n?$/],
+    ["F2", /ended: 0 ctxbridge export ctx:\w{6} ctx:\w{6}\n?$/],
+  ])("--print with several marked: %s", async (key, expected) => {
+    using tmux = picker({}, `x=$(${exe} pick --print); echo "ended: $? $x"; cat`)
+    await tmux.sees("The proxy closes it.")
+    tmux.press("Tab", "Tab", key)
+    await tmux.sees(expected)
   })
 
   test("a hostile archive: nothing escapes, nothing hangs", async () => {

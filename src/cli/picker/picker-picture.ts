@@ -59,8 +59,9 @@ const tooSmall = ({ columns, rows }: PickerState): Styled[][] => [
 ]
 
 function queryLine(state: PickerState, screen: PickerScreen): { spans: StyledLine; cursor: number } {
-  const { line, found, columns } = state
-  const count = found === undefined ? "" : `${found.hits.length}${found.more ? "+" : ""}`
+  const { line, found, columns, marked } = state
+  const marks = marked.size === 0 ? "" : `${marked.size} marked, `
+  const count = found === undefined ? "" : `${marks}${found.hits.length}${found.more ? "+" : ""}`
   const room = columns - PROMPT_SIGN.length - count.length - 2
   const [before, behind] = [line.text.slice(0, line.cursor), line.text.slice(line.cursor)].map((text) =>
     harmless(text).replace(/\s+/g, " "),
@@ -137,15 +138,17 @@ function listLines(
   { list, perTurn, turns }: PickerLayout,
   screen: PickerScreen,
 ): StyledLine[] {
-  const { found, problem, top, selected } = state
+  const { found, problem, top, selected, marked } = state
   if (problem !== undefined) return problem.map((text) => [styled(`  ${harmless(text)}`)])
   if (found === undefined) return [[styled("  Opening the archive", "dim")]]
   if (found.hits.length === 0) return nothing(state)
+  const [pointer, mark] = screen.unicode ? ["▸", "✓"] : [">", "+"]
   return found.hits.slice(top, top + turns).flatMap((hit, n) => {
     const isSelected = top + n === selected
     const row = turnRow(hit, found)
     const begin: StyledLine = [
-      styled(isSelected ? (screen.unicode ? "▸ " : "> ") : "  ", "title"),
+      styled(isSelected ? pointer : " ", "title"),
+      styled(marked.has(hit.handle) ? mark : " ", "title"),
       signed(row.kind, screen),
       styled(` ${shortAge(hit.time, screen.now).padStart(3)} `, "dim"),
     ]
@@ -308,6 +311,8 @@ const FOOT: readonly (readonly [action: PickerAction, open: string, print: strin
   ["quit", "quit", "quit"],
   ["help", "keys", "keys"],
   ["resume", "resume", "resume"],
+  ["mark", "mark", "mark"],
+  ["export", "export", "export"],
   ["take-command", "copy command", "command"],
   ["take-handle", "handle", "handle"],
   ["take-path", "path", "path"],

@@ -67,6 +67,8 @@ export interface PickerState {
   /** How many turns are asked for. */
   readonly limit: number
   readonly selected: number
+  /** By handle, in the order in which they were marked. A new search leaves them marked. */
+  readonly marked: ReadonlyMap<string, Hit>
   /** The first turn of the list that is visible. */
   readonly top: number
   /** May be of another turn than the selected one, which is then read at the next opportunity. */
@@ -96,14 +98,17 @@ export type PickerEvent =
   | { readonly kind: "told"; readonly text: string }
 
 /** What is to be taken from a turn. */
-export type Choice = "handle" | "command" | "path" | "resume"
+export type Choice = "handle" | "command" | "path" | "resume" | "export"
+
+/** The turns that something is done with. */
+export type Chosen = readonly [Hit, ...Hit[]]
 
 /** What has to be done about it. */
 export type PickerEffect =
   | { readonly do: "search" }
-  | { readonly do: "open"; readonly hit: Hit }
+  | { readonly do: "open" | "export"; readonly hits: Chosen }
   | { readonly do: "resume"; readonly hit: Hit }
-  | { readonly do: "copy" | "print"; readonly what: Choice; readonly hit: Hit }
+  | { readonly do: "copy" | "print"; readonly what: Choice; readonly hits: Chosen }
   | { readonly do: "list-tools" | "redraw" | "suspend" | "quit" }
 
 /** Turns that are asked for at first. More follow when the list is scrolled to its end. */
@@ -119,6 +124,7 @@ export const initialState = (
   found: undefined,
   limit: FIRST_LIMIT,
   selected: 0,
+  marked: new Map(),
   top: 0,
   preview: undefined,
   scroll: 0,
@@ -128,6 +134,13 @@ export const initialState = (
 })
 
 export const selectedHit = ({ found, selected }: PickerState): Hit | undefined => found?.hits[selected]
+
+/** All that are marked; if none is, the selected one. */
+export function chosenHits(state: PickerState): Chosen | undefined {
+  const hit = selectedHit(state)
+  const [first = hit, ...others] = state.marked.values()
+  return first && [first, ...others]
+}
 
 /* Where the parts of the picker are on the screen. Pure. */
 

@@ -5,6 +5,7 @@ import {
   type Area,
   type Choice,
   type ChosenFilters,
+  chosenHits,
   FIRST_LIMIT,
   type Found,
   isIn,
@@ -104,11 +105,13 @@ function acted(state: PickerState, action: PickerAction): Updated {
   if (line !== undefined) return typed(state, line)
   switch (action) {
     case "open":
-      return hit === undefined
-        ? still(state)
-        : state.isPrinting
-          ? taken(state, "handle")
-          : [state, [{ do: "open", hit }]]
+      return state.isPrinting ? taken(state, "handle") : withAll(state, "open")
+    case "export":
+      return state.isPrinting ? taken(state, "export") : withAll(state, "export")
+    case "mark":
+      return marking(state, 1)
+    case "mark-up":
+      return marking(state, -1)
     case "resume":
       if (state.isPrinting) return taken(state, "resume")
       return hit === undefined ? still(state) : [state, [{ do: "resume", hit }]]
@@ -153,9 +156,27 @@ function acted(state: PickerState, action: PickerAction): Updated {
 
 const told = (state: PickerState, text: string): Updated => still({ ...state, told: text })
 
+function withAll(state: PickerState, effect: "open" | "export"): Updated {
+  const hits = chosenHits(state)
+  return hits === undefined ? still(state) : [state, [{ do: effect, hits }]]
+}
+
+/** A command, a path and a session are one turn's. */
 function taken(state: PickerState, what: Choice): Updated {
   const hit = selectedHit(state)
-  return hit === undefined ? still(state) : [state, [{ do: state.isPrinting ? "print" : "copy", what, hit }]]
+  const hits = what === "handle" || what === "export" ? chosenHits(state) : hit && ([hit] as const)
+  return hits === undefined
+    ? still(state)
+    : [state, [{ do: state.isPrinting ? "print" : "copy", what, hits }]]
+}
+
+/** Marks the selected turn, or takes its mark off, and goes on. */
+function marking(state: PickerState, step: 1 | -1): Updated {
+  const hit = selectedHit(state)
+  if (hit === undefined) return still(state)
+  const marked = new Map(state.marked)
+  if (!marked.delete(hit.handle)) marked.set(hit.handle, hit)
+  return selecting({ ...state, marked }, state.selected + step)
 }
 
 const filtered = (state: PickerState, chosen: Partial<ChosenFilters>): Updated =>

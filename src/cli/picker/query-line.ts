@@ -75,6 +75,9 @@ const wordBefore = ({ text, cursor }: QueryLine): number =>
 export type PickerAction =
   | "open"
   | "resume"
+  | "export"
+  | "mark"
+  | "mark-up"
   | "take-handle"
   | "take-command"
   | "take-path"
@@ -118,8 +121,16 @@ export const PICKER_KEYS: readonly PickerKey[] = [
   {
     action: "open",
     keys: ["enter"],
-    about: "Open the turn in the pager",
-    printing: "Print the turn's handle",
+    about: "Open the turn in the pager, or all marked ones",
+    printing: "Print its handle, or theirs",
+  },
+  { action: "mark", keys: ["tab"], about: "Mark the turn, or take its mark off; next" },
+  { action: "mark-up", keys: ["shift-tab"], about: "The same, and to the previous" },
+  {
+    action: "export",
+    keys: ["f2", "alt-w"],
+    about: "Export it, or all marked ones, as Markdown",
+    printing: "Print the command that exports",
   },
   {
     action: "resume",
@@ -127,7 +138,12 @@ export const PICKER_KEYS: readonly PickerKey[] = [
     about: "Resume the session in its agent",
     printing: "Print the command that resumes it",
   },
-  { action: "take-handle", keys: ["ctrl-y"], about: "Copy the turn's handle", printing: "Print it" },
+  {
+    action: "take-handle",
+    keys: ["ctrl-y"],
+    about: "Copy the turn's handle, or the marked ones'",
+    printing: "Print them",
+  },
   { action: "take-command", keys: ["ctrl-x"], about: "Copy the turn's last command", printing: "Print it" },
   { action: "take-path", keys: ["ctrl-f"], about: "Copy the path of its last file", printing: "Print it" },
   { action: "next-project", keys: ["ctrl-p"], about: "All projects, or this folder's" },

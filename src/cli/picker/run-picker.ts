@@ -15,6 +15,7 @@ import type { PickerArchive } from "./picker-archive.ts"
 import { type Picture, pickerPicture } from "./picker-picture.ts"
 import {
   type Choice,
+  type Chosen,
   type Found,
   initialState,
   type PickerEffect,
@@ -120,7 +121,14 @@ class Picker {
         return
       case "open":
         this.#errand = async () =>
-          (await import("./turn-in-pager.ts")).showTurnInPager(this.#env, effect.hit.handle, this.#color)
+          (await import("./turns-elsewhere.ts")).showTurnsInPager(
+            this.#env,
+            handlesOf(effect.hits),
+            this.#color,
+          )
+        return
+      case "export":
+        void this.#export(handlesOf(effect.hits))
         return
       case "resume":
         this.#errand = async () => {
@@ -135,7 +143,7 @@ class Picker {
       case "copy":
       case "print": {
         // The turn may have been forgotten since.
-        const text = tryTo(() => this.#wanted(effect.hit, effect.what))
+        const text = tryTo(() => this.#wanted(effect.hits, effect.what))
         if (text === undefined) this.#tell(`this turn has no ${effect.what}`)
         else if (effect.do === "print") this.#picked = { code: EXIT.ok, chosen: text }
         else this.#copy(text)
@@ -155,15 +163,25 @@ class Picker {
     }
   }
 
-  #wanted(hit: Hit, what: Choice): string | undefined {
+  /** The screen stays: it tells where they are. */
+  async #export(handles: readonly string[]): Promise<void> {
+    const { exportTurns } = await import("./turns-elsewhere.ts")
+    const text = await exportTurns(this.#env, handles).catch(messageOf)
+    this.#terminal.tell({ kind: "told", text: safe(text) })
+  }
+
+  #wanted(hits: Chosen, what: Choice): string | undefined {
+    const [hit] = hits
     const text =
       what === "handle"
-        ? hit.handle
-        : what === "resume"
-          ? `ctxbridge resume ${shellWord(hit.session)}`
-          : what === "command"
-            ? this.#archive.command(hit)
-            : this.#archive.path(hit)
+        ? handlesOf(hits).join(" ")
+        : what === "export"
+          ? `ctxbridge export ${handlesOf(hits).join(" ")}`
+          : what === "resume"
+            ? `ctxbridge resume ${shellWord(hit.session)}`
+            : what === "command"
+              ? this.#archive.command(hit)
+              : this.#archive.path(hit)
     return text && safe(text)
   }
 
@@ -251,6 +269,8 @@ class Picker {
     this.#due = "search"
   }
 }
+
+const handlesOf = (hits: Chosen): string[] => hits.map(({ handle }) => handle)
 
 function problemOf(error: unknown): string[] {
   const hint = isCtxError(error) ? error.hint : "ctxbridge doctor says what is wrong"
@@ -367,6 +387,7 @@ type TerminalEvent =
   | ({ readonly kind: "resized" } & TerminalSize)
   /** What the last search finds with meaning besides, if anything. */
   | { readonly kind: "meant"; readonly found: Found | undefined }
+  | { readonly kind: "told"; readonly text: string }
   /** We were stopped and go on. */
   | { readonly kind: "continued" }
   /** A signal, or the terminal is gone. */

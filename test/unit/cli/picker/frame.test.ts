@@ -132,6 +132,15 @@ test("the foot has what was told, else how it was found, else the keys", () => {
   expect(foot({ isPrinting: true })).toStartWith("  Enter handle  Esc quit")
 })
 
+test("what is marked has a sign, and is counted", () => {
+  const state = pickerState(HITS, { marked: new Map([[HITS[1]!.handle, HITS[1]!]]) })
+  const shown = pickerPicture(state, screen()).lines.map(plain)
+  expect(shown[0]).toMatch(/ 1 marked, 3 $/)
+  expect([shown[2], shown[4], shown[6]].map((line) => line!.slice(0, 3))).toEqual(["▸ ❯", " ✓$", "  ❯"])
+  const ascii = pickerPicture(state, screen({ unicode: false })).lines.map(plain)
+  expect([ascii[2], ascii[4]].map((line) => line!.slice(0, 3))).toEqual(["> >", " +$"])
+})
+
 test("only lines that differ are written", () => {
   const painter = new PicturePainter()
   const state = pickerState(HITS)

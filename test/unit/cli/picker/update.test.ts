@@ -22,11 +22,12 @@ test("no key has two meanings", () => {
 
 describe("keys for the turn", () => {
   test.each<[string, PickerEffect]>([
-    ["enter", { do: "open", hit: HITS[0]! }],
+    ["enter", { do: "open", hits: [HITS[0]!] }],
     ["ctrl-o", { do: "resume", hit: HITS[0]! }],
-    ["ctrl-y", { do: "copy", what: "handle", hit: HITS[0]! }],
-    ["ctrl-x", { do: "copy", what: "command", hit: HITS[0]! }],
-    ["ctrl-f", { do: "copy", what: "path", hit: HITS[0]! }],
+    ["ctrl-y", { do: "copy", what: "handle", hits: [HITS[0]!] }],
+    ["ctrl-x", { do: "copy", what: "command", hits: [HITS[0]!] }],
+    ["ctrl-f", { do: "copy", what: "path", hits: [HITS[0]!] }],
+    ["f2", { do: "export", hits: [HITS[0]!] }],
   ])("%s", (name, effect) => {
     expect(effectsOf(some, name)).toEqual([effect])
     expect(effectsOf(pickerState([]), name)).toEqual([])
@@ -39,10 +40,41 @@ describe("keys for the turn", () => {
     ["ctrl-y", "handle"],
     ["ctrl-x", "command"],
     ["ctrl-f", "path"],
+    ["f2", "export"],
   ] as const)("%s prints, where the choice is printed", (name, what) => {
     expect(effectsOf(pickerState(HITS, { isPrinting: true }), name)).toEqual([
-      { do: "print", what, hit: HITS[0]! },
+      { do: "print", what, hits: [HITS[0]!] },
     ])
+  })
+
+  test("marked turns are opened, exported and copied together; a command, a path and a session are one's", () => {
+    const marked = afterEvents(
+      some,
+      key("down"),
+      key("tab"),
+      key("tab"),
+      key("shift-tab"),
+      key("up"),
+      key("up"),
+    )
+    const hits = [HITS[1]!, HITS[2]!, HITS[3]!] as const
+    // The third is the one that Shift-Tab was pressed on.
+    expect([...marked.marked.keys()]).toEqual(hits.map(({ handle }) => handle))
+    expect(marked.selected).toBe(0)
+    expect(effectsOf(marked, "enter")).toEqual([{ do: "open", hits }])
+    expect(effectsOf(marked, "f2")).toEqual([{ do: "export", hits }])
+    expect(effectsOf(marked, "ctrl-y")).toEqual([{ do: "copy", what: "handle", hits }])
+    expect(effectsOf(marked, "ctrl-x")).toEqual([{ do: "copy", what: "command", hits: [HITS[0]!] }])
+    expect(effectsOf(marked, "ctrl-o")).toEqual([{ do: "resume", hit: HITS[0]! }])
+    expect(effectsOf({ ...marked, isPrinting: true }, "enter")).toEqual([
+      { do: "print", what: "handle", hits },
+    ])
+    // Another search leaves them marked, and a second Tab takes a mark off.
+    const other = { kind: "found", found: { hits: HITS.slice(3), titles: new Map(), more: false } } as const
+    expect(effectsOf(afterEvents(marked, other, key("tab")), "enter")).toEqual([
+      { do: "open", hits: [hits[0], hits[1]] },
+    ])
+    expect(afterEvents(pickerState([]), key("tab")).marked.size).toBe(0)
   })
 
   test("the shell that waits for the choice is not left", () => {
@@ -189,7 +221,7 @@ describe("the mouse", () => {
   test("a click selects, a second one opens", () => {
     const clicked = afterEvents(some, at("press", 5, 7))
     expect(clicked.selected).toBe(2)
-    expect(updated(clicked, at("press", 5, 6))[1]).toEqual([{ do: "open", hit: HITS[2]! }])
+    expect(updated(clicked, at("press", 5, 6))[1]).toEqual([{ do: "open", hits: [HITS[2]!] }])
     expect(updated(pickerState(HITS.slice(0, 2)), at("press", 5, 20))).toMatchObject([{ selected: 0 }, []])
   })
 
