@@ -103,24 +103,35 @@ async function sync(home: string, address: string, ...options: string[]): Promis
   }
 }
 
+async function run(address: string, statements: string): Promise<string> {
+  const { code, stdout, stderr } = await psql(programs, address, statements)
+  if (code !== 0) throw new Error(stderr)
+  return stdout
+}
+
+async function seconds(address: string, statements: string): Promise<number> {
+  const start = performance.now()
+  await run(address, statements)
+  return (performance.now() - start) / 1000
+}
+
+/** A file that the server may write. */
+const besideData = async (address: string): Promise<string> =>
+  (await run(address, "SHOW data_directory")).replace(/data$/, "rows")
+
 /** s that `COPY` takes for the rows that are there, into a table with the same indexes. */
 async function copied(address: string): Promise<number> {
-  const run = async (statements: string): Promise<string> => {
-    const { code, stdout, stderr } = await psql(programs, address, statements)
-    if (code !== 0) throw new Error(stderr)
-    return stdout
-  }
-  const file = (await run("SHOW data_directory")).replace(/data$/, "rows")
-  await run(`
-    DROP SCHEMA IF EXISTS copied CASCADE;
-    CREATE SCHEMA copied;
-    CREATE TABLE copied.entries (LIKE ctxbridge.entries INCLUDING ALL);
-    COPY ctxbridge.entries TO '${file}';
-    CHECKPOINT`)
-  const start = performance.now()
-  await run(`COPY copied.entries FROM '${file}'`)
-  const took = (performance.now() - start) / 1000
-  await run("DROP SCHEMA copied CASCADE")
+  const file = await besideData(address)
+  await run(
+    address,
+    `DROP SCHEMA IF EXISTS copied CASCADE;
+     CREATE SCHEMA copied;
+     CREATE TABLE copied.entries (LIKE ctxbridge.entries INCLUDING ALL);
+     COPY ctxbridge.entries TO '${file}';
+     CHECKPOINT`,
+  )
+  const took = await seconds(address, `COPY copied.entries FROM '${file}'`)
+  await run(address, "DROP SCHEMA copied CASCADE")
   return took
 }
 
@@ -178,6 +189,16 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   }
   console.log(`one new turn: ${middle(news).toFixed(2)} s`)
   console.log(`searches: 95 % within ${await searched(server.address)} ms`)
+  const sent = await sync(home, server.address, "--frames")
+  const fresh = join(dir, "fetching")
+  rmSync(fresh, { recursive: true, force: true })
+  mkdirSync(fresh)
+  const fetched = await sync(fresh, server.address, "--pull")
+  const out = await seconds(server.address, `COPY ctxbridge.frames TO '${await besideData(server.address)}'`)
+  console.log(
+    `transcripts: sent in ${sent.wall.toFixed(2)} s, fetched and indexed in ${fetched.wall.toFixed(2)} s ` +
+      `(${((fetched.cpu * 1000) / turns).toFixed(2)} ms of CPU a turn, ${fetched.memory} MB), COPY of them out ${out.toFixed(2)} s`,
+  )
 }
 console.log(
   `median: ratio ${middle(first.map(({ wall, copy }) => wall / copy)).toFixed(2)}, ` +
