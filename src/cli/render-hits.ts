@@ -12,6 +12,7 @@ import { ending, type Snippet } from "../find/snippet.ts"
 import { isNotesSession } from "../views/notes-session.ts"
 import { folderOf, shortNameOf } from "../views/project.ts"
 import type { Observation } from "../views/queries/summaries.ts"
+import { movedText } from "../views/queries/touched-files.ts"
 import { ago, type Screen, wrappedIn } from "./screen.ts"
 import { dotted, fit, indented, type Style, safe } from "./style.ts"
 
@@ -67,6 +68,7 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
   hit.program !== undefined && agentTitle(hit.program),
   "others" in hit && "written by others",
   hit.takenBack && "rewound",
+  "changedSince" in hit && hit.changedSince !== undefined && movedText(hit.changedSince),
   "isLost" in hit && hit.isLost && "copy missing",
   "promptsOnly" in hit && PROMPTS_ONLY,
   hit.by === "meaning" && "by meaning",

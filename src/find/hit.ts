@@ -4,6 +4,7 @@ import { cut, oneLine } from "../base/text.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { lastAnswers, type MessagePlace, type RankRow } from "../views/queries/messages.ts"
+import { type ChangedFiles, filesChangedSince } from "../views/queries/touched-files.ts"
 import { type FoundRow, foundRows } from "../views/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import type { Candidates, Weighted } from "./candidates.ts"
@@ -47,6 +48,8 @@ export interface Hit extends TakenBack {
   readonly also: readonly string[]
   /** Set if it is the result of a call that failed. */
   readonly failed?: true
+  /** Set only if files of the turn are known to have changed after it. */
+  readonly changedSince?: ChangedFiles
   /** The vault has lost the copy: there is no more of it than this. */
   readonly isLost?: true
   /** Set if nothing but the prompts of its session is known. */
@@ -114,6 +117,7 @@ export function hitsOf(
   { texts, isBrief, room: ofEach, beside }: HitOptions,
 ): HitsShown {
   const rows = foundRows(db, ranked)
+  const moved = filesChangedSince(db, [...rows.keys()])
   const sought = soughtBy(terms)
   const atLength = isBrief ? [] : withRoom(ranked, rows)
   const others = beside(atLength)
@@ -154,7 +158,20 @@ export function hitsOf(
     }
     let wants = taken
     for (let n = 0; n < parts.length; n++) wants += parts[n]!.text.length
-    return [{ parts, told, by, why, score, rounded, taken, wants, asLines, marks: marksOf(row, texts) }]
+    return [
+      {
+        parts,
+        told,
+        by,
+        why,
+        score,
+        rounded,
+        taken,
+        wants,
+        asLines,
+        marks: marksOf(row, moved.get(turn), texts),
+      },
+    ]
   })
   const rooms = roomOfHits(found)
   const linesOf: HitsShown["linesOf"] = ({ handle }, most) => {
@@ -201,9 +218,11 @@ function hitLines({ parts, asLines }: FoundParts, sought: Sought, most: number):
 
 const marksOf = (
   row: FoundRow,
+  changedSince: ChangedFiles | undefined,
   texts: MessageTexts,
-): Pick<Hit, "takenBack" | "failed" | "isLost" | "others" | "promptsOnly" | "program"> => ({
+): Pick<Hit, "takenBack" | "failed" | "isLost" | "others" | "promptsOnly" | "program" | "changedSince"> => ({
   ...takenBackOf(row),
+  ...(changedSince && { changedSince }),
   ...(row.program === null ? {} : { program: row.program }),
   ...(row.origin === "other" ? { others: true } : {}),
   ...(row.kind === "failure" ? { failed: true } : {}),

@@ -20,6 +20,7 @@ import { openCurrent } from "../../views/open-current.ts"
 import { type CallOf, callsIn, partText } from "../../views/part-text.ts"
 import type { Session } from "../../views/queries/sessions.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
+import { type ChangedFiles, filesChangedSince, movedText } from "../../views/queries/touched-files.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import { openSession } from "../../views/session-list.ts"
 import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../views/turn.ts"
@@ -84,10 +85,18 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   const { number, room } = paging(context, PAGE_CHARACTERS)
   using readers = new CopyReaders()
   const turn = readTurn(db, env.dataHome, short, readers)
-  const worth = worthOf(db, turnId(db, turn.handle), Date.now())
+  const id = turnId(db, turn.handle)
+  const worth = worthOf(db, id, Date.now())
+  const changedSince = filesChangedSince(db, [id]).get(id)
   if (out.wantsJson) {
     const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
-    out.json({ ...turn, worth, messages: page.items, page: pageNote(page, turn.handle) })
+    out.json({
+      ...turn,
+      worth,
+      ...(changedSince && { changedSince }),
+      messages: page.items,
+      page: pageNote(page, turn.handle),
+    })
     return
   }
   const look = {
@@ -97,6 +106,7 @@ function showTurn(context: Context, db: Database, short: Turn): void {
     showPath: pathShower(context),
     isLaidOut: out.terminal && args["plain"] !== true,
     isFolded: args["full"] !== true,
+    ...(changedSince && { changedSince }),
   }
   const lines = renderTurn(turn, worth, look).flatMap((line) => shortLines(line, LONGEST_LINE))
   const page = pageOf(lines, number, room, (line) => line.length + 1)
@@ -247,6 +257,8 @@ function renderObservation(one: Observation, { style, columns, now }: Screen): s
 /* Renders a whole turn: as it was said, or laid out for a terminal. Pure. */
 
 interface TurnLook {
+  /** Files of the turn that are known to have changed after it. */
+  readonly changedSince?: ChangedFiles
   readonly screen: Screen
   readonly color: boolean
   readonly links: boolean
@@ -286,6 +298,7 @@ function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
     turn.interrupted && "interrupted",
     turn.others && "written by others",
     turn.takenBack && "rewound",
+    look.changedSince && movedText(look.changedSince),
     worth.uses > 0 && `used ${count(worth.uses, "time")}`,
     worth.cold && "out of the index",
   )

@@ -16,6 +16,7 @@ import type { Database } from "../../views/database.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { messagesOf } from "../../views/queries/messages.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
+import { type ChangedFiles, filesChangedSince } from "../../views/queries/touched-files.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import { readTurn, type Turn, type WholeTurn } from "../../views/turn.ts"
 import {
@@ -116,8 +117,15 @@ async function openedAnywhere(world: ServerWorld, { place, query, size }: Wanted
 /** What is said of a turn above its lines. */
 type TurnShown = Pick<WholeTurn, "handle" | "seq" | "session" | "started" | "prompt"> & {
   readonly takenBack?: boolean
+  /** Files of the turn that are known to have changed after it. */
+  readonly moved?: ChangedFiles | undefined
   /** Where it is from, if not from here: words that are safe. */
   readonly from?: string
+}
+
+function withMoved(db: Database, turn: WholeTurn): WholeTurn & Pick<TurnShown, "moved"> {
+  const id = turnId(db, turn.handle)
+  return { ...turn, moved: filesChangedSince(db, [id]).get(id) }
 }
 
 interface Wanted {
@@ -134,7 +142,7 @@ function openedAt(
 ): string {
   if (isObservationName(place.handle)) return toldObservation(findObservation(db, place.handle))
   const named = turnNamed(db, place.handle)
-  const turn = readTurn(db, world.dataHome, named, readers)
+  const turn = withMoved(db, readTurn(db, world.dataHome, named, readers))
   const lines = toldLines(turn)
   const room = Math.max(LEAST / 2, size - AROUND)
   if (isReadOn(place)) return readOn(turn, lines, place, room)
@@ -161,7 +169,7 @@ function passagesIn(
 ): string[] {
   const opened = places.map(({ handle }) => {
     const named = turnNamed(db, handle)
-    const turn = readTurn(db, world.dataHome, named, readers)
+    const turn = withMoved(db, readTurn(db, world.dataHome, named, readers))
     const sought = soughtIn(db, world, readers, named, query)
     return { turn, whole: wholeTurn(turn, sought.message, sought) }
   })
@@ -295,7 +303,8 @@ function endOf({ from, text }: LastAnswer, sought: Sought | undefined, room: num
 const head = (turn: TurnShown, place: string): string =>
   `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
   `${turn.from === undefined ? "" : ` ${turn.from}.`}` +
-  `${turn.takenBack ? " The user rewound it." : ""} ${DATA}`
+  `${turn.takenBack ? " The user rewound it." : ""}` +
+  `${turn.moved === undefined ? "" : ` Of its files, ${turn.moved.changed} of ${turn.moved.files} changed since.`} ${DATA}`
 
 interface Around {
   readonly before?: readonly string[]

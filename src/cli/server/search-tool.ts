@@ -21,6 +21,7 @@ import type { Database } from "../../views/database.ts"
 import { isNotesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { shortNameOf } from "../../views/project.ts"
+import { movedText } from "../../views/queries/touched-files.ts"
 import { observationLines } from "./get-tool.ts"
 import {
   DATA,
@@ -211,6 +212,7 @@ const marksOf = (hit: AnyHit): string[] => [
   ...(hit.program === undefined ? [] : [`a session of ${agentTitle(hit.program)}`]),
   ...("others" in hit ? ["written by others"] : []),
   ...(hit.takenBack ? ["rewound"] : []),
+  ...("changedSince" in hit && hit.changedSince !== undefined ? [movedText(hit.changedSince)] : []),
   ...(hit.isLost ? ["its copy is missing"] : []),
   ...("promptsOnly" in hit ? ["prompts only"] : []),
   ...("far" in hit ? [whence(hit.far)] : []),

@@ -82,6 +82,31 @@ export function touchRows(db: Database, { sql, values }: Condition, whose: Whose
     .all(HANDLE_PREFIX, ...values, ...there.values)
 }
 
+/** Of the files that a turn wrote or edited, how many a later turn is known to have written or edited since. */
+export interface ChangedFiles {
+  readonly files: number
+  /** At least one: where nothing is known, nothing is said. */
+  readonly changed: number
+}
+
+/** In a few words. */
+export const movedText = ({ files, changed }: ChangedFiles): string =>
+  files === 1 ? "its file changed since" : `${changed} of its ${files} files changed since`
+
+export const filesChangedSince = (db: Database, turns: readonly number[]): Map<number, ChangedFiles> =>
+  new Map(
+    db
+      .query<ChangedFiles & { turn: number }, [string]>(
+        `SELECT w.turn, count(*) AS files, sum(w.isChanged) AS changed FROM (
+           SELECT DISTINCT f.turn, f.path, EXISTS (SELECT 1 FROM files l JOIN turns t ON t.id = l.turn
+             WHERE l.path = f.path AND l.op IN ('edit', 'write') AND t.started > o.started AND t.taken_back = 0) AS isChanged
+           FROM json_each(?) g JOIN turns o ON o.id = g.value JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')) w
+         GROUP BY w.turn HAVING changed > 0`,
+      )
+      .all(JSON.stringify(turns))
+      .map(({ turn, ...counts }) => [turn, counts]),
+  )
+
 /** The latest turns that changed files, newest first in each part of the scope. */
 export const turnsWithChanges = (db: Database, scope: Scope, most: number): number[] =>
   rowsIn<{ turn: number }>(
