@@ -26,6 +26,7 @@ export const GROUPS: readonly Group[] = [
       "verify",
       "rebuild",
       "resurrect",
+      "repair",
       "compact",
       "project",
       "sync",

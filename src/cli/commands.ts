@@ -29,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     mcp: () => import("./commands/mcp.ts"),
     export: () => import("./commands/export.ts"),
     resurrect: () => import("./commands/resurrect.ts"),
+    repair: () => import("./commands/repair.ts"),
     verify: () => import("./commands/verify.ts"),
     doctor: () => import("./commands/doctor.ts"),
     rebuild: () => import("./commands/rebuild.ts"),

@@ -1,5 +1,9 @@
-/** The sessions that a command is about where none is named: all that its options narrow to. */
+/** The sessions that a command is about: those that are named, or all that its options narrow to. */
+import { startRenewing } from "../job/spawn.ts"
+import { findByName } from "../views/by-name.ts"
 import type { Database } from "../views/database.ts"
+import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import { openCurrent } from "../views/open-current.ts"
 import { sessionList } from "../views/session-list.ts"
 import type { Context } from "./command.ts"
 import { agentWanted, knownProject, noSessions, projectWanted } from "./project-wanted.ts"
@@ -19,4 +23,14 @@ export function allSessionsWanted(
   const { sessions } = sessionList(db, { project, program, agents: false, limit })
   if (sessions.length === 0) throw noSessions(db, project, program)
   return { project, sessions }
+}
+
+/** Main sessions by ids or handles. Only the views know a handle's session, so they are opened only for handles. */
+export function idsMeant(dataHome: string, given: readonly string[]): string[] {
+  return given.map((word) => {
+    if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
+    using db = openCurrent(dataHome, "command", startRenewing)
+    const found = findByName(db, word)
+    return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
+  })
 }

@@ -44,6 +44,7 @@ let handle = ""
 let note = ""
 let far = ""
 const first = machine.session()
+const ill = machine.session()
 const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
 
 beforeAll(async () => {
@@ -65,7 +66,10 @@ beforeAll(async () => {
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "all good" },
     ])
     .flush()
-  machine.session().turn("another session").flush()
+  ill
+    .turn("another session")
+    .user([{ type: "text", text: "" }])
+    .flush()
   await machine.hook("pre-compact", first, { trigger: "auto" })
   await machine.hook("session-start", first, { source: "compact" })
   expect(await cli("import")).toMatchObject({ code: 0, stderr: "" })
@@ -142,6 +146,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`export`", () => ["export", handle, "--output", join(machine.root, "turn.md")]],
   ["`resurrect`", () => ["resurrect", first.session, "--dry-run"]],
   ["`resume`", () => ["resume", first.session, "--dry-run"]],
+  ["`repair`", () => ["repair", ill.session]],
   ["`handoff`", () => ["handoff", first.session, "--to", "codex"]],
   ["`verify`", () => ["verify"]],
   ["`doctor`", () => ["doctor"]],

@@ -79,6 +79,9 @@ export interface Mock {
   stop(): void
 }
 
+/** Of the mock's thoughts, unless it is strict. */
+export const SIGNATURE = "c2lnbmF0dXJl"
+
 /** The words with which every version asks for a summary. */
 const SUMMARY_REQUEST = /your task is to create a (?:detailed |structured )?[^.]{0,80}summary of/i
 
@@ -139,8 +142,17 @@ const promptTokens = ({ messages = [] }: Body): number => Math.ceil(JSON.stringi
 /** What the API says of a request and its answer, for a step that says nothing else. */
 export const countedTokens = (body: Body): number => promptTokens(body) + ANSWER_TOKENS
 
-/** @param strict refuses a thought that is sent after something else than what led to it (./bound-thoughts.ts) */
-export function startMock({ strict = false } = {}): Mock {
+interface Manner {
+  /** Refuses a thought that is sent after something else than what led to it (./bound-thoughts.ts). */
+  readonly strict?: boolean
+  /** Why a conversation is refused; undefined if it is not. */
+  readonly refuses?: (messages: readonly Message[]) => string | undefined
+}
+
+export function startMock({
+  strict = false,
+  refuses = strict ? misplacedThought : () => undefined,
+}: Manner = {}): Mock {
   const plans = new Map<string, readonly Step[]>()
   const requests: Recorded[] = []
 
@@ -181,7 +193,7 @@ export function startMock({ strict = false } = {}): Mock {
       content.push({
         type: "thinking",
         thinking: step.think,
-        signature: strict ? signed(body.messages ?? []) : "c2lnbmF0dXJl",
+        signature: strict ? signed(body.messages ?? []) : SIGNATURE,
       })
     }
     if (step.tool === undefined) {
@@ -240,7 +252,7 @@ export function startMock({ strict = false } = {}): Mock {
       const n = requests.length
       const kind = kindOf(body)
       const { words, done } = kind === "main" ? locate(body) : { words: undefined, done: 0 }
-      const refused = strict ? misplacedThought(body.messages ?? []) : undefined
+      const refused = refuses(body.messages ?? [])
       requests.push({
         n,
         at: Date.now(),

@@ -4,15 +4,12 @@ import { UNMARKED } from "../../agents/agents.ts"
 import { EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes } from "../../base/text.ts"
-import { startRenewing } from "../../job/spawn.ts"
-import { findByName } from "../../views/by-name.ts"
-import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
-import { openCurrent } from "../../views/open-current.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
 import type { PutFile, Resume, Resurrected } from "../pages/put-back-transcript.ts"
 import { resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
+import { idsMeant } from "../sessions-wanted.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -38,7 +35,7 @@ export default {
       throw usageError("--all needs --to", "Claude Code would show former versions as separate sessions")
     }
     const dryRun = args["dry-run"] === true
-    const ids = sessionsInVault(env.dataHome, sessionsMeant(env.dataHome, words(args)))
+    const ids = sessionsInVault(env.dataHome, idsMeant(env.dataHome, words(args)))
     const sessions = resurrect(ids, {
       ...env,
       to: to === undefined ? undefined : resolve(env.cwd, to),
@@ -61,16 +58,6 @@ const withCommands = (one: Resurrected) => ({
   ...one,
   resume: one.resume.map((resume) => ({ ...resume, command: resumeLine(one, resume) })),
 })
-
-/** Only the views know a handle's session, so they are opened only for handles. */
-function sessionsMeant(dataHome: string, given: readonly string[]): string[] {
-  return given.map((word) => {
-    if (!word.startsWith(HANDLE_PREFIX)) return word.split("/")[0]!
-    using db = openCurrent(dataHome, "command", startRenewing)
-    const found = findByName(db, word)
-    return (found.kind === "turn" ? found.turn.session : found.session.id).split("/")[0]!
-  })
-}
 
 type State = PutFile["state"]
 
