@@ -288,7 +288,9 @@ function spentTable(
 function tableBy(by: Stats["by"], rows: readonly SpentRow[], screen: StatsScreen): string[] {
   const keys = rows.map(({ key }) => key)
   const cells = by === "session" ? shortIds(keys).map(safe) : namesOfKeys(by, keys)
-  return spentTable([{ title: by, flexible: by === "project" || by === "model", cells }], rows, screen)
+  const names = { title: by, flexible: by === "project" || by === "model", cells }
+  const titles = { title: "title", flexible: true, below: true, cells: rows.map(({ title }) => title ?? "") }
+  return spentTable(by === "session" ? [names, titles] : [names], rows, screen)
 }
 
 interface ShownBlock extends UseBlock {

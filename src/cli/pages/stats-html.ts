@@ -98,8 +98,8 @@ function summary({ sessions, turns, total, told, unpriced }: Stats): Html | unde
 
 function spent({ by, rows }: Stats): Html | undefined {
   const head = [words(by), ...numbers("turns", "input", "output", "cached", "read", "cost")]
-  const cells = rows.map(({ key, turns, tokens, cost, unpriced }) => [
-    (by === "project" && key !== "" ? folderOf(key) : key) || "unknown",
+  const cells = rows.map(({ key, title, turns, tokens, cost, unpriced }) => [
+    [(by === "project" && key !== "" ? folderOf(key) : key) || "unknown", title].filter(Boolean).join(" "),
     turns === null ? "" : figure(turns),
     figure(tokens.input),
     figure(tokens.output),

@@ -10,6 +10,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
 import { projectId } from "../../views/queries/projects.ts"
+import { titlesOf } from "../../views/queries/sessions.ts"
 import type { StatsSpan } from "../../views/queries/token-use.ts"
 import {
   allTokens,
@@ -120,13 +121,21 @@ export function gatherStats(
       .sort((a, b) => b.tokens - a.tokens),
     told: since === undefined ? toldBy(db, [...sessions], spending) : null,
     by,
-    rows: spending.rows(),
+    rows: by === "session" ? titled(db, spending.rows()) : spending.rows(),
     agents: byAgent.rows(),
     days: active.map((day) => ({ day, turns: days.get(day)! })),
     hours,
     friction: gatherFriction(db, dataHome, span, most),
     compactions: compactionStats(db, dataHome, { project, since, program }, onProgress),
   }
+}
+
+function titled(db: Database, rows: readonly SpentRow[]): SpentRow[] {
+  const titles = titlesOf(
+    db,
+    rows.map(({ key }) => key),
+  )
+  return rows.map((row) => ({ ...row, title: titles.get(row.key) ?? null }))
 }
 
 /** No project has this number: one that nobody knows has nothing. */
@@ -304,6 +313,8 @@ export interface Spent {
 export interface SpentRow extends Spent {
   /** `2026-03-02`, the Monday of a week, `2026-03`, a project's path, an agent's name, a model, a session's id; `""`: unknown. */
   readonly key: string
+  /** By session: its title, else its first prompt, if it has one. */
+  readonly title?: string | null
   /** Turns that a human started; null by model, since a turn may have several. */
   readonly turns: number | null
 }

@@ -16,6 +16,7 @@ import {
   PERIODS,
   type Period,
   recurringErrors,
+  type SpentRow,
   type Stats,
   type UseBlock,
 } from "../../../src/cli/stats/stats.ts"
@@ -74,6 +75,15 @@ describe("stats", () => {
         { key: elsewhere(), turns: 1 },
       ],
     })
+  })
+
+  test("sessions have their titles, else their first prompts", async () => {
+    const { rows } = await figures("--by", "session")
+    expect(rows.map(({ title }: SpentRow) => title).toSorted()).toEqual(["Build", "Something else"])
+    const { stdout } = await stats(["--by", "session"])
+    expect(stdout).toMatch(/^session\s.*cost\n {2}title\n5e551011\S*\s+3 .*\n {2}Build\n/m)
+    expect((await figures())["rows"][0]).not.toHaveProperty("title")
+    expect((await stats(["--by", "session", "--html"])).stdout).toMatch(/<td>[^<]*5e551011-[^<]* Build<\/td>/)
   })
 
   test("friction alone, for programs and for people", async () => {
@@ -373,10 +383,13 @@ describe("render stats", () => {
     ])
   })
 
-  test("nor do the ids of sessions", () => {
-    const rows = madeStats().rows.map((row) => ({ ...row, key: `\x1b[31m${row.key}` }))
-    const lines = renderStats({ ...madeStats(), by: "session", rows }, SHOWN, screen(80, false, true))
-    expect(lines.join("\n")).not.toContain("\x1b")
+  test.each(WIDTHS)("nor do ids and titles of sessions, in %d columns", (columns) => {
+    const title = `\x1b[31m\n${"Fire the kiln ".repeat(9)}`
+    const rows = madeStats().rows.map((row) => ({ ...row, title, key: `\x1b[31m${row.key}` }))
+    const lines = renderStats({ ...madeStats(), by: "session", rows }, SHOWN, screen(columns, false, true))
+    expect(lines.join("")).not.toMatch(/[\x1b\n]/)
+    expect(lines.join("")).toContain("Fire the")
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns)
   })
 
   /** Names of models, tools and files, and errors, are anybody's words. */
