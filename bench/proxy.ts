@@ -23,6 +23,7 @@ const env = {
   PATH: process.env["PATH"] ?? "",
   CTXBRIDGE_HOME: join(root, "archive"),
   CTXBRIDGE_EMBED: "0",
+  CTXBRIDGE_PRUNE_WHEN: "prompt",
 }
 
 /** Answers as soon as the whole request is there, and a stream if it is asked for one. */

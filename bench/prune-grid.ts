@@ -1,77 +1,92 @@
 /**
- * Which settings of the pruning rule are the cheapest: every combination over the simulated session and the largest ones
- * of an archive. See docs/measurements/prune-costs.md.
+ * What each way of pruning, and the proxy with other settings, would have made of the sessions of an archive, at list
+ * prices. See docs/measurements/prune-costs.md.
  *
  *     CTXBRIDGE_HOME=DIR bun bench/prune-grid.ts [--sessions N]
  */
 import { parseArgs } from "node:util"
-import { markdownTable } from "../src/base/text.ts"
-import {
-  batchedRule,
-  costOf,
-  fullAt,
-  type PlayedSession,
-  playedSession,
-  SUMMARY_TOKENS,
-  simulatedSession,
-  unpruned,
-} from "../src/cli/bench/prune/prune-bench.ts"
-import { sentPassages } from "../src/prune/savings.ts"
-import { vaultFile } from "../src/vault/layout.ts"
+import { markdownTable, percent } from "../src/base/text.ts"
+import { priceList, requestCost } from "../src/cli/stats/prices.ts"
+import { resolveOptions } from "../src/config/options.ts"
+import type { RequestPrice } from "../src/prune/costs.ts"
+import { type PlayedWays, playedWays, settingsOn, wayVerdicts } from "../src/prune/savings.ts"
+import { UNITS_PER_TOKEN, wayOptions } from "../src/prune/way.ts"
 import { openCurrent } from "../src/views/open-current.ts"
-import { largestRequests } from "../src/views/queries/token-use.ts"
-import { linesFrom } from "../src/views/records.ts"
 
-const KEEPS = [1, 2, 4, 8]
-/** UTF-16 units of JSON. */
-const THRESHOLDS = [20_000, 40_000, 60_000, 80_000, 160_000]
-const STEPS = [0.25, 0.5, 1]
-const WINDOWS = [200_000, 1_000_000]
-
-const { values } = parseArgs({ options: { sessions: { type: "string", default: "10" } } })
+const { values } = parseArgs({ options: { sessions: { type: "string", default: "100" } } })
 const dataHome = process.env["CTXBRIDGE_HOME"]
 if (dataHome === undefined) throw new Error("CTXBRIDGE_HOME is not set")
 
-const real: PlayedSession[] = []
-{
-  using db = openCurrent(dataHome, "command")
-  for (const { copy, title } of largestRequests(db, "largest", Number(values.sessions))) {
-    const passages = sentPassages([...linesFrom(vaultFile(dataHome, copy))].map(({ line }) => line))
-    if (passages.length > 0) real.push(playedSession(title, passages))
-  }
-}
-const simulated = [1, 2, 3].map((seed) => simulatedSession(seed, 150))
-
-function figures(sessions: readonly PlayedSession[], window: number, model: Parameters<typeof costOf>[1]) {
-  const compaction = { point: fullAt(window), summary: SUMMARY_TOKENS }
-  const costs = sessions.map((session) => ({
-    whole: costOf(session, unpruned, compaction),
-    pruned: costOf(session, model, compaction),
-  }))
-  const mean = (of: (cost: (typeof costs)[number]) => number) =>
-    costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length
-  return {
-    cost: mean(({ whole, pruned }) => pruned.cost / whole.cost),
-    compactions: mean(({ pruned }) => pruned.compactions),
-  }
-}
-
-for (const results of [false, true]) {
-  const rows = KEEPS.flatMap((keep) =>
-    THRESHOLDS.flatMap((threshold) =>
-      STEPS.map((share) => {
-        const options = { keep, threshold, step: threshold * share, maxChars: 80, results }
-        const cells = [simulated, real].flatMap((sessions) =>
-          WINDOWS.map((window) => {
-            const { cost, compactions } = figures(sessions, window, () => batchedRule(options))
-            return `${(100 * cost).toFixed(1)} (${compactions.toFixed(1)})`
-          }),
-        )
-        return [String(keep), String(threshold), String(share), ...cells]
+const { rule, proxy } = wayOptions(resolveOptions({}).config)
+const others = [true, false].flatMap((afterPause) =>
+  [1, 2, 4].flatMap((keep) =>
+    [...new Set([1, keep])].flatMap((keepResults) =>
+      [2_000, 5_000, 20_000, 40_000].map((tokens) => {
+        const threshold = tokens * UNITS_PER_TOKEN
+        return {
+          setting: [afterPause ? "pause" : "prompt", keep, keepResults, tokens].join(" "),
+          options: { ...proxy, afterPause, keep, keepResults, threshold, step: threshold / 2 },
+        }
       }),
     ),
-  )
-  const head = ["keep", "threshold", "step", "simulated 200k", "simulated 1M", "real 200k", "real 1M"]
-  console.log(results ? "\ntexts and results" : "texts only")
-  console.log(markdownTable(head, rows).join("\n"))
+  ),
+)
+const prices = priceList([])
+const priceOf: RequestPrice = (model, tokens) => requestCost(prices, model, tokens)
+const options = { rule, proxy, others }
+
+using db = openCurrent(dataHome, "command")
+const played = [...playedWays(db, dataHome, options, priceOf, Number(values.sessions))]
+
+type Spent = PlayedWays["none"]
+
+/** Median, dearest, how many are cheaper and dearer, and what all of them sent, cost and lost together. */
+function cellsOf(
+  pick: (session: PlayedWays) => Spent,
+  { median, worst, cheaper, dearer }: Verdict,
+): string[] {
+  const sum = (of: (one: Spent) => number | undefined, session = pick): number =>
+    played.reduce((total, one) => total + (one.none.dollars === undefined ? 0 : (of(session(one)) ?? 0)), 0)
+  const share = (of: (one: Spent) => number | undefined): string =>
+    percent(sum(of) / sum(of, ({ none }) => none), 1)
+  return [
+    share(({ sent }) => sent),
+    share(({ dollars }) => dollars),
+    percent(
+      sum(({ broken }) => broken) /
+        sum(
+          ({ dollars }) => dollars,
+          ({ none }) => none,
+        ),
+      1,
+    ),
+    percent(median, 1),
+    percent(worst, 1),
+    String(cheaper),
+    String(dearer),
+    String(sum(({ compactions }) => compactions)),
+  ]
 }
+
+type Verdict = ReturnType<typeof settingsOn>[number] | ReturnType<typeof wayVerdicts>[number]
+
+const HEAD = ["tokens sent", "cost", "rewritten", "median", "dearest", "cheaper", "dearer", "compactions"]
+
+const asIf = (n: number): PlayedWays[] =>
+  played.map((one) => ({ ...one, ways: { ...one.ways, native: [one.ways.native[n]!] } }))
+const ways = [0, 1].flatMap((n) =>
+  wayVerdicts(asIf(n)).flatMap((verdict) => {
+    if (n === 1 && verdict.way !== "native") return []
+    const name = verdict.way === "native" ? `native, ${n === 0 ? "at best" : "at worst"}` : verdict.way
+    return [[name, ...cellsOf(({ ways }) => ways[verdict.way].at(n) ?? ways[verdict.way][0]!, verdict)]]
+  }),
+)
+const spent = played.reduce((sum, { none }) => sum + (none.dollars ?? 0), 0)
+console.log(`${played.length} sessions, $${spent.toFixed(2)}\n`)
+console.log(markdownTable(["way", ...HEAD], ways).join("\n"))
+console.log("")
+const rows = settingsOn(played, options).map((verdict, n) => [
+  ...verdict.setting.split(" "),
+  ...cellsOf((one) => one.others[n]!, verdict),
+])
+console.log(markdownTable(["when", "keep", "results", "threshold", ...HEAD], rows).join("\n"))

@@ -12,7 +12,7 @@ import {
   upstreamOf,
   upstreamShown,
 } from "../prune/proxy/proxy-server.ts"
-import { pruneOptions, UNITS_PER_TOKEN } from "../prune/way.ts"
+import { proxyOptions, UNITS_PER_TOKEN } from "../prune/way.ts"
 import { stringArg } from "./args.ts"
 import type { Context } from "./command.ts"
 
@@ -25,7 +25,7 @@ export function proxyFor({ args, env }: Context): RunningProxy {
   const [first] = claudeEnvironment(env).baseUrl
   if (first !== undefined && first.from !== "environment") throw overruled(first)
   const upstream = upstreamOf(first?.value)
-  const options = pruneOptions(env.config)
+  const options = proxyOptions(env.config)
   const pruner = requestPruner(options, (session) => vaultAnswers(env.dataHome, session))
   return { ...startProxy({ upstream, port: portIn(args), pruner }), upstream: upstreamShown(upstream) }
 }

@@ -40,6 +40,8 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "prune.keep": "The latest prompts that `prune` leaves whole, with all that follows them.",
   "prune.threshold": "Tokens that could be pruned before `prune` does so.",
   "prune.max_chars": "How many characters of a text remain where it is pruned.",
+  "prune.when":
+    "When the proxy prunes: at a prompt after a `pause`, when the API's cache has expired, or at any `prompt`.",
   "prune.results": "Let the proxy also replace old tool output with a handle.",
   "sync.to": "Where `sync` sends to without `--to`. `CTXBRIDGE_SYNC_TO` comes first.",
   "sync.passphrase-file":

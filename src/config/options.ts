@@ -228,6 +228,7 @@ export const OPTIONS = {
     "CTXBRIDGE_PRUNE_MAX_CHARS",
     "CLAUDE_TEXT_PRUNE_MAX_CHARS",
   ),
+  "prune.when": choice("user", "pause", ["pause", "prompt"], "CTXBRIDGE_PRUNE_WHEN"),
   "prune.results": flag("user", true, "CTXBRIDGE_PRUNE_RESULTS"),
   "embed.from": text("https://… or a folder that begins with /", isModelSource, "CTXBRIDGE_MODEL_FROM"),
   "sync.to": text("a folder that begins with / or ~/, or postgres://… without a password", isTarget),

@@ -21,6 +21,7 @@ import {
   currentPrompt,
   findCut,
   type HandleOf,
+  isFurther,
   type PruneOptions,
   prunable,
   pruneAt,
@@ -158,8 +159,12 @@ export interface VaultAnswers {
 }
 
 export interface PrunedConversation {
-  /** The messages of a request, pruned; the same array if nothing is. */
-  prune(messages: readonly unknown[]): readonly unknown[]
+  /**
+   * The messages of a request, pruned; the same array if nothing is.
+   *
+   * @param moves whether the cut may move now
+   */
+  prune(messages: readonly unknown[], moves?: boolean): readonly unknown[]
 }
 
 /** A cut, and the answers of the vault on which it rests. */
@@ -183,12 +188,12 @@ export function prunedConversation(held: VaultAnswers, options: PruneOptions): P
   }
 
   return {
-    prune(messages) {
+    prune(messages, moves = true) {
       const prompt = currentPrompt(messages)
       if (prompt === undefined) return messages
       // The user went back to an earlier prompt, or a question on the side had moved the cut.
       while ((made.at(-1)?.cut.thoughts ?? -1) > prompt) made.pop()
-      if (prompt !== considered && mayMove(messages, prompt)) {
+      if (moves && prompt !== considered && mayMove(messages, prompt)) {
         considered = prompt
         consider(messages, prompt)
       }
@@ -215,17 +220,23 @@ export const mayMove = (messages: readonly unknown[], prompt: number): boolean =
 export function movedCut(
   messages: readonly unknown[],
   prompt: number,
-  { texts }: Cut,
+  from: Cut,
   held: VaultAnswers,
   options: PruneOptions,
 ): Cut | undefined {
   // Most prompts end here, without a look at the vault.
-  if (findCut(messages, options, () => SHORTEST).texts <= texts) return undefined
+  if (
+    !isFurther(
+      findCut(messages, options, () => SHORTEST),
+      from,
+    )
+  )
+    return undefined
   held.refresh()
-  const { texts: moved } = findCut(messages, options, held.handleOf)
-  if (moved <= texts || hasUnheldThought(messages.slice(0, prompt), held.handleOf)) return undefined
+  const moved = findCut(messages, options, held.handleOf)
+  if (!isFurther(moved, from) || hasUnheldThought(messages.slice(0, prompt), held.handleOf)) return undefined
   // What was thought before this prompt was signed over another text, wherever the rule would have moved the cut.
-  return { texts: moved, thoughts: prompt }
+  return { ...moved, thoughts: prompt }
 }
 
 const roleOf = (message: unknown): unknown => (isObject(message) ? message["role"] : undefined)

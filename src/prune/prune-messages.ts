@@ -15,6 +15,10 @@ import { isObject, type JsonObject, objectOf } from "../record/json.ts"
 export interface PruneOptions extends PrunableOptions {
   /** Latest prompts that stay whole, with all that follows them. The current one always does. */
   readonly keep: number
+  /** Latest prompts after which what tools returned stays, if that is not `keep`. */
+  readonly keepResults?: number
+  /** Whether the cut moves only after a pause in which the API's cache has expired. Whoever prunes knows the time. */
+  readonly afterPause?: boolean
   /** The cut moves when so much could be saved behind it, the latest prompts included. UTF-16 units of JSON. */
   readonly threshold: number
   /** And when moving saves at least so much. */
@@ -43,25 +47,27 @@ export function pruneMessages(
 /** Indexes of the first messages that stay whole. */
 export interface Cut {
   readonly texts: number
+  readonly results: number
   readonly thoughts: number
 }
 
-export const UNCUT: Cut = { texts: 0, thoughts: 0 }
+export const UNCUT: Cut = { texts: 0, results: 0, thoughts: 0 }
+
+export const isFurther = (a: Cut, b: Cut): boolean => a.texts > b.texts || a.results > b.results
 
 /** Prunes what lies before a cut, wherever it would be now. */
 export function pruneAt(
   messages: readonly unknown[],
-  { texts, thoughts }: Cut,
+  { texts, results, thoughts }: Cut,
   options: PrunableOptions,
   handleOf: HandleOf,
 ): PrunedMessages {
   const kept: unknown[] = []
   const pruned: PrunedBlock[] = []
-  const end = Math.max(texts, thoughts)
+  const ends = { text: texts, result: results, thinking: thoughts }
+  const end = Math.max(texts, results, thoughts)
   for (const [n, message] of messages.slice(0, end).entries()) {
-    const prunings = prunable(message, options, handleOf).prunings.filter(
-      ({ kind }) => n < (kind === "thinking" ? thoughts : texts),
-    )
+    const prunings = prunable(message, options, handleOf).prunings.filter(({ kind }) => n < ends[kind])
     for (const pruning of prunings) pruned.push({ message: n, ...pruning })
     kept.push(...applied(message, prunings))
   }
@@ -72,29 +78,33 @@ export function pruneAt(
 /** Where the cut is, worked out from the first message on. */
 export function findCut(
   messages: readonly unknown[],
-  { keep, threshold, step, ...options }: PruneOptions,
+  { keep, keepResults = keep, threshold, step, ...options }: PruneOptions,
   handleOf: HandleOf,
 ): Cut {
   const prompts: number[] = []
   /** What could be saved before each message. */
-  const before = [0]
+  const before = { text: [0], result: [0] }
+  const upTo = (texts: number, results: number): number => before.text[texts]! + before.result[results]!
   let cut = UNCUT
   let isAnswered = true
   for (const [n, message] of messages.entries()) {
     const { role, isPrompt, prunings, isBound } = prunable(message, options, handleOf)
-    const total = before[n]!
     // Some clients send what was typed one after the other as several messages.
     if (isPrompt && isAnswered) {
       isAnswered = false
       prompts.push(n)
       const texts = prompts.at(-Math.max(1, keep)) ?? 0
-      const done = before[cut.texts]!
-      if (total - done >= threshold && before[texts]! - done >= Math.max(1, step))
-        cut = { texts, thoughts: n }
+      const results = options.results ? (prompts.at(-Math.max(1, keepResults)) ?? 0) : 0
+      const done = upTo(cut.texts, cut.results)
+      if (upTo(n, n) - done >= threshold && upTo(texts, results) - done >= Math.max(1, step))
+        cut = { texts, results, thoughts: n }
     }
     if (isBound) break
     if (role === "assistant") isAnswered = true
-    before.push(prunings.reduce((sum, { kind, saved }) => sum + (kind === "thinking" ? 0 : saved), total))
+    for (const kind of ["text", "result"] as const) {
+      const saved = prunings.reduce((sum, one) => sum + (one.kind === kind ? one.saved : 0), 0)
+      before[kind].push(before[kind][n]! + saved)
+    }
   }
   return cut
 }

@@ -1,370 +1,180 @@
-/** What each way would have taken out of the window in the user's sessions, when it was fullest. */
-import { decodeLine } from "../agents/agents.ts"
-import { parseJson } from "../base/json-files.ts"
+/** What the user's own sessions would have cost in each way of pruning, and which of them, if any, would have paid. */
+
 import { cut } from "../base/text.ts"
-import { messageUsage, SYNTHETIC } from "../claude/usage.ts"
-import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { promptTokens } from "../record/token-counts.ts"
-import type { Usage } from "../record/types.ts"
 import { vaultFile } from "../vault/layout.ts"
 import type { Database } from "../views/database.ts"
-import { type LargestRequest, largestRequests } from "../views/queries/token-use.ts"
+import { largestRequests } from "../views/queries/token-use.ts"
 import { linesFrom } from "../views/records.ts"
-import { type PruneOptions, pruneMessages } from "./prune-messages.ts"
-import { UNITS_PER_TOKEN, type WayName } from "./way.ts"
+import {
+  batchedRule,
+  clearedByApi,
+  costOf,
+  fullAt,
+  isPriced,
+  type PlayedSession,
+  type PruneModel,
+  playedSession,
+  type RequestPrice,
+  type SessionCost,
+  SUMMARY_TOKENS,
+  unpruned,
+} from "./costs.ts"
+import { DEFAULT_CLEARING, type Passage, sentPassages } from "./sent-passages.ts"
+import { UNITS_PER_TOKEN, WAYS, type WayName, type WayOptions } from "./way.ts"
 
-export interface Savings {
+/** A session as it was, or as one of the ways would have made it. */
+interface Spent extends Pick<SessionCost, "requests" | "compactions" | "sent" | "largest" | "prefixChanges"> {
+  /** US dollars at list prices; undefined if a model has no known price. */
+  readonly dollars: number | undefined
+  /** Of these, for what was in the cache and had to be written to it again. */
+  readonly broken: number | undefined
+  /** Of the price without pruning. */
+  readonly relative: number
+}
+
+export interface PlayedWays {
   readonly session: string
   readonly title: string
   /** Of the largest request, as the API counted them. */
   readonly tokens: number
-  /** Of these, so many would not have been sent; undefined: that cannot be told. */
-  readonly saved: Readonly<Record<WayName, number | undefined>>
+  readonly none: Spent
+  /** `native` as if the API remembered what it has cleared, and as if it did not. */
+  readonly ways: Readonly<Record<WayName, readonly Spent[]>>
+  /** What the proxy would have made of it with other options, in the order in which they were asked for. */
+  readonly others: readonly Spent[]
 }
 
-/**
- * What `prune native` sets unless asked otherwise: tokens from which on results are cleared (what Claude Code sends
- * before anybody has said anything is half of it), and how many of the latest stay, as one step often calls several
- * tools at once.
- */
-export const DEFAULT_CLEARING = { trigger: 50_000, keep: 10 } as const
-
-/** What is read here is what the vault holds. All handles are equally long. */
-export const ANY_HANDLE = "ctx:000000"
+/** Tokens of a session's largest request: no way does anything for shorter ones. */
+export const LEAST_TOKENS = 50_000
 
 const TITLE = 60
 
-/** Of the latest sessions. */
-export const recentSavings = (
+/** Of the latest sessions that were long enough. */
+export function* playedWays(
   db: Database,
   dataHome: string,
-  options: PruneOptions,
+  options: WayOptions,
+  priceOf: RequestPrice,
   sessions: number,
-): Savings[] => {
-  const clearing = { ...DEFAULT_CLEARING, atLeast: options.threshold / UNITS_PER_TOKEN }
-  return largestRequests(db, "latest", sessions).map((request) => {
-    const lines = linesFrom(vaultFile(dataHome, request.copy), request.from)
-    return savingsIn(sentPassages(textsOf(lines)), request, options, clearing)
-  })
+): Generator<PlayedWays> {
+  for (const { session, title, tokens, copy } of largestRequests(db, "latest", sessions, LEAST_TOKENS)) {
+    const passages = sentPassages(textsOf(linesFrom(vaultFile(dataHome, copy))))
+    if (passages.length === 0) continue
+    const name = cut(title.replace(/\s+/g, " ").trim(), TITLE)
+    const played = playedIn(playedSession(name, passages), pointOf(passages), options, priceOf)
+    yield { session, title: name, tokens, ...played }
+  }
 }
 
 function* textsOf(lines: Iterable<{ readonly line: string }>): Generator<string> {
   for (const { line } of lines) yield line
 }
 
-function savingsIn(
-  passages: readonly Passage[],
-  { session, title, tokens, answer }: LargestRequest,
-  options: PruneOptions,
-  clearing: Clearing,
-): Savings {
-  const about = { session, title: cut(title.replace(/\s+/g, " ").trim(), TITLE), tokens }
-  const place = passages.findIndex(({ requests }) => requests.some((request) => request.answer === answer))
-  const passage = passages[place]
-  if (passage === undefined)
-    return { ...about, saved: { native: undefined, plugin: undefined, proxy: undefined, patch: undefined } }
-  const request = passage.requests.find((one) => one.answer === answer)!
-  const sent = passage.messages.slice(0, request.messages)
-  const { unitsPerToken } = scaleOf(passage)
-  const inTokens = (units: number): number => Math.min(tokens, Math.round(units / unitsPerToken))
-  const byRule = (results: boolean): number => {
-    const { pruned } = pruneMessages(sent, { ...options, results }, () => ANY_HANDLE)
-    return inTokens(pruned.reduce((sum, { saved }) => sum + saved, 0))
-  }
-  const cleared = inTokens(clearedUnits(sent, clearing.keep))
-  const isCleared = tokens >= clearing.trigger && cleared >= clearing.atLeast
-  return {
-    ...about,
-    saved: {
-      native: isCleared ? cleared : 0,
-      plugin: savedByPlugin(tokens, passages.slice(place + 1), unitsPerToken),
-      proxy: byRule(options.results),
-      // It leaves tools alone.
-      patch: byRule(false),
-    },
-  }
-}
-
-const clearedUnits = (sent: readonly SentMessage[], keep: number): number =>
-  clearableResults(sent, keep).reduce((sum, [message, n]) => {
-    const block = sent[message]!.content[n]!
-    return sum + Math.max(0, unitsOf(block) - unitsOf(clearedResult(block)))
-  }, 0)
-
-/**
- * At a compaction, which the plugin would have answered with at most half as much again as Claude Code's summary;
- * undefined if there was none.
- */
-function savedByPlugin(tokens: number, later: readonly Passage[], unitsPerToken: number): number | undefined {
-  const next = later.find(({ begins }) => begins === "compaction")
-  const after = next?.requests[0]
-  if (next === undefined || after === undefined) return undefined
-  const summary = next.messages[0]?.content[0]
-  const more = summary === undefined ? 0 : unitsOf(summary) / unitsPerToken / 2
-  return Math.max(0, Math.round(tokens - promptTokens(after.usage) - more))
-}
-
-/*
- * What a session sent to the model, as messages of the Messages API: rebuilt from its transcript, which has one line for
- * each block. Claude Code's own texts around them (the system prompt, tools, CLAUDE.md, most reminders) are not in the
- * transcript, and so not here. Pure.
- */
-
-export interface SentMessage {
-  readonly role: "user" | "assistant"
-  readonly content: readonly JsonObject[]
-}
-
-/** One request for an answer. */
-interface SentRequest {
-  /** It sent so many of its passage's messages; the next one is the answer. */
-  readonly messages: number
-  /** message.id of the answer. */
-  readonly answer: string
-  readonly usage: Usage
-}
-
-/** As long as the conversation only grew: each request begins with the messages of the one before. */
-export interface Passage {
-  readonly begins: "start" | "compaction" | "rewind"
-  /** Messages at its beginning that an earlier passage has as well. */
-  readonly kept: number
-  readonly messages: readonly SentMessage[]
-  readonly requests: readonly SentRequest[]
-}
-
-/** @param lines of one transcript, from its first or from a compaction on. Those of subagents do not count. */
-export function sentPassages(lines: Iterable<string>): Passage[] {
-  const passages: Passage[] = []
-  let told = new Telling("start", [])
-  /** What a compaction kept. It comes behind the summary. */
-  let kept: readonly Said[] = []
-  const end = (): void => {
-    const passage = told.passage()
-    if (passage.requests.length > 0) passages.push(passage)
-  }
-  for (const text of lines) {
-    if (!SPEAKS.test(text)) continue
-    const line = objectOf(parseJson(text))
-    if (line["isSidechain"] === true) continue
-    if (line["subtype"] === "compact_boundary") {
-      end()
-      kept = told.preservedBy(text)
-      told = new Telling("compaction", [])
-      continue
-    }
-    const back = told.backTo(line)
-    if (back !== undefined) {
-      end()
-      told = back
-    }
-    told.add(line, text)
-    if (line["isCompactSummary"] !== true) continue
-    told.keep(kept)
-    kept = []
-  }
-  end()
-  return passages
-}
-
-/** Most lines of other types are small, but there are many. */
-const SPEAKS = /"type"\s*:\s*"(?:user|assistant|attachment|system)"/
-
-/** What one line says. */
-interface Said extends SentMessage {
-  readonly uuid: string | undefined
-  readonly id: string | undefined
-  readonly usage: Usage | undefined
-  readonly isPrompt: boolean
-  readonly isKept: boolean
-}
-
-class Telling {
-  readonly #begins: Passage["begins"]
-  readonly #said: Said[]
-  /** How much had been said behind each line. */
-  readonly #places: Map<string, number>
-
-  constructor(begins: Passage["begins"], said: readonly Said[], places = new Map<string, number>()) {
-    this.#begins = begins
-    this.#said = said.map((one) => ({ ...one, isKept: true }))
-    this.#places = places
-  }
-
-  add(line: JsonObject, text: string): void {
-    const said = saidIn(line, text)
-    if (said !== undefined) this.#said.push(said)
-    const uuid = stringOf(line["uuid"])
-    if (uuid !== undefined) this.#places.set(uuid, this.#said.length)
-  }
-
-  keep(said: readonly Said[]): void {
-    for (const one of said) this.#said.push({ ...one, isKept: true })
-  }
-
-  /** What goes on instead, if the user went back to an earlier prompt; other lines may follow any. */
-  backTo(line: JsonObject): Telling | undefined {
-    const place = this.#places.get(stringOf(line["parentUuid"]) ?? "")
-    if (place === undefined || place === this.#said.length || !isPrompt(line)) return undefined
-    if (!this.#said.slice(place).some((said) => said.isPrompt)) return undefined
-    return new Telling("rewind", this.#said.slice(0, place), this.#places)
-  }
-
-  /** A boundary names all that it kept, or the first and the last of it. */
-  preservedBy(boundary: string): readonly Said[] {
-    const uuids = decodeLine(boundary).parts.flatMap((part) =>
-      part.kind === "boundary" ? part.preserved : [],
-    )
-    const places = uuids.flatMap((uuid) => this.#said.findIndex((said) => said.uuid === uuid))
-    const found = places.filter((place) => place >= 0)
-    return found.length === 0 ? [] : this.#said.slice(Math.min(...found), Math.max(...found) + 1)
-  }
-
-  passage(): Passage {
-    const messages: { role: "user" | "assistant"; content: JsonObject[] }[] = []
-    const requests: SentRequest[] = []
-    let kept = 0
-    let answer: { readonly id: string; readonly content: JsonObject[] } | undefined
-    for (const { role, content, id, usage, isKept } of this.#said) {
-      const last = messages.at(-1)
-      // Calls that run side by side: a result may stand between two blocks of one answer.
-      if (role === "assistant" && id !== undefined && id === answer?.id) answer.content.push(...content)
-      else if (role === "user" && last?.role === "user") last.content.push(...content)
-      else {
-        const message = { role, content: [...content] }
-        if (role === "assistant" && id !== undefined) {
-          answer = { id, content: message.content }
-          if (usage !== undefined && !isKept) requests.push({ messages: messages.length, answer: id, usage })
-        }
-        messages.push(message)
-      }
-      if (isKept) kept = messages.length
-    }
-    return { begins: this.#begins, kept, messages, requests }
-  }
-}
-
-function saidIn(line: JsonObject, text: string): Said | undefined {
-  const { type } = line
-  const uuid = stringOf(line["uuid"])
-  const said = { uuid, id: undefined, usage: undefined, isPrompt: isPrompt(line), isKept: false }
-  if (type === "attachment" || type === "system") {
-    const content = reminders(line, text)
-    return content.length === 0 ? undefined : { ...said, role: "user", content }
-  }
-  if (type !== "user" && type !== "assistant") return undefined
-  if (line["isVisibleInTranscriptOnly"] === true && line["isCompactSummary"] !== true) return undefined
-  const message = objectOf(line["message"])
-  if (message["model"] === SYNTHETIC || line["isApiErrorMessage"] === true) return undefined
-  const content = contentOf(message["content"])
-  if (content.length === 0) return undefined
-  const id = type === "assistant" ? stringOf(message["id"]) : undefined
-  return { ...said, role: type, content, id, usage: messageUsage(type, line) }
-}
-
-const contentOf = (content: unknown): JsonObject[] =>
-  typeof content === "string"
-    ? [{ type: "text", text: content }]
-    : Array.isArray(content)
-      ? content.filter(isObject)
-      : []
-
-/** What Claude Code adds to what is said, as far as the transcript has its words. */
-function reminders(line: JsonObject, text: string): JsonObject[] {
-  if (line["type"] === "system" && line["subtype"] !== "local_command") return []
-  const attachment = objectOf(line["attachment"])
-  const file = stringOf(objectOf(objectOf(attachment["content"])["file"])["content"])
-  const listed = attachment["type"] === "skill_listing" ? stringOf(attachment["content"]) : undefined
-  const parts = decodeLine(text).parts.flatMap((part) => ("text" in part ? [part.text] : []))
-  return [...((file ?? listed) ? [file ?? listed] : []), ...parts].map((words) => ({
-    type: "text",
-    text: `<system-reminder>\n${words}\n</system-reminder>`,
-  }))
-}
-
-function isPrompt(line: JsonObject): boolean {
-  if (line["type"] !== "user" || line["isMeta"] === true || line["isCompactSummary"] === true) return false
-  const { content } = objectOf(line["message"])
-  return !Array.isArray(content) || !content.some((block) => objectOf(block)["type"] === "tool_result")
-}
-
-/*
- * How many tokens a message takes. Nobody but the API can count them, but with each answer it tells how many it was sent:
- * what they grew by, over what the messages grew by, is this conversation's own scale. Pure.
- */
-
-interface TokenScale {
-  readonly unitsPerToken: number
-  /** Tokens of each request that are not in its messages: the system prompt, tools, reminders. */
-  readonly overhead: number
-}
-
-/** Shorter growth tells little. */
-const LEAST_GROWTH = 10_000
-
-/** What no text has. Beyond it, something was sent that the transcript lacks, or the reverse. */
-const CREDIBLE = { least: 1.5, most: 6 }
-
-const IMAGE = 1_500
-
-export function scaleOf({ messages, requests }: Passage): TokenScale {
-  const units = unitsBefore(messages)
-  const sent = requests.map((request) => ({
-    units: units[request.messages]!,
-    tokens: promptTokens(request.usage),
-  }))
-  const told = sent.filter(({ tokens }) => tokens > 0)
-  const [first] = told
-  if (first === undefined) return { unitsPerToken: UNITS_PER_TOKEN, overhead: 0 }
-  const last = told.reduce((most, one) => (one.tokens > most.tokens ? one : most))
-  const growth = last.tokens - first.tokens
-  const ratio = (last.units - first.units) / growth
-  const isTold = growth >= LEAST_GROWTH && ratio >= CREDIBLE.least && ratio <= CREDIBLE.most
-  const unitsPerToken = isTold ? ratio : UNITS_PER_TOKEN
-  return { unitsPerToken, overhead: Math.max(0, Math.round(first.tokens - first.units / unitsPerToken)) }
-}
-
-/** Units of JSON before each message, and of all. */
-export function unitsBefore(messages: readonly SentMessage[]): number[] {
-  const before = [0]
-  for (const { content } of messages)
-    before.push(before.at(-1)! + content.reduce((sum, block) => sum + unitsOf(block), 0))
-  return before
-}
-
-/** UTF-16 units of JSON. A picture costs by its area, not by its bytes. */
-export function unitsOf(block: JsonObject): number {
-  if (block["type"] === "image" || block["type"] === "document") return IMAGE * UNITS_PER_TOKEN
-  const { content } = block
-  if (Array.isArray(content)) return content.filter(isObject).reduce((sum, item) => sum + unitsOf(item), 100)
-  return JSON.stringify(block).length
-}
-
-/* What the API's own clearing of tool results leaves of a request, by its documentation. Pure. */
-
-export interface Clearing {
-  /** Tokens of a request from which on it clears. */
-  readonly trigger: number
-  /** Latest uses of tools whose results stay. */
-  readonly keep: number
-  /** Tokens that a clearing must save. */
-  readonly atLeast: number
-}
-
-/** Of the tools that a client runs; what stands there afterwards is short. */
-const CLEARED = "[cleared]"
-
-/** Index of the message and of the block of each result that may be cleared, oldest first. */
-export function clearableResults(
-  messages: readonly SentMessage[],
-  keep: number,
-): [message: number, block: number][] {
-  const results = messages.flatMap(({ content }, message) =>
-    content.flatMap((block, n): [number, number][] =>
-      block["type"] === "tool_result" ? [[message, n]] : [],
-    ),
+/** Tokens at which it was compacted. One that never was had room for what it sent. */
+function pointOf(passages: readonly Passage[]): number {
+  const largest = passages.map(({ requests }) =>
+    Math.max(...requests.map(({ usage }) => promptTokens(usage))),
   )
-  return keep === 0 ? results : results.slice(0, -keep)
+  const compacted = largest.filter((_, n) => passages[n + 1]?.begins === "compaction")
+  if (compacted.length > 0) return Math.max(...compacted)
+  return (
+    [200_000, 1_000_000].map(fullAt).find((point) => Math.max(...largest) < point) ?? Number.POSITIVE_INFINITY
+  )
 }
 
-export const clearedResult = (block: JsonObject): JsonObject => ({ ...block, content: CLEARED })
+function playedIn(
+  session: PlayedSession,
+  point: number,
+  { rule, proxy, others }: WayOptions,
+  priceOf: RequestPrice,
+): Pick<PlayedWays, "none" | "ways" | "others"> {
+  const inDollars = isPriced(session, priceOf)
+  const played = (model: () => PruneModel, summary = SUMMARY_TOKENS) =>
+    costOf(session, model, { point, summary }, inDollars ? priceOf : undefined)
+  const whole = played(unpruned)
+  const spent = ({ cost, broken, output: _, ...more }: SessionCost): Spent => ({
+    ...more,
+    dollars: inDollars ? cost : undefined,
+    broken: inDollars ? broken : undefined,
+    relative: whole.cost === 0 ? 1 : cost / whole.cost,
+  })
+  const clearing = { ...DEFAULT_CLEARING, atLeast: rule.threshold / UNITS_PER_TOKEN }
+  return {
+    none: spent(whole),
+    ways: {
+      native: [true, false].map((remembers) =>
+        spent(played(() => clearedByApi(clearing, remembers, session.overhead))),
+      ),
+      plugin: [spent(played(unpruned, 0))],
+      proxy: [spent(played(() => batchedRule(proxy)))],
+      // It leaves tools alone.
+      patch: [spent(played(() => batchedRule({ ...rule, results: false })))],
+    },
+    others: others.map(({ options }) => spent(played(() => batchedRule(options)))),
+  }
+}
+
+/* What follows from it. Pure. */
+
+interface Verdict {
+  /** Of the sessions' price without pruning, at worst: the median, and the dearest. */
+  readonly median: number
+  readonly worst: number
+  /** Sessions that became cheaper, and dearer. */
+  readonly cheaper: number
+  readonly dearer: number
+  /** Whether the median session would have been cheaper, and none dearer. */
+  readonly pays: boolean
+  /** Tokens in the largest request from which on each session would have been cheaper; undefined: there are no two. */
+  readonly from: number | undefined
+}
+
+export interface WayVerdict extends Verdict {
+  readonly way: WayName
+}
+
+export interface SettingVerdict extends Verdict {
+  readonly setting: string
+}
+
+/** Shares that differ less are the same: tokens are estimated. */
+const TOLERANCE = 0.005
+
+/** Safest first; empty if there is no session. */
+export const wayVerdicts = (sessions: readonly PlayedWays[]): WayVerdict[] =>
+  sessions.length === 0 ? [] : WAYS.map((way) => ({ way, ...verdictOn(sessions, ({ ways }) => ways[way]) }))
+
+export const settingsOn = (sessions: readonly PlayedWays[], { others }: WayOptions): SettingVerdict[] =>
+  sessions.length === 0
+    ? []
+    : others.map(({ setting }, n) => ({ setting, ...verdictOn(sessions, (one) => [one.others[n]!]) }))
+
+const isCheaper = (share: number): boolean => share < 1 - TOLERANCE
+const isDearer = (share: number): boolean => share > 1 + TOLERANCE
+
+function verdictOn(
+  sessions: readonly PlayedWays[],
+  spentIn: (session: PlayedWays) => readonly Spent[],
+): Verdict {
+  const bySize = sessions
+    .map((session) => ({
+      tokens: session.tokens,
+      share: Math.max(...spentIn(session).map(({ relative }) => relative)),
+    }))
+    .sort((a, b) => b.tokens - a.tokens)
+  const shares = bySize.map(({ share }) => share).sort((a, b) => a - b)
+  const middle = (shares.length - 1) / 2
+  const median = (shares[Math.floor(middle)]! + shares[Math.ceil(middle)]!) / 2
+  const worst = shares.at(-1)!
+  const other = bySize.findIndex(({ share }) => !isCheaper(share))
+  const cheapened = other < 0 ? bySize.length : other
+  return {
+    median,
+    worst,
+    cheaper: shares.filter(isCheaper).length,
+    dearer: shares.filter(isDearer).length,
+    pays: isCheaper(median) && !isDearer(worst),
+    from: cheapened < 2 ? undefined : bySize[cheapened - 1]!.tokens,
+  }
+}

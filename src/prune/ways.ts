@@ -14,13 +14,20 @@ import {
   type VariableValue,
 } from "../claude/settings/read-settings.ts"
 import { openCurrent } from "../views/open-current.ts"
+import type { RequestPrice } from "./costs.ts"
 import { patchState } from "./patch/apply-patch.ts"
 import { pluginWay } from "./plugin/set-plugin.ts"
 import { isLoopback } from "./proxy/proxy-server.ts"
-import type { PruneOptions } from "./prune-messages.ts"
-import { recentSavings, type Savings } from "./savings.ts"
+import {
+  type PlayedWays,
+  playedWays,
+  type SettingVerdict,
+  settingsOn,
+  type WayVerdict,
+  wayVerdicts,
+} from "./savings.ts"
 import { nativeWay } from "./set-native.ts"
-import { WAYS, type WayName, type WayState } from "./way.ts"
+import { WAYS, type WayName, type WayOptions, type WayState } from "./way.ts"
 
 interface PruneWorld extends ClaudeFolders {
   /** The user's home folder. */
@@ -78,27 +85,31 @@ async function waysOf(client: Installed, world: PruneWorld): Promise<WayState[]>
   return Promise.all(PRUNE_WAYS.map((way) => way.state(client, world)))
 }
 
-/* Which way of pruning is recommended for a program: the safest that works. Pure. */
+/* Which way of pruning is recommended for a program: the safest that works, and would have paid. Pure. */
 
 export interface Recommended {
   readonly way: WayName
   readonly isActive: boolean
-  /** The safer ways, and why each does not work. */
+  /** The safer ways, and why each is not recommended. */
   readonly passed: readonly { readonly way: WayName; readonly why: string }[]
 }
 
-/** @returns undefined if none works */
-export function pickWay({ ways }: Pick<ClientWays, "ways">): Recommended | undefined {
-  const at = ways.findIndex(({ unsupported }) => unsupported === undefined)
+/** @returns undefined: to do nothing is best, or nothing works */
+export function pickWay(
+  { ways }: Pick<ClientWays, "ways">,
+  verdicts: readonly WayVerdict[],
+): Recommended | undefined {
+  const pays = (way: WayName): boolean => verdicts.some((one) => one.way === way && one.pays)
+  const at = ways.findIndex(({ way, unsupported }) => unsupported === undefined && pays(way))
   const found = ways[at]
   return found && { way: found.way, isActive: found.isActive, passed: ways.slice(0, at).map(passedOver) }
 }
 
-const passedOver = ({ way, unsupported = "" }: WayState) => ({ way, why: unsupported })
+const passedOver = ({ way, unsupported = "it would not have paid" }: WayState) => ({ way, why: unsupported })
 
 /* Which programs are installed, how each can be pruned, what is at work and what each way would save. */
 
-/** How many of the latest sessions are asked what would be saved. */
+/** How many of the latest sessions are played again. */
 const SESSIONS = 10
 
 export interface ClientWays extends Installed {
@@ -111,7 +122,12 @@ export interface PruneReport {
   readonly isArchiving: boolean
   /** First the one that is called by name. */
   readonly clients: readonly ClientWays[]
-  readonly sessions: readonly Savings[]
+  /** The latest that were long enough. */
+  readonly sessions: readonly PlayedWays[]
+  /** Safest first; empty if there is no session. */
+  readonly verdicts: readonly WayVerdict[]
+  /** Of the proxy with other settings. */
+  readonly settings: readonly SettingVerdict[]
 }
 
 interface ReportPlaces extends ClaudeFolders {
@@ -136,18 +152,25 @@ export async function waysAtWork(places: Omit<ReportPlaces, "exePath">): Promise
 
 const NO_CLIENT: Installed = { path: "", file: "", kind: "native", version: undefined }
 
-export async function pruneReport(places: ReportPlaces, options: PruneOptions): Promise<PruneReport> {
+export async function pruneReport(
+  places: ReportPlaces,
+  options: WayOptions,
+  priceOf: RequestPrice,
+): Promise<PruneReport> {
   const { dataHome } = places
   const clients = await clientWays(places)
   const read = () =>
     tryTo(() => {
       using db = openCurrent(dataHome, "command")
-      return recentSavings(db, dataHome, options, SESSIONS)
+      return [...playedWays(db, dataHome, options, priceOf, SESSIONS)]
     })
+  const sessions = (existsSync(dataHome) ? read() : undefined) ?? []
   return {
     isArchiving: isArchiving(places),
     clients,
-    sessions: (existsSync(dataHome) ? read() : undefined) ?? [],
+    sessions,
+    verdicts: wayVerdicts(sessions),
+    settings: settingsOn(sessions, options),
   }
 }
 
@@ -158,13 +181,6 @@ export const isArchiving = (places: ClaudeFolders & { readonly exePath: string }
   readSettings(places).some(
     (file) => file.scope === "managed" && hooksOf(file).some(({ command }) => isOurHook(command)),
   )
-
-/** Of all these sessions' tokens, those that a way would have saved; undefined if it cannot be told. */
-export function shareSaved(sessions: readonly Savings[], way: WayName): number | undefined {
-  const told = sessions.filter(({ saved }) => saved[way] !== undefined)
-  const tokens = told.reduce((sum, session) => sum + session.tokens, 0)
-  return tokens === 0 ? undefined : told.reduce((sum, { saved }) => sum + saved[way]!, 0) / tokens
-}
 
 /* Whether Claude Code's requests go through a proxy on this machine. Pure. */
 

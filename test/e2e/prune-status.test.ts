@@ -6,6 +6,7 @@ import { run } from "../support/binary.ts"
 import { packagedClient, scriptClient } from "../support/clients-here.ts"
 import { findings } from "../support/doctor.ts"
 import { Machine } from "../support/machine.ts"
+import { pausedSession } from "../support/paused-session.ts"
 import { limit } from "../support/slowness.ts"
 
 setDefaultTimeout(limit(120_000))
@@ -55,27 +56,59 @@ test("people read the same", async () => {
   expect(await told(machine, "status")).toMatch(/^ {2}native {2}on: set in the user settings$/m)
 })
 
-test("the safest that works is recommended, with the reason why no safer one is", async () => {
+/** A session of twelve turns on the machine's disk, archived. */
+async function archived(machine: Machine, pause: number): Promise<void> {
+  pausedSession(machine.session(), { turns: 12, pause }).flush()
+  const { code, stderr } = await run(["import", "--quiet"], { env: machine.env, cwd: machine.cwd })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+}
+
+test("what would have paid in one's own sessions is recommended, with the reason why no safer way is", async () => {
   using machine = new Machine()
   packagedClient(machine, "2.1.112")
   await install(machine)
-  const { clients } = await json(machine, "recommend")
+  await archived(machine, 10)
+  const { clients, verdicts } = await json(machine, "recommend")
+  const proxy = verdicts.find(({ way }: { way: string }) => way === "proxy")
+  expect(proxy).toMatchObject({ pays: true, cheaper: 1, dearer: 0 })
+  expect(proxy.median).toBeLessThan(0.8)
   expect(clients).toEqual([
     expect.objectContaining({
-      recommended: { way: "native", isActive: false, passed: [] },
-      command: "ctxbridge prune native",
+      recommended: {
+        way: "proxy",
+        isActive: false,
+        passed: [
+          { way: "native", why: "it would not have paid" },
+          { way: "plugin", why: expect.stringContaining("2.1.329") },
+        ],
+      },
+      command: "ctxbridge proxy -- claude",
     }),
   ])
-  machine.env["CLAUDE_CODE_USE_BEDROCK"] = "1"
-  const [second] = (await json(machine, "recommend")).clients
-  expect(second.recommended.way).not.toBe("native")
-  expect(second.recommended.passed[0]).toEqual({
-    way: "native",
-    why: expect.stringContaining("CLAUDE_CODE_USE_BEDROCK"),
-  })
   const text = await told(machine, "recommend")
-  expect(text).toContain("native would be safer, but does not work here: CLAUDE_CODE_USE_BEDROCK is set")
+  expect(text).toContain("1 of 1 session would have been cheaper")
   expect(text).toMatch(/Start it with `ctxbridge /)
+  expect(await told(machine, "status")).toContain("Would have paid: proxy.")
+})
+
+test("doing nothing is recommended where no way would have paid, or nobody can tell", async () => {
+  using machine = new Machine()
+  packagedClient(machine, "2.1.112")
+  await install(machine)
+  expect((await json(machine, "recommend")).clients[0]).toMatchObject({ recommended: null, command: null })
+  expect(await told(machine, "recommend")).toContain(
+    "Whether any way would pay cannot be told, so do nothing.",
+  )
+  await archived(machine, 1)
+  const { clients, verdicts } = await json(machine, "recommend")
+  expect(verdicts.map(({ pays }: { pays: boolean }) => pays)).toEqual([false, false, false, false])
+  expect(clients[0]).toMatchObject({ recommended: null, command: null })
+  const text = await told(machine, "recommend")
+  expect(text).toContain(
+    "Do nothing: no way that works here made the median session cheaper and none dearer.",
+  )
+  expect(text).toContain("What would change that: ")
+  expect(await told(machine)).toContain("Doing nothing is best")
 })
 
 test("without a program there is nothing to recommend", async () => {

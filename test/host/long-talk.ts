@@ -8,6 +8,7 @@ import { bash, type Recorded, type Step } from "./mock-api.ts"
 
 /** Options with which it is pruned twice or so. */
 export const EAGER = {
+  CTXBRIDGE_PRUNE_WHEN: "prompt",
   CTXBRIDGE_PRUNE_THRESHOLD: "3000",
   CTXBRIDGE_PRUNE_KEEP: "2",
 }

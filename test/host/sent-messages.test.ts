@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { sentPassages } from "../../src/prune/savings.ts"
+import { sentPassages } from "../../src/prune/sent-passages.ts"
 import { clearStages, openStage } from "./checks.ts"
 import { clientFor } from "./clients.ts"
 import { runPrint } from "./drive.ts"

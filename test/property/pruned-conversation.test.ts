@@ -43,6 +43,8 @@ interface Step {
   readonly lags: boolean
   /** Whoever prunes begins anew, as when a proxy was restarted. */
   readonly restarts: boolean
+  /** So much time has passed that the API's cache has expired. */
+  readonly pauses: boolean
   /** The request gets no answer and is sent again. */
   readonly retries: boolean
 }
@@ -57,6 +59,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     thinks: fc.boolean(),
     lags: fc.boolean(),
     restarts: fc.boolean(),
+    pauses: fc.boolean(),
     retries: fc.boolean(),
   }),
   { minLength: 3, maxLength: 12, size: "max" },
@@ -68,6 +71,8 @@ const options: fc.Arbitrary<PruneOptions> = fc.record({
   step: fc.constantFrom(1, 400),
   maxChars: fc.constantFrom(0, 20),
   results: fc.boolean(),
+  keepResults: fc.integer({ min: 1, max: 3 }),
+  afterPause: fc.boolean(),
 })
 
 interface Played {
@@ -86,6 +91,8 @@ function play(turns: readonly Step[], how: PruneOptions, allowed: { restarts: bo
       how,
     )
   let pruner = begin()
+  /** As in the proxy: a conversation that goes on need not wait for a pause. */
+  let [isOurs, moves] = [true, true]
   const messages: Message[] = []
   const sent: Message[][] = []
   let before: readonly Message[] = []
@@ -93,7 +100,8 @@ function play(turns: readonly Step[], how: PruneOptions, allowed: { restarts: bo
   let count = 0
 
   function send(all: readonly Message[]): readonly Message[] {
-    const pruned = pruner.prune(all) as readonly Message[]
+    const pruned = pruner.prune(all, moves) as readonly Message[]
+    if (pruned !== all) isOurs = true
     expect(refused(pruned)).toEqual([])
     sent.push([...pruned])
     return pruned
@@ -106,9 +114,13 @@ function play(turns: readonly Step[], how: PruneOptions, allowed: { restarts: bo
     messages.push({ role: "assistant", content: [...(thinks ? [thought] : []), block] })
   }
 
-  for (const { prompt, answer, calls, thinks, lags, restarts, retries } of turns) {
+  for (const { prompt, answer, calls, thinks, lags, restarts, pauses, retries } of turns) {
     // If the vault lacks what was thought last, nobody can tell after what it was sent.
-    if (allowed.restarts && restarts && late.length === 0) pruner = begin()
+    if (allowed.restarts && restarts && late.length === 0) {
+      pruner = begin()
+      isOurs = false
+    }
+    moves = how.afterPause !== true || pauses || !isOurs
     const from = messages.length
     messages.push({ role: "user", content: [{ type: "text", text: `${count++} ${"p".repeat(prompt)}` }] })
     if (retries) send(messages)
@@ -155,7 +167,8 @@ test("and whoever prunes may begin anew in the middle", () => {
 
 test("with everything in the vault, the texts are those of the rule alone", () => {
   fc.assert(
-    fc.property(steps, options, (turns, how) => {
+    fc.property(steps, options, (turns, asked) => {
+      const how = { ...asked, afterPause: false }
       const swift = turns.map((turn) => ({
         ...turn,
         lags: false,

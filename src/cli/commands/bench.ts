@@ -5,8 +5,9 @@ import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { untilHeard } from "../../base/temporary.ts"
 import { childEnvironment } from "../../config/load.ts"
-import { sentPassages } from "../../prune/savings.ts"
-import { pruneOptions } from "../../prune/way.ts"
+import { type PlayedSession, playedSession } from "../../prune/costs.ts"
+import { sentPassages } from "../../prune/sent-passages.ts"
+import { proxyOptions, pruneOptions } from "../../prune/way.ts"
 import { vaultFile } from "../../vault/layout.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { largestRequests } from "../../views/queries/token-use.ts"
@@ -14,13 +15,7 @@ import { linesFrom } from "../../views/records.ts"
 import { positive, stringArg, unknownWord } from "../args.ts"
 import { benchHooks, FULL_PLAN, QUICK_PLAN } from "../bench/bench-hooks.ts"
 import { renderReport } from "../bench/hook-tables.ts"
-import {
-  type PlayedSession,
-  playedSession,
-  pruneBenchReport,
-  renderPruneBench,
-  simulatedSession,
-} from "../bench/prune/prune-bench.ts"
+import { pruneBenchReport, renderPruneBench, simulatedSession } from "../bench/prune/prune-bench.ts"
 import { type CompactionResult, inFolder, inVault, survive } from "../bench/survive/replay.ts"
 import { renderSurvive, reportOf } from "../bench/survive/survive-report.ts"
 import { enclosure } from "../bench/torture/case-disk.ts"
@@ -110,7 +105,7 @@ async function benchPrune({ args, env, out }: Context): Promise<number> {
     played.push(session)
     await untilHeard()
   }
-  const report = pruneBenchReport(played, pruneOptions(env.config))
+  const report = pruneBenchReport(played, pruneOptions(env.config), proxyOptions(env.config))
   out.print(renderPruneBench(report).map(safe))
   out.json(report)
   return EXIT.ok

@@ -18,9 +18,10 @@ import {
 } from "../../prune/patch/apply-patch.ts"
 import type { PatchStatus } from "../../prune/patch/examine-program.ts"
 import { pluginFolder, pluginWay, revertPlugin, setPlugin } from "../../prune/plugin/set-plugin.ts"
-import { DEFAULT_CLEARING } from "../../prune/savings.ts"
+import { LEAST_TOKENS, type PlayedWays } from "../../prune/savings.ts"
+import { DEFAULT_CLEARING } from "../../prune/sent-passages.ts"
 import { type NativeWish, nativeWay, revertNative, setNative } from "../../prune/set-native.ts"
-import { pruneOptions, WAYS, type WayName, type WayState } from "../../prune/way.ts"
+import { WAYS, type WayName, type WayState, wayOptions } from "../../prune/way.ts"
 import {
   type ClientWays,
   isArchiving,
@@ -29,7 +30,6 @@ import {
   pickWay,
   pruneReport,
   type Recommended,
-  shareSaved,
 } from "../../prune/ways.ts"
 import { formatTokens } from "../../restore/window/zone.ts"
 import { positive, stringArg, words } from "../args.ts"
@@ -37,6 +37,7 @@ import { renderPairs, renderTable, wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { proxyFor, saidOf } from "../run-proxy.ts"
 import { type Screen, screenOf } from "../screen.ts"
+import { priceList, requestCost } from "../stats/prices.ts"
 import { safe } from "../style.ts"
 
 const ACTIONS = {
@@ -101,33 +102,42 @@ async function pruneProxy(context: Context): Promise<void> {
   out.print(["", saidOf(proxy.counts)])
 }
 
-/* `ctxbridge prune recommend`: the safest way that works for what is installed, why, and the command. */
+function playedReport(env: Context["env"]): Promise<PruneReport> {
+  const prices = priceList(env.config["stats.prices"])
+  return pruneReport(env, wayOptions(env.config), (model, tokens) => requestCost(prices, model, tokens))
+}
+
+/* `ctxbridge prune recommend`: the safest way that works here and would have paid, or none, why, and the command. */
 
 async function pruneRecommend({ env, out }: Context): Promise<number> {
-  const report = await pruneReport(env, pruneOptions(env.config))
+  const report = await playedReport(env)
   const [first] = report.clients
   if (first === undefined)
     throw new CtxError("not-found", "Claude Code was not found: no `claude` on PATH or in the usual places", {
       exit: EXIT.notFound,
       hint: "if it is elsewhere, ctxbridge prune proxy still works",
     })
-  const found = report.clients.map((client) => ({ client, picked: pickWay(client) }))
+  const { isArchiving, verdicts, settings } = report
+  const found = report.clients.map((client) => ({ client, picked: pickWay(client, verdicts) }))
+  out.print(renderPlayed(report, screenOf(out)))
   for (const one of found) out.print(renderRecommendation(report, one.client, one.picked))
   out.json({
-    isArchiving: report.isArchiving,
+    isArchiving,
+    verdicts,
+    settings,
     clients: found.map(({ client: { ways: _, ...client }, picked }) => ({
       ...client,
       recommended: picked ?? null,
       command: PRUNE_WAYS.find(({ name }) => name === picked?.way)?.start ?? null,
     })),
   })
-  return found[0]!.picked === undefined ? EXIT.failed : EXIT.ok
+  return first.ways.every(({ unsupported }) => unsupported !== undefined) ? EXIT.failed : EXIT.ok
 }
 
-/* `ctxbridge prune status`: installed programs, what works for each, what is at work, what it would save and risk. */
+/* `ctxbridge prune status`: installed programs, what works for each, what is at work, what it would save, cost and risk. */
 
 async function pruneStatus({ env, out }: Context): Promise<void> {
-  const report = await pruneReport(env, pruneOptions(env.config))
+  const report = await playedReport(env)
   out.print(renderPruneReport(report, screenOf(out)))
   const ways = PRUNE_WAYS.map(({ name, what, risk, start, stop }) => ({ name, what, risk, start, stop }))
   out.json({ ...report, ways })
@@ -371,14 +381,16 @@ export function renderPruneReport(report: PruneReport, screen: Screen): string[]
       ).map((line) => `  ${line}`),
       "",
     ]),
-    ...savings(report, screen),
+    ...renderPlayed(report, screen),
+    ...conclusion(report),
+    "",
     "What each does:",
     ...PRUNE_WAYS.flatMap(({ name, what, risk }) => [
       `  ${name.padEnd(WIDTH)}  ${what}`,
       style.dim(`${INDENT}risk: ${risk}`),
     ]),
     "",
-    isArchiving ? "`ctxbridge prune recommend` says which is the safest that works here." : NOT_ARCHIVING,
+    isArchiving ? "`ctxbridge prune recommend` says what to do here, and why." : NOT_ARCHIVING,
   ]
 }
 
@@ -394,48 +406,150 @@ function stateOf({ unsupported, isActive, detail, problem }: WayState): string {
   return safe(told.length === 0 ? state : `${state}: ${told.join("; ")}`)
 }
 
-function savings({ sessions }: PruneReport, { columns, style }: Screen): string[] {
-  if (sessions.length === 0) return ["No session is archived yet to estimate savings from.", ""]
+/** What the sessions would have cost, in each way. */
+function renderPlayed({ sessions, verdicts }: PruneReport, { columns, style }: Screen): string[] {
+  if (sessions.length === 0)
+    return [`No session of at least ${formatTokens(LEAST_TOKENS)} tokens is archived yet.`, ""]
   const right = (title: string) => ({ title, align: "right" as const })
-  const head = [{ title: "session", flexible: true }, right("tokens"), ...WAYS.map(right)]
-  const rows = sessions.map(({ title, tokens, saved }) => [
-    safe(title),
-    formatTokens(tokens),
-    ...WAYS.map((way) => (saved[way] === undefined ? "" : formatTokens(saved[way]))),
-  ])
-  const all = WAYS.map((way) => shown(shareSaved(sessions, way)))
+  const head = ["tokens sent", "cost", "of it rewritten", "median", "dearest"].map(right)
+  const none = totalOf(sessions, ({ none }) => none)
+  const rows = [
+    ["none", formatTokens(none.sent), dollars(none.dollars), "", "", ""],
+    ...verdicts.flatMap(({ way }) =>
+      sessions[0]!.ways[way].map((_, n, all) => {
+        const total = totalOf(sessions, ({ ways }) => ways[way][n]!)
+        const shares = total.shares.toSorted((a, b) => a - b)
+        return [
+          all.length === 1 ? way : `${way}, ${n === 0 ? "at best" : "at worst"}`,
+          formatTokens(total.sent),
+          dollars(total.dollars),
+          dollars(total.broken),
+          percent(medianOf(shares)),
+          percent(shares.at(-1)!),
+        ]
+      }),
+    ),
+  ]
   return [
-    `What each would have saved in ${count(sessions.length, "session")}, in tokens, when the context was largest:`,
-    ...renderTable(head, [...rows, ["together", "", ...all]], columns, style),
+    `Your latest ${count(sessions.length, "session")} of at least ${formatTokens(LEAST_TOKENS)} tokens, as each way would have sent them:`,
+    ...renderTable([{ title: "way", flexible: true }, ...head], rows, columns, style),
+    style.dim(
+      "List prices. Rewritten: what a way made the API's prompt cache lose. Median, dearest: of doing nothing.",
+    ),
     "",
   ]
 }
 
-const shown = (share: number | undefined): string => (share === undefined ? "" : percent(share))
+/** Of the sessions whose models have a price. */
+function totalOf(sessions: readonly PlayedWays[], pick: (session: PlayedWays) => PlayedWays["none"]) {
+  const all = sessions.map(pick)
+  const sum = (of: (one: PlayedWays["none"]) => number | undefined): number | undefined => {
+    const known = all.map(of).filter((one) => one !== undefined)
+    return known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0)
+  }
+  return {
+    sent: sum(({ sent }) => sent)!,
+    dollars: sum((one) => one.dollars),
+    broken: sum(({ broken }) => broken),
+    shares: all.map(({ relative }) => relative),
+  }
+}
+
+const dollars = (amount: number | undefined): string => (amount === undefined ? "?" : `$${amount.toFixed(2)}`)
+
+/** What follows for nobody's program in particular. */
+function conclusion({ sessions, verdicts, settings }: PruneReport): string[] {
+  if (sessions.length === 0) return ["Whether any way would pay cannot be told, so do nothing."]
+  const paying = verdicts.filter(({ pays }) => pays).map(({ way }) => way)
+  if (paying.length > 0) return [`Would have paid: ${paying.join(", ")}.`]
+  return [
+    "Doing nothing is best: no way made the median session cheaper and none dearer.",
+    ...changes(verdicts, settings),
+  ]
+}
+
+/** What would change it. */
+function changes(verdicts: PruneReport["verdicts"], settings: PruneReport["settings"]): string[] {
+  const told = [
+    ...verdicts.flatMap(({ way, from }) =>
+      from === undefined ? [] : [`${way} made each session of ${formatTokens(from)} tokens and more cheaper`],
+    ),
+    ...settings.flatMap(({ setting, pays, median }) =>
+      pays
+        ? [
+            `with \`ctxbridge config set ${setting}\`, proxy would have paid (${percent(median)} in the median)`,
+          ]
+        : [],
+    ),
+  ]
+  return [
+    `What would change that: ${told.length === 0 ? "longer sessions with longer pauses; no setting that was tried would have paid" : told.join("; ")}.`,
+  ]
+}
 
 export function renderRecommendation(
-  { isArchiving, sessions }: PruneReport,
+  { isArchiving, sessions, verdicts, settings }: PruneReport,
   client: ClientWays,
   picked: Recommended | undefined,
 ): string[] {
   const lines = [`${nameOf(client)}:`]
-  if (picked === undefined)
+  const works = client.ways.filter(({ unsupported }) => unsupported === undefined).map(({ way }) => way)
+  if (works.length === 0)
     return [...lines, ...client.ways.map(passedOver).map(indented), indented("None of them works.")]
+  const here = verdicts.filter(({ way }) => works.includes(way))
+  const costly = client.ways.filter(({ way, isActive }) => isActive && way !== picked?.way)
+  const off = costly.map(
+    ({ way }) => `${way} is on. ${undone(PRUNE_WAYS.find(({ name }) => name === way)!)}.`,
+  )
+  if (picked === undefined) {
+    const proxied = works.includes("proxy") ? settings : []
+    const said =
+      sessions.length === 0
+        ? conclusion({ isArchiving, clients: [], sessions, verdicts, settings })
+        : [
+            "Do nothing: no way that works here made the median session cheaper and none dearer.",
+            ...here.map(
+              ({ way, cheaper, dearer, worst }) =>
+                `${way}: ${cheaper} cheaper, ${dearer} dearer, ${percent(worst)} at most.`,
+            ),
+            ...changes(here, proxied),
+          ]
+    return [...lines, ...[...said, ...off].map(indented)]
+  }
   const way = PRUNE_WAYS.find(({ name }) => name === picked.way)!
-  const saved = shown(shareSaved(sessions, picked.way))
-  const told = saved === "" ? "" : ` It would have saved ${saved} of the tokens in your latest sessions.`
+  const { cheaper, median, worst } = verdicts.find((one) => one.way === picked.way)!
   lines.push(
-    indented(`${picked.way}: ${way.what}.${told}`),
+    indented(`${picked.way}: ${way.what}.`),
+    indented(
+      `${cheaper} of ${count(sessions.length, "session")} would have been cheaper: ${percent(median)} in the median, ${percent(worst)} at most.`,
+    ),
+    indented(`Not counted: what Claude would have looked up again. ${lookups(sessions, picked.way)}`),
     ...picked.passed.map(({ way: name, why }) => indented(passed(name, why))),
+    ...off.map(indented),
     indented(`Risk: ${way.risk}.`),
   )
-  if (picked.isActive) return [...lines, indented(`It is on. Undo with \`${way.stop}\`.`)]
+  if (picked.isActive) return [...lines, indented(`It is on. ${undone(way)}.`)]
   if (!isArchiving) lines.push(indented(NOT_ARCHIVING))
-  return [...lines, indented(`Start it with \`${way.start}\`, undo it with \`${way.stop}\`.`)]
+  return [...lines, indented(`Start it with \`${way.start}\`. ${undone(way)}.`)]
 }
+
+const undone = ({ name, stop }: (typeof PRUNE_WAYS)[number]): string =>
+  name === "proxy" ? `To undo it, ${stop}` : `Undo it with \`${stop}\``
+
+/** Each is one more request. */
+function lookups(sessions: readonly PlayedWays[], way: WayName): string {
+  const share = sessions.map(({ none, ways }) => {
+    const relative = Math.max(...ways[way].map((one) => one.relative))
+    return ((1 - relative) / relative) * none.requests
+  })
+  return `The saving is worth ${count(Math.floor(medianOf(share.toSorted((a, b) => a - b))), "request")} in the median session.`
+}
+
+const medianOf = (sorted: readonly number[]): number =>
+  (sorted[Math.floor((sorted.length - 1) / 2)]! + sorted[Math.ceil((sorted.length - 1) / 2)]!) / 2
 
 const indented = (text: string): string => `  ${safe(text)}`
 
-const passed = (way: WayName, why: string): string => `${way} would be safer, but does not work here: ${why}.`
+const passed = (way: WayName, why: string): string => `Not ${way}, which would be safer: ${why}.`
 
 const passedOver = ({ way, unsupported = "" }: WayState): string => `${way}: ${unsupported}`

@@ -4,7 +4,7 @@ import { answerClaude } from "../../base/write-output.ts"
 import { loadSettings } from "../../config/load.ts"
 import { isObject, type JsonObject } from "../../record/json.ts"
 import { mayMove, movedCut, SHORTEST, type VaultAnswers, vaultAnswers } from "../held-blocks.ts"
-import { blocksIn, type Cut, currentPrompt, type PruneOptions, pruneAt } from "../prune-messages.ts"
+import { blocksIn, type Cut, currentPrompt, type PruneOptions, pruneAt, UNCUT } from "../prune-messages.ts"
 import { pruneOptions } from "../way.ts"
 
 export async function runPruneAnswer(): Promise<void> {
@@ -68,7 +68,7 @@ export function answerPatch(
   const prompt = currentPrompt(all)
   if (prompt === undefined || !mayMove(all, prompt)) return { wait: 0 }
   const texts = from < 0 ? 0 : all.filter(({ places }) => places[0]!.message < from).length
-  const cut = movedCut(all, prompt, { texts, thoughts: 0 }, held, options)
+  const cut = movedCut(all, prompt, { ...UNCUT, texts }, held, options)
   if (cut === undefined) return { wait: missing(all, texts, options) }
   const whole = all[cut.texts]!.places[0]!.message
   return {
@@ -107,7 +107,7 @@ function joined(messages: readonly unknown[]): Joined[] {
 
 /** What could be saved at most behind the cut, less than what is asked for. */
 function missing(all: readonly Joined[], texts: number, options: PruneOptions): number {
-  const { pruned } = pruneAt(all, { texts: all.length, thoughts: 0 }, options, () => SHORTEST)
+  const { pruned } = pruneAt(all, { ...UNCUT, texts: all.length }, options, () => SHORTEST)
   const saved = pruned.reduce((sum, one) => sum + (one.message < texts ? 0 : one.saved), 0)
   return Math.max(0, options.threshold - saved)
 }

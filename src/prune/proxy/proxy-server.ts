@@ -7,13 +7,14 @@ import { CtxError, codeOf, messageOf, usageError } from "../../base/errors.ts"
 import { parseJson } from "../../base/json-files.ts"
 import { isObject, stringOf } from "../../record/json.ts"
 import { type PrunedConversation, prunedConversation, type VaultAnswers } from "../held-blocks.ts"
-import type { PruneOptions } from "../prune-messages.ts"
-import { blocksIn } from "../prune-messages.ts"
+import { blocksIn, type PruneOptions } from "../prune-messages.ts"
+import { cacheLifetime } from "../way.ts"
 
 const HOST = "127.0.0.1"
 
 /** Where messages are sent to a model, or counted as if they were. */
-const PRUNED_PATHS = new Set(["/v1/messages", "/v1/messages/count_tokens"])
+const COUNTED = "/v1/messages/count_tokens"
+const PRUNED_PATHS = new Set(["/v1/messages", COUNTED])
 
 /** Bytes of the largest body that is pruned: the API takes no larger one (413). Others are passed on as they come. */
 const LARGEST = 32 << 20
@@ -66,12 +67,12 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
   const counts: ProxyCounts = { requests: 0, pruned: 0, saved: 0 }
 
   /** What to send instead of a body; the same bytes if there is any doubt. */
-  function pruned(bytes: ArrayBuffer, request: Request): ArrayBuffer | string {
+  function pruned(bytes: ArrayBuffer, request: Request, asked: number | undefined): ArrayBuffer | string {
     try {
       // What the one before has left would otherwise stay beside it.
       if (bytes.byteLength > LARGE) Bun.gc(true)
       const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
-      const left = pruner.prune(text, request.headers.get("x-claude-code-session-id"))
+      const left = pruner.prune(text, request.headers.get("x-claude-code-session-id"), asked)
       if (left === undefined) return bytes
       counts.pruned++
       counts.saved += left.saved
@@ -102,11 +103,12 @@ export function startProxy({ upstream, port, pruner }: ProxyOptions): PruningPro
     if (!isPlain || !(length <= LARGEST)) return handedOn(await send(request.body))
     // Who waits here has not been read from: the sender keeps its body. Nobody waits without a reason, since a body that
     // is asked for at once comes faster.
+    const asked = pathname === COUNTED ? undefined : Date.now()
     if (!room.take(length) && !(await room.wait(length))) return handedOn(await send(request.body))
     try {
       const isMeasured = request.headers.has("content-length")
       const body = isMeasured ? await request.arrayBuffer() : await upToLargest(request.body)
-      return handedOn(await send(body instanceof ReadableStream ? body : pruned(body, request)))
+      return handedOn(await send(body instanceof ReadableStream ? body : pruned(body, request, asked)))
     } finally {
       room.giveBack(length)
     }
@@ -278,13 +280,28 @@ interface RequestPruner {
   /**
    * @param text a request's body
    * @param session what a header says
+   * @param asked ms since 1970; undefined: its tokens are counted, which no cache has to do with
    * @returns undefined if it is to be sent as it came
    */
-  prune(text: string, session: string | null): PrunedBody | undefined
+  prune(text: string, session: string | null, asked: number | undefined): PrunedBody | undefined
 }
 
 /** Conversations that are remembered: those of the session, its subagents, and what it was before compactions. */
 const MOST = 200
+
+interface Conversation {
+  readonly pruned: PrunedConversation
+  /** When the request before was sent, in ms since 1970. */
+  asked: number | undefined
+  /**
+   * Whether all of its thoughts followed what was sent from here. Else another proxy may have pruned it: the API takes
+   * none of these thoughts until a cut has left them out, whatever that costs.
+   */
+  isOurs: boolean
+}
+
+/** How a request says that what it has is to stay in the cache for an hour. In a text, the quotes would be escaped. */
+const FOR_AN_HOUR = /"ttl"\s*:\s*"1h"/
 
 /** @param answersFor what of a session the vault holds */
 export function requestPruner(
@@ -292,17 +309,21 @@ export function requestPruner(
   answersFor: (session: string) => VaultAnswers,
 ): RequestPruner {
   /** The latest at the end. */
-  const conversations = new Map<string, PrunedConversation>()
+  const conversations = new Map<string, Conversation>()
   const sessions = new Map<string, VaultAnswers>()
 
-  function conversationOf(session: string, messages: readonly unknown[]): PrunedConversation {
+  function conversationOf(session: string, messages: readonly unknown[]): Conversation {
     const name = `${session} ${beginning(messages[0])}`
     const answers = latest(sessions, session, () => answersFor(session))
-    return latest(conversations, name, () => prunedConversation(answers, options))
+    return latest(conversations, name, () => ({
+      pruned: prunedConversation(answers, options),
+      asked: undefined,
+      isOurs: !messages.some((message) => isObject(message) && message["role"] === "assistant"),
+    }))
   }
 
   return {
-    prune(text, header) {
+    prune(text, header, asked) {
       // No conversation that is shorter as a whole can have so much to prune.
       if (text.length < options.threshold) return undefined
       const body: unknown = JSON.parse(text)
@@ -310,7 +331,15 @@ export function requestPruner(
       if (!isObject(body) || session === undefined) return undefined
       const { messages } = body
       if (!Array.isArray(messages)) return undefined
-      const pruned = conversationOf(session, messages).prune(messages)
+      const conversation = conversationOf(session, messages)
+      const isLate =
+        asked !== undefined &&
+        conversation.asked !== undefined &&
+        asked - conversation.asked >= cacheLifetime(FOR_AN_HOUR.test(text))
+      conversation.asked = asked ?? conversation.asked
+      const moves = options.afterPause !== true || isLate || (asked !== undefined && !conversation.isOurs)
+      const pruned = conversation.pruned.prune(messages, moves)
+      if (moves && pruned !== messages) conversation.isOurs = true
       if (pruned === messages) return undefined
       const left = JSON.stringify({ ...body, messages: pruned })
       return { text: left, saved: text.length - left.length }

@@ -24,19 +24,21 @@ import {
   spread,
 } from "../../../src/cli/bench/hook-world.ts"
 import {
+  pruneBenchReport,
+  renderPruneBench,
+  simulatedSession,
+  slidingCut,
+} from "../../../src/cli/bench/prune/prune-bench.ts"
+import { Memory } from "../../../src/cli/bench/survive/needed-facts.ts"
+import {
   batchedRule,
   clearedByApi,
   costOf,
   type PlayedSession,
   playedSession,
-  pruneBenchReport,
-  renderPruneBench,
-  simulatedSession,
-  slidingCut,
   unpruned,
-} from "../../../src/cli/bench/prune/prune-bench.ts"
-import { Memory } from "../../../src/cli/bench/survive/needed-facts.ts"
-import type { SentMessage } from "../../../src/prune/savings.ts"
+} from "../../../src/prune/costs.ts"
+import type { SentMessage } from "../../../src/prune/sent-passages.ts"
 import { Inside, run } from "../../support/inside.ts"
 import type { Machine } from "../../support/machine.ts"
 
@@ -409,7 +411,15 @@ describe("prune costs", () => {
     name: "known",
     unitsPerToken: 1,
     overhead: 1_000,
-    steps: Array.from({ length: count }, (_, n) => ({ news: [ask(n)], answer: assistant(50), output: 50 })),
+    hour: 0,
+    steps: Array.from({ length: count }, (_, n) => ({
+      news: [ask(n)],
+      answer: assistant(50),
+      output: 50,
+      model: "m",
+      isCold: false,
+      isLate: false,
+    })),
   })
 
   const NEVER = { point: Number.POSITIVE_INFINITY, summary: 7_000 }
@@ -423,6 +433,26 @@ describe("prune costs", () => {
       expect(cost.largest).toBe(1_400)
       // Written: 1,100, then 150 each. Read: 1,100 and 1,250.
       expect(cost.cost).toBeCloseTo(1.25 * (1_100 + 150 + 150) + 0.1 * (1_100 + 1_250) + 5 * 150)
+    })
+
+    test("is all written again where the cache has expired, dearer if it is kept for an hour", () => {
+      const { steps, ...rest } = session(3)
+      const paused = { ...rest, steps: steps.map((step, n) => ({ ...step, isCold: n === 2 })) }
+      const cost = costOf(paused, unpruned, NEVER)
+      expect(cost).toMatchObject({ prefixChanges: 0, broken: 0 })
+      expect(cost.cost).toBeCloseTo(1.25 * (1_100 + 150 + 1_400) + 0.1 * 1_100 + 5 * 150)
+      const hourly = costOf({ ...paused, hour: 1 }, unpruned, NEVER)
+      expect(hourly.cost).toBeCloseTo(2 * (1_100 + 150 + 1_400) + 0.1 * 1_100 + 5 * 150)
+    })
+
+    test("tells what was in the cache and had to be written again", () => {
+      const other = () => ({
+        sent: (all: readonly SentMessage[]) => [user(100 + all.length), ...all.slice(1)],
+      })
+      const { broken, prefixChanges } = costOf(session(2), other, NEVER)
+      // The second request has 103 in place of the 101 that the first began with.
+      expect(prefixChanges).toBe(1)
+      expect(broken).toBeCloseTo((1.25 - 0.1) * 103)
     })
 
     test("grows by a summary where it is compacted, unless nobody is asked for one", () => {
@@ -487,23 +517,23 @@ describe("prune costs", () => {
         begins: "start",
         kept: 0,
         messages: [user(100), kept],
-        requests: [{ messages: 1, answer: "a", usage }],
+        requests: [{ messages: 1, answer: "a", usage, at: 0 }],
       },
       {
         begins: "compaction",
         kept: 2,
         messages: [{ role: "user", content: [summary] }, kept, user(200), assistant(90)],
-        requests: [{ messages: 3, answer: "b", usage }],
+        requests: [{ messages: 3, answer: "b", usage, at: 300_000 }],
       },
     ])
     expect(played.steps).toEqual([
-      { news: [user(100)], answer: kept, output: 700 },
-      { news: [user(200)], answer: assistant(90), output: 700 },
+      { news: [user(100)], answer: kept, output: 700, model: "m", isCold: false, isLate: false },
+      { news: [user(200)], answer: assistant(90), output: 700, model: "m", isCold: true, isLate: true },
     ])
   })
 
   test("the report has each way in each window, relative to no pruning, and says what is modelled", () => {
-    const report = pruneBenchReport([simulatedSession(1, 5)], OPTIONS)
+    const report = pruneBenchReport([simulatedSession(1, 5)], OPTIONS, OPTIONS)
     expect(report.sessions.map(({ window }) => window)).toEqual([200_000, 1_000_000])
     for (const { ways } of report.sessions) {
       expect(ways[0]).toMatchObject({ way: "no pruning", relative: 1 })

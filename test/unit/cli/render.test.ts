@@ -11,6 +11,7 @@ import { documentFormatter } from "../../../src/cli/row-format.ts"
 import { ageOf, ago, dated, period } from "../../../src/cli/screen.ts"
 import { createStyle, fit, safe, safeJson } from "../../../src/cli/style.ts"
 import type { HitLines } from "../../../src/find/hit.ts"
+import { type PlayedWays, settingsOn, wayVerdicts } from "../../../src/prune/savings.ts"
 import type { WayState } from "../../../src/prune/way.ts"
 import { type ClientWays, type PruneReport, pickWay } from "../../../src/prune/ways.ts"
 import type { Part } from "../../../src/record/types.ts"
@@ -102,17 +103,38 @@ describe("render prune", () => {
   const NATIVE: WayState = { way: "native", isActive: false }
   const PATCH: WayState = { way: "patch", isActive: false, unsupported: "it is no script" }
 
-  const session = (title: string, tokens: number, native: number | undefined) => ({
-    session: "s",
-    title,
-    tokens,
-    saved: { native, plugin: undefined, proxy: 500, patch: 0 },
+  const spent = (relative: number, broken = 0) => ({
+    requests: 100,
+    compactions: 0,
+    sent: 5_000_000 * relative,
+    largest: 90_000,
+    prefixChanges: 3,
+    dollars: 10 * relative,
+    broken,
+    relative,
   })
 
-  const report = (more: Partial<PruneReport> = {}): PruneReport => ({
+  /** Whose price the proxy would have made so much of; `native` costs as much at best, and twice as much at worst. */
+  const session = (share: number, tokens = 90_000): PlayedWays => ({
+    session: "s",
+    title: "One",
+    tokens,
+    none: spent(1),
+    ways: { native: [spent(1), spent(2, 4)], plugin: [spent(1)], proxy: [spent(share)], patch: [spent(1)] },
+    others: [spent(0.75)],
+  })
+
+  const OTHER = {
+    setting: "prune.keep 1",
+    options: { keep: 1, threshold: 0, step: 0, maxChars: 0, results: true },
+  }
+
+  const report = (sessions: readonly PlayedWays[] = [], more: Partial<PruneReport> = {}): PruneReport => ({
     isArchiving: true,
     clients: [client(NATIVE, PATCH)],
-    sessions: [],
+    sessions,
+    verdicts: wayVerdicts(sessions),
+    settings: settingsOn(sessions, { rule: OTHER.options, proxy: OTHER.options, others: [OTHER] }),
     ...more,
   })
 
@@ -121,48 +143,83 @@ describe("render prune", () => {
   describe("status", () => {
     test("says of each way whether it is on, off or impossible, and why", () => {
       const problem = { ...NATIVE, isActive: true, detail: "set here", problem: "but broken" }
-      const text = shown(report({ clients: [client(problem, PATCH)] }))
+      const text = shown(report([], { clients: [client(problem, PATCH)] }))
       expect(text).toContain("Claude Code 2.1.330 (native), /usr/local/bin/claude")
       expect(text).toMatch(/^ {2}native {2}on: set here; but broken$/m)
       expect(text).toMatch(/^ {2}patch {3}not here: it is no script$/m)
     })
 
-    test("shows what would have been saved, and nothing where it is not known", () => {
-      const text = shown(
-        report({ sessions: [session("One\u001b[31m", 10_000, 2500), session("Two", 2000, undefined)] }),
+    test("shows what each way would have sent and cost, beside doing nothing, and what follows", () => {
+      const lines = shown(report([session(0.5), session(0.9)])).split("\n")
+      const cells = (way: string): string[] => lines.find((line) => line.startsWith(way))!.split(/ {2,}/)
+      expect(cells("none")).toEqual(["none", "10.00M", "$20.00"])
+      expect(cells("native, at worst")).toEqual([
+        "native, at worst",
+        "20.00M",
+        "$40.00",
+        "$8.00",
+        "200%",
+        "200%",
+      ])
+      expect(cells("proxy")).toEqual(["proxy", "7.00M", "$14.00", "$0.00", "70%", "90%"])
+      expect(lines).toContain("Would have paid: proxy.")
+    })
+
+    test("says that doing nothing is best where it is, and what would change that", () => {
+      const text = shown(report([session(1), session(1)]))
+      expect(text).toContain("Doing nothing is best: no way made the median session cheaper and none dearer.")
+      expect(text).toContain(
+        "What would change that: with `ctxbridge config set prune.keep 1`, proxy would have paid (75% in the median).",
       )
-      expect(text).toMatch(/^One +10\.0K +2\.5K +500 +0$/m)
-      expect(text).toMatch(/^Two +2\.0K +500 +0$/m)
-      expect(text).toMatch(/^together +25% +8% +0%$/m)
-      for (const line of text.split("\n").filter((one) => /^(One|Two|session)/.test(one)))
-        expect(line.length).toBeLessThanOrEqual(80)
+      const long = [session(0.8, 300_000), session(0.7, 200_000), session(1), session(1), session(1)]
+      expect(shown(report(long, { settings: [] }))).toContain(
+        "What would change that: proxy made each session of 200.0K tokens and more cheaper.",
+      )
+      expect(shown(report([session(1)], { settings: [] }))).toContain(
+        "no setting that was tried would have paid",
+      )
     })
 
     test("says what is missing", () => {
-      expect(shown(report({ clients: [] }))).toContain("Claude Code was not found")
-      expect(shown(report())).toContain("No session is archived yet")
-      expect(shown(report({ isArchiving: false }))).toContain("Run `ctxbridge install` first")
+      expect(shown(report([], { clients: [] }))).toContain("Claude Code was not found")
+      expect(shown(report())).toContain("No session of at least 50.0K tokens is archived yet")
+      expect(shown(report([], { isArchiving: false }))).toContain("Run `ctxbridge install` first")
     })
   })
 
   describe("a recommendation", () => {
-    const told = (one: ClientWays, more: Partial<PruneReport> = {}): string =>
-      renderRecommendation(report(more), one, pickWay(one)).join("\n")
+    const PROXY: WayState = { way: "proxy", isActive: false }
+    const told = (one: ClientWays, sessions: readonly PlayedWays[] = []): string => {
+      const all = report(sessions)
+      return renderRecommendation(all, one, pickWay(one, all.verdicts)).join("\n")
+    }
 
-    test("has a command to start it, and one to undo it", () => {
-      const text = told(client(NATIVE, PATCH), { sessions: [session("One", 10_000, 2500)] })
-      expect(text).toContain("It would have saved 25% of the tokens")
+    test("has what it would have saved, a command to start it, and how to undo it", () => {
+      const text = told(client(NATIVE, PROXY), [session(0.5), session(0.9)])
+      expect(text).toContain("2 of 2 sessions would have been cheaper: 70% in the median, 90% at most.")
+      // Of 100 requests each, as many again, and a ninth of them.
+      expect(text).toContain("The saving is worth 55 requests in the median session.")
+      expect(text).toContain("Not native, which would be safer: it would not have paid.")
       expect(text).toContain(
-        "Start it with `ctxbridge prune native`, undo it with `ctxbridge prune native --revert`.",
+        "Start it with `ctxbridge proxy -- claude`. To undo it, end it, and Claude Code with it.",
       )
-      expect(told(client({ ...NATIVE, isActive: true }))).toContain("It is on.")
+      expect(told(client({ ...PROXY, isActive: true }), [session(0.5)])).toContain("It is on.")
     })
 
-    test("says why no safer way works, or none at all", () => {
-      const text = told(
-        client({ ...NATIVE, unsupported: "2.0.76 is too old" }, { way: "proxy", isActive: false }),
+    test("is to do nothing where nothing pays, and to undo what is on", () => {
+      const text = told(client({ ...NATIVE, isActive: true }, PROXY), [session(1)])
+      expect(text).toContain(
+        "Do nothing: no way that works here made the median session cheaper and none dearer.",
       )
-      expect(text).toContain("native would be safer, but does not work here: 2.0.76 is too old.")
+      expect(text).toContain("native: 0 cheaper, 1 dearer, 200% at most.")
+      expect(text).toContain("native is on. Undo it with `ctxbridge prune native --revert`.")
+      expect(text).toContain("prune.keep 1")
+      expect(text).not.toContain("Start it")
+      expect(told(client(NATIVE), [session(1)])).not.toContain("prune.keep 1")
+    })
+
+    test("cannot be told without sessions, or where no way works", () => {
+      expect(told(client(NATIVE))).toContain("Whether any way would pay cannot be told, so do nothing.")
       expect(told(client(PATCH))).toContain("None of them works.")
     })
   })

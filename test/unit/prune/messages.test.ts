@@ -1,18 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { FakeTranscript } from "../../../src/claude/fake/transcript.ts"
+import { priceList, requestCost } from "../../../src/cli/stats/prices.ts"
+import { resolveOptions } from "../../../src/config/options.ts"
+import type { RequestPrice } from "../../../src/prune/costs.ts"
 import { heldBlocks } from "../../../src/prune/held-blocks.ts"
 import { type PruneOptions, pruneMessages } from "../../../src/prune/prune-messages.ts"
-import {
-  ANY_HANDLE,
-  type Passage,
-  recentSavings,
-  scaleOf,
-  sentPassages,
-  unitsBefore,
-} from "../../../src/prune/savings.ts"
+import { playedWays, settingsOn, wayVerdicts } from "../../../src/prune/savings.ts"
+import { type Passage, scaleOf, sentPassages, unitsBefore } from "../../../src/prune/sent-passages.ts"
+import { wayOptions } from "../../../src/prune/way.ts"
 import { turnsOfSession } from "../../../src/views/turn.ts"
 import { Archive } from "../../support/archive.ts"
+import { pausedSession } from "../../support/paused-session.ts"
 import type { Transcript } from "../../support/transcript.ts"
 
 /** What is pruned of a conversation, on examples that can be read. test/property/prune.test.ts has what holds for all. */
@@ -49,6 +48,25 @@ describe("prune messages", () => {
 
   const staysWhole = (...messages: unknown[]): void =>
     expect(remains([...OLD, ...messages])).toEqual([...OLD_LEFT, ...messages])
+
+  test("what tools returned may go sooner than what was said", () => {
+    const turn = (n: number) => [
+      user(text(`${n} ${LONG}`)),
+      assistant(call(`t${n}`)),
+      user(result(`t${n}`, LONG)),
+      assistant(text("done")),
+    ]
+    const messages = [...turn(0), ...turn(1), ...turn(2), user(text("and now?"))]
+    const options = { ...AT_ONCE, keep: 3, keepResults: 1, results: true }
+    const { pruned } = pruneMessages(messages, options, holdsAll)
+    expect(pruned.map(({ kind, message }) => `${kind} ${message}`)).toEqual([
+      "text 0",
+      "result 2",
+      "result 6",
+      "result 10",
+    ])
+    expect(pruneMessages(messages, { ...options, results: false }, holdsAll).pruned).toHaveLength(1)
+  })
 
   test("old prompts and answers are shortened, and the latest ones stay", () => {
     const before = [
@@ -505,7 +523,7 @@ describe("sent messages", () => {
   })
 })
 
-/** What each way would have taken out of the window in sessions whose sizes are known. */
+/** What each way would have made of sessions whose sizes are known, and what follows from it. */
 describe("savings", () => {
   let archive: Archive
   beforeEach(() => {
@@ -513,70 +531,82 @@ describe("savings", () => {
   })
   afterEach(() => archive[Symbol.dispose]())
 
-  const OPTIONS = { keep: 1, maxChars: 80, results: false, threshold: 4_000, step: 2_000 }
+  const { config } = resolveOptions({})
+  const prices = priceList([])
+  const listPrice: RequestPrice = (model, tokens) => requestCost(prices, model, tokens)
 
-  /** Five turns with so much text in each; what was sent grows by 3 units per token, from 1,000. */
-  function session(id: string, { text, output }: { text: number; output: number }) {
-    const it = archive.session(id)
-    let units = 0
-    const usage = () => ({ usage: { input_tokens: 1_000 + Math.round(units / 3), output_tokens: 5 } })
-    for (let n = 0; n < 5; n++) {
-      const prompt = `${n} ${"p".repeat(text)}`
-      units += JSON.stringify({ type: "text", text: prompt }).length
-      it.user(prompt)
-      for (let step = 0; step < 5; step++) {
-        const id = `toolu_${n}_${step}`
-        const call = { type: "tool_use", id, name: "Bash", input: {} }
-        const result = { type: "tool_result", tool_use_id: id, content: "o".repeat(output) }
-        it.message().block(call, {}, usage()).user([result])
-        units += JSON.stringify(call).length + JSON.stringify(result).length
-      }
-      const answer = { type: "text", text: "Done." }
-      it.message().block(answer, {}, usage())
-      units += JSON.stringify(answer).length
-    }
-    archive.follow(it.flush())
-    return it
+  /** One session for each, oldest first. */
+  function played(sessions: readonly Parameters<typeof pausedSession>[1][], asked = config) {
+    for (const [n, how] of sessions.entries())
+      archive.follow(pausedSession(archive.session(`s${n}`), how).flush())
+    const options = wayOptions(asked)
+    const all = [...playedWays(archive.db, archive.dataHome, options, listPrice, 10)]
+    return { all, verdicts: wayVerdicts(all), settings: settingsOn(all, options) }
   }
 
-  const savings = (options = OPTIONS, count = 10) =>
-    recentSavings(archive.db, archive.dataHome, options, count)
+  const PAUSED = { turns: 10, pause: 10 }
+  const BUSY = { turns: 10, pause: 1 }
 
-  test("in tokens of the session's own scale: text by the rule, results by the API", () => {
-    session("s1", { text: 30_000, output: 9_000 })
-    const [only, ...more] = savings()
-    expect(more).toEqual([])
-    expect(only!.session).toBe("s1")
-    expect(only!.title).toMatch(/^0 p+…$/)
-    expect(only!.title.length).toBeLessThanOrEqual(60)
-    // Four of five prompts of 10,000 tokens; 15 of 25 results of 3,000 tokens.
-    expect(Math.round(only!.saved.proxy! / 1_000)).toBe(40)
-    expect(only!.saved.patch).toBe(only!.saved.proxy)
-    expect(Math.round(only!.saved.native! / 1_000)).toBe(45)
-    expect(only!.saved.plugin).toBeUndefined()
-    expect(only!.tokens).toBeGreaterThan(120_000)
+  test("with pauses, the proxy pays: less is written to a cache that has expired, and none is broken", () => {
+    const { all, verdicts } = played([PAUSED])
+    const [{ none, ways, tokens }] = all as [(typeof all)[number]]
+    expect(tokens).toBeGreaterThan(140_000)
+    // What the API counted, at its prices: nobody had to estimate.
+    expect(none).toMatchObject({ requests: 50, compactions: 0, prefixChanges: 0, broken: 0, relative: 1 })
+    const [proxy] = ways.proxy
+    expect(proxy!.sent).toBeLessThan(0.7 * none.sent)
+    expect(proxy!.dollars!).toBeLessThan(0.7 * none.dollars!)
+    expect(proxy!.relative).toBeCloseTo(proxy!.dollars! / none.dollars!)
+    expect(proxy!.broken).toBe(0)
+    expect(verdicts.find(({ way }) => way === "proxy")).toMatchObject({ pays: true, cheaper: 1, dearer: 0 })
+    expect(ways.patch).toEqual([none])
+    expect(ways.plugin).toEqual([none])
   })
 
-  test("nothing, where no way would have become active", () => {
-    session("s1", { text: 200, output: 100 })
-    expect(savings()[0]!.saved).toEqual({ native: 0, plugin: undefined, proxy: 0, patch: 0 })
+  test("without a pause, doing nothing is best, and what breaks the cache costs more than it saves", () => {
+    const { all, verdicts, settings } = played([BUSY])
+    expect(verdicts.filter(({ pays }) => pays)).toEqual([])
+    const [{ none, ways }] = all as [(typeof all)[number]]
+    expect(ways.proxy).toEqual([none])
+    const [, unremembered] = ways.native
+    expect(unremembered!.prefixChanges).toBeGreaterThan(10)
+    expect(unremembered!.sent).toBeLessThan(none.sent)
+    expect(unremembered!.dollars!).toBeGreaterThan(none.dollars!)
+    expect(unremembered!.dollars! - unremembered!.broken!).toBeLessThan(none.dollars!)
+    expect(settings.map(({ setting }) => setting)).toEqual(["prune.when prompt", "prune.keep 1"])
   })
 
-  test("at a compaction, the plugin takes out what it does not need", () => {
-    const it = session("s1", { text: 30_000, output: 9_000 })
-    it.boundary().summary("s".repeat(6_000))
-    const after = { usage: { input_tokens: 10_000, output_tokens: 5 } }
-    it.user("Go on").message().block({ type: "text", text: "Yes." }, {}, after).flush()
-    archive.follow(it)
-    const [{ saved, tokens }] = savings() as [ReturnType<typeof savings>[number]]
-    expect(Math.round(saved.plugin! / 100)).toBe(Math.round((tokens - 10_000 - 1_000) / 100))
+  test("pays in the median session only if most are cheaper, and not if one is dearer", () => {
+    const { all } = played([BUSY, PAUSED])
+    const byName = new Map(all.map((one) => [one.session, one]))
+    const [busy, paused] = [byName.get("s0")!, byName.get("s1")!]
+    const dearer = { ...busy, ways: { ...busy.ways, proxy: [{ ...busy.none, relative: 1.1 }] } }
+    const proxyIn = (...sessions: (typeof all)[number][]) =>
+      wayVerdicts(sessions).find(({ way }) => way === "proxy")
+    expect(proxyIn(busy, paused, paused)).toMatchObject({ pays: true, cheaper: 2, dearer: 0 })
+    expect(proxyIn(busy, busy, paused)).toMatchObject({ pays: false, cheaper: 1, dearer: 0, median: 1 })
+    expect(proxyIn(dearer, paused, paused)).toMatchObject({ pays: false, cheaper: 2, dearer: 1, worst: 1.1 })
+    expect(wayVerdicts([])).toEqual([])
+    // From which size on all were cheaper.
+    const long = { ...paused, tokens: busy.tokens + 2 }
+    expect(proxyIn(busy, long, { ...long, tokens: busy.tokens + 1 })).toMatchObject({ from: busy.tokens + 1 })
+    expect(proxyIn(busy, long)).toMatchObject({ from: undefined })
   })
 
-  test("the latest sessions, each once", () => {
-    for (const id of ["s1", "s2", "s3"]) session(id, { text: 100, output: 10 })
-    expect(savings(OPTIONS, 2)).toHaveLength(2)
-    expect(new Set(savings().map(({ session }) => session))).toEqual(new Set(["s1", "s2", "s3"]))
-    expect(ANY_HANDLE).toMatch(/^ctx:\w{6}$/)
+  test("says which other setting would have paid", () => {
+    const { verdicts, settings } = played([PAUSED], { ...config, "prune.results": false })
+    expect(verdicts.filter(({ pays }) => pays)).toEqual([])
+    expect(settings.filter(({ pays }) => pays).map(({ setting }) => setting)).toEqual(["prune.results true"])
+  })
+
+  test("a model without a price is reckoned by the ratios of all prices, and short sessions are left out", () => {
+    const { all, verdicts } = played([
+      { ...PAUSED, model: "claude-unheard-of" },
+      { ...PAUSED, turns: 1 },
+    ])
+    expect(all).toHaveLength(1)
+    expect(all[0]!.none.dollars).toBeUndefined()
+    expect(verdicts.find(({ way }) => way === "proxy")!.pays).toBe(true)
   })
 
   test("the scale is what requests grew by; a picture has one of its own", () => {

@@ -8,6 +8,7 @@ import {
   upstreamOf,
   upstreamShown,
 } from "../../../src/prune/proxy/proxy-server.ts"
+import type { WayVerdict } from "../../../src/prune/savings.ts"
 import {
   addNative,
   clearsResults,
@@ -19,7 +20,7 @@ import {
   withoutClearing,
 } from "../../../src/prune/set-native.ts"
 import { WAYS, type WayName, type WayState } from "../../../src/prune/way.ts"
-import { PRUNE_WAYS, pickWay, shareSaved } from "../../../src/prune/ways.ts"
+import { PRUNE_WAYS, pickWay } from "../../../src/prune/ways.ts"
 
 /** Which ways work for which program, and which of them is recommended. */
 describe("ways", () => {
@@ -67,35 +68,35 @@ describe("ways", () => {
     expect(state({ from: "user", value: "{not json" })).toEqual({ way: "native", isActive: false })
   })
 
-  test("the first way that works is picked, with why the safer ones do not", () => {
+  const verdicts = (...paying: WayName[]): WayVerdict[] =>
+    WAYS.map((way) => {
+      const pays = paying.includes(way)
+      return { way, median: 1, worst: 1, cheaper: 0, dearer: 0, from: undefined, pays }
+    })
+
+  test("the first way that works and pays is picked, with why the safer ones are not", () => {
     const ways = (...without: WayName[]): WayState[] =>
       WAYS.map((way) => ({
         way,
         isActive: false,
         ...(without.includes(way) ? { unsupported: `no ${way}` } : {}),
       }))
-    expect(pickWay({ ways: ways() })).toEqual({ way: "native", isActive: false, passed: [] })
-    expect(pickWay({ ways: ways("native", "plugin") })).toEqual({
+    expect(pickWay({ ways: ways() }, verdicts(...WAYS))).toEqual({
+      way: "native",
+      isActive: false,
+      passed: [],
+    })
+    expect(pickWay({ ways: ways("native") }, verdicts("native", "proxy", "patch"))).toEqual({
       way: "proxy",
       isActive: false,
       passed: [
         { way: "native", why: "no native" },
-        { way: "plugin", why: "no plugin" },
+        { way: "plugin", why: "it would not have paid" },
       ],
     })
-    expect(pickWay({ ways: ways(...WAYS) })).toBeUndefined()
-  })
-
-  test("the share that is saved counts only the sessions of which it is known", () => {
-    const session = (tokens: number, native: number | undefined) => ({
-      session: "s",
-      title: "t",
-      tokens,
-      saved: { native, plugin: undefined, proxy: 0, patch: 0 },
-    })
-    expect(shareSaved([session(100, 10), session(300, 90), session(1000, undefined)], "native")).toBe(0.25)
-    expect(shareSaved([session(100, undefined)], "native")).toBeUndefined()
-    expect(shareSaved([], "patch")).toBeUndefined()
+    expect(pickWay({ ways: ways(...WAYS) }, verdicts(...WAYS))).toBeUndefined()
+    expect(pickWay({ ways: ways() }, verdicts())).toBeUndefined()
+    expect(pickWay({ ways: ways() }, [])).toBeUndefined()
   })
 })
 
@@ -413,7 +414,7 @@ describe("proxy parts", () => {
 
     test("differs in its messages alone, by what is said to be saved", () => {
       const sent = body(messages(9), { system: "be brief", "a field": { of: "the future" } })
-      const { text, saved } = pruner().prune(sent, null)!
+      const { text, saved } = pruner().prune(sent, null, 0)!
       expect(saved).toBe(sent.length - text.length)
       const { messages: left, ...rest } = JSON.parse(text)
       const { messages: _, ...before } = JSON.parse(sent)
@@ -428,33 +429,73 @@ describe("proxy parts", () => {
 
     test("begins as the one before, wherever the marks for the cache are", () => {
       const one = pruner()
-      const first = JSON.parse(one.prune(body(messages(9, 8)), null)!.text).messages
-      const second = JSON.parse(one.prune(body(messages(10, 9)), null)!.text).messages
+      const first = JSON.parse(one.prune(body(messages(9, 8)), null, 0)!.text).messages
+      const second = JSON.parse(one.prune(body(messages(10, 9)), null, 0)!.text).messages
       expect(JSON.stringify(second.slice(0, 8))).toBe(JSON.stringify(first.slice(0, 8)))
     })
 
     test("is sent as it came if it is short, nobody's, of another shape, or not archived", () => {
       const asked: string[] = []
-      expect(pruner("ctx:abc123", asked).prune(body([]), null)).toBeUndefined()
+      expect(pruner("ctx:abc123", asked).prune(body([]), null, 0)).toBeUndefined()
       expect(
-        pruner("ctx:abc123", asked).prune(JSON.stringify({ messages: messages(9) }), null),
+        pruner("ctx:abc123", asked).prune(JSON.stringify({ messages: messages(9) }), null, 0),
       ).toBeUndefined()
-      expect(pruner("ctx:abc123", asked).prune(body({ "0": long(1).repeat(9) }), null)).toBeUndefined()
-      expect(pruner("ctx:abc123", asked).prune(JSON.stringify([body(messages(9))]), null)).toBeUndefined()
+      expect(pruner("ctx:abc123", asked).prune(body({ "0": long(1).repeat(9) }), null, 0)).toBeUndefined()
+      expect(pruner("ctx:abc123", asked).prune(JSON.stringify([body(messages(9))]), null, 0)).toBeUndefined()
       expect(asked).toEqual([])
       expect(
         requestPruner(options, () => ({ refresh() {}, handleOf: () => undefined })).prune(
           body(messages(9)),
           null,
+          0,
         ),
       ).toBe(undefined)
     })
 
     test("of one session says nothing about another's, or about a subagent's", () => {
       const one = pruner()
-      expect(one.prune(body(messages(9)), null)).toBeDefined()
+      expect(one.prune(body(messages(9)), null, 0)).toBeDefined()
       const other = [{ role: "user", content: `another: ${long(7)}${long(8)}` }]
-      expect(one.prune(body(other), null)).toBeUndefined()
+      expect(one.prune(body(other), null, 0)).toBeUndefined()
+    })
+
+    describe("after a pause", () => {
+      const MINUTE = 60_000
+      const late = { ...options, afterPause: true }
+      const SYSTEM = { system: "s".repeat(1_000) }
+      /** How much is pruned of requests at these minutes, each two messages longer, the first so many long. */
+      const prunedAt = (
+        minutes: readonly (number | undefined)[],
+        first = 1,
+        more: object = SYSTEM,
+      ): number[] => {
+        const one = requestPruner(late, () => ({ refresh() {}, handleOf: () => "ctx:abc123" }))
+        return minutes.map((minute, n) => {
+          const asked = minute === undefined ? undefined : minute * MINUTE
+          const { text } = one.prune(body(messages(first + 2 * n), more), null, asked) ?? { text: "" }
+          return text.split("[earlier context pruned]").length - 1
+        })
+      }
+
+      test("of five minutes more is pruned, and between two pauses what was pruned stays", () => {
+        expect(prunedAt([0, 1, 2, 3])).toEqual([0, 0, 0, 0])
+        expect(prunedAt([0, 1, 5, 10, 11, 15, 20])).toEqual([0, 0, 0, 6, 6, 6, 12])
+      })
+
+      test("of an hour, if the request says so", () => {
+        const system = [{ type: "text", text: "s".repeat(1_000), cache_control: { ttl: "1h" } }]
+        expect(prunedAt([0, 6, 65, 126], 1, { system })).toEqual([0, 0, 0, 6])
+        expect(prunedAt([0, 6], 1, { system: `${"s".repeat(1_000)} It says {"ttl":"1h"}.` })).toEqual([0, 2])
+      })
+
+      test("does not count if only tokens were counted since", () => {
+        expect(prunedAt([0, undefined, 6])).toEqual([0, 0, 4])
+        expect(prunedAt([0, 4, undefined, 8])).toEqual([0, 0, 0, 0])
+      })
+
+      test("is not waited for in a conversation that another proxy may have pruned", () => {
+        expect(prunedAt([0, 1, 2, 8], 9)).toEqual([8, 8, 8, 14])
+      })
     })
   })
 })
