@@ -233,6 +233,33 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     ])
   })
 
+  test("--height: below the prompt, also at the end of the screen, and gone without a trace", async () => {
+    using tmux = picker({}, "env PS1='ready> ' bash --norc --noprofile -i")
+    await tmux.sees("ready>")
+    for (const [height, rows] of [
+      ["12", 12],
+      ["50%", 12],
+      ["3", 10],
+    ] as const) {
+      tmux.type(`clear; seq 20; ${exe} pick --height ${height}`)
+      tmux.press("Enter")
+      const seen = await tmux.sees(/The proxy closes it\.[\s\S]*Enter open/)
+      const lines = seen.split("\n")
+      const at = lines.findIndex((line) => line.startsWith("> Type to search"))
+      expect(lines.length - at).toBe(rows)
+      expect(lines[at - 1]).toBe("20")
+      tmux.type("parser dates")
+      tmux.press("Down")
+      await tmux.sees(/20\n> parser dates +2\n[\s\S]*▸ ❯ +2d Make[^\n]*\n[^\n]*generated/)
+      expect(tmux.ask("#{alternate_on} #{mouse_any_flag}")).toBe("0 0")
+      tmux.resize(60, 24)
+      tmux.resize(80, 24)
+      tmux.press("Escape")
+      expect(await tmux.sees(/\n20\nready>$/)).not.toContain("Make the parser")
+      expect(tmux.ask("#{cursor_flag}")).toBe("1")
+    }
+  })
+
   test("copying: handle, command and path, into tmux's clipboard and by a program", async () => {
     const clipboard = join(machine.root, "clipboard")
     writeFileSync(join(bin, "xclip"), `#!/bin/sh\nexec cat > '${clipboard}'\n`)
@@ -460,6 +487,13 @@ describe("where it cannot work", () => {
     expect(code).toBe(64)
     expect(text).toContain("Usage: ctxbridge <command>")
     expect(text).not.toContain("\x1b")
+  })
+
+  test.each(["0", "x", "40%%", "-3"])("--height %s is a usage error", async (height) => {
+    using machine = new Machine()
+    const { code, stdout, stderr } = await run(["pick", `--height=${height}`], { env: machine.env })
+    expect({ code, stdout }).toEqual({ code: 64, stdout: "" })
+    expect(stderr).toContain(`--height needs rows or a share of the screen, not "${height}"`)
   })
 
   test("pick without a terminal, or at one that understands nothing, says so", async () => {

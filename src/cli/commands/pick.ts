@@ -1,7 +1,8 @@
 /** `ctxbridge pick`, and `ctxbridge` alone at a terminal: searches all sessions while you type. */
+import { usageError } from "../../base/errors.ts"
 import { wantsColor } from "../../config/load.ts"
-import { words } from "../args.ts"
-import { type Command, flag } from "../command.ts"
+import { stringArg, words } from "../args.ts"
+import { type Command, flag, option } from "../command.ts"
 import { runPicker } from "../picker/run-picker.ts"
 import { AGENT_ARG, agentWanted } from "../project-wanted.ts"
 
@@ -10,6 +11,7 @@ export default {
   args: {
     query: { type: "positional", rest: true, description: "What to begin with" },
     agent: AGENT_ARG,
+    height: option("Below the prompt, in so many rows, rather than on the whole screen", "N|N%"),
     print: flag("Print what is chosen, rather than open or copy it"),
   },
   async run({ args, env, out }) {
@@ -19,6 +21,7 @@ export default {
       // As who types it narrows to it, and can take it away.
       query: [...(agent === undefined ? [] : [`agent:${agent}`]), ...words(args)].join(" "),
       isPrinting,
+      height: heightOf(stringArg(args, "height")),
       // Of the terminal, which stdout need not be.
       color: wantsColor(true),
     })
@@ -28,3 +31,15 @@ export default {
     return code
   },
 } satisfies Command
+
+/** @returns rows for a screen of so many; undefined: all of them */
+function heightOf(wanted: string | undefined): ((rows: number) => number) | undefined {
+  if (wanted === undefined) return undefined
+  const [, number, percent] = /^([1-9]\d{0,3})(%?)$/.exec(wanted) ?? []
+  if (number === undefined)
+    throw usageError(
+      `--height needs rows or a share of the screen, not ${JSON.stringify(wanted)}`,
+      "such as --height 15 or --height 40%",
+    )
+  return (rows) => (percent === "%" ? Math.round((rows * Number(number)) / 100) : Number(number))
+}

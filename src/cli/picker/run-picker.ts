@@ -18,6 +18,7 @@ import {
   type Chosen,
   type Found,
   initialState,
+  LEAST,
   type PickerEffect,
   type PickerEvent,
   type PickerState,
@@ -31,6 +32,8 @@ interface PickerOptions {
   /** Whether what is chosen is printed instead of opened or copied. */
   readonly isPrinting: boolean
   readonly color: boolean
+  /** Rows that are wanted of a screen with so many; undefined: the whole screen. */
+  readonly height?: ((rows: number) => number) | undefined
 }
 
 interface Picked {
@@ -40,7 +43,7 @@ interface Picked {
 }
 
 export async function runPicker(env: Environment, options: PickerOptions): Promise<Picked> {
-  using terminal = openPickerTerminal()
+  using terminal = openPickerTerminal(options.height)
   const picker = new Picker(env, options, terminal)
   // Loading what searches takes as long as everything before.
   const { PickerArchive } = await import("./picker-archive.ts")
@@ -56,7 +59,7 @@ class Picker {
   readonly #terminal: PickerTerminal
   readonly #traits: TerminalTraits = terminalTraits()
   readonly #color: boolean
-  readonly #painter = new PicturePainter()
+  readonly #painter: PicturePainter
   #state: PickerState
   #due: keyof typeof IDLE | undefined = "search"
   #isOpened = false
@@ -68,10 +71,15 @@ class Picker {
   /** There from the first event on. */
   #archive!: PickerArchive
 
-  constructor(env: Environment, { query, isPrinting, color }: PickerOptions, terminal: PickerTerminal) {
+  constructor(
+    env: Environment,
+    { query, isPrinting, color, height }: PickerOptions,
+    terminal: PickerTerminal,
+  ) {
     this.#env = env
     this.#terminal = terminal
     this.#color = color
+    this.#painter = new PicturePainter(height !== undefined)
     this.#state = initialState({ ...terminal.size, line: lineWith(query), isPrinting })
     this.#paint()
   }
@@ -291,7 +299,13 @@ const BEGIN = "\x1b[?2026h\x1b[?25l"
 const END = "\x1b[?25h\x1b[?2026l"
 
 export class PicturePainter {
+  readonly #isInline: boolean
   #shown: readonly string[] = []
+
+  /** @param isInline whether pictures begin in the row of the cursor, wherever that is, and leave it in their first one */
+  constructor(isInline = false) {
+    this.#isInline = isInline
+  }
 
   /** Forgets what is on the screen: something else has written there. */
   forget(): void {
@@ -301,6 +315,15 @@ export class PicturePainter {
   /** @returns what to write */
   paint({ lines, cursor }: Picture): string {
     let text = BEGIN
+    if (this.#isInline) {
+      // Room for all rows first: at the end of the screen, what is above moves up.
+      if (this.#shown.length === 0)
+        text += `\r\x1b[J${"\r\n".repeat(lines.length - 1)}${moved(1 - lines.length)}`
+      for (const [row, line] of lines.entries())
+        if (line !== this.#shown[row]) text += `\r${moved(row)}\x1b[0m\x1b[2K${line}\r${moved(-row)}`
+      this.#shown = lines
+      return `${text}\x1b[${cursor.column + 1}G${END}`
+    }
     for (const [row, line] of lines.entries()) {
       // Erased before, not after: behind the last column, the cursor stays on it.
       if (line !== this.#shown[row]) text += `\x1b[${row + 1};1H\x1b[0m\x1b[2K${line}`
@@ -309,6 +332,9 @@ export class PicturePainter {
     return `${text}\x1b[${cursor.row + 1};${cursor.column + 1}H${END}`
   }
 }
+
+/** So many rows down, or up if it is negative. */
+const moved = (rows: number): string => (rows === 0 ? "" : `\x1b[${Math.abs(rows)}${rows < 0 ? "A" : "B"}`)
 
 /*
  * Puts text into the clipboard. Near the user there is a program for it; from another computer, only the terminal can do
@@ -363,13 +389,17 @@ function run(command: readonly string[], text: string): boolean {
 }
 
 /*
- * The terminal of a program that has the whole screen: raw keys in, text out, and everything as it was before when the
+ * The terminal of a program that has the whole screen, or rows below the prompt: raw keys in, text out, and everything as it was before when the
  * program ends, however it does.
  */
 
 /** The other screen; no line breaks of its own; pastes in brackets; clicks and wheel, with coordinates as numbers. */
 const ENTER = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1000h\x1b[?1006h"
 const LEAVE = "\x1b[0m\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
+
+/** The same below the prompt. The mouse stays the terminal's; what was drawn from the cursor on is erased. */
+const ENTER_INLINE = "\x1b[?7l\x1b[?2004h"
+const LEAVE_INLINE = "\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h"
 
 /** ms after which an escape that nothing follows is the key. Over a slow line, a sequence may come in pieces. */
 const LONE_ESCAPE = 50
@@ -397,7 +427,7 @@ type TerminalEvent =
 const ENDING = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const
 
 /** @throws CtxError if there is no terminal, or one that cannot be drawn on */
-function openPickerTerminal(): PickerTerminal {
+function openPickerTerminal(height: PickerOptions["height"]): PickerTerminal {
   const output = isatty(STDOUT) ? STDOUT : openTty()
   if (output === undefined || !isatty(STDIN) || isDumb()) {
     if (output !== undefined && output !== STDOUT) closeSync(output)
@@ -405,7 +435,7 @@ function openPickerTerminal(): PickerTerminal {
       hint: "ctxbridge search finds the same without one",
     })
   }
-  return new PickerTerminal(output)
+  return new PickerTerminal(output, height)
 }
 
 /** What is written to stdout may be for another program. */
@@ -419,6 +449,7 @@ function openTty(): number | undefined {
 
 class PickerTerminal {
   readonly #output: number
+  readonly #height: PickerOptions["height"]
   readonly #decoder = new KeyDecoder()
   readonly #utf8 = new TextDecoder()
   #events: TerminalEvent[] = []
@@ -426,8 +457,9 @@ class PickerTerminal {
   #lone: ReturnType<typeof setTimeout> | undefined
   #isEntered = false
 
-  constructor(output: number) {
+  constructor(output: number, height: PickerOptions["height"]) {
     this.#output = output
+    this.#height = height
     process.stdin.on("data", this.#read)
     process.stdin.on("end", this.#gone)
     process.stdin.on("error", this.#gone)
@@ -442,7 +474,9 @@ class PickerTerminal {
   get size(): TerminalSize {
     // A stream remembers the size it had at first.
     const [columns, rows] = new WriteStream(this.#output).getWindowSize()
-    return { columns: columns || 80, rows: rows || 24 }
+    const all = rows || 24
+    const wanted = this.#height === undefined ? all : Math.max(LEAST.rows, this.#height(all))
+    return { columns: columns || 80, rows: Math.min(all, wanted) }
   }
 
   enter(): void {
@@ -450,13 +484,13 @@ class PickerTerminal {
     process.stdin.setRawMode(true)
     process.stdin.resume()
     this.#isEntered = true
-    this.write(ENTER)
+    this.write(this.#height === undefined ? ENTER : ENTER_INLINE)
   }
 
   readonly leave = (): void => {
     if (!this.#isEntered) return
     try {
-      this.write(LEAVE)
+      this.write(this.#height === undefined ? LEAVE : LEAVE_INLINE)
       process.stdin.setRawMode(false)
       // Whoever has the terminal now gets its keys, too.
       process.stdin.pause()
