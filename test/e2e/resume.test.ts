@@ -6,7 +6,7 @@ import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
 import { runAtTerminal, type TerminalOptions } from "../support/terminal.ts"
-import type { Transcript } from "../support/transcript.ts"
+import { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(limit(120_000))
 
@@ -243,6 +243,23 @@ describe("--from: a copy up to a turn", () => {
       from: long.session,
     })
     expect(readFileSync(path, "utf8").trim().split("\n")).toHaveLength(2)
+  })
+
+  test("of a copy that is archived, too: by the numbers it shares, and where they tell too little, by handles", async () => {
+    const first = await resume(long.session, "--from", "2", "--json")
+    const { session: id, path } = JSON.parse(first.stdout)
+    await machine.hook("stop", new Transcript({ ...long.options, session: id, path }))
+    await machine.idle()
+    expect(await resume(id, "--from", "1")).toMatchObject({ code: 7 })
+    const more = new Transcript({ ...long.options, session: id, path }).turn("Buff the lens").flush()
+    await machine.hook("stop", more)
+    await machine.idle()
+    const { code, stdout, stderr } = await resume(id, "--from", "1")
+    expect({ code, stdout }).toEqual({ code: 64, stdout: "" })
+    const may = new RegExp(
+      `^ctxbridge: turn 1 of session ${id} may be (ctx:\\w+) or ctx:\\w+\nhint: a handle`,
+    )
+    expect(await resume(id, "--from", may.exec(stderr)?.[1] ?? "")).toMatchObject({ code: 7 })
   })
 
   test("a turn that is not in it: one line and a hint, and nothing is written", async () => {

@@ -17,7 +17,7 @@ import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
 import { sessionsNamed, titlesOf } from "../../views/queries/sessions.ts"
 import { turnId } from "../../views/queries/turns.ts"
-import { linesOfTurn, type Turn, turnsOfSession } from "../../views/turn.ts"
+import { linesOfTurn, type Turn, turnsBeforeFork, turnsOfSession } from "../../views/turn.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming } from "../command.ts"
 import { chosenOf, YES_ARG } from "../confirm.ts"
@@ -366,8 +366,14 @@ function uuidsOfTurn({ env }: Context, session: string, word: string): Set<strin
 
 function turnMeant(db: Database, session: string, word: string): Turn {
   if (/^\d{1,9}$/.test(word)) {
-    const turns = turnsOfSession(db, session)
-    const turn = turns.find(({ seq }) => seq === Number(word))
+    // A fork has numbers of its own for what came after its origin's turns.
+    const turns = [...turnsBeforeFork(db, session), ...turnsOfSession(db, session)]
+    const [turn, other] = turns.filter(({ seq }) => seq === Number(word))
+    if (other !== undefined)
+      throw usageError(
+        `turn ${word} of session ${session} may be ${turn!.handle} or ${other.handle}`,
+        "a handle tells which",
+      )
     if (turn !== undefined) return turn
     throw usageError(`session ${session} has no turn ${word}`, `ctxbridge show ${session} lists its turns`)
   }
