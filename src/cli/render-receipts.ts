@@ -236,7 +236,7 @@ export function receiptCard(receipts: readonly Receipt[]): Uint8Array {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#0d1117"/>`,
     text(MARGIN, 130, 34, "#8b949e", what),
-    text(MARGIN, 210, 46, "#e6edf3", title, 700),
+    text(MARGIN, 210, 36, "#e6edf3", title, 700),
     text(MARGIN, 260, 26, "#8b949e", "constraints, decisions, commands, errors, files, names and numbers"),
     ...bar,
     ...legend,
