@@ -156,17 +156,7 @@ async function picker(): Promise<void> {
       env,
       join(machine.home, "linkbox"),
     ).toString()
-  tmux(
-    "-f",
-    "/dev/null",
-    "new-session",
-    "-d",
-    "-x",
-    `${COLUMNS}`,
-    "-y",
-    `${ROWS}`,
-    `${exe}`,
-  )
+  tmux("-f", "/dev/null", "new-session", "-d", "-x", `${COLUMNS}`, "-y", `${ROWS}`, `${exe}`)
   try {
     tmux("set", "-g", "status", "off")
     tmux("resize-window", "-x", `${COLUMNS}`, "-y", `${ROWS}`)
