@@ -94,7 +94,13 @@ test("an answer is given again while nothing is new, of each question its own, a
   expect(await machine.cli("stats")).toContain("2 with 4321 turns")
   expect((await machine.stats("--by", "week")).turns).toBe(4)
   expect((await machine.stats("-n", "3")).turns).toBe(4)
+  const kept = (): number => machine.kept(ANSWER).length
+  const before = kept()
+  expect((await machine.stats("--since", "90000d")).turns).toBe(4)
+  expect(kept()).toBe(before)
   expect((await machine.stats("--since", "2026-01-01")).turns).toBe(4)
+  expect((await machine.stats("--since", "2026-01-02")).turns).toBe(4)
+  expect(kept()).toBe(before + 2)
   expect((await machine.stats("friction")).errors).toHaveLength(2)
   expect((await machine.stats("friction")).errors).toHaveLength(2)
   const blocks = await machine.stats("--blocks")

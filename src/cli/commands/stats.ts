@@ -87,25 +87,12 @@ export default {
     const scope = { project: project ?? null, since: since ?? null }
     const most = limit ?? MOST
     const prices = env.config["stats.prices"]
-    /** Kept, unless it is of a time that no later one asks for. */
+    /** Kept, unless it is of an age: that is another time at each call. */
+    const isLasting = wantsBlocks || /^(?:\d{4}[-/]|$)/.test(stringArg(args, "since")?.trim() ?? "")
+    const asked = [wantsBlocks ? "blocks" : [part, since], project, program, by, most, prices]
+    const zone = [timeZone(), fileState("/etc/localtime")]
     const kept = <T>(derive: () => T): T =>
-      since === undefined || wantsBlocks
-        ? derivedOnce(
-            env.dataHome,
-            [
-              wantsBlocks ? "blocks" : part,
-              project,
-              program,
-              by,
-              most,
-              prices,
-              timeZone(),
-              fileState("/etc/localtime"),
-            ],
-            now,
-            derive,
-          )
-        : derive()
+      isLasting ? derivedOnce(env.dataHome, [asked, zone], now, derive) : derive()
     if (part === "friction") {
       const friction = kept(() =>
         gatherFriction(db, env.dataHome, spanOf(db, { project, since, program }), most),
