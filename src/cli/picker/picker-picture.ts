@@ -323,7 +323,12 @@ function footLine(state: PickerState, screen: PickerScreen): StyledLine {
   const { told, found, isPrinting, isHelp } = state
   if (isHelp) return [...legend(screen), styled("  Any key goes back", "dim")]
   const note = told ?? found?.note
-  if (note !== undefined) return [styled(`  ${harmless(note).replace(/\s+/g, " ")}`)]
+  if (note !== undefined) {
+    const line = [styled(`  ${harmless(note).replace(/\s+/g, " ")}`)]
+    // Of two sentences, the second says what is shown.
+    if (widthOf(line, screen) <= state.columns || told !== undefined) return line
+    return [styled(`  ${line[0]!.text.split(". ").at(-1)!.trim()}`)]
+  }
   const spans: Styled[] = [styled(" ")]
   for (const [action, open, print] of FOOT) {
     if (isPrinting && action === "take-handle") continue

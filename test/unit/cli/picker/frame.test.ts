@@ -128,6 +128,11 @@ test("the foot has what was told, else how it was found, else the keys", () => {
   expect(foot({ found: { hits: HITS, titles: TITLES, more: false, note: "no exact match" } })).toBe(
     "  no exact match",
   )
+  const note = "No match for “parsr”. Showing results for “parse”."
+  expect(foot({ found: { hits: HITS, titles: TITLES, more: false, note } })).toBe(`  ${note}`)
+  expect(foot({ columns: 40, found: { hits: HITS, titles: TITLES, more: false, note } })).toBe(
+    "  Showing results for “parse”.",
+  )
   expect(foot({})).toStartWith("  Enter open  Esc quit  F1 keys  Ctrl-O resume")
   expect(foot({ isPrinting: true })).toStartWith("  Enter handle  Esc quit")
 })
