@@ -1,15 +1,9 @@
 /** Whatever is pressed, and whatever the archive holds: each frame fits the screen, and steers nothing. */
 import { expect, test } from "bun:test"
 import fc from "fast-check"
+import { fitted, harmless, styled, widthOf, wrappedCells } from "../../src/cli/picker/cell-text.ts"
 import { KeyDecoder } from "../../src/cli/picker/key-decoder.ts"
-import {
-  fitted,
-  harmless,
-  pickerPicture,
-  styled,
-  widthOf,
-  wrappedCells,
-} from "../../src/cli/picker/picker-picture.ts"
+import { pickerPicture } from "../../src/cli/picker/picker-picture.ts"
 import type { PickerEvent } from "../../src/cli/picker/picker-state.ts"
 import { PICKER_KEYS } from "../../src/cli/picker/query-line.ts"
 import type { SessionSummary } from "../../src/find/session-summary.ts"

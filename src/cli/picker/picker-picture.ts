@@ -1,21 +1,27 @@
 /** The picker's screen: a state and a terminal's size give the lines of a picture. Pure. */
-import { agentTitle } from "../../agents/agents.ts"
 import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
-import { isLittle, type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
+import { isLittle } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
 import { shortNameOf } from "../../views/project.ts"
 import { shownSnippet } from "../render-hits.ts"
-import { dated } from "../screen.ts"
-import { dotted, safe } from "../style.ts"
 import {
-  type Found,
-  LEAST,
-  type PickerLayout,
-  type PickerState,
-  pickerLayout,
-  selectedHit,
-} from "./picker-state.ts"
+  type Charset,
+  ellipsis,
+  filled,
+  fitted,
+  harmless,
+  type Look,
+  lastColumns,
+  onOneLine,
+  type Styled,
+  type StyledLine,
+  spansOf,
+  styled,
+  widthOf,
+} from "./cell-text.ts"
+import { previewLines } from "./picker-preview.ts"
+import { type Found, LEAST, type PickerLayout, type PickerState, pickerLayout } from "./picker-state.ts"
 import { keyLabel, PICKER_KEYS, type PickerAction } from "./query-line.ts"
 
 export interface PickerScreen extends Charset {
@@ -278,12 +284,12 @@ function passageLine({ text, marks }: Snippet, room: number, screen: PickerScree
   // No more than can be seen: the rest would be read for nothing.
   const most = room + LEAD + SPARE
   if (first === undefined) return onOneLine([styled(harmless(text.slice(0, most)))])
-  if (first[1] <= room) return onOneLine(withMarks(text.slice(0, most), within(marks, most)))
+  if (first[1] <= room) return onOneLine(spansOf(text.slice(0, most), within(marks, most)))
   const blank = text.indexOf(" ", Math.max(0, first[0] - LEAD))
   const start = blank >= 0 && blank < first[0] ? blank + 1 : first[0]
   const moved = marks.map(([from, to]) => [from - start, to - start] as const)
   const rest = text.slice(start, start + most)
-  return onOneLine([styled(ellipsis(screen), "dim"), ...withMarks(rest, within(moved, most))])
+  return onOneLine([styled(ellipsis(screen), "dim"), ...spansOf(rest, within(moved, most))])
 }
 
 const within = (marks: Snippet["marks"], end: number): Snippet["marks"] => marks.filter(([, to]) => to <= end)
@@ -393,309 +399,4 @@ function painted(spans: StyledLine, { color }: PickerScreen): string {
     line += codes === "" ? text : `\x1b[${codes}m${text}\x1b[0m`
   }
   return line
-}
-
-/* The preview of the selected turn, as lines. Pure. */
-
-interface Section {
-  readonly title: string
-  readonly body: Snippet
-}
-
-/** Of the selected turn: as much as is known so far. */
-export function previewLines(
-  state: Pick<PickerState, "found" | "selected" | "preview">,
-  columns: number,
-  charset: Charset,
-): readonly StyledLine[] {
-  const hit = selectedHit(state as PickerState)
-  if (hit === undefined) return []
-  const { preview } = state
-  const turn = preview?.handle === hit.handle ? preview.turn : undefined
-  const key = turn ?? hit
-  const known = memory.get(key)
-  if (known?.columns === columns && known.unicode === charset.unicode) return known.lines
-  const sections =
-    turn === undefined
-      ? briefSections(hit)
-      : [
-          { title: PROMPT, body: turn.prompt },
-          ...(turn.found === undefined ? [] : [{ title: speakerOf(hit), body: turn.found }]),
-          { title: ANSWER, body: turn.answer },
-          ...summarySection(turn.summary),
-        ]
-  const lines = [
-    ...wrappedCells([...head(hit)], columns, charset),
-    ...sections.flatMap((section) => sectionLines(section, columns, charset)),
-  ]
-  memory.set(key, { columns, unicode: charset.unicode, lines })
-  return lines
-}
-
-/** Wrapping is what takes the time of a picture, and a scrolled preview is the same lines. */
-const memory = new WeakMap<object, { columns: number; unicode: boolean; lines: readonly StyledLine[] }>()
-
-/** What the search itself gave, until the turn is read. A prompt or answer that is null is what was found. */
-function briefSections(hit: Hit): Section[] {
-  const { prompt, answer, role, tool, snippet, marks } = hit
-  const isPrompt = prompt === null && role === "human"
-  const isAnswer = answer === null && role === "assistant" && tool === null
-  const title = isPrompt ? PROMPT : isAnswer ? ANSWER : speakerOf(hit)
-  return [
-    ...(prompt === null ? [] : [{ title: PROMPT, body: { text: prompt, marks: [] } }]),
-    { title, body: { text: snippet, marks } },
-    ...(answer === null ? [] : [{ title: ANSWER, body: { text: answer, marks: [] } }]),
-  ]
-}
-
-/** What the session was about, last: a model's words are told apart by their title. */
-function summarySection(summary: SessionSummary): Section[] {
-  const text = summaryParts(summary)
-    .map(({ label, text: part }) => `${label}: ${oneLine(part)}`)
-    .join("\n")
-  return [{ title: `Session, ${summarySource(summary)}`, body: { text, marks: [] } }]
-}
-
-const PROMPT = "Prompt"
-const ANSWER = "Answer"
-
-const SPEAKERS: Readonly<Record<string, string>> = {
-  human: "Human",
-  assistant: "Claude",
-  tool: "Result",
-  host: "Claude Code",
-}
-
-const speakerOf = ({ role, tool, program }: Hit): string => {
-  const isAgents = program !== undefined && (role === "assistant" || role === "host")
-  const speaker = isAgents ? agentTitle(program) : (SPEAKERS[role] ?? role)
-  return dotted(speaker, tool !== null && tool).replace(" · ", ": ")
-}
-
-function* head(hit: Hit): Generator<Styled> {
-  yield styled(hit.handle, "title")
-  const project = hit.project === null ? "" : (shortNameOf(hit.project) ?? "")
-  const fate = [...(hit.others ? ["written by others"] : []), ...(hit.takenBack ? ["rewound"] : [])]
-  if (hit.promptsOnly) fate.push("prompts only")
-  if (hit.program !== undefined) fate.push(agentTitle(hit.program))
-  const where = [dated(hit.time, 0), project, `turn ${hit.seq} of ${hit.session.slice(0, 8)}`]
-  yield styled(harmless(`  ${[...where, ...fate].filter(Boolean).join("  ")}`).replace(/\n/g, " "), "dim")
-}
-
-function sectionLines({ title, body }: Section, columns: number, charset: Charset): StyledLine[] {
-  if (body.text.trim() === "") return []
-  const text = body.text.trimEnd()
-  return [
-    [],
-    [styled(harmless(title), "title")],
-    ...wrappedCells(withMarks(text, body.marks), columns, charset),
-  ]
-}
-
-/*
- * Text in columns of a terminal: cut, wrapped and filled by the width that each character takes there. What comes from
- * the archive is made harmless here. Pure.
- */
-
-/** How a stretch of text looks. */
-type Look = "plain" | "found" | "dim" | "title" | "asked" | "said" | "called" | "failed"
-
-interface Styled {
-  readonly text: string
-  readonly look: Look
-  /** Whether it belongs to the selected line. */
-  readonly isSelected?: boolean
-  /** The column, from 0, where it has to begin, whatever the terminal makes of what is before it. */
-  readonly column?: number
-}
-
-/** A line: stretches, one behind the other. */
-type StyledLine = readonly Styled[]
-
-/** What the terminal can show: beyond ASCII only in a UTF-8 locale. */
-interface Charset {
-  readonly unicode: boolean
-}
-
-export const styled = (text: string, look: Look = "plain"): Styled => ({ text, look })
-
-const ASCII = /^[\x20-\x7e]*$/
-/** The same with signs of our own, each of one column: telling characters apart takes most of a picture's time. */
-const PLAIN = /^[\x20-\x7e…·─│┃▸✓❮❯✗]*$/
-const isPlain = (text: string, { unicode }: Charset): boolean => (unicode ? PLAIN : ASCII).test(text)
-/** Most UTF-16 units of a character: an emoji of a whole family has 25. More is a heap of combining marks. */
-const LONGEST_CHARACTER = 32
-/** What a terminal may take for the end of a line, or move on for as it likes. */
-const BLANKS = /[\t\v\f\u0085\u2028\u2029]/g
-
-/** What changes the character before it, where there is none. */
-const LEADING = /^[\p{M}\p{VS}\p{Join_C}]+/u
-
-/** Text from the archive as a terminal can show it. Lines stay lines. */
-export const harmless = (text: string): string =>
-  safe(text.toWellFormed()).replace(BLANKS, "  ").replace(LEADING, "")
-
-/**
- * Splits a text at its marks.
- *
- * @param marks start and end of each found word, ascending, in UTF-16 units
- */
-function withMarks(
-  text: string,
-  marks: readonly (readonly [from: number, to: number])[],
-  look: Look = "plain",
-): Styled[] {
-  const spans: Styled[] = []
-  let done = 0
-  for (const [from, to] of marks) {
-    if (from < done) continue
-    spans.push(
-      styled(harmless(text.slice(done, from)), look),
-      styled(harmless(text.slice(from, to)), "found"),
-    )
-    done = to
-  }
-  spans.push(styled(harmless(text.slice(done)), look))
-  return spans.filter((one) => one.text !== "")
-}
-
-/** The same on one line. */
-const onOneLine = (spans: StyledLine): Styled[] =>
-  spans.map((one) => ({ ...one, text: one.text.replace(/\s+/g, " ") }))
-
-interface Cell {
-  readonly text: string
-  readonly width: number
-}
-
-const segmenter = new Intl.Segmenter()
-
-/** The characters of a harmless text, each with its columns. */
-function* cellsOf(text: string, charset: Charset): Generator<Cell> {
-  const { unicode } = charset
-  if (isPlain(text, charset)) {
-    for (let at = 0; at < text.length; at++) yield { text: text[at]!, width: 1 }
-    return
-  }
-  for (const { segment } of segmenter.segment(text)) {
-    if (ASCII.test(segment)) yield { text: segment, width: 1 }
-    // A line within a line would end it.
-    else if (segment === "\n") yield { text: " ", width: 1 }
-    else if (!unicode) yield { text: segment === "…" ? "~" : "?", width: 1 }
-    else {
-      const short =
-        segment.length > LONGEST_CHARACTER ? String.fromCodePoint(segment.codePointAt(0)!) : segment
-      yield { text: short, width: Bun.stringWidth(short) }
-    }
-  }
-}
-
-export const widthOf = (spans: StyledLine, charset: Charset): number => {
-  let width = 0
-  for (const { text } of spans) {
-    if (isPlain(text, charset)) width += text.length
-    else for (const cell of cellsOf(text, charset)) width += cell.width
-  }
-  return width
-}
-
-const ellipsis = ({ unicode }: Charset): string => (unicode ? "…" : "~")
-
-/** Cuts a line to at most `width` columns; what was cut ends in an ellipsis. */
-export function fitted(spans: StyledLine, width: number, charset: Charset): Styled[] {
-  const kept: Styled[] = []
-  let used = 0
-  // Where the line is cut if it turns out to be too long: so many stretches, and so much of the next one.
-  let whole = 0
-  let part = ""
-  const short = (): Styled[] =>
-    width < 1
-      ? []
-      : [
-          ...kept.slice(0, whole),
-          { ...(spans[whole] ?? styled("")), text: part },
-          styled(ellipsis(charset), "dim"),
-        ]
-  for (const one of spans) {
-    let taken = one.text
-    if (isPlain(taken, charset)) {
-      if (used < width) [whole, part] = [kept.length, taken.slice(0, width - 1 - used)]
-      used += taken.length
-      if (used > width) return short()
-    } else {
-      taken = ""
-      for (const cell of cellsOf(one.text, charset)) {
-        if (used + cell.width > width) return short()
-        taken += cell.text
-        used += cell.width
-        if (used <= width - 1) [whole, part] = [kept.length, taken]
-      }
-    }
-    kept.push({ ...one, text: taken })
-  }
-  return kept
-}
-
-/** The end of a harmless text, as much as fits into `width` columns. */
-function lastColumns(text: string, width: number, charset: Charset): string {
-  let kept = ""
-  let used = 0
-  for (const cell of [...cellsOf(text, charset)].reverse()) {
-    if (used + cell.width > width) break
-    kept = cell.text + kept
-    used += cell.width
-  }
-  return kept
-}
-
-/** Fills a line with blanks up to `width` columns, cutting it if it is longer. */
-function filled(spans: StyledLine, width: number, charset: Charset): Styled[] {
-  const line = fitted(spans, width, charset)
-  const left = width - widthOf(line, charset)
-  return left > 0 ? [...line, styled(" ".repeat(left))] : line
-}
-
-/** Breaks text into lines of at most `width` columns, between words where it can. */
-export function wrappedCells(spans: StyledLine, width: number, charset: Charset): Styled[][] {
-  const lines: Styled[][] = []
-  let line: Styled[] = []
-  let used = 0
-  const end = (): void => {
-    lines.push(line)
-    line = []
-    used = 0
-  }
-  const put = (text: string, columns: number, look: Look): void => {
-    const last = line.at(-1)
-    if (last?.look === look) line[line.length - 1] = styled(last.text + text, look)
-    else line.push(styled(text, look))
-    used += columns
-  }
-  for (const { text, look } of spans) {
-    for (const [piece] of text.matchAll(/\n|[^\S\n]+|\S+/g)) {
-      if (piece === "\n") {
-        end()
-        continue
-      }
-      const cells = [...cellsOf(piece, charset)]
-      const columns = cells.reduce((sum, cell) => sum + cell.width, 0)
-      const isBlank = piece.trim() === ""
-      if (used + columns <= width) {
-        put(cells.map((cell) => cell.text).join(""), columns, look)
-        continue
-      }
-      // Indentation wider than the line says nothing; a blank at the end of one is not carried over.
-      if (isBlank) {
-        if (used > 0) end()
-        continue
-      }
-      if (used > 0 && columns <= width) end()
-      for (const cell of cells) {
-        if (used + cell.width > width && used > 0) end()
-        if (cell.width <= width) put(cell.text, cell.width, look)
-      }
-    }
-  }
-  if (line.length > 0 || lines.length === 0) end()
-  return lines
 }

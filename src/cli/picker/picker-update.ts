@@ -1,6 +1,6 @@
 /** What the picker makes of each event: a new state, and what has to be done. Pure. */
 import type { MouseInput } from "./key-decoder.ts"
-import { previewLines } from "./picker-picture.ts"
+import { previewLines } from "./picker-preview.ts"
 import {
   type Area,
   type Choice,
