@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 572],
-  ["short", 60],
-  ["exported", 3060],
-  ["once", 1470],
-  ["never", 211],
+  ["files", 583],
+  ["short", 56],
+  ["exported", 3140],
+  ["once", 1495],
+  ["never", 195],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })

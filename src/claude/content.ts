@@ -1,4 +1,5 @@
 /** Content blocks of user and assistant messages. Each is read on its own, so a broken one affects only itself. */
+import { withSlashes } from "../base/path.ts"
 import { isBlank, isObject, type JsonObject, listedStrings, objectOf, stringOf } from "../record/json.ts"
 import { linesWith } from "../record/lines-with.ts"
 import type { Part } from "../record/types.ts"
@@ -236,9 +237,7 @@ interface FileResult {
   readonly content: string | undefined
   /** Whether the user changed in the dialog what the model wanted to write, so that nobody says what was written. */
   readonly isUserModified: boolean
-  /** Whether the file had changed since the session read it, and Claude Code edited it nevertheless. */
-  readonly isStale: boolean
-  /** Lines of the file before around each change: the number of the first, from 1. */
+  /** Lines of the file after the change, around each: the number of the first, from 1. */
   readonly hunks: readonly { readonly start: number; readonly lines: readonly string[] }[]
 }
 
@@ -249,18 +248,18 @@ interface FileResult {
 export function fileResultOf(line: JsonObject, path: string): FileResult | undefined {
   const told = objectOf(line["toolUseResult"])
   const file = objectOf(told["file"])
-  if (stringOf(told["filePath"] ?? file["filePath"])?.replaceAll("\\", "/") !== path) return undefined
+  if (withSlashes(stringOf(told["filePath"] ?? file["filePath"]) ?? "") !== withSlashes(path))
+    return undefined
   const isWhole = file["startLine"] === 1 && file["numLines"] === file["totalLines"]
   const patch = Array.isArray(told["structuredPatch"]) ? told["structuredPatch"].filter(isObject) : []
   return {
     before: wholeText(told["originalFile"] ?? told["originalFileContents"]),
     content: isWhole ? wholeText(file["content"]) : undefined,
     isUserModified: told["userModified"] === true,
-    isStale: told["staleRecovered"] === true,
-    hunks: patch.map(({ oldStart, lines }) => ({
-      start: Number(oldStart),
+    hunks: patch.map(({ newStart, lines }) => ({
+      start: Number(newStart),
       lines: listedStrings(lines)
-        .filter((one) => /^[ -]/.test(one))
+        .filter((one) => /^[ +]/.test(one))
         .map((one) => one.slice(1)),
     })),
   }

@@ -1,13 +1,13 @@
 /** What commands that answer one question share: their words, the project to search, and the error for no result. */
 
 import { agentTitle } from "../agents/agents.ts"
-import { usageError } from "../base/errors.ts"
+import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import type { Topic } from "../find/topics.ts"
 import { startRenewing } from "../job/spawn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { programsOfTurns } from "../views/queries/sessions.ts"
-import { positive, words } from "./args.ts"
+import { positive, stringArg, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
 import { AGENT_ARG, agentWanted, IN_PROJECT_ARGS, notFound, searchScope } from "./project-wanted.ts"
 import { type Screen, screenOf, timeArg } from "./screen.ts"
@@ -73,7 +73,18 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
   const whole = since === undefined ? most : Number.MAX_SAFE_INTEGER
   const topic = { db, dataHome: env.dataHome, readers, text, project, program, limit: whole }
   const isIn = ({ time }: T): boolean => since === undefined || (time ?? "") >= since
-  const all = answer(topic).filter(isIn)
+  const found = answer(topic)
+  const all = found.filter(isIn)
+  if (all.length === 0 && found.length > 0) {
+    throw new CtxError(
+      "not-found",
+      `there is nothing since ${stringArg(args, "since")}, but ${found.length} before`,
+      {
+        hint: "leave out --since",
+        exit: EXIT.notFound,
+      },
+    )
+  }
   if (all.length === 0) {
     if (nothing === undefined || project === undefined)
       throw notFound(db, text, project, { thing: nothing?.thing, note: nothing?.wider })
@@ -89,16 +100,22 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
     db,
     shown.map(({ handle }) => handle),
   )
-  const found = shown.map((one): T & Spoken => {
+  const told = shown.map((one): T & Spoken => {
     const agent = programs.get(one.handle)
     return agent === undefined ? one : { ...one, program: agent }
   })
   if (out.wantsJson) {
-    out.json({ query: text, project: project ?? null, ...(note && { note }), found, more: all.length > most })
+    out.json({
+      query: text,
+      project: project ?? null,
+      ...(note && { note }),
+      found: told,
+      more: all.length > most,
+    })
   } else {
     if (note !== undefined) out.print(safe(note))
     const screen = screenOf(out)
     const showPath = pathShower(context)
-    for (const [n, one] of found.entries()) out.print(render(one, screen, n, showPath))
+    for (const [n, one] of told.entries()) out.print(render(one, screen, n, showPath))
   }
 }

@@ -1,14 +1,15 @@
 /**
- * Every state of a file that the archive can prove: what sessions wrote, edited and read of it. Whatever else changes
- * files (editors, commands, git) is seen only where a session met it later, and a state of which a part is not known is
- * never put together by guessing.
+ * Every state of a file that the archive can prove: what sessions of Claude Code wrote, edited and read of it, where it
+ * says itself what the file was. Whatever else changes files (editors, commands, git) is seen only where a session met it
+ * later, and a state of which a part is not known is never put together by guessing: not even from what the same session
+ * had written before, since Claude Code goes on editing a file that others have changed once it has told the model so.
  */
 import { replacedTexts, toolFiles, toolKind } from "../agents/tool-kinds.ts"
 import { parseJson } from "../base/json-files.ts"
 import { withSlashes } from "../base/path.ts"
 import { fileResultOf } from "../claude/content.ts"
-import { isObject, objectOf } from "../record/json.ts"
-import { isOthersCopy } from "../vault/layout.ts"
+import { objectOf, stringOf } from "../record/json.ts"
+import { isFetchedCopy } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { textDiff } from "../views/edit-diff.ts"
@@ -42,8 +43,8 @@ interface FileEvent {
   readonly before: string | undefined
   /** All of the file then, where the call says it. */
   readonly after: string | undefined
-  /** Of an edit: whether all that the session has known of the file may be trusted to be what was edited. */
-  readonly fits: (known: string) => boolean
+  /** Whether Claude Code says of this text that it is what became of the file. */
+  readonly fits: (text: string) => boolean
   /** What an edit replaced. */
   readonly replaced: readonly { readonly before: string; readonly after: string }[]
   readonly replacesAll: boolean
@@ -65,22 +66,24 @@ export function fileStates(
   )
   const events = rows.reverse().flatMap((row): FileEvent[] => {
     const [use, result] = [row.use, row.result].map((id) => (id === null ? undefined : placesOf(db, [id])[0]))
-    // What others may have written is not this file's past.
-    if (use === undefined || isOthersCopy(use.copy)) return []
+    // What was done on another machine, or what nobody says was done, is not this file's past.
+    if (use === undefined || result === undefined || isFetchedCopy(use.copy)) return []
     const input = calls.input(row)
     if (!toolFiles(row.tool, input).some((file) => file.path === row.path)) return []
-    const line = result && parseJson(lineInVault(dataHome, readers, result) ?? "")
-    return [eventOf(row, input, fileResultOf(isObject(line) ? line : {}, path))]
+    const line = objectOf(parseJson(lineInVault(dataHome, readers, result) ?? ""))
+    // When it was done, not when the model asked for it: somebody may have had to agree.
+    const time = stringOf(line["timestamp"]) ?? row.time
+    return [eventOf({ ...row, time }, input, fileResultOf(line, path))]
   })
-  return statesOf(events)
+  return statesOf(events.sort((a, b) => (a.time ?? "").localeCompare(b.time ?? "")))
 }
 
 function eventOf(row: FileEdit, input: unknown, told: ReturnType<typeof fileResultOf>): FileEvent {
   const { tool, handle, session, seq, prompt, takenBack, time } = row
   const kind = toolKind(tool)
   const texts = replacedTexts(tool, input) ?? []
-  // The user has changed it before it was written: what the model asked for is not what the file has.
-  const isTold = told?.isUserModified !== true
+  // The user may have changed it before it was written: then what the model asked for is not what the file has.
+  const isTold = told?.isUserModified === false
   const written = kind === "write" && isTold && texts.length === 1 ? texts[0]!.after : undefined
   return {
     kind: kind === "read" || kind === "write" ? kind : "edit",
@@ -88,8 +91,7 @@ function eventOf(row: FileEdit, input: unknown, told: ReturnType<typeof fileResu
     by: { tool, handle, session, seq, prompt, takenBack: takenBack === 1 },
     before: told?.before,
     after: kind === "read" ? told?.content : written,
-    fits: (known) =>
-      told !== undefined && !told.isStale && told.hunks.length > 0 && hasLines(known, told.hunks),
+    fits: (text) => told !== undefined && hasLines(text, told.hunks),
     replaced: isTold
       ? texts.flatMap(({ before, after }) => (before === undefined ? [] : { before, after }))
       : [],
@@ -104,37 +106,27 @@ function hasLines(text: string, hunks: NonNullable<ReturnType<typeof fileResultO
 }
 
 /**
- * The states that these events prove, in order. An edit proves one where all of the file before it is known: Claude Code
- * says it, or the session itself had written or read the file and nothing since; it refuses to edit what has changed
- * after that. Pure.
+ * The states that these events prove, in order. An edit proves one where Claude Code says what all of the file was before
+ * it, and the lines that it says were there afterwards are where it says. Pure.
  *
  * @param events in their order
  */
 function statesOf(events: readonly FileEvent[]): ProvenState[] {
   const states: ProvenState[] = []
-  /** By session: all of the file as it last met it. */
-  const known = new Map<string, string>()
   const find = (content: string, time: string | null): void => {
     const last = states.at(-1)
     if (last?.content !== content)
       states.push({ time, by: undefined, content, ...changed(last?.content, content) })
   }
-  const note = (session: string, content: string | undefined): void => {
-    if (content === undefined) known.delete(session)
-    else known.set(session, content)
-  }
-  for (const { kind, time, by, before: told, after: written, fits, replaced, replacesAll } of events) {
+  for (const { kind, time, by, before, after: written, fits, replaced, replacesAll } of events) {
     if (kind === "read") {
       if (written !== undefined) find(written, time)
-      note(by.session, written)
       continue
     }
-    const last = known.get(by.session)
-    const before = told ?? (last !== undefined && kind === "edit" && fits(last) ? last : undefined)
     if (before !== undefined) find(before, time)
-    const content = written ?? (before === undefined ? undefined : edited(before, replaced, replacesAll))
+    const made = written ?? (before === undefined ? undefined : edited(before, replaced, replacesAll))
+    const content = made !== undefined && (kind === "write" || fits(made)) ? made : undefined
     states.push({ time, by, content, ...changed(before ?? states.at(-1)?.content, content) })
-    note(by.session, content)
   }
   return states
 }
@@ -143,7 +135,10 @@ function statesOf(events: readonly FileEvent[]): ProvenState[] {
 function edited(content: string, replaced: FileEvent["replaced"], replacesAll: boolean): string | undefined {
   if (replaced.length === 0) return undefined
   let text = content
-  for (const { before, after } of replaced) {
+  for (const { before: asked, after } of replaced) {
+    // Claude Code takes out the end of a line, too, of which nothing is left.
+    const isLine = after === "" && !asked.endsWith("\n") && text.includes(`${asked}\n`)
+    const before = isLine ? `${asked}\n` : asked
     const at = text.indexOf(before)
     if (before === "" || at < 0) return undefined
     if (replacesAll) text = text.replaceAll(before, () => after)

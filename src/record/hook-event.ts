@@ -79,7 +79,7 @@ export interface HookForm {
  * Such an agent keeps what hooks have given, and the user's prompts, in what it continues with after a compaction, takes
  * no instructions for one, and does not tell how full its window is.
  */
-export interface OtherHooks {
+interface OtherHooks {
   /** What the last compaction has left, summary and all, in whole lines from it on; empty if nobody can read it. */
   readonly summaryIn: (content: Buffer) => string
   /** Whether it goes on without the prompt that is being answered, but for what the summary says of it. */

@@ -56,7 +56,7 @@ export interface RenderOptions {
   readonly handoff?: HandedOff
 }
 
-export interface HandedOff {
+interface HandedOff {
   /** What people call the agent whose session it is. */
   readonly agent: string
   /** With what the session began. */

@@ -61,7 +61,7 @@ beforeAll(async () => {
         tool: "Edit",
         input: { file_path: source, old_string: "a", new_string: RETRIES },
         output: "ok",
-        told: { filePath: source, originalFile: "a" },
+        told: { filePath: source, originalFile: "a", userModified: false },
       },
       { tool: "Bash", input: { command: "npm test -- upload" }, output: "all good" },
     ])

@@ -35,6 +35,7 @@ class Worked {
       filePath: this.path,
       content,
       structuredPatch: [],
+      userModified: false,
     }
     const originalFile = this.content ?? null
     this.content = content
@@ -51,9 +52,9 @@ class Worked {
     const was = this.content!
     this.content = was.replace(before, after)
     const hunks = textDiff(was, this.content).map((lines) => ({
-      oldStart: lineOf(
-        was,
-        lines.filter(({ mark }) => mark !== "+").map(({ text }) => text),
+      newStart: lineOf(
+        this.content!,
+        lines.filter(({ mark }) => mark !== "-").map(({ text }) => text),
       ),
       lines: lines.map(({ mark, text }) => mark + text),
     }))
@@ -118,7 +119,7 @@ async function worked() {
   const session = machine.session()
   session.turn("Write the limiter.", [file.write(FIRST)])
   session.turn("Five must pass.", [file.edit("n < limit", "n <= limit")])
-  session.turn("Ten, please.", [file.edit("limit = 5", "limit = 10", false)])
+  session.turn("Ten, please.", [file.edit("limit = 5", "limit = 10")])
   session.flush()
   file.save()
   await machine.hook("stop", session)
@@ -194,7 +195,15 @@ test("knows what changed outside of sessions only where a session met it, and ne
   session.turn("The user changed what was to be written.", [
     file.edit("alpha", "ALPHA", true, { userModified: true }),
   ])
-  session.turn("Again.", [file.edit("ALPHA", "Alpha", false, { staleRecovered: true })])
+  // What the session has known before does not prove what is there now: an editor may have changed another line.
+  session.turn("Again.", [file.edit("ALPHA", "Alpha", false)])
+  session.turn("Never done.", []).message()
+  session.block({
+    type: "tool_use",
+    id: "toolu_waiting",
+    name: "Write",
+    input: { file_path: file.path, content: "never written" },
+  })
   session.flush()
   file.save()
   await machine.hook("stop", session)
@@ -253,4 +262,33 @@ test("FILE:LINE lists the states in which that line came or went", async () => {
   expect(states.map(({ state }: { state: number }) => state)).toEqual([2])
   expect(await undo(machine, "src/limit.ts:99")).toMatchObject({ code: 64, stdout: "" })
   expect(existsSync(join(machine.cwd, "src/limit.ts:2"))).toBeFalse()
+})
+
+test("an edit that leaves nothing of a line takes its end out, as Claude Code does", async () => {
+  using machine = new Machine()
+  const file = new Worked(join(machine.cwd, "list.txt"))
+  file.content = "one\ntwo\nthree\n"
+  const session = machine.session()
+  const step = file.edit("two\n", "")
+  const input = { ...step.input, old_string: "two", new_string: "" }
+  session.turn("Without the second.", [{ ...step, input }]).flush()
+  file.save()
+  await machine.hook("stop", session)
+  expect(await json(machine, "list.txt")).toMatchObject({ now: "archived", state: 2 })
+})
+
+test("keeps the mark at the beginning, one kind of newlines, and a file that its owner has made read-only", async () => {
+  const { machine, file } = await worked()
+  using _ = machine
+  writeFileSync(file.path, `\uFEFF${file.content}`)
+  expect(await json(machine, "src/limit.ts")).toMatchObject({ now: "archived", state: 3 })
+  expect(await undo(machine, "src/limit.ts", "--to", "1", "-y")).toMatchObject({ code: 0, stderr: "" })
+  expect(readFileSync(file.path, "utf8")).toBe(`\uFEFF${FIRST}`)
+  writeFileSync(file.path, "mixed\r\nlines\n")
+  expect(await undo(machine, "src/limit.ts", "--to", "1", "-y")).toMatchObject({ code: 0, stderr: "" })
+  expect(readFileSync(file.path, "utf8")).toBe(FIRST)
+  if (process.getuid?.() === 0) return
+  chmodSync(file.path, 0o444)
+  expect(await undo(machine, "src/limit.ts", "--to", "2", "-y")).toMatchObject({ code: 1, stdout: "" })
+  expect(readFileSync(file.path, "utf8")).toBe(FIRST)
 })

@@ -342,7 +342,7 @@ const COPILOT_TOOLS: Readonly<Record<string, AgentTool>> = {
 }
 
 /** Whether its input names a file, whose fields `copilot.ts` brings into one form. */
-export const isAboutFile = (name: string): boolean => {
+const isAboutFile = (name: string): boolean => {
   const kind = Object.hasOwn(COPILOT_TOOLS, name) ? COPILOT_TOOLS[name]!.kind : undefined
   return kind === "read" || kind === "write" || kind === "edit"
 }

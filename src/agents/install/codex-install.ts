@@ -28,7 +28,7 @@ const END_SECONDS = 3
 const GIVING = ["SessionStart", "UserPromptSubmit"]
 
 /** Without a matcher, a start is told whatever its source is: `compact` matters most. */
-export const CODEX_TABLE = hookTable(
+const CODEX_TABLE = hookTable(
   AGENT,
   {
     SessionStart: "session-start",

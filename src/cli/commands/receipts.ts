@@ -56,7 +56,8 @@ export default {
     )
     const receipts = found.slice(0, limit)
     const more = found.length > limit
-    if (receipts.length === 0) throw nothing(session ?? (project && folderOf(project)))
+    if (receipts.length === 0)
+      throw nothing(session ?? (project && folderOf(project)), stringArg(args, "since"))
     const total = totalOf(receipts)
     const screen = screenOf(out)
     const showPath = pathShower(context)
@@ -90,10 +91,14 @@ function writeCard({ args, env, out }: Context, receipts: readonly Receipt[]): s
   return file
 }
 
-function nothing(place: string | undefined): CtxError {
+function nothing(place: string | undefined, since: string | undefined): CtxError {
   const [where, hint] =
     place === undefined
       ? ["", "ctxbridge import archives what already exists"]
       : [` of ${place}`, "ctxbridge receipts --all-projects shows those of every project"]
-  return new CtxError("no-compactions", `no compaction${where} is archived`, { hint, exit: EXIT.notFound })
+  const when = since === undefined ? "" : ` since ${since}`
+  return new CtxError("no-compactions", `no compaction${where}${when} is archived`, {
+    hint,
+    exit: EXIT.notFound,
+  })
 }

@@ -1,5 +1,17 @@
 /** `ctxbridge undo`: every state of a file that sessions are known to have made, and one of them put back. */
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { flush, statsOf, tryTo } from "../../base/files.ts"
 import { realpathSync, renameSync, unlinkSync } from "../../base/fs.ts"
@@ -23,6 +35,8 @@ import { fit } from "../style.ts"
 
 /** Bytes. */
 const LARGEST = 32 << 20
+/** ms for which what was replaced is kept. */
+const KEPT = 30 * 86_400_000
 
 export default {
   meta: { name: "undo", description: "List the states of a file that sessions made, and put one back" },
@@ -51,7 +65,10 @@ export default {
     const path = line === undefined ? whole : resolve(env.cwd, line.file)
     using db = openCurrent(env.dataHome, "command", startRenewing)
     using readers = new CopyReaders()
-    const states = fileStates(db, env.dataHome, readers, path)
+    const known = fileStates(db, env.dataHome, readers, path)
+    // Sessions may know it by another name of its folder.
+    const real = known.length === 0 ? tryTo(() => realpathSync(path)) : undefined
+    const states = real === undefined ? known : fileStates(db, env.dataHome, readers, real)
     if (states.length === 0) {
       throw new CtxError("not-found", `no session is known to have read, written or edited ${typed}`, {
         hint: `ctxbridge files ${basename(path)} finds files of that name; what commands and editors did is not archived`,
@@ -70,7 +87,7 @@ export default {
       return EXIT.ok
     }
     const listed = states.map((state, n) => ({ state, n: n + 1 }))
-    const shown = line === undefined ? listed : listed.filter(({ n }) => isAbout(states, n, file, line.from))
+    const shown = line === undefined ? listed : listed.filter(({ n }) => isAbout(states, n, file, line))
     out.print(render(file, shown, states, screenOf(out)))
     const at = stateNow(states, file.now)
     out.json({
@@ -98,8 +115,15 @@ interface OnDisk {
   readonly now: string | undefined
 }
 
-/** Claude Code shows a file with plain newlines, and writes it with those that it had. */
-const plain = (text: string): string => text.replaceAll("\r\n", "\n")
+/** As Claude Code shows a file: with plain newlines, and without the mark at its beginning. It writes what there was. */
+const plain = (text: string): string => text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n")
+
+/** A state with the mark and the newlines of the file that it replaces; a file of both kinds of newlines gets plain ones. */
+function asThere(content: string, now: string | undefined): string {
+  const isWindows = now !== undefined && /\r\n/.test(now) && !/(?<!\r)\n/.test(now)
+  const mark = now?.startsWith("\uFEFF") === true ? "\uFEFF" : ""
+  return mark + (isWindows ? plain(content).replaceAll("\n", "\r\n") : plain(content))
+}
 
 /** @throws CtxError if it is no text */
 function presentText(path: string): string | undefined {
@@ -133,18 +157,33 @@ function stateNumbered(
 
 /** Number of the last state that the file is in. */
 function stateNow(states: readonly ProvenState[], now: string | undefined): number | undefined {
-  const at = now === undefined ? -1 : states.findLastIndex(({ content }) => content === plain(now))
+  const at =
+    now === undefined
+      ? -1
+      : states.findLastIndex(({ content }) => content !== undefined && plain(content) === plain(now))
   return at < 0 ? undefined : at + 1
 }
 
-const changes = ({ now }: OnDisk, content: string) => textDiff(plain(now ?? ""), content).flat()
+const changes = ({ now }: OnDisk, content: string) => textDiff(plain(now ?? ""), plain(content)).flat()
 
-/** Whether the line that the file has there now came or went with the state. */
-function isAbout(states: readonly ProvenState[], n: number, { now }: OnDisk, line: number): boolean {
-  const text = plain(now ?? "").split("\n")[line - 1]
-  if (text === undefined) throw usageError(`the file has no line ${line}`)
-  const has = (state: ProvenState | undefined): boolean => state?.content?.split("\n").includes(text) ?? false
-  return has(states[n - 1]) !== has(states[n - 2])
+/** Whether one of the lines that the file has there now came or went with the state, as far as that is known. */
+function isAbout(
+  states: readonly ProvenState[],
+  n: number,
+  { now }: OnDisk,
+  { from, to }: { readonly from: number; readonly to: number },
+): boolean {
+  const lines = plain(now ?? "").split("\n")
+  if (now === undefined) throw usageError("the file is not there, so it has no lines", "leave out the line")
+  if (from < 1 || to < from || to > lines.length) throw usageError(`the file has no line ${to}`)
+  const { content } = states[n - 1]!
+  const before = states.slice(0, n - 1).findLast((state) => state.content !== undefined)
+  if (content === undefined) return false
+  const [is, was] = [content, before?.content ?? ""].map((text) => new Set(text.split("\n"))) as [
+    Set<string>,
+    Set<string>,
+  ]
+  return lines.slice(from - 1, to).some((line) => is.has(line) !== was.has(line))
 }
 
 function render(
@@ -161,9 +200,7 @@ function render(
     sign("+", added),
     sign("−", removed),
     by?.handle ?? "",
-    by === undefined
-      ? "found so: made outside of sessions"
-      : `${by.takenBack ? "rewound: " : ""}${by.prompt}`,
+    by === undefined ? "found so by a session" : `${by.takenBack ? "rewound: " : ""}${by.prompt}`,
   ])
   const head = [
     { title: "state", align: "right" },
@@ -180,7 +217,7 @@ function render(
     now === undefined
       ? `The file is not there now.${last > 0 ? ` --to ${last} puts it back.` : ""}`
       : at === undefined
-        ? "The file is in none of these states now: something outside of sessions has changed it."
+        ? "The file is in none of these states now: what changed it last, the archive does not have."
         : `The file is in state ${at} now.`,
     ...(unknown === 0
       ? []
@@ -203,7 +240,7 @@ function putBack(context: Context, file: OnDisk, states: readonly ProvenState[],
   const filled = linesMaybeFilled(content, now === undefined ? undefined : plain(now))
   const lines = changes(file, content)
   const done = { path, state: n, added: countOf(lines, "+"), removed: countOf(lines, "-") }
-  const isThere = now !== undefined && plain(now) === content
+  const isThere = now !== undefined && plain(now) === plain(content)
   const isDry = args["dry-run"] === true
   if (isThere) {
     out.print(`${shown} is in state ${n} already`)
@@ -225,10 +262,11 @@ function putBack(context: Context, file: OnDisk, states: readonly ProvenState[],
   const size = `+${done.added} −${done.removed}`
   const question = `Put ${shown} back to how it was ${ago(time, screen.now)} (${count(lines.length, "line")}: ${size})?`
   if (!confirmed(context, fit(question, 300), "this replaces the file")) return EXIT.failed
+  refuseReadOnly(path, now)
   const kept = now === undefined ? undefined : keep(path, env.dataHome)
-  write(path, now?.includes("\r\n") === true ? content.replaceAll("\n", "\r\n") : content, now)
+  write(path, asThere(content, now), now)
   out.print(`${shown} is in state ${n} (${size})`)
-  if (kept !== undefined) out.print(`What was there: ${kept}`)
+  if (kept !== undefined) out.print(`What was there: ${wholePath(kept)}`)
   out.json({ ...done, dryRun: false, changed: true, kept: kept ?? null })
   return EXIT.ok
 }
@@ -236,27 +274,48 @@ function putBack(context: Context, file: OnDisk, states: readonly ProvenState[],
 const countOf = (lines: ReturnType<typeof changes>, mark: string): number =>
   lines.filter((one) => one.mark === mark).length
 
-/** Copies what is there into the archive's folder. */
+/** A file that its owner has made read-only is not replaced behind his back. */
+function refuseReadOnly(path: string, now: string | undefined): void {
+  if (now === undefined) return
+  try {
+    accessSync(path, constants.W_OK)
+  } catch (cause) {
+    throw new CtxError("read-only", `${path} may not be written to`, { hint: `chmod u+w ${path}`, cause })
+  }
+}
+
+/** Copies what is there into the archive's folder, where it stays for a month. */
 function keep(path: string, dataHome: string): string {
-  const folder = join(dataHome, "undone", `${Date.now()}-${hashName(path)}`)
+  const all = join(dataHome, "undone")
+  const folder = join(all, `${Date.now()}-${hashName(path)}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const name of readdirSync(all))
+    if (Date.now() - Number.parseInt(name, 10) > KEPT)
+      rmSync(join(all, name), { recursive: true, force: true })
   const kept = join(folder, basename(path))
   copyFileSync(path, kept)
   chmodSync(kept, 0o600)
+  flush(kept)
+  flush(folder)
   return kept
 }
 
 /**
- * Whole or not at all; a link stays one.
+ * Whole or not at all; a link to a file stays one. What is new may be read by others, as most files of projects.
  *
  * @param before what was there when it was looked at
  */
 function write(path: string, text: string, before: string | undefined): void {
-  mkdirSync(dirname(path), { recursive: true })
+  const umask = process.umask(0o022)
   const target = before === undefined ? path : realpathSync(path)
   const made = `${target}.ctxbridge-${process.pid}`
+  let isOurs = false
   try {
-    writeFileSync(made, text, { flag: "wx" })
+    mkdirSync(dirname(path), { recursive: true })
+    const fd = openSync(made, "wx", 0o666)
+    isOurs = true
+    closeSync(fd)
+    writeFileSync(made, text)
     const mode = statsOf(target)?.mode
     if (mode !== undefined) chmodSync(made, mode & 0o777)
     flush(made)
@@ -266,7 +325,9 @@ function write(path: string, text: string, before: string | undefined): void {
       })
     renameSync(made, target)
   } catch (error) {
-    tryTo(() => unlinkSync(made))
+    if (isOurs) tryTo(() => unlinkSync(made))
     throw error
+  } finally {
+    process.umask(umask)
   }
 }

@@ -34,7 +34,7 @@ import { CopyReader } from "../../vault/reader.ts"
  */
 type PutState = "written" | "completed" | "present" | "longer" | "differs" | "replaced" | "failed"
 
-export interface PutBack {
+interface PutBack {
   readonly state: PutState
   readonly bytes: number
   /** Where the former file was moved, for `replaced`; undefined in a dry run. */

@@ -82,7 +82,7 @@ export function touchRows(db: Database, { sql, values }: Condition, whose: Whose
     .all(HANDLE_PREFIX, ...values, ...there.values)
 }
 
-/** Of the files that a turn wrote or edited, how many a later turn is known to have written or edited since. */
+/** Of the files that a turn wrote or edited, how many a turn that began after its end has written or edited. */
 export interface ChangedFiles {
   readonly files: number
   /** At least one: where nothing is known, nothing is said. */
@@ -99,7 +99,8 @@ export const filesChangedSince = (db: Database, turns: readonly number[]): Map<n
       .query<ChangedFiles & { turn: number }, [string]>(
         `SELECT w.turn, count(*) AS files, sum(w.isChanged) AS changed FROM (
            SELECT DISTINCT f.turn, f.path, EXISTS (SELECT 1 FROM files l JOIN turns t ON t.id = l.turn
-             WHERE l.path = f.path AND l.op IN ('edit', 'write') AND t.started > o.started AND t.taken_back = 0) AS isChanged
+             WHERE l.path = f.path AND l.op IN ('edit', 'write') AND t.started >= coalesce(o.ended, o.started) AND t.id <> o.id
+               AND t.taken_back = 0) AS isChanged
            FROM json_each(?) g JOIN turns o ON o.id = g.value JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')) w
          GROUP BY w.turn HAVING changed > 0`,
       )
