@@ -75,6 +75,8 @@ const TOLD: readonly (readonly [kind: HeldKind, title: string])[] = [
   ["error", "errors"],
   ["path", "files"],
 ]
+/** Columns with which a name says something. */
+const LEAST_NAMED = 8
 /** Columns of the titles, and of a bar. */
 const TITLE = 13
 const BAR = 48
@@ -155,7 +157,9 @@ function namesOf(items: readonly string[], kind: HeldKind, showPath: ShowPath): 
     if (kind === "command") return safe(item.replace(/^cd \S+ (?:&&|;) ?(?=\S)/, ""))
     return kind === "error" ? safe(item) : `"${safe(item)}"`
   }
-  const told = [...new Set(items.toReversed().map(show))]
+  // A change of the folder says nothing by itself.
+  const latest = items.toReversed().filter((item) => kind !== "command" || !/^cd \S+$/.test(item))
+  const told = [...new Set(latest.map(show))]
   return told.filter(
     (one, n) => !told.some((other, at) => at !== n && other.length > one.length && other.includes(one)),
   )
@@ -168,7 +172,11 @@ function fitted(items: readonly string[], width: number): string {
     if (Bun.stringWidth(line) <= width) return line
   }
   const more = items.length > 1 ? ` · ${items.length - 1} more` : ""
-  return fit(items[0]!, width - more.length) + more
+  const first = fit(items[0]!, width - more.length)
+  // The end of a path says more than its beginning.
+  const short =
+    first.endsWith("…") && items[0]!.startsWith("/") ? `…${items[0]!.slice(1 - width + more.length)}` : first
+  return short.length > LEAST_NAMED ? short + more : count(items.length, "item")
 }
 
 /** Whole columns: whatever there is of a part has at least one. */
