@@ -274,6 +274,87 @@ describe.each(versions)("encrypted at PostgreSQL %s", (_version, programs) => {
     expect(await counted("entries", "key < '~'")).toBe("0")
   })
 
+  test("what was there is encrypted also where the first attempt was not committed", async () => {
+    await afresh()
+    {
+      await using one = await openClear()
+      await one.put([secret])
+    }
+    await rows(
+      "owner",
+      `CREATE FUNCTION ctxbridge.stop_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stopped'; END $$;
+       CREATE CONSTRAINT TRIGGER stop_it AFTER INSERT ON ctxbridge.seals DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW EXECUTE FUNCTION ctxbridge.stop_it()`,
+    )
+    await expect(open("one", { isEncrypting: true })).rejects.toMatchObject({ code: "target-failed" })
+    await rows("owner", "DROP FUNCTION ctxbridge.stop_it() CASCADE")
+    expect(await counted("seals")).toBe("0")
+    await expect(open("one", { isEncrypting: true })).rejects.toMatchObject({
+      code: "target-changed",
+      hint: expect.stringContaining("--new-key"),
+    })
+    await using one = await open("one", { isNewKey: true })
+    expect(one.folder).toEqual({ encrypted: true, made: "key", replaced: { turns: 1, pieces: 0 } })
+    expect(await one.get(secret.id)).toEqual(kept)
+    expect(await dump()).not.toMatch(TELLING)
+    await using again = await open("one")
+    expect([again.folder, (await again.stats()).clear]).toEqual([{ encrypted: true, made: null }, undefined])
+  })
+
+  test("a quota that is nearly reached keeps nobody from encrypting what gets smaller", async () => {
+    await afresh()
+    const admin = await administerPostgres(address("owner"))
+    const many = Array.from({ length: 60 }, (_, n) =>
+      draft({ content: `swordfish ${n} `.repeat(1000), sessionId: `of-alice-${n % 2}` }),
+    )
+    {
+      await using one = await openClear()
+      await one.put(many)
+      await one.frames!.put([bytes])
+    }
+    const bytesThere = async (): Promise<number> =>
+      Number(await rows("owner", "SELECT bytes FROM ctxbridge.tenants WHERE tenant = 'alice'"))
+    await admin.limit("quota", "alice", (await bytesThere()) + 500)
+    {
+      await using one = await open("one", { isEncrypting: true })
+      expect(one.folder?.replaced).toEqual({ turns: 60, pieces: 1 })
+      expect(await dump()).not.toMatch(TELLING)
+    }
+    await admin.close()
+  })
+
+  test("whoever is over his quota once encrypted can forget, and goes on", async () => {
+    await afresh()
+    const admin = await administerPostgres(address("owner"))
+    const many = Array.from({ length: 60 }, (_, n) =>
+      draft({ content: `swordfish ${n}`, sessionId: `of-alice-${n % 3}`, chunkIndex: n }),
+    )
+    {
+      await using one = await openClear()
+      await one.put(many)
+      await one.frames!.put([piece("swordfish\n", { session: "of-alice-1/agent" })])
+    }
+    await admin.limit(
+      "quota",
+      "alice",
+      Number(await rows("owner", "SELECT bytes FROM ctxbridge.tenants WHERE tenant = 'alice'")),
+    )
+    {
+      await using one = await open("one", { isEncrypting: true })
+      const left = expect.stringContaining("the quota of alice is")
+      expect(one.folder?.replaced).toMatchObject({ turns: 0, left })
+      expect((await one.stats()).clear).toBeGreaterThanOrEqual(60)
+      expect(await one.forget({ sessions: ["of-alice-1", "of-alice-2"], ids: [many[0]!.id] })).toBe(41)
+      expect([await counted("entries", "key < '~'"), await counted("frames")]).toEqual(["19", "0"])
+    }
+    await using one = await open()
+    expect(one.folder?.replaced).toEqual({ turns: 19, pieces: 0 })
+    expect(await dump()).not.toMatch(TELLING)
+    expect(await one.put(many)).toEqual({ stored: 0, known: 19, refused: 41 })
+    expect(await one.stats()).not.toHaveProperty("clear")
+    await admin.close()
+  })
+
   /** What an administrator does, and what the user is told: with the machine's memory, and without. */
   const ATTACKS: readonly (readonly [
     does: string,
@@ -412,7 +493,9 @@ describe.each(versions)("encrypted at PostgreSQL %s", (_version, programs) => {
     expect(await again.get(forged.id)).toBeUndefined()
     expect((await again.ownThere("one")).map(({ id }) => id)).toEqual([secret.id])
     expect([await again.frames!.list(), again.frames!.unreadable!()]).toEqual([[], 1])
+    expect((await again.stats()).clear).toBe(2)
     expect(await again.mend()).toBe(1)
+    expect((await again.stats()).clear).toBeUndefined()
     expect([await counted("entries"), await counted("frames")]).toEqual(["1", "0"])
   })
 

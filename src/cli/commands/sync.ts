@@ -235,14 +235,19 @@ function clock(): string {
 
 /** What became of the key of a folder or a server. */
 function renderKey(folder: FolderState | null, shown: string, isNewKey: boolean): string[] {
-  const { turns, pieces } = folder?.replaced ?? { turns: 0, pieces: 0 }
-  const replaced =
+  const { turns, pieces, left = undefined } = folder?.replaced ?? { turns: 0, pieces: 0 }
+  const replaced: string[] =
     turns + pieces > 0
       ? [
           `Encrypted what was there before: ${count(turns, "turn")}, ${count(pieces, "piece")} of transcripts`,
           "Its clear text stays in the server's files until ctxbridge server vacuum, and in its backups",
         ]
       : []
+  if (left !== undefined)
+    replaced.push(
+      `Some of what was there before is still in clear text: ${safe(left)}`,
+      "The next sync goes on, once ctxbridge forget or the administrator has made room",
+    )
   if (folder?.made === "key")
     return [
       `New key for ${safe(shown)}: everything is sent again`,
@@ -344,11 +349,16 @@ function renderFetched(fetched: FetchedFrames, shown: string): string[] {
   return lines
 }
 
-function renderThere({ entries, sessions, misnamed = 0 }: TargetStats): string[] {
+function renderThere({ entries, sessions, misnamed = 0, clear = 0 }: TargetStats): string[] {
   const lines = [`There now: ${count(entries, "turn")} of ${count(sessions, "session")}`]
   if (misnamed > 0)
     lines.push(
       `${count(misnamed, "turn")} there left out: ${misnamed === 1 ? "its session id is" : "their session ids are"} not valid`,
+    )
+  if (clear > 0)
+    lines.push(
+      `${count(clear, "row")} there ${clear === 1 ? "is" : "are"} in clear text, and not read: ctxbridge sync --all removes ${clear === 1 ? "it" : "them"},`,
+      "and each machine sends its own again",
     )
   return lines
 }

@@ -16,7 +16,7 @@ import {
   VECTOR_LENGTH,
   WANTED_VECTORS,
 } from "./postgres-migrations.ts"
-import type { SealedRows } from "./postgres-sealing.ts"
+import { SEALED, type SealedRows } from "./postgres-sealing.ts"
 import { SHARING, sharesAt } from "./postgres-sharing.ts"
 import {
   mustBeOfMajor,
@@ -85,7 +85,7 @@ export async function openPostgresTarget(
   if (unlocked?.isReplacing === true && !isReader) {
     try {
       replaced = await replaceClear(slow, unlocked.rows(), putAs)
-      wishes.seen?.noteReplacing(tables.id, false)
+      if (replaced.left === undefined) wishes.seen?.noteReplacing(tables.id, false)
     } catch (error) {
       await server.close()
       throw error
@@ -154,9 +154,17 @@ export async function openPostgresTarget(
       const [row] = await (hasFrames ? slow : server).transaction(async (ask) => {
         await lockTenant(ask, "UPDATE")
         await telling(ask, names, hasFrames ? fills : [], named, sealed())
+        const clear = replaced?.left === undefined ? [] : await ask(CLEAR_NAMES)
+        const inClear = (column: string, names: readonly string[]): string[] =>
+          clear.flatMap(({ [column]: one }) =>
+            names.some((name) => one === name || String(one).startsWith(`${name}/`)) ? [String(one)] : [],
+          )
         const [gone, owners] = [
-          JSON.stringify(ids.map((id) => named("id", id))),
-          JSON.stringify(sessions.map((session) => named("session", session))),
+          JSON.stringify([...ids.map((id) => named("id", id)), ...inClear("id", ids)]),
+          JSON.stringify([
+            ...sessions.map((session) => named("session", session)),
+            ...inClear("session", sessions),
+          ]),
         ]
         if (hasFrames) await ask(`SELECT ctxbridge.forget_frames(${textArray(1)})`, [owners])
         return ask(`SELECT ctxbridge.forget_entries(${textArray(1)}, ${textArray(2)}) AS gone`, [
@@ -170,11 +178,13 @@ export async function openPostgresTarget(
     async stats() {
       const [row] = await server.ask(
         `SELECT count(*)::int AS entries, count(DISTINCT session)::int AS sessions,
-           (SELECT count(*)::int FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) AS forgotten
+           (SELECT count(*)::int FROM ctxbridge.forgotten WHERE tenant = ${TENANT}) AS forgotten,
+           ${unlocked?.clearRows ?? "0"} AS clear
          FROM ctxbridge.entries WHERE tenant = ${TENANT}`,
       )
-      const { entries, sessions, forgotten } = row as unknown as Record<string, number>
-      return { entries: entries!, sessions: sessions!, forgotten: forgotten!, damaged: 0 }
+      const { entries, sessions, forgotten, clear } = row as unknown as Record<string, number>
+      const there = { entries: entries!, sessions: sessions!, forgotten: forgotten!, damaged: 0 }
+      return clear === 0 ? there : { ...there, clear: clear! }
     },
 
     async tally() {
@@ -255,6 +265,10 @@ export async function openPostgresTarget(
 }
 
 type VersionRow = Pick<Entry, "key"> & Omit<Version, "hasVector">
+
+/** Of a user's rows that are still to be encrypted. */
+const CLEAR_NAMES = `SELECT id, session FROM ctxbridge.entries WHERE tenant = ${TENANT} AND key < '${SEALED}'
+  UNION SELECT NULL, session FROM ctxbridge.frames WHERE tenant = ${TENANT} AND writer < '${SEALED}'`
 
 /** Whether the row `e` is forgotten by its id, or of such a session. */
 const IS_FORGOTTEN = `(e.id IN (SELECT f.name FROM ctxbridge.forgotten f WHERE f.tenant = ${TENANT} AND f.kind = 'id')

@@ -2,7 +2,7 @@
  * Opens what a user has encrypted at a server: what is said there of his key, and whether that can be true, since its
  * administrator can say anything. And encrypts what was there before, as the user wishes once.
  */
-import { CtxError } from "../../base/errors.ts"
+import { CtxError, codeOf, messageOf } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { type Entry, isEntry } from "./entry.ts"
 import { isLineFills, isPieceAbout, type VaultPiece } from "./pieces.ts"
@@ -22,6 +22,7 @@ import {
   type SealedFolders,
   WAY_OUT,
 } from "./seal.ts"
+import type { FolderState } from "./target.ts"
 
 /** What a server is opened with, besides its address. */
 export interface ServerWishes {
@@ -42,6 +43,8 @@ export interface Unlocked {
   readonly made: "server" | "key" | null
   /** Whether clear text from before is to be replaced. */
   readonly isReplacing: boolean
+  /** How many rows of the user are not encrypted: an expression of SQL. */
+  readonly clearRows: string
 }
 
 interface There {
@@ -50,11 +53,27 @@ interface There {
   readonly hasClear: boolean
 }
 
-const has = (table: string, column: string, how: string): string =>
-  `EXISTS (SELECT FROM ctxbridge.${table} WHERE tenant = ${TENANT} AND ${column} ${how} '${SEALED}')`
+/** Tables, and the column by which a row is of one form or the other. */
+const FORMED = [
+  ["entries", "key"],
+  ["frames", "writer"],
+  ["forgotten", "name"],
+  ["fills", "session"],
+] as const
+
+const rowsThere = (how: string): string[] =>
+  FORMED.map(
+    ([table, column]) => `FROM ctxbridge.${table} WHERE tenant = ${TENANT} AND ${column} ${how} '${SEALED}'`,
+  )
 
 const hasRows = (how: string): string =>
-  `${has("entries", "key", how)} OR ${has("frames", "writer", how)} OR ${has("forgotten", "name", how)}`
+  rowsThere(how)
+    .map((rows) => `EXISTS (SELECT ${rows})`)
+    .join(" OR ")
+
+const CLEAR_ROWS = rowsThere("<")
+  .map((rows) => `(SELECT count(*)::int ${rows})`)
+  .join(" + ")
 
 async function lookThere(ask: Ask, { steps }: Tables): Promise<There> {
   const about = steps.has(SEALING.name)
@@ -166,9 +185,14 @@ function opened(
     id: idOf(id, about),
     rows: () => (rows ??= unlock()),
     made,
-    isReplacing: seen?.about(shown, id).some((one) => one.id === id && one.replacing === true) === true,
+    isReplacing: isBegun(seen?.about(shown, id) ?? [], id),
+    clearRows: CLEAR_ROWS,
   }
 }
+
+/** Whether this machine has begun to replace what is there in clear text, and has not come to its end. */
+const isBegun = (known: ReturnType<SealedFolders["about"]>, tables: string): boolean =>
+  known.some(({ id, replacing }) => id === tables && replacing === true)
 
 /** With another key, nothing is noted yet of what is there. */
 const idOf = (id: string, about: SealAbout): string => `${id}#${keyName(about).slice(0, 16)}`
@@ -184,7 +208,7 @@ async function encrypted(
   mustHaveStep(SEALING.name, tables, shown)
   const { seen, passphrase } = wishes
   const { id } = tables
-  const isKnown = (seen?.about(shown, id) ?? []).length > 0
+  const known = seen?.about(shown, id) ?? []
   const { about } = newSeal(passphrase!)
   let isReplacing = false
   const isOurs = await server.transaction(async (ask) => {
@@ -203,7 +227,7 @@ async function encrypted(
     // Before it is certain: a process that ends here leaves a refusal behind, and not clear text that nobody replaces.
     seen?.note(shown, id, keyName(about), true)
     // What is clear beside what was encrypted, somebody else may have put there.
-    isReplacing = hasClear && !hasSealed && !isKnown
+    isReplacing = hasClear && ((!hasSealed && known.length === 0) || isBegun(known, id))
     if (isReplacing) seen?.noteReplacing(id, true)
     return true
   })
@@ -236,18 +260,17 @@ async function withNewKey(
 /** Rows that are read at once. */
 const AT_ONCE = 50
 
-export interface Replaced {
-  readonly turns: number
-  readonly pieces: number
-}
-
 /** Puts entries as the archive `by`. */
 type PutAs = (ask: Ask, by: string, entries: readonly Entry[]) => Promise<unknown>
 
 type Row = Readonly<Record<string, unknown>>
 
 /** @param server with time enough for a batch of frames */
-export async function replaceClear(server: Server, sealed: SealedRows, putAs: PutAs): Promise<Replaced> {
+export async function replaceClear(
+  server: Server,
+  sealed: SealedRows,
+  putAs: PutAs,
+): Promise<NonNullable<FolderState["replaced"]>> {
   const dropping = "SELECT ctxbridge.drop_clear($1::text, $2::text, $3::text, $4::text::bigint)"
   const inTurn = async (work: (ask: Ask) => Promise<number>): Promise<number> =>
     server.transaction(async (ask) => {
@@ -264,9 +287,16 @@ export async function replaceClear(server: Server, sealed: SealedRows, putAs: Pu
     await ask(dropping, [null, null, null, null])
     return names.length
   })
+  let left: string | undefined
   const all = async (batch: (ask: Ask) => Promise<number>): Promise<number> => {
     let done = 0
-    for (let n = await inTurn(batch); n > 0; n = await inTurn(batch)) done += n
+    try {
+      for (let n = await inTurn(batch); n > 0; n = await inTurn(batch)) done += n
+    } catch (error) {
+      // Whoever is kept out by a quota could not forget anything either.
+      if (codeOf(error) !== "target-quota") throw error
+      left = messageOf(error)
+    }
     return done
   }
   const turns = await all(async (ask) => {
@@ -275,8 +305,9 @@ export async function replaceClear(server: Server, sealed: SealedRows, putAs: Pu
        WHERE tenant = ${TENANT} AND key < '${SEALED}' ORDER BY key LIMIT ${AT_ONCE}`,
     )
     const sound = rows.flatMap((row) => (isEntry(row) ? [row] : []))
-    for (const [by, its] of Map.groupBy(sound, writerOf)) await putAs(ask, by, its)
+    // First: what is replaced must not count twice for a quota.
     if (rows.length > 0) await ask(dropping, [String(rows.at(-1)!["key"]), null, null, null])
+    for (const [by, its] of Map.groupBy(sound, writerOf)) await putAs(ask, by, its)
     return rows.length
   })
   const pieces = await all(async (ask) => {
@@ -284,14 +315,14 @@ export async function replaceClear(server: Server, sealed: SealedRows, putAs: Pu
       `SELECT writer, copy, start::text, about, translate(encode(frame, 'base64'), E'\\n', '') AS frame FROM ctxbridge.frames
        WHERE tenant = ${TENANT} AND writer < '${SEALED}' ORDER BY writer, copy, start LIMIT ${AT_ONCE}`,
     )
-    for (const [by, its] of Map.groupBy(rows, writerOf))
-      await putPieces(ask, its.flatMap(pieceIn), by, sealed)
     const last = rows.at(-1)
     if (last !== undefined)
       await ask(dropping, [null, ...["writer", "copy", "start"].map((name) => String(last[name]))])
+    for (const [by, its] of Map.groupBy(rows, writerOf))
+      await putPieces(ask, its.flatMap(pieceIn), by, sealed)
     return rows.length
   })
-  return { turns, pieces }
+  return { turns, pieces, ...(left && { left }) }
 }
 
 const writerOf = (row: object): string => String((row as Row)["writer"])

@@ -204,7 +204,8 @@ export class SealedFolders {
     if (!proven && others.length < all.length - (same === undefined ? 0 : 1)) return
     const since = same?.since ?? new Date().toISOString()
     const paths = [...new Set([...(same?.paths ?? []), ...places])]
-    const replacing = same?.replacing === true ? { replacing: true } : {}
+    // Whatever the key: what was there before is in clear text until it is replaced.
+    const replacing = all.some((one) => one.id === id && one.replacing === true) ? { replacing: true } : {}
     const noted = { id, key, paths, proven: proven || same?.proven === true, since, ...replacing }
     writeJson(this.file, { folders: [...others, noted] })
   }

@@ -232,6 +232,8 @@ export interface TargetStats {
   readonly damagedIn?: readonly DamagedFile[]
   /** Turns that are left out, because their session's name is none; where it is known. */
   readonly misnamed?: number
+  /** Rows in clear text where what the user keeps is encrypted; only if there are any. They are passed over. */
+  readonly clear?: number
 }
 
 /** How a folder is kept, or what a user has at a server. */
@@ -240,7 +242,12 @@ export interface FolderState {
   /** What was made when it was opened: all of it, what encrypts the user's rows, or another key. */
   readonly made: "folder" | "server" | "key" | null
   /** What was there in clear text, and is encrypted now. */
-  readonly replaced?: { readonly turns: number; readonly pieces: number }
+  readonly replaced?: {
+    readonly turns: number
+    readonly pieces: number
+    /** Why some of it is still in clear text, for people. */
+    readonly left?: string
+  }
 }
 
 export interface DamagedFile {
