@@ -3,12 +3,16 @@
  * becomes of it. Users can neither call what is his, nor get around what he has set.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import { run } from "../support/binary.ts"
 import { closing } from "../support/closing.ts"
 import { Machine } from "../support/machine.ts"
 import {
+  freePort,
   NO_VARIABLES,
   postgresVersions,
   psql,
@@ -19,6 +23,51 @@ import {
 import { draft, piece } from "../unit/sync/contract.ts"
 
 setDefaultTimeout(120_000)
+
+const pgbouncer = Bun.which("pgbouncer")
+
+/** @param ignored what a pooler takes, and leaves out; undefined: there is none in between */
+async function poolerOf(
+  address: string,
+  ignored: string | undefined,
+): Promise<{ address: string } & AsyncDisposable> {
+  if (ignored === undefined) return { address, [Symbol.asyncDispose]: async () => {} }
+  const { hostname, port, username, password, pathname } = new URL(address)
+  const own = freePort()
+  const folder = mkdtempSync(join(tmpdir(), "ctxbridge-pooler-"))
+  const settings = join(folder, "pgbouncer.ini")
+  await Bun.write(
+    settings,
+    `[databases]
+* = host=${hostname} port=${port} dbname=${pathname.slice(1)} user=${username} password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${own}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 1
+ignore_startup_parameters = options, ${ignored}
+`,
+  )
+  chmodSync(folder, 0o755)
+  const user = process.getuid?.() === 0 ? ["-u", "nobody"] : []
+  const child = Bun.spawn([pgbouncer!, ...user, settings], { stdout: "ignore", stderr: "pipe" })
+  let log = ""
+  for await (const bytes of child.stderr) {
+    log += new TextDecoder().decode(bytes)
+    if (log.includes("process up")) break
+  }
+  if (!log.includes("process up")) throw new Error(log)
+  return {
+    address: `postgres://owner@127.0.0.1:${own}${pathname}`,
+    [Symbol.asyncDispose]: async () => {
+      child.kill()
+      await child.exited
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
 
 const versions = postgresVersions()
 
@@ -333,6 +382,47 @@ describe.each(versions)("an administrator's day on PostgreSQL %s", (_version, pr
     expect(await ownerNow()).toBe("ctxbridge_owner")
     await using after = await own()
     expect([after.id, await after.get(mine.id)]).toEqual([before.id, mine])
+  })
+
+  describe.each([
+    ["directly", undefined],
+    ["through a pooler that refuses a search path", "extra_float_digits"],
+    ["through one that leaves it out", "search_path"],
+  ])("%s", (_how, ignored) => {
+    test.skipIf(ignored !== undefined && pgbouncer === null)(
+      "no function or operator that a user has left in public is called",
+      async () => {
+        const name = `path_${ignored}`
+        await server.run(`CREATE DATABASE ${name}`)
+        await server.run(`CREATE ROLE of_${name} LOGIN PASSWORD 'sesame'`)
+        await rows("owner", `GRANT CREATE ON SCHEMA public TO of_${name}`, name)
+        const traps = `CREATE FUNCTION public.format(text, text) RETURNS text LANGUAGE sql
+            AS $$SELECT 'ALTER ROLE of_${name} SUPERUSER'$$;
+          CREATE FUNCTION public.trap(oid, regclass) RETURNS boolean LANGUAGE plpgsql
+            AS $$BEGIN EXECUTE 'ALTER ROLE of_${name} SUPERUSER'; RETURN $1 = $2::oid; END$$;
+          CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = public.trap)`
+        await rows(`of_${name}`, traps, name)
+        const supers = () => rows("owner", "SELECT rolname FROM pg_roles WHERE rolsuper", name)
+        await using pooler = await poolerOf(addressOf("owner", name), ignored)
+        const script = await said("dba", "init", "--print")
+        expect(await as("owner", script, name)).toMatchObject({ code: 0, stderr: "" })
+        expect(await supers()).toBe("owner")
+        for (const words of [["migrate"], ["grant", `of_${name}`], ["vacuum"], ["revoke", `of_${name}`]])
+          expect({ words, ...(await cli("owner", ...words, "--to", pooler.address)) }).toMatchObject({
+            ...{ words, code: 0, stderr: "" },
+          })
+        expect(await supers()).toBe("owner")
+        await using target = await closing(
+          openPostgresTarget(serverAddress(pooler.address, NO_VARIABLES), undefined, false, "owner"),
+        )
+        const put = turn("about walruses")
+        expect(await target.put([put])).toEqual({ stored: 1, known: 0, refused: 0 })
+        expect(await target.find({ words: "walruses", limit: 1 })).toMatchObject([{ id: put.id }])
+        expect(await supers()).toBe("owner")
+        // Others who get the same connection from a pooler have theirs.
+        expect((await psql(programs, pooler.address, "SHOW search_path")).stdout).toBe('"$user", public')
+      },
+    )
   })
 
   test("words that cannot be meant are refused before anybody is asked", async () => {

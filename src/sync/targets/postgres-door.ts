@@ -33,6 +33,13 @@ const IDLE = 10
 const FIRST = 6000
 /** Times the deadline: after so long, and again after as long, somebody looks whether what takes long is still at work. */
 const LOOKING = 10
+/**
+ * Where names without a schema are looked up: wherever anybody else may make functions and operators, theirs would be
+ * called with the rights of whoever asks, if they fit better than the server's.
+ */
+const SEARCH_PATH = "pg_catalog, pg_temp"
+/** What PostgreSQL does in no transaction, with the names of all schemas in it. */
+const ALONE = /^(VACUUM|CREATE INDEX CONCURRENTLY|DROP INDEX CONCURRENTLY) /
 /** What a server answers whoever asks for TLS, if it has it. */
 const HAS_TLS = 83
 
@@ -78,10 +85,13 @@ export function connect(address: ServerAddress, deadline: number): Server {
     // Poolers give each statement to another connection.
     prepare: false,
     fetch_types: false,
-    connection: { application_name: "ctxbridge" },
     onnotice: () => {},
   }
-  const sql = postgres(options as unknown as postgres.Options<Record<string, never>>)
+  const opened = (path: object) => {
+    const connection = { application_name: "ctxbridge", ...path }
+    return postgres({ ...options, connection } as unknown as postgres.Options<Record<string, never>>)
+  }
+  let sql = opened({ search_path: SEARCH_PATH })
 
   /** @param politely ms to tell the server */
   const end = async (politely: number): Promise<void> => {
@@ -130,18 +140,39 @@ export function connect(address: ServerAddress, deadline: number): Server {
     async (statement, parameters = []) =>
       (await to.unsafe(statement, [...parameters])) as unknown as Row[]
 
+  let asked: Promise<boolean> | undefined
+  /** Whether the connection has its search path. Poolers refuse it, or leave it out. */
+  const hasPath = (): Promise<boolean> => {
+    asked ??= sql
+      .unsafe("SELECT pg_catalog.current_setting('search_path') AS path")
+      .then(([row]) => row!["path"] === SEARCH_PATH)
+      .catch(async (error) => {
+        asked = undefined
+        if (!/startup parameter/.test(messageOf(error))) throw error
+        await sql.end({ timeout: 0 })
+        sql = opened({})
+        return hasPath()
+      })
+    return asked
+  }
+  const begun = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+    const isSafe = await hasPath()
+    const safely = async (ask: Ask): Promise<T> =>
+      isSafe ? work(ask) : (await Promise.all([ask(`SET LOCAL search_path = ${SEARCH_PATH}`), work(ask)]))[1]
+    return (await sql.begin((inner) => safely(asking(inner)).catch(unlessClosed))) as T
+  }
+  const one: Ask = async (...call) =>
+    (await hasPath()) || ALONE.test(call[0]) ? asking(sql)(...call) : begun((ask) => ask(...call))
+
   const within = (most: number): Server => ({
-    ask: (...call) => answered(() => asking(sql)(...call), most),
+    ask: (...call) => answered(() => one(...call), most),
     async transaction(work, patience) {
       let pid: string | undefined
       const numbered = async (ask: Ask) => {
         if (patience !== undefined) pid = String((await ask("SELECT pg_backend_pid() AS pid"))[0]!["pid"])
         return work(ask)
       }
-      const run = async () =>
-        (await sql.begin((inner) => numbered(asking(inner)).catch(unlessClosed))) as Awaited<
-          ReturnType<typeof work>
-        >
+      const run = () => begun(numbered)
       if (patience === undefined) return answered(run, most)
       return answered(run, LOOKING * most, async () => pid !== undefined && isStillThere(address, pid, most))
     },

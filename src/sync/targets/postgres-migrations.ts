@@ -339,7 +339,7 @@ BEGIN
     INSERT INTO ctxbridge.target VALUES (gen_random_uuid()::text, 0);
     IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = wanted) THEN
       BEGIN
-        EXECUTE format('CREATE EXTENSION %I', wanted);
+        EXECUTE format('CREATE EXTENSION %I SCHEMA public', wanted);
       EXCEPTION WHEN OTHERS THEN refusal := SQLERRM;
       END;
     END IF;
@@ -454,6 +454,8 @@ export const ADMINISTRATOR_SCRIPT = `-- Tables of ctxbridge for many users, who 
 -- Users need not upgrade at once: older programs of version ${NEWEST_VERSION} go on with what they know, and newer ones are told
 -- which of these steps they lack until it is run: ${SERVER_STEPS.map(({ name }) => name).join(", ") || "none yet"}.
 -- Then, for each user: GRANT ctxbridge_user TO alice;
+SET search_path = pg_catalog, pg_temp; -- or functions that somebody has left in public would be called
+
 BEGIN;
 
 ${ADMINISTRATOR_STATEMENTS}
