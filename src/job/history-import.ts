@@ -21,11 +21,17 @@ export interface History {
   readonly left: number
   readonly bytes: number
   readonly bytesLeft: number
+  /** Of those that have, how many Claude Code deletes before a moment that was asked for. */
+  readonly expiring: number
 }
 
-/** Costs three or four small reads per transcript. */
-export function historyOf(place: Place): History {
-  const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0 }
+/**
+ * Costs three or four small reads per transcript.
+ *
+ * @param lastChange ms since the epoch: of what has not changed since, Claude Code's is deleted soon
+ */
+export function historyOf(place: Place, lastChange = 0): History {
+  const history = { transcripts: 0, left: 0, bytes: 0, bytesLeft: 0, expiring: 0 }
   const below = transcriptFolders(place).flatMap((folder) => transcriptFilesBelow(folder))
   for (const { path, changed } of oneForEachCopy(below, place.home)) {
     const isStored = isMade(path)
@@ -40,6 +46,7 @@ export function historyOf(place: Place): History {
     history.bytes += size
     history.bytesLeft += missing
     if (missing > 0) history.left++
+    if (missing > 0 && changed < lastChange && path.startsWith(`${place.claudeDir}/`)) history.expiring++
   }
   return history
 }

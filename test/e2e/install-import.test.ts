@@ -1,6 +1,6 @@
 /** What is there already, archived by the background job that `install --import` starts. */
 import { expect, test } from "bun:test"
-import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { bytes as bytesText } from "../../src/base/text.ts"
 import { binary, run } from "../support/binary.ts"
@@ -121,4 +121,27 @@ test("status tells what is left of an interrupted import, and the next job goes 
     import: null,
     totals: { archivedBytes: bytes },
   })
+})
+
+test("says how much of it Claude Code will delete soon", async () => {
+  const { own } = filled()
+  using _own = own
+  const [first, second] = [
+    ...new Bun.Glob("**/*.jsonl").scanSync({ cwd: join(own.home, ".claude"), absolute: true }),
+  ]
+  const days = (n: number): Date => new Date(Date.now() - n * 86_400_000)
+  utimesSync(first!, days(28), days(28))
+  utimesSync(second!, days(26), days(26))
+  const told = async (): Promise<{ expiring: number; text: string }> => {
+    const { stdout } = await there(own, "install", "--dry-run", "--json")
+    const { stdout: text } = await there(own, "install", "--no-model")
+    return { expiring: JSON.parse(stdout).history.expiring, text }
+  }
+  const { expiring, text } = await told()
+  expect(expiring).toBe(1)
+  expect(text).toMatch(
+    /archives the 3 transcripts that Claude Code has kept \(.*; 1 will be deleted within 3 days\)/,
+  )
+  writeFileSync(join(own.home, ".claude/settings.json"), JSON.stringify({ cleanupPeriodDays: 365 }))
+  expect(await told()).toMatchObject({ expiring: 0, text: expect.not.stringContaining("will be deleted") })
 })

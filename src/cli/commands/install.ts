@@ -14,7 +14,8 @@ import {
   type RegistrationOptions,
 } from "../../claude/install/registration.ts"
 import type { StatusLineWish } from "../../claude/install/status-line.ts"
-import { SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
+import { cleanUpPeriod, DAY } from "../../claude/settings/clean-up.ts"
+import { readSettings, SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
 import { modelState } from "../../find/embed/model-files.ts"
 import { MINILM, sizeOfModel } from "../../find/embed/model-manifest.ts"
 import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
@@ -44,6 +45,9 @@ export const SETTINGS_ARGS = {
   "no-mcp": flag("The hooks only, not the MCP server"),
   "dry-run": flag("Show what would change; write nothing"),
 } as const satisfies Record<string, ArgSpec>
+
+/** Days in which a deletion is near. */
+const SOON = 3
 
 export default {
   meta: {
@@ -83,7 +87,8 @@ export default {
     const agents = await registerAgents(context, agrees)
     const told = agents.flatMap((one) => registeredLines(one, dryRun))
     if (args["quiet"] !== true) for (const line of told) out.print(safe(line))
-    const history = historyOf(env)
+    const { days } = cleanUpPeriod(readSettings(env))
+    const history = historyOf(env, days === undefined ? 0 : Date.now() - (days - SOON) * DAY)
     const wants = (name: string, question: string): boolean => args[name] === true || agrees(question)
     const importing =
       history.left > 0 && !dryRun && !refused && wants("import", `Archive ${amountOf(history)} now?`)
@@ -122,8 +127,12 @@ function registered(context: Context, options: RegistrationOptions) {
   return { change, server }
 }
 
-const amountOf = ({ left, bytesLeft }: History): string =>
-  `the ${left === 1 ? "transcript" : `${left} transcripts`} that Claude Code has kept (${bytes(bytesLeft)})`
+/** What is at stake comes with it: whoever waits may have lost some. */
+function amountOf({ left, bytesLeft, expiring }: History): string {
+  const all = `the ${left === 1 ? "transcript" : `${left} transcripts`} that Claude Code has kept (${bytes(bytesLeft)}`
+  const which = expiring < left ? String(expiring) : left === 1 ? "which" : "all of which"
+  return expiring === 0 ? `${all})` : `${all}; ${which} will be deleted within ${SOON} days)`
+}
 
 function importText(history: History, importing: boolean, refused: boolean): string {
   if (history.left === 0) return "nothing to import"
