@@ -95,6 +95,8 @@ describe.each(versions)("turns by month in PostgreSQL %s", (_version, programs) 
     // Nobody makes a thousand tables.
     const odd = [at("1970-01-01T00:00:00.000Z"), at("9999-12-31T00:00:00.000Z"), at("tomorrow")]
     expect(await alice.put([...turns, ...odd])).toEqual({ stored: 7, known: 0, refused: 0 })
+    expect(await places()).toBe("entries_other 7")
+    await said("migrate", "--partitioned")
     expect(await places()).toBe("entries_2024_12 1, entries_2026_01 1, entries_2026_02 1, entries_other 4")
     const { sessionId, chunkIndex, timestamp } = first.metadata
     const longer = at(timestamp, { sessionId, chunkIndex, content: "about seals, and more", messages: 9 })
@@ -124,14 +126,14 @@ describe.each(versions)("turns by month in PostgreSQL %s", (_version, programs) 
         "dba",
         `SELECT count(*) FROM pg_inherits WHERE inhparent = 'ctxbridge.entries'::regclass
            AND inhrelid NOT IN (SELECT tableoid FROM ctxbridge.entries) AND inhrelid::regclass::text NOT IN
-             (SELECT 'ctxbridge.entries_' || to_char(now() + make_interval(months => n), 'YYYY_MM') FROM generate_series(0, 1) n)`,
+             (SELECT 'ctxbridge.entries_' || to_char(now() + make_interval(months => n), 'YYYY_MM') FROM generate_series(0, 12) n)`,
         name,
       ),
     ).toBe("0")
   })
 
   test("turns that are there are brought over; whoever is connected is told, and goes on anew", async () => {
-    const { name, said, open, places, sizes } = await made()
+    const { said, open, places, sizes } = await made()
     await using alice = await open("alice")
     const turns = [at("2026-01-05T00:00:00.000Z"), at("2026-03-05T00:00:00.000Z"), at(null)]
     await alice.put(turns)
@@ -158,11 +160,39 @@ describe.each(versions)("turns by month in PostgreSQL %s", (_version, programs) 
     const [counted, there] = (await sizes()).split("|")
     expect(counted).toBe(there!)
 
-    // Who keeps a month from being made keeps nobody from putting. Its turns are brought there when it can be.
+    // A month that nobody has made keeps nobody from putting. Its turns are brought there by the administrator.
+    const meanwhile = at("2026-05-05T00:00:00.000Z")
+    expect(await again.put([meanwhile])).toMatchObject({ stored: 1 })
+    expect(await places()).toBe("entries_2026_01 2, entries_2026_03 1, entries_other 2")
+    expect(await again.get(meanwhile.id)).toEqual(meanwhile)
+    const kept = await sizes()
+    await said("migrate", "--partitioned")
+    expect(await places()).toBe("entries_2026_01 2, entries_2026_03 1, entries_2026_05 1, entries_other 1")
+    expect(await sizes()).toBe(kept)
+  })
+
+  test("no user makes months, or keeps others waiting with it; they are there ahead of time", async () => {
+    const { name, said, open } = await made("--partitioned")
+    const months = async () =>
+      (
+        await rows(
+          "dba",
+          `SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ctxbridge.entries'::regclass ORDER BY 1`,
+          name,
+        )
+      ).split("\n")
+    const thirteen = await rows(
+      "dba",
+      `SELECT 'ctxbridge.entries_' || to_char(now() + make_interval(months => n), 'YYYY_MM')
+       FROM generate_series(0, 12) n UNION ALL SELECT 'ctxbridge.entries_other' ORDER BY 1`,
+      name,
+    )
+    expect((await months()).toSorted()).toEqual(thirteen.split("\n").toSorted())
+    await using alice = await open("alice")
     const words = [`${programs}/psql`, "-qXAt", "-d", addressOf("bob", name), "-f", "-"]
     const bob = Bun.spawn(words, { stdin: "pipe", stdout: "pipe", stderr: "pipe" })
     try {
-      bob.stdin.write("BEGIN; SELECT count(*) FROM ctxbridge.entries; SELECT 'all done';\n")
+      bob.stdin.write("BEGIN; SELECT ctxbridge.make_months('{2021-03}'); SELECT 'all done';\n")
       await bob.stdin.flush()
       const reader = bob.stdout.getReader()
       for (let text = ""; !text.includes("all done"); ) {
@@ -170,18 +200,19 @@ describe.each(versions)("turns by month in PostgreSQL %s", (_version, programs) 
         if (done) throw new Error(`psql ended: ${text}`)
         text += new TextDecoder().decode(value)
       }
-      const meanwhile = at("2026-05-05T00:00:00.000Z")
-      expect(await again.put([meanwhile])).toMatchObject({ stored: 1 })
-      expect(await places()).toBe("entries_2026_01 2, entries_2026_03 1, entries_other 2")
-      expect(await again.get(meanwhile.id)).toEqual(meanwhile)
+      for (const timestamp of ["2021-03-01T00:00:00.000Z", new Date().toISOString()])
+        expect(await alice.put([at(timestamp)])).toMatchObject({ stored: 1 })
     } finally {
       bob.stdin.end()
       await bob.exited
     }
-    const kept = await sizes()
-    await said("migrate", "--partitioned")
-    expect(await places()).toBe("entries_2026_01 2, entries_2026_03 1, entries_2026_05 1, entries_other 1")
-    expect(await sizes()).toBe(kept)
+    expect(await months()).not.toContain("ctxbridge.entries_2021_03")
+    // Empty ones of long ago go, and those that were lacking come.
+    await rows("dba", "SELECT ctxbridge.make_months('{2022-03}')", name)
+    expect(await months()).toContain("ctxbridge.entries_2022_03")
+    await rows("dba", `DROP TABLE ${thirteen.split("\n")[5]}`, name)
+    await said("retention", "90")
+    expect((await months()).toSorted()).toEqual(thirteen.split("\n").toSorted())
   })
 
   test("a month of which nothing may be kept is dropped; of others, what is too old goes", async () => {
@@ -196,6 +227,7 @@ describe.each(versions)("turns by month in PostgreSQL %s", (_version, programs) 
     const kept = [at("2024-02-05T00:00:00.000Z"), at(new Date().toISOString())]
     await alice.put([...old, kept[1]!])
     await bob.put([kept[0]!])
+    await said("migrate", "--partitioned")
     await said("retention", "off", "--role", "bob")
     const file = "SELECT count(*) FROM pg_class WHERE relname = 'entries_2024_01'"
     expect(await said("retention", "90", "--role", "alice", "--dry-run")).toContain("Would remove 3 turns")

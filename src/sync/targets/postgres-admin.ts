@@ -9,7 +9,7 @@ import { makeWaitingIndexes } from "./postgres-halfvec.ts"
 import { LIMITS } from "./postgres-limits.ts"
 import { ADMINISTRATOR_STATEMENTS, NEWEST_VERSION, SET_UP, WANTED_VECTORS } from "./postgres-migrations.ts"
 
-import { dropMonths, PARTITIONING } from "./postgres-partitions.ts"
+import { dropMonths, makeMonths, PARTITIONING } from "./postgres-partitions.ts"
 import { SEALING } from "./postgres-sealing.ts"
 
 import { mustBeOfMajor, mustHaveStep, readTables, SERVER_STEPS, type TablesThere } from "./postgres-steps.ts"
@@ -139,6 +139,7 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
         const settingUp = tables?.isOwner === true && !forMany ? SET_UP : ADMINISTRATOR_STATEMENTS
         for (const one of byMonth ? [settingUp, PARTITIONING, settingUp] : [settingUp]) await inner(one)
       }, "as long as it takes")
+      if (waiting.isPartitioned) await makeMonths(server)
       await makeWaitingIndexes(server)
       return waiting
     },
@@ -231,6 +232,7 @@ export async function administerPostgres(address: ServerAddress): Promise<Server
         const [row] = await ask(`${DUE()} SELECT count(*)::int AS n FROM due`, [rules])
         return Number(row!["n"])
       }
+      if (isPartitioned) await makeMonths(server)
       const months = isPartitioned ? await dropMonths(server, DUE, rules) : 0
       const [row] = await server.transaction((inner) => inner(EXPIRING, [rules]), "as long as it takes")
       return months + Number(row!["n"])

@@ -15,9 +15,12 @@ import {
 } from "./postgres-migrations.ts"
 import { PARTITIONED } from "./postgres-steps.ts"
 
+/** Months that have their table ahead of time. */
+const AHEAD = 12
+
 /** Months that get a table of their own, however wrong somebody's clock is: there must not be thousands of them. */
 const IS_MONTH = (month: string): string =>
-  `(${month} ~ '^20[2-9][0-9]-(0[1-9]|1[0-2])$' AND ${month} <= to_char(now() + interval '1 month', 'YYYY-MM'))`
+  `(${month} ~ '^20[2-9][0-9]-(0[1-9]|1[0-2])$' AND ${month} <= to_char(now() + interval '${AHEAD} months', 'YYYY-MM'))`
 
 /** Makes the table of a `month`, and lets the rows that are in it already be of all. */
 const makeMonth = (filling = ""): string => `
@@ -35,8 +38,8 @@ const hidden = (name: string): string => `EXECUTE (
       FROM pg_attribute WHERE attrelid = 'ctxbridge.entries'::regclass AND attnum > 0 AND NOT attisdropped);`
 
 /**
- * Called before rows are put; months are made in the one before. Where somebody keeps one from being made, its rows go
- * with those that say no month: a search must not wait for long behind this.
+ * Keeps everybody waiting until the transaction ends, so only who may do what the owner may makes months; older programs
+ * call it for anybody. What has no table goes with the turns that say no month, also where somebody keeps it from being made.
  */
 const MAKE_MONTHS = `CREATE OR REPLACE FUNCTION ctxbridge.make_months(wanted text[]) RETURNS void
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $months$
@@ -45,11 +48,13 @@ DECLARE
   later text;
   name text;
 BEGIN
-  FOR month IN SELECT DISTINCT w
-      FROM unnest(wanted || to_char(now(), 'YYYY-MM') || to_char(now() + interval '1 month', 'YYYY-MM')) w WHERE ${IS_MONTH("w")} ORDER BY 1 LOOP
+  IF NOT pg_has_role(session_user, current_user, 'usage') THEN RETURN; END IF;
+  FOR month IN SELECT DISTINCT w FROM unnest(wanted || ARRAY(
+      SELECT to_char(now() + make_interval(months => n), 'YYYY-MM') FROM generate_series(0, ${AHEAD}) n)) w WHERE ${IS_MONTH("w")} ORDER BY 1 LOOP
     CONTINUE WHEN to_regclass('ctxbridge.entries_' || replace(month, '-', '_')) IS NOT NULL;
     BEGIN${makeMonth()}
-    EXCEPTION WHEN lock_not_available OR check_violation OR duplicate_table OR unique_violation THEN NULL;
+    EXCEPTION WHEN lock_not_available THEN EXIT;
+      WHEN check_violation OR duplicate_table OR unique_violation THEN NULL;
     END;
   END LOOP;
 END $months$`
@@ -126,8 +131,15 @@ BEGIN;
 ${PARTITIONING};
 
 ${ADMINISTRATOR_STATEMENTS}
+DO $$BEGIN PERFORM ctxbridge.make_months('{}'); END$$;
 COMMIT;
 `
+
+/** Those that will be needed, before anybody waits for them. Where an older program made the function, it is made anew. */
+export async function makeMonths(server: Server): Promise<void> {
+  await server.ask(MAKE_MONTHS)
+  await server.ask("SELECT ctxbridge.make_months('{}')")
+}
 
 /** s that dropping a month waits for whoever is at it; else its rows are deleted one by one. */
 const PATIENCE = 10
@@ -135,7 +147,7 @@ const PATIENCE = 10
 const BUSY = ["55P03", "40P01"]
 
 /**
- * Drops the months of which nothing may be kept, and notes their turns as forgotten.
+ * Drops the months of which nothing may be kept, also where nothing is in them, and notes their turns as forgotten.
  *
  * @param due query of the `days` of all rules, and of `tenant` and `id` of what is too old, in the table that it is given;
  *   its only parameter is `rules`
@@ -155,8 +167,7 @@ export async function dropMonths(
   let gone = 0
   for (const table of months.map(({ name }) => `ctxbridge.${name}`)) {
     const counting = `${due(table)} SELECT (SELECT count(*)::int FROM due) AS due, (SELECT count(*)::int FROM ${table}) AS all`
-    const isAllDue = ([row]: Awaited<ReturnType<Server["ask"]>>): boolean =>
-      Number(row!["all"]) > 0 && row!["due"] === row!["all"]
+    const isAllDue = ([row]: Awaited<ReturnType<Server["ask"]>>): boolean => row!["due"] === row!["all"]
     if (!isAllDue(await server.ask(counting, [rules]))) continue
     try {
       gone += await server.transaction(async (ask) => {

@@ -112,8 +112,8 @@ export async function openPostgresTarget(
     async put(entries) {
       if (entries.length === 0) return putReport(0, 0, 0)
       const given = prepared.get(entries) ?? rowsOf(entries)
-      // Of what is encrypted, nobody there knows the month.
-      const isByMonth = tables.isPartitioned && !isSealed
+      // Of what is encrypted, nobody there knows the month. Among many users, an administrator makes them.
+      const isByMonth = tables.isPartitioned && tables.isOwner && !isSealed
       const news = isByMonth ? monthsOf(entries).filter((month) => !months.has(month)) : []
       if (news.length > 0)
         await slow.ask(`SELECT ctxbridge.make_months(${textArray(1)})`, [JSON.stringify(news)])
