@@ -140,7 +140,7 @@ async function open(sync: Sync): Promise<void> {
   const { targets, world, wanted, passed } = sync
   for (const [n, named] of targets.entries()) {
     // Whoever only fetches makes nothing: what was sent there may still be on its way.
-    const isReader = named.kind === "folder" && !wanted.send && !wanted.newKey
+    const isReader = ["folder", "postgres"].includes(named.kind) && !wanted.send && !wanted.newKey
     sync.named = named
     try {
       sync.opened = await (isReader ? openToFetch(named) : named.open())
@@ -270,8 +270,12 @@ async function openToFetch(named: NamedTarget): Promise<Target> {
   try {
     return await named.openToRead(PATIENCE)
   } catch (error) {
-    const isEmpty = codeOf(error) === "target-missing" && statsOf(named.shown)?.isDirectory() === true
-    throw isEmpty ? noFrames(named.shown) : error
+    const isThere =
+      named.kind === "postgres"
+        ? // Of a database that is not there, the server says so.
+          (error as CtxError).cause === undefined
+        : statsOf(named.shown)?.isDirectory() === true
+    throw codeOf(error) === "target-missing" && isThere ? noFrames(named.shown) : error
   }
 }
 

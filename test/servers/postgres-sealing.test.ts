@@ -462,6 +462,11 @@ describe.each(versions)("encrypted at PostgreSQL %s", (_version, programs) => {
     expect(await one.mend()).toBe(3)
     expect(await one.lacking([a!, b!, c!, d!].map(sentOf))).toHaveLength(3)
     expect(await one.put([a!, b!, c!, d!])).toEqual({ stored: 3, known: 1, refused: 0 })
+    for (const wrong of ["messages = 99", "taken_back = true", "session = '~'"]) {
+      await asAdministrator(`UPDATE ctxbridge.entries SET ${wrong} WHERE key = '${hidden[3]}'`)
+      expect(await one.mend()).toBe(1)
+      expect(await one.put([a!, b!, c!, d!])).toEqual({ stored: 1, known: 3, refused: 0 })
+    }
     const copies = JSON.parse(
       await rows("owner", "SELECT jsonb_agg(copy ORDER BY copy) FROM ctxbridge.frames"),
     )
@@ -529,16 +534,68 @@ describe.each(versions)("encrypted at PostgreSQL %s", (_version, programs) => {
     },
   )
 
-  test("of this program, one that had opened it before is told what to do", async () => {
+  test.each([false, true])(
+    "of this program, one that had opened it before is told what to do; by month: %p",
+    async (isByMonth) => {
+      await afresh()
+      if (isByMonth) {
+        const admin = await administerPostgres(address("owner"))
+        await admin.migrate(false, true, true)
+        await admin.close()
+      }
+      const written = (): Promise<string> =>
+        rows(
+          "owner",
+          "SELECT sum(pg_relation_size(oid) + pg_relation_size(reltoastrelid)) FROM pg_class WHERE relnamespace = 'ctxbridge'::regnamespace AND relname ~ '^(entries|frames)' AND relkind = 'r'",
+        )
+      await using before = await openClear("late")
+      await using one = await open("one")
+      const nothing = await written()
+      const refused = {
+        code: "target-locked",
+        message: expect.stringContaining("it was not kept"),
+        hint: expect.stringContaining("CTXBRIDGE_SYNC_PASSPHRASE"),
+      }
+      await expect(before.put([draft({ content: "swordfish", timestamp: null })])).rejects.toMatchObject(
+        refused,
+      )
+      await expect(before.frames!.put([bytes])).rejects.toMatchObject(refused)
+      // Not even as something that was rolled back.
+      expect(await written()).toBe(nothing)
+      await expect(before.shares!.offer("/src/moonshot", "ctxbridge_user")).rejects.toMatchObject(refused)
+      expect([await one.put([secret]), await counted("entries")]).toEqual([
+        { stored: 1, known: 0, refused: 0 },
+        "1",
+      ])
+    },
+  )
+
+  test("where there is only what was taken out, or what was shared in earlier versions, nothing stays", async () => {
     await afresh()
-    await using before = await openClear("late")
-    await using one = await open("one")
-    await one.put([secret])
-    await expect(before.put([draft({ content: "swordfish" })])).rejects.toMatchObject({
-      code: "target-locked",
-      hint: expect.stringContaining("CTXBRIDGE_SYNC_PASSPHRASE"),
-    })
-    expect(await counted("entries")).toBe("1")
+    const fills = [{ session: "of-alice", key: "marlin", lines: { launch: [[1, 5]] as const } }]
+    {
+      await using one = await openClear()
+      await one.forget({ fills })
+    }
+    await rows("owner", "INSERT INTO ctxbridge.shared VALUES ('alice', '/src/moonshot', 'ctxbridge_user')")
+    await expect(open()).rejects.toMatchObject({ code: "target-plain" })
+    await using one = await open("one", { isEncrypting: true })
+    expect(await one.frames!.fills()).toEqual(fills)
+    expect(await dump()).not.toMatch(TELLING)
+  })
+
+  test("whoever has encrypted his own asks for no id among what others share", async () => {
+    await afresh()
+    await using bob = await closing(openPostgresTarget(address("bob"), undefined, false, "bob"))
+    await bob.put([secret])
+    await bob.shares!.offer("/src/moonshot", "ctxbridge_user")
+    {
+      await using clear = await openClear()
+      expect(await clear.shares!.accept("bob", "/src/moonshot")).toBe(1)
+      expect((await clear.shares!.get(secret.id))?.by).toBe("bob")
+    }
+    await using one = await open()
+    expect(await one.shares!.get(secret.id)).toBeUndefined()
   })
 
   test("a new key: what it opens is taken, and what it does not is kept apart until --all", async () => {
@@ -633,6 +690,13 @@ describe.each(versions)("encrypted at PostgreSQL %s", (_version, programs) => {
       .turn("Why does the walrus sleep?", [step], "Because of the moon")
       .flush()
     await laptop.hook("stop", session)
+    // Whoever only fetches makes no key.
+    expect(await cli(desktop, ["sync", "--pull"])).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringContaining("no machine has sent frames"),
+    })
+    expect(await counted("seals")).toBe("0")
     expect(await cli(laptop, ["sync"], "")).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("Sent 1 turn"),

@@ -16,15 +16,19 @@ const IN_CLEAR = "CTX04"
 /** What stands for a name begins with it, and no other name does. In bytes, it comes after all that names begin with. */
 export const SEALED = "~"
 
-/** Whether rows `a` are as this program seals them. */
+/** Whether a row is as this program seals it. */
 const FORMS = {
-  entries: `a.key >= '${SEALED}' AND a.id >= '${SEALED}' AND a.session >= '${SEALED}' AND a.writer >= '${SEALED}'
-    AND a.project IS NULL AND a.started IS NULL AND a.summary = '' AND a.words = '' AND a.about = '{}' AND a.embedder IS NULL`,
-  frames: `a.writer >= '${SEALED}' AND a.copy >= '${SEALED}' AND a.session >= '${SEALED}' AND a.about ? 'sealed'`,
+  entries: `NEW.key >= '${SEALED}' AND NEW.id >= '${SEALED}' AND NEW.session >= '${SEALED}' AND NEW.writer >= '${SEALED}'
+    AND NEW.project IS NULL AND NEW.started IS NULL AND NEW.summary = '' AND NEW.words = '' AND NEW.about = '{}'
+    AND NEW.embedder IS NULL`,
+  frames: `NEW.writer >= '${SEALED}' AND NEW.copy >= '${SEALED}' AND NEW.session >= '${SEALED}' AND NEW.about ? 'sealed'`,
 } as const
 
+/** Whether whoever calls has encrypted what he keeps there. */
+const IS_SEALED = `EXISTS (SELECT FROM ctxbridge.seals s WHERE s.tenant = ${TENANT})`
+
 const refusingIf = (isClear: string, whose: string): string => `IF ${isClear} THEN
-    RAISE EXCEPTION 'what % keeps here is encrypted, and this is not: it was not sent', ${whose} USING ERRCODE = '${IN_CLEAR}',
+    RAISE EXCEPTION 'what % keeps here is encrypted, and this is not: it was not kept', ${whose} USING ERRCODE = '${IN_CLEAR}',
       HINT = 'a program that is new enough, with the passphrase, encrypts it';
   END IF;`
 
@@ -33,22 +37,20 @@ const hasPut = (table: string, name: string): string =>
   `EXISTS (SELECT FROM ctxbridge.${table} e WHERE e.tenant = ${TENANT} AND e.${name} < '${SEALED}'
       AND e.xmin = pg_current_xact_id()::xid)`
 
-/** Anybody may have a table of his own with a trigger that calls this. */
-const refusingClear = (table: keyof typeof FORMS): string[] => [
-  `CREATE FUNCTION ctxbridge.refuse_clear_${table}() RETURNS trigger
+/**
+ * Before a row is written: one that is refused afterwards is in the server's files. Anybody may have a table of his own with
+ * a trigger that calls this, in another schema.
+ */
+const REFUSING_CLEAR = [
+  `CREATE FUNCTION ctxbridge.refuse_clear() RETURNS trigger
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $refuse$
-DECLARE
-  whose text;
 BEGIN
-  IF TG_RELID <> 'ctxbridge.${table}'::regclass OR NOT EXISTS (SELECT FROM ctxbridge.seals) THEN RETURN NULL; END IF;
-  SELECT a.tenant FROM added a WHERE a.tenant IN (SELECT s.tenant FROM ctxbridge.seals s) AND (${FORMS[table]}) IS NOT TRUE
-    LIMIT 1 INTO whose;
-  ${refusingIf("whose IS NOT NULL", "whose")}
-  RETURN NULL;
+  ${refusingIf("TG_TABLE_SCHEMA = 'ctxbridge' AND EXISTS (SELECT FROM ctxbridge.seals s WHERE s.tenant = NEW.tenant)", "NEW.tenant")}
+  RETURN NEW;
 END $refuse$`,
-  ...["INSERT", "UPDATE"].map(
-    (kind) => `CREATE TRIGGER refuse_clear_${kind.toLowerCase()} AFTER ${kind} ON ctxbridge.${table}
-  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ctxbridge.refuse_clear_${table}()`,
+  ...Object.entries(FORMS).map(
+    ([table, form]) => `CREATE TRIGGER refuse_clear BEFORE INSERT OR UPDATE ON ctxbridge.${table}
+  FOR EACH ROW WHEN ((${form}) IS NOT TRUE) EXECUTE FUNCTION ctxbridge.refuse_clear()`,
   ),
 ]
 
@@ -65,16 +67,20 @@ export const SEALING = {
     "ALTER TABLE ctxbridge.seals ENABLE ROW LEVEL SECURITY",
     `CREATE POLICY own ON ctxbridge.seals USING (tenant = ${TENANT}) WITH CHECK (tenant = ${TENANT})`,
     "ALTER TABLE ctxbridge.seals ALTER COLUMN tenant SET STATISTICS 0, ALTER COLUMN about SET STATISTICS 0, ALTER COLUMN former SET STATISTICS 0",
-    ...(["entries", "frames"] as const).flatMap(refusingClear),
+    ...REFUSING_CLEAR,
+    "ALTER FUNCTION ctxbridge.offer_share(text, text) RENAME TO offer_clear_share",
+    `CREATE FUNCTION ctxbridge.offer_share(of_project text, to_team text) RETURNS text
+  LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $share$
+BEGIN
+  ${refusingIf(IS_SEALED, TENANT)}
+  RETURN ctxbridge.offer_clear_share(of_project, to_team);
+END $share$`,
     // Whoever forgets calls this last. A trigger on those tables would wait for whoever is at them.
     "ALTER FUNCTION ctxbridge.forget_entries(text[], text[]) RENAME TO forget_entries_named",
     `CREATE FUNCTION ctxbridge.forget_entries(ids text[], sessions text[]) RETURNS integer
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $forget$
 BEGIN
-  ${refusingIf(
-    `EXISTS (SELECT FROM ctxbridge.seals s WHERE s.tenant = ${TENANT}) AND (${hasPut("forgotten", "name")} OR ${hasPut("fills", "session")})`,
-    TENANT,
-  )}
+  ${refusingIf(`${IS_SEALED} AND (${hasPut("forgotten", "name")} OR ${hasPut("fills", "session")})`, TENANT)}
   RETURN ctxbridge.forget_entries_named(ids, sessions);
 END $forget$`,
     // Only who has the key knows which of these rows is damaged.
@@ -82,7 +88,7 @@ END $forget$`,
     `CREATE FUNCTION ctxbridge.mend_entries() RETURNS integer
   LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $mend$
 BEGIN
-  IF EXISTS (SELECT FROM ctxbridge.seals s WHERE s.tenant = ${TENANT}) THEN RETURN 0; END IF;
+  IF ${IS_SEALED} THEN RETURN 0; END IF;
   RETURN ctxbridge.mend_clear_entries();
 END $mend$`,
     // What was there before, in order, as far as it has been encrypted. NULL: nothing of that table.
@@ -91,7 +97,7 @@ END $mend$`,
 DECLARE
   gone integer;
 BEGIN
-  IF NOT EXISTS (SELECT FROM ctxbridge.seals s WHERE s.tenant = ${TENANT}) THEN RETURN 0; END IF;
+  IF NOT ${IS_SEALED} THEN RETURN 0; END IF;
   DELETE FROM ctxbridge.frames e WHERE e.tenant = ${TENANT} AND e.writer < '${SEALED}'
     AND (e.writer, e.copy, e.start) <= (writer_to, copy_to, start_to);
   DELETE FROM ctxbridge.forgotten e WHERE e.tenant = ${TENANT} AND e.name < '${SEALED}';
@@ -165,6 +171,17 @@ export class SealedRows {
     const content = told && this.#open(row["content"], "content", String(row["key"]), String(row["id"]))
     const entry = { ...told, content }
     return isEntry(entry) ? { ...entry, ...episodeOf(entry.metadata) } : undefined
+  }
+
+  /** @param row with all that the server decides by, which nobody has sealed */
+  isWhole(row: Kept): boolean {
+    const told = this.opened(row)?.metadata
+    return (
+      told !== undefined &&
+      this.name("session", told.sessionId) === row["session"] &&
+      told.messages === row["messages"] &&
+      told.takenBack === row["taken_back"]
+    )
   }
 
   /** @param row without its content */

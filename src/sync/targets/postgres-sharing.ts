@@ -189,7 +189,8 @@ export function sharesAt(ask: Ask, shown: string, isSealed: boolean): ShareStore
     leave: (owner, project) => counted("leave_share", owner, project),
 
     async get(id) {
-      if (!isNamed(id, id)) return undefined
+      // Where nothing shall be known of one's own, no id of it is asked for among others'.
+      if (isSealed || !isNamed(id, id)) return undefined
       for (const { tenant, ...entry } of await call("SELECT * FROM ctxbridge.get_shared($1::text)", id))
         if (isEntry(entry)) return { entry: { ...entry, ...episodeOf(entry.metadata) }, by: String(tenant) }
       return undefined

@@ -224,6 +224,8 @@ async function encrypted(
       await ask(
         `SELECT ctxbridge.stop_share(o.project, '') FROM (SELECT DISTINCT project FROM ctxbridge.my_offers()) o`,
       )
+    // What earlier versions have shared, which names projects.
+    await ask(`DELETE FROM ctxbridge.shared WHERE tenant = ${TENANT}`)
     // Before it is certain: a process that ends here leaves a refusal behind, and not clear text that nobody replaces.
     seen?.note(shown, id, keyName(about), true)
     // What is clear beside what was encrypted, somebody else may have put there.
@@ -340,13 +342,14 @@ export async function dropUnreadable(server: Server, rows: SealedRows): Promise<
   let gone = Number(cleared!["gone"])
   for (let last = ""; ; ) {
     const there = await server.ask(
-      `SELECT key, id, content, metadata FROM ctxbridge.entries WHERE tenant = ${TENANT} AND key > $1::text
+      `SELECT key, id, session, messages, taken_back, content, metadata FROM ctxbridge.entries
+       WHERE tenant = ${TENANT} AND key > $1::text
        ORDER BY key LIMIT ${AT_ONCE}`,
       [last],
     )
     if (there.length === 0) break
     last = String(there.at(-1)!["key"])
-    const ids = there.filter((row) => rows.opened(row) === undefined).map(({ id }) => String(id))
+    const ids = there.filter((row) => !rows.isWhole(row)).map(({ id }) => String(id))
     if (ids.length > 0)
       gone += Number(
         (
