@@ -10,6 +10,7 @@ import { Topics } from "../../bench/seeded-vectors.ts"
 import { Dice } from "../../src/cli/bench/seeded-random.ts"
 import { serverAddress } from "../../src/sync/targets/postgres-address.ts"
 import { administerPostgres } from "../../src/sync/targets/postgres-admin.ts"
+import { connect } from "../../src/sync/targets/postgres-door.ts"
 import { ADMINISTRATOR_SCRIPT } from "../../src/sync/targets/postgres-migrations.ts"
 import { openPostgresTarget } from "../../src/sync/targets/postgres-target.ts"
 import type { Target } from "../../src/sync/targets/target.ts"
@@ -83,6 +84,7 @@ describe.each(source === undefined ? [] : withVectors)("vectors at PostgreSQL %s
     for (const user of ["alice", "bob"]) await server.run(`CREATE ROLE ${user} LOGIN PASSWORD 'sesame'`)
     await server.run("CREATE ROLE team; GRANT team TO bob; CREATE DATABASE memory")
     await rows("owner", old.script)
+    await rows("owner", "CREATE ROLE deputy LOGIN PASSWORD 'sesame' IN ROLE ctxbridge_owner")
     await rows("owner", "GRANT ctxbridge_user TO alice, bob; DROP INDEX ctxbridge.entries_embedding")
     for (const [tenant, count] of [
       ["alice", TURNS],
@@ -155,7 +157,20 @@ describe.each(source === undefined ? [] : withVectors)("vectors at PostgreSQL %s
   test("ended while it makes the index, the script leaves searches as they were", async () => {
     const { code } = await whileMaking((pid) => rows("owner", `SELECT pg_terminate_backend(${pid})`))
     expect(code).not.toBe(0)
-    expect(await indexes()).toBe("entries_embedding|t\nentries_halfvec|f")
+    const left = "entries_embedding|t\nentries_halfvec|f"
+    expect(await indexes()).toBe(left)
+    await using admin = await closing(administerPostgres(serverAddress(addressOf("owner"), NO_VARIABLES)))
+    await using reader = await closing(
+      Promise.resolve(connect(serverAddress(addressOf("alice"), NO_VARIABLES), 60_000)),
+    )
+    await reader.transaction(async (ask) => {
+      await ask("SELECT count(*) FROM ctxbridge.entries")
+      await expect(admin.migrate(false, true, false)).rejects.toMatchObject({
+        code: "target-busy",
+        message: expect.stringContaining("half-done cannot be removed while somebody is at the turns"),
+      })
+    })
+    expect(await indexes()).toBe(left)
     await using alice = await open(old, "alice")
     expect(await recall(alice, "alice", {}, "true")).toBeGreaterThan(0.5)
   })
@@ -167,6 +182,7 @@ describe.each(source === undefined ? [] : withVectors)("vectors at PostgreSQL %s
       expect(await alice.put([turn])).toMatchObject({ stored: 1 })
       expect(await alice.find({ vector: turn.vector!, limit: 1 })).toMatchObject([{ id: turn.id }])
       const still = `SELECT count(*) FROM pg_stat_progress_create_index WHERE pid = ${pid}`
+      expect(await rows("deputy", "SELECT * FROM ctxbridge.waiting_indexes()")).toBe("")
       expect(await rows("owner", still)).toBe("1")
     })
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })

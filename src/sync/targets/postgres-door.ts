@@ -271,6 +271,8 @@ const TOLD: Readonly<Record<string, Told>> = {
     "",
     "its administrator decides: ctxbridge server revoke ROLE --delete or --hand-over-to OTHER",
   ],
+  // Of postgres-halfvec.
+  "55P03": ["target-busy", "", "run it again when transactions that are open there have ended"],
   "42P10": ["target-closed", "the server's tables are others than before", "run it again to go on"],
   // Of postgres-migrations.
   CTX03: [

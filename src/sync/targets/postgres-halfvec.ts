@@ -12,8 +12,12 @@ const INDEX = `ctxbridge.entries USING hnsw ((${HALVED}) @vectors@.halfvec_cosin
 const ATTEMPTS = 30
 const PAUSE = 0.1
 
-/** Waits for nobody, and keeps nobody waiting: what is used all the time stays until the next time. */
-const dropping = (index: string): string => `DO $drop$ BEGIN
+/**
+ * Waits for nobody, and keeps nobody waiting: what is used all the time stays until the next time.
+ *
+ * @param otherwise what is said then
+ */
+const dropping = (index: string, otherwise = ""): string => `DO $drop$ BEGIN
   FOR attempt IN 1..${ATTEMPTS} LOOP
     BEGIN
       LOCK TABLE ctxbridge.entries IN ACCESS EXCLUSIVE MODE NOWAIT;
@@ -22,21 +26,30 @@ const dropping = (index: string): string => `DO $drop$ BEGIN
     EXCEPTION WHEN lock_not_available THEN PERFORM pg_sleep(${PAUSE});
     END;
   END LOOP;
+  ${otherwise}
 END $drop$`
+
+/** There can be no other of its name beside it. */
+const IN_THE_WAY = `RAISE EXCEPTION 'an index of vectors that was left half-done cannot be removed while somebody is at the turns'
+    USING ERRCODE = 'lock_not_available';`
 
 const waiting = (statements: string): string => `CREATE OR REPLACE FUNCTION ctxbridge.waiting_indexes()
   RETURNS SETOF text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $waiting$
   ${statements}
 $waiting$`
 
-/** Left half-done by somebody who was ended, it is made anew; while somebody is at it, nobody else begins. */
+/**
+ * Left half-done by somebody who was ended, it is made anew; while somebody is at it, nobody else begins. Of what
+ * another role makes, a server tells the process only, and its locks: users cannot have these.
+ */
 const WAITING = `SELECT s.statement FROM (VALUES
-    (1, to_regclass('ctxbridge.entries_halfvec') IS NOT NULL AND NOT ${HAS_HALVED}, $one$${dropping("entries_halfvec")}$one$),
+    (1, to_regclass('ctxbridge.entries_halfvec') IS NOT NULL AND NOT ${HAS_HALVED}, $one$${dropping("entries_halfvec", IN_THE_WAY)}$one$),
     (2, NOT ${HAS_HALVED}, format('CREATE INDEX %s entries_halfvec ON %s',
       CASE (SELECT relkind FROM pg_class WHERE oid = 'ctxbridge.entries'::regclass) WHEN 'r' THEN 'CONCURRENTLY' END, $two$${INDEX}$two$)),
     (3, to_regclass('ctxbridge.entries_embedding') IS NOT NULL, $three$${dropping("entries_embedding")}$three$)
   ) AS s(n, is_due, statement)
-  WHERE s.is_due AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.relid = 'ctxbridge.entries'::regclass)
+  WHERE s.is_due AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p JOIN pg_locks l ON l.pid = p.pid AND l.database = p.datid
+    WHERE l.relation = 'ctxbridge.entries'::regclass AND l.mode IN ('ShareLock', 'ShareUpdateExclusiveLock'))
   ORDER BY s.n`
 
 /** A step of `SERVER_STEPS`. Without pgvector, or with one before 0.7, it only says that nothing waits. */
