@@ -326,6 +326,16 @@ describe.each(versions)("an administrator's day on PostgreSQL %s", (_version, pr
     })
     await expect(other.forget({ sessions: ["both"] })).rejects.toMatchObject({ code: "target-denied" })
     await other.close()
+    const forgotten = "SELECT count(*) > 0, count(*) FROM ctxbridge.forgotten WHERE tenant = 'alice'"
+    const left = await rows("dba", forgotten)
+    expect(left).toStartWith("t|")
+    const dropping = "SELECT ctxbridge.drop_clear(NULL, NULL, NULL, NULL)"
+    expect(
+      await rows(
+        "alice",
+        `BEGIN; INSERT INTO ctxbridge.seals (about) VALUES ('{}'); ${dropping}; ${forgotten}`,
+      ),
+    ).toBe(`0\n${left}`)
     expect(await said("dba", "revoke", "alice", "--hand-over-to", "bob")).toContain("Handed over")
     expect(await lineOf("alice")).toBeUndefined()
     expect(await bob.get(both.id)).toEqual(both)

@@ -97,7 +97,11 @@ END $mend$`,
 DECLARE
   gone integer;
 BEGIN
-  IF NOT ${IS_SEALED} THEN RETURN 0; END IF;
+  IF NOT ${IS_SEALED} OR EXISTS (
+    -- Of a former role.
+    SELECT FROM ctxbridge.tenants t WHERE t.tenant = ${TENANT} AND t.bytes > 0
+      AND t.role_oid IS DISTINCT FROM (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = session_user)
+  ) THEN RETURN 0; END IF;
   DELETE FROM ctxbridge.frames e WHERE e.tenant = ${TENANT} AND e.writer < '${SEALED}'
     AND (e.writer, e.copy, e.start) <= (writer_to, copy_to, start_to);
   DELETE FROM ctxbridge.forgotten e WHERE e.tenant = ${TENANT} AND e.name < '${SEALED}';
