@@ -26,6 +26,8 @@ import { densest, placesIn, type Sought, soughtBy } from "./snippet.ts"
 
 /** ms for everything that a search asks of a target. */
 const DEADLINE = 2000
+/** ms more for a key: half a second of an idle processor, and several of a busy one, which nobody there can help. */
+const KEY = 6000
 /** The same for what runs on this computer: it may be slow, but does not hang. */
 const DEADLINE_HERE = 15_000
 /** How many more entries are asked for than are wanted, because some are left out here. */
@@ -41,6 +43,8 @@ export interface FarTarget {
   readonly shown: string
   /** Whether a program on this computer answers, and no server. */
   readonly isHere?: boolean
+  /** Whether a key may have to be made of a passphrase first. */
+  makesKey?(): boolean
   /** @param patience ms for one call to a server */
   openToRead(patience: number): Promise<Target>
 }
@@ -204,7 +208,7 @@ function unlessOlder(error: unknown): undefined {
 
 /** Opens a target, and waits for the answer no longer than the deadline. */
 async function askedWithin<T>(target: FarTarget, ask: (backend: Target) => Promise<T>): Promise<T> {
-  const deadline = target.isHere ? DEADLINE_HERE : DEADLINE
+  const deadline = target.isHere ? DEADLINE_HERE : DEADLINE + (target.makesKey?.() === true ? KEY : 0)
   let timer: ReturnType<typeof setTimeout> | undefined
   const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(silent(target, deadline)), deadline)

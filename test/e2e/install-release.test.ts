@@ -112,7 +112,7 @@ describe("with the real binary", () => {
         "Model      `ctxbridge model install` adds search by meaning (24 MB from huggingface.co)\n" +
         "Restart    Claude Code: sessions that are open are not archived\n" +
         "Try        `ctxbridge demo`, or `ctxbridge search WORDS` in a project\n" +
-        "A synthetic session",
+        "A made-up session, played through the real hooks",
     )
     expect(readdirSync(bin)).toEqual(["ctxbridge"])
     const settings = readFileSync(join(root, "home/.claude/settings.json"), "utf8")

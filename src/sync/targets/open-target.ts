@@ -17,6 +17,8 @@ export interface NamedTarget {
   readonly shown: string
   /** Whether a program on this computer answers, and no server. */
   readonly isHere?: boolean
+  /** Whether a key may have to be made of a passphrase first, which takes the processor a while. */
+  makesKey?(): boolean
   /** Makes it, if it is not there but its place is. Throws what is wrong with it before anything is written. */
   open(): Promise<Target>
   /**
@@ -90,6 +92,7 @@ function serverTarget(named: string, world: TargetWorld): NamedTarget {
   return {
     kind: "postgres",
     shown: address.shown,
+    makesKey: () => passphrase?.() !== undefined,
     async open() {
       const { openPostgresTarget } = await import("./postgres-target.ts")
       return openPostgresTarget(address, undefined, false, writer(), { ...wishes(), isNewKey, isEncrypting })
