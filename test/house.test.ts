@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 583],
+  ["files", 582],
   ["short", 56],
-  ["exported", 3140],
-  ["once", 1495],
-  ["never", 195],
+  ["exported", 3135],
+  ["once", 1489],
+  ["never", 194],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })
