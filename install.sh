@@ -193,8 +193,6 @@ get_deps() {
   found=$("$bun" --version 2>/dev/null) || found=
   if [ "$found" = "$wanted" ] && cmp -s bun.lock "$stamp"; then return; fi
   need_node
-  # Nothing of a build stays outside the checkout.
-  export BUN_INSTALL_CACHE_DIR="$here/node_modules/.cache/bun"
   mkdir -p node_modules
   : >"$unfinished"
   if [ "$found" = "$wanted" ]; then
@@ -216,6 +214,9 @@ get_deps() {
 
 from_checkout() {
   cd -- "$here"
+  # Nothing of a build stays outside the checkout: neither packages nor what Bun makes of the scripts.
+  export BUN_INSTALL_CACHE_DIR="$here/node_modules/.cache/bun"
+  export BUN_RUNTIME_TRANSPILER_CACHE_PATH="$here/node_modules/.cache/transpiled"
   get_deps
   [ "$deps_only" = 0 ] || exit 0
   need_node
@@ -224,6 +225,8 @@ from_checkout() {
   say "Building"
   quietly "the build" npm run -s build
   [ -x dist/ctxbridge ] || fail "the build made no dist/ctxbridge"
+  # Or what is installed would have them, and whatever it starts.
+  unset BUN_INSTALL_CACHE_DIR BUN_RUNTIME_TRANSPILER_CACHE_PATH
   make_bindir
   cp -- dist/ctxbridge "$staged" || fail "cannot write to $bindir" "choose another place with --prefix DIR"
 }
