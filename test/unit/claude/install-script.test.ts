@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -95,6 +96,19 @@ ctxbridge install --quiet
       code: 0,
       out: `Building\nctxbridge demo --quiet\nInstalled  ${bin}/ctxbridge\nPATH       ok\nctxbridge install --quiet\n`,
     })
+  })
+
+  test("what Bun keeps of a build is inside the checkout, and what is installed is told of none of it", () => {
+    const kept = 'echo "$BUN_INSTALL_CACHE_DIR $BUN_RUNTIME_TRANSPILER_CACHE_PATH"'
+    tool(
+      "npm",
+      `${kept} >"${root}/building"; mkdir -p dist
+     printf '#!/bin/sh\\n${kept} >>"%s/installed"\\n' "${root}" >dist/ctxbridge; chmod 700 dist/ctxbridge`,
+    )
+    expect(run([])).toMatchObject({ code: 0, err: "" })
+    const cache = join(realpathSync(checkout), "node_modules/.cache")
+    expect(readFileSync(join(root, "building"), "utf8")).toBe(`${cache}/bun ${cache}/transpiled\n`)
+    expect(readFileSync(join(root, "installed"), "utf8")).toMatch(/^(?: \n)+$/)
   })
 
   test("what is said of the import and the model is handed on; without hooks, only the model is asked for", () => {
