@@ -27,7 +27,7 @@ async function page(): Promise<void> {
   const { folder, session } = JSON.parse(ran([exe, "demo", "--keep", "--json"]).toString())
   try {
     const made = join(folder, "page.html")
-    ran([exe, "view", session, "--output", made], { HOME: folder, CTXBRIDGE_HOME: join(folder, "archive") })
+    ran([exe, "open", session, "--output", made], { HOME: folder, CTXBRIDGE_HOME: join(folder, "archive") })
     await using browser = await Browser.start()
     const shown = await browser.page({ width: 1280, height: 1250 })
     await shown.open(pathToFileURL(made).href)

@@ -12,7 +12,7 @@ export const GROUPS: readonly Group[] = [
   { title: "Find", commands: ["search", "why", "blame"], also: ["pick", "how", "fix", "files", "undo"] },
   {
     title: "Read",
-    commands: ["sessions", "show", "view", "resume", "receipts", "stats"],
+    commands: ["sessions", "show", "open", "resume", "receipts", "stats"],
     also: ["timeline", "export", "handoff"],
   },
   { title: "Keep", commands: ["install", "import", "status"], also: ["doctor"] },
@@ -56,6 +56,7 @@ export const ALIASES: Readonly<Record<string, string>> = {
   ls: "sessions",
   grep: "search",
   cat: "show",
+  view: "open",
   log: "timeline",
   shares: "share",
 }

@@ -1,5 +1,5 @@
 /**
- * What was made of the archive for a look, in the data folder: the pages of `view`, and answers that take long to derive.
+ * What was made of the archive for a look, in the data folder: the pages of `open`, and answers that take long to derive.
  * They are copies of what the vault holds, so they go with it.
  */
 import { version } from "../../package.json"

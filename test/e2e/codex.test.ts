@@ -119,10 +119,10 @@ test("what finds commands, fixes, files and lines narrows to an agent, and says 
 })
 
 test("pages name the agent, and may be of one only", async () => {
-  const { pages, index } = await json("view", "--agent", "codex", "-o", `${join(machine.root, "pages")}/`)
+  const { pages, index } = await json("open", "--agent", "codex", "-o", `${join(machine.root, "pages")}/`)
   expect(pages.map(({ session }: { session: string }) => session).sort()).toEqual([LEGACY, PAGINATED])
   expect(readFileSync(index, "utf8")).toContain("Codex")
-  expect((await cli("view", LEGACY, "--agent", "codex")).code).toBe(64)
+  expect((await cli("open", LEGACY, "--agent", "codex")).code).toBe(64)
 })
 
 test("the server's tools narrow to an agent", async () => {

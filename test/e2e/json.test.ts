@@ -142,7 +142,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`show`, from a target", () => ["show", far, "--backend", join(models.path, "target")]],
   ["`show`, of a session", () => ["show", first.session]],
   ["`preview`", () => ["preview"]],
-  ["`view`", () => ["view"]],
+  ["`open`", () => ["open"]],
   ["`export`", () => ["export", handle, "--output", join(machine.root, "turn.md")]],
   ["`resurrect`", () => ["resurrect", first.session, "--dry-run"]],
   ["`resume`", () => ["resume", first.session, "--dry-run"]],

@@ -348,7 +348,7 @@ test("after /clear, by the server, in figures and on pages: all see the joined s
   // What was kept in both places.
   for (const words of ["stands in the attic", "the sextant, too"]) expect(contextOf(started)).toContain(words)
   expect((await place.ctx(now, "stats", "--project", now)).stdout).toContain("sessions  2 with 2 turns")
-  const viewed = await place.ctx(now, "view", "--json")
+  const viewed = await place.ctx(now, "open", "--json")
   expect(JSON.parse(viewed.stdout).pages.length).toBeGreaterThanOrEqual(3)
 })
 

@@ -116,7 +116,7 @@ describe.each(NAMES)("%s", (_what, name) => {
     const raw = await cli("export", id, "--raw")
     expect(raw).toMatchObject({ code: 0, stdout: content, stderr: "" })
     const page = join(machine.root, "page.html")
-    expect(await cli("view", id, "-o", page)).toMatchObject({ code: 0, stderr: "" })
+    expect(await cli("open", id, "-o", page)).toMatchObject({ code: 0, stderr: "" })
     expect(readFileSync(page, "utf8")).not.toContain("claude --resume")
     expect(await cli("forget", "--yes", "--", name === ".." ? id : name)).toMatchObject({
       code: 0,

@@ -59,7 +59,7 @@ test("export takes all sessions of an agent, oldest first, of this project or of
   expect(await ids("--agent", "claude")).not.toContain(MAIN)
   const none = { code: 3, stdout: "", stderr: expect.stringContaining("with --agent codex is archived") }
   expect(await cli("export", "--agent", "codex")).toMatchObject(none)
-  expect(await cli("view", "--agent", "codex", "--output", join(machine.root, "none.html"))).toMatchObject(
+  expect(await cli("open", "--agent", "codex", "--output", join(machine.root, "none.html"))).toMatchObject(
     none,
   )
   expect(await cli("export")).toMatchObject({

@@ -134,8 +134,8 @@ test.each([
   () => ["uninstall", "--purge", "--dry-run"],
   () => ["export", session.session, "--output", join(machine.root, `file${EVIL}`)],
   () => ["export", "--html", session.session],
-  () => ["view", odd.session, "--output", join(machine.root, `page${EVIL}`)],
-  () => ["view"],
+  () => ["open", odd.session, "--output", join(machine.root, `page${EVIL}`)],
+  () => ["open"],
   () => ["bench", "survive"],
   () => ["rebuild"],
   // At last, as they change what there is.

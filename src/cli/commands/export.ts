@@ -42,7 +42,7 @@ export default {
     },
     raw: flag("The transcript as it was written, byte for byte"),
     md: flag("Readable Markdown (the default)"),
-    html: flag("A page for the browser that needs no other file (docs/view.md)"),
+    html: flag("A page for the browser that needs no other file (docs/open.md)"),
     jsonl: flag("One JSON object per line: session, turns, messages (docs/export.md)"),
     entries: flag("One JSON object per turn and line, as sync sends it (docs/sync.md)"),
     conversation: flag("Only what was said: prompts and answers"),

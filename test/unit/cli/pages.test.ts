@@ -23,8 +23,8 @@ import { contextOf, type Machine } from "../../support/machine.ts"
 import { lookAtPictures, PIXEL } from "../../support/pictures.ts"
 import { Transcript } from "../../support/transcript.ts"
 
-/** `ctxbridge view` and `export --html`: what is in a page, and where pages go. */
-describe("view", () => {
+/** `ctxbridge open` and `export --html`: what is in a page, and where pages go. */
+describe("open", () => {
   const TASK = "Look for every zebra in the code, and say where it is."
   const machine = new Inside()
   const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
@@ -172,7 +172,7 @@ describe("view", () => {
   describe("where pages go", () => {
     test("by default into the data folder, private, and anew each time", async () => {
       for (const word of [session.session, handle, session.session.slice(0, 36)]) {
-        const { code, stdout, stderr } = await cli("view", word)
+        const { code, stdout, stderr } = await cli("open", word)
         expect({ code, stderr, stdout }).toEqual({
           code: 0,
           stderr: "",
@@ -187,7 +187,7 @@ describe("view", () => {
 
     test("without a session, all of the project's, and a page that leads to them", async () => {
       const folder = join(machine.cwd, "all")
-      const { code, stdout } = await cli("view", "--output", folder, "--json")
+      const { code, stdout } = await cli("open", "--output", folder, "--json")
       const report = JSON.parse(stdout)
       expect(code).toBe(0)
       expect(report.index).toBe(join(folder, "index.html"))
@@ -203,22 +203,22 @@ describe("view", () => {
       }
       expect(index).toContain('class="timeline"')
       expect(index).toMatch(/<h2>2026-03-02<\/h2>[\s\S]*<span>08:00<\/span><span>1 turn<\/span>/)
-      expect(await cli("view", "--output", folder)).toMatchObject({ code: 1, stdout: "" })
-      expect(await cli("view", "--output", folder, "--force")).toMatchObject({ code: 0 })
+      expect(await cli("open", "--output", folder)).toMatchObject({ code: 1, stdout: "" })
+      expect(await cli("open", "--output", folder, "--force")).toMatchObject({ code: 0 })
     })
 
     test("into a file or a folder, and over nothing that is there", async () => {
       const file = join(machine.cwd, "one.html")
-      expect(await cli("view", other.session, "--output", "one.html")).toMatchObject({
+      expect(await cli("open", other.session, "--output", "one.html")).toMatchObject({
         code: 0,
         stdout: `${file}\n`,
       })
       // A session that is named twice is one page.
-      expect(await cli("view", handle, session.session, "-o", "twice.html")).toMatchObject({
+      expect(await cli("open", handle, session.session, "-o", "twice.html")).toMatchObject({
         stdout: `${join(machine.cwd, "twice.html")}\n`,
       })
       expect(statSync(join(machine.cwd, "twice.html")).isFile()).toBe(true)
-      expect(await cli("view", other.session, "-o", file)).toEqual(
+      expect(await cli("open", other.session, "-o", file)).toEqual(
         expect.objectContaining({
           code: 1,
           stderr: `ctxbridge: ${file} exists\nhint: --force replaces it\n`,
@@ -228,18 +228,18 @@ describe("view", () => {
       const busy = join(machine.cwd, "busy")
       mkdirSync(busy)
       writeFileSync(join(busy, "index.html"), "theirs")
-      expect(await cli("view", "--output", busy)).toMatchObject({ code: 1, stdout: "" })
+      expect(await cli("open", "--output", busy)).toMatchObject({ code: 1, stdout: "" })
       expect(readdirSync(busy)).toEqual(["index.html"])
       mkdirSync(join(machine.cwd, "folder"))
-      expect(await cli("view", other.session, "-o", "folder")).toMatchObject({ code: 0 })
+      expect(await cli("open", other.session, "-o", "folder")).toMatchObject({ code: 0 })
       expect(readdirSync(join(machine.cwd, "folder"))).toEqual([`${other.session}.html`])
     })
 
     test("what names nothing is told, and nothing is written", async () => {
-      expect(await cli("view", "5e55ffff")).toMatchObject({ code: 3, stdout: "" })
-      expect(await cli("view", session.session, "--all-projects")).toMatchObject({ code: 64 })
+      expect(await cli("open", "5e55ffff")).toMatchObject({ code: 3, stdout: "" })
+      expect(await cli("open", session.session, "--all-projects")).toMatchObject({ code: 64 })
       const elsewhere = { env: machine.env, cwd: machine.root }
-      expect(await run(["view"], elsewhere)).toMatchObject({ code: 3, stdout: "" })
+      expect(await run(["open"], elsewhere)).toMatchObject({ code: 3, stdout: "" })
     })
 
     test("a page that is a month old goes, and all of them when something is forgotten or redacted", async () => {
@@ -248,15 +248,15 @@ describe("view", () => {
       const kept = join(second.dataHome, "pages")
       const [first, last] = [second.session().turn("A kite").flush(), second.session().turn("A wren").flush()]
       await there("import")
-      await there("view", first.session)
+      await there("open", first.session)
       const old = join(kept, "old.html")
       writeFileSync(old, "")
       utimesSync(old, 1, 1)
-      await there("view", last.session)
+      await there("open", last.session)
       expect(readdirSync(kept).sort()).toEqual([`${first.session}.html`, `${last.session}.html`])
       expect(await there("forget", first.session, "--yes")).toMatchObject({ code: 0, stderr: "" })
       expect(existsSync(kept)).toBe(false)
-      await there("view", last.session)
+      await there("open", last.session)
       const env = { ...second.env, CTXBRIDGE_CONFIG: join(second.root, "config.toml") }
       writeFileSync(env.CTXBRIDGE_CONFIG, 'secrets.patterns = ["wre[n]"]')
       expect(await run(["redact", "--rescan"], { env, cwd: second.cwd })).toMatchObject({

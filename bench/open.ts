@@ -1,6 +1,6 @@
 /**
- * How long a large session takes as a page: `bun bench/view.ts [--sizes 1,10,30] [--rounds N] [--exe PATH]`, sizes in MB of
- * transcript. `view` is measured as a whole process, the page in Chromium from the click on a link until it is drawn and
+ * How long a large session takes as a page: `bun bench/open.ts [--sizes 1,10,30] [--rounds N] [--exe PATH]`, sizes in MB of
+ * transcript. `open` is measured as a whole process, the page in Chromium from the click on a link until it is drawn and
  * its script has run, and until a search in it has hidden what it does not mean. Needs chromium.
  */
 import { mkdirSync } from "node:fs"
@@ -100,7 +100,7 @@ for (const { id, made, file } of pages) {
   for (let round = 0; round < rounds; round++) {
     const started = performance.now()
     const { exitCode, stderr, resourceUsage } = Bun.spawnSync(
-      [exe, "view", id, "--output", file, "--force"],
+      [exe, "open", id, "--output", file, "--force"],
       { env },
     )
     if (exitCode !== 0) throw new Error(stderr.toString())
@@ -120,5 +120,5 @@ for (const { id, made, file } of pages) {
     least(opened.map(({ searched }) => searched)),
   ])
 }
-const head = ["MB", "turns", "page, MB", "`view`", "CPU", "drawn", "ready", "CPU", "search"]
+const head = ["MB", "turns", "page, MB", "`open`", "CPU", "drawn", "ready", "CPU", "search"]
 console.log(`ms, the least of ${rounds} rounds\n\n${markdownTable(head, rows).join("\n")}`)

@@ -1,4 +1,4 @@
-/** `ctxbridge view` of the compiled binary: its page is opened by what the system opens pages with, without a shell. */
+/** `ctxbridge open` of the compiled binary: its page is opened by what the system opens pages with, without a shell. */
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ test.skipIf(process.platform !== "linux")("--open", async () => {
   const folder = join(machine.cwd, "a b; touch x")
   mkdirSync(folder)
   const file = join(folder, "page.html")
-  const view = (...more: string[]) => cli("view", session.session, "--output", file, "--force", ...more)
+  const view = (...more: string[]) => cli("open", session.session, "--output", file, "--force", ...more)
   const missing = await view("--open")
   expect(missing).toMatchObject({ code: 1, stdout: `${file}\n` })
   expect(missing.stderr).toMatch(
@@ -33,7 +33,7 @@ test.skipIf(process.platform !== "linux")("--open", async () => {
   expect(shown).toMatchObject({ code: 0, stderr: "", stdout: `${file}\n` })
   expect(readFileSync(opened, "utf8")).toBe(`1\n${pathToFileURL(file).href}\n`)
   const [, handle] = /id="ctx-(\w+)"/.exec(readFileSync(file, "utf8"))!
-  const again = await cli("view", `ctx:${handle}`, "--open")
+  const again = await cli("open", `ctx:${handle}`, "--open")
   expect(again).toMatchObject({ code: 0, stderr: "" })
   // Two seconds are for an opener that stays.
   expect(Math.min(shown.ms, again.ms)).toBeLessThan(missing.ms + 1900)

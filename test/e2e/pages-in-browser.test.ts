@@ -43,7 +43,7 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     const shown = await run(["show", session.session, "--json"], options)
     handles = (JSON.parse(shown.stdout) as { turns: { handle: string }[] }).turns.map(({ handle }) => handle)
     const file = join(machine.cwd, "page.html")
-    expect(await run(["view", session.session, "--output", file], options)).toMatchObject({ code: 0 })
+    expect(await run(["open", session.session, "--output", file], options)).toMatchObject({ code: 0 })
     address = pathToFileURL(file).href
   })
 

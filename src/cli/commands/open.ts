@@ -1,4 +1,4 @@
-/** `ctxbridge view`: sessions as HTML pages, and a page that lists a project's sessions. */
+/** `ctxbridge open`: sessions as HTML pages, and a page that lists a project's sessions. */
 
 import { mkdirSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
@@ -27,7 +27,7 @@ import { safe } from "../style.ts"
 
 export default {
   meta: {
-    name: "view",
+    name: "open",
     description: "Make an HTML page of sessions, for the browser",
   },
   args: {
