@@ -35,7 +35,6 @@ export const GROUPS: readonly Group[] = [
       "redact",
       "notes",
       "forget",
-      "purge",
       "model",
       "optimize",
       "summarize",
@@ -51,7 +50,7 @@ export const GROUPS: readonly Group[] = [
 /** Called by programs rather than people: Claude Code, a shell, a package. Only `ctxbridge help --all` lists them. */
 export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "init", "completions", "man"]
 
-/** What other programs call the same, and a plural. */
+/** What other programs call the same, a plural, and what is an option of another one now. */
 export const ALIASES: Readonly<Record<string, string>> = {
   ls: "sessions",
   grep: "search",
@@ -59,4 +58,5 @@ export const ALIASES: Readonly<Record<string, string>> = {
   view: "open",
   log: "timeline",
   shares: "share",
+  purge: "forget",
 }

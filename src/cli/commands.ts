@@ -47,7 +47,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     summarize: () => import("./commands/summarize.ts"),
     notes: () => import("./commands/notes.ts"),
     forget: () => import("./commands/forget.ts"),
-    purge: () => import("./commands/purge.ts"),
     update: () => import("./commands/update.ts"),
     config: () => import("./commands/config.ts"),
     demo: () => import("./commands/demo.ts"),

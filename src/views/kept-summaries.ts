@@ -1,6 +1,6 @@
 /**
  * What a model wrote about sessions, kept where `rebuild` finds it: a line each in a copy of its own in the vault, one
- * copy per session. To everything that removes or fills (`forget`, `purge`, `redact`), the copy is a part of the session,
+ * copy per session. To everything that removes or fills (`forget`, `redact`), the copy is a part of the session,
  * named `<session>/summary` like a subagent.
  */
 

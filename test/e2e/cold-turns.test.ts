@@ -72,7 +72,7 @@ test("cold turns are out of the index and nowhere else, also after a rebuild", a
   const off = { ...env, CLAUDE_FLOW_AUTO_OPTIMIZE: "false" }
   const silent = await run(["optimize", "--json"], { env: off, cwd: machine.cwd })
   expect(JSON.parse(silent.stdout)).toMatchObject({ enabled: false, tiers: { hot: 1, cold: 1 } })
-  await cli("purge", "--older-than", "30d", "--yes")
+  await cli("forget", "--older-than", "30d", "--yes")
   expect((await cli("status")).totals.turns).toBe(1)
   expect(await colds()).toBe(0)
 })

@@ -393,7 +393,7 @@ test("when it is killed between tombstone and deletion, the next job does the re
   })
 })
 
-describe("purge", () => {
+describe("forget --older-than", () => {
   test("forgets whole sessions that have been silent for long, and no younger ones", async () => {
     using machine = new Machine()
     const old = machine.session().turn(WORD).flush()
@@ -406,21 +406,21 @@ describe("purge", () => {
     })
     young.flush()
     well(await cli(machine, "import"))
-    const planned = await json(machine, "purge", "--older-than", "30d", "--dry-run")
+    const planned = await json(machine, "forget", "--older-than", "30d", "--dry-run")
     expect(planned).toMatchObject({ dryRun: true, sessions: [{ session: old.session }] })
     expect(planned.sessions[0].bytes).toBeGreaterThan(0)
     expectWhole(machine, old)
-    const { stdout } = well(await cli(machine, "purge", "--older-than", "30d", "--yes"))
+    const { stdout } = well(await cli(machine, "forget", "--older-than", "30d", "--yes"))
     expect(stdout).toContain("Forgot 1 session")
     expect(traces(machine)).toEqual([])
     well(await cli(machine, "import"))
     expect(traces(machine)).toEqual([])
     expectWhole(machine, young)
-    expect(well(await cli(machine, "purge", "--older-than", "30d", "--yes")).stdout).toBe(
+    expect(well(await cli(machine, "forget", "--older-than", "30d", "--yes")).stdout).toBe(
       "Nothing to forget\n",
     )
     for (const age of ["", "x", "30", "-1d"]) {
-      expect(await cli(machine, "purge", `--older-than=${age}`, "--yes")).toMatchObject({
+      expect(await cli(machine, "forget", `--older-than=${age}`, "--yes")).toMatchObject({
         code: 64,
         stdout: "",
       })
@@ -437,15 +437,15 @@ describe("purge", () => {
     for (const file of [old.path, machine.copy(old.path)]) rmSync(file)
     rmSync(join(machine.dataHome, who === "the views" ? "vault/copies.jsonl" : "archive.db"))
     await cli(machine, "rebuild")
-    const planned = await json(machine, "purge", "--older-than", "30d", "--dry-run")
+    const planned = await json(machine, "forget", "--older-than", "30d", "--dry-run")
     expect(planned).toMatchObject({ sessions: [{ session: old.session, copies: [] }] })
-    const older = await json(machine, "purge", "--older-than", "90w", "--dry-run")
+    const older = await json(machine, "forget", "--older-than", "90w", "--dry-run")
     expect(older).toMatchObject({ sessions: [] })
-    const { stdout } = well(await cli(machine, "purge", "--older-than", "30d", "--yes"))
+    const { stdout } = well(await cli(machine, "forget", "--older-than", "30d", "--yes"))
     expect(stdout).toContain("Forgot 1 session")
     expect(traces(machine)).toEqual([])
     expect(well(await cli(machine, "verify")).stdout).not.toContain("lost")
-    const again = well(await cli(machine, "purge", "--older-than", "30d", "--yes"))
+    const again = well(await cli(machine, "forget", "--older-than", "30d", "--yes"))
     expect(again.stdout).toBe("Nothing to forget\n")
   })
 })

@@ -101,7 +101,7 @@ test("nobody is asked or waited for whose terminal does not show the question", 
   }
   expect(await inTerminal('"$0" install >/dev/null')).toBe(0)
   expect(await inTerminal('"$0" import >/dev/null')).toBe(0)
-  expect(await inTerminal('"$0" purge --older-than 1h 2>/dev/null')).toBe(64)
+  expect(await inTerminal('"$0" forget --older-than 1h 2>/dev/null')).toBe(64)
 })
 
 test("status tells what is left of an interrupted import, and the next job goes on", async () => {

@@ -177,8 +177,8 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`notes`", () => ["notes"]],
   ["`notes forget`", () => ["notes", "forget", note, "--yes"]],
   ["`forget --match`", () => ["forget", "--match", "upload", "--dry-run"]],
-  ["`forget`, `purge`", () => ["purge", "--older-than", "1h", "--dry-run"]],
-  ["`forget`, `purge`", () => ["forget", first.session, "--yes"]],
+  ["`forget`", () => ["forget", "--older-than", "1h", "--dry-run"]],
+  ["`forget`", () => ["forget", first.session, "--yes"]],
   ["`forget --list`", () => ["forget", "--list"]],
   ["`forget --undo`", () => ["forget", "--undo", first.session]],
 ]

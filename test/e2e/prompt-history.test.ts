@@ -216,7 +216,7 @@ test("forgetting a session, a text and old sessions takes their prompts, for goo
   home.typed("once more the topgallant", GONE)
   await home.done("import")
   expect(await home.found("topgallant")).toEqual([])
-  await home.done("purge", "--older-than", "1d", "--yes")
+  await home.done("forget", "--older-than", "1d", "--yes")
   expect(await home.found("spinnaker")).toEqual([])
   expect(contentOf(home.listCopy).toString()).toMatch(/^[*\n]*$/)
   expect(await home.done("verify")).toContain("All good")

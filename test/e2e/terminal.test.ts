@@ -124,7 +124,7 @@ test.each([
   () => ["preview", "--session", odd.session],
   () => ["import"],
   () => ["redact", "--dry-run"],
-  () => ["purge", "--older-than", "1d", "--dry-run"],
+  () => ["forget", "--older-than", "1d", "--dry-run"],
   () => ["forget", odd.session, "--dry-run"],
   () => ["forget", ".", "--dry-run"],
   () => ["forget", "--match", "parseCursor", "--dry-run"],

@@ -9,6 +9,7 @@ import {
   type Leaving,
   leaving,
   resumeForgetting,
+  silentSince,
   tombstonesOf,
   unfinished,
 } from "../../job/forget-sessions.ts"
@@ -32,28 +33,33 @@ import { summaryName } from "../../views/kept-summaries.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
 import { threadsOf } from "../../views/queries/scope.ts"
-import { sessionsOfProject } from "../../views/queries/sessions.ts"
+import { promptsOnlySessions, sessionsByEnd, sessionsOfProject } from "../../views/queries/sessions.ts"
 import { latestSummary } from "../../views/queries/summaries.ts"
 import { lineageOf, outputsOfSubagents } from "../../views/queries/transcripts.ts"
 import { spoolStatus } from "../../views/spool.ts"
+import { knownCopies } from "../../views/transcript-rows.ts"
 import { stringArg } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
 import { projectAt } from "../project-wanted.ts"
-import { ago } from "../screen.ts"
+import { ageOf, ago } from "../screen.ts"
 import { safe } from "../style.ts"
 
 /** ms to wait for others working on the archive, such as the background job or an import. */
 const PATIENCE = 60_000
 
 export default {
-  meta: { name: "forget", description: "Remove sessions, a project or a text for good" },
+  meta: { name: "forget", description: "Remove sessions, a project, a text or what is old" },
   args: {
     what: {
       type: "positional",
       names: "session",
       description: "A session's id (at least four letters), or a project's folder: /path, ./path or .",
     },
+    "older-than": option(
+      "All sessions whose last turn is that old: hours, days, weeks or years",
+      "90d|12w|1y",
+    ),
     match: option("Only this text, wherever it occurs", "TEXT"),
     regex: flag("The text is a JavaScript regular expression"),
     list: flag("Show what has been forgotten"),
@@ -66,11 +72,13 @@ export default {
     const [what, text, undone] = [stringArg(args, "what"), stringArg(args, "match"), stringArg(args, "undo")]
     // Probably an unset variable: with --match, the text would go from all sessions instead of one.
     if (args["what"] === "") throw usageError("WHAT is empty", "leave it out to forget a text everywhere")
-    const ways = [args["list"] === true, undone !== undefined, what !== undefined || text !== undefined]
+    const age = ageWanted(args)
+    const isNamed = what !== undefined || text !== undefined
+    const ways = [args["list"] === true, undone !== undefined, age !== undefined, isNamed]
     if (ways.filter((way) => way).length !== 1) {
       throw usageError(
         "what should be forgotten?",
-        "a session, a project's folder, --match TEXT, --list or --undo",
+        "one of: a session, a project's folder, --match TEXT, --older-than 90d, --list, --undo",
       )
     }
     if (text === undefined && args["regex"] === true) throw usageError("--regex needs --match")
@@ -79,6 +87,7 @@ export default {
     finishFormer(context)
     if (context.args["dry-run"] !== true)
       context.out.resumable("Ctrl-C: the background job or the next forget ends it")
+    if (age !== undefined) return forgetOld(context, age)
     return text === undefined
       ? forgetSessions(context, what!)
       : forgetText(context, what, finderOf(context, text))
@@ -88,7 +97,19 @@ export default {
 /** Letters that name a session. */
 const LEAST_NAME = 4
 
-/** Finishes what a killed `forget` or `purge` left. Must run first: its sessions can no longer be looked up. */
+/** @throws CtxError exit 64 for what is no age, as 0 would be that of everything */
+function ageWanted(args: Context["args"]): number | undefined {
+  const word = args["older-than"]
+  if (word === undefined) return undefined
+  const age = ageOf(String(word))
+  if (age !== undefined) return age
+  throw usageError(
+    `--older-than needs an age, not ${JSON.stringify(word)}`,
+    "such as 90d: a number and one of h, d, w, y",
+  )
+}
+
+/** Finishes what a killed `forget` left. Must run first: its sessions can no longer be looked up. */
 export function finishFormer({ args, env, out }: Context): void {
   const left = unfinished(env.dataHome).length
   if (args["dry-run"] === true || left === 0) return
@@ -101,7 +122,7 @@ function list({ env, out }: Context): void {
   const left = unfinished(env.dataHome)
   out.print(renderTombstones(tombstones, Date.now()))
   if (left.length > 0) {
-    out.print(`${count(left.length, "session")} not completely removed yet: run forget or purge again`)
+    out.print(`${count(left.length, "session")} not completely removed yet: run forget again`)
   }
   out.json({ forgotten: tombstones.map(publicOf), unfinished: left })
 }
@@ -154,12 +175,26 @@ function forgetSessions(context: Context, word: string): number | undefined {
   return leave(context, list, wanted.heirs)
 }
 
-/** The common part of `forget` and `purge`, once the sessions are known. */
-export function leave(
-  context: Context,
-  list: readonly Leaving[],
-  heirs: readonly string[],
-): number | undefined {
+/** Forgets sessions that have been silent for so many ms. */
+function forgetOld(context: Context, age: number): number | undefined {
+  const { dataHome } = context.env
+  const { ended, promptsOnly, known } = asked(dataHome, (db) => ({
+    ended: endsOf(db),
+    promptsOnly: promptsOnlySessions(db),
+    known: knownCopies(db),
+  }))
+  const old = silentSince(dataHome, Date.now() - age, ended, promptsOnly, known)
+  return leave(context, leaving(dataHome, old), [])
+}
+
+/** When each session ended, in ms since the epoch. */
+function endsOf(db: Database): Map<string, number> {
+  const dated = sessionsByEnd(db).map(({ id, ended }) => [id, Date.parse(ended ?? "")] as const)
+  return new Map(dated.filter(([, time]) => !Number.isNaN(time)))
+}
+
+/** The common part, once the sessions are known. */
+function leave(context: Context, list: readonly Leaving[], heirs: readonly string[]): number | undefined {
   const { args, out } = context
   const { dataHome } = context.env
   const dryRun = args["dry-run"] === true

@@ -595,7 +595,7 @@ describe("arguments", () => {
       ['--scope must be one of user, project, local, not "system"', "install", "--scope", "system"],
       ['--source must be one of compact, clear, startup, not "resume"', "preview", "--source", "resume"],
       ['--runtime must be one of native, wasm, not "cuda"', "model", "verify", "--runtime", "cuda"],
-      ['--older-than needs an age, not "old"', "purge", "--older-than", "old"],
+      ['--older-than needs an age, not "old"', "forget", "--older-than", "old"],
     ]
 
     test.each(ONE_OF)("%s", async (message, ...args) => {
