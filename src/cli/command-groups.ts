@@ -13,7 +13,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "Read",
     commands: ["sessions", "show", "open", "resume", "receipts", "stats"],
-    also: ["timeline", "export", "handoff"],
+    also: ["export", "handoff"],
   },
   { title: "Keep", commands: ["install", "import", "status"], also: ["doctor"] },
   {
@@ -27,7 +27,6 @@ export const GROUPS: readonly Group[] = [
       "rebuild",
       "resurrect",
       "repair",
-      "compact",
       "project",
       "sync",
       "share",
@@ -56,7 +55,7 @@ export const ALIASES: Readonly<Record<string, string>> = {
   grep: "search",
   cat: "show",
   view: "open",
-  log: "timeline",
+  log: "sessions",
   shares: "share",
   purge: "forget",
 }

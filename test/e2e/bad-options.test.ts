@@ -22,11 +22,11 @@ const call = (machine: Machine, words: string[], env: Record<string, string> = {
   run(words, { cwd: machine.cwd, env: { ...machine.env, ...env } })
 
 /** A value that is not allowed was passed over in silence by every command: `budget = "lots"` was believed to count. */
-test.each(["status", "timeline", "sessions"])(
+test.each(["status", "show", "sessions"])(
   "%s names a bad value of the environment, and stops",
   async (name) => {
     using machine = new Machine()
-    const words = name === "timeline" ? [name, "ctx:abcdef"] : [name]
+    const words = name === "show" ? [name, "ctx:abcdef"] : [name]
     expect(await call(machine, words, { [BUDGET]: "lots" })).toMatchObject({
       code: 64,
       stdout: "",

@@ -113,8 +113,8 @@ test("what finds commands, fixes, files and lines narrows to an agent, and says 
   })
   expect((await cli("why", "valve.ts:1", "--agent", "claude")).code).toBe(3)
   const { handle } = (await json("show", LEGACY)).turns[0]
-  expect((await cli("timeline", handle)).stdout).toStartWith("A session of Codex\n")
-  expect(await json("timeline", handle)).toMatchObject({ program: "codex" })
+  expect((await cli("show", handle, "--around", "3")).stdout).toStartWith("A session of Codex\n")
+  expect(await json("show", handle, "--around", "3")).toMatchObject({ program: "codex" })
   expect((await json("notes", "--agent", "codex")).notes).toEqual([])
 })
 

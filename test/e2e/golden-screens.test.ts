@@ -47,7 +47,7 @@ beforeAll(async () => {
     "search retry",
     "sessions",
     `show ctx:${handle}`,
-    `timeline ctx:${handle}`,
+    `show ctx:${handle} --around 3`,
     "files retry",
     "status",
   ]

@@ -125,7 +125,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`statusline`", () => ["statusline"]],
   ["`sessions`", () => ["sessions"]],
   ["`search`", () => ["search", "upload"]],
-  ["`timeline`", () => ["timeline", handle]],
+  ["`show --around`", () => ["show", handle, "--around", "3"]],
   ["`files`", () => ["files", "upload"]],
   ["`how`", () => ["how", "npm test"]],
   ["`fix`", () => ["fix", "boom"]],
@@ -151,7 +151,6 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`verify`", () => ["verify"]],
   ["`doctor`", () => ["doctor"]],
   ["`rebuild`", () => ["rebuild"]],
-  ["`compact`", () => ["compact", "--dry-run"]],
   ["`redact`", () => ["redact", "--dry-run"]],
   ["`model status`", () => ["model", "status"]],
   [

@@ -121,7 +121,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
   well(await machine.cli("import"))
   well(await machine.cli("import", "--check"))
   well(await machine.cli("search", "xylophone"))
-  well(await machine.cli("compact"))
+  well(await machine.cli("optimize", "--frames"))
   well(await machine.cli("rebuild"))
   well(await machine.cli("redact", "--rescan"))
   well(await machine.cli("sync", "--to", join(machine.root, "target")))

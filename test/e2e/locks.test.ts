@@ -99,7 +99,7 @@ test.skipIf(!canFail)("on NFS, whoever locks a file has it open for that", async
   expect(await machine.hook("session-start", transcript, { source: "resume" })).toMatchObject(silent)
   for (const command of [
     ["import"],
-    ["compact"],
+    ["optimize", "--frames"],
     ["forget", "--match", "xyzzy", "--yes"],
     ["redact"],
     ["rebuild"],

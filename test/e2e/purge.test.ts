@@ -74,7 +74,7 @@ async function use(machine: Machine, env: Record<string, string>): Promise<() =>
       ["sessions"],
       ["verify"],
       ["rebuild"],
-      ["compact"],
+      ["optimize", "--frames"],
       ["sync", "--to", join(machine.root, "target")],
       ["forget", "--match", "nothing of the kind", "--yes"],
       ["forget", sessions[0]!.session, "--yes"],

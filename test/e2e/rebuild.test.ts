@@ -293,26 +293,28 @@ describe("rebuild", () => {
     const ran = await cli(machine, "rebuild")
     expect(ran).toMatchObject({ code: 3, stdout: "" })
     expect(existsSync(machine.dataHome)).toBe(false)
-    expect(await cli(machine, "compact")).toMatchObject({ code: 0, stderr: "" })
+    expect(await cli(machine, "optimize", "--frames")).toMatchObject({ code: 0, stderr: "" })
     expect(existsSync(machine.dataHome)).toBe(false)
   })
 })
 
-describe("compact", () => {
+describe("optimize --frames", () => {
   test("takes less room for the same bytes, and writes nothing in a dry run", async () => {
     const { machine, sessions } = await filled(40, 20)
     using _machine = machine
     const size = (): number => sessions.reduce((sum, { path }) => sum + statSync(machine.copy(path)).size, 0)
     const before = size()
-    const dry = JSON.parse((await cli(machine, "compact", "--dry-run", "--json")).stdout)
+    const { frames: dry } = JSON.parse(
+      (await cli(machine, "optimize", "--frames", "--dry-run", "--json")).stdout,
+    )
     expect(dry).toMatchObject({ ok: true, before, after: before })
     expect(dry.changed).toHaveLength(3)
     expect(size()).toBe(before)
-    const report = JSON.parse((await cli(machine, "compact", "--json")).stdout)
-    expect(report).toMatchObject({ ok: true, before, after: size() })
+    const { frames } = JSON.parse((await cli(machine, "optimize", "--frames", "--json")).stdout)
+    expect(frames).toMatchObject({ ok: true, before, after: size() })
     expect(size()).toBeLessThan(before / 2)
     expectVault(machine, sessions)
-    expect((await cli(machine, "compact")).stdout).toContain("Nothing to merge")
+    expect((await cli(machine, "optimize", "--frames")).stdout).toContain("nothing to merge")
     well(await cli(machine, "verify"))
   })
 
@@ -322,7 +324,7 @@ describe("compact", () => {
     const dice = new Dice(72)
     let killed = 0
     for (let n = 0; n < 30; n++) {
-      const { child, ended } = start(["compact"], { env: machine.env, cwd: machine.cwd })
+      const { child, ended } = start(["optimize", "--frames"], { env: machine.env, cwd: machine.cwd })
       const session = sessions[n % sessions.length]!.turn(`meanwhile ${n}`, [EDIT]).flush()
       const hook = machine.hook("stop", session)
       await Bun.sleep(dice.between(0, 60))
@@ -332,7 +334,7 @@ describe("compact", () => {
       expectVault(machine, sessions)
     }
     expect(killed).toBeGreaterThan(5)
-    well(await cli(machine, "compact"))
+    well(await cli(machine, "optimize", "--frames"))
     expectVault(machine, sessions)
     expect(leftovers(machine)).toEqual([])
     well(await cli(machine, "verify"))
@@ -343,7 +345,7 @@ describe("compact", () => {
     using _machine = machine
     let running = true
     const compacting = (async () => {
-      for (let n = 0; n < 20; n++) expect((await cli(machine, "compact")).code).toBe(0)
+      for (let n = 0; n < 20; n++) expect((await cli(machine, "optimize", "--frames")).code).toBe(0)
       running = false
     })()
     for (let n = 0; running; n++) {

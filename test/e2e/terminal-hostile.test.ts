@@ -67,7 +67,7 @@ const COMMANDS: readonly (() => string[])[] = [
   () => ["search", "walrus", "--format", "{title} {snippet}"],
   () => ["sessions"],
   () => ["sessions", "--format", "tsv"],
-  () => ["timeline", handle],
+  () => ["show", handle, "--around", "3"],
   () => ["files", "walrus"],
   () => ["status"],
 ]

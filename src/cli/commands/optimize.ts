@@ -1,4 +1,5 @@
-/** `ctxbridge optimize`: tends the index now. The background job does the same when it has nothing else to do. */
+/** `ctxbridge optimize`: tends vault and index now. The background job does the same when it has nothing else to do. */
+import { EXIT } from "../../base/errors.ts"
 import { bytes, count } from "../../base/text.ts"
 import type { PathsAndPolicy } from "../../config/load.ts"
 import type { Config } from "../../config/options.ts"
@@ -9,6 +10,7 @@ import { type KnownTurn, knownTurns } from "../../restore/worth/reopened.ts"
 import { applyTiers, limitsIn, type TierPlan, tierPlan } from "../../restore/worth/tiering.ts"
 import { confidences, mayGo } from "../../restore/worth/tiers.ts"
 import { readAutoSync } from "../../sync/sync-again.ts"
+import { type MergeReport, mergeFrames } from "../../vault/merge-frames.ts"
 import type { Database } from "../../views/database.ts"
 import { open } from "../../views/open.ts"
 import { openCurrent } from "../../views/open-current.ts"
@@ -19,23 +21,54 @@ import { createStyle, safe } from "../style.ts"
 export default {
   meta: {
     name: "optimize",
-    description: "Move turns out of the index and back, make vectors and sync, now",
+    description: "Save space in the vault, tend the index, make vectors and sync, now",
   },
   args: {
+    frames: flag("Only merge the vault's small frames"),
     "dry-run": flag("Show what would be done; write nothing"),
   },
   async run({ args, env, out }) {
-    const report = await allStages(env, env.config, {
-      now: Date.now(),
-      dryRun: args["dry-run"] === true,
-      onProgress: out.progress,
-    })
-    out.print(renderPairs(told(report), createStyle(out.color)))
-    out.json(report)
+    const dryRun = args["dry-run"] === true
+    const isWhole = args["frames"] !== true
+    // Nothing is archived: that is an error, and there is nothing to merge.
+    if (isWhole) openCurrent(env.dataHome, "command").close()
+    out.resumable("Ctrl-C keeps what is done; ctxbridge optimize continues")
+    const frames =
+      mergeFrames(env.dataHome, {
+        dryRun,
+        onProgress: (done, total) => out.progress("merging", done, total, "bytes"),
+      }) ?? null
+    const stages = isWhole
+      ? await allStages(env, env.config, { now: Date.now(), dryRun, onProgress: out.progress })
+      : undefined
+    out.print(
+      renderPairs([["frames", framesTold(frames)], ...(stages ? told(stages) : [])], createStyle(out.color)),
+    )
+    out.print(left(frames))
+    out.json({ dryRun, frames, ...stages })
+    return frames?.ok === false ? EXIT.failed : EXIT.ok
   },
 } satisfies Command
 
 type Told = readonly (readonly [string, string])[]
+
+/** @param report null: another process is merging */
+function framesTold(report: MergeReport | null): string {
+  if (report === null) return "another process is merging"
+  const { dryRun, copies, before, after, changed } = report
+  const done = changed.filter(({ error }) => error === undefined)
+  const frames = done.reduce((sum, one) => sum + one.frames, 0)
+  const merged = done.reduce((sum, one) => sum + one.merged, 0)
+  const of = `${count(copies, "copy", "copies")} of transcripts, ${bytes(before)}`
+  if (done.length === 0) return `nothing to merge in ${of}`
+  const what = `${frames} of ${count(done.length, "copy", "copies")} into ${merged}`
+  return dryRun ? `would merge ${what}` : `merged ${what}: ${bytes(before)} before, ${bytes(after)} now`
+}
+
+const left = (report: MergeReport | null): string[] =>
+  (report?.changed ?? []).flatMap(({ copy, error }) =>
+    error === undefined ? [] : [`left: ${safe(copy)}: ${safe(error)}`],
+  )
 
 function told(report: CycleReport): Told {
   const { dryRun, enabled, turns, decay, demotion, retention, back, tiers, embedding } = report

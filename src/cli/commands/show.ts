@@ -1,5 +1,6 @@
-/** `ctxbridge show`: a whole turn from the vault, or the turns of a session. */
-import { CtxError, codeOf, EXIT, messageOf } from "../../base/errors.ts"
+/** `ctxbridge show`: a whole turn from the vault, those around it, or the turns of a session. */
+import { agentTitle, UNMARKED } from "../../agents/agents.ts"
+import { CtxError, codeOf, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { type ListPage, pageOf, shortLines } from "../../base/pages.ts"
 import { count, oneLine, shellWord } from "../../base/text.ts"
 import { type FarEntry, farHandle, farId, openFar } from "../../find/elsewhere.ts"
@@ -18,12 +19,13 @@ import type { Database } from "../../views/database.ts"
 import { type DiffLine, editDiff } from "../../views/edit-diff.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { type CallOf, callsIn, partText } from "../../views/part-text.ts"
-import type { Session } from "../../views/queries/sessions.ts"
+import { programOfSession, type Session } from "../../views/queries/sessions.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
 import { type ChangedFiles, filesChangedSince, movedText } from "../../views/queries/touched-files.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import { openSession } from "../../views/session-list.ts"
 import { readTurn, type ToldPart, type Turn, type TurnMessage, type WholeTurn } from "../../views/turn.ts"
+import { timelineOf } from "../../views/turn-timeline.ts"
 import { positive } from "../args.ts"
 import { block } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -50,20 +52,42 @@ export default {
       description:
         "A turn's handle (ctx:ab12cd, far:…), an observation's (obs:…) or a session's id; at least four letters of either",
     },
+    around: option("Of a turn: those before and after it, N on each side, a few lines each", "N"),
     backend: option("Sync target of a far: handle, if not the configured one", "DIR|URL"),
     page: option("Which page of a long turn or session", "N"),
     full: flag("All of it: every page, and long results whole (--json: always, unless --page is given)"),
     plain: flag("At a terminal, too, as it was said: no Markdown, no diffs, nothing folded"),
   },
+  rows: {
+    list: "turns",
+    columns: ["handle", "seq", "started", "tools", "errors", "prompt", "answer"],
+    others: ["changed", "takenBack"],
+  },
   async run(context) {
     const { args, env } = context
     const word = String(args["what"])
+    const around = positive(args, "around")
     const id = farId(word)
+    const isListed = around !== undefined || args["format"] !== undefined
+    if (isListed && (id !== undefined || isObservationName(word)))
+      throw usageError("--around and --format are for turns and sessions of this archive")
     if (id !== undefined) return showFar(context, id)
     using db = openCurrent(env.dataHome, "command", startRenewing)
     if (isObservationName(word)) return showObservation(context, findObservation(db, word))
     const found = findByName(db, word)
+    if (found.kind === "session" && around !== undefined) {
+      throw usageError(
+        `${word} is a session, not a turn`,
+        `ctxbridge show ${shellWord(word)} lists its turns`,
+      )
+    }
     if (found.kind === "session") return showSession(context, db, found.session)
+    if (around !== undefined) {
+      return showAround(context, db, found.turn, around)
+    }
+    if (args["format"] !== undefined) {
+      throw usageError("--format is for lists of turns", "a session, or --around N of a turn")
+    }
     try {
       return showTurn(context, db, found.turn)
     } catch (error) {
@@ -178,6 +202,34 @@ function showSession(context: Context, db: Database, found: Session): void {
   }
   out.print(renderTurns(page.items, session.id, screen))
   footer(context, page, session.id)
+}
+
+/** @param around turns on each side, a few lines each */
+function showAround(context: Context, db: Database, turn: Turn, around: number): void {
+  const { out } = context
+  const { handle, session } = turn
+  const turns = timelineOf(db, turn, around)
+  const program = programOfSession(db, session) ?? UNMARKED
+  out.json({ handle, session, program, turns })
+  if (out.wantsJson) return
+  const { style, columns, now } = screenOf(out)
+  const showPath = pathShower(context)
+  if (program !== UNMARKED) out.print(style.dim(`A session of ${agentTitle(program)}`))
+  for (const one of turns) {
+    const figures = dotted(
+      ago(one.started, now),
+      one.others && "written by others",
+      one.takenBack && "rewound",
+      one.tools > 0 && count(one.tools, "tool call"),
+      one.errors > 0 && count(one.errors, "error"),
+      ...one.changed.map((path) => showPath(path)),
+    )
+    out.print(
+      `${one.handle === handle ? ">" : " "} ${style.bold(one.handle)}  ${fit(oneLine(one.prompt), columns - one.handle.length - 4)}`,
+    )
+    out.print(style.dim(indented(figures, columns)))
+    if (one.answer !== "") out.print(style.dim(indented(oneLine(one.answer), columns)))
+  }
 }
 
 const nextCommand = ({ number, of }: ListPage<unknown>, name: string): string | null =>

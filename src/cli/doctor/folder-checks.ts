@@ -180,6 +180,6 @@ export function spaceFinding(free: number): Finding {
   const text = `${bytes(free)} free`
   if (free >= LITTLE) return finding("space", "ok", text)
   return finding("space", free < ALMOST_NONE ? "fail" : "warn", `only ${text} where the archive is`, {
-    hint: "a full disk stops the archiving; `ctxbridge compact` may free some space",
+    hint: "a full disk stops the archiving; `ctxbridge optimize --frames` may free some space",
   })
 }

@@ -124,7 +124,7 @@ describe("command name", () => {
     ["ls", "sessions"],
     ["grep", "search"],
     ["cat", "show"],
-    ["log", "timeline"],
+    ["log", "sessions"],
   ])("%s means %s", (word, name) => {
     const names = word === "stat" ? NAMES.filter((one) => one !== "stats") : NAMES
     expect(commandMeant(word, names)).toBe(name)
@@ -135,7 +135,7 @@ describe("command name", () => {
     ["s", "unknown command: s"],
     ["constructor", "unknown command: constructor"],
     ["--force", "no command before --force"],
-    ["comp", "compact"],
+    ["opt", "optimize"],
   ])("%s: %s", (word, told) => {
     let said = ""
     try {

@@ -391,7 +391,9 @@ describe("files of a name", () => {
     const { handle } = JSON.parse(await asked("schema.ts", "--json")).found[0]
     // Of its turns the last one that changed it, though another has read it since.
     expect(found[0].handle).not.toBe(handle)
-    const timeline = JSON.parse((await run(["timeline", found[0].handle, "--json"], machine)).stdout)
+    const timeline = JSON.parse(
+      (await run(["show", found[0].handle, "--around", "3", "--json"], machine)).stdout,
+    )
     expect(timeline.turns.find((turn: { handle: string }) => turn.handle === found[0].handle).prompt).toBe(
       "Tidy up",
     )

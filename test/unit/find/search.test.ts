@@ -321,12 +321,12 @@ describe("search", () => {
       expect(await shown("blame", "avatar_service.ts")).toContain("Make it a minute")
     })
 
-    test("timeline shows the turns around a given one", async () => {
+    test("show --around shows the turns around a given one", async () => {
       const { handle } = (await hits("docker compose"))[0]!
-      const { turns } = await json("timeline", handle, "--around", "1")
+      const { turns } = await json("show", handle, "--around", "1")
       expect(turns.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3])
-      expect(await shown("timeline", handle)).toContain(`> ${handle}`)
-      const wrong = await run(["timeline", main.session], { env: machine.env, cwd: machine.cwd })
+      expect(await shown("show", handle, "--around", "3")).toContain(`> ${handle}`)
+      const wrong = await run(["show", main.session, "--around", "3"], { env: machine.env, cwd: machine.cwd })
       expect(wrong).toMatchObject({ code: 64, stdout: "" })
     })
 

@@ -436,13 +436,13 @@ describe("taken back", () => {
     expect(await text("show", session.session)).toContain("(rewound) Paint the zeppelin red.")
   })
 
-  test("timeline", async () => {
-    const { turns } = await document("timeline", stands)
+  test("show --around", async () => {
+    const { turns } = await document("show", stands, "--around", "3")
     expect(marks(turns).slice(1)).toEqual([
       [taken, true],
       [stands, undefined],
     ])
-    expect((await text("timeline", stands)).match(/ · rewound$/gm)).toHaveLength(1)
+    expect((await text("show", stands, "--around", "3")).match(/ · rewound$/gm)).toHaveLength(1)
   })
 
   test("search, which finds it as before, and in the vault itself", async () => {

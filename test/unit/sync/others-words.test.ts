@@ -119,8 +119,8 @@ describe("others words", () => {
       }
       const origins = new Set(shown.messages.flatMap(({ parts }) => parts.map(({ origin }) => origin)))
       expect([...origins]).toEqual(["other"])
-      for (const command of ["show", "timeline"])
-        expect(await done(reader, [command, String(hit!["handle"])])).toContain("written by others")
+      for (const more of [[], ["--around", "3"]])
+        expect(await done(reader, ["show", String(hit!["handle"]), ...more])).toContain("written by others")
       expect(await done(reader, ["show", String(hit!["session"])])).toContain("by others")
       await using peer = await Peer.connect(reader.cwd, reader.env)
       for (const [tool, args] of [
