@@ -280,7 +280,12 @@ function unknownCommand(word: string, names: readonly string[], others: readonly
   const near = nearest(word, names, 2)
   const isQuestion = others.every((other) => !other.startsWith("-"))
   const search = `ctxbridge search ${shellWord([word, ...others].join(" "))} looks for it`
-  const hint = near !== undefined ? `did you mean ${near}?` : isQuestion ? `${search}; ${LISTED}` : LISTED
+  const meant = near === undefined ? undefined : `did you mean ${near}?`
+  // One word is a typo; after several that nearly begin with a command, either may be meant.
+  const isSearch = isQuestion && (near === undefined || others.length > 1)
+  const hint = [meant, isSearch && search, meant === undefined && LISTED]
+    .filter(Boolean)
+    .join(meant ? " " : "; ")
   return usageError(`unknown command: ${word}`, hint)
 }
 

@@ -63,6 +63,22 @@ describe("a terminal without a width", () => {
 
 const COLUMNS = 40
 
+/** `config list` was a table of 185 columns, whatever the terminal had, and said of no option what it is for. */
+test.each([40, 80, 120])("config list explains each option, and fits into %d columns", async (cols) => {
+  using machine = new Machine()
+  const env = { CTXBRIDGE_PAGER: "cat", CTXBRIDGE_RESTORE_BUDGET: "5000" }
+  const { code, text } = await runAtTerminal(machine, ["config", "list"], { cols, env })
+  expect(code).toBe(0)
+  for (const line of text.split("\r\n").filter((one) => !one.startsWith("Your file: ")))
+    expect(Bun.stringWidth(line)).toBeLessThanOrEqual(cols)
+  const plain = Bun.stripANSI(text).replace(/\s+/g, " ")
+  expect(plain).toContain("capture.enabled true Archive transcripts from hooks.")
+  expect(plain).toContain(
+    "restore.budget 5000 Maximum characters of restored context, everything counted. From the environment.",
+  )
+  expect(plain).toContain("embed.from - Where")
+})
+
 /** In a terminal of 40 columns each line of `sessions` wrapped. */
 test.each(["sessions", "show"])("%s fits into 40 columns", async (command) => {
   using machine = new Machine()

@@ -11,9 +11,10 @@ import { isRemoved, type Key, OPTIONS, optionNamed, type Problem } from "../../c
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
 import { unknownWord, words } from "../args.ts"
-import { renderPairs, renderTable } from "../block.ts"
+import { renderPairs } from "../block.ts"
 import type { Command, Context, Environment } from "../command.ts"
 import { isTerminal, writeError } from "../output.ts"
+import { type Screen, screenOf, wrapped, wrappedIn } from "../screen.ts"
 import { createStyle, safe } from "../style.ts"
 
 const ACTIONS = ["list", "get", "set", "edit", "describe"] as const
@@ -72,10 +73,14 @@ export default {
     const options = (Object.keys(OPTIONS) as Key[]).map((one) => describe(env, one))
     const unused = unusedVariables(variablesSet())
     out.json({ file: env.configFile, options, problems, brokenFiles: env.broken, unused })
-    const head = ["key", "value", "from", "allowed", "environment"].map((title) => ({ title }))
-    const rows = options.map((o) => [o.key, String(o.value), o.origin, o.allowed, o.env.join(" ")])
-    out.print(renderTable(head, rows, out.columns, createStyle(out.color)))
-    out.print(`\nUser's file: ${env.configFile}`)
+    out.print(listed(options, screenOf(out)))
+    out.print(`\nYour file: ${env.configFile}`)
+    out.print(
+      wrapped(
+        "ctxbridge config describe OPTION says what it may be, and which variable sets it",
+        out.columns,
+      ),
+    )
     for (const problem of problems) out.print(`Ignored: ${told(problem)}`)
     for (const broken of env.broken) out.print(`Cannot read: ${safe(broken)}`)
     for (const { name, asks, instead } of unused)
@@ -116,6 +121,37 @@ function explained({ key, value, origin, default: standard, allowed, env, doc, s
 }
 
 type Described = ReturnType<typeof describe>
+
+const FROM = { user: "your file", project: "the project's file", env: "the environment" } as const
+/** Columns of a value; longer ones have what the option is for below them. */
+const VALUE = 12
+/** Columns of text beside them that are enough to read it. */
+const LEAST = 30
+
+/** A line or a few for each option: its value, what it is for in a sentence, and where it comes from if not by default. */
+function listed(options: readonly Described[], { columns, style }: Screen): string[] {
+  const name = Math.max(...options.map(({ key }) => key.length)) + 2
+  const beside = columns - name - VALUE - 2
+  let group = ""
+  return options.flatMap(({ key, value, origin, doc }) => {
+    const [sentence = ""] = doc.split(/(?<=\.) (?=[A-Z`])/)
+    const about = safe(origin === "default" ? sentence : `${sentence} From ${FROM[origin]}.`)
+    const shown = safe(String(value)) || "-"
+    const valued = origin === "default" ? shown : style.bold(shown)
+    const [before, now] = [group, key.slice(0, key.indexOf("."))]
+    group = now
+    const gap = before === "" || before === now ? [] : [""]
+    if (beside < LEAST)
+      return [...gap, `${key}  ${valued}`, ...wrappedIn("  ", about, columns).map(style.dim)]
+    const [first = "", ...more] = wrapped(about, beside)
+    const indent = " ".repeat(name + VALUE + 2)
+    const head = `${key.padEnd(name)}${valued}`
+    const rest = more.map((line) => indent + style.dim(line))
+    if (Bun.stringWidth(shown) > VALUE) return [...gap, head, indent + style.dim(first), ...rest]
+    const blank = " ".repeat(VALUE + 2 - Bun.stringWidth(shown))
+    return [...gap, head + blank + style.dim(first), ...rest]
+  })
+}
 
 function describe({ config, resolved }: Environment, key: Key) {
   const { allowed, env, scope } = OPTIONS[key]

@@ -147,6 +147,17 @@ describe("command name", () => {
     expect(said).toStartWith(told)
   })
 
+  test.each([
+    ["what", ["was", "that"], "did you mean why? ctxbridge search 'what was that' looks for it"],
+    ["rate", ["limit"], "ctxbridge search 'rate limit' looks for it; ctxbridge --help lists the commands"],
+    ["serch", ["docker"], "did you mean search?"],
+    ["xyzzyplugh", ["--json"], "ctxbridge --help lists the commands"],
+  ])("%s %j: %s", (word, others, hint) => {
+    expect(() => commandMeant(word, NAMES, others)).toThrow(
+      expect.objectContaining({ message: `unknown command: ${word}`, hint }),
+    )
+  })
+
   test("every command is in the overview once, and every alias means one", () => {
     const shown = [...GROUPS.flatMap(({ commands, also = [] }) => [...commands, ...also]), ...PLUMBING]
     expect(shown.toSorted()).toEqual(NAMES.toSorted())
