@@ -141,6 +141,10 @@ test("lists every state with its turn, says which one the file is in, and puts o
   expect(shown.stdout).toContain("The file is in state 3 now.")
   expect(shown.stdout).toMatch(/^ +2 .* \+1 +−1 +ctx:\w+ +Five must pass\.$/m)
 
+  expect((await json(machine, "src/limit.ts", "-n", "1")).states).toMatchObject([{ state: 3 }])
+  expect((await json(machine, "src/limit.ts", "--since", "2020-01-01")).states).toHaveLength(3)
+  expect(await undo(machine, "src/limit.ts", "--since", "2099-01-01")).toMatchObject({ code: 3, stdout: "" })
+
   expect((await undo(machine, "src/limit.ts", "--diff", "2")).stdout).toMatch(
     /- const limit = 10\n +\+ const limit = 5\n/,
   )

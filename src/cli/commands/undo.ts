@@ -26,7 +26,7 @@ import { positive, words } from "../args.ts"
 import { renderTable, wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { ago, type Screen, screenOf, wrapped } from "../screen.ts"
+import { ago, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
 import { fit } from "../style.ts"
 
@@ -49,6 +49,8 @@ export default {
     diff: option("Show what putting back this state would change", "N"),
     to: option("Put this state back; what is there now is kept", "N"),
     "dry-run": flag("With --to: show what would change, and write nothing"),
+    since: option("States from this date or age on (2026-03-02, 7d)", "WHEN"),
+    limit: option("At most this many states, the latest", "N", "n"),
     force: flag("Put it back even if secrets in it were replaced by * before it was archived"),
     ...YES_ARG,
   },
@@ -84,7 +86,14 @@ export default {
       return EXIT.ok
     }
     const listed = states.map((state, n) => ({ state, n: n + 1 }))
-    const shown = line === undefined ? listed : listed.filter(({ n }) => isAbout(states, n, file, line))
+    const about = line === undefined ? listed : listed.filter(({ n }) => isAbout(states, n, file, line))
+    const since = timeArg(args, "since", Date.now())
+    const recent = since === undefined ? about : about.filter(({ state }) => (state.time ?? "") >= since)
+    const shown = recent.slice(-(positive(args, "limit") ?? recent.length))
+    if (shown.length === 0 && about.length > 0)
+      throw new CtxError("not-found", `no session is known to have changed ${typed} since then`, {
+        exit: EXIT.notFound,
+      })
     out.print(render(file, shown, states, screenOf(out)))
     const at = stateNow(states, file.now)
     out.json({
