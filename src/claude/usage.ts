@@ -16,5 +16,12 @@ export function messageUsage(type: string, line: JsonObject): Usage | undefined 
     return undefined
   const tokens = tokensIn(usage)
   const hour = tokenCount(objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"])
-  return { messageId, model, ...tokens, cacheHour: Math.min(hour, tokens.cacheCreation) }
+  const isFast = usage["speed"] === "fast"
+  return {
+    messageId,
+    model,
+    ...tokens,
+    cacheHour: Math.min(hour, tokens.cacheCreation),
+    ...(isFast && { isFast }),
+  }
 }

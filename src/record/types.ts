@@ -30,6 +30,8 @@ export interface Usage extends Tokens {
   readonly model: string
   /** Of `cacheCreation`, what the API keeps for an hour rather than five minutes. */
   readonly cacheHour: number
+  /** Whether it was answered in Claude Code's fast mode, which costs more. */
+  readonly isFast?: boolean
 }
 
 /** What Claude Code itself says of its work, at the end of a query (`result`) or of its process (`cost-state`). */

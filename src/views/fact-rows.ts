@@ -276,11 +276,11 @@ export class UsageRows {
     this.#db
       .query(
         `INSERT INTO usage (session, message, turn, model, input, output, cache_creation, cache_read, sidechain,
-             cache_hour, time)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+             cache_hour, time, fast)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
            model = excluded.model, input = excluded.input, output = max(output, excluded.output),
            cache_creation = excluded.cache_creation, cache_read = excluded.cache_read,
-           cache_hour = excluded.cache_hour`,
+           cache_hour = excluded.cache_hour, fast = excluded.fast`,
       )
       .run(
         this.#session,
@@ -294,6 +294,7 @@ export class UsageRows {
         sidechain ? 1 : 0,
         usage.cacheHour,
         time ?? null,
+        usage.isFast === true ? 1 : 0,
       )
   }
 }

@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (open-current.ts). A test fails when the views of test/golden/transcripts are no longer those of this number.
  */
-export const PARSER = 25
+export const PARSER = 26
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862
@@ -410,5 +410,9 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE uses;
   DROP TABLE followed;
   DROP TABLE learned;
+  `,
+  `
+  -- Answered in fast mode, whose prices are others.
+  ALTER TABLE usage ADD COLUMN fast INTEGER NOT NULL DEFAULT 0;
   `,
 ]

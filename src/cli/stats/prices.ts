@@ -62,6 +62,20 @@ const LIST: Readonly<Record<string, Price>> = {
   "claude-mythos-5-2": price(8, 40, 0.2),
 }
 
+/**
+ * Of fast mode, from the same program's own table of it; the transcript says of each request whether it was one. A
+ * model that is not here has no such mode.
+ */
+const FAST: Readonly<Record<string, Price>> = {
+  "claude-opus-4-6": price(30, 150),
+  "claude-opus-4-7": price(30, 150),
+  "claude-opus-4-8": price(10, 50),
+  "claude-opus-5": price(10, 50),
+  "claude-opus-5-5": price(8, 40, 0.4),
+  "claude-fable-5-2": price(16, 80, 0.4),
+  "claude-mythos-5-2": price(16, 80, 0.4),
+}
+
 /* OpenAI's models. */
 
 /** When the newest of these prices was told. */
@@ -128,12 +142,13 @@ const OPENAI: Readonly<Record<string, Price>> = {
   "gpt-6.1-terra": written(1, 5, 0.05),
 }
 
-/** By model, as in the table; the user's own come first. */
+/** By `priceKey`; the user's own come first. */
 export type PriceList = ReadonlyMap<string, Price>
 
 /** @param own lines of the option `stats.prices`: `MODEL INPUT OUTPUT [CACHE-READ [CACHE-WRITE [CACHE-HOUR]]]` */
 export function priceList(own: readonly string[]): PriceList {
-  const list = new Map([...Object.entries(LIST), ...Object.entries(OPENAI)])
+  const fast = Object.entries(FAST).map(([model, each]) => [priceKey(model, true), each] as const)
+  const list = new Map([...Object.entries(LIST), ...fast, ...Object.entries(OPENAI)])
   for (const line of own) {
     const [model = "", ...figures] = line.trim().split(/\s+/)
     const [input = 0, output = 0, ...cache] = figures.map(Number)
@@ -143,19 +158,23 @@ export function priceList(own: readonly string[]): PriceList {
 }
 
 /** A model however its provider spells it: without region, date, version and size of the window. */
-export const modelKey = (model: string): string =>
+const modelKey = (model: string): string =>
   model
     .replace(/^.*?(?=claude-)|^(?:[\w.-]+[/.])+(?=(?:gpt|codex)-|o\d)/, "")
     .replace(/\[1m\]$/i, "")
     .replace(/(?:-v\d+(?::\d+)?|[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest))+$/, "")
 
+/** What is paid for: a model in fast mode costs as if it were another one. */
+export const priceKey = (model: string, isFast: boolean): string =>
+  `${modelKey(model)}${isFast ? "-fast" : ""}`
+
 /** @returns US dollars; undefined if no price is known for the model */
 export function requestCost(
   prices: PriceList,
   model: string,
-  tokens: Tokens & { readonly cacheHour: number },
+  tokens: Tokens & { readonly cacheHour: number; readonly fast?: number },
 ): number | undefined {
-  const found = prices.get(modelKey(model))
+  const found = prices.get(priceKey(model, tokens.fast === 1))
   if (found === undefined) return undefined
   const { input, output, cacheCreation, cacheRead, cacheHour } = tokens
   const isLong = found.long !== undefined && input + cacheCreation + cacheRead > found.long.above

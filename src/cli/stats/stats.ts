@@ -27,7 +27,7 @@ import {
   useOfSessions,
 } from "../../views/queries/token-use.ts"
 import { hourFinder, type LocalHour, mondayOf } from "./activity-grid.ts"
-import { modelKey, type PriceList, requestCost } from "./prices.ts"
+import { type PriceList, priceKey, requestCost } from "./prices.ts"
 
 interface StatsWanted {
   /** As the archive names it; undefined: every project. */
@@ -352,7 +352,8 @@ class Spending {
     add(own, request, cost)
     this.#sessions.set(session, (this.#sessions.get(session) ?? 0) + (cost ?? 0))
     if (cost !== undefined) return
-    this.unpriced.set(modelKey(model), (this.unpriced.get(modelKey(model)) ?? 0) + allTokens(request))
+    const key = priceKey(model, request.fast === 1)
+    this.unpriced.set(key, (this.unpriced.get(key) ?? 0) + allTokens(request))
   }
 
   turn(turn: TurnDone, slot: LocalHour | undefined): void {
@@ -444,11 +445,12 @@ interface Whose {
   readonly project: string | null
   readonly program: string
   readonly model?: string
+  readonly fast?: number
 }
 
 function keyOf(
   by: Period,
-  { session, project, program, model = "" }: Whose,
+  { session, project, program, model = "", fast }: Whose,
   slot: LocalHour | undefined,
 ): string {
   switch (by) {
@@ -463,7 +465,7 @@ function keyOf(
     case "agent":
       return program
     case "model":
-      return modelKey(model)
+      return priceKey(model, fast === 1)
     case "session":
       return session
   }

@@ -170,6 +170,8 @@ export interface ModelRequest extends Tokens {
   readonly time: string | null
   /** Of `cacheCreation`, what is kept for an hour. */
   readonly cacheHour: number
+  /** 1: in fast mode. */
+  readonly fast: number
 }
 
 /**
@@ -181,7 +183,7 @@ export const requestsIn = (db: Database, span: StatsSpan): Iterable<ModelRequest
     .query<ModelRequest & { most: number }, ReturnType<typeof spanValues>>(
       // With max(), SQLite takes the other columns from the row that has the maximum.
       `SELECT coalesce(s.parent, u.session) AS session, p.path AS project, ${agentOf("s")} AS program, u.model, coalesce(u.time, t.started) AS time,
-         u.input, u.output, u.cache_creation AS cacheCreation, u.cache_read AS cacheRead, u.cache_hour AS cacheHour,
+         u.input, u.output, u.cache_creation AS cacheCreation, u.cache_read AS cacheRead, u.cache_hour AS cacheHour, u.fast,
          max(u.output) AS most
        FROM usage u JOIN turns t ON t.id = u.turn LEFT JOIN sessions s ON s.id = u.session
          LEFT JOIN projects p ON p.id = s.project

@@ -10,7 +10,7 @@ import {
 import { inAscii } from "../../../src/cli/output.ts"
 import { statsHtml } from "../../../src/cli/pages/stats-html.ts"
 import { gridOf } from "../../../src/cli/stats/activity-grid.ts"
-import { modelKey, priceList, requestCost } from "../../../src/cli/stats/prices.ts"
+import { priceKey, priceList, requestCost } from "../../../src/cli/stats/prices.ts"
 import {
   gatherStats,
   PERIODS,
@@ -465,6 +465,20 @@ describe("prices", () => {
     expect(cost("claude-haiku-4-5", 150_000)).toBeCloseTo(5.015)
   })
 
+  test("fast mode has prices of its own, which the user's replace; a model without them has none", () => {
+    const each = { ...none, input: MILLION, output: MILLION, cacheRead: MILLION, cacheCreation: MILLION }
+    const cost = (model: string, own: readonly string[] = []) =>
+      requestCost(priceList(own), model, { ...each, fast: 1 })
+    expect(cost("claude-opus-4-6")).toBe(30 + 150 + 3 + 37.5)
+    expect(cost("anthropic/claude-opus-5[1m]")).toBe(10 + 50 + 1 + 12.5)
+    expect(cost("claude-opus-5-5")).toBe(8 + 40 + 0.4 + 10)
+    expect(cost("claude-fable-5-2")).toBeCloseTo(16 + 80 + 0.4 + 20)
+    expect(cost("claude-opus-5-5", ["claude-opus-5-5 1 1"])).toBe(8 + 40 + 0.4 + 10)
+    expect(cost("claude-opus-5-5", ["claude-opus-5-5-fast 1 1 1 1"])).toBe(4)
+    expect(cost("claude-haiku-4-5")).toBeUndefined()
+    expect(requestCost(priceList([]), "claude-opus-5", { ...each, fast: 0 })).toBe(5 + 25 + 0.5 + 6.25)
+  })
+
   test.each([
     ["claude-opus-4-5-20251101", "claude-opus-4-5"],
     ["us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5"],
@@ -477,7 +491,7 @@ describe("prices", () => {
     ["us.openai.gpt-6.1-sol", "gpt-6.1-sol"],
     ["codex-mini-latest", "codex-mini"],
   ])("%s is %s", (spelled, key) => {
-    expect(modelKey(spelled)).toBe(key)
+    expect(priceKey(spelled, false)).toBe(key)
   })
 
   test("OpenAI's: the cache is free to write up to 5.5, and long prompts cost more", () => {
@@ -640,6 +654,20 @@ describe("figures", () => {
         ["2026-03-03", 10],
         ["2026-03-02", 6.25],
       ])
+    })
+
+    test("in fast mode are told apart from the same model's others, and cost what fast mode does", () => {
+      using archive = new Archive()
+      const session = archive.session("s1").user("Begin")
+      const asked = (speed: string) => usage(0, { input_tokens: 1_000_000, speed })
+      answer(session, "msg_1", "2026-03-02T08:00:00Z", asked("standard"), "claude-opus-4-8")
+      answer(session, "msg_2", "2026-03-02T09:00:00Z", asked("fast"), "claude-opus-4-8")
+      archive.follow(session.flush())
+      expect(statsOf(archive, { by: "model" }).rows.map(({ key, cost }) => [key, cost])).toEqual([
+        ["claude-opus-4-8", 5],
+        ["claude-opus-4-8-fast", 10],
+      ])
+      expect(statsOf(archive).rows.map(({ key, cost }) => [key, cost])).toEqual([["2026-03-02", 15]])
     })
 
     test("of models without a price are counted and named, and cost nothing", () => {

@@ -601,6 +601,11 @@ describe("assistant", () => {
     }
     expect(usage({ usage: counts })).toEqual(expected)
   })
+  test("usage in fast mode, and in no other", () => {
+    expect(usage({ usage: { input_tokens: 1, speed: "fast" } })).toMatchObject({ isFast: true })
+    for (const speed of ["standard", null, undefined, 1])
+      expect(usage({ usage: { input_tokens: 1, speed } })).not.toHaveProperty("isFast")
+  })
   test("usage with counts missing or wrong", () => {
     expect(usage({ usage: { input_tokens: "9", output_tokens: null, cache_read_input_tokens: -1 } })).toEqual(
       {
