@@ -14,6 +14,7 @@ import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import manifest from "../package.json"
 import { componentsOf } from "./release/components.ts"
+import { withReleases } from "./release/installers.ts"
 import { licencesOf } from "./release/licences.ts"
 import { type Made, notesOf, type Origin, provenanceOf } from "./release/notes.ts"
 import { sbomOf } from "./release/sbom.ts"
@@ -106,9 +107,7 @@ function make(target: Target): Made | undefined {
 
 /** An installer that knows where the release will be found. */
 const installer = (name: string): string =>
-  readFileSync(join(ROOT, name), "utf8").replace(/^(\$?RELEASES ?= ?).*$/m, (line, start) =>
-    values.releases === undefined ? line : `${start}'${values.releases}'`,
-  )
+  withReleases(readFileSync(join(ROOT, name), "utf8"), values.releases ?? manifest.releases)
 
 const made: Made[] = []
 /** Targets that have no file, and those whose file is theirs. */

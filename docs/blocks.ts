@@ -31,6 +31,18 @@ export function pickerKeysTable(): string {
   return markdownTable(["Key", "", "With `--print`"], rows).join("\n")
 }
 
+/** What README says of releases. @param address where they are; empty: nothing is published */
+export const releasesOffered = (address: string): string =>
+  address === ""
+    ? "No release is published yet; [packages, a plugin and a script for releases](docs/installing.md) are ready for whoever\npublishes one."
+    : `Without a checkout, from [a release](docs/installing.md):\n\n\`\`\`sh\ncurl -fsSL ${address}/install.sh | sh\n\`\`\``
+
+/** What docs/installing.md says of them. */
+export const releasesTold = (address: string): string =>
+  address === ""
+    ? "No release is published yet, so there is no `ADDRESS`: without one, `install.sh` says so and exits with code 64."
+    : `\`ADDRESS\` is ${address}, and the installer that lies there knows it.`
+
 const mark = (name: string, end: "begin" | "end"): string => `<!-- ${name}:${end} -->`
 
 /** The text between the block's marks; undefined when the page has no such block. */

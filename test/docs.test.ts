@@ -2,8 +2,17 @@
 import { describe, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { blockOf, optionsTable, pickerKeysTable, withBlock } from "../docs/blocks.ts"
+import { INSTALLERS, withReleases } from "../build/release/installers.ts"
+import {
+  blockOf,
+  optionsTable,
+  pickerKeysTable,
+  releasesOffered,
+  releasesTold,
+  withBlock,
+} from "../docs/blocks.ts"
 import { commandBlock } from "../docs/generate.ts"
+import { releases } from "../package.json"
 import { EXIT } from "../src/base/errors.ts"
 import { wholeOverview } from "../src/cli/overview.ts"
 import { createStyle } from "../src/cli/style.ts"
@@ -27,6 +36,23 @@ describe("generated blocks", () => {
 
   test("docs/commands.md has the commands of `ctxbridge --help`", async () => {
     expect(blockOf(read("docs/commands.md"), "commands")).toBe(await commandBlock())
+  })
+
+  test.each([
+    ["README.md", releasesOffered],
+    ["docs/installing.md", releasesTold],
+  ])("%s offers what is published, and nothing else", (path, told) => {
+    expect(blockOf(read(path), "releases")).toBe(told(releases))
+    expect(told("")).toContain("No release is published yet")
+    expect(told("https://example.com/r")).toContain("https://example.com/r")
+    expect(told("https://example.com/r")).not.toContain("published yet")
+  })
+
+  test.each(INSTALLERS)("%s looks for releases where package.json says", (path) => {
+    expect(withReleases(read(path), releases)).toBe(read(path))
+    expect(withReleases(read(path), "https://example.com/r")).toMatch(
+      /^\$?RELEASES ?= ?'https:\/\/example\.com\/r'$/m,
+    )
   })
 
   test("the option table has each option and each of its environment names once", () => {

@@ -135,21 +135,23 @@ describe("npm", () => {
     }
   })
 
+  /** By the name of the package. */
+  const packed = new Map<string, string>()
+
   test("packed and installed by npm, it runs, with its input, output, exit code and signals", async () => {
-    const tarballs: string[] = []
     for (const one of [name, "ctxbridge"]) {
       const [{ filename }] = JSON.parse(
         await succeeds(["npm", "pack", "--json", "--pack-destination", folder.path], {
           cwd: join(made, "npm", one),
         }),
       )
-      tarballs.push(join(folder.path, filename))
+      packed.set(one, join(folder.path, filename))
     }
     mkdirSync(prefix, { recursive: true })
     writeFileSync(join(prefix, "package.json"), '{"private":true}')
     const cache = join(folder.path, "npm-cache")
     await succeeds(
-      ["npm", "install", "--offline", "--no-audit", "--no-fund", "--cache", cache, ...tarballs],
+      ["npm", "install", "--offline", "--no-audit", "--no-fund", "--cache", cache, ...packed.values()],
       {
         cwd: prefix,
       },
@@ -170,6 +172,35 @@ describe("npm", () => {
     expect(child.signalCode).toBe("SIGTERM")
   })
 
+  test("npx gets both packages from a registry, and runs what they hold", async () => {
+    using registry = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch({ url }) {
+        const { pathname, origin } = new URL(url)
+        const [one = "", file] = decodeURIComponent(pathname.slice(1)).split("/")
+        const tarball = packed.get(one)
+        if (tarball === undefined) return new Response("", { status: 404 })
+        const bytes = readFileSync(tarball)
+        if (file !== undefined) return new Response(bytes)
+        const integrity = `sha512-${new Bun.CryptoHasher("sha512").update(bytes).digest("base64")}`
+        const dist = { tarball: `${origin}/${one}/package.tgz`, integrity }
+        const its = { ...JSON.parse(text(`npm/${one}/package.json`)), dist }
+        return Response.json({ name: one, "dist-tags": { latest: version }, versions: { [version]: its } })
+      },
+    })
+    const env = {
+      npm_config_registry: registry.url.origin,
+      npm_config_cache: join(folder.path, "npx-cache"),
+      npm_config_update_notifier: "false",
+    }
+    expect(await ran(["npx", "--yes", "ctxbridge", "--version"], { env })).toEqual({
+      code: 0,
+      out: `ctxbridge ${version}\n`,
+      err: "",
+    })
+  })
+
   test("`npx ctxbridge install` puts the program where it stays; npm's own is not updated by us", async () => {
     const home = join(folder.path, "npx-home")
     mkdirSync(home)
@@ -180,12 +211,13 @@ describe("npm", () => {
     expect(out).toStartWith(`Installed ${kept}\n`)
     expect(readFileSync(join(home, ".claude/settings.json"), "utf8")).toContain(`${kept} hook stop`)
     expect(await ran([kept, "--version"])).toEqual({ code: 0, out: `ctxbridge ${version}\n`, err: "" })
-    const back = await ran([launcher, "update", "--rollback"], { env })
-    expect(back).toEqual({
-      code: 1,
-      out: "",
-      err: expect.stringMatching(/belongs to npm\nhint: update it with npm install -g ctxbridge\n$/),
-    })
+    for (const words of [["update"], ["update", "--rollback"]]) {
+      expect(await ran([launcher, ...words], { env })).toEqual({
+        code: 1,
+        out: "",
+        err: expect.stringMatching(/belongs to npm\nhint: update it with npm install -g ctxbridge\n$/),
+      })
+    }
   })
 
   test("without the system's package it says what to do", async () => {

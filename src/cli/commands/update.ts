@@ -93,6 +93,8 @@ function checked(
 function sourceOf({ args, env }: Context): ReleaseSource {
   const from = stringArg(args, "from") ?? (env.config["update.from"] || releases)
   if (from !== "") return releaseSource(from, env.cwd)
+  // Whoever has it from a package manager needs no address, and is told so.
+  if (Bun.isStandaloneExecutable) ownBinary(env.exePath)
   throw new CtxError("no-source", "the address of releases is not set: none is published yet", {
     hint: "ctxbridge update --from URL or --from DIR; or the option update.from",
     exit: EXIT.usage,
