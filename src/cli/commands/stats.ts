@@ -1,5 +1,6 @@
 /** `ctxbridge stats`: tokens, cost and activity; what recurs; what compactions dropped. */
 
+import { version } from "../../../package.json"
 import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { localDate, twoDigits } from "../../base/local-time.ts"
@@ -127,7 +128,7 @@ export default {
     )
     if (stats.sessions === 0) throw nothingHere(since)
     if (isPage) {
-      const page = new TextEncoder().encode(statsHtml(stats, { project, today: screen.today }))
+      const page = new TextEncoder().encode(statsHtml(stats, { project, today: screen.today, version }))
       const target = stringArg(args, "output")
       if (target === undefined) {
         out.raw(page)

@@ -1,24 +1,27 @@
 /**
- * Figures of your work as one HTML file: nothing is loaded from anywhere, no script runs, and all that comes from the
- * archive is escaped. Pure.
+ * Figures of your work as a page that looks like the others: one file that loads nothing, with charts as SVG; all that
+ * comes from the archive is escaped. Pure.
  */
 
-import { HELD_KINDS } from "../../restore/receipt.ts"
-import { folderOf } from "../../views/project.ts"
+import { agentTitle } from "../../agents/agents.ts"
+import { count } from "../../base/text.ts"
+import { HELD_KINDS, type Receipt } from "../../restore/receipt.ts"
+import { formatTokens, shortTokens } from "../../restore/window/zone.ts"
+import { folderOf, namesApart } from "../../views/project.ts"
 import { DAY_NAMES, gridOf, MONTH_NAMES, MOST_WEEKS } from "../stats/activity-grid.ts"
 import { PRICES_AS_OF } from "../stats/prices.ts"
-import type { Stats } from "../stats/stats.ts"
-import { type Content, Html, html, policyHash } from "./html/document.ts"
+import type { Spent, SpentRow, Stats } from "../stats/stats.ts"
+import { type Content, documentHtml, type Html, html } from "./html/document.ts"
+import { toolbar } from "./html/project-page.ts"
 import STYLE from "./stats.css" with { type: "text" }
 
-/** Sides of a day in the grid, and the room for names. */
-const CELL = 12
-const LEFT = 30
-const TOP = 14
-const SHADES = 4
-/** Of the bars by hour. */
-const HOUR = 24
-const HEIGHT = 60
+interface StatsPage {
+  readonly project: string | undefined
+  /** The local day. */
+  readonly today: string
+  /** Of ctxbridge. */
+  readonly version: string
+}
 
 const figure = (n: number): string => n.toLocaleString("en-US")
 const dollars = (n: number): string =>
@@ -26,157 +29,237 @@ const dollars = (n: number): string =>
 const share = (part: number, whole: number): string =>
   whole === 0 ? "" : `${Math.round((100 * part) / whole)}%`
 
-/** @param today the local day */
-export function statsHtml(
-  stats: Stats,
-  { project, today }: { project: string | undefined; today: string },
-): string {
-  const title = project === undefined ? "Every project" : folderOf(project)
-  const policy = `default-src 'none'; style-src ${policyHash(STYLE)}; base-uri 'none'; form-action 'none'`
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${new Html(policy)}">
-<meta name="viewport" content="width=device-width">
-<title>${title}: ctxbridge stats</title>
-<style>${new Html(STYLE)}</style>
-</head>
-<body>
-<h1>${title}, ${stats.first ?? "?"} to ${stats.last ?? "?"}</h1>
-${summary(stats)}
-${spent(stats)}
-${section("Turns by day", heatmap(stats, today))}
-${section("Turns by hour", hours(stats.hours))}
-${friction(stats)}
-${compactions(stats)}
-</body>
-</html>
-`.text
+export function statsHtml(stats: Stats, { project, today, version }: StatsPage): string {
+  const name = project === undefined ? "Every project" : folderOf(project)
+  const pieces = documentHtml(`${name}: stats`, version, body(name, stats, today), STYLE)
+  return [...pieces].map(({ text }) => text).join("")
 }
 
-const section = (title: string, body: Html | undefined): Html | undefined =>
-  body && html`<h2>${title}</h2>\n${body}`
+/** What can be chosen, by the `data-kind` of rows. */
+const KINDS = { cost: "Cost", tool: "Tools", file: "Files", error: "Errors", compaction: "Compactions" }
+
+function* body(name: string, stats: Stats, today: string): Generator<Html> {
+  const { first, last, sessions, turns } = stats
+  const facts = [`${first ?? "?"} to ${last ?? "?"}`, count(sessions, "session"), count(turns, "turn")]
+  yield html`<header class="top"><h1>${name}</h1><ul class="about">${facts.map((fact) => html`<li>${fact}</li>`)}</ul></header>
+${toolbar(KINDS, false)}
+<div class="columns project"><main>
+`
+  yield summary(stats)
+  yield section("Turns by day", heatmap(stats, today))
+  yield section("Turns by hour", hours(stats.hours))
+  yield spent(`Tokens and cost by ${stats.by}`, stats.by, stats.rows)
+  if (stats.agents.length > 1 && stats.by !== "agent") yield spent("Agents", "agent", stats.agents)
+  yield* friction(stats)
+  yield compactions(stats)
+  yield html`<p class="nothing" hidden>Nothing here is like that.</p></main></div>\n`
+}
+
+const section = (title: string, ...parts: readonly Content[]): Html =>
+  html`<section class="group"><h2>${title}</h2>\n${parts}</section>\n`
+
+/* Tables: each row can be searched for. */
 
 interface HtmlColumn {
   readonly title: string
-  readonly isNumber?: boolean
+  /** Of its cells: `n` for numbers, `more` for what a phone leaves out. */
+  readonly kind?: string
 }
 
-const words = (title: string): HtmlColumn => ({ title })
-const numbers = (...titles: readonly string[]): HtmlColumn[] =>
-  titles.map((title) => ({ title, isNumber: true }))
+const words = (title: string, kind = ""): HtmlColumn => ({ title, kind })
+const numbers = (...titles: readonly string[]): HtmlColumn[] => titles.map((title) => ({ title, kind: "n" }))
+const more = (...titles: readonly string[]): HtmlColumn[] =>
+  titles.map((title) => ({ title, kind: "n more" }))
 
 /** @returns undefined for no rows */
-function table(head: readonly HtmlColumn[], rows: readonly (readonly string[])[]): Html | undefined {
+function table(
+  kind: keyof typeof KINDS,
+  head: readonly HtmlColumn[],
+  rows: readonly (readonly Content[])[],
+): Html | undefined {
   if (rows.length === 0) return undefined
-  const kind = (n: number): Html | false => head[n]!.isNumber === true && html` class="n"`
-  const isTitled = head.some(({ title }) => title !== "")
-  return html`<table>
-${isTitled && html`<tr>${head.map(({ title }, n) => html`<th${kind(n)}>${title}</th>`)}</tr>\n`}${rows.map(
-  (row) => html`<tr>${row.map((value, n) => html`<td${kind(n)}>${value}</td>`)}</tr>\n`,
-)}</table>`
+  const of = (n: number): Html | false => Boolean(head[n]!.kind) && html` class="${head[n]!.kind!}"`
+  return html`<table class="sums"><thead><tr>${head.map(({ title }, n) => html`<th scope="col"${of(n)}>${title}</th>`)}</tr></thead><tbody>
+${rows.map((row) => html`<tr class="item" data-kind="${kind}">${row.map((value, n) => html`<td${of(n)}>${value}</td>`)}</tr>\n`)}</tbody></table>
+`
 }
 
-function summary({ sessions, turns, total, told, unpriced }: Stats): Html | undefined {
+/** Nothing at all if the table has no rows. */
+const tableOf = (title: string, ...of: Parameters<typeof table>): Html => {
+  const found = table(...of)
+  return found === undefined ? html`` : section(title, found)
+}
+
+function summary({ total, told, unpriced }: Stats): Html {
   const { input, output, cacheCreation, cacheRead } = total.tokens
-  const rows = [
-    ["Sessions", figure(sessions)],
-    ["Turns", figure(turns)],
-    ["Input tokens", figure(input)],
-    ["Output tokens", figure(output)],
-    ["Written to cache", figure(cacheCreation)],
-    ["Read from cache", figure(cacheRead)],
-    [`Cost at list prices of ${PRICES_AS_OF}`, dollars(total.cost)],
+  const prompt = input + cacheCreation + cacheRead
+  const tiles: readonly (readonly [string, string, string])[] = [
+    ["Cost", dollars(total.cost), "at list prices"],
     ...(told === null
       ? []
-      : [[`Claude Code itself says, of ${figure(told.sessions)} sessions`, dollars(told.cost)]]),
-    ...unpriced.map(({ model, tokens }) => [`Tokens of ${model}, whose price is not known`, figure(tokens)]),
+      : [["Says Claude Code", dollars(told.cost), `of ${count(told.sessions, "session")}`] as const]),
+    ["Output", formatTokens(output), "tokens"],
+    ["Input", formatTokens(prompt), `tokens, ${share(cacheRead, prompt)} of them from the cache`],
+    ["Requests", figure(total.requests), "to models"],
   ]
-  return table([words(""), ...numbers("")], rows)
+  const exact = [
+    [input, "input"],
+    [output, "output"],
+    [cacheCreation, "written to cache"],
+    [cacheRead, "read from cache"],
+  ] as const
+  const missing = unpriced.map(
+    ({ model, tokens }) => html` No price is known for ${model} (${figure(tokens)} tokens).`,
+  )
+  return html`<dl class="tiles">${tiles.map(([title, value, small]) => html`<div><dt>${title}</dt><dd>${value} <span class="small">${small}</span></dd></div>`)}</dl>
+<p class="note">Tokens: ${exact.map(([n, what]) => `${figure(n)} ${what}`).join(", ")}. Prices are those of ${PRICES_AS_OF}.${missing}</p>
+`
 }
 
-function spent({ by, rows }: Stats): Html | undefined {
-  const head = [words(by), ...numbers("turns", "input", "output", "cached", "read", "cost")]
-  const cells = rows.map(({ key, title, turns, tokens, cost, unpriced }) => [
-    [(by === "project" && key !== "" ? folderOf(key) : key) || "unknown", title].filter(Boolean).join(" "),
-    turns === null ? "" : figure(turns),
-    figure(tokens.input),
-    figure(tokens.output),
-    figure(tokens.cacheCreation),
-    figure(tokens.cacheRead),
-    cost === 0 && unpriced > 0 ? "?" : `${dollars(cost)}${unpriced > 0 ? " + ?" : ""}`,
-  ])
-  return section("Tokens and cost", table(head, cells))
+const costOf = ({ cost, unpriced }: Omit<Spent, "tokens">): string =>
+  cost === 0 && unpriced > 0 ? "?" : `${dollars(cost)}${unpriced > 0 ? " + ?" : ""}`
+
+function spent(title: string, by: Stats["by"], rows: readonly SpentRow[]): Html {
+  const names = namesApart(by === "project" ? rows.map(({ key }) => key) : [])
+  const nameOf = (key: string): string =>
+    key === "" ? "unknown" : by === "agent" ? agentTitle(key) : (names.get(key) ?? key)
+  const hasTurns = rows.some(({ turns }) => turns !== null)
+  const most = Math.max(...rows.map(({ cost }) => cost))
+  const head = [
+    words(by),
+    ...(hasTurns ? more("turns") : []),
+    ...[...more("input"), ...numbers("output"), ...more("cached", "read"), ...numbers("cost")],
+  ]
+  const cells = rows.map((row) => {
+    const { key, title: own, turns, tokens, cost } = row
+    const titled = own ? html`${own} <span class="under">${key}</span>` : nameOf(key)
+    return [
+      html`${titled}${most > 0 && bar([["s4", cost / most]])}`,
+      ...(hasTurns ? [turns === null ? "" : figure(turns)] : []),
+      ...[tokens.input, tokens.output, tokens.cacheCreation, tokens.cacheRead].map(shortTokens),
+      costOf(row),
+    ]
+  })
+  return tableOf(title, "cost", head, cells)
+}
+
+function* friction({ friction: { tools, files, errors, interrupted, takenBack } }: Stats): Generator<Html> {
+  const most = Math.max(1, ...tools.map(({ calls }) => calls))
+  yield tableOf(
+    "Tools",
+    "tool",
+    [words("tool"), ...numbers("calls", "failed"), ...more("share")],
+    tools.map(({ name, calls, failed }) => [
+      html`${name}${bar([
+        ["s4", (calls - failed) / most],
+        ["lost", failed / most],
+      ])}`,
+      ...[figure(calls), figure(failed), share(failed, calls)],
+    ]),
+  )
+  yield tableOf(
+    "Files most edited",
+    "file",
+    [words("file", "path"), words("latest", "handle more"), ...numbers("edits", "turns")],
+    files.map(({ path, handle, edits, turns }) => [path, handle, figure(edits), figure(turns)]),
+  )
+  yield tableOf(
+    "Errors that recur",
+    "error",
+    [
+      words("error"),
+      words("latest", "handle more"),
+      words("it succeeded in", "handle more"),
+      ...numbers("times"),
+    ],
+    errors.map(({ error, tool, handle, solvedIn, times }) => [
+      html`${error} <span class="under">${tool}</span>`,
+      ...[handle, solvedIn ?? "", figure(times)],
+    ]),
+  )
+  yield html`<p class="note">Turns interrupted: ${figure(interrupted)}. Turns rewound: ${figure(takenBack)}.</p>\n`
+}
+
+const SHARES = [
+  ["kept", "kept"],
+  ["given", "restored"],
+  ["lost", "lost"],
+] as const satisfies readonly (readonly [keyof Receipt["kinds"]["path"], string])[]
+
+function compactions({ compactions: { examined, more: hasMore, kinds } }: Stats): Html {
+  const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => {
+    const { before, ...parts } = kinds[kind]
+    const pieces = SHARES.map(([part]) => [part, parts[part] / before] as const)
+    return [
+      html`${kind}s${bar(pieces)}`,
+      figure(before),
+      ...SHARES.map(([part]) => share(parts[part], before)),
+    ]
+  })
+  const head = [words("kind"), ...numbers("before", ...SHARES.map(([, title]) => title))]
+  const title = hasMore ? `The latest ${examined} compactions` : `Compactions: ${examined}`
+  return tableOf(title, "compaction", head, rows)
+}
+
+/* Charts. */
+
+/** Sides of a day in the grid, and the room for names. */
+const CELL = 13
+const LEFT = 32
+const TOP = 16
+const SHADES = 4
+/** Of the bars by hour. */
+const HOUR = 24
+const HEIGHT = 72
+
+/** Parts of a whole, in a line as wide as its cell. */
+const bar = (parts: readonly (readonly [style: string, share: number])[]): Html => {
+  let x = 0
+  const pieces = parts.map(([style, part]) => {
+    const wide = 100 * part
+    x += wide
+    return (
+      wide > 0 &&
+      html`<rect class="${style}" x="${(x - wide).toFixed(1)}" width="${wide.toFixed(1)}" height="4"/>`
+    )
+  })
+  return html`<svg class="part" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${pieces}</svg>`
 }
 
 function heatmap({ days }: Stats, today: string): Html {
   const weeks = gridOf(days, today, MOST_WEEKS, SHADES)
+  // As wide as a year, so that days are as large whenever the first was.
+  const from = LEFT + (MOST_WEEKS - weeks.length) * CELL
   const marks = weeks.flatMap(({ month, days: all }, x) => [
-    ...(month === undefined ? [] : [label(LEFT + x * CELL, TOP - 4, MONTH_NAMES[month - 1]!)]),
+    ...(month === undefined ? [] : [label(from + x * CELL, TOP - 5, MONTH_NAMES[month - 1]!)]),
     ...all.map(
       ({ day, turns, shade }, y) =>
-        html`<rect class="s${shade}" x="${LEFT + x * CELL}" y="${TOP + y * CELL}" width="${CELL - 2}" height="${CELL - 2}"><title>${day}: ${turns}</title></rect>`,
+        html`<rect class="s${shade}" x="${from + x * CELL}" y="${TOP + y * CELL}" width="${CELL - 2}" height="${CELL - 2}" rx="2"><title>${day}: ${count(turns, "turn")}</title></rect>`,
     ),
   ])
-  const names = DAY_NAMES.map((name, y) => label(0, TOP + y * CELL + CELL - 3, name))
-  return svg(LEFT + weeks.length * CELL + LEFT, TOP + 7 * CELL, [...names, ...marks])
+  const names = DAY_NAMES.map((name, y) => label(from - LEFT, TOP + y * CELL + CELL - 3, name))
+  const said = `Turns by day until ${today}: most on ${busiest(days)?.day ?? "no day"}`
+  return html`<div class="scrolled" tabindex="0" role="group" aria-label="Turns by day">${svg(said, LEFT + MOST_WEEKS * CELL, TOP + 7 * CELL, [...names, ...marks])}</div>\n`
 }
+
+const busiest = (days: Stats["days"]): Stats["days"][number] | undefined =>
+  days.reduce<Stats["days"][number] | undefined>(
+    (most, one) => (one.turns > (most?.turns ?? 0) ? one : most),
+    undefined,
+  )
 
 function hours(all: readonly number[]): Html {
   const most = Math.max(1, ...all)
-  const bars = all.flatMap((n, hour) => {
-    const height = Math.round((n / most) * HEIGHT)
-    const bar = html`<rect class="s${SHADES}" x="${hour * HOUR}" y="${HEIGHT - height}" width="${HOUR - 2}" height="${height}"><title>${hour}:00: ${n}</title></rect>`
-    return [bar, ...(hour % 6 === 0 ? [label(hour * HOUR, HEIGHT + 12, String(hour))] : [])]
+  const bars = all.map((n, hour) => {
+    const height = Math.max(n > 0 ? 1 : 0, Math.round((n / most) * HEIGHT))
+    return html`<rect class="s3" x="${hour * HOUR}" y="${HEIGHT - height}" width="${HOUR - 3}" height="${height}"><title>${hour}:00: ${count(n, "turn")}</title></rect>`
   })
-  return svg(24 * HOUR, HEIGHT + 14, bars)
+  const names = [0, 6, 12, 18, 24].map((hour) => html`<span>${hour}:00</span>`)
+  return html`<figure class="timeline"><svg viewBox="0 0 ${24 * HOUR} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Turns by the hour of the day">${bars}</svg><figcaption>${names}</figcaption></figure>\n`
 }
 
 const label = (x: number, y: number, name: string): Content =>
   name !== "" && html`<text x="${x}" y="${y}">${name}</text>`
 
-const svg = (width: number, height: number, marks: readonly Content[]): Html =>
-  html`<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">${marks}</svg>`
-
-function friction({ friction: { tools, files, errors, interrupted, takenBack } }: Stats): Content {
-  return [
-    section(
-      "Tools",
-      table(
-        [words("tool"), ...numbers("calls", "failed", "")],
-        tools.map(({ name, calls, failed }) => [name, figure(calls), figure(failed), share(failed, calls)]),
-      ),
-    ),
-    section(
-      "Files most edited",
-      table(
-        [words("file"), words("latest"), ...numbers("edits", "turns")],
-        files.map(({ path, handle, edits, turns }) => [path, handle, figure(edits), figure(turns)]),
-      ),
-    ),
-    section(
-      "Errors that recur",
-      table(
-        [words("error"), words("tool"), words("latest"), words("it succeeded in"), ...numbers("times")],
-        errors.map(({ error, tool, handle, solvedIn, times }) => [
-          error,
-          tool,
-          handle,
-          solvedIn ?? "",
-          figure(times),
-        ]),
-      ),
-    ),
-    html`<p class="dim">Turns interrupted: ${figure(interrupted)}. Turns rewound: ${figure(takenBack)}.</p>`,
-  ]
-}
-
-function compactions({ compactions: { examined, more, kinds } }: Stats): Html | undefined {
-  const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => {
-    const { before, kept, given, lost } = kinds[kind]
-    return [`${kind}s`, figure(before), ...[kept, given, lost].map((n) => share(n, before))]
-  })
-  const title = more ? `The latest ${examined} compactions` : `Compactions: ${examined}`
-  return section(title, table([words("kind"), ...numbers("before", "kept", "restored", "lost")], rows))
-}
+const svg = (says: string, width: number, height: number, marks: readonly Content[]): Html =>
+  html`<svg class="chart" viewBox="0 0 ${width} ${height}" role="img" aria-label="${says}">${marks}</svg>\n`

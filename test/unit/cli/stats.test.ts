@@ -83,7 +83,9 @@ describe("stats", () => {
     const { stdout } = await stats(["--by", "session"])
     expect(stdout).toMatch(/^session\s.*cost\n {2}title\n5e551011\S*\s+3 .*\n {2}Build\n/m)
     expect((await figures())["rows"][0]).not.toHaveProperty("title")
-    expect((await stats(["--by", "session", "--html"])).stdout).toMatch(/<td>[^<]*5e551011-[^<]* Build<\/td>/)
+    expect((await stats(["--by", "session", "--html"])).stdout).toMatch(
+      /<td>Build <span class="under">5e551011-[^<]*<\/span>/,
+    )
   })
 
   test("friction alone, for programs and for people", async () => {
@@ -286,7 +288,7 @@ describe("stats html", () => {
       element(element) {
         tags.add(element.tagName)
         for (const [name] of element.attributes) attributes.add(name)
-        if (element.tagName === "td") texts.push("")
+        if (["td", "dd", "li", "p"].includes(element.tagName)) texts.push("")
       },
       text({ text }) {
         if (texts.length > 0) texts.push(texts.pop()! + text)
@@ -297,34 +299,52 @@ describe("stats html", () => {
   }
 
   test("only harmless tags and attributes, whatever the archive says", async () => {
-    const page = statsHtml(madeStats(HOSTILE), { project: `/p/${HOSTILE}/.git`, today: MADE_TODAY })
+    const page = statsHtml(madeStats(HOSTILE), {
+      project: `/p/${HOSTILE}/.git`,
+      today: MADE_TODAY,
+      version: "1.2.3",
+    })
     const { tags, attributes } = await seen(page)
     expect([...tags].sort()).toEqual(
-      "body h1 h2 head html meta p rect style svg table td text th title tr".split(" "),
+      `body button dd div dl dt figcaption figure footer h1 h2 head header html input li main meta p path rect script
+       section span style svg symbol table tbody td text th thead title tr ul`
+        .split(/\s+/)
+        .toSorted(),
     )
-    expect([...attributes].sort()).toEqual(
-      "charset class content height http-equiv lang name role viewbox width x y".split(" "),
+    // Nothing that acts, and nothing that leads or loads anywhere.
+    expect([...attributes].filter((name) => /^on|^(?:src|href|action|formaction|style)$/.test(name))).toEqual(
+      [],
     )
     expect(page).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/)
-    expect(page).not.toMatch(/https?:|url\(|@import/)
+    expect(page.replace(/<script>.*?<\/script>/s, "")).not.toMatch(/https?:|url\(|@import/)
   })
 
-  test("the policy allows this one style and nothing else", () => {
-    const page = statsHtml(madeStats(), { project: undefined, today: MADE_TODAY })
-    const [, policy, hash] =
-      /Content-Security-Policy" content="(default-src 'none'; style-src 'sha256-([^']+)'[^"]*)"/.exec(page)!
-    const style = /<style>([\s\S]*?)<\/style>/.exec(page)![1]!
-    expect(hash).toBe(new Bun.CryptoHasher("sha256").update(style).digest("base64"))
+  test("the policy allows this one style and script, and nothing else", () => {
+    const page = statsHtml(madeStats(), { project: undefined, today: MADE_TODAY, version: "1.2.3" })
+    const policy = /Content-Security-Policy" content="([^"]+)"/.exec(page)![1]!
+    const hashOf = (tag: string): string => {
+      const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page)![1]!
+      return `'sha256-${new Bun.CryptoHasher("sha256").update(text).digest("base64")}'`
+    }
+    expect(policy).toStartWith("default-src 'none'; ")
+    expect(policy).toContain(`style-src ${hashOf("style")};`)
+    expect(policy).toContain(`script-src ${hashOf("script")};`)
     expect(policy).toEndWith("; base-uri 'none'; form-action 'none'")
-    expect(style).toContain("prefers-color-scheme: dark")
-    expect(style).toContain("@media print")
+    expect(page).toContain("Made by ctxbridge 1.2.3 ")
   })
 
   test("the same figures as at a terminal", async () => {
     const stats = madeStats()
-    const { texts } = await seen(statsHtml(stats, { project: undefined, today: MADE_TODAY }))
-    for (const figure of ["1,203", "842,000,000", "$1,234.50", "$310.20", "ctx:cd34eg", "2,210", "9%"])
-      expect(texts.map((text) => text.trim())).toContain(figure)
+    const { texts } = await seen(
+      statsHtml(stats, { project: undefined, today: MADE_TODAY, version: "1.2.3" }),
+    )
+    const all = texts.map((text) => text.trim())
+    for (const figure of ["41 sessions", "ctx:cd34eg", "2,210", "9%"]) expect(all).toContain(figure)
+    for (const figure of [
+      ...["1203 turns", "$1,234.50 at list prices", "$310.20 of 9 sessions"],
+      ...["842,000,000 read from cache", "local-model (1,200 tokens)"],
+    ])
+      expect(texts.join("\n")).toContain(figure)
     for (const { key } of stats.rows) expect(texts.join("\n")).toContain(key)
   })
 })

@@ -9,11 +9,20 @@ import type { Part } from "../../../record/types.ts"
 import type { CountedSession } from "../../../views/queries/sessions.ts"
 import type { Lineage } from "../../../views/queries/transcripts.ts"
 import type { Turn, WholeTurn } from "../../../views/turn.ts"
-import style from "./page.css" with { type: "text" }
+import pageStyle from "./page.css" with { type: "text" }
 import script from "./page.js" with { type: "text" }
 
-/** @param version of ctxbridge */
-export function* documentHtml(title: string, version: string, body: Iterable<Html>): Generator<Html> {
+/**
+ * @param version of ctxbridge
+ * @param ownStyle of this kind of page, beside what all have
+ */
+export function* documentHtml(
+  title: string,
+  version: string,
+  body: Iterable<Html>,
+  ownStyle = "",
+): Generator<Html> {
+  const style = pageStyle + ownStyle
   const policy = [
     "default-src 'none'",
     "img-src data:",
@@ -186,7 +195,7 @@ function textOf(value: Content): string {
 }
 
 /** By this a page's security policy names its own style or script. */
-export const policyHash = (text: string): string =>
+const policyHash = (text: string): string =>
   `'sha256-${new Bun.CryptoHasher("sha256").update(text).digest("base64")}'`
 
 /* What the pages are made of. */

@@ -275,7 +275,7 @@ export function tokenMeter(
  * @param kinds what can be chosen, by the `data-kind` of its items
  * @param isFolded whether there is anything to unfold
  */
-const toolbar = (
+export const toolbar = (
   kinds: Readonly<Record<string, string>>,
   isFolded: boolean,
 ): Html => html`<div class="tools" role="search">
