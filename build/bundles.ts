@@ -1,6 +1,6 @@
 /**
  * Runs before the build: makes one module of each program that must start at once, with all that it imports
- * statically, and the vectors' kernel. src/main.ts and src/find/embed/ import what is made.
+ * statically, the vectors' kernel, and the script of the page of sessions. src/main.ts and src/find/embed/ import what is made.
  *
  * Otherwise the bundler splits the code into dozens of chunks, according to which commands share it, and every chunk
  * costs time at each start (docs/adr/0013). What is imported dynamically or required stays in src/ and is shared with
@@ -77,6 +77,7 @@ const BUNDLES: readonly Bundle[] = [
 
 for (const bundle of BUNDLES) await makeOneModule(bundle)
 await makeKernel("src/find/embed/dot-kernel.wat", "dist/kernel")
+await makePageScript("src/cli/pages/html/search.js", "dist/page")
 
 async function makeOneModule({ entry, folder, within = [], made = {}, instead = {} }: Bundle): Promise<void> {
   const target = join(ROOT, folder)
@@ -132,6 +133,21 @@ async function makeOneModule({ entry, folder, within = [], made = {}, instead = 
   const code = (await module.text()).replaceAll('__require("../', 'require("../')
   writeFileSync(join(target, basename(entry).replace(/\.ts$/, ".js")), code)
   writeFileSync(join(target, "meta.json"), JSON.stringify(built.metafile))
+}
+
+/** One script of what a page's script shares with the program that makes the page. */
+async function makePageScript(entry: string, folder: string): Promise<void> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(ROOT, entry)],
+    target: "browser",
+    format: "iife",
+    minify: true,
+  })
+  const code = await outputs[0]!.text()
+  // It stands within a page.
+  if (/<\/script|<!--/i.test(code)) throw new Error(`${entry} would end its own element`)
+  mkdirSync(join(ROOT, folder), { recursive: true })
+  writeFileSync(join(ROOT, folder, "search.js"), code)
 }
 
 /** Compiles the function of WebAssembly that multiplies vectors. */

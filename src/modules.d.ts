@@ -47,6 +47,12 @@ declare module "*.css" {
   export default text
 }
 
+/** The script of the page of sessions. */
+declare module "*/dist/page/search.js" {
+  const text: string
+  export default text
+}
+
 declare module "*.wasm" {
   const path: string
   export default path

@@ -124,6 +124,7 @@ const FROM_TABLES = ["../dist/formats/anchors.js", "../dist/formats/rows.js"]
 const NO_MODULES = [
   "../package.json",
   "../dist/kernel/dot.wasm",
+  "../dist/page/search.js",
   "../dist/model/tokenizer.bin",
   "../dist/model/weights.bin",
   "../plugin/skills/recall/SKILL.md",

@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 581],
+  ["files", 582],
   ["short", 56],
-  ["exported", 3134],
-  ["once", 1490],
-  ["never", 194],
+  ["exported", 3162],
+  ["once", 1501],
+  ["never", 202],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })

@@ -58,6 +58,8 @@ interface PageOptions {
   readonly index?: PageLink
   /** Called with the number of turns that are done. */
   readonly onProgress?: (done: number) => void
+  /** Called with each turn of the page, its subagents' included, and maybe twice. */
+  readonly onTurn?: (turn: WholeTurn) => void
 }
 
 /** The bytes of a page of these sessions, read from the archive as they are asked for. */
@@ -95,7 +97,7 @@ function sessionData(
   dataHome: string,
   wanted: PageSubject,
   readers: CopyReaders,
-  { isConversation = false, onProgress }: PageOptions,
+  { isConversation = false, onProgress, onTurn }: PageOptions,
 ): SessionData {
   const { session, lineage, shared, turns: own } = openSession(db, wanted.session)
   const all = [...shared, ...own]
@@ -103,6 +105,7 @@ function sessionData(
   const origins = new Set(all.map((turn) => turn.session).filter((one) => one !== session.id))
   const read = (turn: Turn): WholeTurn => {
     const whole = readTurn(db, dataHome, turn, readers)
+    onTurn?.(whole)
     return isConversation ? spokenTurn(whole) : whole
   }
   const turns = outline.values().map((turn, n) => {

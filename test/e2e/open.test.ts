@@ -1,46 +1,140 @@
-/** `ctxbridge open` of the compiled binary: its page is opened by what the system opens pages with, without a shell. */
-import { expect, setDefaultTimeout, test } from "bun:test"
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+/**
+ * `ctxbridge open` of the compiled binary: at a terminal it opens the page with what the system opens pages with, without
+ * a shell; what has not changed is not made again; what is forgotten is in no file of it.
+ */
+import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { run } from "../support/binary.ts"
-import { Machine } from "../support/machine.ts"
+import { binary, run } from "../support/binary.ts"
+import { Machine, until } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
+import { noTmux, TmuxScreen } from "../support/tmux-screen.ts"
 
 setDefaultTimeout(limit(120_000))
 
-test.skipIf(process.platform !== "linux")("--open", async () => {
+const cannot = process.platform === "linux" ? noTmux : "xdg-open is of Linux"
+
+test.skipIf(cannot !== undefined)(`a terminal opens the browser${cannot ? ` (${cannot})` : ""}`, async () => {
   using machine = new Machine()
   const session = machine.session().turn("A zebra; with `stripes`").flush()
-  const env = { ...machine.env, PATH: join(machine.root, "bin") }
-  const cli = (...args: string[]) => run(args, { env, cwd: machine.cwd })
-  await cli("import")
-  const folder = join(machine.cwd, "a b; touch x")
-  mkdirSync(folder)
-  const file = join(folder, "page.html")
-  const view = (...more: string[]) => cli("open", session.session, "--output", file, "--force", ...more)
-  const missing = await view("--open")
-  expect(missing).toMatchObject({ code: 1, stdout: `${file}\n` })
-  expect(missing.stderr).toMatch(
-    /^ctxbridge: xdg-open cannot open the page: .*\nhint: open .* in a browser\n$/,
-  )
-  mkdirSync(env.PATH)
-  const opener = join(env.PATH, "xdg-open")
+  await run(["import"], { env: machine.env, cwd: machine.cwd })
+  const bin = join(machine.root, "bin; touch x")
+  mkdirSync(bin)
+  const opener = join(bin, "xdg-open")
   const opened = join(machine.root, "opened")
-  writeFileSync(opener, `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > '${opened}'\n`)
-  chmodSync(opener, 0o755)
-  const shown = await view("--open")
-  expect(shown).toMatchObject({ code: 0, stderr: "", stdout: `${file}\n` })
-  expect(readFileSync(opened, "utf8")).toBe(`1\n${pathToFileURL(file).href}\n`)
-  const [, handle] = /id="ctx-(\w+)"/.exec(readFileSync(file, "utf8"))!
-  const again = await cli("open", `ctx:${handle}`, "--open")
-  expect(again).toMatchObject({ code: 0, stderr: "" })
-  // Two seconds are for an opener that stays.
-  expect(Math.min(shown.ms, again.ms)).toBeLessThan(missing.ms + 1900)
-  const kept = join(machine.dataHome, "pages", `${session.session}.html`)
-  expect(readFileSync(opened, "utf8")).toBe(`1\n${pathToFileURL(kept).href}#ctx-${handle}\n`)
+  const lines = (): string[] =>
+    existsSync(opened) ? readFileSync(opened, "utf8").split("\n").slice(0, -1) : []
+  using screen = new TmuxScreen(machine, { cols: 120 }, { PATH: `${bin}:/usr/bin:/bin` })
+  const typed = (words: string): Promise<string> => screen.ran(`${binary()} ${words}; echo "exit $?"`)
+  const kept = join(machine.dataHome, "pages")
+  const address = pathToFileURL(join(kept, "index.html")).href
+
   writeFileSync(opener, "#!/bin/sh\nexit 3\n")
-  const failed = await view("--open", "--json")
-  expect(failed).toMatchObject({ code: 1, stderr: "" })
-  expect(JSON.parse(failed.stdout).error.code).toBe("no-opener")
+  chmodSync(opener, 0o755)
+  const failed = await typed("open")
+  expect(failed).toContain("xdg-open cannot open the page: exit 3")
+  expect(failed).toContain("exit 1")
+
+  writeFileSync(opener, `#!/bin/sh\nprintf '%s %s\\n' "$#" "$1" >> '${opened}'\n`)
+  expect(await typed("open")).toContain("exit 0")
+  expect(lines()).toEqual([`1 ${address}`])
+  const [, handle] = /id="ctx-(\w+)"/.exec(readFileSync(join(kept, `${session.session}.html`), "utf8"))!
+  // As it was called before.
+  expect(await typed(`view ctx:${handle}`)).toContain("exit 0")
+  const page = pathToFileURL(join(kept, `${session.session}.html`)).href
+  expect(lines().slice(1)).toEqual([`1 ${page}#ctx-${handle}`])
+
+  for (const words of ["open --no-open", `open ${session.session} -o one.html`, "open -o all", "open --json"])
+    expect(await typed(words)).toContain("exit 0")
+  expect(await run(["open"], { env: { ...machine.env, PATH: bin }, cwd: machine.cwd })).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining(`${join(kept, "index.html")}\n1 session, `),
+  })
+  expect(lines()).toHaveLength(2)
+})
+
+describe("pages in the data folder", () => {
+  test("are made again only where a session has changed, and so is what they are searched by", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const sessions = Array.from({ length: 12 }, (_, n) =>
+      machine.session().turn(`Animal number ${n}`).flush(),
+    )
+    await cli("import")
+    const kept = join(machine.dataHome, "pages")
+    const times = (): Record<string, number> =>
+      Object.fromEntries(
+        ["", "search"].flatMap((folder) =>
+          readdirSync(join(kept, folder))
+            .filter((name) => /\.(?:js|html)$/.test(name) && name !== "index.html")
+            .map((name) => [name, statSync(join(kept, folder, name)).mtimeMs]),
+        ),
+      )
+    expect(await cli("open")).toMatchObject({ code: 0, stderr: "" })
+    const first = times()
+    expect(Object.keys(first).filter((name) => name.startsWith("d-"))).toHaveLength(12)
+    expect(await cli("open")).toMatchObject({ code: 0, stderr: "" })
+    expect(times()).toEqual(first)
+    sessions[3]!.turn("And an okapi").flush()
+    await cli("import")
+    const report = JSON.parse((await cli("open", "--json")).stdout)
+    expect(report.pages).toHaveLength(12)
+    const second = times()
+    const changed = Object.keys(second).filter((name) => second[name] !== first[name])
+    const name = sessions[3]!.session
+    expect(changed.toSorted()).toEqual([`${name}.html`, `d-${name}.js`, "c-b2.js", "t-b2-0.js"].toSorted())
+    expect(readFileSync(join(kept, "search", "t-b2-0.js"), "utf8")).toContain("okapi")
+    // The large segment stays as it was.
+    expect(Object.keys(second)).toContain("c-a1.js")
+    // One that is named alone is kept, too, and found later.
+    sessions[5]!.turn("And a numbat").flush()
+    await cli("import")
+    expect(await cli("open", sessions[5]!.session)).toMatchObject({ code: 0, stderr: "" })
+    expect(await cli("open")).toMatchObject({ code: 0, stderr: "" })
+    expect(readFileSync(join(kept, "search", "t-b3-0.js"), "utf8")).toMatch(/numbat.*okapi/)
+  })
+
+  test("what is forgotten is in none of them, and does not come back", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const secret = machine.session().turn("The quokka is a secret").flush()
+    machine.session().turn("The wombat is none").flush()
+    await cli("import")
+    const kept = join(machine.dataHome, "pages")
+    const holding = (word: string): string[] =>
+      ["", "search"].flatMap((folder) =>
+        existsSync(join(kept, folder))
+          ? readdirSync(join(kept, folder)).filter(
+              (name) =>
+                statSync(join(kept, folder, name)).isFile() &&
+                readFileSync(join(kept, folder, name), "utf8").includes(word),
+            )
+          : [],
+      )
+    await cli("open")
+    expect(holding("quokka").length).toBeGreaterThanOrEqual(4)
+    expect(await cli("forget", secret.session, "--yes")).toMatchObject({ code: 0, stderr: "" })
+    expect(existsSync(kept)).toBe(false)
+    expect(await cli("open")).toMatchObject({ code: 0, stderr: "" })
+    expect(holding("quokka")).toEqual([])
+    expect(holding("wombat").length).toBeGreaterThanOrEqual(4)
+  })
+
+  test("--since, --agent and what belongs to lists alone", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const session = machine.session().turn("A kite").flush()
+    await cli("import")
+    expect(await cli("open", "--since", "2100-01-01")).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringMatching(/^ctxbridge: no archived session of .* was active since then\nhint: /),
+    })
+    expect(JSON.parse((await cli("open", "--since", "2020-01-01", "--json")).stdout).pages).toHaveLength(1)
+    for (const option of [["--since", "1d"], ["--agent", "codex"], ["-a"], ["-p", "."]])
+      expect(await cli("open", session.session, ...option)).toMatchObject({ code: 64, stdout: "" })
+    await until(() => machine.processes().length === 0, 60_000, "the job to end")
+  })
 })

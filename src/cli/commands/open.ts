@@ -5,30 +5,31 @@ import { basename, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { CtxError, messageOf, usageError } from "../../base/errors.ts"
 import { statsOf } from "../../base/files.ts"
-import { hashName } from "../../base/json-files.ts"
 import { bytes, count } from "../../base/text.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
-import { dropOldPages, pagesFolder } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf, namesApart, shortNameOf } from "../../views/project.ts"
-import { findSessions, type Session } from "../../views/queries/sessions.ts"
+import { findSessions, type Session, withUse } from "../../views/queries/sessions.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
-import type { PageLink } from "../pages/html/document.ts"
+import { INDEX, PageFolder, type WrittenPage } from "../page-folder.ts"
 import { anchorOf } from "../pages/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../pages/output-file.ts"
 import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
+import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
+import { priceList } from "../stats/prices.ts"
+import { costsOfSessions, spanOf } from "../stats/stats.ts"
 import { safe } from "../style.ts"
 
 export default {
   meta: {
     name: "open",
-    description: "Make an HTML page of sessions, for the browser",
+    description: "Read and search sessions in the browser",
   },
   args: {
     what: {
@@ -36,52 +37,54 @@ export default {
       rest: true,
       names: "turn",
       description:
-        "Session ids, or handles of turns; without any, all sessions of this project and a page that lists them",
+        "Session ids, or handles of turns; without any, all sessions of this project and a page that searches them",
     },
     ...OF_PROJECT_ARGS,
     agent: AGENT_ARG,
-    open: flag("Open it in the browser"),
-    output: option("Write to this file, or of several pages to this folder", "FILE|DIR", "o"),
+    since: option("Active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    "no-open": flag("Only write the pages; without a terminal, that is all in any case"),
+    output: option("Only write, to this file, or of several pages to this folder", "FILE|DIR", "o"),
     force: flag("Replace existing files of --output"),
   },
   async run(context) {
     const { args, env, out } = context
     const names = words(args)
-    if (names.length > 0 && args["agent"] !== undefined)
-      throw usageError("a session is one agent's: leave out --agent")
-    if (names.length > 0 && (args["project"] !== undefined || args["all-projects"] === true))
-      throw usageError("a session is in one project: leave out --project and --all-projects")
+    for (const option of ["agent", "since", "project", "all-projects"])
+      if (names.length > 0 && args[option] !== undefined && args[option] !== false)
+        throw usageError(`--${option} is for lists of sessions: leave it out where one is named`)
     using db = openCurrent(env.dataHome, "command", startRenewing)
-    const made = names.length > 0 ? viewSessions(context, db, names) : viewProject(context, db)
+    const made = names.length > 0 ? openSessions(context, db, names) : openList(context, db)
+    out.clear()
     out.print(made.shown.map(safe))
     out.flush()
-    if (args["open"] === true) await openPage(made.index ?? made.pages[0]!.file, made.anchor)
+    const isOnlyWritten = args["no-open"] === true || stringArg(args, "output") !== undefined
+    if (out.terminal && !out.wantsJson && !isOnlyWritten)
+      await openPage(made.index ?? made.pages[0]!.file, made.anchor)
     out.json({ pages: made.pages, index: made.index ?? null })
   },
 } satisfies Command
 
-interface Page {
-  readonly session: string
-  readonly file: string
-  readonly bytes: number
-}
-
 interface Made {
-  readonly pages: readonly Page[]
+  readonly pages: readonly WrittenPage[]
   readonly index: string | undefined
   /** Of the turn that was named. */
   readonly anchor: string
   readonly shown: readonly string[]
 }
 
-function viewSessions(context: Context, db: Database, names: readonly string[]): Made {
+function openSessions(context: Context, db: Database, names: readonly string[]): Made {
+  const { env } = context
   const found = names.map((name) => findByName(db, name))
   const named = found.map((one) =>
     one.kind === "session" ? one.session : findSessions(db, one.turn.session)[0]!,
   )
   // Two turns may be of one session.
   const sessions = [...new Map(named.map((one) => [one.id, one])).values()]
-  const pages = writePages(context, db, sessions, placeOf(context, sessions.length > 1))
+  const place = placeOf(context, sessions.length > 1)
+  const pages =
+    place.file === undefined
+      ? folderAt(db, env.dataHome, place).writePages(withUse(db, sessions), false, progress(context))
+      : [writeOne(context, db, sessions[0]!, place.file)]
   const [first] = found
   return {
     pages,
@@ -91,71 +94,76 @@ function viewSessions(context: Context, db: Database, names: readonly string[]):
   }
 }
 
-function viewProject(context: Context, db: Database): Made {
-  const { project, sessions } = allSessionsWanted(db, context)
+function writeOne(
+  { args, env, ...context }: Context,
+  db: Database,
+  session: Session,
+  file: string,
+): WrittenPage {
+  const isForced = args["force"] === true
+  refuseExisting([file], isForced)
+  const onProgress = (done: number): void => progress(context)(done, session.turns)
+  const pieces = sessionPageBytes(db, env.dataHome, [{ session }], { onProgress })
+  return { session: session.id, file, bytes: writeExport(file, pieces, isForced) }
+}
+
+const progress =
+  ({ out }: Pick<Context, "out">) =>
+  (done: number, total: number): void =>
+    out.progress("turns", done, total)
+
+function openList(context: Context, db: Database): Made {
+  const { args, env } = context
+  const since = timeArg(args, "since", Date.now())
+  const { project, program, sessions } = allSessionsWanted(db, context, since)
   const place = placeOf(context, true)
+  const pages = folderAt(db, env.dataHome, place)
+  const written = pages.writePages(sessions, true, progress(context))
+  const segments = pages.writeIndex(written)
   const folder = project === undefined ? "" : folderOf(project)
   const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
-  const file = place.isKept ? `project-${hashName(folder)}.html` : "index.html"
-  const pages = writePages(context, db, sessions, place, { file, name })
-  const index = join(place.folder, file)
   const names = namesApart(project === undefined ? sessions.flatMap((one) => one.project ?? []) : [])
+  const span = spanOf(db, { project, program, since: undefined })
+  const costs = costsOfSessions(db, span, priceList(env.config["stats.prices"]))
   const listed = sessions.map((session) => ({
     session,
     file: pageName(session.id),
     project: names.get(session.project ?? ""),
+    cost: costs.get(session.id),
   }))
-  const size = writeExport(index, projectPageBytes({ folder, name, sessions: listed }), place.force)
-  const total = pages.reduce((sum, page) => sum + page.bytes, size)
-  return { pages, index, anchor: "", shown: [index, `${count(pages.length, "session")}, ${bytes(total)}`] }
+  const index = join(pages.folder, INDEX.file)
+  const size = writeExport(index, projectPageBytes({ folder, name, sessions: listed, segments }), true)
+  const total = written.reduce((sum, page) => sum + page.bytes, size)
+  return {
+    pages: written,
+    index,
+    anchor: "",
+    shown: [index, `${count(written.length, "session")}, ${bytes(total)}`],
+  }
 }
 
 /** Where pages are written. */
 interface Place {
-  readonly folder: string
-  /** Of the only page; undefined: after its session. */
-  readonly name: string | undefined
-  /** Whether they are ours to keep, and to replace. */
-  readonly isKept: boolean
+  /** Undefined: into the data folder, where they are ours to replace. */
+  readonly folder: string | undefined
+  /** Of the only page. */
+  readonly file: string | undefined
   readonly force: boolean
 }
 
 function placeOf({ args, env }: Context, isSeveral: boolean): Place {
   const output = stringArg(args, "output")
-  if (output === undefined) {
-    const folder = pagesFolder(env.dataHome)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    dropOldPages(env.dataHome, Date.now())
-    return { folder, name: undefined, isKept: true, force: true }
-  }
-  const path = resolve(env.cwd, output)
   const force = args["force"] === true
+  if (output === undefined) return { folder: undefined, file: undefined, force }
+  const path = resolve(env.cwd, output)
   const isFolder = isSeveral || /[/\\]$/.test(output) || statsOf(path)?.isDirectory() === true
-  if (!isFolder) return { folder: resolve(path, ".."), name: basename(path), isKept: false, force }
+  if (!isFolder) return { folder: undefined, file: join(resolve(path, ".."), basename(path)), force }
   mkdirSync(path, { recursive: true, mode: 0o700 })
-  return { folder: path, name: undefined, isKept: false, force }
+  return { folder: path, file: undefined, force }
 }
 
-function writePages(
-  { env, out }: Context,
-  db: Database,
-  sessions: readonly Session[],
-  { folder, name, force }: Place,
-  index?: PageLink,
-): Page[] {
-  const total = sessions.reduce((sum, { turns }) => sum + turns, 0)
-  const fileOf = ({ id }: Session): string => join(folder, name ?? pageName(id))
-  refuseExisting([...sessions.map(fileOf), ...(index ? [join(folder, index.file)] : [])], force)
-  let before = 0
-  return sessions.map((session) => {
-    const file = fileOf(session)
-    const onProgress = (done: number): void => out.progress("turns", before + done, total)
-    const options = { onProgress, ...(index && { index }) }
-    const size = writeExport(file, sessionPageBytes(db, env.dataHome, [{ session }], options), force)
-    before += session.turns
-    return { session: session.id, file, bytes: size }
-  })
-}
+const folderAt = (db: Database, dataHome: string, { folder, force }: Place): PageFolder =>
+  folder === undefined ? PageFolder.kept(db, dataHome) : new PageFolder(db, dataHome, folder, force)
 
 /* Opens a file with whatever the user's system opens it with, without a shell. */
 

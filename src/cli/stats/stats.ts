@@ -389,6 +389,16 @@ class Spending {
   }
 }
 
+/** By session, subagents' included: US dollars at list prices, of the models that have one. */
+export function costsOfSessions(db: Database, span: StatsSpan, prices: PriceList): Map<string, number> {
+  const costs = new Map<string, number>()
+  for (const request of requestsIn(db, span)) {
+    const cost = requestCost(prices, request.model, request)
+    if (cost !== undefined) costs.set(request.session, (costs.get(request.session) ?? 0) + cost)
+  }
+  return costs
+}
+
 function add(sum: Sum, tokens: Tokens, cost: number | undefined): void {
   sum.requests++
   sum.tokens.input += tokens.input

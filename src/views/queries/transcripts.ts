@@ -121,6 +121,20 @@ export function lineageOf(db: Database, session: string): Lineage {
   }
 }
 
+/** How far the views have followed all that a session's page is made of: its own, its subagents' and its origins' copies. */
+export const copiesOfPage = (
+  db: Database,
+  session: string,
+): { readonly copy: string; readonly id: string; readonly indexed: number }[] =>
+  db
+    .query<{ copy: string; id: string; indexed: number }, [string]>(
+      `WITH RECURSIVE origin (id) AS (SELECT ?1 UNION
+         SELECT l.parent FROM origin o JOIN lineage l ON l.child = o.id WHERE l.kind = 'fork'),
+       own (id) AS (SELECT id FROM origin UNION ALL SELECT id FROM sessions WHERE parent = ?1)
+       SELECT x.copy, x.copy_id AS id, x.indexed FROM own o CROSS JOIN transcripts x ON x.session = o.id ORDER BY x.copy`,
+    )
+    .all(session)
+
 interface Kinship {
   readonly child: string
   readonly parent: string

@@ -199,10 +199,10 @@ describe("open", () => {
       for (const { file, bytes } of report.pages) {
         expect(statSync(file).size).toBe(bytes)
         expect(index).toContain(`href="${file.slice(folder.length + 1)}"`)
-        expect(readFileSync(file, "utf8")).toContain('<a class="up" href="index.html">project</a>')
+        expect(readFileSync(file, "utf8")).toContain('<a class="up" href="index.html">Sessions</a>')
       }
       expect(index).toContain('class="timeline"')
-      expect(index).toMatch(/<h2>2026-03-02<\/h2>[\s\S]*<span>08:00<\/span><span>1 turn<\/span>/)
+      expect(index).toMatch(/<h2>2026-03-02 [\s\S]*<span>08:00<\/span><span>1 turn<\/span>/)
       expect(await cli("open", "--output", folder)).toMatchObject({ code: 1, stdout: "" })
       expect(await cli("open", "--output", folder, "--force")).toMatchObject({ code: 0 })
     })
@@ -253,7 +253,12 @@ describe("open", () => {
       writeFileSync(old, "")
       utimesSync(old, 1, 1)
       await there("open", last.session)
-      expect(readdirSync(kept).sort()).toEqual([`${first.session}.html`, `${last.session}.html`])
+      expect(readdirSync(kept).sort()).toEqual([
+        `${first.session}.html`,
+        `${last.session}.html`,
+        "pages.json",
+        "search",
+      ])
       expect(await there("forget", first.session, "--yes")).toMatchObject({ code: 0, stderr: "" })
       expect(existsSync(kept)).toBe(false)
       await there("open", last.session)

@@ -3,6 +3,7 @@
  * in its own security policy, so no other can run, whatever is in the page. Pure.
  */
 
+import searchScript from "../../../../dist/page/search.js" with { type: "text" }
 import { unsteered } from "../../../base/text.ts"
 import type { ToolKind } from "../../../record/agent.ts"
 import type { Part } from "../../../record/types.ts"
@@ -11,6 +12,26 @@ import type { Lineage } from "../../../views/queries/transcripts.ts"
 import type { Turn, WholeTurn } from "../../../views/turn.ts"
 import pageStyle from "./page.css" with { type: "text" }
 import script from "./page.js" with { type: "text" }
+
+interface PageKind {
+  readonly scripts: readonly string[]
+  /** What its policy allows these scripts besides. */
+  readonly allowed: string
+  readonly loads: string
+}
+
+/** A page that is one file. */
+const WHOLE: PageKind = { scripts: [script], allowed: "", loads: "This page loads nothing from anywhere." }
+
+/**
+ * The page of sessions, whose script loads the index beside it. `strict-dynamic` allows what that script itself adds,
+ * and not what markup names, wherever the page lies: `self` means nothing to a page from a file.
+ */
+export const LIST: PageKind = {
+  scripts: [script, searchScript],
+  allowed: " 'strict-dynamic'",
+  loads: "This page loads nothing but the index beside it.",
+}
 
 /**
  * @param version of ctxbridge
@@ -21,13 +42,14 @@ export function* documentHtml(
   version: string,
   body: Iterable<Html>,
   ownStyle = "",
+  { scripts, allowed, loads }: PageKind = WHOLE,
 ): Generator<Html> {
   const style = pageStyle + ownStyle
   const policy = [
     "default-src 'none'",
     "img-src data:",
     `style-src ${policyHash(style)}`,
-    `script-src ${policyHash(script)}`,
+    `script-src ${scripts.map(policyHash).join(" ")}${allowed}`,
     "media-src data:",
     "base-uri 'none'",
     "form-action 'none'",
@@ -46,8 +68,8 @@ export function* documentHtml(
 ${iconSheet()}
 `
   yield* body
-  yield html`<footer>Made by ctxbridge ${version} from its archive. Secrets were filled in before they were archived. This page loads nothing from anywhere.</footer>
-<script>${new Html(script)}</script>
+  yield html`<footer>Made by ctxbridge ${version} from its archive. Secrets were filled in before they were archived. ${loads}</footer>
+${scripts.map((one) => html`<script>${new Html(one)}</script>\n`)}
 </body>
 </html>
 `

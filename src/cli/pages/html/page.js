@@ -28,6 +28,9 @@
   let hits = []
   let at = -1
 
+  /** The page of sessions has a search of its own. */
+  const isList = $("#results") !== null
+
   function apply() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
     const kinds = filters
@@ -54,12 +57,13 @@
   /** How many places are coloured: each costs time whenever the page is drawn. */
   const MOST = 2000
 
-  function mark(words) {
-    if (!("highlights" in CSS)) return
+  /** @returns the places */
+  function mark(words, within = hits) {
+    if (!("highlights" in CSS)) return []
     CSS.highlights.delete("found")
-    if (words.length === 0) return
+    if (words.length === 0) return []
     const ranges = []
-    for (const item of hits) {
+    for (const item of within) {
       const walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT)
       for (let node = walker.nextNode(); node && ranges.length < MOST; node = walker.nextNode()) {
         const text = node.data.toLowerCase()
@@ -80,6 +84,7 @@
       }
     }
     CSS.highlights.set("found", new Highlight(...ranges))
+    return ranges
   }
 
   /** Unfolds whatever an element lies in. */
@@ -96,11 +101,12 @@
   }
 
   let timer
-  search.addEventListener("input", () => {
+  const whole = isList ? new EventTarget() : search
+  whole.addEventListener("input", () => {
     clearTimeout(timer)
     timer = setTimeout(apply, 120)
   })
-  search.addEventListener("keydown", (event) => {
+  whole.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return
     event.preventDefault()
     go(event.shiftKey ? -1 : 1)
@@ -116,12 +122,30 @@
     if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
       event.preventDefault()
       search.focus()
-    } else if (event.key === "Escape" && (isTyping || search.value !== "")) {
+    } else if (
+      !isList &&
+      !isTyping &&
+      /^[jk]$/.test(event.key) &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      !event.altKey
+    ) {
+      step(event.key === "j" ? 1 : -1)
+    } else if (event.key === "Escape" && !isList && (isTyping || search.value !== "")) {
       search.value = ""
       search.blur()
       apply()
     }
   })
+
+  /** To the turn after or before the one at the top of the window. */
+  function step(by) {
+    const turns = all("main > .turn:not(.off)")
+    const top = parseFloat(getComputedStyle(root).scrollPaddingTop) || 0
+    const tops = turns.map((turn) => turn.getBoundingClientRect().top - top)
+    const to = by > 0 ? tops.findIndex((at) => at > 8) : tops.findLastIndex((at) => at < -8)
+    turns[to]?.scrollIntoView()
+  }
 
   const unfold = $("#unfold")
   unfold?.addEventListener("click", () => {
@@ -168,14 +192,30 @@
     else show()
   })
 
+  /** Words that a search has found in the turn of the address: `#ctx-ab12cd&mark=rate%20limit`. */
+  let wanted = []
+
   /** A handle may be in the address as it is written elsewhere: `#ctx:ab12cd`. */
   function follow() {
-    const id = attempt(() => decodeURIComponent(location.hash.slice(1)))?.replace(":", "-")
+    const [place, words] = location.hash.slice(1).split("&mark=")
+    const id = attempt(() => decodeURIComponent(place))?.replace(":", "-")
     const turn = id && document.getElementById(id)
     if (!turn) return
-    if (location.hash.slice(1) !== id) location.replace(`#${id}`)
+    if (words) wanted = attempt(() => decodeURIComponent(words).split(" ").filter(Boolean)) ?? []
+    // Only what is the whole address is a target. This is called again then.
+    if (location.hash.slice(1) !== id) {
+      location.replace(`#${id}`)
+      return
+    }
     reveal(turn)
     turn.scrollIntoView()
+    if (wanted.length === 0) return
+    const [first] = mark(wanted, [turn])
+    wanted = []
+    const item = first?.startContainer.parentElement
+    if (!item) return
+    reveal(item)
+    item.scrollIntoView({ block: "center" })
   }
   addEventListener("hashchange", follow)
   follow()

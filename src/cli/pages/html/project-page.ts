@@ -6,7 +6,7 @@ import type { CountedSession, Session } from "../../../views/queries/sessions.ts
 import { allTokens } from "../../../views/queries/token-use.ts"
 import type { Turn } from "../../../views/turn.ts"
 import type { PageLink, PageWords, SessionData, SubagentData, WordsAbout } from "./document.ts"
-import { type Content, documentHtml, type Html, html } from "./document.ts"
+import { type Content, documentHtml, type Html, html, LIST } from "./document.ts"
 import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
 
 interface ListedSession {
@@ -15,6 +15,8 @@ interface ListedSession {
   readonly file: string
   /** Name of its project, where there are several. */
   readonly project: string | undefined
+  /** US dollars at list prices; undefined: no price is known of its models. */
+  readonly cost: number | undefined
 }
 
 export interface ProjectData {
@@ -23,6 +25,8 @@ export interface ProjectData {
   readonly name: string
   /** Newest first. */
   readonly sessions: readonly ListedSession[]
+  /** Of the index beside the page, those first that count. */
+  readonly segments: readonly string[]
 }
 
 interface Day {
@@ -33,45 +37,72 @@ interface Day {
 const PROMPT = 300
 
 export const projectPage = (data: ProjectData, words: PageWords, version: string): Iterable<Html> =>
-  documentHtml(data.name, version, body(data, words))
+  documentHtml(data.name, version, body(data, words), "", LIST)
 
-function* body({ folder, name, sessions }: ProjectData, words: PageWords): Generator<Html> {
+function* body({ folder, name, sessions, segments }: ProjectData, words: PageWords): Generator<Html> {
   const days: Day[] = [...Map.groupBy(sessions, ({ session }) => words.day(session.started ?? session.ended))]
     .map(([day, all]) => ({ day, sessions: all }))
     .toSorted((a, b) => (a.day < b.day ? 1 : -1))
   const sum = (of: (session: CountedSession) => number): number =>
     sessions.reduce((total, { session }) => total + of(session), 0)
+  const turns = sum((one) => one.turns)
+  const tools = sum((one) => one.tools)
   const facts: Content[] = [
     folder !== "" && html`<code>${folder}</code>`,
     count(sessions.length, "session"),
-    count(
-      sum(({ turns }) => turns),
-      "turn",
-    ),
-    count(
-      sum(({ tools }) => tools),
-      "tool call",
-    ),
+    count(turns, "turn"),
+    count(tools, "tool call"),
     `${words.tokens(sum(tokensOf))} tokens`,
+    costHtml(costOf(sessions), words),
   ]
   yield html`<header class="top"><h1>${name}</h1><ul class="about">${facts.filter(Boolean).map((fact) => html`<li>${fact}</li>`)}</ul></header>
-${toolbar({}, false)}
-<div class="columns project"><main>
+${listTools(sessions)}
+<div class="columns project"><main data-index="${segments.join(" ")}">
+<p id="counted" role="status"></p>
+<ol id="results" hidden></ol>
+<p class="nothing" hidden></p>
+<div id="list">
 ${timeline(days, words)}
 `
   const most = Math.max(1, ...sessions.map(({ session }) => session.turns))
   for (const { day, sessions: all } of days) {
-    yield html`<section class="day group" id="day-${day}"><h2>${day}</h2>\n`
-    for (const one of all) yield sessionRow(one, most, words)
+    yield html`<section class="day group" id="day-${day}"><h2>${day} <span class="sum">${dayFacts(all, words)}</span></h2>\n`
+    for (const one of all) yield sessionRow(one, day, most, words)
     yield html`</section>\n`
   }
-  yield html`<p class="nothing" hidden>No session is like that.</p></main></div>\n`
+  yield html`</div></main></div>\n`
 }
 
 const tokensOf = ({ tokens }: CountedSession): number => allTokens(tokens)
 
-function sessionRow({ session, file, project }: ListedSession, most: number, words: PageWords): Html {
-  const { title, firstPrompt, turns, errors, cost, branch, program, started } = session
+const costOf = (sessions: readonly ListedSession[]): number | undefined =>
+  sessions.some(({ cost }) => cost !== undefined)
+    ? sessions.reduce((sum, { cost = 0 }) => sum + cost, 0)
+    : undefined
+
+const costHtml = (cost: number | undefined, words: PageWords): Content =>
+  cost !== undefined && cost > 0 && html`<span title="At list prices">${words.dollars(cost)}</span>`
+
+function dayFacts(sessions: readonly ListedSession[], words: PageWords): string {
+  const tokens = sessions.reduce((sum, { session }) => sum + tokensOf(session), 0)
+  const cost = costOf(sessions) ?? 0
+  return [
+    count(sessions.length, "session"),
+    tokens > 0 && `${words.tokens(tokens)} tokens`,
+    cost > 0 && words.dollars(cost),
+  ]
+    .filter(Boolean)
+    .join(" · ")
+}
+
+/** With all that the script filters and sums up. */
+function sessionRow(
+  { session, file, project, cost }: ListedSession,
+  day: string,
+  most: number,
+  words: PageWords,
+): Html {
+  const { title, firstPrompt, turns, errors, branch, program, started } = session
   const tokens = tokensOf(session)
   const facts: Content[] = [
     words.hour(started),
@@ -80,14 +111,34 @@ function sessionRow({ session, file, project }: ListedSession, most: number, wor
     count(turns, "turn"),
     errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
     tokens > 0 && `${words.tokens(tokens)} tokens`,
-    cost !== null && words.dollars(cost),
+    costHtml(cost, words),
     branch !== null && html`<code>${branch}</code>`,
   ]
-  return html`<a class="item session" data-kind="session" href="${file}"><b>${sessionTitle(session)}</b>
+  const data = html`data-project="${project ?? ""}" data-agent="${agentTitle(program)}" data-branch="${branch ?? ""}" data-day="${day}" data-turns="${turns}" data-errors="${errors}" data-tokens="${tokens}" data-cost="${(cost ?? 0).toFixed(4)}"`
+  return html`<a class="item session" data-kind="session" href="${file}" ${data}><b>${sessionTitle(session)}</b>
 ${title !== null && firstPrompt !== null && html`<span class="first">${cut(oneLine(firstPrompt), PROMPT)}</span>`}
-<svg class="length" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(1, (turns / most) * 100).toFixed(1)}" height="4"/></svg>
-<span class="facts">${facts.filter(Boolean).map((fact) => html`<span>${fact}</span>`)}</span></a>
+<span class="facts"><svg class="length" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(2, (turns / most) * 100).toFixed(1)}" height="4"/></svg>${facts.filter(Boolean).map((fact) => html`<span>${fact}</span>`)}</span></a>
 `
+}
+
+/** What the page of sessions is searched and filtered with: by what they differ in. Only the script makes it work. */
+function listTools(sessions: readonly ListedSession[]): Html {
+  const choice = (name: string, title: string, of: (one: ListedSession) => string): Content => {
+    const counts = [...Map.groupBy(sessions, of)]
+      .filter(([value]) => value !== "")
+      .map(([value, all]) => [value, all.length] as const)
+      .toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+    if (counts.length < 2) return undefined
+    return html`<select data-choice="${name}" aria-label="${title}"><option value="">${title}</option>${counts.map(
+      ([value, n]) => html`<option value="${value}">${value} (${n})</option>`,
+    )}</select>`
+  }
+  const failed = sessions.filter(({ session }) => session.errors > 0).length
+  return html`<div class="tools" role="search">
+<input id="search" type="search" placeholder="Search all that was said ( / )" aria-label="Search all that was said" autocomplete="off" spellcheck="false">
+<span class="kinds">${choice("project", "All projects", ({ project }) => project ?? "")}${choice("agent", "All agents", ({ session }) => agentTitle(session.program))}${choice("branch", "All branches", ({ session }) => session.branch ?? "")}${failed > 0 && html`<button type="button" id="errors" aria-pressed="false" title="Sessions in which something failed">With errors</button>`}<button type="button" id="clear" hidden>Clear</button></span>
+<span class="right">${themeButton}</span>
+</div>`
 }
 
 const DAY = 86_400_000
@@ -113,10 +164,10 @@ function timeline(days: readonly Day[], words: PageWords): Html | undefined {
     const height = Math.max(3, (turnsOf(one) / most) * HEIGHT)
     const tokens = one.sessions.reduce((sum, { session }) => sum + tokensOf(session), 0)
     return [
-      html`<a href="#day-${one.day}"><title>${one.day}: ${count(one.sessions.length, "session")}, ${count(turnsOf(one), "turn")}, ${words.tokens(tokens)} tokens</title><rect class="field" x="${(at * step).toFixed(1)}" width="${step.toFixed(1)}" height="${HEIGHT}"/><rect class="bar" x="${(at * step + step * 0.1).toFixed(1)}" y="${(HEIGHT - height).toFixed(1)}" width="${(step * 0.8).toFixed(1)}" height="${height.toFixed(1)}"/></a>`,
+      html`<a href="#day-${one.day}" tabindex="-1"><title>${one.day}: ${count(one.sessions.length, "session")}, ${count(turnsOf(one), "turn")}, ${words.tokens(tokens)} tokens</title><rect class="field" x="${(at * step).toFixed(1)}" width="${step.toFixed(1)}" height="${HEIGHT}"/><rect class="bar" x="${(at * step + step * 0.1).toFixed(1)}" y="${(HEIGHT - height).toFixed(1)}" width="${(step * 0.8).toFixed(1)}" height="${height.toFixed(1)}"/></a>`,
     ]
   })
-  return html`<figure class="timeline"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Turns by day">${columns}</svg><figcaption><span>${new Date(start).toISOString().slice(0, 10)}</span><span>turns by day</span><span>${last.day}</span></figcaption></figure>`
+  return html`<figure class="timeline"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="group" aria-label="By day">${columns}</svg><figcaption><span>${new Date(start).toISOString().slice(0, 10)}</span><span class="measures"><button type="button" data-measure="turns" aria-pressed="true">Turns</button><button type="button" data-measure="tokens" aria-pressed="false">Tokens</button><button type="button" data-measure="cost" aria-pressed="false">Cost</button></span><span>${last.day}</span></figcaption></figure>`
 }
 
 /* The page of a session, or of several, one below the other. Pure. */
@@ -285,5 +336,7 @@ export const toolbar = (
 )}</span>
 <span id="found" role="status"></span>
 <span class="right">${isFolded && html`<button type="button" id="unfold" aria-pressed="false">Unfold</button>`}
-<button type="button" id="theme" title="Dark or light" aria-label="Dark or light">◐</button></span>
+${themeButton}</span>
 </div>`
+
+const themeButton = html`<button type="button" id="theme" title="Dark or light" aria-label="Dark or light">◐</button>`
