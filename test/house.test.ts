@@ -11,9 +11,9 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 582],
+  ["files", 583],
   ["short", 56],
-  ["exported", 3162],
+  ["exported", 3164],
   ["once", 1501],
   ["never", 202],
 ] as const)("%s: at most %i", (name, most) => {

@@ -3,7 +3,7 @@
 import { version } from "../../../package.json"
 import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
-import { localDate, twoDigits } from "../../base/local-time.ts"
+import { localDate, momentOf, twoDigits } from "../../base/local-time.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
 import { timeZone, wantsUnicode } from "../../config/load.ts"
@@ -16,13 +16,21 @@ import { folderOf, namesApart } from "../../views/project.ts"
 import { allTokens } from "../../views/queries/token-use.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
 import { renderPairs, renderTable } from "../block.ts"
-import { type Command, flag, option } from "../command.ts"
+import { type Command, type Context, flag, option } from "../command.ts"
+import { yearCard } from "../pages/cards.ts"
 import { writeExport } from "../pages/output-file.ts"
 import { statsHtml } from "../pages/stats-html.ts"
 import { AGENT_ARG, agentWanted, knownProject, projectWanted } from "../project-wanted.ts"
 import { dollars, shortIds } from "../render-session.ts"
 import { ago, dated, hourAt, type Screen, screenOf, timeArg, wrapped } from "../screen.ts"
-import { DAY_NAMES, type DayActivity, gridOf, MONTH_NAMES, shadeOf } from "../stats/activity-grid.ts"
+import {
+  DAY_NAMES,
+  type DayActivity,
+  gridOf,
+  MONTH_NAMES,
+  shadeOf,
+  yearBegins,
+} from "../stats/activity-grid.ts"
 import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from "../stats/prices.ts"
 import {
   type CompactionStats,
@@ -58,7 +66,9 @@ export default {
     by: option("Tokens and cost by this (day)", PERIODS.join("|")),
     blocks: flag("Tokens and cost in blocks of five hours, and how long the present one lasts"),
     html: flag("A page for browsers, in one file"),
-    output: option("With --html: write it to this file", "FILE", "o"),
+    card: flag("A picture (SVG) of a year to share, without names, paths or anything that was said"),
+    names: flag("With --card: name projects, and the tools of MCP servers"),
+    output: option("With --html or --card: write it to this file", "FILE", "o"),
     force: flag("Replace that file"),
     limit: option(`At most this many days, tools, files, errors (${ROWS})`, "N", "n"),
   },
@@ -66,34 +76,27 @@ export default {
     const { args, env, out } = context
     const part = stringArg(args, "part")
     if (part !== undefined && part !== "friction") throw unknownWord("part", part, ["friction"])
-    const isPage = args["html"] === true
-    if (isPage && part !== undefined) throw usageError("--html is a page of everything, friction included")
-    if (part !== undefined && args["by"] !== undefined)
-      throw usageError("--by is about tokens and cost: leave out friction")
-    const wantsBlocks = args["blocks"] === true
-    if (wantsBlocks && (isPage || part !== undefined || args["by"] !== undefined))
-      throw usageError("--blocks is a table of its own: leave out --html, --by and friction")
-    if (!isPage && stringArg(args, "output") !== undefined) throw usageError("--output goes with --html")
-    if (isPage && out.wantsJson && stringArg(args, "output") === undefined)
-      throw usageError("--json reports on a file that was written", "add --output FILE")
+    const { isPage, isCard, wantsBlocks } = formIn(context, part)
     const now = Date.now()
-    const since = timeArg(args, "since", now)
-    const by = oneOf(args, "by", PERIODS) ?? "day"
+    const today = localDate(now)
+    const asked = timeArg(args, "since", now)
+    const since = isCard ? latest(asked, momentOf(yearBegins(today), now)) : asked
+    const by = isCard ? "project" : (oneOf(args, "by", PERIODS) ?? "day")
     const program = agentWanted(args)
     const limit = positive(args, "limit")
     const place = stringArg(args, "project") === undefined ? undefined : projectWanted(context)
     using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, place)
-    const screen: StatsScreen = { ...screenOf(out, now), unicode: wantsUnicode(), today: localDate(now) }
+    const screen: StatsScreen = { ...screenOf(out, now), unicode: wantsUnicode(), today }
     const scope = { project: project ?? null, since: since ?? null }
     const most = limit ?? MOST
     const prices = env.config["stats.prices"]
     /** Kept, unless it is of an age: that is another time at each call. */
     const isLasting = wantsBlocks || /^(?:\d{4}[-/]|$)/.test(stringArg(args, "since")?.trim() ?? "")
-    const asked = [wantsBlocks ? "blocks" : [part, since], project, program, by, most, prices]
+    const question = [wantsBlocks ? "blocks" : [part, since], project, program, by, most, prices]
     const zone = [timeZone(), fileState("/etc/localtime")]
     const kept = <T>(derive: () => T): T =>
-      isLasting ? derivedOnce(env.dataHome, [asked, zone], now, derive) : derive()
+      isLasting ? derivedOnce(env.dataHome, [question, zone], now, derive) : derive()
     if (part === "friction") {
       const friction = kept(() =>
         gatherFriction(db, env.dataHome, spanOf(db, { project, since, program }), most),
@@ -127,23 +130,59 @@ export default {
       ),
     )
     if (stats.sessions === 0) throw nothingHere(since)
-    if (isPage) {
-      const page = new TextEncoder().encode(statsHtml(stats, { project, today: screen.today, version }))
-      const target = stringArg(args, "output")
-      if (target === undefined) {
-        out.raw(page)
-        return
-      }
-      const file = resolve(env.cwd, target)
-      const size = writeExport(file, [page], args["force"] === true)
-      out.print(`${bytes(size)} written to ${safe(file)}`)
-      out.json({ file, bytes: size })
+    if (isPage || isCard) {
+      const agent = program === undefined ? onlyAgent(stats) : agentTitle(program)
+      const isWhole = asked === undefined
+      const card = { today, project, agent, isNamed: args["names"] === true, isWhole }
+      writeWhole(
+        context,
+        isCard ? yearCard(stats, card) : Buffer.from(statsHtml(stats, { project, today, version })),
+      )
       return
     }
     out.print(renderStats(stats, { project, limit: limit ?? ROWS }, screen))
     out.json({ ...scope, prices: asOf, ...stats })
   },
 } satisfies Command
+
+/** What else than a table is wanted, if that goes together. */
+function formIn({ args, out }: Context, part: string | undefined) {
+  const isPage = args["html"] === true
+  const isCard = args["card"] === true
+  const wantsBlocks = args["blocks"] === true
+  const isFile = isPage || isCard
+  if (isFile && (part !== undefined || isPage === isCard))
+    throw usageError(`--${isCard ? "card" : "html"} is about everything: leave out ${part ?? "--html"}`)
+  if (args["by"] !== undefined && (part !== undefined || isCard))
+    throw usageError(`--by is about tokens and cost: leave out ${part ?? "--card"}`)
+  if (wantsBlocks && (isFile || part !== undefined || args["by"] !== undefined))
+    throw usageError("--blocks is a table of its own: leave out --html, --card, --by and friction")
+  if (args["names"] === true && !isCard) throw usageError("--names goes with --card")
+  if (!isFile && stringArg(args, "output") !== undefined)
+    throw usageError("--output goes with --html or --card")
+  if (isFile && out.wantsJson && stringArg(args, "output") === undefined)
+    throw usageError("--json reports on a file that was written", "add --output FILE")
+  return { isPage, isCard, wantsBlocks }
+}
+
+const latest = (a = "", b = ""): string => (a > b ? a : b)
+
+/** Of all that was summed up, if it was one. */
+const onlyAgent = ({ agents: [first, ...others] }: Stats): string | undefined =>
+  first === undefined || others.length > 0 ? undefined : agentTitle(first.key)
+
+/** To the file that was named, or else as it is. */
+function writeWhole({ args, env, out }: Context, whole: Uint8Array): void {
+  const target = stringArg(args, "output")
+  if (target === undefined) {
+    out.raw(whole)
+    return
+  }
+  const file = resolve(env.cwd, target)
+  const size = writeExport(file, [whole], args["force"] === true)
+  out.print(`${bytes(size)} written to ${safe(file)}`)
+  out.json({ file, bytes: size })
+}
 
 const nothingHere = (since: string | undefined): CtxError =>
   new CtxError("nothing-archived", "there is nothing to sum up here", {

@@ -64,6 +64,20 @@ export function gridOf(
   })
 }
 
+/** Days with activity after each other, at most. @param days with activity, the earliest first */
+export function longestStreak(days: readonly DayActivity[]): number {
+  let [longest, now, before] = [0, 0, ""]
+  for (const { day } of days) {
+    now = before !== "" && dayAfter(before, 1) === day ? now + 1 : 1
+    longest = Math.max(longest, now)
+    before = day
+  }
+  return longest
+}
+
+/** The first day of a year that ends today, as the grid shows it. */
+export const yearBegins = (today: string): string => dayAfter(mondayOf(today), -7 * (MOST_WEEKS - 1))
+
 export const DAY_NAMES = ["Mon", "", "Wed", "", "Fri", "", "Sun"] as const
 export const MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ")
 

@@ -61,5 +61,7 @@ export function shortTokens(tokens: number): string {
   if (tokens < 1000) return String(tokens)
   if (tokens < 99_950) return `${(tokens / 1000).toFixed(1)}K`
   if (tokens < 999_500) return `${Math.round(tokens / 1000)}K`
-  return tokens < 99_950_000 ? `${(tokens / 1_000_000).toFixed(1)}M` : `${Math.round(tokens / 1_000_000)}M`
+  if (tokens < 99_950_000) return `${(tokens / 1_000_000).toFixed(1)}M`
+  if (tokens < 999_500_000) return `${Math.round(tokens / 1_000_000)}M`
+  return `${(tokens / 1_000_000_000).toFixed(1)}B`
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import {
   renderBlocks,
   renderFriction,
@@ -8,6 +8,7 @@ import {
   type StatsScreen,
 } from "../../../src/cli/commands/stats.ts"
 import { inAscii } from "../../../src/cli/output.ts"
+import { yearCard } from "../../../src/cli/pages/cards.ts"
 import { statsHtml } from "../../../src/cli/pages/stats-html.ts"
 import { gridOf } from "../../../src/cli/stats/activity-grid.ts"
 import { priceKey, priceList, requestCost } from "../../../src/cli/stats/prices.ts"
@@ -26,6 +27,8 @@ import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { MADE_NOW, MADE_TODAY, madeBlocks, madeStats } from "../../support/made-stats.ts"
 import type { Transcript } from "../../support/transcript.ts"
+
+const HOSTILE = `</td><script>alert(1)</script><img src=x onerror=alert(1)>"'&\x1b[2J\u202e</style>`
 
 /** `stats` as it is typed: parts, options, prices of one's own, pages, and what it says when there is nothing. */
 describe("stats", () => {
@@ -237,6 +240,80 @@ describe("stats", () => {
     })
   })
 
+  describe("a card to share", () => {
+    const isOpened = /<(?:rect|text|svg)[ >]/g
+    const isClosed = /\/>|<\/(?:text|svg)>/g
+
+    test("is a picture that says nothing of what was worked on, unless names are asked for", async () => {
+      const file = join(machine.root, "year.svg")
+      const made = await stats(["--card", "-o", file])
+      expect(made).toMatchObject({ code: 0, stderr: "" })
+      const svg = readFileSync(file, "utf8")
+      expect(svg).toStartWith("<svg ")
+      expect(svg.match(isOpened)!.length).toBe(svg.match(isClosed)!.length)
+      for (const shown of ["My year with Claude Code", "2", "sessions", "4", "active day", "Bash", "1 day"])
+        expect(svg).toContain(`>${shown}<`)
+      for (const own of ["elsewhere", basename(machine.cwd), machine.root, "Build", "make", "5e551011"])
+        expect(svg).not.toContain(own)
+      const named = await stats(["--card", "--names"])
+      expect(named.stdout).toContain(">elsewhere<")
+      expect(named.stdout).toContain(`>${basename(machine.cwd)}<`)
+      expect((await stats(["--card", "-p", "."])).stdout).not.toContain(basename(machine.cwd))
+      expect((await stats(["--card", "-p", ".", "--names"])).stdout).toContain(
+        `>${basename(machine.cwd)} with Claude Code<`,
+      )
+    })
+
+    test("replaces no file unasked, reports as JSON, and is of what other options choose", async () => {
+      const file = join(machine.root, "card.svg")
+      const { stdout } = await stats(["--card", "-o", file, "--json"])
+      expect(JSON.parse(stdout)).toEqual({ file, bytes: statSync(file).size })
+      expect(await stats(["--card", "-o", file])).toMatchObject({ code: 1, stdout: "" })
+      expect(await stats(["--card", "-o", file, "--force"])).toMatchObject({ code: 0, stderr: "" })
+      expect((await stats(["--card", "--since", "2026-03-01"])).stdout).toContain(
+        ">My work with Claude Code<",
+      )
+      for (const words of [
+        ["--card", "--html"],
+        ["--card", "friction"],
+        ["--card", "--by", "day"],
+        ["--names"],
+      ])
+        expect(await stats(words)).toMatchObject({ code: 64, stdout: "" })
+    })
+
+    test("the one in the docs is of this program", () => {
+      const days = Array.from({ length: 371 }, (_, n) => ({
+        day: new Date(Date.UTC(2025, 2, 10 + n)).toISOString().slice(0, 10),
+        turns: n % 7 > 4 && n % 3 > 0 ? 0 : (n * n * 7 + n) % 29,
+      })).filter(({ day, turns }) => turns > 6 && day <= MADE_TODAY)
+      const made = { ...madeStats(HOSTILE), days, first: days[0]!.day, last: days.at(-1)!.day }
+      const card = {
+        today: MADE_TODAY,
+        agent: "Claude Code",
+        isNamed: false,
+        project: undefined,
+        isWhole: true,
+      }
+      const svg = Buffer.from(yearCard(made, card)).toString()
+      expect(svg).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]|kiln|pottery/)
+      const file = join(import.meta.dir, "../../../docs/images/card.svg")
+      if (process.env["CTXBRIDGE_TEST_GOLDEN"] === "write") writeFileSync(file, svg)
+      expect(svg).toBe(readFileSync(file, "utf8"))
+    })
+
+    test("names of projects and tools cannot leave their place in the picture", () => {
+      const [row] = madeStats().rows
+      const rows = [{ ...row!, key: `/p/<b>&"${HOSTILE}` }]
+      const card = { today: MADE_TODAY, agent: undefined, isNamed: true, isWhole: true }
+      for (const project of [undefined, `/p/<script>${HOSTILE}`]) {
+        const svg = Buffer.from(yearCard({ ...madeStats(HOSTILE), rows }, { ...card, project })).toString()
+        expect(svg).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]|<b>|<script/)
+        expect(svg.match(isOpened)!.length).toBe(svg.match(isClosed)!.length)
+      }
+    })
+  })
+
   describe("what cannot be answered", () => {
     test.each([
       [["fricton"], 64, "unknown part: fricton", "did you mean friction?"],
@@ -271,8 +348,6 @@ describe("stats", () => {
 
 /** The page of `stats --html`: it loads nothing, runs nothing, and holds the archive's words as text alone. */
 describe("stats html", () => {
-  const HOSTILE = `</td><script>alert(1)</script><img src=x onerror=alert(1)>"'&\x1b[2J\u202e</style>`
-
   interface Seen {
     readonly tags: Set<string>
     readonly attributes: Set<string>
