@@ -10,9 +10,10 @@ import {
   usageError,
   VIEWS_LOST,
 } from "../base/errors.ts"
+import { existsSync } from "../base/fs.ts"
 import { once } from "../base/once.ts"
 import { ownProgram } from "../base/own-program.ts"
-import { currentFolder } from "../base/path.ts"
+import { currentFolder, join } from "../base/path.ts"
 import { nearest, oneLine, shellWord, withoutPasswords } from "../base/text.ts"
 import { STDIN } from "../base/write-output.ts"
 import { refusalOf } from "../config/config-text.ts"
@@ -52,7 +53,10 @@ export async function runCli(argv: readonly string[], ready?: Command): Promise<
 
 async function dispatch(argv: readonly string[], ready?: Command): Promise<number> {
   const [name, ...rest] = argv
-  if (name === undefined && isAtTerminal()) return dispatch(["pick"])
+  if (name === undefined && isAtTerminal()) {
+    if (await wantsImport()) await dispatch(["import"])
+    return dispatch(["pick"])
+  }
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     const topic = name === undefined ? undefined : rest[0]
     if (name === "help" && topic !== undefined && topic !== "--all" && topic !== "-a")
@@ -71,6 +75,16 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
     return EXIT.ok
   }
   return run(command, rest)
+}
+
+/** Whether whoever looks for the first time wants what is there archived first. */
+async function wantsImport(): Promise<boolean> {
+  const places = resolvePlaces()
+  if (existsSync(join(places.dataHome, "vault"))) return false
+  return (await import("./first-look.ts")).wantsImport(
+    environment(places, once(load)),
+    process.stdout.columns || 80,
+  )
 }
 
 /** Whether somebody types here and looks on: then `ctxbridge` alone is the picker. */

@@ -5,7 +5,7 @@
  * CTXBRIDGE_TEST_UPDATE_GOLDEN=1 writes the screens anew.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary, run } from "../support/binary.ts"
 import { Machine, until } from "../support/machine.ts"
@@ -444,6 +444,26 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     using empty = new Machine()
     using tmux = new Tmux(empty, exe, { columns: 80, rows: 24 })
     await tmux.sees(/Nothing is archived yet\.[\s\S]*ctxbridge import/)
+  })
+
+  test("transcripts and no archive: what is at stake, and they are archived if that is wanted", async () => {
+    using begun = new Machine()
+    const { path } = begun.session().turn("Which otter is the oldest?", [], "The grey one.").flush()
+    const past = new Date(Date.now() - 28 * 86_400_000)
+    utimesSync(path, past, past)
+    using refused = new Tmux(begun, exe, { columns: 80, rows: 24 })
+    await refused.sees(
+      /1 session of yours [^.]*\.\d KB\), and not archived\. Claude\s+Code\s+will delete it within 3 days\.\s+Archive it now\? \[Y\/n\]/,
+    )
+    refused.type("n")
+    refused.press("Enter")
+    await refused.sees(/Nothing is archived yet\./)
+    refused.press("Escape")
+    await until(() => refused.ask("#{pane_dead}") === "1", 5000, "the picker to end")
+    using tmux = new Tmux(begun, exe, { columns: 80, rows: 24 })
+    await tmux.sees("now? [Y/n]")
+    tmux.press("Enter")
+    await tmux.sees("Which otter is the oldest?")
   })
 })
 

@@ -14,11 +14,10 @@ import {
   type RegistrationOptions,
 } from "../../claude/install/registration.ts"
 import type { StatusLineWish } from "../../claude/install/status-line.ts"
-import { cleanUpPeriod, DAY } from "../../claude/settings/clean-up.ts"
-import { readSettings, SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
+import { SCOPES, type SettingsScope } from "../../claude/settings/read-settings.ts"
 import { modelState } from "../../find/embed/model-files.ts"
 import { MINILM, sizeOfModel } from "../../find/embed/model-manifest.ts"
-import { type History, historyOf, importInBackground } from "../../job/history-import.ts"
+import { type History, importInBackground } from "../../job/history-import.ts"
 import { databasePath } from "../../views/database.ts"
 import {
   agentsPicked,
@@ -30,6 +29,7 @@ import {
 import { oneOf } from "../args.ts"
 import { type ArgSpec, type Command, type Context, type Environment, flag } from "../command.ts"
 import { ask } from "../confirm.ts"
+import { amountOf, historyAtStake } from "../first-look.ts"
 import { safe } from "../style.ts"
 import { addModel, embedNow, sourceOfModel } from "./model.ts"
 
@@ -45,9 +45,6 @@ export const SETTINGS_ARGS = {
   "no-mcp": flag("The hooks only, not the MCP server"),
   "dry-run": flag("Show what would change; write nothing"),
 } as const satisfies Record<string, ArgSpec>
-
-/** Days in which a deletion is near. */
-const SOON = 3
 
 export default {
   meta: {
@@ -87,8 +84,7 @@ export default {
     const agents = await registerAgents(context, agrees)
     const told = agents.flatMap((one) => registeredLines(one, dryRun))
     if (args["quiet"] !== true) for (const line of told) out.print(safe(line))
-    const { days } = cleanUpPeriod(readSettings(env))
-    const history = historyOf(env, days === undefined ? 0 : Date.now() - (days - SOON) * DAY)
+    const history = historyAtStake(env)
     const wants = (name: string, question: string): boolean => args[name] === true || agrees(question)
     const importing =
       history.left > 0 && !dryRun && !refused && wants("import", `Archive ${amountOf(history)} now?`)
@@ -125,13 +121,6 @@ function registered(context: Context, options: RegistrationOptions) {
   const server = wantsServer(context) ? installServer(options) : undefined
   if (!options.dryRun) rememberFolders(env.dataHome, folders)
   return { change, server }
-}
-
-/** What is at stake comes with it: whoever waits may have lost some. */
-function amountOf({ left, bytesLeft, expiring }: History): string {
-  const all = `the ${left === 1 ? "transcript" : `${left} transcripts`} that Claude Code has kept (${bytes(bytesLeft)}`
-  const which = expiring < left ? String(expiring) : left === 1 ? "which" : "all of which"
-  return expiring === 0 ? `${all})` : `${all}; ${which} will be deleted within ${SOON} days)`
 }
 
 function importText(history: History, importing: boolean, refused: boolean): string {

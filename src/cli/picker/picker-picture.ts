@@ -5,6 +5,7 @@ import { isLittle } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
 import { shortNameOf } from "../../views/project.ts"
 import { shownSnippet } from "../render-hits.ts"
+import { wrappedIn } from "../screen.ts"
 import {
   type Charset,
   ellipsis,
@@ -145,7 +146,10 @@ function listLines(
   screen: PickerScreen,
 ): StyledLine[] {
   const { found, problem, top, selected, marked } = state
-  if (problem !== undefined) return problem.map((text) => [styled(`  ${harmless(text)}`)])
+  if (problem !== undefined) {
+    const lines = problem.flatMap((text) => wrappedIn("  ", harmless(text), list.columns))
+    return lines.map((text) => [styled(text)])
+  }
   if (found === undefined) return [[styled("  Opening the archive", "dim")]]
   if (found.hits.length === 0) return nothing(state)
   const [pointer, mark] = screen.unicode ? ["▸", "✓"] : [">", "+"]

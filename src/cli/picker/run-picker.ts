@@ -286,8 +286,7 @@ function problemOf(error: unknown): string[] {
     return [
       "Nothing is archived yet.",
       "",
-      "`ctxbridge import` archives the sessions that",
-      "Claude Code has on this computer.",
+      "`ctxbridge import` archives the sessions that Claude Code has on this computer.",
     ]
   return [oneLine(safe(messageOf(error))), ...(hint === undefined ? [] : ["", oneLine(safe(hint))])]
 }
