@@ -11,7 +11,7 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 583],
+  ["files", 584],
   ["short", 56],
   ["exported", 3167],
   ["once", 1501],
