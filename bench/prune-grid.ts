@@ -6,12 +6,12 @@
  */
 import { parseArgs } from "node:util"
 import { markdownTable, percent } from "../src/base/text.ts"
-import { priceList, requestCost } from "../src/cli/stats/prices.ts"
 import { resolveOptions } from "../src/config/options.ts"
 import type { RequestPrice } from "../src/prune/costs.ts"
 import { type PlayedWays, playedWays, settingsOn, wayVerdicts } from "../src/prune/savings.ts"
 import { UNITS_PER_TOKEN, wayOptions } from "../src/prune/way.ts"
 import { openCurrent } from "../src/views/open-current.ts"
+import { priceList, requestCost } from "../src/views/prices.ts"
 
 const { values } = parseArgs({ options: { sessions: { type: "string", default: "100" } } })
 const dataHome = process.env["CTXBRIDGE_HOME"]

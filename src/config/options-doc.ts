@@ -52,6 +52,11 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "secrets.patterns": "What else to replace: regular expressions, only in your own file.",
   "stats.prices":
     "What models cost, for `stats`, before the list prices that it knows: MODEL INPUT OUTPUT [CACHE-READ [CACHE-WRITE [CACHE-HOUR]]] (docs/stats.md).",
+  "budget.block":
+    "What you mean to spend at most in a block of five hours of Claude Code: `stats` shows how much of it is used, and the status line says so from 80% on. Dollars are list prices (docs/stats.md).",
+  "budget.day": "The same for a day, of all agents.",
+  "budget.week": "The same for a week, which begins on Monday.",
+  "budget.month": "The same for a month.",
   "sync.backend":
     "Which backend `sync` without `--to` and `search --everywhere` use. `auto`: what is configured (docs/sync.md).",
   "output.links": "Make file names links where a terminal shows them (auto), or not (never).",

@@ -146,7 +146,18 @@ const list = (
 const isFolderPattern = (one: string): boolean =>
   /^(?:\/|~\/|~$)/.test(one) && !/(?:^|\/)\.\.?(?:\/|$)|\0/.test(one)
 
-/** A model, then input and output, and perhaps what reading from and writing to the cache costs (cli/stats/prices.ts). */
+const BUDGET_PERIODS = ["block", "day", "week", "month"] as const
+export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
+
+/** `$20` or `5M`; what that means, restore/window/budget-use.ts decides. */
+const budget = (...env: readonly string[]): Row<string> =>
+  text(
+    "dollars like $20, or tokens like 5M",
+    (one) => /^\s*(?:\$\s*\d{1,9}(?:\.\d+)?|\d{1,12}(?:\.\d+)?\s*[kmb]?(?: ?tokens)?)\s*$/i.test(one),
+    ...env,
+  )
+
+/** A model, then input and output, and perhaps what reading from and writing to the cache costs (views/prices.ts). */
 const isPrice = (one: string): boolean => /^\s*\S*[A-Za-z]\S*(?:\s+\d{1,6}(?:\.\d{1,6})?){2,5}\s*$/.test(one)
 
 /** Each with its scope, its default, the range of a number, and its environment variables. */
@@ -238,6 +249,10 @@ export const OPTIONS = {
   // What is wrong with one of them, own-patterns.ts finds out.
   "secrets.patterns": list(50, "regular expressions"),
   "stats.prices": list(100, "lines MODEL INPUT OUTPUT, in dollars per million tokens", isPrice),
+  "budget.block": budget("CTXBRIDGE_BUDGET_BLOCK"),
+  "budget.day": budget("CTXBRIDGE_BUDGET_DAY"),
+  "budget.week": budget("CTXBRIDGE_BUDGET_WEEK"),
+  "budget.month": budget("CTXBRIDGE_BUDGET_MONTH"),
   "sync.backend": choice(
     "user",
     "auto",
@@ -261,6 +276,10 @@ export const optionNamed = (name: string): Key | undefined =>
   (Object.keys(OPTIONS) as Key[]).find((key) => key === name || (OPTIONS[key] as AnyRow).former === name)
 
 export type Config = { readonly [K in Key]: (typeof OPTIONS)[K]["default"] }
+
+export const hasBudget = (config: Config): boolean =>
+  BUDGET_PERIODS.some((period) => config[`budget.${period}`] !== "")
+
 type Origin = "env" | "project" | "user" | "default"
 
 /** Values of one source, by key. */

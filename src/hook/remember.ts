@@ -1,6 +1,8 @@
 /** What events leave for later ones: the prompt, a compaction and its summary in the session's state, and work for the job. */
 
 import { tryTo } from "../base/files.ts"
+import type { Settings } from "../config/load.ts"
+import { hasBudget } from "../config/options.ts"
 import { sweepDue } from "../job/due-work.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { mayBeSpooled } from "../vault/spool-folders.ts"
@@ -110,11 +112,19 @@ export async function startJob(call: HookCall): Promise<Added | undefined> {
   const begins = event.name === "session-start"
   const sweep = begins && folder !== undefined && sweepDue(folder, paths.stateHome, now)
   const drain = begins && mayBeSpooled(paths)
-  if (!behind && !large && !sweep && !drain) return undefined
+  const spends = event.name === "stop" && (await isSumDue(settings))
+  if (!behind && !large && !sweep && !drain && !spends) return undefined
   const where = sweep && event.cwd !== undefined ? { folder: event.cwd } : {}
   const request = { transcripts, sweep: sweep ? [folder] : [], settle: false, ...where }
   ;(await spawning()).spawnJob(paths.dataHome, request)
   return { state: { ...state, jobAt: archived } }
+}
+
+/** Whether the status line waits for what was spent. Nothing is loaded where no budget is set. */
+async function isSumDue({ paths, resolved: { config } }: Settings): Promise<boolean> {
+  if (!hasBudget(config)) return false
+  const { areUsesOld } = await import("../restore/window/budget-use.ts")
+  return areUsesOld(paths.dataHome, Date.now())
 }
 
 const spawning = () => import("../job/spawn.ts")

@@ -10,6 +10,7 @@ import { answerClaude } from "../base/write-output.ts"
 import { inHookShell } from "../claude/settings/hook-shell.ts"
 import { readStatusLineInput } from "../claude/status-line-input.ts"
 import { claudeLimits, loadSettings, type Settings, wantsColor } from "../config/load.ts"
+import { hasBudget } from "../config/options.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
 import { rememberWindow } from "../restore/window/context-state.ts"
 import { joinLines, type LineFacts, NOTHING_KNOWN, renderLine } from "../restore/window/status-line-text.ts"
@@ -41,10 +42,20 @@ export async function runStatusLine(other: string | undefined): Promise<void> {
 async function own(input: Uint8Array): Promise<string> {
   const settings = loadSettings()
   if (!settings.resolved.config["statusline.enabled"]) return ""
-  return Promise.try(async () => renderLine(await factsOf(parse(input), settings), wantsColor(true))).catch(
+  return Promise.try(async () => {
+    const line = renderLine(await factsOf(parse(input), settings), wantsColor(true))
+    return line + (await signOf(settings))
+  }).catch(
     // Not logged: the log would load the filter for secrets, which costs more than everything else here.
     () => renderLine(NOTHING_KNOWN, false),
   )
+}
+
+/** Of a budget that is nearly used up. Nothing is loaded where none is set. */
+async function signOf({ paths, resolved: { config } }: Settings): Promise<string> {
+  if (!hasBudget(config)) return ""
+  const { budgetSign } = await import("../restore/window/budget-use.ts")
+  return budgetSign(paths.dataHome, config, Date.now(), wantsColor(true))
 }
 
 const parse = (input: Uint8Array): unknown => parseJson(Buffer.from(input).toString("utf8"))

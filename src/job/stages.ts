@@ -5,7 +5,9 @@ import { readJson, writeJson } from "../base/json-files.ts"
 import { logError } from "../base/log.ts"
 import { join } from "../base/path.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import type { Config } from "../config/options.ts"
+import { type Config, hasBudget } from "../config/options.ts"
+import { keepUses } from "../restore/window/budget-use.ts"
+import { gatherUses } from "../restore/window/spending.ts"
 import { limitsIn, tend } from "../restore/worth/tiering.ts"
 import { isSyncDue, noteAutoSync, readAutoSync } from "../sync/sync-again.ts"
 import { writerName } from "../sync/sync-ledger.ts"
@@ -21,6 +23,7 @@ import { drainSpool } from "../views/drain-spool.ts"
 import { catchUp } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
 import { openCurrent } from "../views/open-current.ts"
+import { priceList } from "../views/prices.ts"
 import { damageOf } from "../views/replace-database.ts"
 import { isUnusable } from "../views/schema-shape.ts"
 import { transcriptByCopy } from "../views/transcript-rows.ts"
@@ -145,6 +148,12 @@ export const ROUND: readonly Stage<Round>[] = [
     due: (round) => isIdle(round) && !round.isMovesFound,
     run: lookForMoves,
   },
+  {
+    // With the pointers: whenever something is new.
+    name: "budgets",
+    due: (round) => isIdle(round) && !round.isPointed && hasBudget(round.config),
+    run: sumUp,
+  },
   { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },
   {
     // Before vectors, which cold turns do without.
@@ -245,6 +254,11 @@ function refuseDamaged(dataHome: string): void {
 function point(round: Round): void {
   preparePointers(round.db, round.paths, round.config["restore.related"])
   round.isPointed = true
+}
+
+/** For the status line. */
+function sumUp({ db, paths, config }: Round): void {
+  keepUses(paths.dataHome, gatherUses(db, priceList(config["stats.prices"]), Date.now()))
 }
 
 async function summarize(round: Round): Promise<undefined> {

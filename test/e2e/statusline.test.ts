@@ -1,6 +1,6 @@
 /** The status line of the compiled binary: golden lines for every version's payload, and whatever else may come. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { LINE_COLUMNS } from "../../src/restore/window/status-line-text.ts"
@@ -224,6 +224,89 @@ test("any payload gives one line of bounded width", async () => {
     }),
     { numRuns: 40 },
   )
+})
+
+describe("budgets", () => {
+  const payload = payloadOf("2.1.329")
+  const plain = "📂 10% 20.0K ⊘"
+
+  /** A session of right now, known to the archive. */
+  async function spending() {
+    const machine = new Machine()
+    machine.env["TZ"] = "UTC"
+    machine
+      .session({ start: Date.now() - 1000 })
+      .turn("Begin")
+      .flush()
+    expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+    const stats = async (env: Record<string, string>) => {
+      const { code, stdout, stderr } = await run(["stats", "--json"], {
+        cwd: machine.cwd,
+        env: { ...machine.env, ...env },
+      })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      return JSON.parse(stdout)
+    }
+    const [{ used }] = (await stats({ CTXBRIDGE_BUDGET_DAY: "1B" })).budgets
+    return { machine, stats, used: Number(used) }
+  }
+
+  test("what is nearly used up is seen from 80% on, and what is used up from 100% on, in their colours", async () => {
+    const { machine, stats, used } = await spending()
+    using _ = machine
+    expect(used).toBeGreaterThan(100)
+    const day = (share: number) => ({ CTXBRIDGE_BUDGET_DAY: String(Math.round(used / share)) })
+    expect(await said(line(machine, payload, [], day(0.5)))).toBe(`${plain}\n`)
+    expect(await said(line(machine, payload, [], day(0.79)))).toBe(`${plain}\n`)
+    expect(await said(line(machine, payload, [], day(0.82)))).toMatch(/^📂 10% 20\.0K ⊘ ⚠ day 8[12]%\n$/)
+    expect(await said(line(machine, payload, [], day(1.5)))).toMatch(/^📂 10% 20\.0K ⊘ ✖ day 1(?:49|50)%\n$/)
+    const colours = await said(line(machine, payload, [], { NO_COLOR: "", ...day(2) }))
+    expect(colours).toMatch(/ \x1b\[31m✖ day (?:199|200)%\x1b\[0m\n$/)
+    // The one of which most is used, in dollars or tokens, and the block as well as the calendar.
+    const all = { CTXBRIDGE_BUDGET_BLOCK: "1 tokens", CTXBRIDGE_BUDGET_MONTH: "$1000", ...day(0.9) }
+    expect(await said(line(machine, payload, [], all))).toMatch(/ ✖ block \d+%\n$/)
+    const { budgets } = await stats(all)
+    expect(budgets.map(({ period, unit }: Record<string, string>) => [period, unit])).toEqual([
+      ["block", "tokens"],
+      ["day", "tokens"],
+      ["month", "dollars"],
+    ])
+    expect((await stats({})).budgets).toEqual([])
+    // What is not a budget is no budget.
+    expect(await said(line(machine, payload, [], { CTXBRIDGE_BUDGET_DAY: "much" }))).toBe(`${plain}\n`)
+  })
+
+  test("a period that has ended, sums that are damaged or missing: no sign, and nothing is made", async () => {
+    const { machine } = await spending()
+    using _ = machine
+    const env = { CTXBRIDGE_BUDGET_DAY: "1" }
+    const kept = join(machine.dataHome, "spent.json")
+    expect(await said(line(machine, payload, [], env))).toContain("✖ day 999%")
+    const uses = JSON.parse(readFileSync(kept, "utf8")) as { period: string; until: string }[]
+    for (const until of ["2026-01-01T00:00:00.000Z", "", null]) {
+      writeFileSync(kept, JSON.stringify(uses.map((use) => ({ ...use, until }))))
+      expect(await said(line(machine, payload, [], env))).toBe(`${plain}\n`)
+    }
+    for (const text of ["{", "{}", "[1]", "[null]"]) {
+      writeFileSync(kept, text)
+      expect(await said(line(machine, payload, [], env))).toMatch(/^(?:📂 10% 20\.0K ⊘|📂 –)\n$/)
+    }
+    rmSync(kept)
+    expect(await said(line(machine, payload, [], env))).toBe(`${plain}\n`)
+    expect(existsSync(kept)).toBe(false)
+  })
+
+  test("the background job sums up after each turn, where a budget is set", async () => {
+    using machine = new Machine()
+    machine.env["CTXBRIDGE_BUDGET_DAY"] = "1"
+    const session = machine
+      .session({ start: Date.now() - 1000 })
+      .turn("Begin")
+      .flush()
+    await machine.hook("stop", session, {})
+    await machine.idle()
+    expect(await said(line(machine, payload))).toContain("✖ day 999%")
+  })
 })
 
 describe("next to another status line", () => {

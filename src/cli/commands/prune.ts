@@ -32,12 +32,12 @@ import {
   type Recommended,
 } from "../../prune/ways.ts"
 import { formatTokens } from "../../restore/window/zone.ts"
+import { priceList, requestCost } from "../../views/prices.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { renderPairs, renderTable, wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { proxyFor, saidOf } from "../run-proxy.ts"
 import { type Screen, screenOf } from "../screen.ts"
-import { priceList, requestCost } from "../stats/prices.ts"
 import { safe } from "../style.ts"
 
 const ACTIONS = {

@@ -7,11 +7,16 @@ import { localDate, momentOf, twoDigits } from "../../base/local-time.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
 import { timeZone, wantsUnicode } from "../../config/load.ts"
+import { hasBudget } from "../../config/options.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { HELD_KINDS } from "../../restore/receipt.ts"
+import { type BudgetUse, budgetUses, keepUses } from "../../restore/window/budget-use.ts"
+import { gatherBlocks, gatherUses, type Spent, type UseBlock } from "../../restore/window/spending.ts"
 import { formatTokens, shortTokens } from "../../restore/window/zone.ts"
+import type { Database } from "../../views/database.ts"
 import { derivedOnce, fileState } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
+import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from "../../views/prices.ts"
 import { folderOf, namesApart } from "../../views/project.ts"
 import { allTokens } from "../../views/queries/token-use.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
@@ -31,19 +36,15 @@ import {
   shadeOf,
   yearBegins,
 } from "../stats/activity-grid.ts"
-import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from "../stats/prices.ts"
 import {
   type CompactionStats,
   type Friction,
-  gatherBlocks,
   gatherFriction,
   gatherStats,
   PERIODS,
-  type Spent,
   type SpentRow,
   type Stats,
   spanOf,
-  type UseBlock,
 } from "../stats/stats.ts"
 import { fit, indented, type Style, safe } from "../style.ts"
 
@@ -130,6 +131,8 @@ export default {
       ),
     )
     if (stats.sessions === 0) throw nothingHere(since)
+    const isOfAll = project === undefined && since === undefined && program === undefined
+    const budgets = isOfAll && hasBudget(env.config) ? budgetsNow(context, db, now, [today, zone]) : []
     if (isPage || isCard) {
       const agent = program === undefined ? onlyAgent(stats) : agentTitle(program)
       const isWhole = asked === undefined
@@ -140,10 +143,20 @@ export default {
       )
       return
     }
-    out.print(renderStats(stats, { project, limit: limit ?? ROWS }, screen))
-    out.json({ ...scope, prices: asOf, ...stats })
+    out.print(renderStats(stats, { project, limit: limit ?? ROWS, budgets }, screen))
+    out.json({ ...scope, prices: asOf, ...stats, budgets })
   },
 } satisfies Command
+
+/** @param day whatever decides when periods begin */
+function budgetsNow({ env }: Context, db: Database, now: number, day: unknown): BudgetUse[] {
+  const prices = env.config["stats.prices"]
+  const uses = derivedOnce(env.dataHome, ["uses", day, prices], now, () =>
+    gatherUses(db, priceList(prices), now),
+  )
+  keepUses(env.dataHome, uses)
+  return budgetUses(env.config, uses, now)
+}
 
 /** What else than a table is wanted, if that goes together. */
 function formIn({ args, out }: Context, part: string | undefined) {
@@ -213,7 +226,11 @@ interface Shown {
   readonly limit: number
 }
 
-export function renderStats(stats: Stats, { project, limit }: Shown, screen: StatsScreen): string[] {
+export function renderStats(
+  stats: Stats,
+  { project, limit, budgets = [] }: Shown & { readonly budgets?: readonly BudgetUse[] },
+  screen: StatsScreen,
+): string[] {
   const { style, columns } = screen
   const rows = stats.rows.slice(0, limit)
   const more = stats.rows.length - rows.length
@@ -221,6 +238,7 @@ export function renderStats(stats: Stats, { project, limit }: Shown, screen: Sta
   return [
     style.bold(fit(`${place(project)}, ${stats.first ?? "?"} to ${stats.last ?? "?"}`, columns)),
     ...summary(stats, screen),
+    ...section(style, "Budgets", renderBudgets(budgets, screen)),
     ...section(style, "Tokens and cost", [
       ...tableBy(stats.by, rows, screen),
       ...(more > 0 ? [style.dim(`${more} more with --limit ${stats.rows.length}`)] : []),
@@ -287,6 +305,31 @@ const cost = ({ cost: known, unpriced, requests }: Omit<Spent, "tokens">): strin
     : requests === 0
       ? "$0.00"
       : `${dollars(known)}${unpriced > 0 ? " + ?" : ""}`
+
+/** Of bars, and of the names of periods before them. */
+const BAR = 24
+const PERIOD = 7
+const FULL = 1
+const NEARLY = 0.8
+
+function renderBudgets(budgets: readonly BudgetUse[], { columns, style, unicode }: StatsScreen): string[] {
+  return budgets.map(({ period, until, unit, limit, used, share: part }) => {
+    const [whole, so] =
+      unit === "dollars"
+        ? [dollars(limit), dollars(used)]
+        : [`${shortTokens(limit)} tokens`, shortTokens(used)]
+    const end = period === "block" ? ` until ${hourAt(Date.parse(until))}` : ""
+    const percent = `${Math.floor(100 * part)}%`.padStart(4)
+    const text = ` ${percent}  ${so} of ${whole}`
+    const room = columns - PERIOD - text.length
+    const more = room - end.length < PERIOD ? "" : end
+    const wide = Math.max(0, Math.min(BAR, room - more.length))
+    const full = Math.round(wide * Math.min(FULL, part))
+    const [on, off] = unicode ? ["█", "░"] : ["#", "."]
+    const paint = part >= FULL ? style.red : part >= NEARLY ? style.bold : style.green
+    return period.padEnd(PERIOD) + paint(on.repeat(full) + off.repeat(wide - full)) + text + more
+  })
+}
 
 /** @param first the columns before those of tokens and cost */
 function spentTable(

@@ -3,12 +3,13 @@
 import { fixesFor } from "../../find/fixes.ts"
 import { WholeCalls } from "../../find/whole-matches.ts"
 import { errorLinesIn } from "../../record/error-lines.ts"
-import type { Tokens } from "../../record/types.ts"
 import type { Receipt } from "../../restore/receipt.ts"
 import { countedReceipts, totalOf } from "../../restore/session-receipts.ts"
+import { add, nothing, type Spent, type Sum } from "../../restore/window/spending.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
+import { type PriceList, priceKey, requestCost } from "../../views/prices.ts"
 import { projectId } from "../../views/queries/projects.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
 import type { StatsSpan } from "../../views/queries/token-use.ts"
@@ -27,7 +28,6 @@ import {
   useOfSessions,
 } from "../../views/queries/token-use.ts"
 import { hourFinder, type LocalHour, mondayOf } from "./activity-grid.ts"
-import { type PriceList, priceKey, requestCost } from "./prices.ts"
 
 interface StatsWanted {
   /** As the archive names it; undefined: every project. */
@@ -301,15 +301,6 @@ const essenceOf = (line: string): string =>
 export const PERIODS = ["day", "week", "month", "project", "agent", "model", "session"] as const
 export type Period = (typeof PERIODS)[number]
 
-export interface Spent {
-  readonly tokens: Tokens
-  readonly requests: number
-  /** US dollars at list prices, of the models that have one. */
-  readonly cost: number
-  /** Tokens of the models without a price, which are not in `cost`. */
-  readonly unpriced: number
-}
-
 export interface SpentRow extends Spent {
   /** `2026-03-02`, the Monday of a week, `2026-03`, a project's path, an agent's name, a model, a session's id; `""`: unknown. */
   readonly key: string
@@ -318,17 +309,6 @@ export interface SpentRow extends Spent {
   /** Turns that a human started; null by model, since a turn may have several. */
   readonly turns: number | null
 }
-
-/** The same, while it grows. */
-type Growing<T> = { -readonly [K in keyof T]: T[K] }
-type Sum = Growing<Omit<Spent, "tokens">> & { readonly tokens: Growing<Tokens> }
-
-const nothing = (): Sum => ({
-  tokens: { input: 0, output: 0, cacheCreation: 0, cacheRead: 0 },
-  requests: 0,
-  cost: 0,
-  unpriced: 0,
-})
 
 class Spending {
   readonly total: Spent = nothing()
@@ -397,57 +377,6 @@ export function costsOfSessions(db: Database, span: StatsSpan, prices: PriceList
     if (cost !== undefined) costs.set(request.session, (costs.get(request.session) ?? 0) + cost)
   }
   return costs
-}
-
-function add(sum: Sum, tokens: Tokens, cost: number | undefined): void {
-  sum.requests++
-  sum.tokens.input += tokens.input
-  sum.tokens.output += tokens.output
-  sum.tokens.cacheCreation += tokens.cacheCreation
-  sum.tokens.cacheRead += tokens.cacheRead
-  if (cost === undefined) sum.unpriced += allTokens(tokens)
-  else sum.cost += cost
-}
-
-/* Five hours of use after each other, as limits of subscriptions count them. */
-
-const BLOCK = 5 * 60 * 60_000
-const HOUR = 60 * 60_000
-
-/** Begins at the full hour in which somebody asked a model after the block before had ended. */
-export interface UseBlock extends Spent {
-  /** The agent: each has its own account. */
-  readonly program: string
-  /** ISO 8601, as is `last`: when the last answer began. */
-  readonly start: string
-  readonly end: string
-  readonly last: string
-}
-
-/** All of them, the latest first: where one begins depends on those before it. */
-export function gatherBlocks(db: Database, span: StatsSpan, prices: PriceList): UseBlock[] {
-  const requests = [...requestsIn(db, span)]
-    .flatMap((request) => {
-      const at = Date.parse(request.time ?? "")
-      return Number.isNaN(at) ? [] : [{ at, request }]
-    })
-    .sort((a, b) => a.at - b.at)
-  const current = new Map<string, Growing<UseBlock> & Sum>()
-  const blocks: UseBlock[] = []
-  for (const { at, request } of requests) {
-    const { program, model } = request
-    let block = current.get(program)
-    if (block === undefined || at >= Date.parse(block.end)) {
-      const start = Math.floor(at / HOUR) * HOUR
-      const [from, to] = [start, start + BLOCK].map((ms) => new Date(ms).toISOString())
-      block = { program, start: from!, end: to!, last: from!, ...nothing() }
-      current.set(program, block)
-      blocks.push(block)
-    }
-    block.last = new Date(at).toISOString()
-    add(block, request, requestCost(prices, model, request))
-  }
-  return blocks.reverse()
 }
 
 interface Whose {

@@ -11,7 +11,6 @@ import { inAscii } from "../../../src/cli/output.ts"
 import { yearCard } from "../../../src/cli/pages/cards.ts"
 import { statsHtml } from "../../../src/cli/pages/stats-html.ts"
 import { gridOf } from "../../../src/cli/stats/activity-grid.ts"
-import { priceKey, priceList, requestCost } from "../../../src/cli/stats/prices.ts"
 import {
   gatherStats,
   PERIODS,
@@ -19,9 +18,12 @@ import {
   recurringErrors,
   type SpentRow,
   type Stats,
-  type UseBlock,
 } from "../../../src/cli/stats/stats.ts"
 import { createStyle } from "../../../src/cli/style.ts"
+import { resolveOptions } from "../../../src/config/options.ts"
+import { parseBudget } from "../../../src/restore/window/budget-use.ts"
+import { gatherUses, type UseBlock } from "../../../src/restore/window/spending.ts"
+import { priceKey, priceList, requestCost } from "../../../src/views/prices.ts"
 import { useOfProject } from "../../../src/views/queries/token-use.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
@@ -436,6 +438,27 @@ describe("render stats", () => {
     ...{ columns, unicode, style: createStyle(color), now: MADE_NOW, today: MADE_TODAY },
   })
 
+  test.each([40, 80, 120])("budgets are bars that fit in %i columns", (columns) => {
+    const of = { from: "2026-03-14T00:00:00Z", until: "2026-03-14T14:00:00.000Z" }
+    const budgets = [
+      { ...of, period: "block" as const, unit: "dollars" as const, limit: 20, used: 16.4, share: 0.82 },
+      { ...of, period: "day" as const, unit: "tokens" as const, limit: 5e6, used: 61e6, share: 12.2 },
+      { ...of, period: "month" as const, unit: "dollars" as const, limit: 1e5, used: 0, share: 0 },
+    ]
+    const lines = renderStats(
+      madeStats(),
+      { project: undefined, limit: 1, budgets },
+      screen(columns, false, true),
+    )
+    const at = lines.indexOf("Budgets")
+    const bars = lines.slice(at + 1, at + 4)
+    for (const line of bars) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns)
+    expect(bars[0]).toMatch(/^block {2}█+░+ {2}82% {2}\$16\.40 of \$20\.00/)
+    expect(bars[0]!.includes(" until ")).toBe(columns > 40)
+    expect(bars[1]).toMatch(/^day {4}█+ 1220% {2}61\.0M of 5\.0M tokens$/)
+    expect(bars[2]).toMatch(/^month {2}░+ {3}0% {2}\$0\.00 of \$100,?000\.00$/)
+  })
+
   const SHOWN = { project: undefined, limit: 5 }
 
   const whole = (at: StatsScreen, hostile = ""): string[] => {
@@ -623,6 +646,32 @@ describe("prices", () => {
   })
 })
 
+/** What somebody means to spend, as it is written. */
+test.each([
+  ["$20", { unit: "dollars", limit: 20 }],
+  [" $ 0.50 ", { unit: "dollars", limit: 0.5 }],
+  ["5M", { unit: "tokens", limit: 5_000_000 }],
+  ["1.5b tokens", { unit: "tokens", limit: 1_500_000_000 }],
+  ["300000", { unit: "tokens", limit: 300_000 }],
+  ["$0", undefined],
+  ["", undefined],
+])("a budget of %p", (text, budget) => {
+  expect(parseBudget(text)).toEqual(budget as ReturnType<typeof parseBudget>)
+  expect(resolveOptions({ user: { "budget.day": text } })).toMatchObject({
+    config: { "budget.day": text },
+    problems: [],
+  })
+})
+
+test.each(["much", "20$", "$20M", "5 MB", "-1", "1e9", 5])("%p is no budget", (value) => {
+  const { config, problems } = resolveOptions({ user: { "budget.day": value } })
+  expect({ value: config["budget.day"], problems: problems.length }).toEqual({ value: "", problems: 1 })
+})
+
+test("a project's file sets no budget", () => {
+  expect(resolveOptions({ project: { "budget.day": "$1" } }).config["budget.day"]).toBe("")
+})
+
 /** Which failed calls are the same error again. */
 describe("recurring errors", () => {
   const failed = (error: string, handle: string, result: number, tool = "Bash") => ({
@@ -763,6 +812,30 @@ describe("figures", () => {
         ["claude-opus-4-8-fast", 10],
       ])
       expect(statsOf(archive).rows.map(({ key, cost }) => [key, cost])).toEqual([["2026-03-02", 15]])
+    })
+
+    test("of a budget are those since its day, week, month or block began", () => {
+      using archive = new Archive()
+      // A Wednesday, long after midnight wherever that is.
+      const now = new Date(2026, 2, 18, 23, 30).getTime()
+      const hours = (ago: number): string => new Date(now - ago * 3_600_000).toISOString()
+      const session = archive.session("s1").user("Begin")
+      const million = usage(0, { input_tokens: 1_000_000 })
+      for (const [n, ago] of [0.4, 1, 8, 30, 24 * 6, 24 * 16, 24 * 40].entries())
+        answer(session, `msg_${n}`, hours(ago), million)
+      archive.follow(session.flush())
+      const uses = gatherUses(archive.db, priceList([]), now)
+      const millions = Object.fromEntries(uses.map(({ period, tokens }) => [period, tokens / 1_000_000]))
+      expect(millions).toEqual({ block: 2, day: 3, week: 4, month: 6 })
+      expect(uses.map(({ cost }) => cost)).toEqual([10, 15, 20, 30])
+      for (const { from, until } of uses) expect([from <= hours(0), hours(0) < until]).toEqual([true, true])
+      // Five hours later the block has ended, and the day, too.
+      const later = gatherUses(archive.db, priceList([]), now + 6 * 3_600_000)
+      expect(later.map(({ period, tokens }) => [period, tokens / 1_000_000])).toEqual([
+        ["day", 0],
+        ["week", 4],
+        ["month", 6],
+      ])
     })
 
     test("of models without a price are counted and named, and cost nothing", () => {

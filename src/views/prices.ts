@@ -2,7 +2,7 @@
  * What tokens cost at list prices, in US dollars per million. Models that are not in the table have no price: none is
  * guessed from their names. Pure.
  */
-import type { Tokens } from "../../record/types.ts"
+import type { Tokens } from "../record/types.ts"
 
 /** Of the table. A price that changes later is wrong from then on, until the table is renewed. */
 export const PRICES_AS_OF = "2026-11-20"
