@@ -11,10 +11,10 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 586],
+  ["files", 589],
   ["short", 56],
-  ["exported", 3180],
-  ["once", 1505],
+  ["exported", 3204],
+  ["once", 1513],
   ["never", 202],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)

@@ -13,7 +13,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: "Read",
     commands: ["sessions", "show", "open", "resume", "receipts", "stats"],
-    also: ["export", "handoff"],
+    also: ["export", "handoff", "tag"],
   },
   { title: "Keep", commands: ["install", "import", "status"], also: ["doctor"] },
   {
@@ -49,7 +49,7 @@ export const GROUPS: readonly Group[] = [
 /** Called by programs rather than people: Claude Code, a shell, a package. Only `ctxbridge help --all` lists them. */
 export const PLUMBING: readonly string[] = ["hook", "statusline", "mcp", "init", "completions", "man"]
 
-/** What other programs call the same, a plural, and what is an option of another one now. */
+/** What other programs call the same, a plural, and what is an option of another one; that option follows its name. */
 export const ALIASES: Readonly<Record<string, string>> = {
   ls: "sessions",
   grep: "search",
@@ -58,4 +58,5 @@ export const ALIASES: Readonly<Record<string, string>> = {
   log: "sessions",
   shares: "share",
   purge: "forget",
+  pin: "tag --pin",
 }

@@ -4,8 +4,8 @@ import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config, Resolved } from "../config/options.ts"
 import type { ProgressUnit } from "./progress.ts"
 
-/** Names that are not fixed: of what is archived, or of options. `turn`: of a turn or a session. */
-export type NameKind = "session" | "turn" | "tool" | "option"
+/** Names that are not fixed: of what is archived, of options, or of tags. `turn`: of a turn or a session. */
+export type NameKind = "session" | "turn" | "tool" | "option" | "tag"
 
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"

@@ -20,6 +20,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ default: Command 
     stats: () => import("./commands/stats.ts"),
     why: () => import("./commands/why.ts"),
     show: () => import("./commands/show.ts"),
+    tag: () => import("./commands/tag.ts"),
     open: () => import("./commands/open.ts"),
     preview: () => import("./commands/preview.ts"),
     receipts: () => import("./commands/receipts.ts"),

@@ -10,6 +10,7 @@ import { formatTokens } from "../restore/window/zone.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import { type Labels, labelWords } from "../views/labels.ts"
 import { findSessions, type Session, withUse } from "../views/queries/sessions.ts"
 import { contextOfTurns } from "../views/queries/token-use.ts"
 import { openSession } from "../views/session-list.ts"
@@ -54,6 +55,8 @@ export interface PageSubject {
 interface PageOptions {
   /** Only what was said. */
   readonly isConversation?: boolean
+  /** What the user has labelled sessions and turns with; without it, nobody is told. */
+  readonly labels?: Labels
   /** The page beside it that lists it. */
   readonly index?: PageLink
   /** Called with the number of turns that are done. */
@@ -97,7 +100,7 @@ function sessionData(
   dataHome: string,
   wanted: PageSubject,
   readers: CopyReaders,
-  { isConversation = false, onProgress, onTurn }: PageOptions,
+  { isConversation = false, onProgress, onTurn, labels }: PageOptions,
 ): SessionData {
   const { session, lineage, shared, turns: own } = openSession(db, wanted.session)
   const all = [...shared, ...own]
@@ -114,6 +117,7 @@ function sessionData(
   })
   return {
     session,
+    labelsOf: (subject) => labelWords(labels?.on(subject)),
     lineage,
     about:
       wanted.only === undefined && !isConversation

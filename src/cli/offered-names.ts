@@ -1,8 +1,10 @@
 /** What the archive has to choose from where a command wants a name: for shells to complete, and for hints. */
 
+import { count } from "../base/text.ts"
 import { OPTIONS } from "../config/options.ts"
 import { OPTIONS_DOC } from "../config/options-doc.ts"
 import type { Database } from "../views/database.ts"
+import { readLabels } from "../views/labels.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { projectOf } from "../views/project.ts"
 import { toolsCalled } from "../views/queries/calls.ts"
@@ -25,7 +27,8 @@ const ABOUT = 60
 
 /** @param begun what is already typed; a handle's `ctx:` may be missing, as some shells break words at a colon */
 export function offeredNames(dataHome: string, cwd: string, kind: NameKind, begun: string): OfferedName[] {
-  const all = kind === "option" ? optionKeys() : archived(dataHome, cwd, kind)
+  const all =
+    kind === "option" ? optionKeys() : kind === "tag" ? tagsUsed(dataHome) : archived(dataHome, cwd, kind)
   return all.filter(({ name }) => name.startsWith(begun) || (kind === "turn" && bare(name).startsWith(begun)))
 }
 
@@ -34,7 +37,15 @@ const bare = (handle: string): string => handle.slice(handle.indexOf(":") + 1)
 const optionKeys = (): OfferedName[] =>
   Object.keys(OPTIONS).map((name) => ({ name, about: fit(OPTIONS_DOC[name as keyof typeof OPTIONS], ABOUT) }))
 
-function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option">): OfferedName[] {
+/** Those on most sessions and turns first. */
+function tagsUsed(dataHome: string): OfferedName[] {
+  const times = new Map<string, number>()
+  for (const { tags } of readLabels(dataHome).all)
+    for (const tag of tags) times.set(tag, (times.get(tag) ?? 0) + 1)
+  return [...times].sort((a, b) => b[1] - a[1]).map(([name, many]) => ({ name, about: count(many, "label") }))
+}
+
+function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option" | "tag">): OfferedName[] {
   using db = openCurrent(dataHome, "key")
   if (kind === "tool") return toolsCalled(db).map((name) => ({ name, about: "" }))
   const project = hereOrAnywhere(db, cwd)

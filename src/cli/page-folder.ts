@@ -8,6 +8,7 @@ import { statsOf } from "../base/files.ts"
 import { hashName, readJson } from "../base/json-files.ts"
 import type { Database } from "../views/database.ts"
 import { dropOldPages, keptFile, pagesFolder, programState } from "../views/kept-pages.ts"
+import { type Labels, readLabels } from "../views/labels.ts"
 import { givenMarks } from "../views/queries/restores.ts"
 import type { CountedSession } from "../views/queries/sessions.ts"
 import { latestSummary } from "../views/queries/summaries.ts"
@@ -54,6 +55,7 @@ export class PageFolder {
   readonly folder: string
   readonly #db: Database
   readonly #dataHome: string
+  readonly #labels: Labels
   /** Undefined: a folder that the user named, whose pages are always made. */
   readonly #kept: Kept | undefined
   readonly #force: boolean
@@ -69,6 +71,7 @@ export class PageFolder {
   constructor(db: Database, dataHome: string, folder: string, force: boolean, kept?: Kept) {
     this.#db = db
     this.#dataHome = dataHome
+    this.#labels = readLabels(dataHome)
     this.folder = folder
     this.#force = force
     this.#kept = kept
@@ -118,6 +121,7 @@ export class PageFolder {
             const found = isOwn && !texts.has(turn.handle) ? textsOfTurn(turn) : undefined
             if (found !== undefined) texts.set(turn.handle, found)
           },
+          labels: this.#labels,
           ...(isUp && { index: INDEX }),
         }),
         this.#force,
@@ -160,8 +164,10 @@ export class PageFolder {
     const summary = latestSummary(this.#db, session.id)?.time
     const given = givenMarks(this.#db, session.id)
     const lineage = lineageOf(this.#db, session.id)
+    const own = [session.id, ...lineage.subagents, ...lineage.parents.map((parent) => parent.session)]
+    const labels = this.#labels.all.filter((one) => own.includes(one.session))
     return hashName(
-      JSON.stringify([programState(), timeZone, isUp, session, copies, summary, given, lineage]),
+      JSON.stringify([programState(), timeZone, isUp, session, copies, summary, given, lineage, labels]),
     )
   }
 

@@ -9,6 +9,7 @@ import { rowsOfHits } from "../find/hit-budget.ts"
 import { isAscii } from "../find/parse-query.ts"
 import { REASON, type TellingLine } from "../find/passages.ts"
 import { ending, type Snippet } from "../find/snippet.ts"
+import { labelWords } from "../views/labels.ts"
 import { isNotesSession } from "../views/notes-session.ts"
 import { folderOf, shortNameOf } from "../views/project.ts"
 import type { Observation } from "../views/queries/summaries.ts"
@@ -68,6 +69,7 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
   hit.program !== undefined && agentTitle(hit.program),
   "others" in hit && "written by others",
   hit.takenBack && "rewound",
+  ...("label" in hit ? labelWords(hit.label) : []),
   "changedSince" in hit && hit.changedSince !== undefined && movedText(hit.changedSince),
   "isLost" in hit && hit.isLost && "copy missing",
   "promptsOnly" in hit && PROMPTS_ONLY,

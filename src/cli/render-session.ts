@@ -4,6 +4,7 @@ import { agentTitle, UNMARKED } from "../agents/agents.ts"
 import { bytes, count, oneLine } from "../base/text.ts"
 import { formatTokens } from "../restore/window/zone.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import { type LabelShown, labelWords } from "../views/labels.ts"
 import { namesApart } from "../views/project.ts"
 import type { CountedSession, Session } from "../views/queries/sessions.ts"
 import { allTokens, type SessionUse } from "../views/queries/token-use.ts"
@@ -34,8 +35,14 @@ export function shortIds(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-const titleOf = ({ title, firstPrompt, promptsOnly }: Session): string =>
-  `${promptsOnly ? `(${PROMPTS_ONLY}) ` : ""}${title ?? firstPrompt ?? "(no prompt)"}`
+/** A session as it is listed, with what the user has labelled it with. */
+type Listed = { readonly label?: LabelShown }
+
+const titleOf = ({ title, firstPrompt, promptsOnly, label }: Session & Listed): string => {
+  const labels = labelWords(label)
+  const before = [...(promptsOnly ? [PROMPTS_ONLY] : []), ...labels]
+  return `${before.length > 0 ? `(${before.join(" ")}) ` : ""}${title ?? firstPrompt ?? "(no prompt)"}`
+}
 
 /** Maximum columns of a project's name. */
 const PROJECT = 16
@@ -59,7 +66,7 @@ export function useText(use: SessionUse): string {
 }
 
 /** Adds the projects' names if there are several, and what each has cost if that is known of one. */
-export function renderSessions(rows: readonly CountedSession[], screen: Screen): string[] {
+export function renderSessions(rows: readonly (CountedSession & Listed)[], screen: Screen): string[] {
   const names = shortIds(rows.map(({ id }) => id))
   const projects = namesApart(rows.flatMap(({ project }) => project ?? []))
   const isMixed = new Set(rows.map(({ project }) => project)).size > 1
@@ -98,7 +105,7 @@ export function renderSessions(rows: readonly CountedSession[], screen: Screen):
 }
 
 export function renderSessionHead(
-  row: CountedSession,
+  row: CountedSession & Listed,
   lineage: Lineage,
   { style, columns, now }: Screen,
   showPath: ShowPath,
@@ -146,7 +153,7 @@ function lineageLines(row: Session, { parents, children, subagents }: Lineage): 
 }
 
 /** @param session whose they are; turns of another are those that a fork shares with it */
-export function renderTurns(turns: readonly Turn[], session: string, screen: Screen): string[] {
+export function renderTurns(turns: readonly (Turn & Listed)[], session: string, screen: Screen): string[] {
   return renderTable(
     [
       { title: "turn" },
@@ -170,7 +177,7 @@ export function renderTurns(turns: readonly Turn[], session: string, screen: Scr
 }
 
 function promptLine(
-  { via, prompt, answer, interrupted, takenBack, others }: Turn,
+  { via, prompt, answer, interrupted, takenBack, others, label }: Turn & Listed,
   isShared: boolean,
 ): string {
   const fate = [
@@ -178,6 +185,7 @@ function promptLine(
     ...(others ? ["by others"] : []),
     ...(takenBack ? ["rewound"] : []),
     ...(interrupted ? ["interrupted"] : []),
+    ...labelWords(label),
   ]
   const ended = fate.length > 0 ? `(${fate.join(", ")}) ` : ""
   if (via === "none") return `${ended}(before the first prompt) ${answer}`

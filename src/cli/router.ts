@@ -68,13 +68,15 @@ async function dispatch(argv: readonly string[], ready?: Command): Promise<numbe
     writeOut(`ctxbridge ${version}\n`)
     return EXIT.ok
   }
-  const command = ready ?? (await COMMANDS[commandMeant(name, Object.keys(COMMANDS), rest)]!()).default
+  const [meant, ...given] =
+    ready === undefined ? commandMeant(name, Object.keys(COMMANDS), rest).split(" ") : []
+  const command = ready ?? (await COMMANDS[meant!]!()).default
   const flags = endOfFlags(rest)
   if (flags.includes("--help") || flags.includes("-h")) {
     await help(command)
     return EXIT.ok
   }
-  return run(command, rest)
+  return run(command, [...given, ...rest])
 }
 
 /** Whether whoever looks for the first time wants what is there archived first. */
@@ -273,6 +275,7 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
 const LISTED = "ctxbridge --help lists the commands"
 
 /**
+ * @returns its name, and the option that an alias stands for
  * @param names of all commands
  * @param others the words that follow it
  * @throws CtxError exit 64 if it means none, or several

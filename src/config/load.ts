@@ -264,7 +264,19 @@ export interface TerminalTraits {
   /** Which system of windows it belongs to. */
   readonly hasWayland: boolean
   readonly hasX11: boolean
+  /** Whether an agent has started us, as far as agents tell what they start. */
+  readonly isInAgent: boolean
 }
+
+/** What agents put into the environment of the commands that their models run. */
+const OF_AGENTS = [
+  "CLAUDECODE",
+  "GEMINI_CLI",
+  "QWEN_CODE",
+  "CODEX_SANDBOX",
+  "CODEX_SANDBOX_NETWORK_DISABLED",
+  "OPENCODE",
+]
 
 export function terminalTraits(env: Env = process.env): TerminalTraits {
   const isSet = (name: string): boolean => (env[name] ?? "") !== ""
@@ -275,6 +287,7 @@ export function terminalTraits(env: Env = process.env): TerminalTraits {
     isRemote: isSet("SSH_CONNECTION") || isSet("SSH_TTY"),
     hasWayland: isSet("WAYLAND_DISPLAY"),
     hasX11: isSet("DISPLAY"),
+    isInAgent: OF_AGENTS.some(isSet),
   }
 }
 

@@ -25,8 +25,6 @@ import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { identify, role } from "../views/identity.ts"
 import { projectOf } from "../views/project.ts"
-import { pathNamed } from "../views/queries/scope.ts"
-import { turnsTouching } from "../views/queries/touched-files.ts"
 import { copiesWithCold, type TurnOfLine, turnOfFile, turnOfLine } from "../views/queries/turns.ts"
 import { takenBackOf } from "../views/taken-back-mark.ts"
 import { toolNameOf, toolsIn } from "../views/tool-name.ts"
@@ -36,7 +34,7 @@ import { filterWord } from "../views/word-index.ts"
 import { lineMayFulfil } from "./candidates.ts"
 import { fulfils, hasWord, type Subject } from "./fts-expression.ts"
 import type { Hit } from "./hit.ts"
-import type { Narrowing } from "./narrowing.ts"
+import { type Narrowing, turnsNarrowed } from "./narrowing.ts"
 import { folded, isAscii, type Node, parseQuery, partsAsked, type Query, type Term } from "./parse-query.ts"
 import type { FoundTurns } from "./search-turns.ts"
 import { type Sought, snippetOf, soughtBy } from "./snippet.ts"
@@ -121,7 +119,7 @@ class Scan {
     this.#request = request
     this.#query = query
     this.#sieve = sieve
-    this.#files = request.file === undefined ? undefined : turnsTouching(db, pathNamed(request.file))
+    this.#files = turnsNarrowed(db, request)
     this.#sought = soughtBy(partsAsked(query))
   }
 

@@ -3,6 +3,7 @@
 import { cut, oneLine } from "../base/text.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import type { LabelShown, Labels } from "../views/labels.ts"
 import { lastAnswers, type MessagePlace, type RankRow } from "../views/queries/messages.ts"
 import { type ChangedFiles, filesChangedSince } from "../views/queries/touched-files.ts"
 import { type FoundRow, foundRows } from "../views/queries/turns.ts"
@@ -50,6 +51,8 @@ export interface Hit extends TakenBack {
   readonly failed?: true
   /** Set only if files of the turn are known to have changed after it. */
   readonly changedSince?: ChangedFiles
+  /** Set only if the user has labelled the turn or its session. */
+  readonly label?: LabelShown
   /** The vault has lost the copy: there is no more of it than this. */
   readonly isLost?: true
   /** Set if nothing but the prompts of its session is known. */
@@ -58,6 +61,7 @@ export interface Hit extends TakenBack {
 
 interface HitOptions {
   readonly texts: MessageTexts
+  readonly labelled: Labels
   /** For each turn, its other messages that contain words of the query, best first. */
   readonly beside: (turns: readonly Ranked[]) => Beside
   /** Whether one excerpt per hit is enough. */
@@ -114,7 +118,7 @@ export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { texts, isBrief, room: ofEach, beside }: HitOptions,
+  { texts, labelled, isBrief, room: ofEach, beside }: HitOptions,
 ): HitsShown {
   const rows = foundRows(db, ranked)
   const moved = filesChangedSince(db, [...rows.keys()])
@@ -169,7 +173,7 @@ export function hitsOf(
         taken,
         wants,
         asLines,
-        marks: marksOf(row, moved.get(turn), texts),
+        marks: marksOf(row, moved.get(turn), texts, labelled.ofTurn(told.handle, row.session)),
       },
     ]
   })
@@ -220,8 +224,13 @@ const marksOf = (
   row: FoundRow,
   changedSince: ChangedFiles | undefined,
   texts: MessageTexts,
-): Pick<Hit, "takenBack" | "failed" | "isLost" | "others" | "promptsOnly" | "program" | "changedSince"> => ({
+  label: LabelShown | undefined,
+): Pick<
+  Hit,
+  "takenBack" | "failed" | "isLost" | "others" | "promptsOnly" | "program" | "changedSince" | "label"
+> => ({
   ...takenBackOf(row),
+  ...(label && { label }),
   ...(changedSince && { changedSince }),
   ...(row.program === null ? {} : { program: row.program }),
   ...(row.origin === "other" ? { others: true } : {}),

@@ -37,12 +37,12 @@ export class MessageTexts {
   readonly #known = new Map<number, MessageText | undefined>()
   readonly #there = new Map<string, boolean>()
   readonly #db: Database
-  readonly #dataHome: string
+  readonly dataHome: string
   readonly readers: CopyReaders
 
   constructor(db: Database, dataHome: string, readers: CopyReaders) {
     this.#db = db
-    this.#dataHome = dataHome
+    this.dataHome = dataHome
     this.readers = readers
   }
 
@@ -50,7 +50,7 @@ export class MessageTexts {
   of(message: number): MessageText | undefined {
     if (!this.#known.has(message)) {
       const [place] = placesOf(this.#db, [message])
-      const line = place && lineInVault(this.#dataHome, this.readers, place)
+      const line = place && lineInVault(this.dataHome, this.readers, place)
       this.#known.set(message, place && this.#textIn(line, place))
     }
     return this.#known.get(message)
@@ -76,7 +76,7 @@ export class MessageTexts {
       if (this.#known.has(place.id)) continue
       if (copy !== undefined && copy !== place.copy) this.release(copy)
       copy = place.copy
-      const line = lineInVault(this.#dataHome, this.readers, place)
+      const line = lineInVault(this.dataHome, this.readers, place)
       if (line === undefined || isWorthIt(line)) this.#known.set(place.id, this.#textIn(line, place))
     }
   }
@@ -99,14 +99,14 @@ export class MessageTexts {
 
   /** The reader of a copy, by its path below `vault/`. */
   reader(copy: string): CopyReader {
-    return this.readers.of(vaultFile(this.#dataHome, copy))
+    return this.readers.of(vaultFile(this.dataHome, copy))
   }
 
   /** Whether the vault has anything of a copy. */
   isThere(copy: string): boolean {
     let there = this.#there.get(copy)
     if (there === undefined) {
-      there = (statSync(vaultFile(this.#dataHome, copy), { throwIfNoEntry: false })?.size ?? 0) > 0
+      there = (statSync(vaultFile(this.dataHome, copy), { throwIfNoEntry: false })?.size ?? 0) > 0
       this.#there.set(copy, there)
     }
     return there
@@ -114,7 +114,7 @@ export class MessageTexts {
 
   /** Frees a copy's frame to make room for the next one. The texts read from it are kept. */
   release(copy: string): void {
-    this.readers.release(vaultFile(this.#dataHome, copy))
+    this.readers.release(vaultFile(this.dataHome, copy))
   }
 }
 

@@ -3,10 +3,12 @@
 import { usageError } from "../base/errors.ts"
 import { resolve } from "../base/path.ts"
 import type { Database } from "../views/database.ts"
+import type { LabelledNames } from "../views/labels.ts"
 import { idsOfProject, projectId } from "../views/queries/projects.ts"
 import { type Condition, messagesWhere, pathNamed, threadsOf } from "../views/queries/scope.ts"
 import { programOfSession, spanOfSessions } from "../views/queries/sessions.ts"
 import { turnsTouching } from "../views/queries/touched-files.ts"
+import { turnsLabelled } from "../views/queries/turns.ts"
 import { filterWord } from "../views/word-index.ts"
 import { allOf, anyOf, quoted } from "./fts-expression.ts"
 
@@ -26,6 +28,8 @@ export interface Narrowing {
   readonly error?: boolean | undefined
   /** Name of the agent whose session it is (agents/agent-table.ts). */
   readonly program?: string | undefined
+  /** Turns that the user has labelled, and those of labelled sessions. */
+  readonly labelled?: LabelledNames | undefined
 }
 
 export interface Filter {
@@ -60,7 +64,7 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
   if (wanted.tool !== undefined) parts.push(quoted(filterWord.tool(wanted.tool)))
   if (wanted.error === true) parts.push(quoted(filterWord.error))
   parts.push(months(db, wanted))
-  const turns = wanted.file === undefined ? undefined : turnsTouching(db, pathNamed(wanted.file))
+  const turns = turnsNarrowed(db, wanted)
   if (turns?.size === 0) return undefined
   const { session, since, until, program } = wanted
   const isTimed = since !== undefined || until !== undefined
@@ -77,6 +81,17 @@ export function filterOf(db: Database, wanted: Narrowing): Filter | undefined {
       (since === undefined || (row.time !== null && row.time >= since)) &&
       (until === undefined || (row.time !== null && row.time < until)),
   }
+}
+
+/** The turns that touched the file and are labelled; undefined: neither is asked for. */
+export function turnsNarrowed(
+  db: Database,
+  { file, labelled }: Pick<Narrowing, "file" | "labelled">,
+): ReadonlySet<number> | undefined {
+  const touching = file === undefined ? undefined : turnsTouching(db, pathNamed(file))
+  if (labelled === undefined) return touching
+  const all = turnsLabelled(db, labelled)
+  return touching === undefined ? all : touching.intersection(all)
 }
 
 /**

@@ -33,6 +33,7 @@ const FILTERS = [
   "error",
   "file",
   "program",
+  "labelled",
   "since",
   "until",
   "session",

@@ -3,6 +3,7 @@
 import { once } from "../base/once.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
+import { readLabels } from "../views/labels.ts"
 import {
   type LatestRow,
   latestMessages,
@@ -205,7 +206,10 @@ function foundBy(
   const shown = ranked.slice(0, request.limit).map((one) => (by === undefined ? one : { by, ...one }))
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
   const { room, isBrief = false, tellsPartial = true } = request
-  const { hits, linesOf } = hitsOf(db, shown, candidates, { texts, isBrief, room, beside })
+  const { hits, linesOf } = hitsOf(db, shown, candidates, {
+    ...{ texts, isBrief, room, beside },
+    labelled: readLabels(texts.dataHome),
+  })
   const more = ranked.length > shown.length || isMoreLeft()
   const words = wordsIn(parseQuery(text).terms, candidates, rows, ranked[0])
   const partial = hits.length === 0 || !tellsPartial ? [] : namesNowhere(db, texts, request, candidates, hits)

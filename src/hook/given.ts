@@ -12,6 +12,7 @@ import { linesWith } from "../record/lines-with.ts"
 import { withoutHandoff } from "../record/our-marks.ts"
 import { afterClear } from "../restore/after-clear.ts"
 import { gather, type PendingPrompt } from "../restore/gather.ts"
+import { judgedAll } from "../restore/ground.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { type RestoreSource, renderInstructions } from "../restore/render.ts"
 import { type Restore, restoreOf } from "../restore/restore.ts"
@@ -19,6 +20,7 @@ import type { Taken } from "../vault/capture-transcript.ts"
 import { readPart, readSmall } from "../vault/read-part.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
+import { readLabels } from "../views/labels.ts"
 import { open } from "../views/open.ts"
 import { type FoundCompaction, lastCompaction } from "../views/queries/boundaries.ts"
 import { keepGiven } from "../views/queries/restores.ts"
@@ -225,7 +227,8 @@ function summaryFor(call: HookCall, compaction?: FoundCompaction): string {
 export function instructed(db: Database, call: HookCall, passed?: PassedOver): Added {
   const { event, form, settings, state } = call
   if (form.other !== undefined) return {}
-  const material = gather(db, event.session, { focus: state.focus, passed })
+  const gathered = gather(db, event.session, { focus: state.focus, passed })
+  const material = judgedAll(gathered, readLabels(settings.paths.dataHome))
   const text = renderInstructions(material, settings.resolved.config["instructions.budget"])
   return event.trigger === "manual" && text !== "" ? { text, state: { ...state, printed: text } } : { text }
 }

@@ -13,12 +13,13 @@ import { CLOSE, RECALL } from "../record/our-marks.ts"
 import { lastTwo } from "../restore/complement.ts"
 import { findOpening } from "../restore/find-opening.ts"
 import { containsWhole, type Held, heldIn, Page } from "../restore/page.ts"
-import { commandIn, name, quoteInert, quoteSpoken } from "../restore/quote.ts"
+import { commandIn, name, quoteInert, quoteSpoken, verdictIn } from "../restore/quote.ts"
 import { hintToOpen } from "../restore/render.ts"
 import { scopeOf } from "../restore/restore-scope.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import { type LabelShown, type Labels, readLabels, type Verdict } from "../views/labels.ts"
 import { lastCompaction } from "../views/queries/boundaries.ts"
 import { commandsIn } from "../views/queries/calls.ts"
 import { factsIn } from "../views/queries/fact-uses.ts"
@@ -55,7 +56,13 @@ export function recalled(db: Database, call: HookCall, asked: AskedForEarlier): 
   const query = queryOf(asked.inWords ? question.clues.map(({ typed }) => typed) : lacking)
   // An empty query would find the newest turns.
   if (query === "") return ""
-  const answers = asked.inWords ? answersTo(db, event.session, question, { held, shown: SHOWN }) : []
+  const answers = asked.inWords
+    ? answersTo(db, event.session, question, {
+        held,
+        shown: SHOWN,
+        labels: readLabels(settings.paths.dataHome),
+      })
+    : []
   const isAnswer = (hit: Hit): boolean =>
     asked.inWords ? isOn(hit, question) : lacking.some((one) => names(hit, one))
   using readers = new CopyReaders()
@@ -128,13 +135,19 @@ function rendered({ passages, answers, kind }: Found, call: HookCall): string {
   if (kind !== undefined) page.section(TITLES[kind], answers, passages.length > 0 ? LARGEST / 2 : undefined)
   page.section(
     "Passages",
-    passages.map(({ handle, role, tool, snippet }) => {
+    passages.map(({ handle, role, tool, snippet, label }) => {
       const who = role === "human" ? "user" : tool === null ? "model" : `model, ${name(tool, 40)}`
-      return `- ${handle} ${quoteSpoken(snippet, SHOWN)} (${who})`
+      return `- ${handle} ${quoteSpoken(snippet, SHOWN)} (${who}${verdictBehind(label)})`
     }),
   )
   return page.text() === head ? "" : `${page.text()}\n${CLOSE}`
 }
+
+/** Characters of why something does not hold. */
+const WHY = 80
+
+const verdictBehind = (label: LabelShown | undefined): string =>
+  label?.verdict ? `; ${verdictIn(label as Verdict, WHY)}` : ""
 
 // What a question about earlier work asks for, and what is noted of the session that answers it: decisions, commands
 // and error lines, which say more than any passage with the same words.
@@ -190,7 +203,7 @@ function answersTo(
   db: Database,
   session: string,
   question: Question,
-  { held, shown }: { readonly held: Held; readonly shown: number },
+  { held, shown, labels }: { readonly held: Held; readonly shown: number; readonly labels: Labels },
 ): string[] {
   const { kind } = question
   if (kind === undefined) return []
@@ -202,7 +215,7 @@ function answersTo(
       .slice(0, MOST)
       .map(
         ({ handle, text, origin }) =>
-          `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle}, ${origin === "human" ? "user" : "model"})`,
+          `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle}, ${origin === "human" ? "user" : "model"}${verdictBehind(labels.on(HANDLE_PREFIX + handle))})`,
       )
   }
   // Of a command, its form is as it was typed; of an error, how the call ended.

@@ -20,6 +20,7 @@ import { withSource } from "../vault/source-file.ts"
 import { ownerOf } from "../vault/tombstones.ts"
 import { databasePath } from "../views/database.ts"
 import { followVault } from "../views/kept-notes.ts"
+import { redactLabels } from "../views/labels.ts"
 import { open } from "../views/open.ts"
 import { dropPointers } from "../views/pointers.ts"
 import { indexedBytes } from "../views/queries/transcripts.ts"
@@ -91,7 +92,8 @@ function fillSession(place: KnownPaths, { paths }: Due, all: readonly Source[], 
     }
     const filter = (text: string): string => withoutKnown(text, known)
     if (redactRestores(dataHome, filter, false) > 0) filled.isRestored = true
-    const files = redactStates(dataHome, filter, false) + redactLogs(stateHome, filter, false)
+    const labels = tryTo(() => redactLabels(dataHome, filter, false)) ?? 0
+    const files = redactStates(dataHome, filter, false) + redactLogs(stateHome, filter, false) + labels
     if (files > 0) dropPointers(dataHome)
   }
   return isDone

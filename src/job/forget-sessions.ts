@@ -21,10 +21,12 @@ import type { Tombstone } from "../vault/tombstone.ts"
 import { emptyTombstone, forgottenOf, ownerOf, readTombstone, writeTombstone } from "../vault/tombstones.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { databasePath } from "../views/database.ts"
+import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { forgetProjects, projectsFile } from "../views/joined-projects.ts"
 import { followVault } from "../views/kept-notes.ts"
 import { isNotesSession } from "../views/notes-session.ts"
 import { open } from "../views/open.ts"
+import { handlesOf } from "../views/queries/turns.ts"
 import type { RebuildReport } from "../views/rebuild-views.ts"
 import { recordsFrom } from "../views/records.ts"
 import { followRemoval, type Removed } from "../views/removal.ts"
@@ -232,11 +234,18 @@ function remove(dataHome: string, file: string): void {
 function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
   const sessions = new Set(unfinished(dataHome))
   const whole = new Set([...sessions].filter((one) => readTombstone(dataHome, one)?.whole))
-  const told = tryTo(() => {
-    using db = open(dataHome, "look")
-    return toldOf(db, sessions)
-  })
-  return { sessions, whole, told, ...(matches === undefined ? {} : { matches }) }
+  const { told, handles } =
+    tryTo(() => {
+      using db = open(dataHome, "look")
+      return { told: toldOf(db, sessions), handles: handlesOf(db, [...whole]) }
+    }) ?? {}
+  return {
+    sessions,
+    whole,
+    told,
+    handles: new Set(handles?.map((one) => HANDLE_PREFIX + one)),
+    ...(matches === undefined ? {} : { matches }),
+  }
 }
 
 /* Sessions to forget as a whole: what the vault holds of them, and their tombstones. */

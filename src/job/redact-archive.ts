@@ -16,6 +16,7 @@ import { vaultFiles } from "../vault/vault-files.ts"
 import { databasePath } from "../views/database.ts"
 import { followVault } from "../views/kept-notes.ts"
 import { removePages } from "../views/kept-pages.ts"
+import { redactLabels } from "../views/labels.ts"
 import { open } from "../views/open.ts"
 import { dropPointers } from "../views/pointers.ts"
 import { forgetFormerSlots, givenTexts, hasRestores, replaceGiven } from "../views/queries/restores.ts"
@@ -44,7 +45,7 @@ export interface RedactReport {
   readonly filledBytes: number
   /** Rows of `restores`, which hold what was given back to a model. */
   readonly restores: number
-  /** Other files in which something was found: session state and the log. */
+  /** Other files, and labels, in which something was found: session state, the log, tags and their notes. */
   readonly files: number
   /** Copies of damaged databases. They are deleted, because nothing in them can be overwritten. */
   readonly damagedDatabases: number
@@ -139,7 +140,8 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
   }
   const filter = (text: string): string => filterText(text, secrets)
   const restores = redactRestores(dataHome, filter, dryRun)
-  const files = redactStates(dataHome, filter, dryRun) + redactLogs(stateHome, filter, dryRun)
+  const labels = redactLabels(dataHome, filter, dryRun)
+  const files = redactStates(dataHome, filter, dryRun) + redactLogs(stateHome, filter, dryRun) + labels
   const damaged = keptDatabases(dataHome)
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
   const rebuilt = !dryRun && (interrupted || filledBytes + restores > 0)

@@ -496,7 +496,7 @@ function relatedTo(
  * The session itself, all sessions joined to it by fork or resume, since those contain the same lines, and those joined
  * to it by /clear, since it was given theirs when it began.
  */
-function kinOf(db: Database, session: string): string[] {
+export function kinOf(db: Database, session: string): string[] {
   const links = kinships(db, session)
   const kin = new Set([session])
   for (const one of kin) {

@@ -1,7 +1,7 @@
 /** The data that a restore is made of; the vocabulary of this folder. Pure. */
 import type { FileChange } from "../agents/tool-kinds.ts"
 import type { SubagentTask } from "../views/queries/calls.ts"
-import type { KeptNotes } from "../views/queries/sessions.ts"
+import type { KeptNote, KeptNotes } from "../views/queries/sessions.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
 
 /** Added to every fact's age in messages: the very latest fact is no more likely than those just before it. */
@@ -17,6 +17,10 @@ export interface Quote {
   readonly handle: string
   /** Of a note: whether the user said so. A decision of the user's is a choice among options that the model gave. */
   readonly byUser?: boolean
+  /** What is to be known of it by now, as it stands behind its handle. */
+  readonly after?: string
+  /** The user says that it does not hold. */
+  readonly isOver?: true
 }
 
 /** How many files in flight a restore shows. */
@@ -30,6 +34,8 @@ export interface FileInFlight {
   readonly call?: { readonly id: string; readonly message: number } | undefined
   /** What that call did. Read separately (restore.ts). */
   readonly change?: FileChange | undefined
+  /** What became of it since, by what is in the file now; undefined: nobody can tell, or it may be as it was. */
+  readonly since?: "changed" | "gone" | undefined
 }
 
 export interface CommandOutcome {
@@ -51,6 +57,8 @@ export interface RelatedLine {
   readonly words: readonly string[]
   /** Files in flight that it was the last to change, as they are shown. */
   readonly files?: readonly string[]
+  /** What is to be known of it by now, as it stands behind it. */
+  readonly after?: string
 }
 
 export interface Fact {
@@ -76,6 +84,9 @@ export interface Facts {
   readonly errors: readonly Fact[]
 }
 
+/** What is to be known of a turn by now, as it stands behind its line. */
+type Told<One> = One & { readonly after?: string }
+
 /** Where a session was left. */
 export interface Brief {
   readonly session: string
@@ -92,9 +103,9 @@ export interface Brief {
   readonly unread: number
   readonly todos: readonly { readonly content: string; readonly status: string }[]
   /** What the model kept for the project with `remember`; undefined: nothing. */
-  readonly notes?: KeptNotes | undefined
+  readonly notes?: (Omit<KeptNotes, "latest"> & { readonly latest: readonly Told<KeptNote>[] }) | undefined
   /** Newest first. */
-  readonly turns: readonly TurnLine[]
+  readonly turns: readonly Told<TurnLine>[]
   /** From other sessions, best first. More than are wanted, since some may say nothing new. */
   readonly related: readonly RelatedLine[]
 }

@@ -5,10 +5,12 @@ import { count, cut } from "../base/text.ts"
 import { CLOSE } from "../record/our-marks.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
+import { readLabels } from "../views/labels.ts"
 import { programOfSession, type SessionLine, sessionsBeside } from "../views/queries/sessions.ts"
 import { latestObservations, type Observation, usualType } from "../views/queries/summaries.ts"
 import { type ContextPlaces, findOpening } from "./find-opening.ts"
-import { gatherBrief } from "./gather.ts"
+import { gatherBrief, kinOf } from "./gather.ts"
+import { judged, moved } from "./ground.ts"
 import type { Brief } from "./material.ts"
 import { Page } from "./page.ts"
 import { name, quoteInert, quoteSpoken, time } from "./quote.ts"
@@ -38,12 +40,13 @@ const MOST_EARLIER = 6
 export function pointerTo(
   db: Database,
   session: string,
-  claude: ContextPlaces,
+  claude: ContextPlaces & { readonly dataHome: string },
   options: Pick<PointerOptions, "related" | "source" | "reader"> & {
     readonly passed?: PassedOver | undefined
   },
 ): Restore {
-  const brief = gatherBrief(db, session, { related: options.related, passed: options.passed })
+  const gathered = gatherBrief(db, session, { related: options.related, passed: options.passed })
+  const brief = moved(db, judged(gathered, readLabels(claude.dataHome)), kinOf(db, session))
   const opening = findOpening({ ...claude, cwd: claude.cwd ?? brief.cwd })
   const observed = latestObservations(db, session, MOST_OBSERVED)
   const beside = options.source === "clear" ? [] : sessionsBeside(db, session, MOST_EARLIER)

@@ -3,6 +3,7 @@
 import { cut, oneLine } from "../base/text.ts"
 import { errorLinesIn } from "../record/error-lines.ts"
 import { withoutNamedSentences, withoutSentences } from "../record/sentence-names.ts"
+import type { Verdict } from "../views/labels.ts"
 import { inert, neutral, visible } from "./neutral.ts"
 
 /** How many characters are examined per character shown; the rest would be cut off anyway. */
@@ -74,6 +75,15 @@ export function commandIn(command: string, limit: number): string {
 export function errorIn(output: string, limit: number): string {
   const line = output.length <= limit ? output : (errorLinesIn(output, true)[0] ?? output)
   return quoteInert(withoutNamedSentences(line), limit)
+}
+
+/** That something decided does not hold, whose word that is, and why in at most `limit` characters. */
+export function verdictIn({ verdict, by, note, judged, byUser }: Verdict, limit: number): string {
+  const day = time(judged ?? undefined)?.slice(0, 10)
+  const when = day === undefined ? "" : ` on ${day}`
+  const instead = by === null ? "" : `, ${by} holds instead`
+  const why = note === null ? "" : `: ${quoteSpoken(note, limit)}`
+  return `${byUser ? `${verdict} by the user` : `marked ${verdict}`}${when}${instead}${why}`
 }
 
 /* Separates what a command runs from where it runs and which file it writes to. Pure. */

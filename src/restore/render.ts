@@ -8,7 +8,6 @@ import { CLOSE } from "../record/our-marks.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import type { SubagentTask } from "../views/queries/calls.ts"
 import type { KeptNote } from "../views/queries/sessions.ts"
-import type { TurnLine } from "../views/queries/turns.ts"
 import { belowFolder, complement, lastTwo } from "./complement.ts"
 import {
   type Brief,
@@ -104,6 +103,8 @@ export const NOTES_TITLE = "Notes that the model kept with `remember`"
 
 export const ANSWERS_TITLE = "The user's answers to questions"
 
+const OVER_TITLE = "Decisions that no longer hold"
+
 export const FOCUSED_TITLE = "Turns about the user's focus for this compaction"
 const MOST_FOCUSED = 5
 
@@ -178,7 +179,15 @@ export function renderRestore(material: Material, options: RenderOptions): strin
   page.section(FOCUSED_TITLE, relatedLines(page, material.focused ?? [], MOST_FOCUSED, held), share(0.15))
   page.section(COMMANDS, commands(material, held, share(0.1)), share(0.1))
   page.section(ANSWERS_TITLE, quotes(material.answers, 240), share(0.08))
-  decisions(page, material.decisions, (all) => quotes(all, 240), share(0.07))
+  const holding = material.decisions.filter(({ isOver }) => !isOver)
+  decisions(page, holding, (all) => quotes(all, 240), share(0.07))
+  // A summary may well say them: that they do not hold is the news.
+  const over = material.decisions.filter(({ isOver }) => isOver)
+  page.section(
+    OVER_TITLE,
+    over.map((one) => quoteLine(one, 120)),
+    share(0.08),
+  )
   page.section(
     SUBAGENTS_TITLE,
     material.subagents.filter(({ task }) => !held(task)).map(subagentLine),
@@ -262,28 +271,31 @@ const SUBAGENTS_TITLE = "Subagents"
 const subagentLine = ({ task, handle, isOpen }: SubagentTask): string =>
   `- ${quoteSpoken(task, 60)} (${HANDLE_PREFIX}${handle}${isOpen === 1 ? ", no result yet" : ""})`
 
-const quoteLine = ({ text, handle }: Quote, shown: number): string =>
-  `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle})`
+const quoteLine = ({ text, handle, after = "" }: Quote, shown: number): string =>
+  `- ${quoteSpoken(text, shown)} (${HANDLE_PREFIX}${handle}${after})`
 
 /** With when and in which session the model kept it. */
-export function noteLine({ text, handle, time: kept, keptIn }: KeptNote, shown: number): string {
+export function noteLine(
+  { text, handle, time: kept, keptIn, after = "" }: KeptNote & { readonly after?: string },
+  shown: number,
+): string {
   const day = time(kept ?? undefined)?.slice(0, 10)
   const about = [
     HANDLE_PREFIX + handle,
     ...(day === undefined ? [] : [day]),
     ...(keptIn ? [`session ${name(keptIn, SESSION_SHOWN)}`] : []),
   ]
-  return `- ${quoteSpoken(text, shown)} (${about.join(", ")})`
+  return `- ${quoteSpoken(text, shown)} (${about.join(", ")}${after})`
 }
 
 /** Whether a turn has no line of its own among those about the user's words. */
-function isUnshown(page: Page): (turn: TurnLine) => boolean {
+function isUnshown(page: Page): (turn: Turned) => boolean {
   const [, focused = ""] = page.text().split(`\n## ${FOCUSED_TITLE}\n`)
   const lines = focused.split("\n## ")[0]!
   return ({ handle }) => !lines.includes(`- ${HANDLE_PREFIX}${handle} `)
 }
 
-const withoutFirstAnswer = ([first, ...others]: readonly TurnLine[]): TurnLine[] =>
+const withoutFirstAnswer = ([first, ...others]: readonly Turned[]): Turned[] =>
   first === undefined ? [] : [{ ...first, answer: "" }, ...others]
 
 function pendingPrompt(page: Page, material: Material, { source, budget }: RenderOptions): void {
@@ -371,12 +383,14 @@ function fitting(told: readonly Told[], lineOf: (one: Told) => string, room: num
 }
 
 /** A turn, or what was said during it. */
-type Told = TurnLine | Quote
+type Told = Turned | Quote
 
-const isTurn = (one: Told): one is TurnLine => !("text" in one)
+type Turned = Brief["turns"][number]
+
+const isTurn = (one: Told): one is Turned => !("text" in one)
 
 /** Adds steps until there is the minimum number of lines. Newest first, so a turn's steps precede it. */
-function withSteps(turns: readonly TurnLine[], steps: readonly Quote[]): Told[] {
+function withSteps(turns: readonly Turned[], steps: readonly Quote[]): Told[] {
   const wanted = steps.slice(0, Math.max(0, LEAST_TURNS - turns.length))
   return turns.flatMap((turn) => [...wanted.filter(({ handle }) => handle === turn.handle), turn])
 }
@@ -385,7 +399,7 @@ const longLine = (one: Told): string => (isTurn(one) ? turnLine(one) : stepLine(
 
 const shortLine = (one: Told): string => (isTurn(one) ? turnLineOf(one, 52, 26) : stepLine(one, STEP_SHORT))
 
-export const turnLine = (turn: TurnLine): string => turnLineOf(turn, 120, 120)
+export const turnLine = (turn: Turned): string => turnLineOf(turn, 120, 120)
 
 const stepLine = ({ handle, text }: Quote, shown: number): string =>
   `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(text, shown)}${ON_THE_WAY}`
@@ -402,7 +416,7 @@ export function* relatedLines(
     return held(shown) || page.holds(shown)
   }
   let left = most
-  for (const { handle, prompt, answer, started, files = [] } of related) {
+  for (const { handle, prompt, answer, started, files = [], after = "" } of related) {
     if (left === 0) return
     if (files.length === 0 && isKnown(prompt) && (answer === "" || isKnown(answer))) continue
     left--
@@ -410,7 +424,7 @@ export function* relatedLines(
     const changed = files.length === 0 ? [] : [`changed ${files.map((path) => code(path, 80)).join(", ")}`]
     const about = [time(started)?.slice(0, 10) ?? [], changed].flat()
     const shown = files.length === 0 ? RELATED_SHOWN : CHANGED_SHOWN
-    yield `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(prompt, shown)}${reply}${about.length === 0 ? "" : ` (${about.join(", ")})`}`
+    yield `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(prompt, shown)}${reply}${about.length === 0 ? "" : ` (${about.join(", ")})`}${after}`
   }
 }
 
@@ -421,12 +435,12 @@ const shownOf = (text: string, limit: number): string => uncut(quoteSpoken(text,
  * @param asked characters of the prompt
  * @param answered characters of the answer
  */
-function turnLineOf(turn: TurnLine, asked: number, answered: number): string {
-  const { handle, prompt, answer, tools, errors, isPartial = false } = turn
+function turnLineOf(turn: Turned, asked: number, answered: number): string {
+  const { handle, prompt, answer, tools, errors, isPartial = false, after = "" } = turn
   const work =
     tools === 0 || isPartial ? "" : `, ${count(tools, "tool call")}${errors > 0 ? ` (${errors} failed)` : ""}`
   const reply = answer === "" ? "" : ` → ${quoteSpoken(answer, answered)}`
-  return `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(prompt, asked)}${reply}${work}`
+  return `- ${HANDLE_PREFIX}${handle} ${quoteSpoken(prompt, asked)}${reply}${work}${after}`
 }
 
 /** The same restore once the pending prompt has been answered. */
@@ -449,11 +463,15 @@ const CHANGE_SHOWN = [60, 40, 25] as const
 function fileLines(files: readonly FileInFlight[], room: number): string[] {
   const lines = (shown: number): string[] =>
     files.map(
-      (file) => `- ${code(file.path, 200)}: ${changeOf(file, shown)} (${HANDLE_PREFIX}${file.handle})`,
+      (file) =>
+        `- ${code(file.path, 200)}: ${changeOf(file, shown)} (${HANDLE_PREFIX}${file.handle}${sinceOf(file)})`,
     )
   const shown = CHANGE_SHOWN.find((most) => roomOf(FILES_TITLE, lines(most)) <= room)
   return lines(shown ?? CHANGE_SHOWN.at(-1)!)
 }
+
+const sinceOf = ({ since }: FileInFlight): string =>
+  since === undefined ? "" : since === "gone" ? "; gone since" : "; changed since"
 
 function changeOf({ op, change }: FileInFlight, shown: number): string {
   if (change === undefined) return op === "write" ? "written" : "edited"
@@ -513,10 +531,12 @@ export function renderInstructions(material: Material, budget: number): string {
           `- failing command: ${commandIn(material.failing.command, 160)} (${errorIn(material.failing.error, 120)})`,
         ]),
     ...files.slice(0, FILES_FIRST),
-    ...material.decisions.map(
-      ({ text, handle, byUser }) =>
-        `- ${byUser ? "user " : ""}decision (${HANDLE_PREFIX}${handle}): ${quoteSpoken(text, byUser ? 240 : 160)}`,
-    ),
+    ...material.decisions
+      .filter(({ isOver }) => !isOver)
+      .map(
+        ({ text, handle, byUser }) =>
+          `- ${byUser ? "user " : ""}decision (${HANDLE_PREFIX}${handle}): ${quoteSpoken(text, byUser ? 240 : 160)}`,
+      ),
     ...files.slice(FILES_FIRST),
   ]
   const [introduction = "", ...quoted] = lines

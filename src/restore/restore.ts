@@ -1,5 +1,5 @@
 /** Makes what a session is given back, for the hooks and for previews alike. */
-import { type FileChange, fileChange } from "../agents/tool-kinds.ts"
+import { fileChange } from "../agents/tool-kinds.ts"
 import { existsSync } from "../base/fs.ts"
 import { reshownText, type Shown } from "../claude/context/shown-again.ts"
 import { standingText } from "../claude/context/standing-text.ts"
@@ -8,10 +8,12 @@ import { contextSettings } from "../claude/settings/read-settings.ts"
 import { ArchivedLines, LONGEST_LINE } from "../views/archived-line.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
+import { readLabels } from "../views/labels.ts"
 import { answersOnTheWay, placesOf } from "../views/queries/messages.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
 import { type ContextPlaces, findOpening } from "./find-opening.ts"
-import { gather, type PendingPrompt } from "./gather.ts"
+import { gather, kinOf, type PendingPrompt } from "./gather.ts"
+import { judgedAll, moved, sinceCall } from "./ground.ts"
 import {
   type Facts,
   FILES_SHOWN,
@@ -59,7 +61,10 @@ export function restoreOf(
   const { claude, summary } = options
   using lines = claude && new ArchivedLines(claude.dataHome)
   const asked = { pending, related: most, about, focus, upTo, lines, summary, passed }
-  const material = gather(db, session, asked)
+  const gathered = gather(db, session, asked)
+  const material = lines
+    ? moved(db, judgedAll(gathered, readLabels(claude.dataHome)), kinOf(db, session), lines)
+    : gathered
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
   const shownAgain = claude?.other === undefined ? material.shownAgain.filter(existsSync) : []
@@ -110,14 +115,12 @@ export function withLastChanges(
     const { call } = file
     const place = places.find(({ id }) => id === call?.message)
     if (call === undefined || place === undefined || place.length >= LONGEST_LINE) return file
-    const change = changeIn(lines.at(place), call.id)
-    return change === undefined ? file : { ...file, change }
+    const made = callIn(lines.at(place), call.id)
+    if (made === undefined) return file
+    const change = fileChange(made.name, made.input)
+    const since = sinceCall(file.path, made)
+    return { ...file, ...(change && { change }), ...(since && { since }) }
   })
-}
-
-function changeIn(line: string, id: string): FileChange | undefined {
-  const call = callIn(line, id)
-  return call && fileChange(call.name, call.input)
 }
 
 /*

@@ -19,7 +19,7 @@ export interface Pointer {
 }
 
 /** Goes up whenever the wording for the same session changes, which invalidates pointers of earlier versions. */
-const WORDING = 5
+const WORDING = 6
 
 interface Worded {
   readonly wording: number

@@ -24,16 +24,29 @@ export const SESSION_ORDERS = ["last", "first", "turns", "tokens", "cost", "erro
 
 interface ListRequest extends SessionFilter {
   readonly limit: number
+  /** By default the latest, and before them those that are pinned. */
   readonly order?: (typeof SESSION_ORDERS)[number]
+  /** Ids of the sessions that are pinned. */
+  readonly pinned?: readonly string[]
 }
 
-export function sessionList(db: Database, { limit, order = "last", ...filter }: ListRequest): SessionList {
-  const found =
-    order === "tokens" || order === "cost"
-      ? mostUsing(db, filter, order, limit + 1)
-      : withUse(db, listSessions(db, { ...filter, order, limit: limit + 1 }))
-  return { sessions: found.slice(0, limit), more: found.length > limit }
+export function sessionList(
+  db: Database,
+  { limit, order, pinned = [], ...filter }: ListRequest,
+): SessionList {
+  if (order === "tokens" || order === "cost") return cutTo(limit, mostUsing(db, filter, order, limit + 1))
+  const listed = listSessions(db, { ...filter, limit: limit + 1, ...(order && { order }) })
+  if (order !== undefined || pinned.length === 0) return cutTo(limit, withUse(db, listed))
+  const among = filter.among?.filter((id) => pinned.includes(id)) ?? pinned
+  const first = listSessions(db, { ...filter, among, limit: limit + 1 })
+  const rest = listed.filter(({ id }) => !pinned.includes(id))
+  return cutTo(limit, withUse(db, [...first, ...rest].slice(0, limit + 1)))
 }
+
+const cutTo = (limit: number, found: readonly CountedSession[]): SessionList => ({
+  sessions: found.slice(0, limit),
+  more: found.length > limit,
+})
 
 /** What a session has used is a sum over its requests and its subagents', less what a fork has from its origin. */
 function mostUsing(

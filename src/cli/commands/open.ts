@@ -10,6 +10,7 @@ import { childEnvironment } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
+import { readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { priceList } from "../../views/prices.ts"
 import { folderOf, namesApart, shortNameOf } from "../../views/project.ts"
@@ -103,7 +104,10 @@ function writeOne(
   const isForced = args["force"] === true
   refuseExisting([file], isForced)
   const onProgress = (done: number): void => progress(context)(done, session.turns)
-  const pieces = sessionPageBytes(db, env.dataHome, [{ session }], { onProgress })
+  const pieces = sessionPageBytes(db, env.dataHome, [{ session }], {
+    onProgress,
+    labels: readLabels(env.dataHome),
+  })
   return { session: session.id, file, bytes: writeExport(file, pieces, isForced) }
 }
 
@@ -125,7 +129,9 @@ function openList(context: Context, db: Database): Made {
   const names = namesApart(project === undefined ? sessions.flatMap((one) => one.project ?? []) : [])
   const span = spanOf(db, { project, program, since: undefined })
   const costs = costsOfSessions(db, span, priceList(env.config["stats.prices"]))
+  const labels = readLabels(env.dataHome)
   const listed = sessions.map((session) => ({
+    ...withItsLabel({ id: session.id }, labels),
     session,
     file: pageName(session.id),
     project: names.get(session.project ?? ""),

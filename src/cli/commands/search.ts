@@ -13,6 +13,7 @@ import type { FoundTurns } from "../../find/search-turns.ts"
 import { OBSERVATION_TYPES, type ObservationType } from "../../record/model-summary.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
+import { type LabelledNames, readLabels } from "../../views/labels.ts"
 import { openReady } from "../../views/open.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
@@ -59,6 +60,7 @@ export default {
     role: option("Who said it", ROLES.join("|")),
     tool: naming("tool", "Calls of this tool, and their results", "NAME", "t"),
     file: option("In turns that touched this file", "PATH"),
+    tag: naming("tag", "In turns with this tag (ctxbridge tag), or of sessions with it", "NAME"),
     error: flag("Only what failed"),
     agent: AGENT_ARG,
     observations: option("Only a model's observations of this type", OBSERVATION_TYPES.join("|")),
@@ -88,6 +90,7 @@ export default {
       "answer",
       "also",
       "takenBack",
+      "label",
       "promptsOnly",
       "cold",
       "line",
@@ -112,8 +115,9 @@ export default {
       ...(isAll && { onProgress: (...of) => out.progress("searching the vault", ...of, "bytes") }),
       ...narrowingOf(context, now),
     } as const satisfies Omit<FindRequest, "where">
-    if (asked.program !== undefined && isFar(context))
-      throw usageError("--agent is about what is archived here", "leave out --backend and --everywhere")
+    const [ours] = ["agent", "tag"].filter((name) => args[name] !== undefined)
+    if (ours !== undefined && isFar(context))
+      throw usageError(`--${ours} is about what is archived here`, "leave out --backend and --everywhere")
     const far = isFar(context) ? await import("../far-targets.ts") : undefined
     const targets = far?.farTargets(context, query) ?? []
     using readers = new CopyReaders()
@@ -203,7 +207,7 @@ function withTitles(db: Database, hits: readonly AnyHit[]): AnyHit[] {
 }
 
 /** What says something of turns, or of where they are. */
-const OF_TURNS = ["role", "tool", "file", "error", "agent", "cold", "backend", "everywhere"]
+const OF_TURNS = ["role", "tool", "file", "tag", "error", "agent", "cold", "backend", "everywhere"]
 
 function observedIn({ args }: Context): ObservationType | undefined {
   const type = oneOf(args, "observations", OBSERVATION_TYPES)
@@ -227,7 +231,19 @@ function narrowingOf({ args, env }: Context, now: number) {
     file: file && typedPath(file, env.cwd, env.home),
     error: args["error"] === true,
     program: agentWanted(args),
+    labelled: labelledWith(env.dataHome, stringArg(args, "tag")),
   }
+}
+
+/** @throws CtxError exit 3 if nothing has the tag */
+function labelledWith(dataHome: string, tag: string | undefined): LabelledNames | undefined {
+  if (tag === undefined) return undefined
+  const found = readLabels(dataHome).named(tag.replace(/^#/, ""))
+  if (found.sessions.length + found.handles.length > 0) return found
+  throw new CtxError("not-found", `nothing is tagged ${tag}`, {
+    hint: "ctxbridge tag -a lists all tags",
+    exit: EXIT.notFound,
+  })
 }
 
 function noSuchTool({ name, near }: NonNullable<NothingFound["unknownTool"]>): CtxError {
@@ -244,7 +260,7 @@ function becauseOf({ args }: Context, emptied: NothingFound["emptiedBy"]): strin
   const number = isMore ? `more than ${turns}` : `${turns}`
   if (filters.includes("project") && filters.length === 1) return `; ${number} in other projects`
   const typed = filters.flatMap((name) => {
-    const option = name === "program" ? "agent" : name
+    const option = name === "program" ? "agent" : name === "labelled" ? "tag" : name
     const value = stringArg(args, option)
     return name === "error" ? "--error" : value === undefined ? [] : `--${option} ${value}`
   })

@@ -2,11 +2,14 @@
 
 import { CtxError, EXIT } from "../../base/errors.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import type { Database } from "../../views/database.ts"
+import { type Labels, readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
+import { sessionsOfTurns } from "../../views/queries/turns.ts"
 import { SESSION_ORDERS, sessionList } from "../../views/session-list.ts"
 import { oneOf, positive, stringArg } from "../args.ts"
-import { type Command, type Context, flag, option } from "../command.ts"
+import { type Command, type Context, flag, naming, option } from "../command.ts"
 import {
   AGENT_ARG,
   agentWanted,
@@ -32,7 +35,11 @@ export default {
       "WORDS",
     ),
     agent: AGENT_ARG,
-    sort: option("Order: the latest, the most or the largest first (last)", SESSION_ORDERS.join("|")),
+    tag: naming("tag", "With this tag (ctxbridge tag), or a turn that has it", "NAME"),
+    sort: option(
+      "Order: the latest, the most or the largest first (last; pinned ones before them)",
+      SESSION_ORDERS.join("|"),
+    ),
     agents: flag("Include subagents"),
     limit: option(`At most this many (${LIMIT})`, "N", "n"),
   },
@@ -40,7 +47,7 @@ export default {
     list: "sessions",
     columns: ["id", "ended", "turns", "errors", "archived", "branch", "project", "title"],
     others:
-      "parent agent program cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration".split(
+      "parent agent program cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration label".split(
         " ",
       ),
   },
@@ -50,22 +57,32 @@ export default {
     const wanted = projectWanted(context)
     using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, wanted)
-    const filter = filterOf(args)
+    const labels = readLabels(env.dataHome)
+    const filter = { ...filterOf(args), ...taggedWith(db, labels, stringArg(args, "tag")) }
     const order = oneOf(args, "sort", SESSION_ORDERS)
     const { sessions, more } = sessionList(db, {
       project,
       ...filter,
       agents: args["agents"] === true,
       limit,
+      pinned: labels.named().sessions,
       ...(order && { order }),
     })
+    const shown = sessions.map((session) => withItsLabel(session, labels))
     if (sessions.length === 0)
       throw Object.values(filter).some(Boolean) ? noneMatches(project) : noSessions(db, project)
-    out.print(renderSessions(sessions, screenOf(out)))
+    out.print(renderSessions(shown, screenOf(out)))
     if (more) out.print(`More with --limit ${limit * 5}.`)
-    out.json({ project: project ?? null, sessions, more })
+    out.json({ project: project ?? null, sessions: shown, more })
   },
 } satisfies Command
+
+/** Sessions with the tag, and those of turns with it. */
+function taggedWith(db: Database, labels: Labels, tag: string | undefined): { among?: readonly string[] } {
+  if (tag === undefined) return {}
+  const { sessions, handles } = labels.named(tag)
+  return { among: [...new Set([...sessions, ...sessionsOfTurns(db, handles)])] }
+}
 
 function filterOf(args: Context["args"]) {
   const now = Date.now()

@@ -17,6 +17,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import { findByName, findObservation, isObservationName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { type DiffLine, editDiff } from "../../views/edit-diff.ts"
+import { type LabelShown, labelWords, readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { type CallOf, callsIn, partText } from "../../views/part-text.ts"
 import { programOfSession, type Session } from "../../views/queries/sessions.ts"
@@ -112,12 +113,14 @@ function showTurn(context: Context, db: Database, short: Turn): void {
   const id = turnId(db, turn.handle)
   const worth = worthOf(db, id, Date.now())
   const changedSince = filesChangedSince(db, [id]).get(id)
+  const label = readLabels(env.dataHome).ofTurn(turn.handle, turn.session)
   if (out.wantsJson) {
     const page = pageOf(turn.messages, number, room, (message) => JSON.stringify(message).length)
     out.json({
       ...turn,
       worth,
       ...(changedSince && { changedSince }),
+      ...(label && { label }),
       messages: page.items,
       page: pageNote(page, turn.handle),
     })
@@ -131,6 +134,7 @@ function showTurn(context: Context, db: Database, short: Turn): void {
     isLaidOut: out.terminal && args["plain"] !== true,
     isFolded: args["full"] !== true,
     ...(changedSince && { changedSince }),
+    ...(label && { label }),
   }
   const lines = renderTurn(turn, worth, look).flatMap((line) => shortLines(line, LONGEST_LINE))
   const page = pageOf(lines, number, room, (line) => line.length + 1)
@@ -187,8 +191,14 @@ function showObservation({ out }: Context, found: Observation): void {
 function showSession(context: Context, db: Database, found: Session): void {
   const { env, out } = context
   const { number, room } = paging(context, PAGE_TURNS)
-  const { session, lineage, shared, turns } = openSession(db, found)
-  const page = pageOf(out.wantsJson ? turns : [...shared, ...turns], number, room, () => 1)
+  const opened = openSession(db, found)
+  const labels = readLabels(env.dataHome)
+  const session = withItsLabel(opened.session, labels)
+  const [shared, turns] = [opened.shared, opened.turns].map((some) =>
+    some.map((one) => withItsLabel(one, labels)),
+  )
+  const { lineage } = opened
+  const page = pageOf(out.wantsJson ? turns! : [...shared!, ...turns!], number, room, () => 1)
   using readers = new CopyReaders()
   const summary = sessionSummary({ db, dataHome: env.dataHome, readers }, session.id)
   if (out.wantsJson) {
@@ -311,6 +321,8 @@ function renderObservation(one: Observation, { style, columns, now }: Screen): s
 interface TurnLook {
   /** Files of the turn that are known to have changed after it. */
   readonly changedSince?: ChangedFiles
+  /** What the user has labelled it with. */
+  readonly label?: LabelShown
   readonly screen: Screen
   readonly color: boolean
   readonly links: boolean
@@ -357,6 +369,7 @@ function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
   const lines = [
     `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,
     figures,
+    ...labelLines(look.label),
     ...turn.usage.map(
       ({ model, input, output, cacheCreation, cacheRead }) =>
         `${safe(model)}: tokens ${input} input, ${cacheCreation} written to cache, ${cacheRead} read from cache, ${output} output`,
@@ -364,6 +377,14 @@ function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
   ]
   const shown = look.isLaidOut ? lines.flatMap((line) => wrapped(line, columns)) : lines
   return [...shown, ...fileLines(turn, look)]
+}
+
+/** A decision that does not hold has a line of its own, with the day and whose word it is. */
+function labelLines(label: LabelShown | undefined): string[] {
+  if (label === undefined) return []
+  const { verdict, judged, byUser } = label
+  const words = safe(dotted(...labelWords(label)))
+  return [verdict === null ? words : dotted(words, judged?.slice(0, 10), byUser && "by you")]
 }
 
 function fileLines(

@@ -61,7 +61,7 @@ export function commandModels(commands: readonly Command[]): CommandModel[] {
 }
 
 const aliasesOf = (command: string): string[] =>
-  Object.keys(ALIASES).filter((alias) => ALIASES[alias] === command)
+  Object.keys(ALIASES).filter((alias) => ALIASES[alias]!.split(" ")[0] === command)
 
 const option = ([name, spec]: [string, ArgSpec]): OptionModel => ({
   name,

@@ -28,7 +28,7 @@ export const styled = (text: string, look: Look = "plain"): Styled => ({ text, l
 
 const ASCII = /^[\x20-\x7e]*$/
 /** The same with signs of our own, each of one column: telling characters apart takes most of a picture's time. */
-const PLAIN = /^[\x20-\x7e…·─│┃▸✓❮❯✗]*$/
+const PLAIN = /^[\x20-\x7e…·─│┃▸✓★❮❯✗]*$/
 const isPlain = (text: string, { unicode }: Charset): boolean => (unicode ? PLAIN : ASCII).test(text)
 /** Most UTF-16 units of a character: an emoji of a whole family has 25. More is a heap of combining marks. */
 const LONGEST_CHARACTER = 32

@@ -14,6 +14,7 @@ import { WholeCalls } from "../../find/whole-matches.ts"
 import { ownCommand, startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
+import { changeLabels, type LabelShown, readLabels, withLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf, projectOf, shortNameOf } from "../../views/project.ts"
 import { filesChangedIn, filesOpenedIn, lastCommand, toolsCalled } from "../../views/queries/calls.ts"
@@ -24,6 +25,9 @@ import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
 
 /** UTF-16 units of a hit's texts, of which what was found gets three sevenths: enough for a line of a wide terminal. */
 const ROOM = 400
+
+/** Pinned sessions and turns that are shown before the others. */
+const MOST_PINNED = 12
 
 /** Where the archive and the user are, and what the user wants. */
 interface Place {
@@ -124,18 +128,52 @@ export class PickerArchive {
     }
     const misread = typed.misread && `${typed.misread} needs a date or an age, such as 7d`
     const isNewest = words.trim() === "" && !(narrowing.role || narrowing.tool || narrowing.error)
-    const told = ({ hits, more, isLoose, corrections }: FoundTurns): Found => ({
-      hits,
-      titles: this.#titlesOf(db, hits),
-      ...(isNewest && { isNewest }),
-      more,
-      note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
-    })
+    const pinned = isNewest ? this.#pinned(db, readers, narrowing) : []
+    const told = ({ hits: all, more, isLoose, corrections }: FoundTurns): Found => {
+      const known = new Set(pinned.map(({ handle }) => handle))
+      const hits = [...pinned, ...all.filter(({ handle }) => !known.has(handle))]
+      return {
+        hits,
+        titles: this.#titlesOf(db, hits),
+        ...(isNewest && { isNewest }),
+        more,
+        note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
+      }
+    }
     this.#last = found
     const isWanted = this.#place.config["search.meaning"] === "auto"
     if (isWanted && search.coverage()?.isOpen)
       this.#unmeant = { isAsked: false, begun: search, words, narrowing, told }
     return told(found)
+  }
+
+  /** The latest turn of each pinned session, and pinned turns: those that the filters let through. */
+  #pinned(db: Database, readers: CopyReaders, narrowing: Narrowing): Hit[] {
+    const { sessions, handles } = readLabels(this.#place.dataHome).named()
+    const each = [
+      ...sessions.map((session) => ({ sessions: [session], handles: [] })),
+      ...handles.map((handle) => ({ sessions: [], handles: [handle] })),
+    ]
+    const asked = { ...narrowing, query: "", limit: 1, isBrief: true, room: ROOM }
+    return each.slice(0, MOST_PINNED).flatMap((labelled) => {
+      const { hits } = begun(db, this.#place.dataHome, { ...asked, labelled }, readers).finish()
+      return hits
+    })
+  }
+
+  /**
+   * Pins the session of a turn, or takes its pin off.
+   *
+   * @param now ms since the epoch
+   * @returns whether it is pinned now
+   */
+  pin({ session }: Hit, now: number): boolean {
+    const { dataHome } = this.#place
+    const flipped = (label: LabelShown): LabelShown => ({ ...label, pinned: !label.pinned })
+    const after = changeLabels(dataHome, (all) =>
+      withLabel(all, { session, handle: null }, flipped, new Date(now).toISOString()),
+    )
+    return after.on(session)?.pinned === true
   }
 
   #titlesOf(db: Database, hits: readonly Hit[]): ReadonlyMap<string, string> {

@@ -152,13 +152,13 @@ function listLines(
   }
   if (found === undefined) return [[styled("  Opening the archive", "dim")]]
   if (found.hits.length === 0) return nothing(state)
-  const [pointer, mark] = screen.unicode ? ["▸", "✓"] : [">", "+"]
+  const [pointer, mark, pin] = screen.unicode ? ["▸", "✓", "★"] : [">", "+", "*"]
   return found.hits.slice(top, top + turns).flatMap((hit, n) => {
     const isSelected = top + n === selected
     const row = turnRow(hit, found)
     const begin: StyledLine = [
       styled(isSelected ? pointer : " ", "title"),
-      styled(marked.has(hit.handle) ? mark : " ", "title"),
+      styled(marked.has(hit.handle) ? mark : hit.label?.pinned ? pin : " ", "title"),
       signed(row.kind, screen),
       styled(` ${shortAge(hit.time, screen.now).padStart(3)} `, "dim"),
     ]

@@ -5,6 +5,7 @@ import { oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
 import { type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
+import { labelWords } from "../../views/labels.ts"
 import { shortNameOf } from "../../views/project.ts"
 import { dated } from "../screen.ts"
 import { dotted } from "../style.ts"
@@ -98,6 +99,7 @@ function* head(hit: Hit): Generator<Styled> {
   yield styled(hit.handle, "title")
   const project = hit.project === null ? "" : (shortNameOf(hit.project) ?? "")
   const fate = [...(hit.others ? ["written by others"] : []), ...(hit.takenBack ? ["rewound"] : [])]
+  fate.push(...labelWords(hit.label))
   if (hit.promptsOnly) fate.push("prompts only")
   if (hit.program !== undefined) fate.push(agentTitle(hit.program))
   const where = [dated(hit.time, 0), project, `turn ${hit.seq} of ${hit.session.slice(0, 8)}`]

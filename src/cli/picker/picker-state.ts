@@ -107,7 +107,7 @@ export type Chosen = readonly [Hit, ...Hit[]]
 export type PickerEffect =
   | { readonly do: "search" }
   | { readonly do: "open" | "export"; readonly hits: Chosen }
-  | { readonly do: "resume"; readonly hit: Hit }
+  | { readonly do: "resume" | "pin"; readonly hit: Hit }
   | { readonly do: "copy" | "print"; readonly what: Choice; readonly hits: Chosen }
   | { readonly do: "list-tools" | "redraw" | "suspend" | "quit" }
 

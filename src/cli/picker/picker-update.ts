@@ -115,6 +115,8 @@ function acted(state: PickerState, action: PickerAction): Updated {
     case "resume":
       if (state.isPrinting) return taken(state, "resume")
       return hit === undefined ? still(state) : [state, [{ do: "resume", hit }]]
+    case "pin":
+      return hit === undefined ? still(state) : [state, [{ do: "pin", hit }, { do: "search" }]]
     case "take-handle":
       return taken(state, "handle")
     case "take-command":

@@ -78,6 +78,7 @@ export type PickerAction =
   | "export"
   | "mark"
   | "mark-up"
+  | "pin"
   | "take-handle"
   | "take-command"
   | "take-path"
@@ -132,6 +133,7 @@ export const PICKER_KEYS: readonly PickerKey[] = [
     about: "Export it, or all marked ones, as Markdown",
     printing: "Print the command that exports",
   },
+  { action: "pin", keys: ["f3", "alt-p"], about: "Pin its session on top, or take the pin off" },
   {
     action: "resume",
     keys: ["ctrl-o"],

@@ -148,6 +148,9 @@ class Picker {
           this.#picked = { code: exitCode }
         }
         return
+      case "pin":
+        this.#pin(effect.hit)
+        return
       case "copy":
       case "print": {
         // The turn may have been forgotten since.
@@ -168,6 +171,16 @@ class Picker {
         return
       case "quit":
         this.#picked = { code: this.#state.isPrinting ? EXIT.notFound : EXIT.ok }
+    }
+  }
+
+  #pin(hit: Hit): void {
+    try {
+      this.#tell(
+        `${this.#archive.pin(hit, Date.now()) ? "pinned" : "no longer pinned"}: the session of ${hit.handle}`,
+      )
+    } catch (error) {
+      this.#tell(messageOf(error))
     }
   }
 

@@ -13,6 +13,7 @@ import { blockQuote, name } from "../../restore/quote.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import { findObservation, isObservationName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
+import { type LabelShown, readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { messagesOf } from "../../views/queries/messages.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
@@ -32,6 +33,7 @@ import {
   stretchAround,
   stretchBefore,
   type ToldLine,
+  toldLabels,
   toldLines,
   wholeTurn,
 } from "./hit-passages.ts"
@@ -119,13 +121,19 @@ type TurnShown = Pick<WholeTurn, "handle" | "seq" | "session" | "started" | "pro
   readonly takenBack?: boolean
   /** Files of the turn that are known to have changed after it. */
   readonly moved?: ChangedFiles | undefined
+  readonly label?: LabelShown | undefined
   /** Where it is from, if not from here: words that are safe. */
   readonly from?: string
 }
 
-function withMoved(db: Database, turn: WholeTurn): WholeTurn & Pick<TurnShown, "moved"> {
+function withGround(
+  db: Database,
+  { dataHome }: ServerWorld,
+  turn: WholeTurn,
+): WholeTurn & Pick<TurnShown, "moved" | "label"> {
   const id = turnId(db, turn.handle)
-  return { ...turn, moved: filesChangedSince(db, [id]).get(id) }
+  const label = readLabels(dataHome).ofTurn(turn.handle, turn.session)
+  return { ...turn, moved: filesChangedSince(db, [id]).get(id), label }
 }
 
 interface Wanted {
@@ -142,7 +150,7 @@ function openedAt(
 ): string {
   if (isObservationName(place.handle)) return toldObservation(findObservation(db, place.handle))
   const named = turnNamed(db, place.handle)
-  const turn = withMoved(db, readTurn(db, world.dataHome, named, readers))
+  const turn = withGround(db, world, readTurn(db, world.dataHome, named, readers))
   const lines = toldLines(turn)
   const room = Math.max(LEAST / 2, size - AROUND)
   if (isReadOn(place)) return readOn(turn, lines, place, room)
@@ -169,7 +177,7 @@ function passagesIn(
 ): string[] {
   const opened = places.map(({ handle }) => {
     const named = turnNamed(db, handle)
-    const turn = withMoved(db, readTurn(db, world.dataHome, named, readers))
+    const turn = withGround(db, world, readTurn(db, world.dataHome, named, readers))
     const sought = soughtIn(db, world, readers, named, query)
     return { turn, whole: wholeTurn(turn, sought.message, sought) }
   })
@@ -304,7 +312,12 @@ const head = (turn: TurnShown, place: string): string =>
   `${turn.handle}, turn ${turn.seq} of session ${name(turn.session, 80)}, ${minute(turn.started)}; ${place}.` +
   `${turn.from === undefined ? "" : ` ${turn.from}.`}` +
   `${turn.takenBack ? " The user rewound it." : ""}` +
+  `${toldLabels(turn.label)
+    .map((label) => ` ${capital(label)}.`)
+    .join("")}` +
   `${turn.moved === undefined ? "" : ` Of its files, ${turn.moved.changed} of ${turn.moved.files} changed since.`} ${DATA}`
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
 
 interface Around {
   readonly before?: readonly string[]

@@ -31,6 +31,7 @@ import {
   safeError,
   sharedBy,
   strange,
+  toldLabels,
   type WholeHit,
   wholeHit,
 } from "./hit-passages.ts"
@@ -212,6 +213,7 @@ const marksOf = (hit: AnyHit): string[] => [
   ...(hit.program === undefined ? [] : [`a session of ${agentTitle(hit.program)}`]),
   ...("others" in hit ? ["written by others"] : []),
   ...(hit.takenBack ? ["rewound"] : []),
+  ...("label" in hit ? toldLabels(hit.label) : []),
   ...("changedSince" in hit && hit.changedSince !== undefined ? [movedText(hit.changedSince)] : []),
   ...(hit.isLost ? ["its copy is missing"] : []),
   ...("promptsOnly" in hit ? ["prompts only"] : []),

@@ -13,11 +13,12 @@ import { startRenewing } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
+import { readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { latestSession } from "../../views/queries/sessions.ts"
 import { type Turn, turnsOfSession } from "../../views/turn.ts"
 import { timelineOf as around, type TimelineTurn } from "../../views/turn-timeline.ts"
-import { DATA, minute, plain, strange } from "./hit-passages.ts"
+import { DATA, minute, plain, strange, toldLabels } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { knownProjectIn, turnOrSession } from "./tool.ts"
 
@@ -46,7 +47,10 @@ export const timelineTool: ServerTool = {
     const [of, query] = [args.text("of"), args.text("query")]
     const found = of === undefined ? undefined : turnOrSession(db, of)
     const turn = turnMeant(db, found, query, world)
-    const lines = around(db, turn, args.number("around") ?? AROUND).map((one) => lineOf(one, turn.handle))
+    const labels = readLabels(world.dataHome)
+    const lines = around(db, turn, args.number("around") ?? AROUND).map((one) =>
+      lineOf(one, turn.handle, toldLabels(labels.on(one.handle))),
+    )
     // Who asks for a turn knows already which session it is about.
     const isOfSession = found?.kind !== "turn" && query === undefined
     using readers = new CopyReaders()
@@ -91,13 +95,17 @@ export const nothingHere = (): CtxError =>
     exit: EXIT.notFound,
   })
 
-/** @param here handle of the turn that was asked for */
-function lineOf(turn: TimelineTurn, here: string): string {
+/**
+ * @param here handle of the turn that was asked for
+ * @param labels what the user has labelled it with
+ */
+function lineOf(turn: TimelineTurn, here: string, labels: readonly string[]): string {
   const { handle, seq, tools, errors } = turn
   const changed = turn.changed.slice(0, FILES).map((path) => JSON.stringify(strange(path, PATH)))
   const work = [
     ...(turn.others ? ["written by others"] : []),
     ...(turn.takenBack ? ["rewound"] : []),
+    ...labels,
     count(tools, "tool call"),
     ...(errors > 0 ? [count(errors, "error")] : []),
     ...(changed.length > 0 ? [`changed ${changed.join(" ")}`] : []),

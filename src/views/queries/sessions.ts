@@ -77,6 +77,8 @@ export interface SessionFilter {
   readonly program?: string | undefined
   /** Words that title and first prompt have between them, in upper or lower case (of ASCII). */
   readonly words?: readonly string[] | undefined
+  /** Ids: only these. */
+  readonly among?: readonly string[] | undefined
 }
 
 const MATCHING = `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.project
@@ -84,7 +86,7 @@ const MATCHING = `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.p
     AND (?5 IS NULL OR s.ended >= ?5) AND (?6 IS NULL OR s.started < ?6) AND (?7 IS NULL OR s.branch = ?7)
     AND NOT EXISTS (SELECT 1 FROM json_each(?8) w
       WHERE instr(lower(coalesce(s.title, '') || char(10) || coalesce(${FIRST_PROMPT}, '')), lower(w.value)) = 0)
-    AND (?9 IS NULL OR ${agentOf("s")} = ?9)`
+    AND (?9 IS NULL OR ${agentOf("s")} = ?9) AND (?10 IS NULL OR s.id IN (SELECT value FROM json_each(?10)))`
 
 type Matched = [
   project: string | null,
@@ -96,6 +98,7 @@ type Matched = [
   branch: string | null,
   words: string,
   program: string | null,
+  among: string | null,
 ]
 
 const matched = (filter: SessionFilter): Matched => [
@@ -108,6 +111,7 @@ const matched = (filter: SessionFilter): Matched => [
   filter.branch ?? null,
   JSON.stringify(filter.words ?? []),
   filter.program ?? null,
+  filter.among === undefined ? null : JSON.stringify(filter.among),
 ]
 
 const ORDERS = {
@@ -134,7 +138,7 @@ export function listSessions(
   return db
     .query<SessionRow, [...Matched, number]>(
       // Selected first and counted later, because sorting would otherwise count every session of the archive.
-      `${SESSION} WHERE s.id IN (${MATCHING} ${by} LIMIT ?10) ${by}`,
+      `${SESSION} WHERE s.id IN (${MATCHING} ${by} LIMIT ?11) ${by}`,
     )
     .all(...matched(filter), limit)
     .map(asSession)

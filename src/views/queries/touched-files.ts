@@ -93,20 +93,53 @@ export interface ChangedFiles {
 export const movedText = ({ files, changed }: ChangedFiles): string =>
   files === 1 ? "its file changed since" : `${changed} of its ${files} files changed since`
 
+/** True for a file `f` of turn `o` that a turn which began after its end has written or edited. */
+const isChangedSince = (also = ""): string =>
+  `EXISTS (SELECT 1 FROM files l JOIN turns t ON t.id = l.turn
+     WHERE l.path = f.path AND l.op IN ('edit', 'write') AND t.started >= coalesce(o.ended, o.started) AND t.id <> o.id
+       AND t.taken_back = 0 ${also})`
+
 export const filesChangedSince = (db: Database, turns: readonly number[]): Map<number, ChangedFiles> =>
   new Map(
     db
       .query<ChangedFiles & { turn: number }, [string]>(
         `SELECT w.turn, count(*) AS files, sum(w.isChanged) AS changed FROM (
-           SELECT DISTINCT f.turn, f.path, EXISTS (SELECT 1 FROM files l JOIN turns t ON t.id = l.turn
-             WHERE l.path = f.path AND l.op IN ('edit', 'write') AND t.started >= coalesce(o.ended, o.started) AND t.id <> o.id
-               AND t.taken_back = 0) AS isChanged
+           SELECT DISTINCT f.turn, f.path, ${isChangedSince()} AS isChanged
            FROM json_each(?) g JOIN turns o ON o.id = g.value JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')) w
          GROUP BY w.turn HAVING changed > 0`,
       )
       .all(JSON.stringify(turns))
       .map(({ turn, ...counts }) => [turn, counts]),
   )
+
+export interface FileSince {
+  /** Of its turn, without its prefix. */
+  readonly handle: string
+  readonly path: string
+  readonly isChanged: 0 | 1
+}
+
+/**
+ * The files that these turns wrote or edited, and whether a later turn has, too.
+ *
+ * @param handles without their prefix
+ * @param except sessions whose changes do not count
+ */
+export const filesOfTurns = (
+  db: Database,
+  handles: readonly string[],
+  except: readonly string[],
+): FileSince[] =>
+  handles.length === 0
+    ? []
+    : db
+        .query<FileSince, [string, string]>(
+          `SELECT DISTINCT o.handle, f.path,
+             ${isChangedSince("AND t.session NOT IN (SELECT value FROM json_each(?2))")} AS isChanged
+           FROM json_each(?1) g JOIN turns o ON o.handle = g.value
+             JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')`,
+        )
+        .all(JSON.stringify(handles), JSON.stringify(except))
 
 /** The latest turns that changed files, newest first in each part of the scope. */
 export const turnsWithChanges = (db: Database, scope: Scope, most: number): number[] =>

@@ -3,6 +3,7 @@ import { tryTo } from "../../base/files.ts"
 import { isBesideCopy } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
 import { HANDLE_PREFIX } from "../handle-prefix.ts"
+import type { LabelledNames } from "../labels.ts"
 import { NOTES_SESSIONS } from "../notes-session.ts"
 import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 
@@ -76,6 +77,28 @@ export const turnId = (db: Database, handle: string): number =>
   db
     .query<{ id: number }, [string]>("SELECT id FROM turns WHERE handle = ?")
     .get(handle.startsWith(HANDLE_PREFIX) ? handle.slice(HANDLE_PREFIX.length) : handle)!.id
+
+/** Ids of the turns with these handles, and of all in these sessions and their subagents. */
+export const turnsLabelled = (db: Database, { sessions, handles }: LabelledNames): Set<number> =>
+  new Set(
+    db
+      .query<{ id: number }, [string, number, string]>(
+        `SELECT t.id FROM json_each(?1) w JOIN turns t ON t.handle = substr(w.value, ?2)
+         UNION SELECT t.id FROM json_each(?3) w JOIN turns t ON t.session = w.value
+         UNION SELECT t.id FROM json_each(?3) w JOIN sessions s ON s.parent = w.value JOIN turns t ON t.session = s.id`,
+      )
+      .all(JSON.stringify(handles), HANDLE_PREFIX.length + 1, JSON.stringify(sessions))
+      .map(({ id }) => id),
+  )
+
+/** Ids of the sessions of the turns with these handles. */
+export const sessionsOfTurns = (db: Database, handles: readonly string[]): string[] =>
+  db
+    .query<{ session: string }, [string, number]>(
+      "SELECT DISTINCT t.session FROM json_each(?1) w JOIN turns t ON t.handle = substr(w.value, ?2)",
+    )
+    .all(JSON.stringify(handles), HANDLE_PREFIX.length + 1)
+    .map(({ session }) => session)
 
 /** With its prefix; undefined if the archive has no such turn. */
 export function handleOfTurn(

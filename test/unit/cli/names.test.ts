@@ -162,7 +162,7 @@ describe("command name", () => {
     const shown = [...GROUPS.flatMap(({ commands, also = [] }) => [...commands, ...also]), ...PLUMBING]
     expect(shown.toSorted()).toEqual(NAMES.toSorted())
     for (const [alias, name] of Object.entries(ALIASES)) {
-      expect(NAMES).toContain(name)
+      expect(NAMES).toContain(name.split(" ")[0]!)
       expect(NAMES).not.toContain(alias)
     }
   })

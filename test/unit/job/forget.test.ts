@@ -275,7 +275,8 @@ describe("redact restores", () => {
   test("sessions that are forgotten, and others that were told of them", () => {
     using archive = new Archive()
     given(archive)
-    const traces = { sessions: new Set(["s1"]), whole: new Set(["s1"]), told: new Set(["s2"]) }
+    const of = { sessions: new Set(["s1"]), whole: new Set(["s1"]), told: new Set(["s2"]) }
+    const traces = { ...of, handles: new Set<string>() }
     expect(eraseTraces(archive.dataHome, traces)).toBe(2)
     expect(texts(archive).filter((text) => text !== "")).toEqual([])
   })

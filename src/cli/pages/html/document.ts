@@ -278,6 +278,8 @@ export interface SubagentData {
 
 export interface SessionData {
   readonly session: CountedSession
+  /** What the user has labelled the session or a turn with, by id or handle, each in a few words. */
+  readonly labelsOf: (subject: string) => readonly string[]
   readonly lineage: Lineage
   readonly about: readonly WordsAbout[]
   /** The turns of the page, in short. */

@@ -2,6 +2,7 @@
 
 import { agentTitle, UNMARKED } from "../../../agents/agents.ts"
 import { count, cut, oneLine } from "../../../base/text.ts"
+import { type LabelShown, labelWords } from "../../../views/labels.ts"
 import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
 import { allTokens } from "../../../views/queries/token-use.ts"
 import type { Turn } from "../../../views/turn.ts"
@@ -15,6 +16,7 @@ interface ListedSession {
   readonly file: string
   /** Name of its project, where there are several. */
   readonly project: string | undefined
+  readonly label?: LabelShown
   /** US dollars at list prices; undefined: no price is known of its models. */
   readonly cost: number | undefined
 }
@@ -65,7 +67,16 @@ ${listTools(sessions)}
 ${timeline(days, words)}
 `
   const most = Math.max(1, ...sessions.map(({ session }) => session.turns))
-  for (const { day, sessions: all } of days) {
+  const dayOf = ({ session }: ListedSession): string => words.day(session.started ?? session.ended)
+  const pinned = sessions.filter(({ label }) => label?.pinned)
+  if (pinned.length > 0) {
+    yield html`<section class="day group"><h2>Pinned</h2>\n`
+    for (const one of pinned) yield sessionRow(one, dayOf(one), most, words)
+    yield html`</section>\n`
+  }
+  for (const { day, sessions: whole } of days) {
+    const all = whole.filter((one) => !pinned.includes(one))
+    if (all.length === 0) continue
     yield html`<section class="day group" id="day-${day}"><h2>${day} <span class="sum">${dayFacts(all, words)}</span></h2>\n`
     for (const one of all) yield sessionRow(one, day, most, words)
     yield html`</section>\n`
@@ -97,7 +108,7 @@ function dayFacts(sessions: readonly ListedSession[], words: PageWords): string 
 
 /** With all that the script filters and sums up. */
 function sessionRow(
-  { session, file, project, cost }: ListedSession,
+  { session, file, project, cost, label }: ListedSession,
   day: string,
   most: number,
   words: PageWords,
@@ -105,6 +116,7 @@ function sessionRow(
   const { title, firstPrompt, turns, errors, branch, program, started } = session
   const tokens = tokensOf(session)
   const facts: Content[] = [
+    ...labelWords(label).map((one) => html`<b>${one}</b>`),
     words.hour(started),
     program !== UNMARKED && agentTitle(program),
     project,
@@ -227,6 +239,7 @@ function* columns(data: SessionData, n: number, words: PageWords): Generator<Htm
   const world: TurnWorld = {
     words,
     cwd: session.cwd,
+    labelsOf: data.labelsOf,
     contextOf: (handle) => context.get(handle),
     mediaOf,
     compactionAt: (time) => compactions.find((one) => one.time === time),
@@ -256,11 +269,12 @@ function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefi
   return at < 0 ? undefined : waiting.splice(at, 1)[0]
 }
 
-function aboutSession({ session, lineage, compactions }: SessionData, words: PageWords): Content[] {
+function aboutSession({ session, lineage, compactions, labelsOf }: SessionData, words: PageWords): Content[] {
   const { tokens, cost, cwd, branch, program, version, started, ended, turns, shared, tools, errors } =
     session
   const total = allTokens(tokens)
   const facts: Content[] = [
+    ...labelsOf(session.id).map((label) => html`<b>${label}</b>`),
     cwd !== null && html`<code>${cwd}</code>`,
     branch !== null && html`branch <code>${branch}</code>`,
     words.period(started, ended),

@@ -20,6 +20,8 @@ export interface TurnWorld {
   readonly cwd: string | null
   /** Most tokens in the context during the turn. */
   readonly contextOf: (handle: string) => number | undefined
+  /** What the user has labelled a turn with, each in a few words. */
+  readonly labelsOf: (handle: string) => readonly string[]
   readonly mediaOf: (turn: WholeTurn) => ReadonlyMap<Part, string>
   readonly compactionAt: (time: string | null) => CompactionOnPage | undefined
   /** The subagent that was asked this, once. */
@@ -31,9 +33,10 @@ export const anchorOf = (handle: string): string => handle.replace(":", "-")
 
 export function* turnHtml(turn: WholeTurn, world: TurnWorld): Generator<Html> {
   const { handle, takenBack, interrupted } = turn
+  const labels = world.labelsOf(handle)
   yield html`<section class="turn group${takenBack && " taken-back"}" id="${anchorOf(handle)}">
 ${head(turn, world)}
-${takenBack && mark("Rewound: the conversation continued from an earlier turn")}`
+${labels.length > 0 && mark(labels.join(" · "))}${takenBack && mark("Rewound: the conversation continued from an earlier turn")}`
   const callOf = new Map(turn.tools.map((call) => [call.id, call]))
   const media = world.mediaOf(turn)
   for (const { sidechain, items } of stretchesOf(turn.messages)) {
