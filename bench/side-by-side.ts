@@ -242,7 +242,7 @@ async function searched(
   return { share: found / times.length, cpu: middle(times), asked: times.length }
 }
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`
+const percent = (share: number): string => `${Math.round(share * 100)}%`
 
 interface Row {
   readonly title: string
