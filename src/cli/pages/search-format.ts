@@ -123,7 +123,15 @@ export function askedOf(text: string): Query {
 const partsIn = (text: string): string[] =>
   namesIn(text).flatMap(({ words }) => (words.length > 1 ? words.slice(0, -1) : words))
 
-export const isNothing = ({ words, prefix }: Query): boolean => words.length === 0 && prefix === ""
+/** What stands for a word in the index: itself; of one that is being typed, all that it may become. */
+type Spelling = readonly [word: string, isBeginning: boolean]
+
+/** For each word that must be there, what to look up. */
+export const spellingsOf = ({ words, prefix }: Query): Spelling[][] => {
+  const whole = (word: string): Spelling => [word, false]
+  const typed: Spelling[] = [[prefix, true], ...shorterStems(prefix).map(whole)]
+  return [...words.map((word) => [whole(word)]), ...(prefix === "" ? [] : [typed])]
+}
 
 /** Whether a word of a text is one of those that are asked for. */
 function wordTest({ words, prefix }: Query): (word: string) => number {
@@ -137,8 +145,8 @@ const flat = (text: string): string => text.replace(/\s+/g, " ").trim().toLowerC
 
 /* Which turns are found. */
 
-/** The shards in which words between these may be: `from` itself, or all that begin with it. */
-export function shardsOf(first: readonly string[], from: string, isPrefix: boolean): number[] {
+/** The shards in which it may be. */
+export function shardsOf(first: readonly string[], [from, isPrefix]: Spelling): number[] {
   const end = isPrefix ? `${from}\uffff` : from
   let start = first.findLastIndex((word) => word <= from)
   if (start < 0) start = 0
@@ -147,13 +155,12 @@ export function shardsOf(first: readonly string[], from: string, isPrefix: boole
   return found
 }
 
-/** The turns that have one word, or one that begins so. */
-export function turnsWith(
+/** Adds the turns that have it, with the kinds of their texts. */
+export function addTurnsWith(
+  found: Map<number, number>,
   shards: readonly WordShard[],
-  from: string,
-  isPrefix: boolean,
-): Map<number, number> {
-  const found = new Map<number, number>()
+  [from, isPrefix]: Spelling,
+): void {
   for (const [words, turns] of shards) {
     const rows = turns.split(" ")
     for (const [n, word] of words.split(" ").entries()) {
@@ -161,7 +168,6 @@ export function turnsWith(
       for (const { turn, kinds } of unpacked(rows[n]!)) found.set(turn, (found.get(turn) ?? 0) | kinds)
     }
   }
-  return found
 }
 
 interface RankedTurn {
@@ -264,7 +270,7 @@ function hitIn(text: string, kind: number, asked: Query): TextHit | undefined {
     kind: TEXT_KINDS[kind]!,
     text: `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`,
     marks,
-    closeness: (distinct / wanted) * (1 - Math.min(0.4, span / 4000)) * (exact >= 0 ? 1.3 : 1),
+    closeness: (distinct / wanted) ** 2 * (1 - Math.min(0.4, span / 4000)) * (exact >= 0 ? 1.3 : 1),
   }
 }
 

@@ -137,8 +137,8 @@ const TAGS: Callbacks = {
   // Entities are decoded by now, so that what steers may be back.
   text: (text) => inHtml(text),
   html: (text) => `<pre>${text}</pre>`,
-  // Headings of a text lie below those of the page.
-  heading: (inner, { level }) => `<h${Math.min(level + 2, 6)}>${inner}</h${Math.min(level + 2, 6)}>`,
+  // Headings of a text lie below those of its turn. An answer may begin with any of them, so they are of one level.
+  heading: (inner, { level }) => `<h3${level === 1 ? ' class="first"' : ""}>${inner}</h3>`,
   paragraph: (inner) => `<p>${inner}</p>`,
   blockquote: (inner) => `<blockquote>${inner}</blockquote>`,
   code: (inner, meta) =>
@@ -147,11 +147,14 @@ const TAGS: Callbacks = {
     ordered ? `<ol start="${Number(start ?? 1)}">${inner}</ol>` : `<ul>${inner}</ul>`,
   listItem: (inner, { checked }) => `<li>${checked === undefined ? "" : checked ? "☑ " : "☐ "}${inner}</li>`,
   hr: () => "<hr>",
-  table: (inner) => `<div class="wide"><table>${inner}</table></div>`,
+  // Wide ones are scrolled, with keys as well.
+  table: (inner) =>
+    `<div class="wide" tabindex="0" role="group" aria-label="Table"><table>${inner}</table></div>`,
   thead: (inner) => `<thead>${inner}</thead>`,
   tbody: (inner) => `<tbody>${inner}</tbody>`,
   tr: (inner) => `<tr>${inner}</tr>`,
-  th: (inner, meta) => `<th${aligned(meta?.align)}>${inner}</th>`,
+  // A corner that says nothing heads nothing.
+  th: (inner, meta) => (inner === "" ? "<td></td>" : `<th${aligned(meta?.align)}>${inner}</th>`),
   td: (inner, meta) => `<td${aligned(meta?.align)}>${inner}</td>`,
   emphasis: (inner) => `<em>${inner}</em>`,
   strong: (inner) => `<strong>${inner}</strong>`,

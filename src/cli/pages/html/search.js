@@ -3,7 +3,15 @@
  * one script of it and of what it shares with those who write the index. What comes from the archive becomes text, never
  * HTML.
  */
-import { askedOf, bestText, isNothing, LOADER, shardsOf, turnsWith, turnsWithAll } from "../search-format.ts"
+import {
+  addTurnsWith,
+  askedOf,
+  bestText,
+  LOADER,
+  shardsOf,
+  spellingsOf,
+  turnsWithAll,
+} from "../search-format.ts"
 
 const $ = (selector) => document.querySelector(selector)
 const all = (selector, within = document) => [...within.querySelectorAll(selector)]
@@ -133,7 +141,7 @@ function drawTimeline() {
 /* Searching. */
 
 /** Hits whose texts are looked at before they are put into their last order, and hits that are shown at a time. */
-const LOOKED_AT = 40
+const LOOKED_AT = 24
 const PAGE = 20
 /** Turns whose texts are looked at for a phrase. */
 const MOST_READ = 400
@@ -148,14 +156,14 @@ async function matches(asked) {
   const hits = []
   for (const [n, segment] of segments.entries()) {
     const [files, lengths, first] = catalogues[n]
-    const words = [
-      ...asked.words.map((word) => [word, false]),
-      ...(asked.prefix ? [[asked.prefix, true]] : []),
-    ]
     const each = await Promise.all(
-      words.map(async ([word, isPrefix]) => {
-        const shards = shardsOf(first, word, isPrefix).map((shard) => load(`t-${segment}-${shard}`))
-        return turnsWith(await Promise.all(shards), word, isPrefix)
+      spellingsOf(asked).map(async (spellings) => {
+        const turns = new Map()
+        for (const spelling of spellings) {
+          const shards = shardsOf(first, spelling).map((shard) => load(`t-${segment}-${shard}`))
+          addTurnsWith(turns, await Promise.all(shards), spelling)
+        }
+        return turns
       }),
     )
     const places = []
@@ -194,7 +202,7 @@ async function ask() {
   const text = search.value
   const asked = askedOf(text)
   remember(text)
-  if (isNothing(asked)) {
+  if (asked.words.length === 0 && asked.prefix === "") {
     state = undefined
     show()
     return
@@ -215,7 +223,7 @@ async function ask() {
 async function readMore(of) {
   const wanted = of.hits.filter(({ row }) => row.isShown)
   let read = 0
-  while (of.at < wanted.length && of.read.length < of.shown + PAGE && read < MOST_READ) {
+  while (of.at < wanted.length && of.read.length < of.shown && read < MOST_READ) {
     const some = wanted.slice(of.at, of.at + LOOKED_AT)
     of.at += LOOKED_AT
     read += LOOKED_AT
@@ -373,6 +381,11 @@ async function refilter() {
   }
   await ask()
 }
+
+// Who goes to the search is going to need them.
+search.addEventListener("focus", () => {
+  for (const segment of segments) load(`c-${segment}`).catch(() => {})
+})
 
 let timer
 search.addEventListener("input", () => {

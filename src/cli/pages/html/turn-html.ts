@@ -79,7 +79,7 @@ function head(turn: WholeTurn, { words, contextOf }: TurnWorld): Html {
     errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
     tokens !== undefined && `${words.tokens(tokens)} tokens in context`,
   ]
-  return html`<header><a class="number" href="#${anchorOf(handle)}">${seq}</a><span class="facts">${facts
+  return html`<header><h2 class="number"><a href="#${anchorOf(handle)}" aria-label="Turn ${seq}">${seq}</a></h2><span class="facts">${facts
     .filter(Boolean)
     .map(
       (fact) => html`<span>${fact}</span>`,

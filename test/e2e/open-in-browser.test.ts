@@ -1,0 +1,292 @@
+/**
+ * The page of sessions in a real browser, from its file: what is searched, filtered and done with keys, what hostile text
+ * cannot do to its index, and what axe-core says of it and of a session's page.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { run } from "../support/binary.ts"
+import { Browser, CHROMIUM, type Page } from "../support/browser.ts"
+import { HOSTILE } from "../support/hostile-page.ts"
+import { Machine, until } from "../support/machine.ts"
+import { limit } from "../support/slowness.ts"
+
+setDefaultTimeout(limit(120_000))
+
+const AXE = join(import.meta.dir, "../../node_modules/axe-core/axe.min.js")
+const DESKTOP = { width: 1200, height: 900 }
+const PHONE = { width: 360, height: 780, phone: true }
+
+describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
+  const machine = new Machine()
+  const pages = join(machine.dataHome, "pages")
+  let browser: Browser
+  let address = ""
+  const ids: Record<string, string> = {}
+
+  beforeAll(async () => {
+    browser = await Browser.start()
+    const shop = join(machine.root, "shop")
+    mkdirSync(shop)
+    const failing = {
+      tool: "Bash",
+      input: { command: "npm test -- okapi" },
+      output: "Exit code 1\nTypeError: stripes of undefined",
+      isError: true,
+    }
+    const zoo = machine.session({ cwd: shop })
+    zoo.turn("Mend the okapi enclosure", [failing], "The enclosure is mended: getStripeCount was wrong.")
+    zoo.boundary().summary("All about okapis").turn("And | a | table", [], "| a | |\n|---|---|\n| 1 | 2 |")
+    const sea = machine.session()
+    sea.turn("Why do whales sing?", [], "Whales sing in the deep; the rate limit of songs is low.")
+    sea.turn("How long are the limits of their songs?", [], "They have no limit at any rate.")
+    const odd = machine.session()
+    for (const text of ["__proto__ constructor toString", ...HOSTILE])
+      odd.turn(`Marsupial: ${text}`, [], text).think(text)
+    odd.turn("\u2028 wallaby \u2029 </script><script>window.__pwned = 1</script>", [])
+    Object.assign(ids, { zoo: zoo.session, sea: sea.session, odd: odd.session })
+    for (const session of [zoo, sea, odd]) session.flush()
+    await run(["import"], { env: machine.env, cwd: machine.cwd })
+    expect(await run(["open", "-a"], { env: machine.env, cwd: machine.cwd })).toMatchObject({
+      code: 0,
+      stderr: "",
+    })
+    address = pathToFileURL(join(pages, "index.html")).href
+  })
+
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]()
+    machine[Symbol.dispose]()
+  })
+
+  const opened = async (view: Parameters<Browser["page"]>[0] = DESKTOP, hash = ""): Promise<Page> => {
+    const page = await browser.page(view)
+    await page.open(address + hash)
+    return page
+  }
+  const shown = (page: Page, selector: string): Promise<string[]> =>
+    page.ask(
+      `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((one) => one.checkVisibility()).map((one) => one.textContent)`,
+    )
+  const counted = (page: Page): Promise<string> => page.ask("document.getElementById('counted').textContent")
+
+  /** Types it as somebody would, and waits until what is told of it is no longer what it was. */
+  async function searched(page: Page, words: string): Promise<{ told: string; hits: string[] }> {
+    await page.ask("document.getElementById('search').focus(); document.getElementById('search').select()")
+    await page.ask(
+      "document.querySelector('.nothing').hidden = true; window.drawn = 0; new MutationObserver(() => drawn++).observe(document.getElementById('results'), { childList: true }); 1",
+    )
+    await page.type(words)
+    const isDone = (): Promise<boolean> =>
+      page.ask("drawn > 0 || [...document.querySelectorAll('.nothing')].some((one) => one.checkVisibility())")
+    await until(isDone, 20_000, `what was found of ${words}`)
+    return { told: await counted(page), hits: await shown(page, ".result") }
+  }
+
+  test("words of prompts, answers, commands and errors are found, whatever the titles say", async () => {
+    const page = await opened()
+    const told = async (words: string): Promise<string> => (await searched(page, words)).told
+    expect(await told("singing whale")).toBe("1 turn in 1 session")
+    expect(await told("stripe count")).toBe("1 turn in 1 session")
+    // All words in one turn; the last may be a beginning.
+    expect(await told("rate limi")).toBe("2 turns in 1 session")
+    expect(await told("rate okapi")).toBe("")
+    expect(await shown(page, ".nothing")).toEqual([expect.stringContaining("Nothing says rate okapi")])
+    expect(await told('"rate limit"')).toBe("1 turn")
+    const { hits } = await searched(page, "undefined stripes")
+    expect(hits).toHaveLength(1)
+    expect(hits[0]).toMatch(/^error.*shop.*turn 1.*TypeError: stripes of undefined/s)
+    expect(await shown(page, ".result mark")).toEqual(["stripes", "undefined"])
+    expect((await searched(page, "npm okapi")).hits[0]).toMatch(/^command/)
+    expect(
+      (await searched(page, "mend enclosure")).hits.map((hit) => /prompt|answer|session/.exec(hit)?.[0]),
+    ).toEqual(expect.arrayContaining(["prompt"]))
+    expect(page.complaints).toEqual([])
+    // The index, and no other address.
+    expect(
+      page.requests
+        .filter((one) => one !== address)
+        .every((one) => /\/pages\/search\/[cdt]-[^/]+\.js$/.test(one)),
+    ).toBe(true)
+  })
+
+  test("a hit leads to its turn, with the words marked, and back to what was searched", async () => {
+    const page = await opened()
+    await searched(page, "undefined stripes")
+    await page.press("Enter")
+    expect(await page.ask("document.activeElement.className")).toBe("result")
+    const target = await page.ask<string>("document.activeElement.href")
+    await page.press("Enter")
+    await until(
+      async () => (await page.ask<string>("location.href")).includes(ids["zoo"]!),
+      20_000,
+      "the session",
+    )
+    await until(() => page.ask("document.readyState === 'complete'"), 20_000, "all of it")
+    expect(await page.ask("document.querySelector(':target').id")).toBe(/#(ctx-\w+)/.exec(target)![1]!)
+    await until(
+      () => page.ask("[...(CSS.highlights.get('found') ?? [])].map(String).join(' ').includes('stripes')"),
+      20_000,
+      "the words to be marked",
+    )
+    expect(await page.ask("document.querySelector('.call.failed').open")).toBe(true)
+    await page.ask("history.back()")
+    await until(
+      async () => (await page.ask<string>("location.href")).startsWith(address),
+      20_000,
+      "the way back",
+    )
+    await until(async () => (await shown(page, ".result")).length === 1, 20_000, "the hit again")
+    expect(await page.ask("document.getElementById('search').value")).toBe("undefined stripes")
+  })
+
+  test("filters, and what they leave is summed up", async () => {
+    const page = await opened()
+    expect(await shown(page, ".session b")).toHaveLength(3)
+    const choose = (name: string, n: number): Promise<unknown> =>
+      page.ask(
+        `(() => { const one = document.querySelector('[data-choice=${name}]'); one.value = one.options[${n}].value; one.dispatchEvent(new Event('change')) })()`,
+      )
+    // The most frequent first, behind all of them.
+    await choose("project", 2)
+    expect(await shown(page, ".session b")).toEqual(["Mend the okapi enclosure"])
+    expect(await counted(page)).toMatch(/^1 session · [\d.]+K tokens/)
+    expect(await shown(page, ".day .sum")).toEqual([expect.stringMatching(/^1 session · /)])
+    expect((await searched(page, "whales")).told).toBe("")
+    await page.ask("document.getElementById('clear').click()")
+    await until(
+      async () => (await counted(page)) === "1 turn in 1 session",
+      20_000,
+      "the hit of another project",
+    )
+    await page.press("Escape")
+    await until(async () => (await shown(page, ".session b")).length === 3, 20_000, "the list")
+    await page.ask("document.getElementById('errors').click()")
+    expect(await shown(page, ".session b")).toEqual(["Mend the okapi enclosure"])
+    // The address says it.
+    const again = await opened(DESKTOP, await page.ask<string>("location.hash"))
+    expect(await shown(again, ".session b")).toEqual(["Mend the okapi enclosure"])
+    expect(page.complaints).toEqual([])
+  })
+
+  test("keys: j and k move, Enter opens, / searches, Escape leaves", async () => {
+    const page = await opened()
+    const at = (): Promise<string> =>
+      page.ask("document.activeElement.getAttribute('href') ?? document.activeElement.id")
+    const order = await page.ask<string[]>(
+      "[...document.querySelectorAll('.session')].map((one) => one.getAttribute('href'))",
+    )
+    for (const [key, place] of [
+      ["j", 0],
+      ["j", 1],
+      ["j", 2],
+      ["j", 2],
+      ["k", 1],
+    ] as const) {
+      await page.press(key)
+      expect(await at()).toBe(order[place]!)
+    }
+    await page.press("/")
+    expect(await at()).toBe("search")
+    expect(await page.ask("document.getElementById('search').value")).toBe("")
+    await page.type("jk")
+    expect(await page.ask("document.getElementById('search').value")).toBe("jk")
+    await page.press("Escape")
+    expect(
+      await page.ask("[document.activeElement.localName, document.getElementById('search').value]"),
+    ).toEqual(["body", ""])
+    await page.press("j")
+    await page.press("Enter")
+    await until(
+      async () => (await page.ask<string>("location.href")).endsWith(order[0]!),
+      20_000,
+      "the session",
+    )
+  })
+
+  test("hostile text is text in the index, its shards and its hits; nothing of it runs", async () => {
+    for (const name of readdirSync(join(pages, "search"))) {
+      const script = readFileSync(join(pages, "search", name), "utf8")
+      expect(script).toMatch(/^ctxbridge\("[^"]*",\[.*\]\)\n$/)
+      expect(script).not.toMatch(/[<\u2028\u2029]/)
+    }
+    const page = await opened()
+    for (const words of ["__proto__ constructor", "marsupial script", "wallaby", "onerror"]) {
+      const { hits } = await searched(page, words)
+      expect(hits.length).toBeGreaterThan(0)
+    }
+    expect(await page.ask("typeof window.__pwned")).toBe("undefined")
+    expect(
+      await page.ask(
+        "({}).marsupial === undefined && document.querySelectorAll('#results script, #results img').length",
+      ),
+    ).toBe(0)
+    expect(page.complaints).toEqual([])
+    // Markup may name no script, not even one that lies beside the page.
+    writeFileSync(join(pages, "planted.js"), "window.__pwned = 1")
+    const planted = join(pages, "planted.html")
+    writeFileSync(
+      planted,
+      readFileSync(join(pages, "index.html"), "utf8").replace(
+        "<main",
+        '<script src="planted.js"></script><main',
+      ),
+    )
+    const other = await browser.page(DESKTOP)
+    await other.open(pathToFileURL(planted).href)
+    expect(await other.ask("typeof window.__pwned")).toBe("undefined")
+    expect(other.complaints.join()).toContain("Content Security Policy")
+  })
+
+  test("without its index the page says so, and still lists", async () => {
+    const alone = join(machine.root, "alone.html")
+    writeFileSync(alone, readFileSync(join(pages, "index.html")))
+    const page = await browser.page(DESKTOP)
+    await page.open(pathToFileURL(alone).href)
+    await searched(page, "whales")
+    expect(await shown(page, ".nothing")).toEqual([expect.stringContaining("cannot be read")])
+    await page.press("Escape")
+    await until(async () => (await shown(page, ".session")).length === 3, 20_000, "the list")
+  })
+
+  test("a phone's width is enough, with and without hits", async () => {
+    const page = await opened(PHONE)
+    expect(await page.ask("document.documentElement.scrollWidth")).toBe(PHONE.width)
+    expect((await searched(page, "okapi")).hits.length).toBeGreaterThan(0)
+    expect(await page.ask("document.documentElement.scrollWidth")).toBe(PHONE.width)
+  })
+
+  const noAxe = existsSync(AXE) ? "" : " (axe-core is not installed: npm run setup)"
+  describe.skipIf(noAxe !== "")(`axe-core finds nothing${noAxe}`, () => {
+    const found = async (page: Page): Promise<unknown> => {
+      await page.ask(`${readFileSync(AXE, "utf8")};1`)
+      return page.ask(
+        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))",
+      )
+    }
+    const views = [
+      ["light", DESKTOP],
+      ["dark", { ...DESKTOP, dark: true }],
+      ["phone", PHONE],
+      ["dark phone", { ...PHONE, dark: true }],
+    ] as const
+
+    test.each(views)("in the list, hits, an empty answer and sessions: %s", async (_, view) => {
+      const list = await opened(view)
+      expect(await found(list)).toEqual([])
+      expect((await searched(list, "limit")).hits.length).toBeGreaterThan(0)
+      expect(await found(list)).toEqual([])
+      await searched(list, "okapi whales")
+      expect(await found(list)).toEqual([])
+      for (const id of [ids["zoo"], ids["sea"]]) {
+        const page = await browser.page(view)
+        await page.open(pathToFileURL(join(pages, `${id}.html`)).href)
+        expect(await found(page)).toEqual([])
+        await page.ask("document.getElementById('unfold').click()")
+        expect(await found(page)).toEqual([])
+        await page.close()
+      }
+    })
+  })
+})
