@@ -1,5 +1,6 @@
 /** Texts shown as they are: paths, commands, errors. Limits the number of lines, but never cuts a path. Pure. */
 import { count } from "../base/text.ts"
+import { wrapped } from "./screen.ts"
 import { dotted, fit, type Style, safe } from "./style.ts"
 
 /** Maximum characters of a line: longer ones are data. */
@@ -72,10 +73,8 @@ export function renderTable(
   let shown = all.filter((n) => !below.includes(n))
   const hasFlexible = shown.includes(flexible)
   const needed = hasFlexible ? LEAST : -GAP
-  if (flexible >= 0) {
-    for (let n = head.length - 1; n >= 0 && roomLeft(shown) < needed; n--) {
-      if (head[n]!.optional) shown = shown.filter((index) => index !== n)
-    }
+  for (let n = head.length - 1; n >= 0 && roomLeft(shown) < needed; n--) {
+    if (head[n]!.optional) shown = shown.filter((index) => index !== n)
   }
   if (hasFlexible) widths[flexible] = Math.min(widths[flexible]!, Math.max(NARROWEST, roomLeft(shown)))
   const line = (cells: readonly string[]): string =>
@@ -94,8 +93,15 @@ export function renderTable(
   return [...lines(head.map(({ title }) => title)).map(style.dim), ...rows.flatMap(lines)]
 }
 
-/** Lines of `label   value` with aligned values. */
-export function renderPairs(pairs: readonly (readonly [string, string])[], style: Style): string[] {
+/** Lines of `label   value` with aligned values, which go on below each other where `columns` says so. */
+export function renderPairs(
+  pairs: readonly (readonly [string, string])[],
+  style: Style,
+  columns = Number.POSITIVE_INFINITY,
+): string[] {
   const width = Math.max(...pairs.map(([label]) => label.length))
-  return pairs.map(([label, value]) => `${style.dim(label.padEnd(width))}  ${value}`)
+  return pairs.flatMap(([label, value]) => {
+    const lines = Number.isFinite(columns) ? wrapped(value, columns - width - GAP) : [value]
+    return lines.map((line, n) => `${style.dim((n === 0 ? label : "").padEnd(width))}  ${line}`)
+  })
 }

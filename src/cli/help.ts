@@ -11,7 +11,7 @@ const TITLE = /^(?:USAGE|ARGUMENTS|OPTIONS)\b/
 const MARGIN = "  "
 /** Columns for names; a longer name gets its own line. */
 const NAMES = 24
-/** Minimum columns for an explanation, even in the narrowest terminal. */
+/** Columns for an explanation with which it stands beside its name. */
 const LEAST = 20
 
 /** @param columns width of the terminal */
@@ -43,9 +43,11 @@ function laidOut(line: string, columns: number, style: Style): string[] {
 }
 
 function row(name: string, text: string, columns: number, style: Style): string[] {
-  const indent = " ".repeat(MARGIN.length + NAMES + MARGIN.length)
-  const lines = foldedLines(text, Math.max(LEAST, columns - indent.length)).map((one) => indent + one)
-  if (name.length > NAMES)
+  const beside = MARGIN.length + NAMES + MARGIN.length
+  const isNarrow = columns - beside < LEAST
+  const indent = isNarrow ? MARGIN + MARGIN : " ".repeat(beside)
+  const lines = foldedLines(text, columns - indent.length).map((one) => indent + one)
+  if (isNarrow || name.length > NAMES)
     return [...brokenName(name, columns - MARGIN.length).map((one) => MARGIN + style.bold(one)), ...lines]
   return [MARGIN + style.bold(name) + lines[0]!.slice(MARGIN.length + name.length), ...lines.slice(1)]
 }

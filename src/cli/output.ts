@@ -8,6 +8,7 @@ import { STDERR, STDOUT, writeAll } from "../base/write-output.ts"
 import { columnsFromEnv, isDumb, wantsUnicode } from "../config/load.ts"
 import type { Output } from "./command.ts"
 import { type ProgressUnit, progressLine } from "./progress.ts"
+import { wrapped } from "./screen.ts"
 import { safeJson } from "./style.ts"
 
 /** Writes all of `data` to stdout, however slowly it is read. */
@@ -23,6 +24,12 @@ export function writeOut(data: string | Uint8Array): void {
 
 /** The same for stderr, because the process may exit right after it. If nobody can read it, the text is dropped. */
 export const writeError = (text: string): void => tryTo(() => writeAll(STDERR, text))
+
+/** On one line, whoever reads it, but for a terminal that would break it inside a word. */
+export function writeErrorLine(line: string): void {
+  const lines = isTerminal(STDERR) ? wrapped(line, process.stderr.columns || 80) : [line]
+  writeError(`${lines.join("\n")}\n`)
+}
 
 /** Error code for unwritable output. The system's own code would suggest that the archive's disk is full. */
 export const UNWRITTEN = "output-unwritten"

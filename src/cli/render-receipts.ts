@@ -6,8 +6,7 @@ import { tokensOf } from "../restore/receipt-line.ts"
 import { sumOf } from "../restore/session-receipts.ts"
 import { renderTable } from "./block.ts"
 import { shortIds } from "./render-session.ts"
-import type { Screen } from "./screen.ts"
-import { ago } from "./screen.ts"
+import { ago, type Screen, wrapped } from "./screen.ts"
 import type { ShowPath } from "./shown-path.ts"
 import { dotted, fit, type Style, safe } from "./style.ts"
 
@@ -22,10 +21,13 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   "nothing-given": "",
 }
 
+/** Columns of a session's id, where it is longer than Claude Code's. */
+const NAME = 20
+
 export function renderReceipts(receipts: readonly Receipt[], total: Counts, screen: Screen): string[] {
   const names = shortIds(receipts.map(({ session }) => session))
   const lines = receipts.flatMap((receipt, n) => [
-    screen.style.bold(headline(receipt, names[n]!, screen.now)),
+    ...headline(receipt, names[n]!, screen),
     ...renderCounts(receipt.kinds, screen),
     "",
   ])
@@ -33,17 +35,16 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
     lines.push(screen.style.bold(`Together, ${count(receipts.length, "compaction")}`))
     lines.push(...renderCounts(total, screen), "")
   }
-  return [
-    ...lines,
-    "Kept and restored: there word for word, or by an unambiguous short name. Tokens: characters / 3.5.",
-  ]
+  const words = "Kept and restored: there word for word, or by an unambiguous short name."
+  return [...lines, ...wrapped(`${words} Tokens: characters / 3.5.`, screen.columns)]
 }
 
-function headline(receipt: Receipt, name: string, now: number): string {
+function headline(receipt: Receipt, name: string, { columns, now, style }: Screen): string[] {
   const { time, trigger, preTokens, characters } = receipt
   const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
   const given = characters === 0 ? "nothing restored" : `restored ${sizeGiven(receipt)}`
-  return `${safe(name)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
+  const head = `${fit(name, NAME)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
+  return wrapped(head, columns).map(style.bold)
 }
 
 function sizeGiven({ characters, delivery }: Receipt): string {
@@ -99,7 +100,7 @@ export function renderReceipt(
   const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
   const [name] = shortIds([session])
   const head = style.bold(fit(`Compaction ${ago(time, now)}, ${trigger}${tokens}, session ${name}`, columns))
-  if (before === 0) return [head, "Nothing in it is of the kinds that are counted."]
+  if (before === 0) return [head, ...wrapped("Nothing in it is of the kinds that are counted.", columns)]
   const line = (share: Share, more: string): string => {
     const { title, colour } = SHOWN[share]
     const percent = `${Math.round((100 * parts[share]) / before)}%`
@@ -135,12 +136,15 @@ export function renderReceipt(
 /** Everything that is in neither, latest first. */
 export function renderLost(receipt: Receipt, screen: Screen, showPath: ShowPath): string[] {
   const [name] = shortIds([receipt.session])
-  const { style, columns, now } = screen
+  const { style, columns } = screen
   const { before, lost } = sumOf(Object.values(receipt.kinds))
   const named: readonly (readonly [HeldKind, string])[] = [...TOLD, ["name", "names"], ["number", "numbers"]]
   return [
-    style.bold(headline(receipt, name!, now)),
-    `${lost} of ${before} are in neither the summary nor the restore; ctxbridge search finds them.`,
+    ...headline(receipt, name!, screen),
+    ...wrapped(
+      `${lost} of ${before} are in neither the summary nor the restore; ctxbridge search finds them.`,
+      columns,
+    ),
     ...named.flatMap(([kind, title]) => {
       const items = namesOf(receipt.items[kind].lost, kind, showPath)
       return items.length === 0
@@ -189,14 +193,19 @@ function barOf(parts: Readonly<Record<Share, number>>, whole: number, columns: n
   return SHARES.map((share, n) => style[SHOWN[share].colour](SHOWN[share].block.repeat(wide[n]!))).join("")
 }
 
+/** Columns from which a table is set off from what is above it. */
+const INDENTED = 48
+
 function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
   const numbers = ["before", "kept", "given", "lost"] as const
+  const indent = columns < INDENTED ? "" : "  "
   const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => [
-    `  ${kind}s`,
+    `${indent}${kind}s`,
     ...numbers.map((column) => String(kinds[kind][column])),
   ])
   if (rows.length === 0) return ["  nothing of these kinds"]
   const titles = numbers.map((column) => (column === "before" ? column : SHOWN[column].title))
-  const head = [{ title: "" }, ...titles.map((title) => ({ title, align: "right" as const }))]
-  return renderTable(head, rows, columns, style)
+  // What was there is what became of it together.
+  const [first, ...others] = titles.map((title) => ({ title, align: "right" as const }))
+  return renderTable([{ title: "" }, { ...first!, optional: true }, ...others], rows, columns, style)
 }

@@ -28,9 +28,10 @@ export function shortIds(ids: readonly string[]): string[] {
         .join("/"),
     )
   const longest = Math.max(SHORT, ...ids.map((id) => id.length))
+  const distinct = new Set(ids).size
   for (let length = SHORT; length < longest; length++) {
     const short = cutTo(length)
-    if (new Set(short).size === ids.length) return short
+    if (new Set(short).size === distinct) return short
   }
   return [...ids]
 }

@@ -31,7 +31,7 @@ import { cannotWrite } from "../views/unwritable.ts"
 import { type ArgSpec, argsOf, type Command, type Environment } from "./command.ts"
 import { ALIASES, PLUMBING } from "./command-groups.ts"
 import { COMMANDS } from "./commands.ts"
-import { createOutput, isTerminal, UNWRITTEN, writeError, writeOut } from "./output.ts"
+import { createOutput, isTerminal, UNWRITTEN, writeError, writeErrorLine, writeOut } from "./output.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 
 /** Maximum ms that a command spends on moving over what hooks had to write elsewhere. */
@@ -171,7 +171,7 @@ function refuse(settings: Settings, goesOn: boolean): void {
   if (refusal === undefined) return
   if (!goesOn && !refusal.goesOn)
     throw new CtxError("config", refusal.message, { hint: refusal.hint, exit: EXIT.usage })
-  writeError(`ignored: ${oneLine(safe(refusal.message))}\n`)
+  writeErrorLine(`ignored: ${oneLine(safe(refusal.message))}`)
 }
 
 /** What cannot be moved stays, and `status` reports it; the current command may not need it. */
@@ -263,8 +263,8 @@ function report(error: unknown, wantsJson: boolean, debug: boolean): number {
   const message = messageOf(error)
   if (!wantsJson || !toldOnStdout({ code, message, hint })) {
     // The message may contain file names and text from the archive.
-    writeError(`ctxbridge: ${oneLine(safe(message))}\n`)
-    if (hint !== undefined) writeError(`hint: ${oneLine(safe(hint))}\n`)
+    writeErrorLine(`ctxbridge: ${oneLine(safe(message))}`)
+    if (hint !== undefined) writeErrorLine(`hint: ${oneLine(safe(hint))}`)
   }
   if (debug && error instanceof Error) writeError(`${safe(withoutPasswords(error.stack ?? ""))}\n`)
   return known ? error.exit : EXIT.failed

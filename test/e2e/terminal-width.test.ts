@@ -1,5 +1,5 @@
 /** Every line fits into the terminal. */
-import { describe, expect, setDefaultTimeout, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { binary } from "../support/binary.ts"
@@ -151,4 +151,59 @@ test("an export to a file shows how far it is, one to the terminal does not", as
   const shown = await runAtTerminal(machine, ["export", session.session])
   expect(shown.text).toContain("turn 19")
   expect(shown.text).not.toContain("%")
+})
+
+describe("what sums up, and what went wrong, is broken between words alone", () => {
+  const machine = new Machine()
+  const env = { CTXBRIDGE_PAGER: "cat", CTXBRIDGE_BUDGET_DAY: "5M", CTXBRIDGE_BUDGET_MONTH: "$500" }
+  beforeAll(async () => {
+    const fails = {
+      tool: "mcp__kiln__fire_until_it_is_hot_enough",
+      input: { command: "fire" },
+      output:
+        "Error: the kiln is at 900 degrees, which is more than this small and old one can stand for long",
+      isError: true,
+    }
+    const file_path = "/srv/pottery/src/glazes/of-the-north/seaweed-and-ash.ts"
+    const reads = { tool: "Edit", input: { file_path, old_string: "1", new_string: "2" }, output: "ok" }
+    const session = machine
+      .session({ cwd: machine.cwd })
+      .turn("Fire the kiln until it is hot", [fails, reads])
+    session
+      .turn("Again", [fails])
+      .block({ type: "text", text: "Hm." }, {}, { id: "m", model: "kiln-model-9" })
+    session.boundary().summary("They fired the kiln.").turn("On").boundary().summary("On.").turn("And on")
+    expect((await machine.hook("stop", session.flush())).code).toBe(0)
+  })
+  afterAll(() => machine[Symbol.dispose]())
+
+  const COMMANDS: readonly (readonly string[])[] = [
+    ["stats"],
+    ...["week", "project", "agent", "model", "session"].map((by) => ["stats", "--by", by]),
+    ["stats", "friction"],
+    ["stats", "--blocks"],
+    ["stats", "--help"],
+    ["receipts"],
+    ["receipts", "-n", "3"],
+    ["receipts", "--lost"],
+    ["doctor"],
+    ["demo"],
+    ["stats", "--since", "2030-01-01"],
+    ["receipts", "--project", "nowhere-at-all"],
+  ]
+  test.each(COMMANDS.map((command) => [command.join(" "), command] as const))("%s", async (_, command) => {
+    for (const cols of [40, 80, 120]) {
+      const { text } = await runAtTerminal(machine, command, { cols, env })
+      const lines = text.split("\r\n").map((line) => line.split("\r").at(-1)!)
+      for (const line of lines) {
+        const plain = Bun.stripANSI(line)
+        // A word of more columns than there are, such as a path, has no better place.
+        const words = plain
+          .trim()
+          .split(/\s+/)
+          .map((word) => Bun.stringWidth(word))
+        expect([cols, plain, Bun.stringWidth(plain) <= Math.max(cols, ...words)]).toEqual([cols, plain, true])
+      }
+    }
+  })
 })

@@ -7,6 +7,7 @@ import { spoolStatus } from "../../views/spool.ts"
 import { type Command, type Environment, flag } from "../command.ts"
 import { type Examination, examine } from "../doctor/examine.ts"
 import type { Finding, SpoolCount, State } from "../doctor/finding.ts"
+import { wrapped } from "../screen.ts"
 import { createStyle, type Style, safe } from "../style.ts"
 
 export default {
@@ -32,7 +33,9 @@ export default {
       progress: out.progress,
     }
     const examination = await examine(patient, { fix: args["fix"] === true, dryRun })
-    out.print(renderExamination(examination, dryRun, createStyle(out.color)))
+    out.print(
+      renderExamination(examination, dryRun, createStyle(out.color), out.terminal ? out.columns : WIDE),
+    )
     const { ok, findings, repairs } = examination
     out.json({
       ok,
@@ -53,25 +56,41 @@ function spoolCount(env: Environment): SpoolCount {
 }
 
 const NAMES = 10
+/** Columns of words beside the names, however narrow the terminal is. */
+const LEAST = 16
+/** Whoever reads it from a pipe looks for whole lines. */
+const WIDE = Number.POSITIVE_INFINITY
 
-function renderExamination({ findings, repairs }: Examination, dryRun: boolean, style: Style): string[] {
-  const lines = repairs.map(({ what, error }) => {
-    if (error !== undefined) return style.red(safe(`not repaired: ${what}: ${error}`))
-    return safe(dryRun ? `would ${what}` : `repaired: ${what}`)
+function renderExamination(
+  { findings, repairs }: Examination,
+  dryRun: boolean,
+  style: Style,
+  columns: number,
+): string[] {
+  const lines = repairs.flatMap(({ what, error }) => {
+    if (error !== undefined) return folded(style.red(safe(`not repaired: ${what}: ${error}`)), columns)
+    return folded(safe(dryRun ? `would ${what}` : `repaired: ${what}`), columns)
   })
   if (lines.length > 0) lines.push("")
-  for (const one of findings) lines.push(...findingLines(one, style))
-  return [...lines, "", verdict(findings, repairs.length > 0 && !dryRun, style)]
+  for (const one of findings) lines.push(...findingLines(one, style, columns))
+  return [...lines, "", ...folded(verdict(findings, repairs.length > 0 && !dryRun, style), columns)]
 }
 
-function findingLines(one: Finding, style: Style): string[] {
+const folded = (text: string, columns: number): string[] =>
+  columns === WIDE ? [text] : wrapped(text, columns)
+
+function findingLines(one: Finding, style: Style, columns: number): string[] {
   const { check, state, text, hint, details, repair } = one
-  const lines = [`${mark(state, style)}  ${check.padEnd(NAMES)}  ${safe(text)}`]
   const indent = " ".repeat("skip".length + 2 + NAMES + 2)
-  lines.push(...details.map((detail) => style.dim(`${indent}${safe(detail)}`)))
-  if (hint !== undefined) lines.push(`${indent}${safe(hint)}`)
-  if (repair !== undefined) lines.push(`${indent}--fix would ${safe(repair.what)}`)
-  return lines
+  const beside = (words: string): string[] => folded(safe(words), Math.max(LEAST, columns - indent.length))
+  const [first, ...rest] = beside(text)
+  const below = [
+    ...rest,
+    ...details.flatMap((detail) => beside(detail).map(style.dim)),
+    ...(hint === undefined ? [] : beside(hint)),
+    ...(repair === undefined ? [] : beside(`--fix would ${repair.what}`)),
+  ]
+  return [`${mark(state, style)}  ${check.padEnd(NAMES)}  ${first}`, ...below.map((line) => indent + line)]
 }
 
 function mark(state: State, style: Style): string {

@@ -217,6 +217,8 @@ export interface StatsScreen extends Screen {
 
 /** Columns of the widest names of projects. */
 const NAME = 24
+/** Columns of a model's name in a sentence. */
+const LONGEST_MODEL = 60
 /** Tools, files and errors shown where they are not the subject. */
 const FEW = 5
 
@@ -293,9 +295,13 @@ function summary({ sessions, turns, total, told, unpriced }: Stats, screen: Stat
     if (told.sessions !== sessions) pairs.push(["", `${dollars(told.estimated)} at list prices, of the same`])
   }
   const missing = unpriced.map(
-    ({ model, tokens }) => `No price known for ${safe(model)} (${formatTokens(tokens)} tokens).`,
+    ({ model, tokens }) =>
+      `No price known for ${fit(model, LONGEST_MODEL)} (${formatTokens(tokens)} tokens).`,
   )
-  return [...renderPairs(pairs, style), ...missing.map((line) => style.dim(fit(line, columns)))]
+  return [
+    ...renderPairs(pairs, style, columns),
+    ...missing.flatMap((line) => wrapped(line, columns).map(style.dim)),
+  ]
 }
 
 /** `$1.20`; `?` if no price is known for anything of it. */
@@ -357,11 +363,17 @@ function spentTable(
 
 function tableBy(by: Stats["by"], rows: readonly SpentRow[], screen: StatsScreen): string[] {
   const keys = rows.map(({ key }) => key)
-  const cells = by === "session" ? shortIds(keys).map(safe) : namesOfKeys(by, keys)
+  // Ids have eight characters, unless whoever wrote the transcript counts otherwise.
+  const wide = Math.max(LEAST_ID, screen.columns - BESIDE_ID)
+  const cells = by === "session" ? shortIds(keys).map((id) => fit(id, wide)) : namesOfKeys(by, keys)
   const names = { title: by, flexible: by === "project" || by === "model", cells }
   const titles = { title: "title", flexible: true, below: true, cells: rows.map(({ title }) => title ?? "") }
   return spentTable(by === "session" ? [names, titles] : [names], rows, screen)
 }
+
+const LEAST_ID = 8
+/** Columns of turns and cost. */
+const BESIDE_ID = 24
 
 interface ShownBlock extends UseBlock {
   readonly minutesLeft: number | null
@@ -465,7 +477,7 @@ function errorTable(errors: Friction["errors"], { columns, style, now }: StatsSc
   if (errors.length === 0) return []
   const head = [
     { title: "times", align: "right" as const },
-    { title: "last" },
+    { title: "last", optional: true },
     { title: "latest" },
     { title: "error", flexible: true },
   ]
@@ -496,8 +508,12 @@ function compactions({ examined, more, kinds }: CompactionStats, { columns, styl
     const { before, kept, given, lost } = kinds[kind]
     return [`${kind}s`, String(before), ...[kept, given, lost].map((n) => share(n, before))]
   })
-  const titles = ["before", "kept", "restored", "lost"]
-  const head = [{ title: "" }, ...titles.map((title) => ({ title, align: "right" as const }))]
+  const right = { align: "right" } as const
+  const head = [
+    { title: "" },
+    { title: "before", optional: true, ...right },
+    ...["kept", "restored", "lost"].map((title) => ({ title, ...right })),
+  ]
   return [
     ...told.flatMap((kind) => {
       const { before, kept, given } = kinds[kind]
@@ -505,9 +521,10 @@ function compactions({ examined, more, kinds }: CompactionStats, { columns, styl
       return wrapped(`${summaries}, ctxbridge restored ${share(given, before)}.`, columns)
     }),
     ...renderTable(head, rows, columns, style),
-    style.dim(
+    ...wrapped(
       `${more ? `The latest ${examined}` : count(examined, "compaction")}: ctxbridge receipts has each.`,
-    ),
+      columns,
+    ).map(style.dim),
   ]
 }
 
@@ -551,17 +568,18 @@ function renderHeatmap(
 }
 
 /** Two lines: a bar for each hour, and the hours. */
-function renderHours(hours: readonly number[], { style, unicode }: Look): string[] {
+function renderHours(hours: readonly number[], { columns, style, unicode }: Look): string[] {
+  const cell = columns < MARGIN + hours.length * CELL ? 1 : CELL
   const most = Math.max(1, ...hours)
   const bars = unicode ? BARS : PLAIN_BARS
   const bar = (n: number): string => (n === 0 ? " " : bars[shadeOf(n, most, bars.length) - 1]!)
-  const names = [0, 6, 12, 18].map((hour) => String(hour).padEnd(6 * CELL))
+  const names = [0, 6, 12, 18].map((hour) => String(hour).padEnd(6 * cell))
   const margin = " ".repeat(MARGIN)
   return [
     margin +
       style.green(
         hours
-          .map((n) => bar(n).repeat(CELL))
+          .map((n) => bar(n).repeat(cell))
           .join("")
           .trimEnd(),
       ),
