@@ -9,6 +9,7 @@ export const EVENTS = [
   "stop",
   "subagent-stop",
   "session-end",
+  "pre-tool-use",
   "post-tool-use",
 ] as const
 
@@ -51,6 +52,8 @@ export interface HookEvent {
   readonly isSubagents: boolean
   /** Only with SubagentStop; `""` means the compaction itself (from 2.1). */
   readonly agentType: string | undefined
+  /** Only with a tool: what it is given. */
+  readonly action?: unknown
   readonly agentTranscript: string | undefined
   readonly lastMessage: string | undefined
 }

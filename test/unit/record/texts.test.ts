@@ -10,10 +10,10 @@ import {
 import { contextsIn, outcomeIn } from "../../../src/claude/context-arrived.ts"
 import { NOTICE_TAGS, queuedTextParts, userTextParts } from "../../../src/claude/user-text.ts"
 import { atLeast } from "../../../src/claude/versions.ts"
-import { unfiltered } from "../../../src/record/failed-runs.ts"
 import { textFinder } from "../../../src/record/find-text.ts"
 import { checkedSummary, SUMMARY_TYPE, summaryLineOf } from "../../../src/record/model-summary.ts"
 import { constraintsIn } from "../../../src/record/noted-sentences.ts"
+import { unfiltered } from "../../../src/record/script-essence.ts"
 import type { Part } from "../../../src/record/types.ts"
 
 describe("a script without what only changes what is shown", () => {
