@@ -47,12 +47,15 @@ const BUNDLES: readonly Bundle[] = [
     folder: "dist/others",
     made: { "src/agents/agent-table.ts": "dist/agents/agent-table.js" },
   },
+  // Before each command and edit, while `recall.actions` is on.
+  { entry: "src/hook/before-action.ts", folder: "dist/action" },
   // The user waits for a hook at every prompt.
   {
     entry: "src/hook/run.ts",
     folder: "dist/hook",
     made: {
       "src/hook/reply.ts": "dist/reply/reply.js",
+      "src/hook/before-action.ts": "dist/action/before-action.js",
       "src/hook/other-agents.ts": "dist/others/other-agents.js",
       "src/agents/agent-table.ts": "dist/agents/agent-table.js",
     },

@@ -15,7 +15,7 @@ const RUN = `\${CLAUDE_PLUGIN_ROOT}/run.sh`
 /** By path, relative to the repository, which is the marketplace. */
 export function publicPluginFiles(version: string): Map<string, string> {
   const hooks = HOST_EVENTS.map(
-    (event) => [event, [hookEntry(`sh "${RUN}" hook ${hookName(event)}`)]] as const,
+    (event) => [event, [hookEntry(`sh "${RUN}" hook ${hookName(event)}`, event)]] as const,
   )
   return new Map([
     [

@@ -18,7 +18,18 @@ export const HOOKS = {
   SessionEnd: "session-end",
 } as const satisfies Readonly<Record<string, EventName>>
 
+/** The same of what is registered only while its option is on: one call for each call of a tool. */
+export const ACTION_HOOKS = { PreToolUse: "pre-tool-use" } as const satisfies Readonly<
+  Record<string, EventName>
+>
+
 export type ClaudeEvent = keyof typeof HOOKS
+export type ActionEvent = keyof typeof ACTION_HOOKS
+
+/** The tools for which that is called; of other events, whatever happens. */
+export const MATCHERS: Readonly<Record<string, string>> = {
+  PreToolUse: "Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit",
+}
 
 /**
  * In seconds. Our own deadline is 1.5 s, so Claude Code never has to kill us. Without a timeout, it gives all
@@ -29,8 +40,12 @@ export const HOOK_TIMEOUT_SECONDS = 5
 /** What `/hooks` lists instead of the command, and the spinner shows while it runs. 2.0.76 shows the command. */
 export const HOOK_LABEL = "ctxbridge"
 
-/** A group of the settings that runs the command at every occurrence of an event, as it has no matcher. */
-export const hookEntry = (command: string): { readonly hooks: readonly [object] } => ({
+/** A group of the settings that runs the command at every occurrence of an event, unless that has a matcher. */
+export const hookEntry = (
+  command: string,
+  event: string,
+): { readonly matcher?: string; readonly hooks: readonly [object] } => ({
+  ...(MATCHERS[event] !== undefined && { matcher: MATCHERS[event] }),
   hooks: [{ type: "command", command, timeout: HOOK_TIMEOUT_SECONDS, statusMessage: HOOK_LABEL }],
 })
 
@@ -78,10 +93,16 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
     reason: text(fields["reason"]),
     isSubagents:
       (name === "pre-compact" || name === "session-start") && text(fields["agent_id"]) !== undefined,
+    action: fields["tool_input"],
     agentType: text(fields["agent_type"]),
     agentTranscript: transcriptPath(fields["agent_transcript_path"]),
     lastMessage: text(fields["last_assistant_message"]),
   }
+}
+
+const NAMES: { readonly [name in EventName]?: ClaudeEvent | ActionEvent } = {
+  "session-start": "SessionStart",
+  "pre-tool-use": "PreToolUse",
 }
 
 /**
@@ -92,7 +113,7 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
  */
 export function encodeReply({ name }: HookEvent, { text, note }: HookReply): string {
   if (text + note === "" || name === "pre-compact") return text
-  const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
+  const hookEventName = NAMES[name] ?? "UserPromptSubmit"
   const systemMessage = note === "" ? {} : { systemMessage: note }
   const forModel = text === "" ? {} : { hookSpecificOutput: { hookEventName, additionalContext: text } }
   return JSON.stringify({ ...systemMessage, ...forModel })

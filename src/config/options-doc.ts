@@ -13,6 +13,8 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
     "Maximum turns on the same subject, from the project's other sessions, in a restore or pointer.",
   "restore.receipt":
     "After a restore, tell the user in one line what was restored. The model does not see it.",
+  "recall.actions":
+    "Remind the model, beside the result of a command or an edit, of what failed in this project before: one line, by a hook before these tools that is registered only while this is on (docs/reminders.md).",
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "compaction.block":
     "Once per session, refuse your `/compact` while the session is not completely archived (docs/hooks.md). Automatic compactions are never refused.",

@@ -76,6 +76,8 @@ interface Standing {
   readonly startTime?: number
   /** Bytes of the transcript archived when a job was last started to index them. */
   readonly jobAt?: number
+  /** Actions of which the model was reminded, by the hashes of their names. */
+  readonly reminded?: readonly string[]
   /** How full the window is. */
   readonly context?: ContextState
 }

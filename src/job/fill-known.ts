@@ -22,9 +22,9 @@ import { databasePath } from "../views/database.ts"
 import { followVault } from "../views/kept-notes.ts"
 import { redactLabels } from "../views/labels.ts"
 import { open } from "../views/open.ts"
-import { dropPointers } from "../views/pointers.ts"
 import { indexedBytes } from "../views/queries/transcripts.ts"
 import { rebuild } from "../views/rebuild-views.ts"
+import { dropPrepared } from "../views/reminders.ts"
 import { type Source, sources } from "../views/view-sources.ts"
 import {
   followCopies,
@@ -94,7 +94,7 @@ function fillSession(place: KnownPaths, { paths }: Due, all: readonly Source[], 
     if (redactRestores(dataHome, filter, false) > 0) filled.isRestored = true
     const labels = tryTo(() => redactLabels(dataHome, filter, false)) ?? 0
     const files = redactStates(dataHome, filter, false) + redactLogs(stateHome, filter, false) + labels
-    if (files > 0) dropPointers(dataHome)
+    if (files > 0) dropPrepared(dataHome)
   }
   return isDone
 }

@@ -1,12 +1,18 @@
-/** Renders what the next session of a project will be told, so that its start need not open the database. */
+/**
+ * Renders what hooks tell without opening the database: where a project was left, for the start of its next session, and
+ * what failed in it, for before it is done again.
+ */
 
 import type { Paths } from "../config/load.ts"
+import { FailedBefore } from "../restore/failed-before.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import type { Database } from "../views/database.ts"
 import { readPointer, writePointer } from "../views/pointers.ts"
 import { folderOf } from "../views/project.ts"
+import { actionsIn } from "../views/queries/calls.ts"
 import { latestProjects } from "../views/queries/projects.ts"
 import { latestSession } from "../views/queries/sessions.ts"
+import { writeReminders } from "../views/reminders.ts"
 
 type PointerPlaces = Pick<Paths, "home" | "dataHome" | "claudeDir" | "claudeConfig">
 
@@ -24,6 +30,21 @@ export function preparePointers(db: Database, places: PointerPlaces, related: nu
       if (session === undefined) return
       const { text } = pointerTo(db, session, { ...places, cwd: folderOf(path) }, { related })
       writePointer(dataHome, path, { session, text, related })
+    }).immediate()
+  }
+}
+
+/** The latest commands and edits of a project that are looked at. */
+const ACTIONS = 3000
+
+/** @param goOn throws when the job is to end */
+export function prepareReminders(db: Database, dataHome: string, goOn: () => void): void {
+  for (const path of latestProjects(db, MOST)) {
+    goOn()
+    db.transaction(() => {
+      const failed = new FailedBefore(path)
+      for (const action of actionsIn(db, path, ACTIONS)) failed.add(action)
+      writeReminders(dataHome, path, failed.reminders())
     }).immediate()
   }
 }

@@ -18,9 +18,9 @@ import { followVault } from "../views/kept-notes.ts"
 import { removePages } from "../views/kept-pages.ts"
 import { redactLabels } from "../views/labels.ts"
 import { open } from "../views/open.ts"
-import { dropPointers } from "../views/pointers.ts"
 import { forgetFormerSlots, givenTexts, hasRestores, replaceGiven } from "../views/queries/restores.ts"
 import { type RebuildOptions, rebuild } from "../views/rebuild-views.ts"
+import { dropPrepared } from "../views/reminders.ts"
 import { followRemoval, type Removed } from "../views/removal.ts"
 import { changingSessions, sessionFolder } from "../views/session-files.ts"
 import { keptDatabases, removeKeptDatabases } from "../views/session-traces.ts"
@@ -97,7 +97,7 @@ export function resumeRedaction(dataHome: string, wait: number): void {
 /** @param renew must leave nothing in free pages */
 export function renewViews(dataHome: string, renew: () => unknown): void {
   renew()
-  dropPointers(dataHome)
+  dropPrepared(dataHome)
   // The rebuild has kept a copy of views that were damaged.
   removeKeptDatabases(dataHome)
   removePages(dataHome)
@@ -157,7 +157,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
           }),
     )
   } else if (!dryRun) {
-    if (files > 0) dropPointers(dataHome)
+    if (files > 0) dropPrepared(dataHome)
     rmSync(redactingMarker(dataHome), { force: true })
   }
   return {

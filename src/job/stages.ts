@@ -24,6 +24,7 @@ import { catchUp } from "../views/indexing.ts"
 import { listVault } from "../views/list-vault.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { priceList } from "../views/prices.ts"
+import { dropReminders } from "../views/reminders.ts"
 import { damageOf } from "../views/replace-database.ts"
 import { isUnusable } from "../views/schema-shape.ts"
 import { transcriptByCopy } from "../views/transcript-rows.ts"
@@ -34,7 +35,7 @@ import { findMoves } from "./find-moves.ts"
 import { resumeForgetting } from "./forget-sessions.ts"
 import { noteMoves } from "./import-done.ts"
 import { learn } from "./learn-secrets.ts"
-import { preparePointers } from "./prepare-pointers.ts"
+import { preparePointers, prepareReminders } from "./prepare-pointers.ts"
 import { resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
 import { type Accepted, hasRequests } from "./requests.ts"
@@ -154,6 +155,7 @@ export const ROUND: readonly Stage<Round>[] = [
     due: (round) => isIdle(round) && !round.isPointed && hasBudget(round.config),
     run: sumUp,
   },
+  { name: "reminders", due: (round) => isIdle(round) && !round.isPointed, run: remind },
   { name: "pointers", due: (round) => isIdle(round) && !round.isPointed, run: point },
   {
     // Before vectors, which cold turns do without.
@@ -259,6 +261,12 @@ function point(round: Round): void {
 /** For the status line. */
 function sumUp({ db, paths, config }: Round): void {
   keepUses(paths.dataHome, gatherUses(db, priceList(config["stats.prices"]), Date.now()))
+}
+
+/** Only while somebody wants them. */
+function remind({ db, paths, config, goOn }: Round): void {
+  if (config["recall.actions"]) prepareReminders(db, paths.dataHome, goOn)
+  else dropReminders(paths.dataHome)
 }
 
 async function summarize(round: Round): Promise<undefined> {

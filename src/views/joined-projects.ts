@@ -10,9 +10,9 @@ import { readJson, writeJson } from "../base/json-files.ts"
 import { dirname, join } from "../base/path.ts"
 import { isObject, stringOf } from "../record/json.ts"
 import type { Database } from "./database.ts"
-import { dropPointers } from "./pointers.ts"
 import { folderOf, isInFolder } from "./project.ts"
 import { ownProjects } from "./queries/projects.ts"
+import { dropPrepared } from "./reminders.ts"
 
 export interface KnownRepository {
   /** undefined: none is known (yet), as in a repository without commits or a shallow one. */
@@ -115,7 +115,7 @@ export function changeJoined(
       const before = readJoined(dataHome)
       const after = change(before)
       if (after !== before) writeJson(projectsFile(dataHome), after)
-      if (joinProjects(db, after.joins)) dropPointers(dataHome)
+      if (joinProjects(db, after.joins)) dropPrepared(dataHome)
       return after
     })
     .immediate()

@@ -17,10 +17,10 @@ import { indexCopy, type OnGap, untilDone, type ViewsGap } from "./indexing.ts"
 import { joinProjects, readJoined } from "./joined-projects.ts"
 import { doubtVault, listVault } from "./list-vault.ts"
 import { isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
-import { dropPointers } from "./pointers.ts"
 import { projectOf } from "./project.ts"
 import { promptsOnlySessions } from "./queries/sessions.ts"
 import { IS_TURN } from "./queries/turns.ts"
+import { dropPrepared } from "./reminders.ts"
 import { alone, busy, carryOver, copyAside, damageOf, putInPlace, refuseNewer } from "./replace-database.ts"
 import { knownCopies } from "./transcript-rows.ts"
 import { carryVectors } from "./vectors.ts"
@@ -159,7 +159,7 @@ function build(dataHome: string, file: string, options: RebuildOptions): Omit<Re
       db.close()
       const damaged = damage === undefined ? null : copyAside(dataHome, options.now)
       putInPlace(dataHome, file)
-      dropPointers(dataHome)
+      dropPrepared(dataHome)
       const reason = damage === undefined ? options.reason : messageOf(damage)
       if (reason !== undefined) {
         rememberRepair(dataHome, { time: new Date(options.now).toISOString(), reason, damaged, turns })

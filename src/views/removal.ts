@@ -18,7 +18,6 @@ import {
 } from "./database.ts"
 import { indexCopy, type ViewsGap } from "./indexing.ts"
 import { deleteRows, isUnforgotten, putLost, stashLost } from "./lost-rows.ts"
-import { dropPointers } from "./pointers.ts"
 import { promptsOnlySessions } from "./queries/sessions.ts"
 import {
   alonePreparing,
@@ -31,6 +30,7 @@ import {
   type RebuildReport,
   rebuild,
 } from "./rebuild-views.ts"
+import { dropPrepared } from "./reminders.ts"
 import { alone, busy } from "./replace-database.ts"
 import { isUnusable, shapeProblem } from "./schema-shape.ts"
 import { heldVectors, putHeldVectors } from "./vectors.ts"
@@ -106,7 +106,7 @@ function change(
     db.close()
   }
   wipeUnused(path, roots)
-  dropPointers(dataHome)
+  dropPrepared(dataHome)
   return report
 }
 

@@ -12,7 +12,7 @@ import { type Database, databasePath } from "./database.ts"
 import { removePages } from "./kept-pages.ts"
 import { forgetLabels } from "./labels.ts"
 import { open } from "./open.ts"
-import { dropPointers } from "./pointers.ts"
+import { dropPrepared } from "./reminders.ts"
 import { removeSessionFiles, removeSharedState } from "./session-files.ts"
 
 export interface Traces {
@@ -39,7 +39,7 @@ export function eraseTraces(dataHome: string, traces: Traces): number {
   removeSharedState(dataHome, sessions)
   for (const session of whole) removeKnown(dataHome, session)
   dropPending(dataHome, ({ session }) => whole.has(session.split("/", 1)[0]!))
-  dropPointers(dataHome)
+  dropPrepared(dataHome)
   removeKeptDatabases(dataHome)
   removePages(dataHome)
   return forgetLabels(dataHome, { matches, handles: traces.handles }) + eraseRows(dataHome, traces)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
+import { writeReminders } from "../../src/views/reminders.ts"
 import { binaryUnderTest, endJobs } from "./world.ts"
 
 const GOLDEN = resolve(import.meta.dir, "../golden/hooks")
@@ -29,7 +30,7 @@ afterAll(() => {
 for (const version of readdirSync(GOLDEN).sort()) {
   describe(`hook input of Claude Code ${version}`, () => {
     test.each(readdirSync(join(GOLDEN, version)).sort())("%s", async (file) => {
-      const fixture = JSON.parse(readFileSync(join(GOLDEN, version, file), "utf8")) as Fixture
+      const fixture = fixtureIn(version, file)
       const event = String(fixture.stdin["hook_event_name"])
       const stdin = inOurHome(fixture.stdin, version)
 
@@ -39,6 +40,38 @@ for (const version of readdirSync(GOLDEN).sort()) {
       expectValid(event, stdout)
     })
   })
+}
+
+const fixtureIn = (version: string, file: string): Fixture =>
+  JSON.parse(readFileSync(join(GOLDEN, version, file), "utf8"))
+
+/** The answer does not depend on the version: where one is to be given, all versions are given the same bytes. */
+test("before a tool that failed here before, every version is answered alike", async () => {
+  const project = "/home/dev/project"
+  for (const version of readdirSync(GOLDEN).sort()) {
+    for (const [file, name] of [
+      ["PreToolUse-Bash.json", (input: Input) => `run ${input.command}`],
+      ["PreToolUse-Write.json", (input: Input) => `edit ${input.file_path}`],
+    ] as const) {
+      const { stdin, env } = fixtureIn(version, file)
+      const reminder = { session: "another", time: 0, text: "It failed before." }
+      const about = name(stdin["tool_input"] as Input)
+      writeReminders(join(home, "archive"), project, new Map([[about, reminder]]))
+      const on = { ...env, CTXBRIDGE_RECALL_ACTIONS: "on" }
+      const { stdout, stderr, code } = await runHook("PreToolUse", inOurHome(stdin, version), on)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      expect(stdout).toBe(
+        '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"It failed before."}}',
+      )
+      expectValid("PreToolUse", stdout)
+      rmSync(join(home, "archive", "sessions"), { recursive: true, force: true })
+    }
+  }
+})
+
+interface Input {
+  readonly command?: string
+  readonly file_path?: string
 }
 
 /** Moves the transcripts into the test's home, each with a short conversation in it. */
@@ -119,6 +152,7 @@ async function runHook(event: string, stdin: Record<string, unknown>, env: Fixtu
 function expectValid(event: string, stdout: string): void {
   switch (event) {
     case "SessionStart":
+    case "PreToolUse":
     case "UserPromptSubmit": {
       if (stdout === "") return
       const reply = JSON.parse(stdout) as Record<string, unknown>
@@ -131,6 +165,9 @@ function expectValid(event: string, stdout: string): void {
       expect(["string", "undefined"]).toContain(typeof reply["systemMessage"])
       const known = ["hookSpecificOutput", "systemMessage", "suppressOutput"]
       expect(Object.keys(reply).filter((key) => !known.includes(key))).toEqual([])
+      // Nor anything that would be a permission.
+      const told = ["hookEventName", "additionalContext"]
+      expect(Object.keys(specific).filter((key) => !told.includes(key))).toEqual([])
       return
     }
     case "PreCompact":

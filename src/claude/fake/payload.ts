@@ -1,10 +1,12 @@
 /** What Claude Code gives a hook on its standard input, and what it takes from its output. Pure. */
 
 import { tryTo } from "../../base/files.ts"
-import { type ClaudeEvent, HOOKS } from "../hooks.ts"
+import { ACTION_HOOKS, HOOKS } from "../hooks.ts"
 
 /** Our name of an event, as hook commands have it. */
-export type HookName = (typeof HOOKS)[ClaudeEvent]
+export type HookName = (typeof CALLED)[keyof typeof CALLED]
+
+const CALLED = { ...HOOKS, ...ACTION_HOOKS }
 
 interface HookedSession {
   readonly session: string
@@ -15,7 +17,9 @@ interface HookedSession {
 
 /** @param fields what the event has besides, or has otherwise */
 export function hookPayload(event: HookName, of: HookedSession, fields: object = {}): string {
-  const hook_event_name = (Object.keys(HOOKS) as ClaudeEvent[]).find((name) => HOOKS[name] === event)
+  const hook_event_name = (Object.keys(CALLED) as (keyof typeof CALLED)[]).find(
+    (name) => CALLED[name] === event,
+  )
   const { session: session_id, transcript: transcript_path, cwd } = of
   return JSON.stringify({ session_id, transcript_path, cwd, hook_event_name, ...fields })
 }

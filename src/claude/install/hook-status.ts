@@ -5,7 +5,7 @@ import { decode, readText, targetOf } from "../../base/edited-file.ts"
 import { messageOf } from "../../base/errors.ts"
 import type { SettingsPlaces } from "../../config/load.ts"
 import { pluginsOf, readSettings, type SettingsScope, settingsFiles } from "../settings/read-settings.ts"
-import { HOST_EVENTS } from "./hooks-table.ts"
+import { CLAUDE_TABLE } from "./hooks-table.ts"
 import { readOriginal, readRecord } from "./register.ts"
 import { type ClaudeFolders, serverPath } from "./registration.ts"
 import { addServer, hasOurName, hasServers, serverCommand } from "./server-edit.ts"
@@ -24,20 +24,21 @@ export interface HookStatus {
 }
 
 /** One entry per existing settings file, and always one for the user scope. */
-export function hookStatus(places: ClaudeFolders, exePath: string): HookStatus[] {
+/** @param table the hooks that should be there */
+export function hookStatus(places: ClaudeFolders, exePath: string, table = CLAUDE_TABLE): HookStatus[] {
   return settingsFiles(places)
     .filter(({ scope, file }) => scope === "user" || existsSync(file))
-    .map(({ scope, file }) => ({ scope, file, ...look(file, exePath) }))
+    .map(({ scope, file }) => ({ scope, file, ...look(file, exePath, table) }))
 }
 
-function look(file: string, exePath: string): Omit<HookStatus, "scope" | "file"> {
+function look(file: string, exePath: string, table: typeof CLAUDE_TABLE): Omit<HookStatus, "scope" | "file"> {
   try {
     // Whatever an install would change is not as it should be, but for what is only shown.
-    const { added, replaced } = addHooks(readText(file), exePath, false)
-    const installed = HOST_EVENTS.filter((event) => !added.includes(event) && !replaced.includes(event))
+    const { added, replaced } = addHooks(readText(file), exePath, false, table)
+    const installed = table.events.filter((event) => !added.includes(event) && !replaced.includes(event))
     return { installed, missing: added, stale: replaced, problem: undefined }
   } catch (error) {
-    return { installed: [], missing: [...HOST_EVENTS], stale: [], problem: messageOf(error) }
+    return { installed: [], missing: [...table.events], stale: [], problem: messageOf(error) }
   }
 }
 

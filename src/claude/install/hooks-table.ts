@@ -4,12 +4,16 @@ import { CtxError } from "../../base/errors.ts"
 import { isOurBinary } from "../../base/own-program.ts"
 import { isOnDrive } from "../../base/path.ts"
 import { shellWord } from "../../base/text.ts"
+import type { Config } from "../../config/options.ts"
 import { NO_BUN_VARIABLES } from "../../config/unused-variables.ts"
 import { EVENTS, type EventName } from "../../record/hook-event.ts"
 import { expandedWord, SHELL_WORD } from "../../record/shell-script.ts"
-import { type ClaudeEvent, HOOKS, hookEntry } from "../hooks.ts"
+import { ACTION_HOOKS, type ActionEvent, type ClaudeEvent, HOOKS, hookEntry, MATCHERS } from "../hooks.ts"
 
+/** Always registered. */
 export const HOST_EVENTS = Object.keys(HOOKS) as readonly ClaudeEvent[]
+/** Registered only while `recall.actions` is on. */
+export const ACTION_EVENTS = Object.keys(ACTION_HOOKS) as readonly ActionEvent[]
 
 /** Names of the variables that our commands clear. */
 export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
@@ -18,7 +22,7 @@ export const CLEARED: readonly string[] = Object.keys(NO_BUN_VARIABLES)
 const WHOSE = "CTXBRIDGE= "
 
 /** The command Claude Code runs for `event`. */
-export const hookCommand = (exePath: string, event: ClaudeEvent): string =>
+export const hookCommand = (exePath: string, event: ClaudeEvent | ActionEvent): string =>
   commandFor(exePath, hookName(event))
 
 /** @param words after `hook`: our name for the event, and the agent if it is not Claude Code */
@@ -37,8 +41,10 @@ export interface HookTable {
   readonly events: readonly string[]
   /** What the agent runs for an event. */
   command(exePath: string, event: string): string
-  /** The group that a command gets, which has no matcher: it is called whatever happens. */
-  entry(command: string, event: string): { readonly hooks: readonly [HookFields] }
+  /** The group that a command gets: it is called whatever happens, unless the event has a matcher. */
+  entry(command: string, event: string): { readonly matcher?: string; readonly hooks: readonly [HookFields] }
+  /** For which tools the event calls it; undefined: all. */
+  matcher?(event: string): string | undefined
   /** Whether a command is ours, wherever its binary is or was. */
   isOurs(command: string): boolean
 }
@@ -55,8 +61,13 @@ export const CLAUDE_TABLE: HookTable = {
   events: HOST_EVENTS,
   command: (exePath, event) => hookCommand(exePath, event as ClaudeEvent),
   entry: hookEntry,
+  matcher: (event) => MATCHERS[event],
   isOurs: isOurHook,
 }
+
+/** With the hook before tools, which is there only while somebody wants reminders. */
+export const claudeTable = (config: Pick<Config, "recall.actions">): HookTable =>
+  config["recall.actions"] ? { ...CLAUDE_TABLE, events: [...HOST_EVENTS, ...ACTION_EVENTS] } : CLAUDE_TABLE
 
 /**
  * The same for another agent.
@@ -92,7 +103,8 @@ export const hookTable = (
 })
 
 /** Our name for the hook, as `ctxbridge hook` takes it. */
-export const hookName = (event: ClaudeEvent): EventName => HOOKS[event]
+export const hookName = (event: ClaudeEvent | ActionEvent): EventName =>
+  ({ ...HOOKS, ...ACTION_HOOKS })[event]
 
 /**
  * How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. On Windows
@@ -117,7 +129,7 @@ const commandAt = (names: readonly EventName[]): RegExp =>
   new RegExp(
     String.raw`^\s*(?:&\s+)?((?:[A-Za-z_]\w*=(?:${SHELL_WORD})?\s+)*)(${SHELL_WORD})\s+hook\s+(?:${names.join("|")})\s*$`,
   )
-const OUR_COMMAND = commandAt(Object.values(HOOKS))
+const OUR_COMMAND = commandAt([...Object.values(HOOKS), ...Object.values(ACTION_HOOKS)])
 /** The same for agents that call at other events, too, without their name. */
 const ANY_COMMAND = commandAt(EVENTS)
 

@@ -12,6 +12,7 @@ import { dropPointers } from "../../views/pointers.ts"
 import { PROJECT_SERVERS, SERVER_NAME } from "../our-server.ts"
 import { type SettingsScope, settingsPath } from "../settings/read-settings.ts"
 import { claudeStateFile } from "../settings/state-file.ts"
+import type { HookTable } from "./hooks-table.ts"
 import {
   type Ours,
   recordedTargets,
@@ -40,6 +41,8 @@ interface RemovalOptions extends ClaudeFolders {
 export interface RegistrationOptions extends RemovalOptions {
   /** Absolute path of the binary that the hooks should call. */
   readonly exePath: string
+  /** The hooks; default: those that are always registered. */
+  readonly table?: HookTable
   /** Default `update`: adds none. */
   readonly statusLine?: StatusLineWish
 }
@@ -68,10 +71,10 @@ const hooksIn = (options: RemovalOptions): Ours => ({
 
 /** Registers our hooks, and the status line as requested. Repeating it with the same binary changes nothing. */
 export function install(options: RegistrationOptions): HooksChange {
-  const { exePath, statusLine: wish = "update" } = options
+  const { exePath, table, statusLine: wish = "update" } = options
   let statusLine: StatusLineState = "none"
   const add = (text: string | undefined): WithOurs => {
-    const hooks = addHooks(text, exePath)
+    const hooks = addHooks(text, exePath, true, table)
     const line = addStatusLine(hooks.text, exePath, wish)
     statusLine = line.state
     return { ...hooks, text: line.text }

@@ -81,7 +81,7 @@ interface OurHook {
   readonly hook: JsonNode
   readonly group: JsonNode
   readonly command: JsonNode
-  /** Whether no matcher narrows its group. */
+  /** Whether its group has the matcher that it should, mostly none. */
   readonly everywhere: boolean
   /** Runs for every occurrence of its event, as a command, with a timeout. Only its path may be out of date. */
   readonly sound: boolean
@@ -156,7 +156,9 @@ function ours(text: string, event: string, table: HookTable): OurHook[] {
   const list = member(member(parse(text), "hooks"), event)
   return (list?.children ?? []).flatMap((group) => {
     const matcher = member(group, "matcher")?.value
-    const everywhere = matcher === undefined || matcher === "" || matcher === "*"
+    const wanted = table.matcher?.(event)
+    const everywhere =
+      wanted === undefined ? matcher === undefined || matcher === "" || matcher === "*" : matcher === wanted
     const hooks = member(group, "hooks")
     return (hooks?.type === "array" ? (hooks.children ?? []) : []).flatMap((hook) => {
       const command = member(hook, "command")

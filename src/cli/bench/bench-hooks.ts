@@ -9,6 +9,8 @@ import { CtxError } from "../../base/errors.ts"
 import { dirname, join } from "../../base/path.ts"
 import { temporaryFolder } from "../../base/temporary.ts"
 import { hookPayload } from "../../claude/fake/payload.ts"
+import { projectOf } from "../../views/project.ts"
+import { MOST_REMINDERS, writeReminders } from "../../views/reminders.ts"
 import { appendTranscript, writeTranscript } from "./corpus.ts"
 import {
   type FirstRead,
@@ -84,17 +86,30 @@ const CALLS = [
   { hook: "user-prompt-submit", news: "little", limited: true },
   { hook: "stop", news: "nothing", limited: true },
   { hook: "stop", news: "little", limited: true },
+  // With `recall.actions`, and as many reminders as there may be, of which none is of what is done.
+  { hook: "pre-tool-use", news: "nothing", limited: true },
   { hook: "session-start", source: "startup", news: "nothing", limited: true },
   { hook: "session-start", source: "compact", news: "little", limited: false },
 ] as const satisfies readonly Call[]
 
 interface Call {
-  readonly hook: "user-prompt-submit" | "stop" | "session-start"
+  readonly hook: "user-prompt-submit" | "stop" | "pre-tool-use" | "session-start"
   readonly source?: string
   readonly news: ReportRow["news"]
   /** Whether the limits apply to it. */
   readonly limited: boolean
 }
+
+const REMINDERS = new Map(
+  Array.from({ length: MOST_REMINDERS }, (_, n) => [
+    `run make step-${n}`,
+    {
+      session: sessionId(n),
+      time: n,
+      text: "It failed the last 2 times, with an error of some length. ".repeat(5),
+    },
+  ]),
+)
 
 const labelOf = ({ hook, source }: Call): string => (source === undefined ? hook : `${hook}-${source}`)
 
@@ -205,6 +220,7 @@ class HookBench {
     const compacted = this.#world.tracked(folder, sessionId(50_000 + transcriptMB), transcriptMB)
     const { transcript } = measured
     await this.#world.archive([transcript, compacted.transcript])
+    writeReminders(this.#world.dataHome, projectOf(this.#world.project), REMINDERS)
     const turns = turnsIn(this.#world.dataHome)
 
     const cases = [empty, node, asSet].filter((one) => one !== undefined)
@@ -257,7 +273,7 @@ class HookBench {
     return {
       name,
       argv: [this.#world.exe, "hook", call.hook],
-      env: this.#world.env(),
+      env: { ...this.#world.env(), ...(call.hook === "pre-tool-use" && { CTXBRIDGE_RECALL_ACTIONS: "on" }) },
       cwd: this.#world.project,
       // A session starts only once, so each call uses a new one.
       stdin: () => {
@@ -327,6 +343,8 @@ class HookBench {
 /** What an event has besides its session. */
 const fieldsOf = ({ hook, source }: Call): object => {
   if (hook === "user-prompt-submit") return { prompt: "Run the tests again, please." }
+  if (hook === "pre-tool-use")
+    return { tool_name: "Bash", tool_input: { command: "cd app && npm test -- parser 2>&1 | tail -40" } }
   return hook === "stop" ? { stop_hook_active: false } : { source }
 }
 

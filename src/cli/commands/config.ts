@@ -5,11 +5,19 @@ import { encode, readText, replaceFile, targetOf } from "../../base/edited-file.
 import { CtxError, usageError } from "../../base/errors.ts"
 import { dirname } from "../../base/path.ts"
 import { addressShown, nearNames, withoutPasswords } from "../../base/text.ts"
+import { hookStatus } from "../../claude/install/hook-status.ts"
+import { claudeTable } from "../../claude/install/hooks-table.ts"
+import { oneAtATime } from "../../claude/install/install-lock.ts"
+import type { SettingsChange } from "../../claude/install/register.ts"
+import { install } from "../../claude/install/registration.ts"
 import { withOption } from "../../config/config-text.ts"
 import { loadSettings, userEditor, variablesSet } from "../../config/load.ts"
 import { isRemoved, type Key, OPTIONS, optionNamed, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
+import { startRenewing } from "../../job/spawn.ts"
+import { databasePath } from "../../views/database.ts"
+import { dropReminders } from "../../views/reminders.ts"
 import { unknownWord, words } from "../args.ts"
 import { renderPairs } from "../block.ts"
 import type { Command, Context, Environment } from "../command.ts"
@@ -187,12 +195,49 @@ function setOption({ env, out }: Context, key: Key, typed: string): void {
   const { config, origin } = env.resolved
   const isHidden = origin[key] !== "user" && origin[key] !== "default"
   const shown = typeof value === "string" ? addressShown(value) : value
-  out.json({ file: env.configFile, key, value: shown, ...(isHidden && { hiddenBy: origin[key] }) })
+  const hooks = key === "recall.actions" ? followedByHooks(env) : undefined
+  out.json({
+    file: env.configFile,
+    key,
+    value: shown,
+    ...(isHidden && { hiddenBy: origin[key] }),
+    ...(hooks && { hooks }),
+  })
   out.print(`${key} = ${safe(String(shown))} in ${safe(env.configFile)}`)
   if (isHidden)
     out.print(
       `It has no effect here: ${safe(addressShown(String(config[key])))} comes from the ${origin[key]}.`,
     )
+  for (const line of hooks === undefined ? [] : hookLines(hooks)) out.print(safe(line))
+}
+
+/** What was done to the hooks of a settings file. */
+type HooksFollowed = Pick<SettingsChange, "file" | "changed">
+
+/**
+ * Registers the hook before tools where ours are registered, or takes it out, as the option now says. A project's shared
+ * file is its people's, who have options of their own.
+ */
+function followedByHooks(env: Environment): HooksFollowed[] {
+  const { config } = loadSettings(env.cwd).resolved
+  const table = claudeTable(config)
+  const changes = oneAtATime(env.home, () =>
+    hookStatus(env, env.exePath, table)
+      .filter(({ scope, installed, stale }) => scope !== "project" && installed.length + stale.length > 0)
+      .map(({ scope }) => install({ ...env, scope, table })),
+  )
+  if (!config["recall.actions"]) dropReminders(env.dataHome)
+  // The first reminders are of what the archive holds already.
+  else if (existsSync(databasePath(env.dataHome))) startRenewing(env.dataHome)
+  return changes.map(({ file, changed }) => ({ file, changed }))
+}
+
+function hookLines(changes: readonly HooksFollowed[]): string[] {
+  if (changes.length === 0) return ["No hooks are registered yet: `ctxbridge install` registers them."]
+  const changed = changes.filter((one) => one.changed)
+  return changed.length === 0
+    ? ["The hooks are as they should be."]
+    : changed.map(({ file }) => `The hooks in ${file} follow; sessions that are open keep theirs.`)
 }
 
 /**

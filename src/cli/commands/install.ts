@@ -5,6 +5,7 @@ import { tryTo } from "../../base/files.ts"
 import { existsSync } from "../../base/fs.ts"
 import { addressShown, bytes, oneLine } from "../../base/text.ts"
 import { foldersBefore, rememberFolders } from "../../claude/install/footprint.ts"
+import { claudeTable } from "../../claude/install/hooks-table.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import {
@@ -117,7 +118,11 @@ function registered(context: Context, options: RegistrationOptions) {
   // A dry run, so that problems with the server are reported before the hooks are written.
   if (wantsServer(context)) installServer({ ...options, dryRun: true })
   const folders = foldersBefore(env)
-  const change = install({ ...options, statusLine: wishOf(context, options.scope) })
+  const change = install({
+    ...options,
+    table: claudeTable(env.config),
+    statusLine: wishOf(context, options.scope),
+  })
   const server = wantsServer(context) ? installServer(options) : undefined
   if (!options.dryRun) rememberFolders(env.dataHome, folders)
   return { change, server }

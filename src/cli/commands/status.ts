@@ -5,6 +5,7 @@ import { messageOf } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
 import { lastError } from "../../base/log.ts"
 import { hookStatus, ourPlugins, serverStatus } from "../../claude/install/hook-status.ts"
+import { claudeTable } from "../../claude/install/hooks-table.ts"
 import { windowLimits } from "../../claude/settings/read-settings.ts"
 import { toldToServer } from "../../config/load.ts"
 import { standingOf } from "../../find/embed/embedding-state.ts"
@@ -79,7 +80,7 @@ export default {
       backend: backendStatus(env),
       sync: lastSyncs(dataHome),
       syncFailure: env.config["sync.auto"] === "off" ? null : readAutoSync(dataHome).failure,
-      hooks: hookStatus(env, exePath),
+      hooks: hookStatus(env, exePath, claudeTable(env.config)),
       plugins: ourPlugins(env),
       mcp: serverStatus(env, exePath),
       lastError: lastError(env.stateHome) ?? null,

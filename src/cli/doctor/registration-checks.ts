@@ -24,7 +24,9 @@ import {
   serverStatus,
 } from "../../claude/install/hook-status.ts"
 import {
+  ACTION_EVENTS,
   CLEARED,
+  claudeTable,
   HOST_EVENTS,
   hookCommand,
   isOurHook,
@@ -59,13 +61,13 @@ export function reinstall(patient: Patient, scope: SettingsFile["scope"]): Repai
     what: `register the hooks in the ${scope} settings`,
     run: () =>
       oneAtATime(patient.home, () => {
-        install({ ...patient, scope })
+        install({ ...patient, scope, table: claudeTable(patient.resolved.config) })
       }),
   }
 }
 
 export function installedChecks(patient: Patient): Finding[] {
-  const status = hookStatus(patient, patient.exePath)
+  const status = hookStatus(patient, patient.exePath, claudeTable(patient.resolved.config))
   const unreadable = status.filter(({ problem }) => problem !== undefined)
   const present = status.filter(({ file }) => existsSync(file))
   const sound = present.length === 0 ? "there is no file yet" : `valid JSON: ${namesOf(present)}`
@@ -99,7 +101,7 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
   const hooks = ourHooks(patient)
   const plugin = ourPlugins(patient)
   if (hooks.length === 0) {
-    if (plugin.length > 0) return [finding("hooks", "ok", `registered by the plugin ${plugin[0]}`)]
+    if (plugin.length > 0) return [byPlugin(patient, plugin[0]!)]
     if (status.some(({ scope, problem }) => scope === "user" && problem !== undefined)) return []
     if (isWithOthersAlone(patient))
       return [finding("hooks", "skipped", "registered with other agents, and there is no Claude Code")]
@@ -117,6 +119,13 @@ function presence(patient: Patient, status: readonly HookStatus[]): Finding[] {
       .map((one) => presenceIn(patient, one, hooks)),
     ...(managed.length > 0 ? [managedPresence(managed, hooks)] : []),
   ]
+}
+
+/** A plugin's list of hooks is the same for everybody, so it has none before tools. */
+function byPlugin({ resolved }: Patient, plugin: string): Finding {
+  if (!resolved.config["recall.actions"]) return finding("hooks", "ok", `registered by the plugin ${plugin}`)
+  const text = `recall.actions is on, but the plugin ${plugin} has no hook for ${ACTION_EVENTS.join(", ")}`
+  return finding("hooks", "warn", text, { hint: installHint("user") })
 }
 
 const isWithOthersAlone = ({ dataHome, claudeDir }: Patient): boolean =>
@@ -149,6 +158,11 @@ function presenceIn(
   if (missing.length > 0) {
     return finding("hooks", "fail", `${scope} settings: no hook for ${missing.join(", ")}`, more)
   }
+  const unwanted = stale.filter((event) => !isWanted(patient, event))
+  if (unwanted.length > 0) {
+    const text = `${scope} settings: a hook for ${unwanted.join(", ")}, though recall.actions is off`
+    return finding("hooks", "warn", `${text}: it is called, and says nothing`, more)
+  }
   const broken = stale.filter((event) => !isOther(patient, scope, event, hooks))
   const exposed = broken.filter((event) => lacksVariable(scope, event, hooks))
   if (broken.length > 0 && exposed.length === broken.length) {
@@ -168,6 +182,9 @@ function presenceIn(
   }
   return finding("hooks", "ok", `${scope} settings: all ${installed.length}`)
 }
+
+const isWanted = ({ resolved }: Patient, event: string): boolean =>
+  resolved.config["recall.actions"] || !ACTION_EVENTS.some((name) => name === event)
 
 /** Whether what is wrong with a hook is that a variable meant for Bun could stop it. */
 function lacksVariable(scope: SettingsScope, event: string, hooks: readonly InstalledHook[]): boolean {

@@ -175,7 +175,7 @@ function pluginFiles({ exePath, version, hooks, server }: PluginContents): Map<s
   }
   const events = hooks ? HOST_EVENTS : []
   const entries = events.map(
-    (event: ClaudeEvent) => [event, [hookEntry(hookCommand(exePath, event))]] as const,
+    (event: ClaudeEvent) => [event, [hookEntry(hookCommand(exePath, event), event)]] as const,
   )
   const servers = { [SERVER_NAME]: { command: exePath, args: ["mcp"], env: NO_BUN_VARIABLES } }
   return new Map([

@@ -159,6 +159,40 @@ export const callsAfter = (
     )
     .all(call.turn, call.session, call.use ?? 0, most)
 
+/** A command or an edit, and how it ended. */
+interface Action {
+  readonly session: string
+  /** Folder of the session. */
+  readonly cwd: string | null
+  readonly name: string
+  readonly target: string
+  readonly isError: number | null
+  readonly exitCode: number | null
+  readonly error: string | null
+  readonly time: string | null
+  /** With `ctx:`. */
+  readonly handle: string
+  /** Offset of the call in the session's transcript. */
+  readonly offset: number
+  /** 0: it was refused. */
+  readonly wasRun: 0 | 1
+}
+
+/** The latest commands and edits of a project's sessions, oldest first, without those of turns that were taken back. */
+export const actionsIn = (db: Database, project: string, most: number): Action[] =>
+  db
+    .query<Action, [string, string]>(
+      `SELECT c.session, s.cwd, c.name, c.target, c.is_error AS isError, ${EXIT_CODE} AS exitCode, c.error, m.time,
+         ?1 || t.handle AS handle, m.offset, ${wasRun("c")} AS wasRun
+       FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
+       JOIN sessions s ON s.id = t.session JOIN projects p ON p.id = s.project
+       WHERE p.path = ?2 AND ${isTool("c.name", ...SHELL_KINDS, "edit")} AND ${isAtHome("c.origin")} AND c.target <> ''
+         AND t.taken_back = 0
+       ORDER BY m.time DESC, c.use DESC LIMIT ${most}`,
+    )
+    .all(HANDLE_PREFIX, project)
+    .reverse()
+
 export interface LastRun {
   readonly session: string
   readonly command: string
