@@ -337,9 +337,18 @@ function writtenBy(patient: Patient): string | undefined {
 /* The files of the archive: whether something else has one of their names (a pipe, a folder), and whether they can be locked. */
 
 const foldersOf = ({ dataHome, stateHome }: Patient): string[] => [
-  ...["vault", "pending", "requests", "forgotten", "pointers", "notes", "models", "sync", "pages"].map(
-    (name) => join(dataHome, name),
-  ),
+  ...[
+    "vault",
+    "pending",
+    "requests",
+    "forgotten",
+    "pointers",
+    "reminders",
+    "notes",
+    "models",
+    "sync",
+    "pages",
+  ].map((name) => join(dataHome, name)),
   sessionFolder(dataHome),
   stateHome,
   join(stateHome, "swept"),

@@ -43,7 +43,7 @@ function viewsOf(transcripts: string): Record<string, readonly string[]> {
 }
 
 /** What sentences and outputs are told by: no transcripts could hold every wording. */
-const TOLD_BY = new Bun.Glob("{wording*,noted-*,choices,error-*,failed-*,runner*}.ts")
+const TOLD_BY = new Bun.Glob("{wording*,noted-*,choices,error-*,failed-*,runner*,script-essence}.ts")
 
 function wording(): string[] {
   const folder = join(ROOT, "src/record")
