@@ -47,7 +47,7 @@ const BUNDLES: readonly Bundle[] = [
     folder: "dist/others",
     made: { "src/agents/agent-table.ts": "dist/agents/agent-table.js" },
   },
-  // Before each command and edit, while `recall.actions` is on.
+  // Claude Code waits for it before each command and edit, while `recall.actions` is on.
   { entry: "src/hook/before-action.ts", folder: "dist/action" },
   // The user waits for a hook at every prompt.
   {
@@ -55,7 +55,6 @@ const BUNDLES: readonly Bundle[] = [
     folder: "dist/hook",
     made: {
       "src/hook/reply.ts": "dist/reply/reply.js",
-      "src/hook/before-action.ts": "dist/action/before-action.js",
       "src/hook/other-agents.ts": "dist/others/other-agents.js",
       "src/agents/agent-table.ts": "dist/agents/agent-table.js",
     },

@@ -6,6 +6,8 @@ const HOOKS = ["session-start", "user-prompt-submit", "pre-compact", "stop", "su
 
 function main(argv: readonly string[]): Promise<void> {
   const [first, second] = argv
+  if (first === "hook" && second === "pre-tool-use")
+    return import("../dist/action/before-action.js").then((hook) => hook.runBeforeAction())
   if (first === "hook" && second !== "--help" && second !== "-h")
     return import("../dist/hook/run.js").then((hook) => hook.runHook(second, argv[2]))
   // The design documents omit `hook`.

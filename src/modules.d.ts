@@ -4,6 +4,10 @@ declare module "*/dist/hook/run.js" {
   export const runHook: typeof import("./hook/run.ts").runHook
 }
 
+declare module "*/dist/action/before-action.js" {
+  export const runBeforeAction: typeof import("./hook/before-action.ts").runBeforeAction
+}
+
 declare module "*/dist/search/run-search.js" {
   export const runSearch: typeof import("./cli/run-search.ts").runSearch
 }

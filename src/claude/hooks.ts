@@ -93,16 +93,10 @@ export function decodeEvent(name: EventName, document: unknown): HookEvent | und
     reason: text(fields["reason"]),
     isSubagents:
       (name === "pre-compact" || name === "session-start") && text(fields["agent_id"]) !== undefined,
-    action: fields["tool_input"],
     agentType: text(fields["agent_type"]),
     agentTranscript: transcriptPath(fields["agent_transcript_path"]),
     lastMessage: text(fields["last_assistant_message"]),
   }
-}
-
-const NAMES: { readonly [name in EventName]?: ClaudeEvent | ActionEvent } = {
-  "session-start": "SessionStart",
-  "pre-tool-use": "PreToolUse",
 }
 
 /**
@@ -113,7 +107,7 @@ const NAMES: { readonly [name in EventName]?: ClaudeEvent | ActionEvent } = {
  */
 export function encodeReply({ name }: HookEvent, { text, note }: HookReply): string {
   if (text + note === "" || name === "pre-compact") return text
-  const hookEventName = NAMES[name] ?? "UserPromptSubmit"
+  const hookEventName = name === "session-start" ? "SessionStart" : "UserPromptSubmit"
   const systemMessage = note === "" ? {} : { systemMessage: note }
   const forModel = text === "" ? {} : { hookSpecificOutput: { hookEventName, additionalContext: text } }
   return JSON.stringify({ ...systemMessage, ...forModel })

@@ -176,7 +176,7 @@ export const OPTIONS = {
   "restore.clear": choice("any", "full", ["full", "pointer", "off"], "CTXBRIDGE_RESTORE_CLEAR"),
   "restore.related": integer("any", 3, [0, 10], "CTXBRIDGE_RESTORE_RELATED"),
   "restore.receipt": flag("any", true, "CTXBRIDGE_RESTORE_RECEIPT"),
-  "recall.actions": flag("user", false, "CTXBRIDGE_RECALL_ACTIONS"),
+  "recall.actions": flag("user", false, "CTXBRIDGE_RECALL"),
   "instructions.budget": integer(
     "any",
     2000,

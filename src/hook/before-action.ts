@@ -1,36 +1,77 @@
 /**
- * Before a command or an edit, while `recall.actions` is on: one line if it failed in this project before. Nearly always
- * there is nothing to say, which takes one small file; neither the archive nor the database is touched.
+ * `ctxbridge hook pre-tool-use`: before a command or an edit, while `recall.actions` is on, one line if it failed in this
+ * project before. A program of its own beside the other hooks, as it is called at each use of a tool: nearly always there
+ * is nothing to say, which takes one small file. Neither the archive nor the database is touched.
+ *
+ * As with every hook: exit 0, nothing on stderr, valid output or none.
  */
 import { tryTo } from "../base/files.ts"
+import { compileLate, endNow } from "../base/own-program.ts"
+import { answerClaude } from "../base/write-output.ts"
+import { decodeEvent } from "../claude/hooks.ts"
+import { loadSettings, type Settings } from "../config/load.ts"
+import type { HookEvent } from "../record/hook-event.ts"
 import { namesOfEdit, namesOfRun } from "../record/script-essence.ts"
 import { folderOf, projectOf } from "../views/project.ts"
 import { reminderOf } from "../views/reminders.ts"
-import type { Added, HookCall, Later } from "./call.ts"
 import { changeState, readState, type SessionState } from "./state.ts"
+import { readDocument } from "./stdin.ts"
+
+/** Share of the deadline for waiting for Claude Code's document. */
+const STDIN_SHARE = 0.7
+
+export async function runBeforeAction(): Promise<void> {
+  process.on("uncaughtException", endNow)
+  process.on("unhandledRejection", endNow)
+  process.umask(0o077)
+  compileLate()
+  answerClaude(await answer())
+  endNow()
+}
+
+async function answer(): Promise<string> {
+  const settings = loadSettings()
+  const { config } = settings.resolved
+  if (!config["capture.enabled"] || !config["recall.actions"]) return ""
+  try {
+    const document = readDocument(config["hook.deadline"] * STDIN_SHARE)
+    const event = await wanted(decodeEvent("pre-tool-use", document), settings)
+    const { tool_input: input } = (document ?? {}) as { readonly tool_input?: unknown }
+    const additionalContext = event && reminded(event, input, settings.paths.dataHome)
+    if (additionalContext === undefined) return ""
+    return JSON.stringify({ hookSpecificOutput: { hookEventName: "PreToolUse", additionalContext } })
+  } catch (error) {
+    const { logError } = await import("../base/log.ts")
+    tryTo(() => logError(settings.paths.stateHome, { event: "pre-tool-use", error }))
+    return ""
+  }
+}
+
+/** Few people exclude folders. */
+async function wanted(event: HookEvent | undefined, { paths }: Settings): Promise<HookEvent | undefined> {
+  if (event === undefined || paths.exclude.length === 0) return event
+  return (await import("../views/excluded.ts")).wantedOf(event, paths)
+}
 
 /** The latest actions of a session of which the model was reminded, and is not again. */
 const MOST = 200
 
-function remind({ event, settings }: HookCall): Added {
-  const { action, cwd, session } = event
-  const { dataHome } = settings.paths
-  if (cwd === undefined || !settings.resolved.config["recall.actions"]) return { isOver: true }
+/** @param input of a tool that runs a command, or changes a file */
+function reminded({ cwd, session }: HookEvent, input: unknown, dataHome: string): string | undefined {
+  if (cwd === undefined) return undefined
   const project = projectOf(cwd)
-  const found = reminderOf(dataHome, project, () => namesOf(action, [folderOf(project), cwd]))
-  if (found === undefined) return { isOver: true }
+  const found = reminderOf(dataHome, project, () => namesOf(input, [folderOf(project), cwd]))
+  if (found === undefined) return undefined
   const before = readState(dataHome, session)
-  const { reminded = [] } = before
-  if (reminded.includes(found.key) || isInSight(found, session, before)) return { isOver: true }
+  const said = before.reminded ?? []
+  if (said.includes(found.key) || isInSight(found, session, before)) return undefined
   // What cannot be remembered would be said at each call.
-  const isKept = tryTo(() => {
-    changeState(dataHome, session, before, { ...before, reminded: [...reminded, found.key].slice(-MOST) })
-    return true
+  return tryTo(() => {
+    changeState(dataHome, session, before, { ...before, reminded: [...said, found.key].slice(-MOST) })
+    return found.text
   })
-  return isKept ? { isOver: true, text: found.text } : { isOver: true }
 }
 
-/** @param input of a tool that runs a command, or changes a file */
 function namesOf(input: unknown, folders: readonly string[]): readonly string[] {
   const { command, file_path, notebook_path } = (input ?? {}) as Record<string, unknown>
   const path = file_path ?? notebook_path
@@ -56,5 +97,3 @@ function isInSight(
     (failedIn === session || resumedAt !== undefined) && !(restoreTime !== undefined && time < restoreTime)
   )
 }
-
-export const BEFORE_ACTION: Later = { remind }

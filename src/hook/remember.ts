@@ -113,9 +113,7 @@ export async function startJob(call: HookCall): Promise<Added | undefined> {
   const sweep = begins && folder !== undefined && sweepDue(folder, paths.stateHome, now)
   const drain = begins && mayBeSpooled(paths)
   const spends = event.name === "stop" && (await isSumDue(settings))
-  // What failed before the compaction is in the context no more.
-  const remind = event.source === "compact" && settings.resolved.config["recall.actions"]
-  if (!behind && !large && !sweep && !drain && !spends && !remind) return undefined
+  if (!behind && !large && !sweep && !drain && !spends) return undefined
   const where = sweep && event.cwd !== undefined ? { folder: event.cwd } : {}
   const request = { transcripts, sweep: sweep ? [folder] : [], settle: false, ...where }
   ;(await spawning()).spawnJob(paths.dataHome, request)

@@ -89,7 +89,9 @@ export async function replied(call: HookCall): Promise<Added> {
   }
   const answered = await Promise.try(() => immediately(db, start + left * WAIT_SHARE, answering)).catch(close)
   indexer.settle()
-  return { ...answered, areViewsLost }
+  // What failed before the compaction is in the context no more, and may be a reminder now.
+  const isJobDue = call.event.source === "compact" && settings.resolved.config["recall.actions"]
+  return { ...answered, areViewsLost, ...(isJobDue && { isJobDue }) }
 }
 
 /** ms between two looks whether another writer has done. */

@@ -69,8 +69,11 @@ async function answer(name: string | undefined, agent: string | undefined): Prom
     if (event === undefined) return ""
     const reply = await handle(event, own, deadline, form)
     const { dataHome } = settings.paths
-    if (event.source !== "startup" || !existsSync(importDoneFile(dataHome))) return form.encode(event, reply)
-    return form.encode(event, await (await import("./seldom.ts")).withImportTold(reply, dataHome, form))
+    const told =
+      event.source === "startup" && existsSync(importDoneFile(dataHome))
+        ? await (await import("./seldom.ts")).withImportTold(reply, dataHome, form)
+        : reply
+    return form.encode(event, told)
   } catch (error) {
     // Whatever else the caller named stays out of the log.
     await log(settings, eventNamed(`${name}`) ?? "hook", error)

@@ -19,12 +19,10 @@ const START = ["session-start"] as const
 const COMPACT = ["pre-compact"] as const
 const PROMPT = ["user-prompt-submit"] as const
 const TOOL = ["post-tool-use"] as const
-const ACTION = ["pre-tool-use"] as const
 
 /** In this order; each sees what those before it have found. */
 export const STEPS: readonly HookStep[] = [
   { name: "look", at: TOOL, later: afterTool },
-  { name: "remind", at: ACTION, later: async () => (await import("./before-action.ts")).BEFORE_ACTION },
 
   // What must not be lost, before anything else.
   { name: "take", run: take },

@@ -9,11 +9,11 @@ export const EVENTS = [
   "stop",
   "subagent-stop",
   "session-end",
-  "pre-tool-use",
   "post-tool-use",
 ] as const
 
-export type EventName = (typeof EVENTS)[number]
+/** With the one that has a program of its own (hook/before-action.ts). */
+export type EventName = (typeof EVENTS)[number] | "pre-tool-use"
 
 /** The event of that name, however it is spelled: `PreCompact`, `pre-compact`, `precompact`. */
 export const eventNamed = (name: string): EventName | undefined =>
@@ -52,8 +52,6 @@ export interface HookEvent {
   readonly isSubagents: boolean
   /** Only with SubagentStop; `""` means the compaction itself (from 2.1). */
   readonly agentType: string | undefined
-  /** Only with a tool: what it is given. */
-  readonly action?: unknown
   readonly agentTranscript: string | undefined
   readonly lastMessage: string | undefined
 }

@@ -10,7 +10,7 @@ import type { Transcript } from "../support/transcript.ts"
 
 setDefaultTimeout(limit(120_000))
 
-const ON = { CTXBRIDGE_RECALL_ACTIONS: "on" }
+const ON = { CTXBRIDGE_RECALL: "on" }
 const COMMAND = "kiln-fire --cone 9"
 const ERROR = "Error: the kiln door is open on shelf 4"
 

@@ -57,7 +57,7 @@ test("before a tool that failed here before, every version is answered alike", a
       const reminder = { session: "another", time: 0, text: "It failed before." }
       const about = name(stdin["tool_input"] as Input)
       writeReminders(join(home, "archive"), project, new Map([[about, reminder]]))
-      const on = { ...env, CTXBRIDGE_RECALL_ACTIONS: "on" }
+      const on = { ...env, CTXBRIDGE_RECALL: "on" }
       const { stdout, stderr, code } = await runHook("PreToolUse", inOurHome(stdin, version), on)
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
       expect(stdout).toBe(

@@ -273,7 +273,7 @@ class HookBench {
     return {
       name,
       argv: [this.#world.exe, "hook", call.hook],
-      env: { ...this.#world.env(), ...(call.hook === "pre-tool-use" && { CTXBRIDGE_RECALL_ACTIONS: "on" }) },
+      env: { ...this.#world.env(), ...(call.hook === "pre-tool-use" && { CTXBRIDGE_RECALL: "on" }) },
       cwd: this.#world.project,
       // A session starts only once, so each call uses a new one.
       stdin: () => {
