@@ -113,6 +113,7 @@ const BANNED: Readonly<Record<string, string>> = {
 /** What build/bundles.ts makes of a file and all that it imports. */
 const BUILT: Readonly<Record<string, string>> = {
   "../dist/hook/run.js": "hook/run.ts",
+  "../dist/action/before-action.js": "hook/before-action.ts",
   "../dist/search/run-search.js": "cli/run-search.ts",
   "../dist/mcp/run-server.js": "cli/run-server.ts",
 }
@@ -153,6 +154,7 @@ const DYNAMIC_DOORS = [
   "hook/seldom.ts",
   "hook/steps.ts",
   "hook/take.ts",
+  "hook/before-action.ts",
   "hook/run.ts",
   "hook/reply.ts",
   "hook/run-status-line.ts",
