@@ -1,7 +1,7 @@
 /**
  * Makes the pictures of docs/images, after a build, by hand: `bun docs/pictures.ts picker` from made-up sessions, which
- * needs tmux, and `bun docs/pictures.ts page` from the session of `ctxbridge demo`, which needs chromium, and pngquant to
- * make it small. No two browsers draw the same.
+ * needs tmux, `bun docs/pictures.ts sessions` from the same, and `bun docs/pictures.ts page` from the session of `ctxbridge
+ * demo`, which need chromium, and pngquant to make them small. No two browsers draw the same.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -23,6 +23,12 @@ function ran(command: readonly string[], env: Record<string, string> = {}, cwd =
   return stdout
 }
 
+/** Into docs/images, with few colours. */
+function makeSmall(picture: string, name: string): void {
+  const options = ["--force", "--speed", "1", "--output", join(ROOT, "docs/images", name), "64"]
+  ran(["pngquant", ...options, picture])
+}
+
 async function page(): Promise<void> {
   const { folder, session } = JSON.parse(ran([exe, "demo", "--keep", "--json"]).toString())
   try {
@@ -34,16 +40,7 @@ async function page(): Promise<void> {
     // Instead of a folder with a name of chance.
     await shown.ask("document.querySelector('.about code').textContent = '~/linkbox'")
     await Bun.write(join(folder, "view.png"), await shown.picture())
-    const small = [
-      "pngquant",
-      "--force",
-      "--speed",
-      "1",
-      "--output",
-      join(ROOT, "docs/images/view.png"),
-      "64",
-    ]
-    ran([...small, join(folder, "view.png")])
+    makeSmall(join(folder, "view.png"), "view.png")
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -131,8 +128,8 @@ const SESSIONS: readonly (readonly [project: string, ago: number, write: (to: Fa
   ],
 ]
 
-async function picker(): Promise<void> {
-  using machine = new Machine()
+/** Archives the sessions on a machine of their own. */
+function archived(machine: Machine): void {
   for (const [n, [project, ago, write]] of SESSIONS.entries()) {
     const cwd = join(machine.home, project)
     mkdirSync(cwd, { recursive: true })
@@ -149,6 +146,24 @@ async function picker(): Promise<void> {
     writeFileSync(join(folder, `${session}.jsonl`), transcript.take())
   }
   ran([exe, "import", "-q"], machine.env)
+}
+
+async function sessions(): Promise<void> {
+  using machine = new Machine()
+  archived(machine)
+  const folder = join(machine.root, "pages")
+  ran([exe, "open", "-a", "--output", folder], machine.env)
+  await using browser = await Browser.start()
+  const shown = await browser.page({ width: 1180, height: 700 })
+  await shown.open(`${pathToFileURL(join(folder, "index.html")).href}#q=rate+limit`)
+  while ((await shown.ask("document.querySelectorAll('.result').length")) === 0) await Bun.sleep(50)
+  await Bun.write(join(machine.root, "open.png"), await shown.picture())
+  makeSmall(join(machine.root, "open.png"), "open.png")
+}
+
+async function picker(): Promise<void> {
+  using machine = new Machine()
+  archived(machine)
   const env = { ...machine.env, LC_ALL: "C.UTF-8", TERM: "xterm-256color" }
   const tmux = (...args: string[]): string =>
     ran(
@@ -172,5 +187,5 @@ async function picker(): Promise<void> {
   }
 }
 
-const MAKERS: Readonly<Record<string, () => Promise<void>>> = { picker, page }
+const MAKERS: Readonly<Record<string, () => Promise<void>>> = { picker, page, sessions }
 for (const name of process.argv.slice(2)) await MAKERS[name]!()

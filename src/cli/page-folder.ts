@@ -118,7 +118,7 @@ export class PageFolder {
           onTurn: (turn) => {
             // A fork's first turns are found as its origin's.
             const isOwn = turn.session === session.id || turn.session.startsWith(`${session.id}/`)
-            const found = isOwn && !texts.has(turn.handle) ? textsOfTurn(turn) : undefined
+            const found = isOwn && !texts.has(turn.handle) ? textsOfTurn(turn, session.cwd) : undefined
             if (found !== undefined) texts.set(turn.handle, found)
           },
           labels: this.#labels,

@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     // All words in one turn; the last may be a beginning.
     expect(await told("rate limi")).toBe("2 turns in 1 session")
     expect(await told("rate okapi")).toBe("")
-    expect(await shown(page, ".nothing")).toEqual([expect.stringContaining("Nothing says rate okapi")])
+    expect(await shown(page, ".nothing")).toEqual([expect.stringContaining("Nothing says “rate okapi”")])
     expect(await told('"rate limit"')).toBe("1 turn")
     const { hits } = await searched(page, "undefined stripes")
     expect(hits).toHaveLength(1)

@@ -249,7 +249,9 @@ function hitIn(text: string, kind: number, asked: Query): TextHit | undefined {
   for (const { words, at, length } of namesIn(text.slice(0, LOOKED_AT)))
     for (const word of words) {
       const which = test(word)
-      if (which >= 0) places.push({ at, end: at + length, which })
+      if (which < 0) continue
+      const [from, to] = within(text.slice(at, at + length), word)
+      places.push({ at: at + from, end: at + to, which })
     }
   const [phrase] = asked.phrases
   const exact = phrase === undefined ? -1 : text.toLowerCase().indexOf(phrase)
@@ -272,6 +274,17 @@ function hitIn(text: string, kind: number, asked: Query): TextHit | undefined {
     marks,
     closeness: (distinct / wanted) ** 2 * (1 - Math.min(0.4, span / 4000)) * (exact >= 0 ? 1.3 : 1),
   }
+}
+
+/** Where a word is in a name: `build` in `build-args`; of what is not found as it is written, all of the name. */
+function within(name: string, word: string): [from: number, to: number] {
+  const from = name.toLowerCase().indexOf(word)
+  if (from < 0) return [0, name.length]
+  const isCapital = /\p{Lu}$/u.test(name.slice(from, from + word.length))
+  const [rest] = (isCapital ? /^[\p{Lu}\p{N}]*/u : /^[\p{Ll}\p{M}\p{N}]*/u).exec(
+    name.slice(from + word.length),
+  )!
+  return [from, from + word.length + rest.length]
 }
 
 /** Where most different words stand nearest to each other. */

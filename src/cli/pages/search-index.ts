@@ -33,8 +33,12 @@ const SMALL = 0.2
 
 export const searchFolder = (pages: string): string => join(pages, "search")
 
-/** What is searched of a turn; undefined: nothing. */
-export function textsOfTurn(turn: WholeTurn): TurnTexts | undefined {
+/**
+ * What is searched of a turn; undefined: nothing.
+ *
+ * @param cwd of its session: what lies in it is named from there
+ */
+export function textsOfTurn(turn: WholeTurn, cwd: string | null): TurnTexts | undefined {
   const texts: (number | string)[] = []
   const targets = new Map(turn.tools.map(({ id, target }) => [id, target]))
   const add = (kind: (typeof TEXT_KINDS)[number], text: string): void => {
@@ -46,8 +50,9 @@ export function textsOfTurn(turn: WholeTurn): TurnTexts | undefined {
       else if (part.kind === "reply") add("prompt", `${part.question} ${part.text}`)
       else if (part.kind === "text") add("answer", part.text)
       else if (part.kind === "toolUse" && toolKind(part.name) !== "todo") {
-        const target = isShell(part.name) ? "" : targets.get(part.id)
-        add("command", target || inputText(part.name, part.input))
+        const target = isShell(part.name) ? "" : (targets.get(part.id) ?? "")
+        const isInside = cwd !== null && target.startsWith(`${cwd}/`)
+        add("command", isInside ? target.slice(cwd.length + 1) : target || inputText(part.name, part.input))
       } else if (part.kind === "toolResult" && part.isError) add("error", part.text)
       else if (part.kind === "apiError") add("error", part.text)
     }

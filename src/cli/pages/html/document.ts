@@ -30,7 +30,8 @@ const WHOLE: PageKind = { scripts: [script], allowed: "", loads: "This page load
 export const LIST: PageKind = {
   scripts: [script, searchScript],
   allowed: " 'strict-dynamic'",
-  loads: "This page loads nothing but the index beside it.",
+  loads:
+    "This page loads nothing but the index beside it. Keys: / searches, j and k move, Enter opens, Escape leaves.",
 }
 
 /**

@@ -264,8 +264,10 @@ function show(error) {
   }
   const { asked, read, total, sessions, isExact, isWhole, shown: most } = state
   const words = state.text.trim().toLowerCase().replaceAll('"', "").split(/\s+/).filter(Boolean)
+  // A title may say what no turn says.
+  const told = new Set(read.map(({ row }) => row))
   const titled = shown
-    .filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)))
+    .filter((row) => !told.has(row) && words.every((word) => row.title.toLowerCase().includes(word)))
     .slice(0, 3)
   const isEmpty = read.length === 0 && titled.length === 0
   // Of a phrase, only the turns that were read are known to have it.
@@ -274,7 +276,7 @@ function show(error) {
     ? ""
     : `${plural(number, "turn")}${isExact || isWhole ? "" : " or more"}${isExact ? ` in ${plural(sessions, "session")}` : ""}`
   nothing.hidden = !isEmpty
-  nothing.textContent = `Nothing says ${state.text.trim()}. ${isFiltered() ? "Fewer filters or words may find more." : "Fewer or other words may find more."}`
+  nothing.textContent = `Nothing says “${state.text.trim()}”. ${isFiltered() ? "Fewer filters or words may find more." : "Fewer or other words may find more."}`
   results.replaceChildren(
     ...titled.map(titleResult),
     ...read.slice(0, most).map((hit) => turnResult(hit, asked)),
