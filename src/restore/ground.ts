@@ -97,7 +97,7 @@ export function moved<Some extends Brief>(
     isOther: (file: FileSince) => boolean,
   ): void => {
     for (const [handle, files] of Map.groupBy(filesOfTurns(db, turns, except), (file) => file.handle)) {
-      const changed = files.filter((file) => file.isChanged === 1 || isOther(file)).length
+      const changed = files.filter((file) => file.isChanged || isOther(file)).length
       if (changed > 0) after.set(handle, movedText({ files: files.length, changed }))
     }
   }

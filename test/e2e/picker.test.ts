@@ -146,11 +146,37 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
       isGolden(`${name}-found`, await tmux.settled())
     })
 
+    test("a pin brings the session to the top, with a sign, and is taken off by the same key", async () => {
+      using tmux = picker({ env: mono })
+      await tmux.sees("The proxy closes it.")
+      const rows = () =>
+        tmux.settled().then((screen) =>
+          screen
+            .split("\n")
+            .slice(2, 8)
+            .map((row) => row.slice(0, 34)),
+        )
+      tmux.press("Down", "F3")
+      const pinned = await tmux.sees("pinned: the session of ctx:")
+      const [first = ""] = pinned.split("\n").slice(2)
+      expect(first).toContain("★")
+      expect(first).toContain("Make the parser")
+      expect(await run(["pin", "-a"], { env: machine.env, cwd: machine.cwd })).toMatchObject({
+        code: 0,
+        stderr: "",
+      })
+      tmux.press("F3")
+      await tmux.sees("no longer pinned")
+      expect((await rows()).join("")).not.toContain("★")
+    })
+
     test("help, and a window that becomes too small", async () => {
       using tmux = picker({ env: mono })
       await tmux.sees("The proxy closes it.")
       tmux.press("F1")
-      isGolden("80x24-help", await tmux.sees("Any key goes back"))
+      isGolden("80x24-help", await tmux.sees("Down: more"))
+      tmux.press("PageDown", "PageDown")
+      isGolden("80x24-help-end", await tmux.sees("Any key goes back"))
       tmux.press("Space")
       await tmux.sees("The proxy closes it.")
       tmux.resize(39, 9)

@@ -20,6 +20,7 @@ import {
   spansOf,
   styled,
   widthOf,
+  wrappedCells,
 } from "./cell-text.ts"
 import { previewLines } from "./picker-preview.ts"
 import { type Found, LEAST, type PickerLayout, type PickerState, pickerLayout } from "./picker-state.ts"
@@ -48,7 +49,7 @@ export function pickerPicture(state: PickerState, screen: PickerScreen): Picture
     layout === undefined
       ? tooSmall(state)
       : state.isHelp
-        ? helpLines(state, screen)
+        ? helpLines(state, screen).slice(state.helpTop)
         : [queryRow.spans, filterLine(state, screen), ...bodyLines(state, layout, screen)]
   const lines: string[] = []
   for (let row = 0; row < rows; row++) {
@@ -331,7 +332,7 @@ const FOOT: readonly (readonly [action: PickerAction, open: string, print: strin
 
 function footLine(state: PickerState, screen: PickerScreen): StyledLine {
   const { told, found, isPrinting, isHelp } = state
-  if (isHelp) return [...legend(screen), styled("  Any key goes back", "dim")]
+  if (isHelp) return helpFoot(state, screen)
   const note = told ?? found?.note
   if (note !== undefined) {
     const line = [styled(`  ${harmless(note).replace(/\s+/g, " ")}`)]
@@ -357,26 +358,48 @@ const legend = (screen: PickerScreen): StyledLine =>
 /** Below this width, the help names one key of each. */
 const NARROW = 60
 
-function helpLines({ isPrinting, rows, columns }: PickerState, screen: PickerScreen): StyledLine[] {
-  const all = PICKER_KEYS.map(({ keys, about, printing }): StyledLine => {
-    const isNarrow = columns < NARROW
+/** All keys, and what the signs mean where the foot has no room for that: more lines than there may be rows. */
+export function helpLines({ isPrinting, rows, columns }: PickerState, screen: PickerScreen): StyledLine[] {
+  const isNarrow = columns < NARROW
+  const width = isNarrow ? 12 : 22
+  const all = PICKER_KEYS.flatMap(({ keys, about, printing }): StyledLine[] => {
     const shown = keys
       .slice(0, isNarrow ? 1 : 2)
       .map(keyLabel)
       .join(", ")
-    return [
-      styled(`  ${shown.padEnd(isNarrow ? 12 : 22)}`, "title"),
-      styled(isPrinting ? (printing ?? about) : about),
-    ]
+    const said = styled(isPrinting ? (printing ?? about) : about)
+    const room = columns >= WIDE_HELP && rows - 1 < PICKER_KEYS.length ? columns >> 1 : columns
+    return wrappedCells([said], room - width - 2, screen).map((line, n) => [
+      styled(`  ${n === 0 ? shown.padEnd(width) : " ".repeat(width)}`, "title"),
+      ...line,
+    ])
   })
+  const signs = isLegendBelow(columns, screen) ? [] : [[], ...wrappedCells(legend(screen), columns, screen)]
+  const lines = [...all, ...signs]
   const room = rows - 1
-  if (all.length <= room) return all
   // In two columns where one has no room.
   const half = Math.ceil(all.length / 2)
-  const width = columns >> 1
-  if (half <= room && columns >= 120)
-    return all.slice(0, half).map((left, n) => [...filled(left, width, screen), ...(all[half + n] ?? [])])
-  return all.slice(0, room)
+  if (lines.length <= room || half > room || columns < WIDE_HELP) return lines
+  return all
+    .slice(0, half)
+    .map((left, n) => [...filled(left, columns >> 1, screen), ...(all[half + n] ?? [])])
+}
+
+/** From this width on, the help may have two columns. */
+const WIDE_HELP = 120
+
+const isLegendBelow = (columns: number, screen: PickerScreen): boolean =>
+  widthOf([...legend(screen), styled(MORE_KEYS)], screen) <= columns
+
+const ANY_KEY = "  Any key goes back"
+const MORE_KEYS = "  Down: more"
+
+function helpFoot(state: PickerState, screen: PickerScreen): StyledLine {
+  const { columns, rows, helpTop } = state
+  const isMore = helpLines(state, screen).length > helpTop + rows - 1
+  const said = styled(isMore ? MORE_KEYS : ANY_KEY, "dim")
+  const line = [...legend(screen), said]
+  return widthOf(line, screen) <= columns ? line : [said]
 }
 
 const SGR: Readonly<Record<Look, { readonly color: string; readonly mono: string }>> = {

@@ -80,6 +80,10 @@ export interface PickerState {
   /** Why there is nothing to search: lines in the place of the list. */
   readonly problem: readonly string[] | undefined
   readonly isHelp: boolean
+  /** The first line of the help that is visible. */
+  readonly helpTop: number
+  /** Handle of the turn that stays selected when the list comes anew. */
+  readonly kept: string | undefined
   /** Whether what is chosen is printed, instead of opened or copied. */
   readonly isPrinting: boolean
 }
@@ -131,6 +135,8 @@ export const initialState = (
   told: undefined,
   problem: undefined,
   isHelp: false,
+  helpTop: 0,
+  kept: undefined,
 })
 
 export const selectedHit = ({ found, selected }: PickerState): Hit | undefined => found?.hits[selected]

@@ -1,5 +1,6 @@
 /** What the picker makes of each event: a new state, and what has to be done. Pure. */
-import type { MouseInput } from "./key-decoder.ts"
+import type { KeyInput, MouseInput } from "./key-decoder.ts"
+import { helpLines } from "./picker-picture.ts"
 import { previewLines } from "./picker-preview.ts"
 import {
   type Area,
@@ -39,15 +40,10 @@ export function updated(state: PickerState, event: PickerEvent): Updated {
     case "failed":
       return still({ ...state, problem: event.problem })
     case "found": {
-      const last = Math.max(0, event.found.hits.length - 1)
-      return still(
-        withTop({
-          ...state,
-          found: event.found,
-          problem: undefined,
-          selected: Math.min(state.selected, last),
-        }),
-      )
+      const { hits } = event.found
+      const kept = hits.findIndex(({ handle }) => handle === state.kept)
+      const selected = kept < 0 ? Math.min(state.selected, Math.max(0, hits.length - 1)) : kept
+      return still(withTop({ ...state, found: event.found, problem: undefined, selected, kept: undefined }))
     }
     case "joined":
       return still(withTop({ ...state, found: belowCursor(state, event.found) }))
@@ -69,11 +65,8 @@ function belowCursor({ found, selected }: PickerState, later: Found): Found {
   return { ...later, hits: [...kept, ...later.hits.filter(({ handle }) => !known.has(handle))] }
 }
 
-function pressed(state: PickerState, input: Exclude<PickerEvent, { kind: "told" }>): Updated {
-  if (state.isHelp) {
-    const isQuit = input.kind === "key" && input.name === "ctrl-c"
-    return isQuit ? acted(state, "quit") : still({ ...state, isHelp: input.kind === "mouse" })
-  }
+function pressed(state: PickerState, input: KeyInput): Updated {
+  if (state.isHelp) return inHelp(state, input)
   if (input.kind === "mouse") return clicked(state, input)
   if (input.kind === "text") {
     if (input.text === "?" && state.line.text === "") return acted(state, "help")
@@ -81,6 +74,23 @@ function pressed(state: PickerState, input: Exclude<PickerEvent, { kind: "told" 
   }
   const action = input.kind === "key" ? actionOf(input.name) : undefined
   return action === undefined ? still(state) : acted(state, action)
+}
+
+/** What moves in a list moves in the help; every other key leaves it. */
+function inHelp(state: PickerState, input: KeyInput): Updated {
+  if (input.kind === "key" && input.name === "ctrl-c") return acted(state, "quit")
+  const { rows, helpTop } = state
+  const step = helpStep(input, rows - 2)
+  if (step === 0) return still({ ...state, isHelp: input.kind === "mouse" })
+  const last = Math.max(0, helpLines(state, { unicode: true, color: false, now: 0 }).length - rows + 1)
+  return still({ ...state, helpTop: Math.max(0, Math.min(helpTop + step, last)) })
+}
+
+function helpStep(input: KeyInput, page: number): number {
+  if (input.kind === "mouse") return input.action === "press" ? 0 : input.action === "wheel-down" ? 1 : -1
+  const action = input.kind === "key" ? actionOf(input.name) : undefined
+  const steps = { down: 1, up: -1, "preview-page-down": page, "preview-page-up": -page }
+  return steps[action as keyof typeof steps] ?? 0
 }
 
 const withNextTool = (state: PickerState): Updated =>
@@ -116,7 +126,8 @@ function acted(state: PickerState, action: PickerAction): Updated {
       if (state.isPrinting) return taken(state, "resume")
       return hit === undefined ? still(state) : [state, [{ do: "resume", hit }]]
     case "pin":
-      return hit === undefined ? still(state) : [state, [{ do: "pin", hit }, { do: "search" }]]
+      if (hit === undefined) return still(state)
+      return [{ ...state, kept: hit.handle }, [{ do: "pin", hit }, { do: "search" }]]
     case "take-handle":
       return taken(state, "handle")
     case "take-command":
@@ -147,7 +158,7 @@ function acted(state: PickerState, action: PickerAction): Updated {
     case "preview-page-up":
       return scrolled(state, -pageOf(state))
     case "help":
-      return still({ ...state, isHelp: true })
+      return still({ ...state, isHelp: true, helpTop: 0 })
     case "suspend":
       // A shell that waits for what is printed would not come back.
       return state.isPrinting ? still(state) : [state, [{ do: "suspend" }]]

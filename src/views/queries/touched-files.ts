@@ -93,53 +93,70 @@ export interface ChangedFiles {
 export const movedText = ({ files, changed }: ChangedFiles): string =>
   files === 1 ? "its file changed since" : `${changed} of its ${files} files changed since`
 
-/** True for a file `f` of turn `o` that a turn which began after its end has written or edited. */
-const isChangedSince = (also = ""): string =>
-  `EXISTS (SELECT 1 FROM files l JOIN turns t ON t.id = l.turn
-     WHERE l.path = f.path AND l.op IN ('edit', 'write') AND t.started >= coalesce(o.ended, o.started) AND t.id <> o.id
-       AND t.taken_back = 0 ${also})`
-
-export const filesChangedSince = (db: Database, turns: readonly number[]): Map<number, ChangedFiles> =>
-  new Map(
-    db
-      .query<ChangedFiles & { turn: number }, [string]>(
-        `SELECT w.turn, count(*) AS files, sum(w.isChanged) AS changed FROM (
-           SELECT DISTINCT f.turn, f.path, ${isChangedSince()} AS isChanged
-           FROM json_each(?) g JOIN turns o ON o.id = g.value JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')) w
-         GROUP BY w.turn HAVING changed > 0`,
-      )
-      .all(JSON.stringify(turns))
-      .map(({ turn, ...counts }) => [turn, counts]),
-  )
-
 export interface FileSince {
-  /** Of its turn, without its prefix. */
+  readonly turn: number
+  /** Of the turn, without its prefix. */
   readonly handle: string
   readonly path: string
-  readonly isChanged: 0 | 1
+  readonly isChanged: boolean
 }
 
+/** How many of the latest changes of a file are looked at: some files are changed in every second turn of an archive. */
+const LATEST_CHANGES = 32
+/** Files that are looked at: beyond these, of a turn that changed a thousand, nothing is known. */
+const MOST_CHANGED = 200
+
 /**
- * The files that these turns wrote or edited, and whether a later turn has, too.
+ * The files that these turns wrote or edited, and whether a turn that began after their end is known to have, too.
  *
- * @param handles without their prefix
+ * @param turns handles without their prefix
  * @param except sessions whose changes do not count
  */
 export const filesOfTurns = (
   db: Database,
-  handles: readonly string[],
+  turns: readonly string[],
+  except: readonly string[] = [],
+): FileSince[] => filesSince(db, "o.handle", turns, except)
+
+export function filesChangedSince(db: Database, turns: readonly number[]): Map<number, ChangedFiles> {
+  const known = new Map<number, ChangedFiles>()
+  for (const [turn, files] of Map.groupBy(filesSince(db, "o.id", turns, []), (file) => file.turn)) {
+    const changed = files.filter(({ isChanged }) => isChanged).length
+    if (changed > 0) known.set(turn, { files: files.length, changed })
+  }
+  return known
+}
+
+function filesSince(
+  db: Database,
+  column: "o.handle" | "o.id",
+  turns: readonly (string | number)[],
   except: readonly string[],
-): FileSince[] =>
-  handles.length === 0
-    ? []
-    : db
-        .query<FileSince, [string, string]>(
-          `SELECT DISTINCT o.handle, f.path,
-             ${isChangedSince("AND t.session NOT IN (SELECT value FROM json_each(?2))")} AS isChanged
-           FROM json_each(?1) g JOIN turns o ON o.handle = g.value
-             JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')`,
-        )
-        .all(JSON.stringify(handles), JSON.stringify(except))
+): FileSince[] {
+  if (turns.length === 0) return []
+  const rows = db
+    .query<Omit<FileSince, "isChanged"> & { readonly ended: string | null }, [string]>(
+      `SELECT DISTINCT o.id AS turn, o.handle, f.path, coalesce(o.ended, o.started) AS ended
+       FROM json_each(?) g JOIN turns o ON ${column} = g.value
+         JOIN files f ON f.turn = o.id AND f.op IN ('edit', 'write')`,
+    )
+    .all(JSON.stringify(turns))
+  // In the order of the index of paths, which ends with the turn.
+  const latest = db.query<{ id: number; started: string | null }, [string, string]>(
+    `SELECT t.id, t.started FROM (SELECT DISTINCT l.turn FROM files l
+       WHERE l.path = ?1 AND l.op IN ('edit', 'write') AND l.session NOT IN (SELECT value FROM json_each(?2))
+       ORDER BY l.turn DESC LIMIT ${LATEST_CHANGES}) c
+     JOIN turns t ON t.id = c.turn WHERE t.taken_back = 0 ORDER BY t.started DESC LIMIT 1`,
+  )
+  const others = JSON.stringify(except)
+  const last = new Map<string, ReturnType<typeof latest.get>>()
+  return rows.map(({ turn, handle, path, ended }) => {
+    if (!last.has(path) && last.size < MOST_CHANGED) last.set(path, latest.get(path, others))
+    const change = last.get(path)
+    const isChanged = change != null && change.id !== turn && (change.started ?? "") >= (ended ?? "\uffff")
+    return { turn, handle, path, isChanged }
+  })
+}
 
 /** The latest turns that changed files, newest first in each part of the scope. */
 export const turnsWithChanges = (db: Database, scope: Scope, most: number): number[] =>

@@ -47,6 +47,17 @@ describe("keys for the turn", () => {
     ])
   })
 
+  test("the session is pinned, and its turn stays selected wherever the list then has it", () => {
+    const third = afterEvents(some, key("down"), key("down"))
+    const [asked, effects] = updated(third, key("f3"))
+    expect(effects).toEqual([{ do: "pin", hit: HITS[2]! }, { do: "search" }])
+    const found = { ...asked.found!, hits: [HITS[2]!, HITS[0]!, HITS[1]!] }
+    const after = afterEvents(asked, { kind: "found", found })
+    expect(after).toMatchObject({ selected: 0, kept: undefined })
+    expect(afterEvents(after, key("down"), { kind: "found", found })).toMatchObject({ selected: 1 })
+    expect(effectsOf(pickerState([]), "f3")).toEqual([])
+  })
+
   test("marked turns are opened, exported and copied together; a command, a path and a session are one's", () => {
     const marked = afterEvents(
       some,
@@ -143,6 +154,14 @@ describe("the query", () => {
     const asked = afterEvents(some, { kind: "text", text: "?" })
     expect(asked).toMatchObject({ isHelp: true, line: { text: "" } })
     expect(afterEvents(asked, key("enter"))).toMatchObject({ isHelp: false })
+    const small = { ...asked, columns: 40, rows: 10 }
+    expect(afterEvents(small, key("up"))).toMatchObject({ isHelp: true, helpTop: 0 })
+    expect(afterEvents(small, key("down"), key("page-down"))).toMatchObject({ isHelp: true, helpTop: 9 })
+    const ends = Array.from({ length: 20 }, () => key("page-down"))
+    const end = afterEvents(small, ...ends)
+    expect(end.helpTop).toBeGreaterThan(40)
+    expect(afterEvents(end, key("down")).helpTop).toBe(end.helpTop)
+    expect(afterEvents(end, key("esc"), key("f1"))).toMatchObject({ isHelp: true, helpTop: 0 })
     expect(updated(asked, key("ctrl-c"))[1]).toEqual([{ do: "quit" }])
     const typed = pickerState(HITS, { line: lineWith("why") })
     expect(afterEvents(typed, { kind: "text", text: "?" })).toMatchObject({
