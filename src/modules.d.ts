@@ -104,3 +104,18 @@ declare module "*/page.js" {
   const text: string
   export default text
 }
+
+declare module "*/file.css" {
+  const text: string
+  export default text
+}
+
+declare module "*/looks.js" {
+  const text: string
+  export default text
+}
+
+declare module "*/file.js" {
+  const text: string
+  export default text
+}

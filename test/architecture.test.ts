@@ -135,6 +135,9 @@ const NO_MODULES = [
   "prune/plugin/compact-module.js",
   "cli/pages/html/page.css",
   "cli/pages/html/page.js",
+  "cli/pages/html/looks.js",
+  "cli/pages/html/file.css",
+  "cli/pages/html/file.js",
 ]
 
 /** Where `import()` stands: each is a part of the program that most calls do not need. */

@@ -11,10 +11,10 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 593],
+  ["files", 596],
   ["short", 56],
-  ["exported", 3229],
-  ["once", 1522],
+  ["exported", 3248],
+  ["once", 1536],
   ["never", 206],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)

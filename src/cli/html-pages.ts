@@ -32,7 +32,7 @@ import { dated, hourAt, period } from "./screen.ts"
 /** A page is read in other years, so its dates have theirs. */
 const ANY_YEAR = 0
 
-const WORDS: PageWords = {
+export const PAGE_WORDS: PageWords = {
   tokens: formatTokens,
   dollars,
   moment: (time) => dated(time, ANY_YEAR),
@@ -59,6 +59,8 @@ interface PageOptions {
   readonly labels?: Labels
   /** The page beside it that lists it. */
   readonly index?: PageLink
+  /** File name of the page of a file that is beside it. */
+  readonly pageOf?: (path: string) => string | undefined
   /** Called with the number of turns that are done. */
   readonly onProgress?: (done: number) => void
   /** Called with each turn of the page, its subagents' included, and maybe twice. */
@@ -74,11 +76,13 @@ export function* sessionPageBytes(
 ): Generator<Uint8Array> {
   using readers = new CopyReaders()
   const sessions = wanted.map((one) => sessionData(db, dataHome, one, readers, options))
-  yield* inBlocks(textsOf(sessionPage(sessions, WORDS, version, options.index)))
+  yield* htmlBytes(sessionPage(sessions, PAGE_WORDS, version, options.index))
 }
 
 export const projectPageBytes = (data: ProjectData): Iterable<Uint8Array> =>
-  inBlocks(textsOf(projectPage(data, WORDS, version)))
+  htmlBytes(projectPage(data, PAGE_WORDS, version))
+
+export const htmlBytes = (pieces: Iterable<Html>): Generator<Uint8Array> => inBlocks(textsOf(pieces))
 
 function* textsOf(pieces: Iterable<Html>): Generator<string> {
   for (const { text } of pieces) yield text
@@ -100,7 +104,7 @@ function sessionData(
   dataHome: string,
   wanted: PageSubject,
   readers: CopyReaders,
-  { isConversation = false, onProgress, onTurn, labels }: PageOptions,
+  { isConversation = false, onProgress, onTurn, labels, pageOf = () => undefined }: PageOptions,
 ): SessionData {
   const { session, lineage, shared, turns: own } = openSession(db, wanted.session)
   const all = [...shared, ...own]
@@ -130,6 +134,7 @@ function sessionData(
     isWhole: wanted.only === undefined,
     turns,
     mediaOf: (turn) => mediaOfTurn(db, dataHome, turn, readers),
+    pageOf,
   }
 }
 

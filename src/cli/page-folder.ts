@@ -35,6 +35,13 @@ export interface WrittenPage {
   readonly bytes: number
 }
 
+interface PagesOfFiles {
+  /** What all of these pages are called. */
+  readonly names: readonly string[]
+  /** What the page of a file is called; undefined: it has none. */
+  readonly pageOf: (path: string) => string | undefined
+}
+
 interface KeptPage {
   /** Says all that the page was made of. */
   readonly mark: string
@@ -58,7 +65,8 @@ export class PageFolder {
   readonly #labels: Labels
   /** Undefined: a folder that the user named, whose pages are always made. */
   readonly #kept: Kept | undefined
-  readonly #force: boolean
+  /** Whether pages of that name may be there already. */
+  readonly force: boolean
 
   /** The one in the data folder. */
   static kept(db: Database, dataHome: string): PageFolder {
@@ -73,34 +81,48 @@ export class PageFolder {
     this.#dataHome = dataHome
     this.#labels = readLabels(dataHome)
     this.folder = folder
-    this.#force = force
+    this.force = force
     this.#kept = kept
+  }
+
+  get isKept(): boolean {
+    return this.#kept !== undefined
+  }
+
+  /** Whether there is, or is going to be, a page that lists the sessions. */
+  hasIndex(isListed: boolean): boolean {
+    return isListed || (this.isKept && statsOf(join(this.folder, INDEX.file)) !== undefined)
   }
 
   /**
    * @param isListed whether there is going to be a page that lists them
    * @param onProgress called with turns that are done, of all that have to be
+   * @param files that get pages as well
    */
   writePages(
     sessions: readonly CountedSession[],
     isListed: boolean,
     onProgress: (done: number, total: number) => void,
+    files?: PagesOfFiles,
   ): WrittenPage[] {
     const fileOf = ({ id }: CountedSession): string => join(this.folder, pageName(id))
     refuseExisting(
-      [...sessions.map(fileOf), ...(isListed ? [join(this.folder, INDEX.file)] : [])],
-      this.#force,
+      [
+        ...sessions.map(fileOf),
+        ...(isListed ? [join(this.folder, INDEX.file)] : []),
+        ...(files?.names.map((name) => join(this.folder, name)) ?? []),
+      ],
+      this.force,
     )
     mkdirSync(isListed || this.#kept ? searchFolder(this.folder) : this.folder, {
       recursive: true,
       mode: 0o700,
     })
-    const isUp =
-      isListed || (this.#kept !== undefined && statsOf(join(this.folder, INDEX.file)) !== undefined)
+    const isUp = this.hasIndex(isListed)
     const due = sessions.map((session) => ({
       session,
       file: fileOf(session),
-      mark: this.#mark(session, isUp),
+      mark: this.#mark(session, isUp, files),
     }))
     const isDue = (one: (typeof due)[number]): boolean => this.#current(one) === undefined
     const total = due.filter(isDue).reduce((sum, { session }) => sum + session.turns, 0)
@@ -123,8 +145,9 @@ export class PageFolder {
           },
           labels: this.#labels,
           ...(isUp && { index: INDEX }),
+          ...(files && { pageOf: (path) => files.pageOf(path) }),
         }),
-        this.#force,
+        this.force,
       )
       if (isListed || this.#kept) writeTexts(this.folder, nameOf(file), [...texts.values()])
       done += session.turns
@@ -157,7 +180,7 @@ export class PageFolder {
   }
 
   /** All that decides what is in a session's page: two that are the same are the same page. */
-  #mark(session: CountedSession, isUp: boolean): string {
+  #mark(session: CountedSession, isUp: boolean, files: PagesOfFiles | undefined): string {
     if (this.#kept === undefined) return ""
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
     const copies = copiesOfPage(this.#db, session.id)
@@ -167,7 +190,18 @@ export class PageFolder {
     const own = [session.id, ...lineage.subagents, ...lineage.parents.map((parent) => parent.session)]
     const labels = this.#labels.all.filter((one) => own.includes(one.session))
     return hashName(
-      JSON.stringify([programState(), timeZone, isUp, session, copies, summary, given, lineage, labels]),
+      JSON.stringify([
+        programState(),
+        timeZone,
+        isUp,
+        session,
+        copies,
+        summary,
+        given,
+        lineage,
+        labels,
+        files !== undefined,
+      ]),
     )
   }
 

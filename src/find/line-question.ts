@@ -182,16 +182,12 @@ function originsOfLines(
 ): LinesOrigin[] {
   const calls = new WholeCalls(db, dataHome, readers)
   const sought = new Set(lines.map(({ text }) => lineKey(text)))
-  const find = (condition: Condition, within: Whose) =>
-    once(() => readEdits(editsOf(db, condition, within), calls, sought))
-  const here = find({ sql: "f.path = ?", values: [withSlashes(path)] }, { ...whose, project: undefined })
+  const here = editsOf(db, onPath(path), { ...whose, project: undefined })
   // The same file in another checkout or worktree.
-  const elsewhere = find(pathNamed(end), whose)
+  const origin = originFinder(calls, sought, here, () => editsOf(db, pathNamed(end), whose))
   const groups: { lines: SoughtLine[]; found: Found | undefined }[] = []
   for (const line of lines) {
-    const key = lineKey(line.text)
-    const found =
-      originIn(here(), key) ?? originIn(elsewhere(), key) ?? pieceIn(here(), key) ?? pieceIn(elsewhere(), key)
+    const found = origin(lineKey(line.text))
     const last = groups.at(-1)
     if (last !== undefined && isSame(last.found, found)) last.lines.push(line)
     else groups.push({ lines: [line], found })
@@ -200,6 +196,25 @@ function originsOfLines(
     lines: ofEdit,
     edit: found === undefined ? null : editOf(found, lineKey(ofEdit[0]!.text), calls),
   }))
+}
+
+const onPath = (path: string): Condition => ({ sql: "f.path = ?", values: [withSlashes(path)] })
+
+/**
+ * @param sought keys of the lines that will be asked for
+ * @param here edits of the file, the newest first
+ * @param elsewhere those of the same file in other places
+ */
+function originFinder(
+  calls: WholeCalls,
+  sought: ReadonlySet<string>,
+  here: readonly FileEdit[],
+  elsewhere: () => readonly FileEdit[],
+): (key: string) => Found | undefined {
+  const own = once(() => readEdits(here, calls, sought))
+  const others = once(() => readEdits(elsewhere(), calls, sought))
+  return (key) =>
+    originIn(own(), key) ?? originIn(others(), key) ?? pieceIn(own(), key) ?? pieceIn(others(), key)
 }
 
 const isSame = (one: Found | undefined, other: Found | undefined): boolean =>
@@ -262,6 +277,96 @@ function around(hunks: readonly (readonly DiffLine[])[], key: string): readonly 
     .flatMap((is) => hunks.map((one) => [one, one.findIndex(is)] as const))
     .find(([, n]) => n >= 0) ?? [hunks[0] ?? [], 0]
   return hunk.slice(Math.max(0, at - AROUND), at + AROUND + 1)
+}
+
+/* Where each line of a whole file comes from. */
+
+/** `common`: it stands in many places, so that nothing tells where from. `unknown`: no archived edit has it. */
+export type LineSource = SourceEdit | "common" | "unknown"
+
+interface SourceEdit {
+  readonly edit: FileEdit
+  /** Whether only a piece of the line comes from it. */
+  readonly isPiece: boolean
+}
+
+interface FileLines {
+  readonly lines: readonly string[]
+  /** Edits of the file, and of the same file in other checkouts; the newest first. */
+  readonly here: readonly FileEdit[]
+  readonly elsewhere: readonly FileEdit[]
+}
+
+/** For each line. The edits are read once, however many lines there are. */
+export function sourcesOfLines(
+  db: Database,
+  dataHome: string,
+  readers: CopyReaders,
+  { lines, here, elsewhere }: FileLines,
+): LineSource[] {
+  const calls = new WholeCalls(db, dataHome, readers)
+  const keys = lines.map(lineKey)
+  const isCommon = lines.map(isCommonLine)
+  const origin = originFinder(calls, new Set(keys.filter((_, n) => !isCommon[n])), here, () => elsewhere)
+  const known = new Map<string, Found | undefined>()
+  const found = keys.map((key, n) => {
+    if (isCommon[n]) return undefined
+    if (!known.has(key)) known.set(key, origin(key))
+    return known.get(key)
+  })
+  joinCommonLines(keys, isCommon, found, calls)
+  return found.map((one, n) => one ?? (isCommon[n] ? "common" : "unknown"))
+}
+
+/** Gives a common line to the edit that added it together with the line beside it: a bracket, say, below its function. */
+function joinCommonLines(
+  keys: readonly string[],
+  isCommon: readonly boolean[],
+  found: (Found | undefined)[],
+  calls: WholeCalls,
+): void {
+  const known = new Map<FileEdit, Added>()
+  const addedBy = ({ edit }: Found): Added => {
+    const added = known.get(edit) ?? new Added(editDiff(edit.tool, calls.input(edit)) ?? [])
+    known.set(edit, added)
+    return added
+  }
+  const isFree = (n: number): boolean => isCommon[n] === true && found[n] === undefined
+  for (const step of [1, -1] as const) {
+    const order = step === 1 ? keys.keys() : [...keys.keys()].reverse()
+    for (const n of order) {
+      const one = found[n]
+      if (one === undefined || one.isPiece || isCommon[n] || !isFree(n + step)) continue
+      const length = addedBy(one).lengthBeside(keys, n, step, isFree)
+      for (let m = 1; m <= length; m++) found[n + m * step] = one
+    }
+  }
+}
+
+/** Keys of the lines that an edit added, in their order; `undefined` is between what it did not add together. */
+class Added {
+  readonly #keys: readonly (string | undefined)[]
+  readonly #places: ReadonlyMap<string | undefined, readonly number[]>
+
+  constructor(hunks: readonly (readonly DiffLine[])[]) {
+    this.#keys = hunks.flatMap((hunk) => [
+      undefined,
+      ...hunk
+        .filter(({ mark }) => mark !== "-")
+        .map(({ mark, text }) => (mark === "+" ? lineKey(text) : undefined)),
+    ])
+    this.#places = Map.groupBy(this.#keys.keys(), (n) => this.#keys[n])
+  }
+
+  /** How many lines beside this one it added with it. */
+  lengthBeside(keys: readonly string[], n: number, step: 1 | -1, isFree: (n: number) => boolean): number {
+    const lengths = (this.#places.get(keys[n]) ?? []).map((place) => {
+      let length = 0
+      for (let m = step; isFree(n + m) && this.#keys[place + m] === keys[n + m]; m += step) length++
+      return length
+    })
+    return lengths.reduce((most, length) => Math.max(most, length), 0)
+  }
 }
 
 /* Lines of a file as it is now, named as `FILE:LINE` or `FILE:LINE-LINE`. */

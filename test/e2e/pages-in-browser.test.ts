@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { anchorOf } from "../../src/cli/pages/html/turn-html.ts"
-import { Browser, CHROMIUM, type Page } from "../support/browser.ts"
+import { Browser, CHROMIUM } from "../support/browser.ts"
 import { HOSTILE } from "../support/hostile-page.ts"
 import { Inside, run } from "../support/inside.ts"
 import { until } from "../support/machine.ts"
@@ -52,11 +52,6 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     machine[Symbol.dispose]()
   })
 
-  const seen = (page: Page, selector: string): Promise<number> =>
-    page.ask(
-      `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((one) => one.checkVisibility()).length`,
-    )
-
   test("hostile text runs nothing, loads nothing, breaks nothing, and all of it is there", async () => {
     const page = await browser.page({ width: 1200, height: 900 })
     await page.open(address)
@@ -68,7 +63,7 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(await page.ask("typeof window.__pwned")).toBe("undefined")
     expect(page.complaints).toEqual([])
     expect(page.requests).toEqual([address])
-    expect(await seen(page, ".turn")).toBe(handles.length)
+    expect(await page.seen(".turn")).toBe(handles.length)
     expect(
       await page.ask("document.querySelectorAll('main script, main iframe, main style, main meta').length"),
     ).toBe(0)
@@ -90,17 +85,17 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(await page.ask("typeof window.__pwned")).toBe("undefined")
     expect(page.complaints).toEqual([])
     expect(page.requests).toEqual([pathToFileURL(file).href])
-    expect(await seen(page, "svg rect")).toBeGreaterThan(24)
+    expect(await page.seen("svg rect")).toBeGreaterThan(24)
     expect(await page.ask("document.body.textContent")).toContain(
       "/src/</script><script>window.__pwned = 1</script>",
     )
     expect(await page.ask("document.querySelectorAll('main script, iframe, img, body style').length")).toBe(0)
     expect(await page.ask("document.documentElement.scrollWidth")).toBe(360)
     const shown = "tr.item:not(.off)"
-    const rows = await seen(page, shown)
+    const rows = await page.seen(shown)
     await page.ask("document.querySelector('[data-filter=error]').click()")
-    expect(await seen(page, shown)).toBeLessThan(rows)
-    expect(await seen(page, `${shown}[data-kind=error]`)).toBe(await seen(page, shown))
+    expect(await page.seen(shown)).toBeLessThan(rows)
+    expect(await page.seen(`${shown}[data-kind=error]`)).toBe(await page.seen(shown))
   })
 
   test("search and filters hide what is not meant, and Enter goes to the next place", async () => {
@@ -116,13 +111,13 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
       5000,
       "the search",
     )
-    expect(await seen(page, ".turn")).toBe(1)
+    expect(await page.seen(".turn")).toBe(1)
     expect(await page.ask("CSS.highlights.get('found').size")).toBeGreaterThan(0)
     expect(await page.ask("document.querySelector('.call:not(.off)').open")).toBe(false)
     await page.press("Enter")
     expect(await page.ask("document.querySelector('.call:not(.off)').open")).toBe(true)
     await page.press("Escape")
-    expect(await seen(page, ".turn")).toBe(handles.length)
+    expect(await page.seen(".turn")).toBe(handles.length)
     await page.ask("document.querySelector('[data-filter=file]').click()")
     expect(
       await page.ask(
@@ -132,11 +127,11 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     await page.ask("document.querySelector('[data-filter=file]').click()")
     await page.ask("document.querySelector('[data-filter=tool]').click()")
     // What a call has read is shown with the call.
-    expect(await seen(page, ".call img")).toBe(1)
+    expect(await page.seen(".call img")).toBe(1)
     await page.ask("document.querySelector('[data-filter=tool]').click()")
     await page.ask("document.querySelector('[data-filter=prompt]').click()")
-    expect(await seen(page, ".prompt")).toBeGreaterThan(HOSTILE.length)
-    expect(await seen(page, ".answer")).toBe(0)
+    expect(await page.seen(".prompt")).toBeGreaterThan(HOSTILE.length)
+    expect(await page.seen(".answer")).toBe(0)
     expect(page.complaints).toEqual([])
   })
 
@@ -162,10 +157,10 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
   test("without its script the page can be read and unfolded", async () => {
     const page = await browser.page({ width: 1200, height: 900, script: false })
     await page.open(address)
-    expect(await seen(page, ".turn")).toBe(handles.length)
-    expect(await seen(page, "#search")).toBe(0)
+    expect(await page.seen(".turn")).toBe(handles.length)
+    expect(await page.seen("#search")).toBe(0)
     await page.ask("document.querySelector('.call:not([open]) > summary').click()")
-    expect(await seen(page, ".call[open] .body")).toBeGreaterThan(0)
+    expect(await page.seen(".call[open] .body")).toBeGreaterThan(0)
   })
 
   test("dark where the system is, light on demand; narrow enough for a phone; printed with its changes", async () => {
@@ -179,14 +174,14 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     const phone = await browser.page({ width: 390, height: 844, phone: true })
     await phone.open(address)
     expect(await phone.ask("document.documentElement.scrollWidth")).toBe(390)
-    expect(await seen(phone, ".meter, .contents ol")).toBe(0)
+    expect(await phone.seen(".meter, .contents ol")).toBe(0)
     await phone.ask("document.querySelector('.contents label').click()")
-    expect(await seen(phone, ".contents ol")).toBe(1)
+    expect(await phone.seen(".contents ol")).toBe(1)
     await phone.ask("document.querySelectorAll('details').forEach((one) => (one.open = false))")
     await phone.send("Emulation.setEmulatedMedia", { media: "print" })
     expect(
       await phone.ask("document.querySelector('.diff ins').getBoundingClientRect().height"),
     ).toBeGreaterThan(0)
-    expect(await seen(phone, "#search, .copy")).toBe(0)
+    expect(await phone.seen("#search, .copy")).toBe(0)
   })
 })

@@ -163,6 +163,13 @@ export class Page {
     return result.value
   }
 
+  /** How many elements are seen. */
+  seen(selector: string): Promise<number> {
+    return this.ask(
+      `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((one) => one.checkVisibility()).length`,
+    )
+  }
+
   /** Types into whatever has the focus. */
   async type(text: string): Promise<void> {
     await this.send("Input.insertText", { text })

@@ -14,9 +14,10 @@ import { readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { priceList } from "../../views/prices.ts"
 import { folderOf, namesApart, shortNameOf } from "../../views/project.ts"
-import { findSessions, type Session, withUse } from "../../views/queries/sessions.ts"
+import { type CountedSession, findSessions, type Session, withUse } from "../../views/queries/sessions.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
+import { type FilePages, FilesChanged } from "../file-pages.ts"
 import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
 import { INDEX, PageFolder, type WrittenPage } from "../page-folder.ts"
 import { anchorOf } from "../pages/html/turn-html.ts"
@@ -43,6 +44,7 @@ export default {
     ...OF_PROJECT_ARGS,
     agent: AGENT_ARG,
     since: option("Active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    "no-files": flag("Make no pages of the files that the sessions changed"),
     "no-open": flag("Only write the pages; without a terminal, that is all in any case"),
     output: option("Only write, to this file, or of several pages to this folder", "FILE|DIR", "o"),
     force: flag("Replace existing files of --output"),
@@ -61,13 +63,22 @@ export default {
     const isOnlyWritten = args["no-open"] === true || stringArg(args, "output") !== undefined
     if (out.terminal && !out.wantsJson && !isOnlyWritten)
       await openPage(made.index ?? made.pages[0]!.file, made.anchor)
-    out.json({ pages: made.pages, index: made.index ?? null })
+    out.json({
+      pages: made.pages,
+      index: made.index ?? null,
+      files: made.files.listed.map((one) => ({
+        ...one,
+        file: join(made.files.folder, one.file),
+        reason: one.reason ?? null,
+      })),
+    })
   },
 } satisfies Command
 
 interface Made {
   readonly pages: readonly WrittenPage[]
   readonly index: string | undefined
+  readonly files: FilePages
   /** Of the turn that was named. */
   readonly anchor: string
   readonly shown: readonly string[]
@@ -82,13 +93,14 @@ function openSessions(context: Context, db: Database, names: readonly string[]):
   // Two turns may be of one session.
   const sessions = [...new Map(named.map((one) => [one.id, one])).values()]
   const place = placeOf(context, sessions.length > 1)
-  const pages =
+  const { pages, files } =
     place.file === undefined
-      ? folderAt(db, env.dataHome, place).writePages(withUse(db, sessions), false, progress(context))
-      : [writeOne(context, db, sessions[0]!, place.file)]
+      ? writeInto(context, db, folderAt(db, env.dataHome, place), withUse(db, sessions), false)
+      : { pages: [writeOne(context, db, sessions[0]!, place.file)], files: NO_FILES }
   const [first] = found
   return {
     pages,
+    files,
     index: undefined,
     anchor: first?.kind === "turn" ? anchorOf(first.turn.handle) : "",
     shown: pages.map(({ file }) => file),
@@ -112,9 +124,26 @@ function writeOne(
 }
 
 const progress =
-  ({ out }: Pick<Context, "out">) =>
+  ({ out }: Pick<Context, "out">, of = "turns") =>
   (done: number, total: number): void =>
-    out.progress("turns", done, total)
+    out.progress(of, done, total)
+
+const NO_FILES: FilePages = { folder: "", listed: [], bytes: 0 }
+
+/** The pages of sessions, and of the files that they changed. */
+function writeInto(
+  context: Context,
+  db: Database,
+  folder: PageFolder,
+  sessions: readonly CountedSession[],
+  isListed: boolean,
+): { readonly pages: readonly WrittenPage[]; readonly files: FilePages } {
+  const isWanted = context.args["no-files"] !== true && (isListed || folder.isKept)
+  const files = isWanted ? new FilesChanged({ db, place: context.env, sessions }) : undefined
+  const pages = folder.writePages(sessions, isListed, progress(context), files)
+  const made = files?.write(folder, isListed, progress(context, "files"))
+  return { pages, files: made ?? NO_FILES }
+}
 
 function openList(context: Context, db: Database): Made {
   const { args, env } = context
@@ -122,7 +151,7 @@ function openList(context: Context, db: Database): Made {
   const { project, program, sessions } = allSessionsWanted(db, context, since)
   const place = placeOf(context, true)
   const pages = folderAt(db, env.dataHome, place)
-  const written = pages.writePages(sessions, true, progress(context))
+  const { pages: written, files } = writeInto(context, db, pages, sessions, true)
   const segments = pages.writeIndex(written)
   const folder = project === undefined ? "" : folderOf(project)
   const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
@@ -138,10 +167,12 @@ function openList(context: Context, db: Database): Made {
     cost: costs.get(session.id),
   }))
   const index = join(pages.folder, INDEX.file)
-  const size = writeExport(index, projectPageBytes({ folder, name, sessions: listed, segments }), true)
-  const total = written.reduce((sum, page) => sum + page.bytes, size)
+  const data = { folder, name, sessions: listed, segments, files: files.listed }
+  const size = writeExport(index, projectPageBytes(data), true)
+  const total = written.reduce((sum, page) => sum + page.bytes, size + files.bytes)
   return {
     pages: written,
+    files,
     index,
     anchor: "",
     shown: [index, `${count(written.length, "session")}, ${bytes(total)}`],

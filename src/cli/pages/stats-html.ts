@@ -12,7 +12,7 @@ import { PRICES_AS_OF } from "../../views/prices.ts"
 import { folderOf, namesApart } from "../../views/project.ts"
 import { DAY_NAMES, gridOf, MONTH_NAMES, MOST_WEEKS } from "../stats/activity-grid.ts"
 import type { SpentRow, Stats } from "../stats/stats.ts"
-import { type Content, documentHtml, type Html, html } from "./html/document.ts"
+import { type Content, documentHtml, type Html, html, WHOLE } from "./html/document.ts"
 import { toolbar } from "./html/project-page.ts"
 import STYLE from "./stats.css" with { type: "text" }
 
@@ -32,7 +32,7 @@ const share = (part: number, whole: number): string =>
 
 export function statsHtml(stats: Stats, { project, today, version }: StatsPage): string {
   const name = project === undefined ? "Every project" : folderOf(project)
-  const pieces = documentHtml(`${name}: stats`, version, body(name, stats, today), STYLE)
+  const pieces = documentHtml(`${name}: stats`, version, body(name, stats, today), { ...WHOLE, style: STYLE })
   return [...pieces].map(({ text }) => text).join("")
 }
 

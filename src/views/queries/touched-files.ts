@@ -219,6 +219,41 @@ export const pathsChanged = (db: Database, session: string, most: number): strin
     .all(session)
     .map(({ path }) => path)
 
+/** A file that sessions wrote or edited. */
+export interface ChangedPath {
+  readonly path: string
+  /** How many turns did, and when the last of them began. */
+  readonly turns: number
+  readonly last: string | null
+  /** Whether one of them was this user's own, on whichever machine. */
+  readonly isOwn: number
+}
+
+/** Files that these sessions and their subagents wrote or edited, rewound turns included. */
+export const pathsChangedIn = (db: Database, sessions: readonly string[]): ChangedPath[] =>
+  db
+    .query<ChangedPath, [string]>(
+      `SELECT f.path, count(DISTINCT f.turn) AS turns, max(t.started) AS last, max(${isAtHome("t.origin")}) AS isOwn
+       FROM files f JOIN turns t ON t.id = f.turn
+       WHERE f.op IN ('edit', 'write') AND f.session IN (${WITH_SUBAGENTS}) GROUP BY f.path`,
+    )
+    .all(JSON.stringify(sessions))
+
+const WITH_SUBAGENTS = `WITH RECURSIVE some (id) AS (
+  SELECT value FROM json_each(?1) UNION SELECT s.id FROM some JOIN sessions s ON s.parent = some.id)
+  SELECT id FROM some`
+
+/** The session that started each of these subagents. */
+export const startersOf = (db: Database, sessions: readonly string[]): Map<string, string> =>
+  new Map(
+    db
+      .query<{ id: string; parent: string }, [string]>(
+        "SELECT s.id, s.parent FROM json_each(?1) w JOIN sessions s ON s.id = w.value WHERE s.parent IS NOT NULL",
+      )
+      .all(JSON.stringify(sessions))
+      .map(({ id, parent }) => [id, parent]),
+  )
+
 /* Calls that edited or wrote files, and the statements that may say why. */
 
 export interface FileEdit extends CallPlace {
@@ -248,24 +283,60 @@ export function callsOnFiles(
   db: Database,
   { sql, values }: Condition,
   whose: Whose,
-  ops: readonly ("read" | "edit" | "write")[],
+  ops: readonly Op[],
 ): FileEdit[] {
   const there = isWhose(whose)
   return db
     .query<FileEdit, string[]>(
-      `SELECT c.id, c.use, c.result, c.name AS tool, w.path, ? || t.handle AS handle, t.session, t.seq,
-         coalesce(m.time, t.started) AS time, t.prompt, t.answer, t.taken_back AS takenBack
-       FROM (SELECT DISTINCT f.turn, f.path FROM files f WHERE f.op IN (${ops.map((op) => `'${op}'`).join()}) AND ${sql}) w
-         JOIN tool_calls c ON c.turn = w.turn AND (c.target = w.path OR length(w.path) > 250 OR w.path GLOB '*[ \t][ \t]*')
+      `SELECT ${FILE_EDIT}
+       FROM (SELECT DISTINCT f.turn, f.path FROM files f WHERE ${isOp(ops)} AND ${sql}) w
+         JOIN tool_calls c ON c.turn = w.turn AND (c.target = w.path OR ${IS_ODD})
          JOIN turns t ON t.id = c.turn
          LEFT JOIN messages m ON m.id = c.use
          LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${isTool("c.name", ...ops)} AND c.is_error IS NOT 1 AND c.use IS NOT NULL
-         AND ${there.sql}
+       WHERE ${hasDone(ops)} AND ${there.sql}
        ORDER BY time DESC, c.use DESC`,
     )
     .all(HANDLE_PREFIX, ...values, ...there.values)
 }
+
+/** The same for many files at once, whosever they are: it looks at each call once, not at those of a turn for each file. */
+export const callsOnManyFiles = (
+  db: Database,
+  files: readonly { readonly path: string }[],
+  ops: readonly Op[],
+): FileEdit[] =>
+  db
+    .query<FileEdit, [string, string]>(
+      `WITH wanted AS MATERIALIZED (SELECT value AS path FROM json_each(?2)),
+         named AS (
+           SELECT c.session, c.id, c.target AS path FROM tool_calls c
+           WHERE ${hasDone(ops)} AND c.target IN wanted
+             AND EXISTS (SELECT 1 FROM files f WHERE f.turn = c.turn AND f.path = c.target AND ${isOp(ops)})
+           UNION ALL SELECT c.session, c.id, w.path
+           FROM (SELECT DISTINCT f.turn, f.path FROM wanted w JOIN files f ON f.path = w.path WHERE ${isOp(ops)} AND ${IS_ODD}) w
+             CROSS JOIN tool_calls c ON c.turn = w.turn AND c.target <> w.path
+           WHERE ${hasDone(ops)})
+       SELECT ${FILE_EDIT}
+       FROM named w JOIN tool_calls c ON c.session = w.session AND c.id = w.id
+         JOIN turns t ON t.id = c.turn LEFT JOIN messages m ON m.id = c.use
+       ORDER BY time DESC, c.use DESC`,
+    )
+    .all(HANDLE_PREFIX, JSON.stringify(files.map(({ path }) => path)))
+
+type Op = "read" | "edit" | "write"
+
+const isOp = (ops: readonly Op[]): string => `f.op IN (${ops.map((op) => `'${op}'`).join()})`
+
+const hasDone = (ops: readonly Op[]): string =>
+  `${isTool("c.name", ...ops)} AND c.is_error IS NOT 1 AND c.use IS NOT NULL`
+
+/** Whether a path `w` may not fit the line that the views have of a call. */
+const IS_ODD = "(length(w.path) > 250 OR w.path GLOB '*[ \t][ \t]*')"
+
+/** Of a call `c` on a path `w`, with its turn and its message. */
+const FILE_EDIT = `c.id, c.use, c.result, c.name AS tool, w.path, ?1 || t.handle AS handle, t.session, t.seq,
+  coalesce(m.time, t.started) AS time, t.prompt, t.answer, t.taken_back AS takenBack`
 
 export interface StatementBefore {
   /** constraint, decision or refuted. */

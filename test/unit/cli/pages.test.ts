@@ -172,7 +172,7 @@ describe("open", () => {
   describe("where pages go", () => {
     test("by default into the data folder, private, and anew each time", async () => {
       for (const word of [session.session, handle, session.session.slice(0, 36)]) {
-        const { code, stdout, stderr } = await cli("open", word)
+        const { code, stdout, stderr } = await cli("open", word, "--no-files")
         expect({ code, stderr, stdout }).toEqual({
           code: 0,
           stderr: "",

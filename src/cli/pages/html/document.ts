@@ -10,42 +10,49 @@ import type { Part } from "../../../record/types.ts"
 import type { CountedSession } from "../../../views/queries/sessions.ts"
 import type { Lineage } from "../../../views/queries/transcripts.ts"
 import type { Turn, WholeTurn } from "../../../views/turn.ts"
+import looks from "./looks.js" with { type: "text" }
 import pageStyle from "./page.css" with { type: "text" }
 import script from "./page.js" with { type: "text" }
 
 interface PageKind {
+  /** Beside what all have. */
+  readonly style: string
+  /** After what every page's does first. */
   readonly scripts: readonly string[]
   /** What its policy allows these scripts besides. */
   readonly allowed: string
-  readonly loads: string
+  /** What its foot says of secrets, and of what it loads. */
+  readonly foot: string
 }
 
 /** A page that is one file. */
-const WHOLE: PageKind = { scripts: [script], allowed: "", loads: "This page loads nothing from anywhere." }
+export const WHOLE: PageKind = {
+  style: "",
+  scripts: [script],
+  allowed: "",
+  foot: "Secrets were filled in before they were archived. This page loads nothing from anywhere.",
+}
 
 /**
  * The page of sessions, whose script loads the index beside it. `strict-dynamic` allows what that script itself adds,
  * and not what markup names, wherever the page lies: `self` means nothing to a page from a file.
  */
 export const LIST: PageKind = {
+  ...WHOLE,
   scripts: [script, searchScript],
   allowed: " 'strict-dynamic'",
-  loads:
-    "This page loads nothing but the index beside it. Keys: / searches, j and k move, Enter opens, Escape leaves.",
+  foot: "Secrets were filled in before they were archived. This page loads nothing but the index beside it. Keys: / searches, j and k move, Enter opens, Escape leaves.",
 }
 
-/**
- * @param version of ctxbridge
- * @param ownStyle of this kind of page, beside what all have
- */
+/** @param version of ctxbridge */
 export function* documentHtml(
   title: string,
   version: string,
   body: Iterable<Html>,
-  ownStyle = "",
-  { scripts, allowed, loads }: PageKind = WHOLE,
+  { style: ownStyle, scripts: own, allowed, foot }: PageKind = WHOLE,
 ): Generator<Html> {
   const style = pageStyle + ownStyle
+  const scripts = own.map((script, n) => (n === 0 ? looks + script : script))
   const policy = [
     "default-src 'none'",
     "img-src data:",
@@ -69,7 +76,7 @@ export function* documentHtml(
 ${iconSheet()}
 `
   yield* body
-  yield html`<footer>Made by ctxbridge ${version} from its archive. Secrets were filled in before they were archived. ${loads}</footer>
+  yield html`<footer>Made by ctxbridge ${version} from its archive. ${foot}</footer>
 ${scripts.map((one) => html`<script>${new Html(one)}</script>\n`)}
 </body>
 </html>
@@ -297,4 +304,6 @@ export interface SessionData {
   readonly turns: Iterable<WholeTurn>
   /** Base64 of a turn's images. */
   readonly mediaOf: (turn: WholeTurn) => ReadonlyMap<Part, string>
+  /** File name of the page of a file that is beside this one. */
+  readonly pageOf: (path: string) => string | undefined
 }

@@ -6,7 +6,6 @@
   const $ = (selector) => document.querySelector(selector)
   const all = (selector, within = document) => [...within.querySelectorAll(selector)]
   const root = document.documentElement
-  root.classList.add("js")
 
   const search = $("#search")
   const found = $("#found")
@@ -154,24 +153,6 @@
     for (const one of all("details:not(.off)")) one.open = isOpen
   })
 
-  /** For what a browser may refuse: a page from a file may have no storage. */
-  const attempt = (act) => {
-    try {
-      return act()
-    } catch {
-      return null
-    }
-  }
-  const theme = attempt(() => localStorage.getItem("ctxbridge-theme"))
-  if (theme === "dark" || theme === "light") root.dataset.theme = theme
-  $("#theme").addEventListener("click", () => {
-    const isDark = root.dataset.theme
-      ? root.dataset.theme === "dark"
-      : matchMedia("(prefers-color-scheme: dark)").matches
-    root.dataset.theme = isDark ? "light" : "dark"
-    attempt(() => localStorage.setItem("ctxbridge-theme", root.dataset.theme))
-  })
-
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.(".copy")
     if (!button) return
@@ -195,13 +176,22 @@
   /** Words that a search has found in the turn of the address: `#ctx-ab12cd&mark=rate%20limit`. */
   let wanted = []
 
+  /** Null if nobody has written it so. */
+  const decoded = (text) => {
+    try {
+      return decodeURIComponent(text)
+    } catch {
+      return null
+    }
+  }
+
   /** A handle may be in the address as it is written elsewhere: `#ctx:ab12cd`. */
   function follow() {
     const [place, words] = location.hash.slice(1).split("&mark=")
-    const id = attempt(() => decodeURIComponent(place))?.replace(":", "-")
+    const id = decoded(place)?.replace(":", "-")
     const turn = id && document.getElementById(id)
     if (!turn) return
-    if (words) wanted = attempt(() => decodeURIComponent(words).split(" ").filter(Boolean)) ?? []
+    if (words) wanted = decoded(words)?.split(" ").filter(Boolean) ?? []
     // Only what is the whole address is a target. This is called again then.
     if (location.hash.slice(1) !== id) {
       location.replace(`#${id}`)

@@ -8,6 +8,7 @@ import { allTokens } from "../../../views/queries/token-use.ts"
 import type { Turn } from "../../../views/turn.ts"
 import type { PageLink, PageWords, SessionData, SubagentData, WordsAbout } from "./document.ts"
 import { type Content, documentHtml, type Html, html, LIST } from "./document.ts"
+import { filesHtml, type ListedFile } from "./file-page.ts"
 import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
 
 interface ListedSession {
@@ -29,6 +30,8 @@ export interface ProjectData {
   readonly sessions: readonly ListedSession[]
   /** Of the index beside the page, those first that count. */
   readonly segments: readonly string[]
+  /** By name. */
+  readonly files: readonly ListedFile[]
 }
 
 interface Day {
@@ -39,9 +42,9 @@ interface Day {
 const PROMPT = 300
 
 export const projectPage = (data: ProjectData, words: PageWords, version: string): Iterable<Html> =>
-  documentHtml(data.name, version, body(data, words), "", LIST)
+  documentHtml(data.name, version, body(data, words), LIST)
 
-function* body({ folder, name, sessions, segments }: ProjectData, words: PageWords): Generator<Html> {
+function* body({ folder, name, sessions, segments, files }: ProjectData, words: PageWords): Generator<Html> {
   const days: Day[] = [...Map.groupBy(sessions, ({ session }) => words.day(session.started ?? session.ended))]
     .map(([day, all]) => ({ day, sessions: all }))
     .toSorted((a, b) => (a.day < b.day ? 1 : -1))
@@ -56,6 +59,7 @@ function* body({ folder, name, sessions, segments }: ProjectData, words: PageWor
     count(tools, "tool call"),
     `${words.tokens(sum(tokensOf))} tokens`,
     costHtml(costOf(sessions), words),
+    files.length > 0 && html`<a href="#files">${count(files.length, "changed file")}</a>`,
   ]
   yield html`<header class="top"><h1>${name}</h1><ul class="about">${facts.filter(Boolean).map((fact) => html`<li>${fact}</li>`)}</ul></header>
 ${listTools(sessions)}
@@ -81,7 +85,7 @@ ${timeline(days, words)}
     for (const one of all) yield sessionRow(one, day, most, words)
     yield html`</section>\n`
   }
-  yield html`</div></main></div>\n`
+  yield html`${filesHtml(files, words)}</div></main></div>\n`
 }
 
 const tokensOf = ({ tokens }: CountedSession): number => allTokens(tokens)
@@ -234,7 +238,7 @@ ${index && html`<a class="up" href="${encodeURIComponent(index.file)}">${index.n
 
 /** @param n which session of the page */
 function* columns(data: SessionData, n: number, words: PageWords): Generator<Html> {
-  const { session, outline, context, compactions, turns, mediaOf } = data
+  const { session, outline, context, compactions, turns, mediaOf, pageOf } = data
   const waiting = [...data.subagents]
   const world: TurnWorld = {
     words,
@@ -242,6 +246,7 @@ function* columns(data: SessionData, n: number, words: PageWords): Generator<Htm
     labelsOf: data.labelsOf,
     contextOf: (handle) => context.get(handle),
     mediaOf,
+    pageOf,
     compactionAt: (time) => compactions.find((one) => one.time === time),
     subagentOf: (brief) => takeFrom(waiting, brief),
   }

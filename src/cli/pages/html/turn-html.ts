@@ -1,5 +1,5 @@
 /** A turn: what was asked, all that was done for it, and what was answered. Pure. */
-import { isShell, todosOf, toolKind } from "../../../agents/tool-kinds.ts"
+import { isShell, todosOf, toolFiles, toolKind } from "../../../agents/tool-kinds.ts"
 import { bytes, count, cut, oneLine } from "../../../base/text.ts"
 import { objectOf, stringOf } from "../../../record/json.ts"
 import { isGivenBack } from "../../../record/our-marks.ts"
@@ -24,6 +24,8 @@ export interface TurnWorld {
   readonly labelsOf: (handle: string) => readonly string[]
   readonly mediaOf: (turn: WholeTurn) => ReadonlyMap<Part, string>
   readonly compactionAt: (time: string | null) => CompactionOnPage | undefined
+  /** File name of the page of a file that is beside this one. */
+  readonly pageOf: (path: string) => string | undefined
   /** The subagent that was asked this, once. */
   readonly subagentOf: (brief: string) => SubagentData | undefined
 }
@@ -57,8 +59,24 @@ ${labels.length > 0 && mark(labels.join(" · "))}${takenBack && mark("Rewound: t
     if (sidechain) yield html`</details>\n`
   }
   const isTold = turn.messages.some(({ parts }) => parts.some(({ kind }) => kind === "interrupt"))
-  yield html`${interrupted && !isTold && mark("Interrupted")}</section>\n`
+  yield html`${interrupted && !isTold && mark("Interrupted")}${changedFiles(turn, world)}</section>\n`
 }
+
+/** Links to the pages of the files that the turn changed. */
+function changedFiles({ messages }: WholeTurn, { cwd, pageOf }: TurnWorld): Html | undefined {
+  const uses = messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "toolUse"))
+  const files = uses.flatMap(({ name, input }) => toolFiles(name, input).filter(({ op }) => op !== "read"))
+  const links = [...new Set(files.map(({ path }) => path))].flatMap((path) => {
+    const page = pageOf(path)
+    return page === undefined ? [] : html`<a href="${page}"><code>${below(cwd, path)}</code></a> `
+  })
+  return links.length === 0
+    ? undefined
+    : html`<p class="item changed" data-kind="file">Line by line: ${links}</p>\n`
+}
+
+const below = (cwd: string | null, path: string): string =>
+  cwd !== null && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path
 
 /** Folded, with its own turns. */
 export function* subagentHtml({ session, turns }: SubagentData, world: TurnWorld): Generator<Html> {
@@ -197,7 +215,7 @@ function callHtml({ use, result, media }: CallItem, world: CallWorld): Html {
 
 function targetOf(name: string, given: unknown, { call, cwd }: CallWorld): string {
   const whole = call?.target || oneLine(inputText(name, given).slice(0, 600))
-  return cut(cwd !== null && whole.startsWith(`${cwd}/`) ? whole.slice(cwd.length + 1) : whole, 300)
+  return cut(below(cwd, whole), 300)
 }
 
 function outcome(

@@ -1,0 +1,392 @@
+/**
+ * The pages of the files that sessions changed: each as it is on disk or, where it is gone or lies elsewhere, as the
+ * archive last had it, and the turn that each line comes from.
+ */
+import { readFileSync } from "node:fs"
+import { version } from "../../package.json"
+import { toolKind } from "../agents/tool-kinds.ts"
+import { messageOf } from "../base/errors.ts"
+import { statsOf, tryTo } from "../base/files.ts"
+import { existsSync, type FileStats, realpathSync, statSync } from "../base/fs.ts"
+import { hashName, readJson, writeJson } from "../base/json-files.ts"
+import { basename, dirname, join } from "../base/path.ts"
+import { bytes, count } from "../base/text.ts"
+import type { PathsAndPolicy } from "../config/load.ts"
+import { lastState } from "../find/file-states.ts"
+import { type LineSource, sourcesOfLines } from "../find/line-question.ts"
+import { filterText } from "../secrets/filter.ts"
+import { type Known, withoutKnown } from "../secrets/known.ts"
+import { knownOf } from "../vault/known-values.ts"
+import { CopyReaders } from "../vault/reader.ts"
+import type { Database } from "../views/database.ts"
+import { isExcludedFolder } from "../views/excluded.ts"
+import { fileState, keptFile, programState } from "../views/kept-pages.ts"
+import { folderOf, namesApart } from "../views/project.ts"
+import type { Session } from "../views/queries/sessions.ts"
+import {
+  type ChangedPath,
+  callsOnManyFiles,
+  type FileEdit,
+  pathsChangedIn,
+  startersOf,
+} from "../views/queries/touched-files.ts"
+import { htmlBytes, PAGE_WORDS, pageName } from "./html-pages.ts"
+import { INDEX } from "./page-folder.ts"
+import type { PageLink } from "./pages/html/document.ts"
+import { type FileOnPage, filePage, type ListedFile, type WritingTurn } from "./pages/html/file-page.ts"
+import { anchorOf } from "./pages/html/turn-html.ts"
+import { writeExport } from "./pages/output-file.ts"
+
+/** Bytes and lines of a file that a page shows. */
+const LARGEST = 1 << 20
+const MOST_LINES = 20_000
+
+/** What the pages of files are made from. */
+interface FilesWanted {
+  readonly db: Database
+  readonly place: PathsAndPolicy
+  readonly sessions: readonly Session[]
+}
+
+/** Where pages are written. */
+interface PagesPlace {
+  readonly folder: string
+  /** Whether it is the one in the data folder, where a page is only made again when something of it has changed. */
+  readonly isKept: boolean
+  readonly force: boolean
+  readonly hasIndex: (isListed: boolean) => boolean
+}
+
+export interface FilePages {
+  /** Where they are. */
+  readonly folder: string
+  readonly listed: readonly ListedFile[]
+  /** Of all pages. */
+  readonly bytes: number
+}
+
+/** A page that is there, and all that decides what is in it. */
+interface KeptPage {
+  readonly mark: string
+  readonly bytes: number
+  readonly reason?: string | undefined
+}
+
+interface World extends FilesWanted {
+  /** The page that lists the files; undefined: there is none. */
+  readonly index: PageLink | undefined
+  readonly readers: CopyReaders
+  /** Values that were recognised as secrets in the sessions. */
+  readonly known: Known
+  /** The address of a turn, if its session has a page in the folder. */
+  readonly addressOf: (edit: FileEdit) => string | undefined
+}
+
+/** The pages of all files that these sessions changed. Those of the sessions have to be there already. */
+export class FilesChanged {
+  readonly #wanted: FilesWanted
+  readonly #changed: readonly ChangedPath[]
+  readonly #names: ReadonlyMap<string, string>
+
+  constructor(wanted: FilesWanted) {
+    const ids = wanted.sessions.map(({ id }) => id)
+    this.#wanted = wanted
+    this.#changed = pathsChangedIn(wanted.db, ids)
+    this.#names = new Map(this.#changed.map(({ path }) => [path, filePageName(path)]))
+  }
+
+  /** What the page of a file is called; undefined: it has none. */
+  pageOf(path: string): string | undefined {
+    return this.#names.get(path)
+  }
+
+  get names(): string[] {
+    return [...this.#names.values()]
+  }
+
+  /**
+   * @param isListed whether there is going to be a page that lists them
+   * @param onProgress called with the number of files that are done, and of all
+   */
+  write(at: PagesPlace, isListed: boolean, onProgress: (done: number, total: number) => void): FilePages {
+    const { db, place, sessions } = this.#wanted
+    using readers = new CopyReaders()
+    const calls = callsOnManyFiles(db, this.#changed, ["read", "edit", "write"])
+    const known = new Map(sessions.flatMap(({ id }) => [...knownOf(place, id, "").known]))
+    const index = at.hasIndex(isListed) ? INDEX : undefined
+    const world = { ...this.#wanted, readers, index, known, addressOf: addresses(db, calls, at.folder) }
+    const keptAt = keptFile(place.dataHome, "files")
+    const before = at.isKept ? (readJson(keptAt) as Record<string, KeptPage> | undefined) : undefined
+    const kept: Record<string, KeptPage> = {}
+    const listed: ListedFile[] = []
+    const subjects = subjectsOf(world, this.#changed, calls)
+    for (const subject of subjects) {
+      onProgress(listed.length, subjects.length)
+      const { path, name, turns, last } = subject
+      const file = filePageName(path)
+      const target = join(at.folder, file)
+      const mark = at.isKept ? markOf(world, subject) : ""
+      const there = before?.[file]
+      const isThere = there !== undefined && there.mark === mark && statsOf(target)?.size === there.bytes
+      const page = isThere ? there : { mark, ...writePage(world, subject, at, target) }
+      kept[file] = page
+      listed.push({ file, name, turns, last, reason: page.reason })
+    }
+    if (at.isKept && listed.length > 0) tryTo(() => writeJson(keptAt, { ...before, ...kept }))
+    return {
+      folder: at.folder,
+      listed,
+      bytes: Object.values(kept).reduce((sum, page) => sum + page.bytes, 0),
+    }
+  }
+}
+
+const filePageName = (path: string): string => `file-${hashName(path)}.html`
+
+function writePage(
+  world: World,
+  subject: Subject,
+  { force }: PagesPlace,
+  target: string,
+): Omit<KeptPage, "mark"> {
+  const text = textOf(world, subject)
+  const html = filePage(dataOf(world, subject, text), PAGE_WORDS, version)
+  const size = writeExport(target, htmlBytes(html), force)
+  return { bytes: size, ...("reason" in text && { reason: text.reason }) }
+}
+
+/** Two that are the same are of the same page. */
+function markOf(world: World, subject: Subject): string {
+  const { path, folder, calls, elsewhere } = subject
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  const isOnDisk = statsOnDisk(world, subject) !== undefined
+  return hashName(
+    JSON.stringify([
+      ...[programState(), timeZone, world.index, folder, fileState(path), isOnDisk, subject.turns],
+      ...[world.known.size, world.place.secrets],
+      ...[...calls, ...elsewhere].map((edit) => [edit, world.addressOf(edit)]),
+    ]),
+  )
+}
+
+function addresses(db: Database, edits: readonly FileEdit[], folder: string): World["addressOf"] {
+  const starters = startersOf(db, [...new Set(edits.map(({ session }) => session))])
+  const isThere = new Map<string, boolean>()
+  return ({ session, handle }) => {
+    const starter = starters.get(session) ?? session
+    const page = pageName(starter)
+    if (!isThere.has(page)) isThere.set(page, existsSync(join(folder, page)))
+    return isThere.get(page) === true ? `${encodeURIComponent(page)}#${anchorOf(handle)}` : undefined
+  }
+}
+
+/** A file that has a page. */
+interface Subject extends ChangedPath, Placed {
+  /** That read or changed it. */
+  readonly calls: readonly FileEdit[]
+  /** Edits of it, and of the same file in other checkouts and worktrees; the newest first. */
+  readonly here: readonly FileEdit[]
+  readonly elsewhere: readonly FileEdit[]
+}
+
+/** In the order of their names. */
+function subjectsOf(world: World, changed: readonly ChangedPath[], all: readonly FileEdit[]): Subject[] {
+  const folders = foldersOf(world)
+  const calls = Map.groupBy(all, ({ path }) => path)
+  const edits = Map.groupBy(
+    all.filter(({ tool }) => toolKind(tool) !== "read"),
+    ({ path }) => path,
+  )
+  const namesakes = Map.groupBy(edits.keys(), (path) => basename(path))
+  return changed
+    .map((one) => {
+      const placed = placeIn(folders, one.path)
+      const end = placed.folder === undefined ? undefined : one.path.slice(placed.folder.length)
+      const others = (namesakes.get(basename(one.path)) ?? []).filter(
+        (other) => other !== one.path && end !== undefined && other.endsWith(end),
+      )
+      const elsewhere = others.flatMap((other) => edits.get(other) ?? []).sort(latestFirst)
+      return {
+        ...one,
+        ...placed,
+        calls: calls.get(one.path) ?? [],
+        here: edits.get(one.path) ?? [],
+        elsewhere,
+      }
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+const latestFirst = (a: FileEdit, b: FileEdit): number => ((a.time ?? "") < (b.time ?? "") ? 1 : -1)
+
+/** Where the file lies, seen from its project. */
+interface Placed {
+  readonly path: string
+  /** One of the project's; undefined: it lies elsewhere. */
+  readonly folder: string | undefined
+  readonly name: string
+}
+
+/** A folder of a project or a worktree, and what its files are called by where there are several projects. */
+interface Folder {
+  readonly path: string
+  readonly prefix: string
+}
+
+/** What lies in none of these lies elsewhere. */
+function foldersOf({ sessions, place: { home } }: FilesWanted): Folder[] {
+  const projects = new Set(sessions.flatMap(({ project }) => project ?? []))
+  const names = namesApart(projects)
+  const all = [
+    ...[...projects].map((one) => ({ path: folderOf(one), prefix: `${names.get(one)}/` })),
+    ...[...new Set(sessions.flatMap(({ cwd }) => cwd ?? []))].map((path) => ({
+      path,
+      prefix: `${basename(path)}/`,
+    })),
+  ]
+  // A session may have been in the home folder, or above it, where everything lies.
+  return all
+    .filter(({ path }) => !isBelow(path, home))
+    .map(({ path, prefix }) => ({ path, prefix: projects.size > 1 ? prefix : "" }))
+}
+
+const isBelow = (folder: string, path: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`)
+
+function placeIn(folders: readonly Folder[], path: string): Placed {
+  const folder = folders.find((one) => isBelow(one.path, path))
+  const name = folder === undefined ? path : folder.prefix + path.slice(folder.path.length + 1)
+  return { path, folder: folder?.path, name }
+}
+
+/* What is shown of a file. */
+
+interface Shown {
+  readonly lines: readonly string[]
+  readonly state: string
+  readonly isFilled: boolean
+}
+
+type Text = Shown | { readonly reason: string }
+
+function textOf(world: World, subject: Subject): Text {
+  const stats = statsOnDisk(world, subject)
+  return stats === undefined ? archived(world, subject) : onDisk(world, subject.path, subject.folder!, stats)
+}
+
+/** Whether what is on disk may be on a page: only what lies in a project in which the user's own sessions changed it. */
+const isMeant = ({ place }: World, { path, folder, isOwn }: Subject): boolean =>
+  isOwn === 1 && folder !== undefined && !isExcludedFolder(place, dirname(path))
+
+const statsOnDisk = (world: World, subject: Subject): FileStats | undefined =>
+  isMeant(world, subject) ? tryTo(() => statSync(subject.path)) : undefined
+
+function onDisk(world: World, path: string, folder: string, stats: FileStats): Text {
+  if (!isBelow(realpathSync(folder), realpathSync(path)))
+    return { reason: "it is a link that leads out of the project" }
+  if (!stats.isFile()) return { reason: "it is not a file" }
+  if (stats.size > LARGEST) return { reason: TOO_LARGE }
+  let text: string
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path))
+  } catch (error) {
+    return {
+      reason: error instanceof TypeError ? "it is not text" : `it cannot be read: ${messageOf(error)}`,
+    }
+  }
+  if (text.includes("\0")) return { reason: "it is not text" }
+  const filled = withoutSecrets(text, world)
+  const time = new Date(stats.mtimeMs).toISOString()
+  return shown(filled, `as it is on disk, changed ${PAGE_WORDS.moment(time)}`, filled !== text)
+}
+
+function archived(world: World, subject: Subject): Text {
+  const { db, place, readers } = world
+  const { path } = subject
+  const where = isMeant(world, subject) ? "deleted" : "outside the project"
+  const state = lastState(db, place.dataHome, readers, path, subject.calls)
+  if (state === undefined) return { reason: `it is ${where}, and no session says what all of it was` }
+  const { content, time, isChangedSince } = state
+  if (content.length > LARGEST) return { reason: TOO_LARGE }
+  const since = isChangedSince ? ", and changed since in a way of which the archive has only a part" : ""
+  return shown(content, `${where}; as a session last knew it, ${PAGE_WORDS.moment(time)}${since}`, false)
+}
+
+const TOO_LARGE = `it is larger than ${bytes(LARGEST)}`
+
+function shown(text: string, state: string, isFilled: boolean): Text {
+  const lines = text
+    .replace(/^\uFEFF/, "")
+    .replace(/\r?\n$/, "")
+    .split(/\r?\n/)
+  return lines.length > MOST_LINES
+    ? { reason: `it has more than ${count(MOST_LINES, "line")}` }
+    : { lines, state, isFilled }
+}
+
+/** What is on disk did not come through the archive's filter. Each line stays where it is. */
+function withoutSecrets(text: string, { place: { secrets }, known }: World): string {
+  if (!secrets.enabled) return text
+  const filled = Buffer.from(withoutKnown(filterText(text, secrets), known))
+  const original = Buffer.from(text)
+  for (let at = original.indexOf("\n"); at >= 0; at = original.indexOf("\n", at + 1)) filled[at] = 0x0a
+  return filled.toString()
+}
+
+/* Lines, and the turns that they come from. */
+
+function dataOf(world: World, subject: Subject, text: Text): FileOnPage {
+  const { path, folder, turns: changes, here, elsewhere } = subject
+  const name = folder === undefined ? path : path.slice(folder.length + 1)
+  const page = { name, path, index: world.index, changes }
+  if ("reason" in text) return { ...page, ...{ state: "", isFilled: false, unknown: 0, turns: [] }, ...text }
+  const { lines, state, isFilled } = text
+  const file = { lines, here, elsewhere }
+  const sources = sourcesOfLines(world.db, world.place.dataHome, world.readers, file)
+  const found = new Map(
+    sources.flatMap((one) => (typeof one === "string" ? [] : [[one.edit.handle, one.edit] as const])),
+  )
+  const turns = [...found.values()].sort(latestFirst)
+  const numbers = new Map(turns.map(({ handle }, n) => [handle, n]))
+  const runs = Array.from(runsOf(sources), ({ from, to, source }) => ({
+    from: from + 1,
+    lines: lines.slice(from, to).map((line, n) => ({ text: line, isCommon: sources[from + n] === "common" })),
+    source:
+      typeof source === "string"
+        ? source
+        : { turn: numbers.get(source.edit.handle)!, isPiece: source.isPiece },
+  }))
+  const unknown = sources.filter((one) => one === "unknown").length
+  return { ...page, state, isFilled, unknown, turns: turns.map((edit) => turnOf(edit, world)), runs }
+}
+
+interface Run {
+  readonly from: number
+  readonly to: number
+  readonly source: LineSource
+}
+
+/** Lines one below the other of the same source, from `from` up to `to`, with the common ones between them. */
+function* runsOf(sources: readonly LineSource[]): Generator<Run> {
+  for (let from = 0, to = 0; from < sources.length; from = to) {
+    const source = sources[from]!
+    to = from + 1
+    for (let next = to; next < sources.length; next++) {
+      if (isSame(source, sources[next]!)) to = next + 1
+      else if (source === "common" || sources[next] !== "common") break
+    }
+    yield { from, to, source }
+  }
+}
+
+const isSame = (a: LineSource, b: LineSource): boolean =>
+  a === b ||
+  (typeof a === "object" &&
+    typeof b === "object" &&
+    a.edit.handle === b.edit.handle &&
+    a.isPiece === b.isPiece)
+
+function turnOf(edit: FileEdit, { addressOf }: World): WritingTurn {
+  const { handle, time, prompt, answer, takenBack } = edit
+  return { handle, time, prompt, answer, isTakenBack: takenBack === 1, address: addressOf(edit) }
+}
