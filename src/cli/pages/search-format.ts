@@ -254,7 +254,7 @@ function hitIn(text: string, kind: number, asked: Query): TextHit | undefined {
       places.push({ at: at + from, end: at + to, which })
     }
   const [phrase] = asked.phrases
-  const exact = phrase === undefined ? -1 : text.toLowerCase().indexOf(phrase)
+  const exact = phrase === undefined ? -1 : text.search(patternOf(phrase))
   if (places.length === 0) return undefined
   const wanted = asked.words.length + (asked.prefix === "" ? 0 : 1)
   const { from, distinct, span } = narrowest(places, exact)
@@ -272,9 +272,16 @@ function hitIn(text: string, kind: number, asked: Query): TextHit | undefined {
     kind: TEXT_KINDS[kind]!,
     text: `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`,
     marks,
-    closeness: (distinct / wanted) ** 2 * (1 - Math.min(0.4, span / 4000)) * (exact >= 0 ? 1.3 : 1),
+    closeness:
+      (distinct / wanted) ** 2 *
+      (1 - Math.min(0.4, span / 4000)) *
+      (phrase === undefined || exact >= 0 ? 1 : 0.2),
   }
 }
+
+/** Any space stands for any other. */
+const patternOf = (phrase: string): RegExp =>
+  new RegExp(phrase.replace(/[^\p{L}\p{N} ]/gu, "\\$&").replaceAll(" ", "\\s+"), "i")
 
 /** Where a word is in a name: `build` in `build-args`; of what is not found as it is written, all of the name. */
 function within(name: string, word: string): [from: number, to: number] {
