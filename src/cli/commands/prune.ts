@@ -37,7 +37,7 @@ import { positive, stringArg, words } from "../args.ts"
 import { renderPairs, renderTable, wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { proxyFor, saidOf } from "../run-proxy.ts"
-import { type Screen, screenOf } from "../screen.ts"
+import { type Screen, screenOf, wrapped, wrappedIn } from "../screen.ts"
 import { safe } from "../style.ts"
 
 const ACTIONS = {
@@ -370,9 +370,9 @@ const NO_CLIENT = "Claude Code was not found: no `claude` on PATH or in the usua
 
 export function renderPruneReport(report: PruneReport, screen: Screen): string[] {
   const { clients, isArchiving } = report
-  const { style } = screen
+  const { style, columns } = screen
   return [
-    ...(clients.length === 0 ? [NO_CLIENT, ""] : []),
+    ...(clients.length === 0 ? [...wrapped(NO_CLIENT, columns), ""] : []),
     ...clients.flatMap((client) => [
       style.bold(nameOf(client)),
       ...renderPairs(
@@ -382,15 +382,20 @@ export function renderPruneReport(report: PruneReport, screen: Screen): string[]
       "",
     ]),
     ...renderPlayed(report, screen),
-    ...conclusion(report),
+    ...conclusion(report).flatMap((text) => wrapped(text, columns)),
     "",
     "What each does:",
     ...PRUNE_WAYS.flatMap(({ name, what, risk }) => [
-      `  ${name.padEnd(WIDTH)}  ${what}`,
-      style.dim(`${INDENT}risk: ${risk}`),
+      ...wrappedIn(INDENT, what, columns).map((line, n) =>
+        n === 0 ? `  ${name.padEnd(WIDTH)}  ${line.trimStart()}` : line,
+      ),
+      ...wrappedIn(INDENT, `risk: ${risk}`, columns).map(style.dim),
     ]),
     "",
-    isArchiving ? "`ctxbridge prune recommend` says what to do here, and why." : NOT_ARCHIVING,
+    ...wrapped(
+      isArchiving ? "`ctxbridge prune recommend` says what to do here, and why." : NOT_ARCHIVING,
+      columns,
+    ),
   ]
 }
 
@@ -411,7 +416,13 @@ function renderPlayed({ sessions, verdicts }: PruneReport, { columns, style }: S
   if (sessions.length === 0)
     return [`No session of at least ${formatTokens(LEAST_TOKENS)} tokens is archived yet.`, ""]
   const right = (title: string) => ({ title, align: "right" as const })
-  const head = ["tokens sent", "cost", "of it rewritten", "median", "dearest"].map(right)
+  const head = [
+    { ...right("tokens sent"), optional: true },
+    right("cost"),
+    { ...right("of it rewritten"), optional: true },
+    right("median"),
+    right("dearest"),
+  ]
   const none = totalOf(sessions, ({ none }) => none)
   const rows = [
     ["none", formatTokens(none.sent), dollars(none.dollars), "", "", ""],
@@ -420,7 +431,7 @@ function renderPlayed({ sessions, verdicts }: PruneReport, { columns, style }: S
         const total = totalOf(sessions, ({ ways }) => ways[way][n]!)
         const shares = total.shares.toSorted((a, b) => a - b)
         return [
-          all.length === 1 ? way : `${way}, ${n === 0 ? "at best" : "at worst"}`,
+          all.length === 1 ? way : `${way}, ${n === 0 ? "best" : "worst"}`,
           formatTokens(total.sent),
           dollars(total.dollars),
           dollars(total.broken),
@@ -431,11 +442,15 @@ function renderPlayed({ sessions, verdicts }: PruneReport, { columns, style }: S
     ),
   ]
   return [
-    `Your latest ${count(sessions.length, "session")} of at least ${formatTokens(LEAST_TOKENS)} tokens, as each way would have sent them:`,
-    ...renderTable([{ title: "way", flexible: true }, ...head], rows, columns, style),
-    style.dim(
-      "List prices. Rewritten: what a way made the API's prompt cache lose. Median, dearest: of doing nothing.",
+    ...wrapped(
+      `Your latest ${count(sessions.length, "session")} of at least ${formatTokens(LEAST_TOKENS)} tokens, as each way would have sent them:`,
+      columns,
     ),
+    ...renderTable([{ title: "way", flexible: true }, ...head], rows, columns, style),
+    ...wrapped(
+      "List prices. Rewritten: what a way made the API's prompt cache lose. Median, dearest: of doing nothing.",
+      columns,
+    ).map(style.dim),
     "",
   ]
 }
