@@ -1,10 +1,10 @@
 /** The page of a file, made by the compiled binary, in a real browser: a line is chosen, and beside it stands why. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { run } from "../support/binary.ts"
-import { Browser, CHROMIUM, type Page } from "../support/browser.ts"
+import { AXE, Browser, CHROMIUM, type Page } from "../support/browser.ts"
 import { HOSTILE } from "../support/hostile-page.ts"
 import { Machine, until } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
@@ -121,6 +121,18 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(await page.seen(".run .from a")).toBeGreaterThan(2)
     expect(await page.seen(".hint, .close, .keys")).toBe(0)
   })
+
+  const noAxe = existsSync(AXE) ? "" : " (axe-core is not installed: npm run setup)"
+  test.skipIf(noAxe !== "").each([{}, { dark: true }, { width: 360, phone: true }])(
+    `axe-core finds nothing, with and without a line that is chosen: %p${noAxe}`,
+    async (view) => {
+      const page = await browser.page({ width: 1280, height: 800, ...view })
+      await page.open(address)
+      expect(await page.violations()).toEqual([])
+      await page.ask("document.getElementById('1').click()")
+      expect(await page.violations()).toEqual([])
+    },
+  )
 
   test("on a phone why comes up from below and goes again; dark; printed with all turns", async () => {
     const page = await browser.page({ width: 360, height: 740, phone: true, dark: true })

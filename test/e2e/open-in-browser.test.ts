@@ -7,14 +7,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { run } from "../support/binary.ts"
-import { Browser, CHROMIUM, type Page } from "../support/browser.ts"
+import { AXE, Browser, CHROMIUM, type Page } from "../support/browser.ts"
 import { HOSTILE } from "../support/hostile-page.ts"
 import { Machine, until } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
 
 setDefaultTimeout(limit(120_000))
 
-const AXE = join(import.meta.dir, "../../node_modules/axe-core/axe.min.js")
 const DESKTOP = { width: 1200, height: 900 }
 const PHONE = { width: 360, height: 780, phone: true }
 
@@ -253,12 +252,6 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
 
   const noAxe = existsSync(AXE) ? "" : " (axe-core is not installed: npm run setup)"
   describe.skipIf(noAxe !== "")(`axe-core finds nothing${noAxe}`, () => {
-    const found = async (page: Page): Promise<unknown> => {
-      await page.ask(`${readFileSync(AXE, "utf8")};1`)
-      return page.ask(
-        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))",
-      )
-    }
     const views = [
       ["light", DESKTOP],
       ["dark", { ...DESKTOP, dark: true }],
@@ -268,17 +261,17 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
 
     test.each(views)("in the list, hits, an empty answer and sessions: %s", async (_, view) => {
       const list = await opened(view)
-      expect(await found(list)).toEqual([])
+      expect(await list.violations()).toEqual([])
       expect((await searched(list, "limit")).hits.length).toBeGreaterThan(0)
-      expect(await found(list)).toEqual([])
+      expect(await list.violations()).toEqual([])
       await searched(list, "okapi whales")
-      expect(await found(list)).toEqual([])
+      expect(await list.violations()).toEqual([])
       for (const id of [ids["zoo"], ids["sea"]]) {
         const page = await browser.page(view)
         await page.open(pathToFileURL(join(pages, `${id}.html`)).href)
-        expect(await found(page)).toEqual([])
+        expect(await page.violations()).toEqual([])
         await page.ask("document.getElementById('unfold').click()")
-        expect(await found(page)).toEqual([])
+        expect(await page.violations()).toEqual([])
         await page.close()
       }
     })

@@ -1,6 +1,10 @@
 /** A real browser without a window: Debian's Chromium, steered by its own DevTools protocol. */
-import { rmSync } from "node:fs"
+import { readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
 import { tempFolder } from "./temp.ts"
+
+/** Installed by `npm run setup`. */
+export const AXE = join(import.meta.dir, "../../node_modules/axe-core/axe.min.js")
 
 export const CHROMIUM = Bun.which("chromium") ?? Bun.which("google-chrome")
 
@@ -167,6 +171,14 @@ export class Page {
   seen(selector: string): Promise<number> {
     return this.ask(
       `[...document.querySelectorAll(${JSON.stringify(selector)})].filter((one) => one.checkVisibility()).length`,
+    )
+  }
+
+  /** What axe-core finds: its rules, each with the elements that break it. */
+  async violations(): Promise<unknown> {
+    await this.ask(`${readFileSync(AXE, "utf8")};1`)
+    return this.ask(
+      "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 200))]))",
     )
   }
 

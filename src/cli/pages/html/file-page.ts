@@ -102,7 +102,7 @@ function* body(data: FileOnPage, words: PageWords): Generator<Html> {
   yield html`<header class="top">${index && html`<a class="up" href="${encodeURIComponent(index.file)}#files">${index.name}</a>`}
 <h1 class="path">${name.slice(name.lastIndexOf("/") + 1)}</h1>
 <ul class="about">${facts.filter(Boolean).map((fact) => html`<li>${fact}</li>`)}</ul></header>
-<div class="tools"><span class="keys">${turns.length > 0 && html`<kbd>j</kbd> <kbd>k</kbd> line, <kbd>Enter</kbd> why, <kbd>Esc</kbd> close`}</span><span class="right"><button type="button" id="theme" title="Dark or light" aria-label="Dark or light">◐</button></span></div>
+<div class="tools" role="region" aria-label="Keys and looks"><span class="keys">${turns.length > 0 && html`<kbd>j</kbd> <kbd>k</kbd> line, <kbd>Enter</kbd> why, <kbd>Esc</kbd> close`}</span><span class="right"><button type="button" id="theme" title="Dark or light" aria-label="Dark or light">◐</button></span></div>
 `
   if (runs === undefined) {
     yield html`<main class="unshown"><p>Not shown: ${reason}.</p></main>\n`
