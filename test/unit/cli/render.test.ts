@@ -158,25 +158,28 @@ describe("render prune", () => {
       expect(lines).toContain("Would have paid: proxy.")
     })
 
+    /** Wherever the terminal breaks its lines. */
+    const unbroken = (one: PruneReport): string => shown(one).replace(/\n +|\n/g, " ")
+
     test("says that doing nothing is best where it is, and what would change that", () => {
-      const text = shown(report([session(1), session(1)]))
+      const text = unbroken(report([session(1), session(1)]))
       expect(text).toContain("Doing nothing is best: no way made the median session cheaper and none dearer.")
       expect(text).toContain(
         "What would change that: with `ctxbridge config set prune.keep 1`, proxy would have paid (75% in the median).",
       )
       const long = [session(0.8, 300_000), session(0.7, 200_000), session(1), session(1), session(1)]
-      expect(shown(report(long, { settings: [] }))).toContain(
+      expect(unbroken(report(long, { settings: [] }))).toContain(
         "What would change that: proxy made each session of 200.0K tokens and more cheaper.",
       )
-      expect(shown(report([session(1)], { settings: [] }))).toContain(
+      expect(unbroken(report([session(1)], { settings: [] }))).toContain(
         "no setting that was tried would have paid",
       )
     })
 
     test("says what is missing", () => {
-      expect(shown(report([], { clients: [] }))).toContain("Claude Code was not found")
-      expect(shown(report())).toContain("No session of at least 50.0K tokens is archived yet")
-      expect(shown(report([], { isArchiving: false }))).toContain("Run `ctxbridge install` first")
+      expect(unbroken(report([], { clients: [] }))).toContain("Claude Code was not found")
+      expect(unbroken(report())).toContain("No session of at least 50.0K tokens is archived yet")
+      expect(unbroken(report([], { isArchiving: false }))).toContain("Run `ctxbridge install` first")
     })
   })
 
