@@ -14,7 +14,7 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "restore.receipt":
     "After a restore, tell the user in one line what was restored. The model does not see it.",
   "recall.actions":
-    "Remind the model, beside the result of a command or an edit, of what failed in this project before: one line, by a hook before these tools that is registered only while this is on (docs/reminders.md).",
+    "Remind the model, beside the result of a command or an edit, of what failed in this project before: one line, by a hook before these tools that is registered only while this is on. Seldom of use: over 47 real sessions it spoke twice, and was right once (docs/reminders.md).",
   "instructions.budget": "Maximum characters of instructions given to Claude Code's compaction.",
   "compaction.block":
     "Once per session, refuse your `/compact` while the session is not completely archived (docs/hooks.md). Automatic compactions are never refused.",

@@ -6,7 +6,7 @@
 import type { Paths } from "../config/load.ts"
 import { FailedBefore } from "../restore/failed-before.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
-import type { Database } from "../views/database.ts"
+import { changesSeen, type Database } from "../views/database.ts"
 import { readPointer, writePointer } from "../views/pointers.ts"
 import { folderOf } from "../views/project.ts"
 import { actionsIn } from "../views/queries/calls.ts"
@@ -35,16 +35,23 @@ export function preparePointers(db: Database, places: PointerPlaces, related: nu
 }
 
 /** The latest commands and edits of a project that are looked at. */
-const ACTIONS = 3000
+const ACTIONS = 2000
 
-/** @param goOn throws when the job is to end */
+/**
+ * Hooks may have to write meanwhile, and this takes longer than they should wait. So what was made of views that have
+ * changed since, perhaps because something was forgotten, is not kept: the job comes again.
+ *
+ * @param goOn throws when the job is to end
+ */
 export function prepareReminders(db: Database, dataHome: string, goOn: () => void): void {
   for (const path of latestProjects(db, MOST)) {
     goOn()
+    const read = changesSeen(db)
+    const failed = new FailedBefore(path)
+    for (const action of actionsIn(db, path, ACTIONS)) failed.add(action)
+    const reminders = failed.reminders()
     db.transaction(() => {
-      const failed = new FailedBefore(path)
-      for (const action of actionsIn(db, path, ACTIONS)) failed.add(action)
-      writeReminders(dataHome, path, failed.reminders())
+      if (changesSeen(db) === read) writeReminders(dataHome, path, reminders)
     }).immediate()
   }
 }

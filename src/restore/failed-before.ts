@@ -114,9 +114,10 @@ export class FailedBefore {
   }
 
   add(action: PastAction): void {
-    const names = this.namesOf(action)
     const outcome = outcomeOf(action)
-    if (names === undefined || outcome === "nothing") return
+    const isPlain = outcome === "passed" && this.#troubles.size === 0
+    const names = outcome === "nothing" || isPlain ? undefined : this.namesOf(action)
+    if (names === undefined) return
     if (action.session !== this.#session) [this.#session, this.#open] = [action.session, []]
     const { whole, programs } = names
     if (outcome === "passed") {

@@ -182,6 +182,10 @@ export function emptyDatabase(version: number): Database {
   return db
 }
 
+/** A number that another connection's changes change; what this one has written does not. */
+export const changesSeen = (db: Database): number =>
+  db.query<{ data_version: number }, []>("PRAGMA data_version").get()!.data_version
+
 /** Number of migrations applied to the file. */
 export function schemaVersion(db: Database): number {
   const row = db.query<{ user_version: number }, []>("PRAGMA user_version").get()
