@@ -13,8 +13,8 @@ test("no file is longer than what one reads in one sitting", () => {
 test.each([
   ["files", 596],
   ["short", 56],
-  ["exported", 3248],
-  ["once", 1536],
+  ["exported", 3249],
+  ["once", 1537],
   ["never", 206],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
