@@ -2,7 +2,7 @@
  * `bun docs/gallery.ts [NAME…]` makes the pictures of docs/gallery.md, after a build, from made-up sessions: what a
  * terminal shows as SVG, what a browser shows as PNG. Needs tmux, chromium and pngquant.
  */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { FakeTranscript, type Step } from "../src/claude/fake/transcript.ts"
@@ -178,14 +178,15 @@ interface Shot {
   readonly typed?: string
 }
 
-/** @param file of the folder that `open` makes; with a star: the first that is named so */
+/** @param file of the folder that `open` makes; with a star: the largest that is named so */
 const browserShot =
   (file: string, { width = 1280, height = 800, dark = false, phone = false, typed }: Shot = {}) =>
   async ({ machine, project, browser }: World, name: string): Promise<void> => {
     const folder = join(machine.root, "pages")
     const made = await run(["open", "-a", "-o", folder, "--force"], { env: machine.env, cwd: project })
     if (made.code !== 0) throw new Error(made.stderr)
-    const [found] = [...new Bun.Glob(file).scanSync(folder)]
+    const sizeOf = (one: string): number => statSync(join(folder, one)).size
+    const [found] = [...new Bun.Glob(file).scanSync(folder)].toSorted((a, b) => sizeOf(b) - sizeOf(a))
     if (found === undefined) throw new Error(`${file} is not in ${folder}`)
     const page = await browser.page({ width, height, dark, phone })
     await page.open(pathToFileURL(join(folder, found)).href)
