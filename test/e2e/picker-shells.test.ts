@@ -41,14 +41,35 @@ const SHELLS: readonly (readonly [
 describe.each(SHELLS)("%s", (shell, start, key, pressed) => {
   const isHere = hasTmux && Bun.which(shell) !== null
 
-  test.skipIf(!isHere)(`${key} (needs tmux and ${shell})`, async () => {
-    const { code, stdout } = await run(["init", shell, "--key", key], { env, cwd: machine.cwd })
+  const withPicker = async (...options: string[]): Promise<Tmux> => {
+    const { code, stdout } = await run(["init", shell, "--key", key, ...options], { env, cwd: machine.cwd })
     expect(code).toBe(0)
     const file = join(machine.root, shell === "zsh" ? ".zshrc" : shell)
     const prompt = shell === "fish" ? "function fish_prompt; echo 'ready> '; end" : "PS1='ready> '"
     writeFileSync(file, `${stdout}\n${prompt}\n`)
-    using tmux = new Tmux(machine, start(file), { columns: 80, rows: 24, env: { PATH: env["PATH"]! } })
+    const tmux = new Tmux(machine, start(file), { columns: 80, rows: 24, env: { PATH: env["PATH"]! } })
     await tmux.sees("ready>")
+    return tmux
+  }
+
+  test.skipIf(!isHere)(
+    `--height: what is above the prompt stays in sight (needs tmux and ${shell})`,
+    async () => {
+      using tmux = await withPicker("--height", "10")
+      tmux.type("echo above")
+      tmux.press("Enter")
+      await tmux.sees(/^above/m)
+      tmux.type("echo again")
+      tmux.press(pressed)
+      expect(await tmux.sees("Made.")).toContain("echo above")
+      tmux.press("C-x")
+      await tmux.sees(`ready> echo again${COMMAND}`)
+      expect(tmux.screen()).not.toContain("Made.")
+    },
+  )
+
+  test.skipIf(!isHere)(`${key} (needs tmux and ${shell})`, async () => {
+    using tmux = await withPicker()
     tmux.type("echo before  after")
     tmux.press("Left", "Left", "Left", "Left", "Left", "Left")
     await tmux.sees("after")
@@ -71,5 +92,8 @@ describe.each(SHELLS)("%s", (shell, start, key, pressed) => {
 test("a key that no shell can bind is refused, and so is an unknown shell", async () => {
   for (const key of ["ctrl-m", "ctrl-i", "f1", "ctrl-", "x", "ctrl-g'; touch pwned; '"])
     expect(await run(["init", "zsh", "--key", key], { env })).toMatchObject({ code: 64, stdout: "" })
+  expect((await run(["init", "bash", "--height", "10; touch pwned"], { env })).stderr).toStartWith(
+    "ctxbridge: --height needs rows or a share of the screen",
+  )
   expect(await run(["init", "tcsh"], { env })).toMatchObject({ code: 64, stdout: "" })
 })

@@ -1,8 +1,9 @@
 /** `ctxbridge init`: what a shell needs to open the picker at a key. */
 import { usageError } from "../../base/errors.ts"
 import { singleQuoted } from "../../base/text.ts"
-import { unknownWord } from "../args.ts"
+import { stringArg, unknownWord } from "../args.ts"
 import { type Command, option } from "../command.ts"
+import { heightOf } from "../picker/picker-state.ts"
 
 const SHELLS: readonly Shell[] = ["zsh", "bash", "fish"]
 const KEY = "ctrl-g"
@@ -16,6 +17,7 @@ export default {
   args: {
     shell: { type: "positional", required: true, description: "Which shell", valueHint: SHELLS.join("|") },
     key: option(`Which key (${KEY})`, "KEY"),
+    height: option("Open it below the prompt, in so many rows, rather than on the whole screen", "N|N%"),
   },
   run({ args, out, env }) {
     const named = String(args["shell"])
@@ -23,7 +25,11 @@ export default {
     if (shell === undefined) throw unknownWord("shell", named, SHELLS)
     // Where nobody finds us by our name, only the whole path names us.
     const program = Bun.which("ctxbridge") === null ? env.exePath : "ctxbridge"
-    const script = shellWidget(shell, widgetKey(String(args["key"] ?? KEY)), program)
+    const height = stringArg(args, "height")
+    // Said now, not at the key.
+    heightOf(height)
+    const pick = `${singleQuoted(program)} pick --print${height === undefined ? "" : ` --height=${height}`}`
+    const script = shellWidget(shell, widgetKey(String(args["key"] ?? KEY)), pick)
     out.print(script.trimEnd())
     out.json({ shell, script })
   },
@@ -51,11 +57,11 @@ function widgetKey(text: string): WidgetKey {
   return { modifier: modifier as WidgetKey["modifier"], letter }
 }
 
-/** @param program absolute path of ctxbridge, or its name if it is on PATH */
-function shellWidget(shell: Shell, { modifier, letter }: WidgetKey, program: string): string {
+/** @param command what opens the picker, as the shell reads it */
+function shellWidget(shell: Shell, { modifier, letter }: WidgetKey, command: string): string {
   const isCtrl = modifier === "ctrl"
   // A name that an alias has would be replaced by it.
-  const pick = `command ${singleQuoted(program)} pick --print`
+  const pick = `command ${command}`
   switch (shell) {
     case "zsh":
       return `# ctxbridge for zsh. Put into ~/.zshrc:  eval "$(ctxbridge init zsh)"

@@ -1,8 +1,8 @@
 /** `ctxbridge pick`, and `ctxbridge` alone at a terminal: searches all sessions while you type. */
-import { usageError } from "../../base/errors.ts"
 import { wantsColor } from "../../config/load.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, flag, option } from "../command.ts"
+import { heightOf } from "../picker/picker-state.ts"
 import { runPicker } from "../picker/run-picker.ts"
 import { AGENT_ARG, agentWanted } from "../project-wanted.ts"
 
@@ -31,15 +31,3 @@ export default {
     return code
   },
 } satisfies Command
-
-/** @returns rows for a screen of so many; undefined: all of them */
-function heightOf(wanted: string | undefined): ((rows: number) => number) | undefined {
-  if (wanted === undefined) return undefined
-  const [, number, percent] = /^([1-9]\d{0,3})(%?)$/.exec(wanted) ?? []
-  if (number === undefined)
-    throw usageError(
-      `--height needs rows or a share of the screen, not ${JSON.stringify(wanted)}`,
-      "such as --height 15 or --height 40%",
-    )
-  return (rows) => (percent === "%" ? Math.round((rows * Number(number)) / 100) : Number(number))
-}

@@ -1,5 +1,6 @@
 /** What the picker shows, and what happens to it. Pure. */
 
+import { usageError } from "../../base/errors.ts"
 import type { Hit } from "../../find/hit.ts"
 import { ROLES } from "../../find/parse-query.ts"
 import type { TurnPreview } from "../../find/preview-turn.ts"
@@ -152,6 +153,22 @@ export function chosenHits(state: PickerState): Chosen | undefined {
 
 /** The smallest terminal in which the picker works. */
 export const LEAST = { columns: 40, rows: 10 } as const
+
+/**
+ * What `--height` asks for, `15` or `40%`.
+ *
+ * @returns rows for a screen of so many; undefined: all of them
+ */
+export function heightOf(wanted: string | undefined): ((rows: number) => number) | undefined {
+  if (wanted === undefined) return undefined
+  const [, number, percent] = /^([1-9]\d{0,3})(%?)$/.exec(wanted) ?? []
+  if (number === undefined)
+    throw usageError(
+      `--height needs rows or a share of the screen, not ${JSON.stringify(wanted)}`,
+      "such as --height 15 or --height 40%",
+    )
+  return (rows) => (percent === "%" ? Math.round((rows * Number(number)) / 100) : Number(number))
+}
 
 /** From this width on, the preview is beside the list; below, it is under it, if there are so many rows. */
 const BESIDE = 80
