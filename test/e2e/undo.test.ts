@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import {
   chmodSync,
   existsSync,
+  linkSync,
   lstatSync,
   readFileSync,
   rmSync,
@@ -211,4 +212,31 @@ test("keeps the mark at the beginning, one kind of newlines, and a file that its
   chmodSync(file.path, 0o444)
   expect(await undo(machine, "src/limit.ts", "--to", "2", "-y")).toMatchObject({ code: 1, stdout: "" })
   expect(readFileSync(file.path, "utf8")).toBe(FIRST)
+})
+
+test("a file of several names stays one file", async () => {
+  const { machine, file } = await worked()
+  using _ = machine
+  const other = join(machine.cwd, "same.ts")
+  linkSync(file.path, other)
+  const ran = await undo(machine, "src/limit.ts", "--to", "1", "-y")
+  expect(ran).toMatchObject({ code: 0, stderr: "" })
+  expect(ran.stdout).toContain("src/limit.ts is in state 1 (+2 −2), under all of its 2 names\n")
+  expect([file.path, other].map((path) => readFileSync(path, "utf8"))).toEqual([FIRST, FIRST])
+  expect(statSync(other).ino).toBe(statSync(file.path).ino)
+  const kept = /What was there: (.+)\n/.exec(ran.stdout)![1]!
+  expect(readFileSync(kept, "utf8")).toBe(file.content!)
+})
+
+test("lines that differ in blanks only do not look the same", async () => {
+  const { machine, file } = await worked()
+  using _ = machine
+  writeFileSync(file.path, FIRST.replace("const limit = 5", "const limit =  5 \t"))
+  expect((await undo(machine, "src/limit.ts", "--diff", "1")).stdout).toBe(
+    "  - const limit =··5·→\n  + const limit = 5\n    export const allowed = (n) => n < limit\n",
+  )
+  expect((await json(machine, "src/limit.ts", "--diff", "1")).diff[0]).toEqual({
+    mark: "-",
+    text: "const limit =  5 \t",
+  })
 })

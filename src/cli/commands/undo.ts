@@ -1,6 +1,22 @@
 /** `ctxbridge undo`: every state of a file that sessions are known to have made, and one of them put back. */
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { encode, expectWritable, makeFolders, replaceFile, targetOf } from "../../base/edited-file.ts"
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
+import {
+  encode,
+  expectUnchanged,
+  expectWritable,
+  makeFolders,
+  replaceFile,
+  targetOf,
+} from "../../base/edited-file.ts"
 import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { flush, statsOf, tryTo } from "../../base/files.ts"
 import { realpathSync } from "../../base/fs.ts"
@@ -71,9 +87,7 @@ export default {
     if (diff !== undefined) {
       const { content } = stateNumbered(states, diff)
       const lines = changes(file, content)
-      out.print(
-        lines.length === 0 ? "Nothing would change" : lines.map((one) => diffLine(one, screenOf(out))),
-      )
+      out.print(lines.length === 0 ? "Nothing would change" : diffLines(lines, screenOf(out)))
       out.json({ path, state: diff, diff: lines })
       return EXIT.ok
     }
@@ -253,21 +267,39 @@ function putBack(context: Context, file: OnDisk, states: readonly ProvenState[],
     )
   }
   if (isDry) {
-    out.print(lines.map((one) => diffLine(one, screen)))
+    out.print(diffLines(lines, screen))
     out.json({ ...done, dryRun: true, changed: true, kept: null })
     return EXIT.ok
   }
   const size = `+${done.added} −${done.removed}`
-  const question = `Put ${shown} back to how it was ${ago(time, screen.now)} (${count(lines.length, "line")}: ${size})?`
-  if (!confirmed(context, fit(question, 300), "this replaces the file")) return EXIT.failed
   const target = targetOf(path)
+  const names = tryTo(() => statSync(target).nlink) ?? 1
+  const linked = names > 1 ? `, under all of its ${names} names` : ""
+  const question = `Put ${shown} back to how it was ${ago(time, screen.now)} (${count(lines.length, "line")}: ${size})${linked}?`
+  if (!confirmed(context, fit(question, 300), "this replaces the file")) return EXIT.failed
   expectWritable(target)
   const kept = now === undefined ? undefined : keep(path, env.dataHome)
-  write(target, asThere(content, now), now)
-  out.print(`${shown} is in state ${n} (${size})`)
+  write(target, asThere(content, now), now, names)
+  out.print(`${shown} is in state ${n} (${size})${linked}`)
   if (kept !== undefined) out.print(`What was there: ${wholePath(kept)}`)
   out.json({ ...done, dryRun: false, changed: true, kept: kept ?? null })
   return EXIT.ok
+}
+
+const diffLines = (lines: ReturnType<typeof changes>, screen: Screen): string[] =>
+  blanksShown(lines).map((line) => diffLine(line, screen))
+
+/** Lines that differ from those on the other side in nothing but blanks, with signs for these: else they look the same. */
+function blanksShown(lines: ReturnType<typeof changes>): ReturnType<typeof changes> {
+  const words = ({ text }: (typeof lines)[number]): string => text.replace(/\s+/g, "")
+  const [gone, come] = ["-", "+"].map((mark) => new Set(lines.filter((one) => one.mark === mark).map(words)))
+  const isSame = (line: (typeof lines)[number]): boolean =>
+    line.mark !== " " && gone!.has(words(line)) && come!.has(words(line))
+  const signs = (blanks: string): string =>
+    blanks.replaceAll(" ", "·").replaceAll("\t", "→").replaceAll("\r", "␍")
+  return lines.map((line) =>
+    isSame(line) ? { ...line, text: line.text.replace(/^\s+|\s+$|\s{2,}|[\t\r]/g, signs) } : line,
+  )
 }
 
 const countOf = (lines: ReturnType<typeof changes>, mark: string): number =>
@@ -294,8 +326,15 @@ function keep(path: string, dataHome: string): string {
  *
  * @param target its real path
  * @param before what was there when it was looked at
+ * @param names how many the file has: what is put in its place has one, so the others would keep what was there
  */
-function write(target: string, text: string, before: string | undefined): void {
+function write(target: string, text: string, before: string | undefined, names: number): void {
+  if (before !== undefined && names > 1) {
+    expectUnchanged(target, encode(before))
+    writeFileSync(target, encode(text))
+    flush(target)
+    return
+  }
   for (const folder of makeFolders(dirname(target), 0o755)) chmodSync(folder, 0o755)
   replaceFile(target, encode(text), before === undefined ? null : encode(before))
   if (before === undefined) chmodSync(target, 0o644)
