@@ -25,6 +25,7 @@ import { inBlocks, type PageSubject, sessionPageBytes, spokenTurn } from "../htm
 import { isTerminal } from "../output.ts"
 import { writeExport } from "../pages/output-file.ts"
 import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
+import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
 import { safe } from "../style.ts"
 
@@ -50,6 +51,7 @@ export default {
     subagent: option("Only this subagent", "ID"),
     ...OF_PROJECT_ARGS,
     agent: AGENT_ARG,
+    since: option("Active from this date or age on (2026-03-02, 7d)", "WHEN"),
     output: option("Write to this file, not to stdout (-)", "FILE", "o"),
     force: flag("Replace an existing file"),
   },
@@ -63,16 +65,16 @@ export default {
       throw usageError("--json reports on a file that was written", "add --output FILE, or use --jsonl")
     }
     const names = words(args)
-    const isNarrowed = ["agent", "project", "all-projects"].some((name) => Boolean(args[name]))
+    const isNarrowed = ["agent", "project", "all-projects", "since"].some((name) => Boolean(args[name]))
     if (names.length > 0 && isNarrowed)
       throw usageError(
-        "what is named is one agent's and in one project: leave out --agent, --project and -a",
+        "what is named is one agent's and in one project: leave out --agent, --project, --since and -a",
         "--subagent names one of a session's subagents",
       )
     if (names.length === 0 && !isNarrowed)
       throw usageError(
         "name a session or turn",
-        "or narrow to sessions: --agent codex, --project DIR, -a for all",
+        "or narrow to sessions: --agent codex, --project DIR, --since 7d, -a for all",
       )
     if ((format === "raw" || format === "entries") && args["conversation"] === true)
       throw usageError(`--${format} and --conversation cannot be used together`)
@@ -83,7 +85,7 @@ export default {
     const wanted =
       names.length > 0
         ? names
-        : allSessionsWanted(db, context)
+        : allSessionsWanted(db, context, timeArg(args, "since", Date.now()))
             .sessions.map(({ id }) => id)
             .toReversed()
     if (format === "raw" && wanted.length > 1)

@@ -43,7 +43,7 @@ export default {
     },
     ...OF_PROJECT_ARGS,
     agent: AGENT_ARG,
-    since: option("Active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    since: option("Active from this date or age on (2026-03-02, 7d)", "WHEN"),
     "no-files": flag("Make no pages of the files that the sessions changed"),
     "no-open": flag("Only write the pages; without a terminal, that is all in any case"),
     output: option("Only write, to this file, or of several pages to this folder", "FILE|DIR", "o"),

@@ -559,6 +559,9 @@ describe("export", () => {
       const { machine, cli, ids } = await two()
       using _ = machine
       const one = await cli("export", "--html", ids[0]!)
+      expect((await cli("export", "--jsonl", "--since", "2020-01-01")).code).toBe(0)
+      expect(await cli("export", "--jsonl", "--since", "2099-01-01")).toMatchObject({ code: 3, stdout: "" })
+      expect(await cli("export", "--jsonl", "--since", "2020-01-01", ids[0]!)).toMatchObject({ code: 64 })
       expect(await cli("export", "--html", ids[0]!, ids[0]!)).toMatchObject({ code: 0, stdout: one.stdout })
       expect((await cli("export", ids[0]!, ids[1]!, ids[0]!)).stdout.match(/^- session: /gm)).toHaveLength(2)
     })
