@@ -88,6 +88,8 @@ function filter() {
     day.querySelector(".sum").textContent = sumOf(shown)
   }
   drawTimeline()
+  // Those of all sessions.
+  document.getElementById("files")?.classList.toggle("off", isFiltered())
   clear.hidden = !isFiltered()
   for (const select of choices) select.classList.toggle("chosen", select.value !== "")
 }
