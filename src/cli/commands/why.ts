@@ -1,18 +1,17 @@
 /** `ctxbridge why`: where a line of a file comes from, and what was decided, said and thought about it then. */
 
 import { usageError } from "../../base/errors.ts"
-import { oneLine } from "../../base/text.ts"
 import { type LinesReason, namesLine, whyLines } from "../../find/line-question.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"
 import { AGENT_ARG, IN_PROJECT_ARGS } from "../project-wanted.ts"
 import type { Screen } from "../screen.ts"
-import { wrappedIn } from "../screen.ts"
-import { safe } from "../style.ts"
+import { markdownLines } from "./show.ts"
 
 /** Lines of each quote. */
 const LINES = 6
+const INDENT = "    "
 
 export default {
   meta: { name: "why", description: "Show why a line of a file is as it is: file:line" },
@@ -66,7 +65,11 @@ function render({ edit, reasons }: LinesReason, screen: Screen): string[] {
 }
 
 function quote(label: string, text: string, handle: string, { style, columns }: Screen): string[] {
-  const lines = wrappedIn("    ", oneLine(safe(text)), columns)
+  // Coloured where the rest is.
+  const color = style.bold("-") !== "-"
+  const lines = markdownLines(text, { columns: columns - INDENT.length, color, links: false })
+    .filter((line) => line.trim() !== "")
+    .map((line) => INDENT + line)
   const shown = lines.slice(0, LINES)
   const rest = lines.length > LINES ? [style.dim("    …")] : []
   return [`  ${style.bold(label)}${handle === "" ? "" : style.dim(` in ${handle}`)}`, ...shown, ...rest]
