@@ -2,7 +2,7 @@
  * What `ctxbridge stats` costs as a whole process: `bun bench/stats.ts [--messages 100000] [--rounds N] [--dir DIR]
  * [--exe PATH]`. The archive is generated from a seed and kept in DIR, by default a temporary folder.
  */
-import { cpSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -67,7 +67,11 @@ const command = (...words: readonly string[]): Case => ({
 const node = Bun.which("node")
 if (node === null) throw new Error("node is what everything is compared with")
 /** The same archive, of which something is no longer known from the last time. */
-function forgetful(name: string, isForgotten: (file: string) => boolean): Case {
+function forgetful(
+  name: string,
+  isForgotten: (file: string) => boolean,
+  more: (pages: string) => void = () => {},
+): Case {
   const own = join(dir, name.replaceAll(/\W+/g, "-"))
   rmSync(own, { recursive: true, force: true })
   cpSync(home, own, { recursive: true })
@@ -76,13 +80,22 @@ function forgetful(name: string, isForgotten: (file: string) => boolean): Case {
     ...command("stats"),
     name,
     env: { ...env, HOME: own, CTXBRIDGE_HOME: join(own, "archive") },
-    before: () =>
-      fileNamesIn(pages)
-        .filter(isForgotten)
-        .forEach((file) => {
-          rmSync(join(pages, file))
-        }),
+    before() {
+      for (const file of fileNamesIn(pages).filter(isForgotten)) rmSync(join(pages, file))
+      more(pages)
+    },
   }
+}
+const isAnswer = (file: string): boolean => !["receipts.json", "sums.json"].includes(file)
+/** As if the views had something new of one. */
+function forgetSession(pages: string): void {
+  const path = join(pages, "sums.json")
+  if (!existsSync(path)) return
+  const kept = JSON.parse(readFileSync(path, "utf8"))
+  const [first] = Object.keys(kept.families)
+  delete kept.families[first!]
+  delete kept.shares[first!]
+  writeFileSync(path, JSON.stringify(kept))
 }
 const cases: Case[] = [
   { name: "node -e 0", argv: [node, "-e", "0"], env: {}, cwd: dir },
@@ -92,7 +105,8 @@ const cases: Case[] = [
   command("stats", "--by", "session"),
   command("stats", "--since", "2026-03-01"),
   command("stats", "friction"),
-  forgetful("stats, views changed", (file) => file !== "receipts.json"),
+  forgetful("stats, one session changed", isAnswer, forgetSession),
+  forgetful("stats, all summed up anew", (file) => file !== "receipts.json"),
   forgetful("stats, for the first time", () => true),
 ]
 const results = await measureCommands(cases, { rounds: Number(values.rounds), warmup: 1, memoryRounds: 1 })

@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 596],
+  ["files", 597],
   ["short", 56],
-  ["exported", 3250],
-  ["once", 1537],
-  ["never", 206],
+  ["exported", 3262],
+  ["once", 1544],
+  ["never", 207],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })

@@ -43,8 +43,19 @@ export function fileState(path: string): string {
   return stats === undefined ? "" : `${stats.ino} ${stats.size} ${stats.mtimeMs}`
 }
 
+/** Changes when another file takes its place. */
+export const fileIdentity = (path: string): string => String(statsOf(path)?.ino ?? "")
+
 /** Another program may derive something else from the same. */
 export const programState = once(() => `${version} ${fileState(ownProgram())}`)
+
+const databaseFiles = (dataHome: string): string[] => {
+  const database = databasePath(dataHome)
+  return [database, `${database}-wal`]
+}
+
+/** Changes with each write to the views. */
+export const databaseState = (dataHome: string): string => databaseFiles(dataHome).map(fileState).join(", ")
 
 /** ms after which nothing can be written any more at what a coarse file system says is the same time. */
 const SETTLED = 2000
@@ -55,21 +66,18 @@ const SETTLED = 2000
  * @returns what was derived last, unless something was written to the views since
  */
 export function derivedOnce<T>(dataHome: string, question: unknown, now: number, derive: () => T): T {
-  const database = databasePath(dataHome)
-  const files = [database, `${database}-wal`]
-  const stateNow = (): string => files.map(fileState).join(", ")
-  const state = stateNow()
+  const state = databaseState(dataHome)
   const asked = JSON.stringify([programState(), question])
   const file = keptFile(dataHome, `answer-${hashName(asked)}`)
   const kept = readJson(file) as { asked: string; state: string; answer: T } | undefined
   if (kept?.asked === asked && kept.state === state) return kept.answer
   const answer = derive()
-  const written = Math.max(...files.map((path) => filledStats(path)?.mtimeMs ?? 0))
-  if (now - written < SETTLED || stateNow() !== state) return answer
+  const written = Math.max(...databaseFiles(dataHome).map((path) => filledStats(path)?.mtimeMs ?? 0))
+  if (now - written < SETTLED || databaseState(dataHome) !== state) return answer
   // Where nothing can be written, it is derived each time.
   tryTo(() => writeJson(file, { asked, state, answer }))
   // Somebody may have forgotten what is in it just then.
-  if (stateNow() !== state) tryTo(() => rmSync(file))
+  if (databaseState(dataHome) !== state) tryTo(() => rmSync(file))
   dropOldPages(dataHome, now)
   return answer
 }

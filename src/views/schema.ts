@@ -415,4 +415,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Answered in fast mode, whose prices are others.
   ALTER TABLE usage ADD COLUMN fast INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- Which sessions hold the same message: only theirs must be summed up together.
+  CREATE INDEX usage_message ON usage (message);
+  `,
 ]

@@ -82,6 +82,7 @@ async function asked(): Promise<Asked> {
 }
 
 const ANSWER = /^answer-/
+const SUMS = /^sums\.json$/
 const RECEIPTS = /^receipts\.json$/
 
 test("an answer is given again while nothing is new, of each question its own, and nobody else may read it", async () => {
@@ -159,6 +160,34 @@ test("after growth all figures are new, and only the session that has grown is c
   const anew = await machine.anew()
   expect(anew.compactions.kinds.path.before).toBeGreaterThanOrEqual(before.compactions.kinds.path.before)
   expect({ ...anew, compactions: 0 }).toEqual({ ...after, compactions: 0 })
+})
+
+test("after growth only the session that has grown is summed up again", async () => {
+  using machine = await asked()
+  const before = await machine.stats()
+  expect(before.friction).toMatchObject({ interrupted: 0 })
+  // Both have been summed up, and what is kept of them is used, whatever is asked.
+  machine.mark(SUMS, /"interrupted":0/g, '"interrupted":40')
+  expect((await machine.stats("--by", "project")).friction).toMatchObject({ interrupted: 80 })
+  machine.first.turn("More", [fails("the kiln is cold")]).flush()
+  await machine.cli("import")
+  machine.rest()
+  const after = await machine.stats()
+  expect(after).toMatchObject({ turns: 5, friction: { interrupted: 40 } })
+  expect(after.friction.errors[0]).toMatchObject({ times: 3 })
+  // Of a span, nothing is kept.
+  expect((await machine.stats("--since", "90000d")).friction).toMatchObject({ interrupted: 0 })
+  const anew = await machine.anew()
+  expect(anew).toEqual({ ...after, friction: { ...after.friction, interrupted: 0 } })
+  // Nor are sums of other prices used.
+  machine.mark(SUMS, /"interrupted":0/g, '"interrupted":40')
+  const file = join(machine.root, "prices.toml")
+  writeFileSync(file, '[stats]\nprices = ["claude-sonnet-4-6 1000 1000 1000 1000"]\n')
+  machine.env["CTXBRIDGE_CONFIG"] = file
+  expect((await machine.stats()).friction).toMatchObject({ interrupted: 0 })
+  for (const one of machine.kept(SUMS)) writeFileSync(one, '{"head":')
+  machine.rest(59)
+  expect((await machine.stats()).friction).toMatchObject({ interrupted: 0 })
 })
 
 test("after rebuild the figures are those of the new views", async () => {

@@ -100,7 +100,7 @@ export default {
       isLasting ? derivedOnce(env.dataHome, [question, zone], now, derive) : derive()
     if (part === "friction") {
       const friction = kept(() =>
-        gatherFriction(db, env.dataHome, spanOf(db, { project, since, program }), most),
+        gatherFriction(db, env.dataHome, spanOf(db, { project, since, program }), priceList(prices), most),
       )
       out.print(renderFriction(friction, { project, limit: most }, screen))
       out.json({ ...scope, ...friction })

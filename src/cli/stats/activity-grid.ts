@@ -93,13 +93,17 @@ export interface LocalHour {
 /** Every time zone's offset is a multiple of this. */
 const QUARTER = 15 * 60_000
 
-/** Asks the C library once for each quarter of an hour. Undefined: that is no time. */
-export function hourFinder(): (time: string | null) => LocalHour | undefined {
+/** The quarter of an hour, by its number since the epoch; null: that is no time. */
+export function quarterOf(time: string | null): number | null {
+  const ms = time === null ? Number.NaN : Date.parse(time)
+  return Number.isNaN(ms) ? null : Math.floor(ms / QUARTER)
+}
+
+/** Asks the C library once for each quarter of an hour. */
+export function hourFinder(): (quarter: number | null) => LocalHour | undefined {
   const known = new Map<number, LocalHour>()
-  return (time) => {
-    const ms = time === null ? Number.NaN : Date.parse(time)
-    if (Number.isNaN(ms)) return undefined
-    const quarter = Math.floor(ms / QUARTER)
+  return (quarter) => {
+    if (quarter === null) return undefined
     const found = known.get(quarter)
     if (found !== undefined) return found
     const { year, month, day, hour } = localTimeOf(quarter * QUARTER)

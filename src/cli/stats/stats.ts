@@ -2,32 +2,18 @@
 
 import { fixesFor } from "../../find/fixes.ts"
 import { WholeCalls } from "../../find/whole-matches.ts"
-import { errorLinesIn } from "../../record/error-lines.ts"
 import type { Receipt } from "../../restore/receipt.ts"
 import { countedReceipts, totalOf } from "../../restore/session-receipts.ts"
-import { add, nothing, type Spent, type Sum } from "../../restore/window/spending.ts"
+import { nothing, type Spent, type Sum } from "../../restore/window/spending.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
-import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
-import { type PriceList, priceKey, requestCost } from "../../views/prices.ts"
+import { type PriceList, requestCost } from "../../views/prices.ts"
 import { projectId } from "../../views/queries/projects.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
 import type { StatsSpan } from "../../views/queries/token-use.ts"
-import {
-  allTokens,
-  callsFailed,
-  type EditedFile,
-  type FailedCall,
-  filesEdited,
-  type ModelRequest,
-  requestsIn,
-  type ToolTotal,
-  type TurnDone,
-  toolTotals,
-  turnsDone,
-  useOfSessions,
-} from "../../views/queries/token-use.ts"
+import { allTokens, type EditedFile, requestsIn, type ToolTotal } from "../../views/queries/token-use.ts"
 import { hourFinder, type LocalHour, mondayOf } from "./activity-grid.ts"
+import { type ErrorSum, type RequestSum, type Summed, type SummedSession, sumsOf } from "./session-sums.ts"
 
 interface StatsWanted {
   /** As the archive names it; undefined: every project. */
@@ -82,32 +68,33 @@ export function gatherStats(
   onProgress: (done: number, total: number) => void,
 ): Stats {
   const { project, since, program, by, prices, most } = wanted
-  const span = spanOf(db, wanted)
+  const summed = sumsOf(db, dataHome, spanOf(db, wanted), prices)
   const slotOf = hourFinder()
-  const spending = new Spending(prices, by)
-  const byAgent = new Spending(prices, "agent")
+  const spending = new Spending(by)
+  const byAgent = new Spending("agent")
   const sessions = new Set<string>()
   const days = new Map<string, number>()
   const hours = Array.from({ length: 24 }, () => 0)
-  const note = (slot: LocalHour | undefined): void => {
+  const note = (slot: LocalHour | undefined, n: number): void => {
     if (slot === undefined) return
-    days.set(slot.day, (days.get(slot.day) ?? 0) + 1)
-    hours[slot.hour]!++
+    days.set(slot.day, (days.get(slot.day) ?? 0) + n)
+    hours[slot.hour]! += n
   }
   let turns = 0
-  for (const turn of turnsDone(db, span)) {
-    const slot = slotOf(turn.time)
-    note(slot)
-    spending.turn(turn, slot)
-    byAgent.turn(turn, slot)
-    sessions.add(turn.session)
-    turns++
-  }
-  for (const request of requestsIn(db, span)) {
-    const slot = slotOf(request.time)
-    spending.request(request, slot)
-    byAgent.request(request, slot)
-    sessions.add(request.session)
+  for (const one of summed.sessions) {
+    for (const [quarter, n] of one.turns) {
+      const slot = slotOf(quarter)
+      note(slot, n)
+      spending.turns(one, slot, n)
+      byAgent.turns(one, slot, n)
+      turns += n
+    }
+    for (const sum of one.requests) {
+      const slot = slotOf(sum.quarter)
+      spending.requests(one, sum, slot)
+      byAgent.requests(one, sum, slot)
+    }
+    if (one.turns.length + one.requests.length > 0) sessions.add(one.session)
   }
   const active = [...days.keys()].sort()
   return {
@@ -119,13 +106,13 @@ export function gatherStats(
     unpriced: [...spending.unpriced]
       .map(([model, tokens]) => ({ model, tokens }))
       .sort((a, b) => b.tokens - a.tokens),
-    told: since === undefined ? toldBy(db, [...sessions], spending) : null,
+    told: since === undefined ? toldBy(summed, sessions, spending) : null,
     by,
     rows: by === "session" ? titled(db, spending.rows()) : spending.rows(),
     agents: byAgent.rows(),
     days: active.map((day) => ({ day, turns: days.get(day)! })),
     hours,
-    friction: gatherFriction(db, dataHome, span, most),
+    friction: frictionIn(db, dataHome, summed, most),
     compactions: compactionStats(db, dataHome, { project, since, program }, onProgress),
   }
 }
@@ -150,9 +137,9 @@ export const spanOf = (
   program,
 })
 
-function toldBy(db: Database, sessions: readonly string[], spending: Spending): ToldCost | null {
-  const telling = [...useOfSessions(db, sessions)].flatMap(([id, { cost }]) =>
-    cost === null ? [] : { id, cost },
+function toldBy({ sessions }: Summed, counted: ReadonlySet<string>, spending: Spending): ToldCost | null {
+  const telling = sessions.flatMap(({ session, told }) =>
+    told === null || !counted.has(session) ? [] : { id: session, cost: told },
   )
   if (telling.length === 0) return null
   return {
@@ -191,7 +178,7 @@ function compactionStats(
 /* What gets in the way again and again: calls that fail, files edited over and over, errors that come back. */
 
 /** An error, and whether the last call with it was seen to succeed later. */
-interface MetError extends Omit<RecurringError, "message"> {
+interface MetError extends Omit<RecurringError, "latest"> {
   /** The turn in which it did, with `ctx:`. */
   readonly solvedIn: string | null
 }
@@ -211,90 +198,103 @@ export interface Friction {
 }
 
 /** @param most files and errors at most */
-export function gatherFriction(db: Database, dataHome: string, span: StatsSpan, most: number): Friction {
+export const gatherFriction = (
+  db: Database,
+  dataHome: string,
+  wanted: StatsSpan,
+  prices: PriceList,
+  most: number,
+): Friction => frictionIn(db, dataHome, sumsOf(db, dataHome, wanted, prices), most)
+
+function frictionIn(db: Database, dataHome: string, { sessions, keep }: Summed, most: number): Friction {
   using readers = new CopyReaders()
   const calls = new WholeCalls(db, dataHome, readers)
+  const slotOf = hourFinder()
+  const failuresByHour = Array.from({ length: 24 }, () => 0)
+  const tools = new Map<string, ToolTotal>()
+  const files = new Map<string, SummedSession["files"][number]>()
   let [interrupted, takenBack] = [0, 0]
-  for (const turn of turnsDone(db, span)) {
-    interrupted += turn.interrupted
-    takenBack += turn.takenBack
+  for (const one of sessions) {
+    interrupted += one.interrupted
+    takenBack += one.takenBack
+    for (const { name, calls: n, failed } of one.tools) {
+      const known = tools.get(name) ?? { name, calls: 0, failed: 0 }
+      tools.set(name, { name, calls: known.calls + n, failed: known.failed + failed })
+    }
+    for (const file of one.files) files.set(file.path, together(files.get(file.path), file))
+    for (const [quarter, n] of one.failures) {
+      const slot = slotOf(quarter)
+      if (slot !== undefined) failuresByHour[slot.hour]! += n
+    }
   }
-  const failed = [...callsFailed(db, span)]
-  const errors = recurringErrors(failed)
+  let isMore = false
+  const errors = recurringErrors(sessions.map((one) => one.errors))
     .slice(0, most)
-    .map(({ message, ...error }) => {
-      const [found] = fixesFor(db, [message], calls)
-      return { ...error, solvedIn: found?.[0].solvedIn ?? null }
+    .map(({ latest, ...error }) => {
+      if (latest.solvedIn === undefined) {
+        isMore = true
+        latest.solvedIn = fixesFor(db, [latest.message], calls)[0]?.[0].solvedIn ?? null
+      }
+      return { ...error, solvedIn: latest.solvedIn }
     })
+  keep(isMore)
   return {
     interrupted,
     takenBack,
-    failuresByHour: byHour(failed),
-    tools: toolTotals(db, span),
-    files: filesEdited(db, span, most),
+    failuresByHour,
+    tools: [...tools.values()].sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)),
+    files: [...files.values()]
+      .sort((a, b) => b.edits - a.edits || (a.path < b.path ? -1 : 1))
+      .slice(0, most)
+      .map(({ latest: _latest, ...file }) => file),
     errors,
   }
 }
 
-function byHour(failed: readonly FailedCall[]): number[] {
-  const hours = Array.from({ length: 24 }, () => 0)
-  const slotOf = hourFinder()
-  for (const { time } of failed) {
-    const slot = slotOf(time)
-    if (slot !== undefined) hours[slot.hour]!++
-  }
-  return hours
-}
+type SummedFile = SummedSession["files"][number]
 
-/* Errors that come up again: the same line, whatever numbers, ids and folders are in it. Pure. */
+const together = (one: SummedFile | undefined, other: SummedFile): SummedFile =>
+  one === undefined
+    ? other
+    : {
+        ...(one.latest > other.latest ? one : other),
+        edits: one.edits + other.edits,
+        failed: one.failed + other.failed,
+        turns: one.turns + other.turns,
+      }
 
-interface RecurringError {
-  /** The line that names it, as it was the last time. */
-  readonly error: string
-  readonly tool: string
-  readonly times: number
-  /** Turns in which it came up. */
-  readonly turns: number
-  readonly first: string | null
-  readonly last: string | null
-  /** The latest turn, with `ctx:`. */
-  readonly handle: string
-  /** Id of the latest message that holds it. */
-  readonly message: number
-}
+/** The same as of one session, and that of the session that had it last. */
+type RecurringError = Omit<ErrorSum, "message" | "solvedIn"> & { readonly latest: ErrorSum }
 
-/** @param failed in the order in which they happened @returns the most frequent first */
-export function recurringErrors(failed: Iterable<FailedCall>): RecurringError[] {
+/** Those that came up more than once. @returns the most frequent first */
+export function recurringErrors(all: Iterable<Readonly<Record<string, ErrorSum>>>): RecurringError[] {
   const found = new Map<string, RecurringError>()
-  for (const { tool, error, result, handle, time } of failed) {
-    const [line] = errorLinesIn(error, true)
-    if (line === undefined) continue
-    const key = essenceOf(line)
-    const known = found.get(key)
-    const isNewTurn = known?.handle !== HANDLE_PREFIX + handle
-    found.set(key, {
-      error: line,
-      tool,
-      times: (known?.times ?? 0) + 1,
-      turns: (known?.turns ?? 0) + (isNewTurn ? 1 : 0),
-      first: known?.first ?? time,
-      last: time,
-      handle: HANDLE_PREFIX + handle,
-      message: result,
-    })
+  for (const errors of all) {
+    for (const [key, one] of Object.entries(errors)) {
+      const known = found.get(key)
+      const isLater = known === undefined || isBehind(one, known.latest)
+      const { error, tool, last, handle } = isLater ? one : known
+      found.set(key, {
+        ...{ error, tool, last, handle },
+        times: (known?.times ?? 0) + one.times,
+        turns: (known?.turns ?? 0) + one.turns,
+        first: earlier(known?.first ?? null, one.first),
+        latest: isLater ? one : known.latest,
+      })
+    }
   }
   return [...found.values()]
     .filter(({ times }) => times > 1)
     .sort((a, b) => b.times - a.times || ((a.last ?? "") < (b.last ?? "") ? 1 : -1))
 }
 
-/** Without what differs between two occurrences of one error. */
-const essenceOf = (line: string): string =>
-  line
-    .replace(/(?:[A-Za-z]:)?(?:[\w.@~-]*[\\/])+(?=[\w.@-])/g, "")
-    .replace(/\b(?=[a-f]*\d)[0-9a-f]{7,}\b/gi, "#")
-    .replace(/\d+/g, "#")
-    .toLowerCase()
+const isBehind = (one: ErrorSum, other: ErrorSum): boolean => {
+  const [a, b] = [one.last ?? "", other.last ?? ""]
+  return a > b || (a === b && one.message > other.message)
+}
+
+const earlier = (a: string | null, b: string | null): string | null =>
+  a === null || (b !== null && b < a) ? b : a
 
 /* Tokens and cost, summed by day, week, month, project, agent, model or session. */
 
@@ -314,30 +314,31 @@ class Spending {
   readonly total: Spent = nothing()
   /** Tokens by model for which no price is known. */
   readonly unpriced = new Map<string, number>()
-  readonly #prices: PriceList
   readonly #by: Period
   readonly #rows = new Map<string, Sum & { turns: number }>()
   readonly #sessions = new Map<string, number>()
 
-  constructor(prices: PriceList, by: Period) {
-    this.#prices = prices
+  constructor(by: Period) {
     this.#by = by
   }
 
-  request(request: ModelRequest, slot: LocalHour | undefined): void {
-    const { session, model } = request
-    const cost = requestCost(this.#prices, model, request)
-    const own = this.#row(keyOf(this.#by, request, slot))
-    add(this.total, request, cost)
-    add(own, request, cost)
-    this.#sessions.set(session, (this.#sessions.get(session) ?? 0) + (cost ?? 0))
-    if (cost !== undefined) return
-    const key = priceKey(model, request.fast === 1)
-    this.unpriced.set(key, (this.unpriced.get(key) ?? 0) + allTokens(request))
+  requests(whose: Whose, sum: RequestSum, slot: LocalHour | undefined): void {
+    const { model, tokens, cost, unpriced } = sum
+    for (const one of [this.total as Sum, this.#row(keyOf(this.#by, { ...whose, model }, slot))]) {
+      one.requests += sum.requests
+      one.tokens.input += tokens.input
+      one.tokens.output += tokens.output
+      one.tokens.cacheCreation += tokens.cacheCreation
+      one.tokens.cacheRead += tokens.cacheRead
+      one.cost += cost
+      one.unpriced += unpriced
+    }
+    this.#sessions.set(whose.session, (this.#sessions.get(whose.session) ?? 0) + cost)
+    if (unpriced > 0) this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + unpriced)
   }
 
-  turn(turn: TurnDone, slot: LocalHour | undefined): void {
-    if (this.#by !== "model") this.#row(keyOf(this.#by, turn, slot)).turns++
+  turns(whose: Whose, slot: LocalHour | undefined, n: number): void {
+    if (this.#by !== "model") this.#row(keyOf(this.#by, whose, slot)).turns += n
   }
 
   /** Cost by our own reckoning of these sessions together. */
@@ -384,12 +385,11 @@ interface Whose {
   readonly project: string | null
   readonly program: string
   readonly model?: string
-  readonly fast?: number
 }
 
 function keyOf(
   by: Period,
-  { session, project, program, model = "", fast }: Whose,
+  { session, project, program, model = "" }: Whose,
   slot: LocalHour | undefined,
 ): string {
   switch (by) {
@@ -404,7 +404,7 @@ function keyOf(
     case "agent":
       return program
     case "model":
-      return priceKey(model, fast === 1)
+      return model
     case "session":
       return session
   }

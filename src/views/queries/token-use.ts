@@ -172,6 +172,8 @@ export interface ModelRequest extends Tokens {
   readonly cacheHour: number
   /** 1: in fast mode. */
   readonly fast: number
+  /** Of the session or subagent that has the row. */
+  readonly own: string
 }
 
 /**
@@ -181,18 +183,58 @@ export interface ModelRequest extends Tokens {
 export const requestsIn = (db: Database, span: StatsSpan): Iterable<ModelRequest> =>
   db
     .query<ModelRequest & { most: number }, ReturnType<typeof spanValues>>(
-      // With max(), SQLite takes the other columns from the row that has the maximum.
-      `SELECT coalesce(s.parent, u.session) AS session, p.path AS project, ${agentOf("s")} AS program, u.model, coalesce(u.time, t.started) AS time,
+      // With max(), SQLite takes the other columns from the row that has the maximum. `+`: the index of messages is for
+      // those of few sessions, and would have it read all others out of order.
+      `SELECT u.session AS own, coalesce(s.parent, u.session) AS session, p.path AS project, ${agentOf("s")} AS program, u.model, coalesce(u.time, t.started) AS time,
          u.input, u.output, u.cache_creation AS cacheCreation, u.cache_read AS cacheRead, u.cache_hour AS cacheHour, u.fast,
          max(u.output) AS most
        FROM usage u JOIN turns t ON t.id = u.turn LEFT JOIN sessions s ON s.id = u.session
          LEFT JOIN projects p ON p.id = s.project
        WHERE ($project IS NULL OR s.project = $project)
          AND ($since IS NULL OR coalesce(u.time, t.started) >= $since)
-         AND ${BY_AGENT} AND NOT ${IS_ORIGINS}
-       GROUP BY u.message`,
+         AND ${BY_AGENT} AND NOT ${IS_ORIGINS} ${among("u.session", span)}
+       GROUP BY +u.message`,
     )
     .iterate(spanValues(span))
+
+/** Other sessions that hold one of its messages. */
+export const sharingMessages = (db: Database, session: string): string[] =>
+  db
+    .query<{ session: string }, [string]>(
+      `SELECT DISTINCT b.session FROM usage a CROSS JOIN usage b ON b.message = a.message
+       WHERE a.session = ? AND b.session <> a.session`,
+    )
+    .all(session)
+    .map((row) => row.session)
+
+/** A session or subagent, and what of it decides its figures. */
+export interface SessionMark {
+  readonly id: string
+  readonly parent: string | null
+  readonly project: number | null
+  readonly path: string | null
+  readonly program: string
+  /** Changes whenever the views follow one of its transcripts. */
+  readonly state: string
+}
+
+export const sessionStates = (db: Database): SessionMark[] =>
+  db
+    .query<SessionMark, []>(
+      `SELECT s.id, s.parent, s.project, p.path, ${agentOf("s")} AS program,
+         coalesce((SELECT group_concat(x.id || ':' || x.copy_id || ':' || x.indexed ORDER BY x.id)
+           FROM transcripts x WHERE x.session = s.id), '') AS state
+       FROM sessions s LEFT JOIN projects p ON p.id = s.project ORDER BY s.id`,
+    )
+    .all()
+
+/** Sessions that begin with another's lines. */
+export const forks = (db: Database): { readonly child: string; readonly parent: string }[] =>
+  db
+    .query<{ child: string; parent: string }, []>(
+      "SELECT child, parent FROM lineage WHERE kind = 'fork' ORDER BY child, parent",
+    )
+    .all()
 
 /* The request of a session that sent most, and where the session's transcript is. */
 
@@ -232,11 +274,10 @@ export const largestRequests = (
 /* What was done in a span: turns, calls of tools, files changed, calls that failed. */
 
 type Values = ReturnType<typeof spanValues>
+type OfSession<T> = T & { readonly session: string }
 
-export interface TurnDone {
+interface TurnDone {
   readonly session: string
-  readonly project: string | null
-  readonly program: string
   /** ISO 8601. */
   readonly time: string | null
   readonly interrupted: number
@@ -247,9 +288,9 @@ export interface TurnDone {
 export const turnsDone = (db: Database, span: StatsSpan): Iterable<TurnDone> =>
   db
     .query<TurnDone, Values>(
-      `SELECT t.session, p.path AS project, ${agentOf("s")} AS program, t.started AS time, t.interrupted, t.taken_back AS takenBack
-       FROM turns t LEFT JOIN sessions s ON s.id = t.session LEFT JOIN projects p ON p.id = s.project
-       WHERE ${IS_TURN} AND ${IN_SPAN}`,
+      `SELECT t.session, t.started AS time, t.interrupted, t.taken_back AS takenBack
+       FROM turns t LEFT JOIN sessions s ON s.id = t.session
+       WHERE ${IS_TURN} AND ${IN_SPAN} ${among("t.session", span)}`,
     )
     .iterate(spanValues(span))
 
@@ -259,13 +300,13 @@ export interface ToolTotal {
   readonly failed: number
 }
 
-/** The most used first. */
-export const toolTotals = (db: Database, span: StatsSpan): ToolTotal[] =>
+/** Of each session, or subagent. */
+export const toolTotals = (db: Database, span: StatsSpan): OfSession<ToolTotal>[] =>
   db
-    .query<ToolTotal, Values>(
-      `SELECT c.name, count(*) AS calls, count(*) FILTER (WHERE c.is_error = 1) AS failed
+    .query<OfSession<ToolTotal>, Values>(
+      `SELECT t.session, c.name, count(*) AS calls, count(*) FILTER (WHERE c.is_error = 1) AS failed
        FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
-       WHERE c.name <> '' AND ${IN_SPAN} GROUP BY c.name ORDER BY calls DESC, c.name`,
+       WHERE c.name <> '' AND ${IN_SPAN} ${among("t.session", span)} GROUP BY t.session, c.name`,
     )
     .all(spanValues(span))
 
@@ -280,19 +321,21 @@ export interface EditedFile {
   readonly handle: string
 }
 
-/** By calls of tools, the most edited first. */
-export const filesEdited = (db: Database, span: StatsSpan, most: number): EditedFile[] =>
+/** By calls of tools, of each session or subagent; `latest`: number of the turn. */
+export const filesEdited = (
+  db: Database,
+  span: StatsSpan,
+): OfSession<EditedFile & { readonly latest: number }>[] =>
   db
-    .query<EditedFile & { latest: number }, Values & { prefix: string; most: number }>(
+    .query<OfSession<EditedFile & { readonly latest: number }>, Values & { prefix: string }>(
       // With max(), SQLite takes the other columns from the row that has the maximum.
-      `SELECT c.target AS path, count(*) AS edits, count(*) FILTER (WHERE c.is_error = 1) AS failed,
+      `SELECT t.session, c.target AS path, count(*) AS edits, count(*) FILTER (WHERE c.is_error = 1) AS failed,
          count(DISTINCT c.turn) AS turns, $prefix || t.handle AS handle, max(c.turn) AS latest
        FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
-       WHERE ${isTool("c.name", "edit", "write")} AND c.target <> '' AND ${IN_SPAN}
-       GROUP BY c.target ORDER BY edits DESC, path LIMIT $most`,
+       WHERE ${isTool("c.name", "edit", "write")} AND c.target <> '' AND ${IN_SPAN} ${among("t.session", span)}
+       GROUP BY t.session, c.target`,
     )
-    .all({ ...spanValues(span), prefix: HANDLE_PREFIX, most })
-    .map(({ latest: _latest, ...row }) => row)
+    .all({ ...spanValues(span), prefix: HANDLE_PREFIX })
 
 export interface FailedCall {
   readonly tool: string
@@ -306,12 +349,13 @@ export interface FailedCall {
 }
 
 /** The oldest first. */
-export const callsFailed = (db: Database, span: StatsSpan): Iterable<FailedCall> =>
+export const callsFailed = (db: Database, span: StatsSpan): Iterable<OfSession<FailedCall>> =>
   db
-    .query<FailedCall, Values>(
-      `SELECT c.name AS tool, c.error, c.result, t.handle, t.started AS time
+    .query<OfSession<FailedCall>, Values>(
+      `SELECT t.session, c.name AS tool, c.error, c.result, t.handle, t.started AS time
        FROM tool_calls c JOIN turns t ON t.id = c.turn LEFT JOIN sessions s ON s.id = t.session
-       WHERE c.is_error = 1 AND c.error <> '' AND c.result IS NOT NULL AND ${IN_SPAN} ORDER BY t.started, c.result`,
+       WHERE c.is_error = 1 AND c.error <> '' AND c.result IS NOT NULL AND ${IN_SPAN} ${among("t.session", span)}
+       ORDER BY t.started, c.result`,
     )
     .iterate(spanValues(span))
 
@@ -324,13 +368,20 @@ export interface StatsSpan {
   readonly since?: string | undefined
   /** Name of an agent. */
   readonly program?: string | undefined
+  /** Of these alone, subagents by themselves. */
+  readonly sessions?: readonly string[] | undefined
 }
 
+/** SQL condition that a column names one of the sessions, if they are named. */
+const among = (column: string, { sessions }: StatsSpan): string =>
+  sessions === undefined ? "" : `AND ${column} IN (SELECT value FROM json_each($sessions))`
+
 /** For `$project`, `$since` and `$program`. */
-const spanValues = ({ project, since, program }: StatsSpan) => ({
+const spanValues = ({ project, since, program, sessions }: StatsSpan) => ({
   project: project ?? null,
   since: since ?? null,
   program: program ?? null,
+  ...(sessions && { sessions: JSON.stringify(sessions) }),
 })
 
 /** SQL condition on turns `t` and their sessions `s`. */

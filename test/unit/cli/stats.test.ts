@@ -11,6 +11,7 @@ import { inAscii } from "../../../src/cli/output.ts"
 import { yearCard } from "../../../src/cli/pages/cards.ts"
 import { statsHtml } from "../../../src/cli/pages/stats-html.ts"
 import { gridOf } from "../../../src/cli/stats/activity-grid.ts"
+import { errorSums } from "../../../src/cli/stats/session-sums.ts"
 import {
   gatherStats,
   PERIODS,
@@ -23,6 +24,7 @@ import { createStyle } from "../../../src/cli/style.ts"
 import { resolveOptions } from "../../../src/config/options.ts"
 import { parseBudget } from "../../../src/restore/window/budget-use.ts"
 import { gatherUses, type UseBlock } from "../../../src/restore/window/spending.ts"
+import { keptFile, removePages } from "../../../src/views/kept-pages.ts"
 import { priceKey, priceList, requestCost } from "../../../src/views/prices.ts"
 import { useOfProject } from "../../../src/views/queries/token-use.ts"
 import { Archive } from "../../support/archive.ts"
@@ -674,13 +676,20 @@ test("a project's file sets no budget", () => {
 
 /** Which failed calls are the same error again. */
 describe("recurring errors", () => {
+  /** Of one session. */
+  const recurring = (calls: Parameters<typeof errorSums>[0]) =>
+    recurringErrors([Object.fromEntries(errorSums(calls))]).map(({ latest, ...error }) => ({
+      ...error,
+      message: latest.message,
+    }))
+
   const failed = (error: string, handle: string, result: number, tool = "Bash") => ({
     ...{ tool, error, handle, result },
     time: `2026-03-0${result}T08:00:00Z`,
   })
 
   test("numbers, ids and folders do not make two errors of one; names do", () => {
-    const found = recurringErrors([
+    const found = recurring([
       failed("Exit code 1\n/home/a/src/kiln.ts:12:5: error: no heat after 30 ms", "aa", 1),
       failed("Exit code 1\n/srv/b/src/kiln.ts:7:1: error: no heat after 9 ms", "aa", 2),
       failed("Exit code 1\n/srv/b/src/glaze.ts:7:1: error: no heat after 9 ms", "bb", 3),
@@ -709,7 +718,7 @@ describe("recurring errors", () => {
 
   test("what a human refused is no error", () => {
     const refused = "The user doesn't want to proceed with this tool use."
-    expect(recurringErrors([failed(refused, "aa", 1), failed(refused, "bb", 2)])).toEqual([])
+    expect(recurring([failed(refused, "aa", 1), failed(refused, "bb", 2)])).toEqual([])
   })
 })
 
@@ -851,29 +860,64 @@ describe("figures", () => {
   })
 
   describe("a few projects, subagents and a fork", () => {
-    const made = (): Archive => {
+    /** @param look is called whenever there is more */
+    const made = (look: (archive: Archive) => void = () => {}): Archive => {
       const archive = new Archive()
+      const follow = (transcript: Pick<Transcript, "path">): void => {
+        archive.follow(transcript)
+        look(archive)
+      }
       const origin = archive
         .session("s1")
         .turn("One", [{ tool: "Bash", input: { command: "ls" }, output: "a" }])
       const lines = origin.text
-      archive.follow(origin.flush())
+      follow(origin.flush())
       // The fork copies its origin's lines under its own name.
       const fork = archive.session("s2")
       for (const line of lines.trimEnd().split("\n")) {
         fork.raw(JSON.stringify({ ...JSON.parse(line), sessionId: "s2", forkedFrom: { sessionId: "s1" } }))
       }
-      archive.follow(fork.turn("Two").flush())
-      archive.follow(
+      follow(fork.turn("Two").flush())
+      follow(
         archive
           .session("agent-c0ffee", { agent: "c0ffee" })
           .user("A brief", { sessionId: "s1" })
           .say("Seen.")
           .flush(),
       )
-      archive.follow(archive.session("s3", { cwd: "/elsewhere" }).turn("Three").flush())
+      follow(archive.session("s3", { cwd: "/elsewhere" }).turn("Three").flush())
       return archive
     }
+
+    test("sums that were kept say the same as those made anew, whatever has come since", () => {
+      const all = (archive: Archive): Stats[] => PERIODS.map((by) => statsOf(archive, { by }))
+      let looks = 0
+      const look = (archive: Archive): void => {
+        const kept = all(archive)
+        expect(existsSync(keptFile(archive.dataHome, "sums"))).toBe(true)
+        removePages(archive.dataHome)
+        expect(kept).toEqual(all(archive))
+        looks++
+      }
+      using archive = made(look)
+      // Two sessions that hold the same message, and nobody says why: the fuller one counts.
+      const counts = (id: string): number[] => {
+        const { rows } = statsOf(archive, { by: "session" })
+        return rows.flatMap(({ key, tokens }) => (key === id ? [tokens.output] : []))
+      }
+      for (const [id, output] of [
+        ["s4", 5],
+        ["s5", 900],
+        ["s6", 70],
+      ] as const) {
+        const session = archive.session(id).user(`Begin ${id}`)
+        answer(session, "msg_shared", "2026-03-02T08:00:00Z", usage(output))
+        archive.follow(session.flush())
+        look(archive)
+      }
+      expect([counts("s4"), counts("s5"), counts("s6")]).toEqual([[0], [900], [0]])
+      expect(looks).toBe(7)
+    })
 
     test("every way of parting them has the same total", () => {
       using archive = made()
