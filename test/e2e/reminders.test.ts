@@ -266,6 +266,9 @@ test("doctor notices when hook and option disagree, and repairs it", async () =>
   await machine.cli(["doctor", "--fix"], {})
   expect(hooksIn(machine)).toEqual([...SIX, "PreToolUse"])
   expect(await hooks()).toMatchObject([{ state: "ok", text: "user settings: all 7" }])
+  expect((await machine.cli(["doctor"], {})).stdout).toMatch(
+    /^ok +runs +7 hooks run: exit code 0, valid output/m,
+  )
   writeFileSync(config, "")
   expect(await hooks()).toMatchObject([
     {
@@ -275,4 +278,20 @@ test("doctor notices when hook and option disagree, and repairs it", async () =>
   ])
   await machine.cli(["doctor", "--fix"], {})
   expect(hooksIn(machine)).toEqual(SIX)
+})
+
+test("the plugin has no such hook, and doctor says so while the option is on", async () => {
+  using machine = new Workshop()
+  mkdirSync(dirname(machine.settings), { recursive: true })
+  writeFileSync(machine.settings, '{"enabledPlugins": {"ctxbridge@local": true}}')
+  const hooks = async (env: Record<string, string>) => {
+    const { findings } = JSON.parse((await machine.cli(["doctor", "--json"], env)).stdout)
+    return findings.find((one: { check: string }) => one.check === "hooks")
+  }
+  expect(await hooks({})).toMatchObject({ state: "ok", text: "registered by the plugin ctxbridge@local" })
+  expect(await hooks(ON)).toMatchObject({
+    state: "warn",
+    text: "recall.actions is on, but the plugin ctxbridge@local has no hook for PreToolUse",
+    hint: "ctxbridge install --scope user",
+  })
 })

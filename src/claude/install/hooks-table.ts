@@ -103,8 +103,7 @@ export const hookTable = (
 })
 
 /** Our name for the hook, as `ctxbridge hook` takes it. */
-export const hookName = (event: ClaudeEvent | ActionEvent): EventName =>
-  ({ ...HOOKS, ...ACTION_HOOKS })[event]
+export const hookName = (event: ClaudeEvent | ActionEvent) => ({ ...HOOKS, ...ACTION_HOOKS })[event]
 
 /**
  * How our commands begin. The empty assignments keep a stray BUN_* variable from hijacking the binary. On Windows

@@ -15,7 +15,7 @@ export default {
     event: {
       type: "positional",
       required: true,
-      valueHint: EVENTS.join("|"),
+      valueHint: [...EVENTS, "pre-tool-use"].join("|"),
       description: "What has happened; docs/hooks.md says what is done then",
     },
   },

@@ -14,7 +14,7 @@ import { temporaryFolder } from "../../base/temporary.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
 import { hookPayload } from "../../claude/fake/payload.ts"
 import { FakeTranscript } from "../../claude/fake/transcript.ts"
-import { type ClaudeEvent, HOOK_TIMEOUT_SECONDS, HOOKS } from "../../claude/hooks.ts"
+import { type ActionEvent, type ClaudeEvent, HOOK_TIMEOUT_SECONDS } from "../../claude/hooks.ts"
 import { calledByName, OLDEST_TRIED } from "../../claude/install/clients.ts"
 import {
   type HookStatus,
@@ -29,6 +29,7 @@ import {
   claudeTable,
   HOST_EVENTS,
   hookCommand,
+  hookName,
   isOurHook,
   type OurHookCommand,
   readOurHook,
@@ -385,9 +386,12 @@ interface Trial {
   readonly fault: string | undefined
 }
 
+const isRegistered = (event: string): event is ClaudeEvent | ActionEvent =>
+  [...HOST_EVENTS, ...ACTION_EVENTS].some((name) => name === event)
+
 export async function hookRuns(patient: Patient): Promise<Finding[]> {
   const hooks = [...new Map(ourHooks(patient).map((hook) => [hook.command, hook])).values()]
-  const known = hooks.filter(({ event, binary }) => Object.hasOwn(HOOKS, event) && isExecutable(binary))
+  const known = hooks.filter(({ event, binary }) => isRegistered(event) && isExecutable(binary))
   const safe = known.filter((hook) => mayRun(patient, hook))
   const left = known.length - safe.length
   const untried =
@@ -439,7 +443,7 @@ const secondsOf = ({ timeout }: InstalledHook): number => timeout ?? HOOK_TIMEOU
 
 async function tried(patient: Patient, hook: InstalledHook, root: string, n: number): Promise<Trial> {
   const dataHome = join(root, `archive-${n}`)
-  const event = hook.event as ClaudeEvent
+  const event = hook.event as ClaudeEvent | ActionEvent
   const { payload, transcript, size } = stage(event, join(root, `host-${n}`), n)
   // Keeps the hook from asking for a background job, which would outlive the folder.
   open(dataHome, "write", 0).close()
@@ -467,15 +471,16 @@ async function tried(patient: Patient, hook: InstalledHook, root: string, n: num
 }
 
 /** A short session, and Claude Code's event for it. */
-function stage(event: ClaudeEvent, folder: string, n: number) {
+function stage(event: ClaudeEvent | ActionEvent, folder: string, n: number) {
   const session = `00000000-0000-4000-8000-00000000000${n % 10}`
-  const fields: Readonly<Record<ClaudeEvent, object>> = {
+  const fields: Readonly<Record<ClaudeEvent | ActionEvent, object>> = {
     SessionStart: { source: "startup" },
     UserPromptSubmit: { prompt: "ctxbridge doctor" },
     PreCompact: { trigger: "manual", custom_instructions: null },
     Stop: { stop_hook_active: false },
     SubagentStop: { agent_type: "general-purpose", stop_hook_active: false },
     SessionEnd: { reason: "other" },
+    PreToolUse: { tool_input: { command: "true" } },
   }
   mkdirSync(folder, { recursive: true })
   const transcript = join(folder, `${session}.jsonl`)
@@ -483,17 +488,17 @@ function stage(event: ClaudeEvent, folder: string, n: number) {
     "ctxbridge doctor",
   )
   writeFileSync(transcript, text)
-  // A session end with a transcript would start the background job.
-  const told = event === "SessionEnd" ? undefined : transcript
-  const payload = hookPayload(HOOKS[event], { session, transcript: told, cwd: folder }, fields[event])
+  // A session end with a transcript would start the background job, and before a tool nothing is archived.
+  const told = event === "SessionEnd" || event === "PreToolUse" ? undefined : transcript
+  const payload = hookPayload(hookName(event), { session, transcript: told, cwd: folder }, fields[event])
   return { payload, transcript: told, size: Buffer.byteLength(text) }
 }
 
 /** Accepts no output, text for the compaction, or a document with context for the model. */
-function isValid(event: ClaudeEvent, stdout: string): boolean {
+function isValid(event: ClaudeEvent | ActionEvent, stdout: string): boolean {
   if (stdout === "") return true
   if (event === "PreCompact") return stdout.length <= LARGEST && !stdout.startsWith("{")
-  if (event !== "SessionStart" && event !== "UserPromptSubmit") return false
+  if (!["SessionStart", "UserPromptSubmit", "PreToolUse"].includes(event)) return false
   try {
     const { hookSpecificOutput: given } = JSON.parse(stdout)
     const text: unknown = given.additionalContext
