@@ -237,8 +237,8 @@ interface FileResult {
   readonly content: string | undefined
   /** Whether the user changed in the dialog what the model wanted to write, so that nobody says what was written. */
   readonly isUserModified: boolean
-  /** Lines of the file after the change, around each: the number of the first, from 1. */
-  readonly hunks: readonly { readonly start: number; readonly lines: readonly string[] }[]
+  /** Whether a text has the lines that are told of the file after the change, in their places. */
+  readonly fits: (text: string) => boolean
 }
 
 /**
@@ -256,13 +256,24 @@ export function fileResultOf(line: JsonObject, path: string): FileResult | undef
     before: wholeText(told["originalFile"] ?? told["originalFileContents"]),
     content: isWhole ? wholeText(file["content"]) : undefined,
     isUserModified: told["userModified"] === true,
-    hunks: patch.map(({ newStart, lines }) => ({
-      start: Number(newStart),
-      lines: listedStrings(lines)
-        .filter((one) => /^[ +]/.test(one))
-        .map((one) => one.slice(1)),
-    })),
+    fits: (text) => hasLines(text, patch),
   }
+}
+
+/** Patches are told as they are shown to the user: with two blanks for each tab at the beginning of a line. */
+const asInPatch = (line: string): string => line.replace(/^\t+/, (tabs) => "  ".repeat(tabs.length))
+
+function hasLines(text: string, patch: readonly JsonObject[]): boolean {
+  const lines = text.split("\n")
+  return patch.every(({ newStart, lines: told }) =>
+    listedStrings(told)
+      .filter((one) => /^[ +]/.test(one))
+      .map((one) => one.slice(1))
+      .every((one, n) => {
+        const line = lines[Number(newStart) - 1 + n]
+        return line !== undefined && (line === one || asInPatch(line) === asInPatch(one))
+      }),
+  )
 }
 
 /** A file may be empty. */

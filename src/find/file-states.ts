@@ -133,18 +133,12 @@ function eventOf(row: FileEdit, input: unknown, told: ReturnType<typeof fileResu
     by: { tool, handle, session, seq, prompt, takenBack: takenBack === 1 },
     before: told?.before,
     after: kind === "read" ? told?.content : written,
-    fits: (text) => told !== undefined && hasLines(text, told.hunks),
+    fits: (text) => told?.fits(text) === true,
     replaced: isTold
       ? texts.flatMap(({ before, after }) => (before === undefined ? [] : { before, after }))
       : [],
     replacesAll: objectOf(input)["replace_all"] === true,
   }
-}
-
-/** Whether a text has these lines in these places. */
-function hasLines(text: string, hunks: NonNullable<ReturnType<typeof fileResultOf>>["hunks"]): boolean {
-  const lines = text.split("\n")
-  return hunks.every((hunk) => hunk.lines.every((line, n) => lines[hunk.start - 1 + n] === line))
 }
 
 /**

@@ -198,6 +198,26 @@ test("an edit that leaves nothing of a line takes its end out, as Claude Code do
   expect(await json(machine, "list.txt")).toMatchObject({ now: "archived", state: 2 })
 })
 
+/** Claude Code tells patches as it shows them, with blanks for the tabs before each line: no edit of a Go file was proven. */
+test("lines that begin with tabs", async () => {
+  using machine = new Machine()
+  const file = new Worked(join(machine.cwd, "main.go"))
+  const before = "func main() {\n\tfor {\n\t\tonce()\n\t}\n}\n"
+  const write = file.write(before)
+  const edit = file.edit("\t\tonce()", "\t\ttwice()\n\t\tbreak")
+  const told = edit.told as { structuredPatch: { lines: string[] }[] }
+  for (const hunk of told.structuredPatch)
+    hunk.lines = hunk.lines.map(
+      (line) => line[0] + line.slice(1).replace(/^\t+/, (tabs) => "  ".repeat(tabs.length)),
+    )
+  const session = machine.session().turn("Write it.", [write]).turn("Twice, and stop.", [edit]).flush()
+  await machine.hook("stop", session)
+  writeFileSync(file.path, file.content!)
+  const { states, state } = await json(machine, "main.go")
+  expect(state).toBe(2)
+  expect(states).toMatchObject([{ whole: true }, { whole: true, added: 2, removed: 1 }])
+})
+
 test("keeps the mark at the beginning, one kind of newlines, and a file that its owner has made read-only", async () => {
   const { machine, file } = await worked()
   using _ = machine

@@ -66,6 +66,8 @@ export default {
     const { args, env, out } = context
     const [to, diff] = [positive(args, "to"), positive(args, "diff")]
     if (to !== undefined && diff !== undefined) throw usageError("--to and --diff cannot be used together")
+    if (args["dry-run"] === true && to === undefined)
+      throw usageError("--dry-run needs --to", "such as --to 2 --dry-run; --diff 2 shows what would change")
     const typed = words(args).join(" ").trim()
     const whole = resolve(env.cwd, typed)
     const line = statsOf(whole) === undefined ? linesNamed(typed) : undefined
@@ -227,7 +229,7 @@ function render(
   const unknown = states.filter(({ content }) => content === undefined).length
   const ends = [
     now === undefined
-      ? `The file is not there now.${last > 0 ? ` --to ${last} puts it back.` : ""}`
+      ? `The file is not there now.${last === 0 ? "" : last === states.length ? ` --to ${last} puts it back.` : ` --to ${last} puts back the last state that is known as a whole; it was changed after that.`}`
       : at === undefined
         ? "The file is in none of these states now: what changed it last, the archive does not have."
         : `The file is in state ${at} now.`,
@@ -275,7 +277,7 @@ function putBack(context: Context, file: OnDisk, states: readonly ProvenState[],
   const target = targetOf(path)
   const names = tryTo(() => statSync(target).nlink) ?? 1
   const linked = names > 1 ? `, under all of its ${names} names` : ""
-  const question = `Put ${shown} back to how it was ${ago(time, screen.now)} (${count(lines.length, "line")}: ${size})${linked}?`
+  const question = `Put ${shown} back to how it was ${ago(time, screen.now)} (${size} lines)${linked}?`
   if (!confirmed(context, fit(question, 300), "this replaces the file")) return EXIT.failed
   expectWritable(target)
   const kept = now === undefined ? undefined : keep(path, env.dataHome)
