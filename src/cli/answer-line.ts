@@ -10,6 +10,7 @@ import { type Touch, touchesOf } from "../find/topics.ts"
 import { startRenewing } from "../job/spawn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { DiffLine } from "../views/edit-diff.ts"
+import { type Labels, labelWords, readLabels } from "../views/labels.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
@@ -31,7 +32,7 @@ export function answerLine<T extends LinesOrigin>(
   context: Context,
   text: string,
   answer: (topic: Topic, place: Place) => readonly T[],
-  render: (found: T, screen: Screen) => readonly string[],
+  render: (found: T, screen: Screen, labels: Labels) => readonly string[],
 ): number {
   const { env, out } = context
   const wanted = projectWanted(context)
@@ -49,9 +50,10 @@ export function answerLine<T extends LinesOrigin>(
   out.json({ query: text, project: project ?? null, found, ...(isKnown ? {} : { touched }) })
   if (!out.wantsJson) {
     const screen = screenOf(out)
+    const labels = readLabels(env.dataHome)
     for (const [n, one] of found.entries()) {
       if (n > 0) out.print("")
-      out.print([...renderOrigin(file, one, screen), ...render(one, screen)])
+      out.print([...renderOrigin(file, one, screen, labels), ...render(one, screen, labels)])
     }
     if (touched.length > 0)
       out.print([
@@ -63,7 +65,12 @@ export function answerLine<T extends LinesOrigin>(
   return isKnown ? EXIT.ok : EXIT.notFound
 }
 
-function renderOrigin(file: string, { lines, edit }: LinesOrigin, { style, columns, now }: Screen): string[] {
+function renderOrigin(
+  file: string,
+  { lines, edit }: LinesOrigin,
+  { style, columns, now }: Screen,
+  labels: Labels,
+): string[] {
   const [first, last] = [lines[0]!, lines.at(-1)!]
   const place = `${wholePath(file)}:${first.line}${first === last ? "" : `-${last.line}`}`
   const texts = lines.length > SHOWN ? [count(lines.length, "line")] : lines.map(({ text }) => text)
@@ -74,6 +81,7 @@ function renderOrigin(file: string, { lines, edit }: LinesOrigin, { style, colum
   return [
     ...head,
     `${style.bold(handle)}  ${style.dim(figures)}`,
+    ...labelWords(labels.on(handle)).map((word) => indented(word, columns)),
     indented(oneLine(prompt), columns),
     ...diff.map((line) => diffLine(line, { style, columns, now })),
   ]

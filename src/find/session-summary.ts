@@ -11,6 +11,7 @@ import { mostResults, resultsOf } from "../record/run-results.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
+import { readLabels } from "../views/labels.ts"
 import { lastRun, latestRuns } from "../views/queries/calls.ts"
 import { lastAnswers, lastKinds } from "../views/queries/messages.ts"
 import type { Scope } from "../views/queries/scope.ts"
@@ -41,7 +42,7 @@ interface ExtractedSummary {
   readonly kind: "extract"
   /** Its title, or the first prompt that says something. */
   readonly request: string | null
-  readonly decisions: readonly Said[]
+  readonly decisions: readonly Decision[]
   /** Where it worked last, if it said so. */
   readonly folder: string | null
   /** Whole paths of the latest files that it changed, the latest first, and how many there are of all. */
@@ -63,6 +64,11 @@ interface Said {
   readonly text: string
   /** Of its turn, with `ctx:`. */
   readonly handle: string
+}
+
+interface Decision extends Said {
+  /** Set if the user says that it does not hold. */
+  readonly isOver?: true
 }
 
 interface LastWords extends Said {
@@ -123,6 +129,7 @@ function modelSummary(db: Database, session: string): ModelSummary | undefined {
 
 function extractedSummary(source: SummarySource, session: string): ExtractedSummary {
   const { db } = source
+  const labels = readLabels(source.dataHome)
   const scope: Scope = [{ session, upTo: Number.MAX_SAFE_INTEGER, takenBack: 0 }]
   const about = aboutSession(db, session)
   const files = [...new Set(pathsChanged(db, session, FILES_COUNTED))]
@@ -132,6 +139,7 @@ function extractedSummary(source: SummarySource, session: string): ExtractedSumm
     decisions: statementsIn(db, scope, "decision", MOST_DECISIONS).map(({ text, handle }) => ({
       text,
       handle: HANDLE_PREFIX + handle,
+      ...(labels.verdictOn(HANDLE_PREFIX + handle) && { isOver: true }),
     })),
     folder: about?.cwd ?? null,
     files: files.slice(0, MOST_FILES),
@@ -279,7 +287,11 @@ export function summaryParts(summary: SessionSummary): SummaryPart[] {
   const changed = `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`
   return [
     ...filled({ asked: cut(oneLine(request ?? ""), MOST_REQUEST) }),
-    ...decisions.map(({ text, handle }) => ({ label: "decided", text, handle })),
+    ...decisions.map(({ text, handle, isOver }) => ({
+      label: isOver ? "decided, and no longer holds" : "decided",
+      text,
+      handle,
+    })),
     ...filled({ changed, outcome: results.join("; ") }),
     ...(said === null || decisions.some(({ text }) => text === said.text)
       ? []

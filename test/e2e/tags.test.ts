@@ -153,6 +153,7 @@ describe("a decision that does not hold", () => {
   test("is told wherever it is quoted, and a restore no longer offers it", async () => {
     await desk.ok("tag", poll, "--rejected", "too slow on ARM: sk-ant-api03-0123456789abcdef0123456789")
     expect(readFileSync(desk.file, "utf8")).not.toContain("0123456789abcdef")
+    expect(await desk.ok("show", first.session)).toContain("decided, and no longer holds: I chose polling")
     const shown = await desk.ok("show", poll)
     expect(shown).toContain("rejected: too slow on ARM")
     const [hit] = (await desk.json("search", "polling websocket")).hits
@@ -254,6 +255,11 @@ describe("a restore says when files have changed since", () => {
     await desk.handle("Change one of them")
     well(await desk.hook("pre-compact", own, { trigger: "auto" }))
     const text = contextOf(await desk.hook("session-start", own, { source: "compact" })) ?? ""
+    const [turn] = (await desk.json("search", "Write the three files")).hits
+    await desk.ok("tag", turn.handle, "files", "--rejected", "one file is enough")
+    const blamed = await desk.ok("blame", "src/kept.ts:2")
+    expect(blamed).toContain("#files")
+    expect(blamed).toContain("rejected: one file is enough")
     const files = text.split("## Files in flight\n")[1]!.split("\n## ")[0]!
     expect(files).toMatch(/changed\.ts`.*; changed since\)/)
     expect(files).toMatch(/gone\.ts`.*; gone since\)/)

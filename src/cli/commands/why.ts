@@ -2,6 +2,7 @@
 
 import { usageError } from "../../base/errors.ts"
 import { type LinesReason, namesLine, whyLines } from "../../find/line-question.ts"
+import type { Labels } from "../../views/labels.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"
@@ -45,11 +46,14 @@ const KINDS: Readonly<Record<string, string>> = {
   refuted: "failed approach",
 }
 
-function render({ edit, reasons }: LinesReason, screen: Screen): string[] {
+function render({ edit, reasons }: LinesReason, screen: Screen, labels: Labels): string[] {
   if (edit === null || reasons === null) return []
   const { notes, saidBefore, saidAfter, thought } = reasons
   const quotes = [
-    ...notes.map(({ kind, text, handle }) => [KINDS[kind] ?? kind, text, handle] as const),
+    ...notes.map(({ kind, text, handle }) => {
+      const isOver = kind === "decision" && labels.verdictOn(handle) !== undefined
+      return [`${KINDS[kind] ?? kind}${isOver ? ", and no longer holds" : ""}`, text, handle] as const
+    }),
     ...(thought === null ? [] : [["thought", thought, edit.handle] as const]),
     ...(saidBefore === null ? [] : [["said before", saidBefore, edit.handle] as const]),
     ...(saidAfter === null ? [] : [["said after", saidAfter, edit.handle] as const]),
