@@ -11,11 +11,12 @@ interface Place {
   readonly home: string
 }
 
-export function pathShower({ env, out }: Pick<Context, "env" | "out">): ShowPath {
+/** @param from the folder that short paths start from */
+export function pathShower({ env, out }: Pick<Context, "env" | "out">, from = env.cwd): ShowPath {
   if (!out.terminal) return wholePath
   const host = out.links ? hostname() : undefined
   return (path, room = Number.POSITIVE_INFINITY) => {
-    const whole = wholePath(shortPath(path, env))
+    const whole = wholePath(shortPath(path, { cwd: from, home: env.home }))
     const shown = Bun.stringWidth(whole) <= room ? whole : `…${Bun.sliceAnsi(whole, 1 - room)}`
     return host === undefined || !path.startsWith("/") ? shown : linked(shown, fileUrl(path, host))
   }

@@ -2,7 +2,7 @@
 
 import type { Origin } from "../agents/origin.ts"
 import { toolKind } from "../agents/tool-kinds.ts"
-import { bytes } from "../base/text.ts"
+import { bytes, oneLine } from "../base/text.ts"
 import type { Part } from "../record/types.ts"
 
 interface PartText {
@@ -53,6 +53,16 @@ export function partText(part: Part, callOf: CallOf): PartText | undefined {
       return { title: part.kind, text: part.text }
   }
 }
+
+/** The first line of an error that says more than that there was one. */
+export const errorLine = (text: string): string =>
+  oneLine(
+    text
+      .slice(0, 4000)
+      .replace(/^(?:Error: )?Exit code -?\d+\s*|<\/?tool_use_error>/g, "")
+      .trim()
+      .split("\n", 1)[0]!,
+  )
 
 /** A command as it would be typed; any other input field by field. */
 export function inputText(name: string, input: unknown): string {

@@ -1,5 +1,6 @@
 /** `ctxbridge show`: a whole turn from the vault, those around it, or the turns of a session. */
 import { agentTitle, UNMARKED } from "../../agents/agents.ts"
+import { toolFiles } from "../../agents/tool-kinds.ts"
 import { CtxError, codeOf, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { type ListPage, pageOf, shortLines } from "../../base/pages.ts"
 import { count, oneLine, shellWord } from "../../base/text.ts"
@@ -19,8 +20,8 @@ import type { Database } from "../../views/database.ts"
 import { type DiffLine, editDiff } from "../../views/edit-diff.ts"
 import { type LabelShown, labelWords, readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { type CallOf, callsIn, partText } from "../../views/part-text.ts"
-import { programOfSession, type Session } from "../../views/queries/sessions.ts"
+import { type CallOf, callsIn, errorLine, inputText, partText } from "../../views/part-text.ts"
+import { findSessions, programOfSession, type Session } from "../../views/queries/sessions.ts"
 import type { Observation } from "../../views/queries/summaries.ts"
 import { type ChangedFiles, filesChangedSince, movedText } from "../../views/queries/touched-files.ts"
 import { turnId } from "../../views/queries/turns.ts"
@@ -126,11 +127,13 @@ function showTurn(context: Context, db: Database, short: Turn): void {
     })
     return
   }
+  const folder = findSessions(db, turn.session)[0]?.cwd ?? env.cwd
   const look = {
     screen: screenOf(out),
     color: out.color,
     links: out.links,
-    showPath: pathShower(context),
+    showPath: pathShower(context, folder),
+    ...(folder !== env.cwd && { folder: pathShower(context)(folder) }),
     isLaidOut: out.terminal && args["plain"] !== true,
     isFolded: args["full"] !== true,
     ...(changedSince && { changedSince }),
@@ -327,6 +330,8 @@ interface TurnLook {
   readonly color: boolean
   readonly links: boolean
   readonly showPath: ShowPath
+  /** The session's, if it is another one than the current: paths are told from there. */
+  readonly folder?: string
   /** Laid out for a terminal; otherwise texts stay as they are. */
   readonly isLaidOut: boolean
   /** Whether long results and changes are folded to their first lines there. */
@@ -344,17 +349,81 @@ const DEPENDENT = ["thinking", "context", "summary", "notice"]
 /** All lines of the turn, without paging. */
 export function renderTurn(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
   const callOf = callsIn(turn.tools)
+  const parts = turn.messages.flatMap((message) => message.parts.map((part) => ({ part, message })))
+  const answers = new Map(look.isLaidOut && look.isFolded ? parts.flatMap(({ part }) => answerIn(part)) : [])
+  const calls = new Set(parts.flatMap(({ part }) => (part.kind === "toolUse" ? part.id : [])))
+  const blocks = [head(turn, worth, look)]
+  let isAfterCall = false
+  for (const { part, message } of parts) {
+    const isCall = look.isLaidOut && look.isFolded && part.kind === "toolUse"
+    // It stands with its call.
+    if (part.kind === "toolResult" && answers.has(part.id) && calls.has(part.id)) continue
+    const shown = isCall
+      ? callLines(part, answers.get(part.id), message, turn, look)
+      : renderPart(part, message, turn, callOf, look)
+    if (shown.length === 0) continue
+    blocks.push(isCall && !isAfterCall ? ["", ...shown] : shown)
+    isAfterCall = isCall
+  }
+  const isHidden = answers.values().some(({ isError, text }) => !isError && text !== "")
+  const more = `… all that the calls returned: ctxbridge show ${turn.handle} --full`
+  if (isHidden) blocks.push(["", ...wrapped(more, look.screen.columns).map(look.screen.style.dim)])
+  return blocks.flat()
+}
+
+type Answer = Extract<Part, { kind: "toolResult" }>
+const answerIn = (part: ToldPart): (readonly [string, Answer])[] =>
+  part.kind === "toolResult" ? [[part.id, part]] : []
+
+/** A call in a line, with how it ended; below it why it failed, or what it changed. */
+function callLines(
+  call: ToolUse,
+  answer: Answer | undefined,
+  { sidechain }: TurnMessage,
+  turn: WholeTurn,
+  look: TurnLook,
+): string[] {
+  const { columns, style } = look.screen
+  const known = turn.tools.find(({ id }) => id === call.id)
+  const hunks = editDiff(call.name, call.input)
+  const isFailed = answer?.isError === true
+  const sign = answer === undefined ? style.dim("·") : isFailed ? style.red("✗") : style.green("✓")
+  const name = `${safe(oneLine(call.name || "tool"))}${sidechain ? " (subagent)" : ""}`
+  const end = ending(answer, known?.exitCode ?? null, hunks)
+  const room = Math.max(LEAST_TARGET, columns - Bun.stringWidth(name) - 4 - (end === "" ? 0 : end.length + 2))
+  const [file] = toolFiles(call.name, call.input)
+  const target =
+    file === undefined
+      ? fit(known?.target ?? oneLine(inputText(call.name, call.input).slice(0, 600)), room)
+      : look.showPath(file.path, room)
+  const line = `${sign} ${style.bold(name)}  ${target}`
   return [
-    ...head(turn, worth, look),
-    ...turn.messages.flatMap((message) =>
-      message.parts.flatMap((part) => renderPart(part, message, turn, callOf, look)),
-    ),
+    end === "" ? line.trimEnd() : `${line}  ${isFailed ? style.red(end) : style.dim(end)}`,
+    ...(isFailed ? [style.red(indented(errorLine(answer.text), columns))] : []),
+    ...(hunks === undefined || isFailed ? [] : foldedDiff(hunks, turn.handle, look, INDENT)),
   ]
+}
+
+/** Columns of a command or path that are shown in any case. */
+const LEAST_TARGET = 12
+
+function ending(
+  answer: Answer | undefined,
+  exitCode: number | null,
+  hunks: readonly (readonly DiffLine[])[] | undefined,
+): string {
+  if (answer === undefined) return "no answer"
+  if (answer.isError) return exitCode === null ? "error" : `exit ${exitCode}`
+  if (hunks === undefined)
+    return answer.text === "" ? "" : count(answer.text.trimEnd().split("\n").length, "line")
+  const { "+": added = [], "-": removed = [] } = Object.groupBy(hunks.flat(), ({ mark }) => mark)
+  return `+${added.length} −${removed.length}`
 }
 
 function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
   const { style, now, columns } = look.screen
   const figures = dotted(
+    look.isLaidOut && look.folder !== undefined && `in ${look.folder}`,
     period(turn.started, turn.ended, now),
     turn.via,
     count(turn.tools.length, "tool call"),
@@ -451,36 +520,39 @@ function laidOut(part: Part, text: string, turn: WholeTurn, look: TurnLook): str
 }
 
 type ToolUse = Extract<Part, { kind: "toolUse" }>
-
 /** A change of a file as a diff; undefined if the call is something else. */
 function changed(call: ToolUse, { handle, tools }: WholeTurn, look: TurnLook): string[] | undefined {
   const hunks = editDiff(call.name, call.input)
   if (hunks === undefined) return undefined
-  const { columns, style } = look.screen
   const path = tools.find(({ id }) => id === call.id)?.target
-  const lines = diffLines(hunks, style)
-  const most = look.isFolded ? CHANGE_LINES : Number.POSITIVE_INFINITY
-  const left = lines.length - most
+  return [...(!path ? [] : [look.showPath(path)]), ...foldedDiff(hunks, handle, look, "")]
+}
+
+function foldedDiff(
+  hunks: readonly (readonly DiffLine[])[],
+  handle: string,
+  { isFolded, screen: { columns, style } }: TurnLook,
+  indent: string,
+): string[] {
+  const lines = hunks.flatMap((hunk, n) => [...(n > 0 ? [BETWEEN] : []), ...hunk])
+  const left = isFolded ? lines.length - CHANGE_LINES : 0
   return [
-    ...(!path ? [] : [look.showPath(path)]),
-    ...lines.slice(0, most).flatMap((line) => wrapped(line, columns)),
-    ...(left > 0 ? [`… ${count(left, "more line")}: ctxbridge show ${handle} --full`] : []),
+    ...lines
+      .slice(0, lines.length - Math.max(0, left))
+      .flatMap((line) => coloredLines(line, indent, columns, style)),
+    ...(left > 0 ? [`${indent}… ${count(left, "more line")}: ctxbridge show ${handle} --full`] : []),
   ]
 }
 
 /* What a call changed in files, as coloured lines. Pure. */
 
-/** Hunks are separated by a line of dots, since their place in the file is not known. */
-const diffLines = (hunks: readonly (readonly DiffLine[])[], style: Style): string[] =>
-  hunks.flatMap((hunk, n) => [
-    ...(n > 0 ? [style.dim("  ⋮")] : []),
-    ...hunk.map((line) => colored(line, style)),
-  ])
+/** Between two hunks, since their place in the file is not known. */
+const BETWEEN: DiffLine = { mark: " ", text: "⋮" }
 
-function colored({ mark, text }: DiffLine, style: Style): string {
-  const line = safe(`${mark} ${text}`).replaceAll("\n", " ")
-  if (mark === " ") return style.dim(line)
-  return mark === "+" ? style.green(line) : style.red(line)
+function coloredLines({ mark, text }: DiffLine, indent: string, columns: number, style: Style): string[] {
+  const color = mark === " " ? style.dim : mark === "+" ? style.green : style.red
+  const pieces = wrapped(safe(text).replaceAll("\n", " "), columns - indent.length - 2)
+  return pieces.map((piece, n) => color(`${indent}${n === 0 ? mark : " "} ${piece}`.trimEnd()))
 }
 
 /* Markdown as a terminal shows it. What its text says cannot steer the terminal. Pure. */

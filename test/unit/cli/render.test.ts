@@ -224,30 +224,78 @@ describe("render prune", () => {
 /** A turn as `show` prints it. */
 describe("render turn", () => {
   const LINES = 1_000_000
+  const WORTH = { confidence: null, importance: null, uses: 0, cold: false }
+  const LOOK = {
+    screen: { columns: 60, style: createStyle(false), now: 0 },
+    ...{ color: false, links: false, isLaidOut: false, isFolded: true },
+    showPath: (path: string, room = 100) => (path.length <= room ? path : `…${path.slice(1 - room)}`),
+  }
+  const turnOf = (parts: readonly unknown[], tools: readonly unknown[] = []): WholeTurn =>
+    ({
+      ...{ handle: "ctx:aaaaaa", session: "5e551011", seq: 1, via: "typed", started: null, ended: null },
+      ...{ errors: 0, interrupted: false, takenBack: false, tools, usage: [], files: [], prompt: "Go" },
+      messages: [{ role: "tool", time: null, sidechain: false, parts }],
+    }) as unknown as WholeTurn
+  const use = (id: string, name: string, input: unknown) => ({
+    kind: "toolUse",
+    id,
+    name,
+    input,
+    origin: "assistant",
+  })
+  const result = (id: string, text: string, isError = false) => ({
+    ...{ kind: "toolResult", id, text, isError, origin: "tool" },
+  })
 
   test("a result of a million lines is shown, each of them", () => {
-    const result = {
-      kind: "toolResult",
-      id: "toolu_1",
-      text: "x\n".repeat(LINES),
-      isError: false,
-      origin: "transcript",
-    }
-    const turn = {
-      ...{ handle: "ctx:aaaaaa", session: "5e551011", seq: 1, via: "typed", started: null, ended: null },
-      ...{ errors: 0, interrupted: false, takenBack: false, tools: [], usage: [], files: [], prompt: "Go" },
-      messages: [{ role: "tool", time: null, sidechain: false, parts: [result] }],
-    } as unknown as WholeTurn
-    const lines = renderTurn(
-      turn,
-      { confidence: null, importance: null, uses: 0, cold: false },
-      {
-        screen: { columns: 80, style: createStyle(false), now: 0 },
-        ...{ color: false, links: false, isLaidOut: false, isFolded: true },
-        showPath: (path) => path,
-      },
-    )
+    const lines = renderTurn(turnOf([result("toolu_1", "x\n".repeat(LINES))]), WORTH, LOOK)
     expect(lines.filter((line) => line === "x")).toHaveLength(LINES)
+  })
+
+  const CALLS = turnOf(
+    [
+      { kind: "prompt", via: "typed", text: "Mend it", origin: "human" },
+      use("1", "Bash", { command: "npm test" }),
+      result("1", "Exit code 3\n\u001b[31mTypeError: stripes\n  at zebra", true),
+      use("2", "Read", { file_path: "/src/zebra.ts" }),
+      result("2", "1\n2\n3"),
+      use("3", "Edit", { file_path: "/src/zebra.ts", old_string: "a\nold", new_string: "a\nnew" }),
+      result("3", "done"),
+      use("4", "Bash", { command: `echo ${"long ".repeat(40)}` }),
+      result("9", "of a call in another turn"),
+    ],
+    [
+      { id: "1", name: "Bash", target: "npm test", isError: true, exitCode: 3 },
+      { id: "4", name: "Bash", target: `echo ${"long ".repeat(40)}`, isError: null, exitCode: null },
+    ],
+  )
+
+  test("at a terminal a call is a line with its end; below it, why it failed or what it changed", () => {
+    const lines = renderTurn(CALLS, WORTH, { ...LOOK, isLaidOut: true })
+    expect(lines.slice(lines.indexOf("Mend it"))).toEqual([
+      ...["Mend it", ""],
+      ...["✗ Bash  npm test  exit 3", "  TypeError: stripes"],
+      "✓ Read  /src/zebra.ts  3 lines",
+      ...["✓ Edit  /src/zebra.ts  +1 −1", "    a", "  - old", "  + new"],
+      "· Bash  echo long long long long long long long…  no answer",
+      ...["", "── result of tool ──", "of a call in another turn", ""],
+      "… all that the calls returned: ctxbridge show ctx:aaaaaa",
+      "--full",
+    ])
+  })
+
+  test("with --full all that went in and came out is there, as it is for programs", () => {
+    for (const look of [
+      { isLaidOut: true, isFolded: false },
+      { isLaidOut: false, isFolded: true },
+    ]) {
+      const text = renderTurn(CALLS, WORTH, { ...LOOK, ...look }).join("\n")
+      expect(text).toContain(
+        "── result of Bash (error, exit 3) ──\nExit code 3\nTypeError: stripes\n  at zebra\n",
+      )
+      expect(text).toContain("\n1\n2\n3\n")
+      expect(text).not.toMatch(/[✓✗]|--full/)
+    }
   })
 })
 

@@ -5,7 +5,7 @@ import { objectOf, stringOf } from "../../../record/json.ts"
 import { isGivenBack } from "../../../record/our-marks.ts"
 import type { Part } from "../../../record/types.ts"
 import { editDiff } from "../../../views/edit-diff.ts"
-import { inputText } from "../../../views/part-text.ts"
+import { errorLine, inputText } from "../../../views/part-text.ts"
 import type { ToolCall } from "../../../views/queries/calls.ts"
 import type { ToldPart, TurnMessage, WholeTurn } from "../../../views/turn.ts"
 import type { CompactionOnPage, PageWords, SubagentData } from "./document.ts"
@@ -230,18 +230,7 @@ function outcome(
   return html`<span class="end"><span class="plus">+${lines.added}</span> <span class="minus">−${lines.removed}</span></span>`
 }
 
-/** The first line that says more than that there was an error. */
-const reason = (text: string): string =>
-  cut(
-    oneLine(
-      text
-        .slice(0, 4000)
-        .replace(/^(?:Error: )?Exit code -?\d+\s*|<\/?tool_use_error>/g, "")
-        .trim()
-        .split("\n", 1)[0]!,
-    ),
-    ERROR,
-  )
+const reason = (text: string): string => cut(errorLine(text), ERROR)
 
 function input(name: string, given: unknown): Content {
   const kind = toolKind(name)
