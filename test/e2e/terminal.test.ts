@@ -105,7 +105,7 @@ test.each([
   () => ["search", "parseCursor", "--all-projects"],
   () => ["search", "parseCursor", "--cold"],
   () => ["search", "--error"],
-  () => ["timeline", handle],
+  () => ["show", handle, "--around", "2"],
   () => ["files", "parseCursor"],
   () => ["blame", "x.ts"],
   () => ["fix", "broken retry"],
