@@ -222,7 +222,7 @@ async function openPage(path: string, anchor: string): Promise<void> {
   const command = [...(OPENERS[process.platform] ?? OTHERWISE), address]
   const failed = (cause: unknown): CtxError =>
     new CtxError("no-opener", `${command[0]} cannot open the page: ${messageOf(cause)}`, {
-      hint: `open ${path} in a browser`,
+      hint: `open ${path} in a browser; --no-open only writes it`,
       cause,
     })
   let child: Bun.Subprocess
