@@ -260,6 +260,14 @@ describe("a restore says when files have changed since", () => {
     const blamed = await desk.ok("blame", "src/kept.ts:2")
     expect(blamed).toContain("#files")
     expect(blamed).toContain("rejected: one file is enough")
+    await using peer = await Peer.connect(desk.cwd, desk.env)
+    for (const [kind, about] of [
+      ["blame", "kept.ts"],
+      ["why", "src/kept.ts:2"],
+    ] as const)
+      expect((await peer.call("look_up", { kind, about })).text).toMatch(
+        /marked rejected on [\d-]+: "one file is enough", #files/,
+      )
     const files = text.split("## Files in flight\n")[1]!.split("\n## ")[0]!
     expect(files).toMatch(/changed\.ts`.*; changed since\)/)
     expect(files).toMatch(/gone\.ts`.*; gone since\)/)

@@ -9,8 +9,9 @@ import { typedPath } from "../../find/narrowing.ts"
 import { filesOfTopic, type Topic, type TopicFile, type Touch, touchesOf } from "../../find/topics.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { CopyReaders } from "../../vault/reader.ts"
+import { type Labels, readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { DATA, minute, nameOr, plain, strange } from "./hit-passages.ts"
+import { DATA, minute, nameOr, plain, strange, toldLabels } from "./hit-passages.ts"
 import type { ServerTool, ServerWorld } from "./tool.ts"
 import { AGENT_PROPERTY, knownProjectIn } from "./tool.ts"
 
@@ -27,12 +28,17 @@ const PATH = 200
 const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => readonly string[]>> = {
   how: (topic) => commandsAbout(topic).map(runLines),
   fix: (topic) => fixesAbout(topic).map(fixLines),
-  blame: ({ db, text, project, program }, { folder, home }) =>
-    touchesOf(db, typedPath(text, folder, home), { project, program }, false).map(touchLine),
+  blame: ({ db, dataHome, text, project, program }, { folder, home }) => {
+    const labels = readLabels(dataHome)
+    return touchesOf(db, typedPath(text, folder, home), { project, program }, false).map((touch) =>
+      touchLine(touch, labels),
+    )
+  },
   why: (topic, { folder, home }) => {
     if (!namesLine(topic.text, { folder, home }))
       throw usageError("about names no line", "such as src/main.ts:12")
-    return whyLines(topic, { folder, home }).map(whyText)
+    const labels = readLabels(topic.dataHome)
+    return whyLines(topic, { folder, home }).map((one) => whyText(one, labels))
   },
   files: (topic, world) => filesOfTopic(topic, world).map(fileLine),
 }
@@ -154,22 +160,25 @@ function fixLines(fix: Fix): string {
   ].join("\n")
 }
 
-const touchLine = ({ handle, ops, path, time, prompt, answer, takenBack }: Touch): string =>
-  `${handle} ${dotted(minute(time), ...ops, takenBack && "rewound")} ${strangers(path, PATH)}\n` +
+const touchLine = ({ handle, ops, path, time, prompt, answer, takenBack }: Touch, labels: Labels): string =>
+  `${handle} ${dotted(minute(time), ...ops, takenBack && "rewound", ...toldLabels(labels.on(handle)))} ${strangers(path, PATH)}\n` +
   `  asked: ${said(prompt, SAID)}${answer === "" ? "" : `\n  answer: ${said(answer, SAID)}`}`
 
-function whyText({ lines, edit, reasons }: LinesReason): string {
+function whyText({ lines, edit, reasons }: LinesReason, labels: Labels): string {
   const which =
     lines.length === 1 ? `line ${lines[0]!.line}` : `lines ${lines[0]!.line}-${lines.at(-1)!.line}`
   if (edit === null || reasons === null) return `${which}: no archived edit has it`
   const quotes: (readonly [string, string | null])[] = [
-    ...reasons.notes.map(({ kind, text, handle }) => [`${kind} in ${handle}`, text] as const),
+    ...reasons.notes.map(
+      ({ kind, text, handle }) =>
+        [[`${kind} in ${handle}`, ...toldLabels(labels.on(handle))].join(", "), text] as const,
+    ),
     ["thought", reasons.thought],
     ["said before", reasons.saidBefore],
     ["said after", reasons.saidAfter],
   ]
   return [
-    `${which}: ${edit.handle} ${dotted(minute(edit.time), nameOr(edit.tool, "tool"), edit.takenBack && "rewound")}`,
+    `${which}: ${edit.handle} ${dotted(minute(edit.time), nameOr(edit.tool, "tool"), edit.takenBack && "rewound", ...toldLabels(labels.on(edit.handle)))}`,
     `  asked: ${said(edit.prompt, SAID)}`,
     ...quotes.flatMap(([label, text]) => (text === null ? [] : [`  ${label}: ${said(text, SAID)}`])),
   ].join("\n")
