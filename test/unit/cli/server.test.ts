@@ -614,7 +614,7 @@ describe("arguments", () => {
       ["search word --role boo", "such as --role human"],
       ["sessions --limit x", "such as --limit 10"],
       ["search word --limit -1", "such as --limit 10"],
-      ["timeline word --around x", "such as --around 10"],
+      ["show word --around x", "such as --around 10"],
       ["bench survive --window 1.5", "such as --window 10"],
       ["sessions --limit", "--limit N"],
       ["sync --to", "--to DIR|URL"],
