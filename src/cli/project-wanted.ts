@@ -8,7 +8,7 @@ import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import { existsSync, realpathSync } from "../base/fs.ts"
 import { basename, resolve } from "../base/path.ts"
 import { cut, nearNames, shellWord } from "../base/text.ts"
-import { parseQuery } from "../find/parse-query.ts"
+import { isWordless, parseQuery } from "../find/parse-query.ts"
 import type { Database } from "../views/database.ts"
 import { folderOf, projectOf } from "../views/project.ts"
 import { archivedAs, knownAs, projectId, projectPaths, projectsAbove } from "../views/queries/projects.ts"
@@ -131,7 +131,7 @@ export function notFound(
 }
 
 const hintOnSigns = (text: string): string | undefined =>
-  text !== "" && parseQuery(text).terms.length === 0
+  isWordless(parseQuery(text))
     ? "the query has no word; ctxbridge search --cold finds symbols as they are written"
     : undefined
 

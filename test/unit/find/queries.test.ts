@@ -216,6 +216,13 @@ describe("queries", () => {
       },
     )
 
+    test("filters are no signs: what they leave is looked for elsewhere", async () => {
+      expect(await refused("search", "role:human tool:Nosuchtool")).toMatchObject({
+        exit: 3,
+        hint: expect.not.stringContaining("the query has no word"),
+      })
+    })
+
     test("signs are found as they stand in the vault", async () => {
       const { code, stdout } = await search("--cold", "=>")
       expect(code).toBe(0)
