@@ -75,6 +75,7 @@ async function use(machine: Machine, env: Record<string, string>): Promise<() =>
       ["verify"],
       ["rebuild"],
       ["optimize", "--frames"],
+      ["tag", sessions[1]!.session, "release", "--pin"],
       ["sync", "--to", join(machine.root, "target")],
       ["forget", "--match", "nothing of the kind", "--yes"],
       ["forget", sessions[0]!.session, "--yes"],
