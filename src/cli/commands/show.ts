@@ -210,7 +210,8 @@ function showSession(context: Context, db: Database, found: Session): void {
   }
   const screen = screenOf(out)
   if (page.number === 1) {
-    const head = renderSessionHead(session, lineage, screen, pathShower(context))
+    const whole = renderSessionHead(session, lineage, screen, pathShower(context))
+    const head = out.terminal ? whole.flatMap((line) => wrapped(line, screen.columns)) : whole
     out.print([...head, ...renderSummary(summary, screen), ""])
   }
   out.print(renderTurns(page.items, session.id, screen))
@@ -330,7 +331,7 @@ interface TurnLook {
   readonly color: boolean
   readonly links: boolean
   readonly showPath: ShowPath
-  /** The session's, if it is another one than the current: paths are told from there. */
+  /** The session's, if it is another one than the current: paths start there. */
   readonly folder?: string
   /** Laid out for a terminal; otherwise texts stay as they are. */
   readonly isLaidOut: boolean
@@ -345,6 +346,8 @@ const CHANGE_LINES = 60
 const FILES = 6
 const OP = 7
 const DEPENDENT = ["thinking", "context", "summary", "notice"]
+/** Columns of a command or path that are shown in any case. */
+const LEAST_TARGET = 12
 
 /** All lines of the turn, without paging. */
 export function renderTurn(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
@@ -403,9 +406,6 @@ function callLines(
     ...(hunks === undefined || isFailed ? [] : foldedDiff(hunks, turn.handle, look, INDENT)),
   ]
 }
-
-/** Columns of a command or path that are shown in any case. */
-const LEAST_TARGET = 12
 
 function ending(
   answer: Answer | undefined,
