@@ -263,7 +263,7 @@ describe("a text", () => {
     renameSync(join(machine.dataHome, "vault"), join(machine.root, "old-vault"))
     well(await cli(machine, "import"))
     expect(contentOf(machine.copy(session.path)).equals(twice)).toBe(true)
-    well(await cli(machine, "compact"))
+    well(await cli(machine, "optimize", "--frames"))
     expect(contentOf(machine.copy(session.path)).equals(twice)).toBe(true)
   })
 
