@@ -70,7 +70,7 @@ describe("a new laptop", () => {
       expect(first).toMatchObject({ stored: 2, frames: { copies: 1, pieces: 1, changed: 0 }, fetched: null })
       // Small frames are merged meanwhile, and the transcript grows.
       await old.hook("stop", session.turn("And a changelog").flush())
-      expect(await cli(old, "compact")).toMatchObject({ code: 0 })
+      expect(await cli(old, "optimize", "--frames")).toMatchObject({ code: 0 })
       expect(await synced(old, "--to", target, "--frames")).toMatchObject({
         stored: 1,
         frames: { copies: 1, pieces: 1, changed: 0 },
