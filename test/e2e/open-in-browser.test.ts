@@ -250,6 +250,34 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(await page.ask("document.documentElement.scrollWidth")).toBe(PHONE.width)
   })
 
+  test("pinned sessions are filtered and summed up as others are, and stand in the chart of their days", async () => {
+    using pinning = new Machine()
+    const cli = (...args: string[]) => run(args, { env: pinning.env, cwd: pinning.cwd })
+    const [first, second] = [pinning.session(), pinning.session()]
+    first.turn("A pinned okapi").flush()
+    const error = { tool: "Bash", input: { command: "make" }, output: "Exit code 2", isError: true }
+    second.turn("A whale", [error]).flush()
+    await cli("import")
+    expect(await cli("tag", first.session, "--pin")).toMatchObject({ code: 0 })
+    expect(await cli("open", "-a")).toMatchObject({ code: 0, stderr: "" })
+    const page = await browser.page(DESKTOP)
+    await page.open(pathToFileURL(join(pinning.dataHome, "pages", "index.html")).href)
+    expect(page.complaints).toEqual([])
+    const days = "[...document.querySelectorAll('.timeline title')].map((one) => one.textContent)"
+    expect(await page.ask<string[]>(days)).toEqual([expect.stringMatching(/: 2 sessions, 2 turns$/)])
+    expect(await shown(page, ".day h2")).toEqual([
+      expect.stringMatching(/^Pinned 1 session · /),
+      expect.stringMatching(/ 1 session · /),
+    ])
+    await page.ask("document.getElementById('errors').click()")
+    expect(await shown(page, ".session b")).toEqual(["A whale"])
+    expect(await counted(page)).toMatch(/^1 session/)
+    expect((await searched(page, "okapi")).hits).toEqual([])
+    await page.ask("document.getElementById('clear').click()")
+    await until(async () => (await shown(page, ".result")).length > 0, 20_000, "the hit of the pinned one")
+    expect(page.complaints).toEqual([])
+  })
+
   const noAxe = existsSync(AXE) ? "" : " (axe-core is not installed: npm run setup)"
   describe.skipIf(noAxe !== "")(`axe-core finds nothing${noAxe}`, () => {
     const views = [

@@ -74,7 +74,7 @@ ${timeline(days, words)}
   const dayOf = ({ session }: ListedSession): string => words.day(session.started ?? session.ended)
   const pinned = sessions.filter(({ label }) => label?.pinned)
   if (pinned.length > 0) {
-    yield html`<section class="day group"><h2>Pinned</h2>\n`
+    yield html`<section class="day group"><h2>Pinned <span class="sum">${dayFacts(pinned, words)}</span></h2>\n`
     for (const one of pinned) yield sessionRow(one, dayOf(one), most, words)
     yield html`</section>\n`
   }

@@ -124,17 +124,17 @@ const figures = {
 function drawTimeline() {
   const measure = measures.find(({ ariaPressed }) => ariaPressed === "true")?.dataset.measure ?? "turns"
   const days = all(".timeline a").map((link) => {
-    const day = document.getElementById(link.getAttribute("href").slice(1))
-    const shown = rows.filter(({ isShown, element }) => isShown && day?.contains(element))
-    return { link, shown, amount: number(shown, measure) }
+    const date = link.getAttribute("href").slice("#day-".length)
+    // Some may be above the days: pinned.
+    const shown = rows.filter(({ isShown, day }) => isShown && day === date)
+    return { link, date, shown, amount: number(shown, measure) }
   })
   const most = Math.max(0, ...days.map(({ amount }) => amount))
-  for (const { link, shown, amount } of days) {
+  for (const { link, date, shown, amount } of days) {
     const height = amount === 0 ? 0 : Math.max(3, (amount / most) * HEIGHT)
     const bar = link.querySelector(".bar")
     bar.setAttribute("height", height.toFixed(1))
     bar.setAttribute("y", (HEIGHT - height).toFixed(1))
-    const date = link.getAttribute("href").slice("#day-".length)
     link.querySelector("title").textContent =
       `${date}: ${plural(shown.length, "session")}, ${figures[measure](amount)}`
   }
