@@ -157,19 +157,22 @@ function fixOf(
 /** Number of errors considered. The solved ones among them come first. */
 const ERRORS = 40
 
-/** Only of the same error. First those that were solved, then what was pasted, each with all of the error's words first. */
+/**
+ * Only of the same error. What has all of its words as they stand there comes first, then what has them all anywhere; of
+ * these, those that were solved, then what was pasted.
+ */
 export function fixesAbout(topic: Topic): Fix[] {
   const { db, dataHome, readers, limit } = topic
   const calls = new WholeCalls(db, dataHome, readers)
-  const found = errorsLike(topic).flatMap(({ message, isPasted, isWhole, from }) => {
+  const found = errorsLike(topic).flatMap(({ message, isPasted, farness, from }) => {
     if (isPasted) {
       const fix = pastedFix(db, message, from)
-      return fix === undefined ? [] : [{ fix, isWhole, whole: () => ({}) }]
+      return fix === undefined ? [] : [{ fix, farness, whole: () => ({}) }]
     }
-    return fixesFor(db, [message], calls).map(([fix, whole]) => ({ fix, isWhole, whole }))
+    return fixesFor(db, [message], calls).map(([fix, whole]) => ({ fix, farness, whole }))
   })
-  const rank = ({ fix, isWhole }: (typeof found)[number]): number =>
-    (isWhole ? 0 : 3) + (fix.solvedIn !== null ? 0 : fix.pasted ? 1 : 2)
+  const rank = ({ fix, farness }: (typeof found)[number]): number =>
+    3 * farness + (fix.solvedIn !== null ? 0 : fix.pasted ? 1 : 2)
   return found
     .toSorted((a, b) => rank(a) - rank(b))
     .map(({ fix, whole }, n) => (n < limit ? { ...fix, ...whole() } : fix))
@@ -178,8 +181,8 @@ export function fixesAbout(topic: Topic): Fix[] {
 interface FoundError {
   readonly message: number
   readonly isPasted: boolean
-  /** Whether it has all of the error's words. */
-  readonly isWhole: boolean
+  /** 0: it has the error as it stands; 1: all of its words; 2: most of them. */
+  readonly farness: number
   /** The text of the message from the line on that is nearest. */
   readonly from: string
 }
@@ -188,6 +191,13 @@ interface FoundError {
 const FEWEST = 4
 /** UTF-16 units of a pasted error that are kept. */
 const PASTED = 2000
+
+/** Failed calls by themselves: files and listings with the same words are many more. */
+const TOLD_BY = [
+  { role: "tool", error: true },
+  { role: "tool", error: false },
+  { role: "human", error: false },
+] as const
 
 /** Where this error is told, by results and by the user, nearest first. */
 function errorsLike({ db, dataHome, readers, text, project, program }: Topic): FoundError[] {
@@ -198,11 +208,14 @@ function errorsLike({ db, dataHome, readers, text, project, program }: Topic): F
   const most = Math.max(1, ...weights.values())
   const weightOf = ({ word }: Term): number => weights.get(word) ?? most
   const texts = new MessageTexts(db, dataHome, readers)
-  const found = ["tool", "human"].flatMap((role) => {
-    const candidates = candidatesIn(db, sought.terms, { project, program, role })
+  const looked = new Set<number>()
+  const found = TOLD_BY.flatMap(({ role, error }) => {
+    const candidates = candidatesIn(db, sought.terms, { project, program, role, error })
     if (candidates === undefined) return []
-    const mayBe = (id: number): boolean => isSameError(sought, weightOf, hasTerm(candidates, id))
+    const mayBe = (id: number): boolean =>
+      !looked.has(id) && isSameError(sought, weightOf, hasTerm(candidates, id))
     const chosen = bestFirst(candidates, ERRORS).filter(mayBe)
+    for (const id of chosen) looked.add(id)
     const kinds = new Map(rankRows(db, chosen, false).map(({ id, kind }) => [id, kind]))
     texts.load([], chosen)
     return chosen.flatMap((message) => {
@@ -211,10 +224,11 @@ function errorsLike({ db, dataHome, readers, text, project, program }: Topic): F
       const isPasted = role === "human"
       const isTold = place?.isNamed || (isPasted && sought.terms.length >= FEWEST)
       if (place === undefined || !isTold || !place.isSame) return []
-      return [{ message, isPasted, isWhole: place.isWhole, from: cut(place.from, PASTED) }]
+      const farness = place.isAsTyped ? 0 : place.isWhole ? 1 : 2
+      return [{ message, isPasted, farness, from: cut(place.from, PASTED) }]
     })
   })
-  return found.toSorted((a, b) => Number(b.isWhole) - Number(a.isWhole))
+  return found.toSorted((a, b) => a.farness - b.farness)
 }
 
 /* What makes two errors the same. Pure. */
@@ -225,12 +239,16 @@ interface SoughtError {
   readonly names: readonly (readonly Term[])[]
   /** Numbers that name an error, such as `CS0518` or the 413 of `HTTP 413`: another number is another error. */
   readonly codes: readonly string[]
+  /** What stands between the parts that change, as `plainLines` has it. */
+  readonly runs: readonly string[]
 }
 
 const ADDRESS = /\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>`)\]]*/gi
 /** What contains a slash or backslash between names. A unit or an option of two words has them as well: `and/or`. */
 const PATH = /(?:[A-Za-z]:)?[\w.@~+-]*(?:[\\/]+[\w.@~+-]+)+[\\/]?|(?<![\w])~?[\\/][\w.@~+-]*/g
 const TIME = /\b\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?/g
+/** Takes the place of what changes. A blank to whatever reads it. */
+const CHANGES = "\v"
 /** Letters that are the name of a list of errors, and the number of one in it. */
 const NUMBERED = /\b[A-Z]{1,12}-?\d{2,6}\b/g
 /** A number that says which error it is. Elsewhere it says where, when or how often. */
@@ -242,7 +260,7 @@ const OPERATOR = /\b(?:AND|OR|NOT)\b/g
 
 /** @param text what was typed or pasted */
 export function soughtError(text: string): SoughtError {
-  const plain = text.replace(ADDRESS, " ").replace(TIME, " ").replace(PATH, " ")
+  const plain = text.replace(ADDRESS, CHANGES).replace(TIME, CHANGES).replace(PATH, CHANGES)
   const numbered = plain.match(NUMBERED) ?? []
   const told = plain
     .replace(NUMBERED, " ")
@@ -251,8 +269,31 @@ export function soughtError(text: string): SoughtError {
   const codes = [...new Set([...numbered, ...told])]
   const words = termsIn(plain.replace(NUMBERED, (one) => ` ${one} `).replace(NUMBER, " "))
   // Nothing but a path or a number was given: then it is what was meant.
-  const terms = words.length + codes.length > 0 ? words : termsIn(text)
-  return { terms, names: [...Map.groupBy(terms, ({ typed }) => typed).values()], codes }
+  const hasWords = words.length + codes.length > 0
+  const terms = hasWords ? words : termsIn(text)
+  const runs = plainLines(hasWords ? plain.replace(NUMBER, CHANGES).replaceAll(CHANGES, "\n") : text)
+    .split("\n")
+    .flatMap((run) => run.trim() || [])
+  return { terms, names: [...Map.groupBy(terms, ({ typed }) => typed).values()], codes, runs }
+}
+
+/** Words and numbers alone, in lower case, with a blank around each and the line breaks. */
+const plainLines = (text: string): string =>
+  ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\n]+/gu, " ")
+    .replaceAll("\n", " \n ")} `.replace(/ +/g, " ")
+
+/** Whether it has the error as it stands: nothing between its words but what changes. */
+function hasRuns({ runs }: SoughtError, text: string): boolean {
+  const lines = plainLines(text)
+  let from = 0
+  for (const run of runs) {
+    const at = lines.indexOf(` ${run} `, from)
+    if (at < 0) return false
+    from = at + run.length + 1
+  }
+  return runs.length > 0
 }
 
 /** Signs of the language of queries say nothing of an error. */
@@ -298,6 +339,8 @@ interface ErrorPlace {
   /** Whether it is the same error, and has all of its words. */
   readonly isSame: boolean
   readonly isWhole: boolean
+  /** Whether they stand there in the same order, with nothing between them. */
+  readonly isAsTyped: boolean
   /** The text from the nearest line on. */
   readonly from: string
   /** Whether that is a failure, or a line that names an error. */
@@ -323,19 +366,25 @@ export function errorPlace(
   const sharedBy = (told: string): number => shareOf(sought, weightOf, hasIn(told))
   let at = -1
   let most = 0
+  let isExact = false
   for (const [n, line] of lines.entries()) {
     const share = any.test(line) ? sharedBy(line) : 0
-    if (share > most) [at, most] = [n, share]
+    if (share === 0 || share < most || (share === most && isExact)) continue
+    const isIt = hasRuns(sought, line)
+    if (share > most || isIt) [at, most, isExact] = [n, share, isIt]
   }
   if (at < 0) return undefined
   const named = errorLinesIn(text, kind === "failure")
-  const told = [...lines.slice(Math.max(0, at - AROUND), at + AROUND + 1), ...named].join("\n")
+  const around = lines.slice(Math.max(0, at - AROUND), at + AROUND + 1)
+  const told = [...around, ...named].join("\n")
   const hasCode = (code: string): boolean =>
     new RegExp(`(?<![\\w.])${RegExp.escape(code)}(?!\\w)`, "i").test(told)
   const isSame = sought.codes.every(hasCode) && isSameError(sought, weightOf, hasIn(told))
+  const isWhole = isSame && sought.terms.every(hasIn(told))
   return {
     isSame,
-    isWhole: isSame && sought.terms.every(hasIn(told)),
+    isWhole,
+    isAsTyped: isWhole && (isExact || hasRuns(sought, around.join("\n"))),
     from: lines.slice(at).join("\n"),
     isNamed: kind === "failure" || named.some((line) => sharedBy(line) >= most / 2),
   }

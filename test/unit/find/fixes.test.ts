@@ -1,6 +1,7 @@
 /** What two texts share that tell of the same error. */
 import { expect, test } from "bun:test"
 import { errorPlace, soughtError } from "../../../src/find/fixes.ts"
+import { Inside, run } from "../../support/inside.ts"
 
 const wordsOf = (text: string): string[] => soughtError(text).terms.map(({ word }) => word)
 
@@ -62,4 +63,49 @@ test("an output that is no failure must name the error", () => {
   expect(placeOf("Deploying\nError: the kiln is not reachable", "result", error)?.isNamed).toBe(true)
   expect(placeOf("Say that the kiln is not reachable", "result", error)?.isNamed).toBe(false)
   expect(placeOf("Say that the kiln is not reachable", "failure", error)?.isNamed).toBe(true)
+})
+
+test.each([
+  ["kiln.go:19:10: undefined: errors", true],
+  ["kiln.go:3:1: undefined: door\nerrors: 1", false],
+  ["kiln.go:3:1: undefined: door\nERROR task failed\nkiln.go:9:9: undefined: errors", true],
+  ["errors undefined: door", false],
+])("%j: the error as it stands", (text, isAsTyped) => {
+  expect(placeOf(text, "failure", "undefined: errors")).toMatchObject({ isWhole: true, isAsTyped })
+})
+
+test("what changes may be another: the words around it stand as they did", () => {
+  const error = "HTTP 413 from https://a.example/x after 3s: the kiln is full"
+  const told = "HTTP 413 from https://b.example after 12s: the kiln is full"
+  expect(placeOf(told, "failure", error)?.isAsTyped).toBe(true)
+  expect(placeOf("the kiln is full, HTTP 413 from a stove after 3s", "failure", error)?.isAsTyped).toBe(false)
+})
+
+/** The nearest error was third, and an error of common words was outnumbered by files that had them. */
+test("the error as it stands comes first, and failed calls are found among many files", async () => {
+  using machine = new Inside()
+  const session = machine.session()
+  const failed = (command: string, output: string) => [
+    { tool: "Bash", input: { command }, output: `Exit code 1\n${output}`, isError: true },
+    { tool: "Bash", input: { command }, output: "ok" },
+  ]
+  session.turn("Build", failed("make kiln", "kiln.go:9:1: undefined: errors"))
+  session.turn("List", failed("ls oven", "ls: oven: No such file or directory"))
+  session.turn("Lint", failed("make lint", "kiln.go:5:1: undefined: door\nmake: ERROR task failed"))
+  const notes = "A file may be in a directory."
+  session.turn(
+    "Read",
+    Array.from({ length: 60 }, (_, n) => ({
+      tool: "Read",
+      input: { file_path: `/srv/${n}.md` },
+      output: `${notes} ${n}`,
+    })),
+  )
+  await machine.hook("stop", session.flush())
+  const targets = async (error: string) =>
+    JSON.parse((await run(["fix", error, "--json"], machine)).stdout).found.map(
+      ({ target }: { target: string }) => target,
+    )
+  expect(await targets("undefined: errors")).toEqual(["make kiln", "make lint"])
+  expect(await targets("no such file or directory")).toEqual(["ls oven"])
 })
