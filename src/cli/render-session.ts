@@ -39,7 +39,8 @@ export function shortIds(ids: readonly string[]): string[] {
 /** A session as it is listed, with what the user has labelled it with. */
 type Listed = { readonly label?: LabelShown }
 
-const titleOf = ({ title, firstPrompt, promptsOnly, label }: Session & Listed): string => {
+/** With what it has been labelled with before it. */
+export const titleOf = ({ title, firstPrompt, promptsOnly, label }: Session & Listed): string => {
   const labels = labelWords(label)
   const before = [...(promptsOnly ? [PROMPTS_ONLY] : []), ...labels]
   return `${before.length > 0 ? `(${before.join(" ")}) ` : ""}${title ?? firstPrompt ?? "(no prompt)"}`

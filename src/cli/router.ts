@@ -421,10 +421,17 @@ function nameOf(flag: string, specs: Specs): string | undefined {
 
 function unknown(flag: string, specs: Specs, command: string): CtxError {
   const flags = Object.entries(specs).flatMap(([name, { type, alias }]) =>
-    type === "positional" ? [] : alias === undefined ? [`--${name}`] : [`--${name}`, `-${alias}`],
+    // Whoever mistypes is never led to going ahead without being asked.
+    type === "positional" || name === "yes"
+      ? []
+      : alias === undefined
+        ? [`--${name}`]
+        : [`--${name}`, `-${alias}`],
   )
   const isWord = /[a-z]/i.test(flag)
-  const near = isWord ? nearest(flag, flags, 2) : undefined
+  // One letter is as near to any other one.
+  const isLetter = flag.length === 2
+  const near = isWord && !isLetter ? nearest(flag, flags, 2) : undefined
   if (near !== undefined) return usageError(`unknown option: ${flag}`, `did you mean ${near}?`)
   const takesWords = Object.values(specs).some(({ rest }) => rest === true)
   const dash = takesWords || !isWord ? "; put -- before words that begin with a dash" : ""

@@ -13,6 +13,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { Dice } from "../../src/cli/bench/seeded-random.ts"
+import { shortIds } from "../../src/cli/render-session.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { emptyTombstone, writeTombstone } from "../../src/vault/tombstones.ts"
 import { type Ran, run, start } from "../support/binary.ts"
@@ -425,6 +426,44 @@ describe("forget --older-than", () => {
         stdout: "",
       })
     }
+  })
+
+  test("names whose they are, the newest last, and each that is pinned; -p narrows to a project", async () => {
+    using machine = new Machine()
+    const [old, older] = [1, 2].map((n) => {
+      const session = machine.session()
+      const time = `2026-01-0${5 - n}T10:00:00.000Z`
+      session.line({ type: "user", message: { role: "user", content: `${n} ${WORD}` }, timestamp: time })
+      return session.flush()
+    }) as [Transcript, Transcript]
+    well(await cli(machine, "import"))
+    well(await cli(machine, "tag", older.session, "--pin"))
+    const name = ({ session }: Transcript): string =>
+      shortIds([old.session, older.session])[session === old.session ? 0 : 1]!
+    const ways = [[], ["-a"], ["-p", machine.cwd]] as const
+    for (const way of ways) {
+      const { stdout } = well(await cli(machine, "forget", "--older-than", "1d", "--dry-run", ...way))
+      const place = way[0] === "-p" ? machine.cwd : "every project"
+      expect(stdout).toMatch(
+        new RegExp(
+          `★ ${name(older)} [^★]*\\(pinned\\) 2 ${WORD}[^★]*${name(old)} [^★]*1 ${WORD}.*\\nWould forget 2 sessions of ${place} \\(1 of them pinned\\): 2 copies`,
+          "s",
+        ),
+      )
+    }
+    const elsewhere = ["forget", "--older-than", "1d", "--dry-run", "-p", machine.root]
+    expect(await cli(machine, ...elsewhere)).toMatchObject({ code: 0, stdout: "Nothing to forget\n" })
+    expect(await cli(machine, "forget", old.session, "-a", "--dry-run")).toMatchObject({
+      code: 64,
+      stdout: "",
+    })
+    // One letter is as near to any other one: -y was offered.
+    const refused = await cli(machine, "forget", "--older-than", "1d", "-x", "--yess")
+    expect(refused).toMatchObject({ code: 64, stdout: "" })
+    expect(refused.stderr).not.toContain("mean")
+    const typo = await cli(machine, "forget", "--older-than", "1d", "--yess")
+    expect(typo).toMatchObject({ code: 64, stdout: "" })
+    expect(typo.stderr).not.toContain("mean")
   })
 
   test.each(["the views", "the list of the vault"])("also those that only %s know any more", async (who) => {

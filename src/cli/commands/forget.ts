@@ -30,19 +30,27 @@ import { listTombstones, ownerOf, removeTombstone } from "../../vault/tombstones
 import { findSessionByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { summaryName } from "../../views/kept-summaries.ts"
+import { readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { folderOf } from "../../views/project.ts"
+import { folderOf, namesApart } from "../../views/project.ts"
 import { threadsOf } from "../../views/queries/scope.ts"
-import { promptsOnlySessions, sessionsByEnd, sessionsOfProject } from "../../views/queries/sessions.ts"
+import {
+  promptsOnlySessions,
+  sessionsByEnd,
+  sessionsNamed,
+  sessionsOfProject,
+} from "../../views/queries/sessions.ts"
 import { latestSummary } from "../../views/queries/summaries.ts"
 import { lineageOf, outputsOfSubagents } from "../../views/queries/transcripts.ts"
 import { spoolStatus } from "../../views/spool.ts"
 import { knownCopies } from "../../views/transcript-rows.ts"
 import { stringArg } from "../args.ts"
+import { renderTable } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { projectAt } from "../project-wanted.ts"
-import { ageOf, ago } from "../screen.ts"
+import { knownProject, projectAt, projectWanted } from "../project-wanted.ts"
+import { shortIds, titleOf } from "../render-session.ts"
+import { ageOf, ago, type Screen, screenOf } from "../screen.ts"
 import { safe } from "../style.ts"
 
 /** ms to wait for others working on the archive, such as the background job or an import. */
@@ -60,6 +68,8 @@ export default {
       "All sessions whose last turn is that old: hours, days, weeks or years",
       "90d|12w|1y",
     ),
+    project: option("With --older-than: only those of the project in this folder", "PATH", "p"),
+    "all-projects": flag("With --older-than: those of every project (the default)", "a"),
     match: option("Only this text, wherever it occurs", "TEXT"),
     regex: flag("The text is a JavaScript regular expression"),
     list: flag("Show what has been forgotten"),
@@ -81,6 +91,11 @@ export default {
         "one of: a session, a project's folder, --match TEXT, --older-than 90d, --list, --undo",
       )
     }
+    if (age === undefined && (args["project"] !== undefined || args["all-projects"] === true))
+      throw usageError(
+        "--project and --all-projects go with --older-than",
+        "ctxbridge forget /path/of/project forgets a whole project",
+      )
     if (text === undefined && args["regex"] === true) throw usageError("--regex needs --match")
     if (args["list"] === true) return list(context)
     if (undone !== undefined) return undo(context, undone)
@@ -172,19 +187,26 @@ function forgetSessions(context: Context, word: string): number | undefined {
     return { sessions, heirs: heirsOf(db, sessions), outputs: outputsOfSubagents(db, sessions) }
   })
   const list = leaving(dataHome, wanted.sessions, wanted.outputs)
-  return leave(context, list, wanted.heirs)
+  return leave(context, list, { heirs: wanted.heirs })
 }
 
-/** Forgets sessions that have been silent for so many ms. */
+/** Forgets sessions that have been silent for so many ms, of every project unless one is named. */
 function forgetOld(context: Context, age: number): number | undefined {
   const { dataHome } = context.env
-  const { ended, promptsOnly, known } = asked(dataHome, (db) => ({
-    ended: endsOf(db),
-    promptsOnly: promptsOnlySessions(db),
-    known: knownCopies(db),
-  }))
+  const isOfOne = stringArg(context.args, "project") !== undefined
+  const wanted = isOfOne ? projectWanted(context) : undefined
+  const { ended, promptsOnly, known, project, within } = asked(dataHome, (db) => {
+    const project = isOfOne ? knownProject(db, context, wanted) : undefined
+    const within = project === undefined ? undefined : new Set(sessionsOfProject(db, project, project))
+    return {
+      ...{ ended: endsOf(db), promptsOnly: promptsOnlySessions(db), known: knownCopies(db) },
+      ...{ project, within },
+    }
+  })
   const old = silentSince(dataHome, Date.now() - age, ended, promptsOnly, known)
-  return leave(context, leaving(dataHome, old), [])
+  const meant = old.filter((session) => within?.has(session.split("/", 1)[0]!) ?? true)
+  const place = project === undefined ? "every project" : folderOf(project)
+  return leave(context, leaving(dataHome, meant), { heirs: [], place })
 }
 
 /** When each session ended, in ms since the epoch. */
@@ -193,8 +215,15 @@ function endsOf(db: Database): Map<string, number> {
   return new Map(dated.filter(([, time]) => !Number.isNaN(time)))
 }
 
+interface Meant {
+  /** Sessions forked from those that leave. */
+  readonly heirs: readonly string[]
+  /** Whose sessions they are, if that is to be said. */
+  readonly place?: string | undefined
+}
+
 /** The common part, once the sessions are known. */
-function leave(context: Context, list: readonly Leaving[], heirs: readonly string[]): number | undefined {
+function leave(context: Context, list: readonly Leaving[], { heirs, place }: Meant): number | undefined {
   const { args, out } = context
   const { dataHome } = context.env
   const dryRun = args["dry-run"] === true
@@ -203,9 +232,12 @@ function leave(context: Context, list: readonly Leaving[], heirs: readonly strin
   const notes = findNotes(dataHome, isKeptThere, Date.now(), tombstonesOf(dataHome, list, Date.now())).places
   const { told, failed } = search.find(Date.now())
   const found = { dryRun, sessions: list, forkedFrom: heirs, notes, told, failed }
+  const rows = rowsOf(dataHome, list)
+  const around = { heirs, place, rows, notes, told, failed }
+  const screen = screenOf(out)
   if (!dryRun && list.length > 0) {
-    const question = renderLeaving(list, { dryRun: true, heirs, notes, told, failed }).join("\n")
-    if (!confirmed(context, `${question}\nForget for good?`)) return EXIT.failed
+    const question = renderLeaving(list, { ...around, dryRun: true }, screen).join("\n")
+    if (!confirmed(context, `${question}\nForget ${whichOf(rows, place)} for good?`)) return EXIT.failed
     const tombstonesNow = (): Tombstone[] => {
       const whole = tombstonesOf(dataHome, list, Date.now())
       const { tombstones } = search.find(Date.now(), whole)
@@ -219,8 +251,37 @@ function leave(context: Context, list: readonly Leaving[], heirs: readonly strin
     })
     out.json({ ...found, deleted: done.deleted, views: done.views })
   } else out.json({ ...found, deleted: [], views: null })
-  out.print(renderLeaving(list, { dryRun, heirs, notes, told, failed }))
+  out.print(renderLeaving(list, { ...around, dryRun }, screen))
   return failed.length === 0 ? undefined : EXIT.failed
+}
+
+/** A session that leaves, as far as the views know it. */
+interface LeavingRow {
+  readonly session: string
+  readonly bytes: number
+  readonly ended: string | null
+  readonly project: string | null
+  readonly title: string
+  readonly isPinned: boolean
+}
+
+/** The newest last, so that it stays on the screen. */
+function rowsOf(dataHome: string, list: readonly Leaving[]): LeavingRow[] {
+  const known = asked(dataHome, (db) => sessionsNamed(db, sessionsIn(list)))
+  const about = new Map(known.map((one) => [one.id, one]))
+  const labels = readLabels(dataHome)
+  const pinned = new Set(labels.all.flatMap((label) => (label.pinned ? label.session : [])))
+  return list
+    .map(({ session, bytes }) => {
+      const one = about.get(session)
+      const label = labels.on(session)
+      return {
+        ...{ session, bytes, ended: one?.ended ?? null, project: one?.project ?? null },
+        title: one === undefined ? "" : titleOf({ ...one, ...(label && { label }) }),
+        isPinned: pinned.has(session),
+      }
+    })
+    .sort((a, b) => ((a.ended ?? "") < (b.ended ?? "") ? -1 : 1))
 }
 
 /** Of a session in both, the latter holds what the former does. */
@@ -359,10 +420,9 @@ const some = (lines: readonly string[]): string[] =>
     ? [...lines]
     : [...lines.slice(0, MOST), `  and ${lines.length - MOST} more; --json lists all`]
 
-interface Around {
+interface Around extends Meant {
   readonly dryRun: boolean
-  /** Sessions forked from those that leave. */
-  readonly heirs: readonly string[]
+  readonly rows: readonly LeavingRow[]
   /** How many notes the model kept in them. */
   readonly notes: number
   /** Sessions that ctxbridge has told about them. */
@@ -370,7 +430,49 @@ interface Around {
   readonly failed: TextFound["failed"]
 }
 
-function renderLeaving(list: readonly Leaving[], { dryRun, heirs, notes, told, failed }: Around): string[] {
+/** `26 sessions of every project (2 of them pinned)` */
+function whichOf(rows: readonly LeavingRow[], place: string | undefined): string {
+  const pinned = rows.filter(({ isPinned }) => isPinned).length
+  const of = place === undefined ? "" : ` of ${safe(place)}`
+  const isOne = rows.length === 1
+  const mark = pinned === 0 ? "" : isOne ? ", which is pinned" : ` (${pinned} of them pinned)`
+  return `${count(rows.length, "session")}${of}${mark}`
+}
+
+/** Of many, the newest, and each that is pinned: nobody should lose one without having seen it. */
+function renderRows(all: readonly LeavingRow[], { columns, style, now }: Screen): string[] {
+  const rows = all.filter(({ isPinned }, n) => isPinned || n >= all.length - MOST)
+  const projects = namesApart(all.flatMap(({ project }) => project ?? []))
+  const names = shortIds(rows.map(({ session }) => session))
+  const left = all.length - rows.length
+  return [
+    ...renderTable(
+      [
+        { title: "session" },
+        { title: "last active" },
+        { title: "project", below: true },
+        { title: "size", align: "right", optional: true },
+        { title: "title", flexible: true, below: true },
+      ],
+      rows.map((row, n) => [
+        `${row.isPinned ? "★ " : ""}${safe(names[n]!)}`,
+        row.ended === null ? "" : ago(row.ended, now),
+        safe(projects.get(row.project ?? "") ?? ""),
+        bytes(row.bytes),
+        row.title,
+      ]),
+      columns,
+      style,
+    ),
+    ...(left > 0 ? [`and ${left} older; --json lists all`] : []),
+  ]
+}
+
+function renderLeaving(
+  list: readonly Leaving[],
+  { dryRun, heirs, place, rows, notes, told, failed }: Around,
+  screen: Screen,
+): string[] {
   if (list.length === 0) return ["Nothing to forget"]
   const sum = (of: (one: Leaving) => number): number => list.reduce((total, one) => total + of(one), 0)
   const copies = count(
@@ -380,12 +482,8 @@ function renderLeaving(list: readonly Leaving[], { dryRun, heirs, notes, told, f
   )
   const prompts = sum((one) => one.prompts)
   const lines = [
-    `${dryRun ? "Would forget" : "Forgot"} ${count(list.length, "session")}: ${copies}, ${bytes(sum((one) => one.bytes))} of the vault${prompts > 0 ? `, ${count(prompts, "line")} of the list of prompts` : ""}`,
-    ...some(
-      list.map(
-        (one) => `  ${safe(one.session)}  ${count(one.copies.length, "copy", "copies")}, ${bytes(one.bytes)}`,
-      ),
-    ),
+    ...renderRows(rows, screen),
+    `${dryRun ? "Would forget" : "Forgot"} ${whichOf(rows, place)}: ${copies}, ${bytes(sum((one) => one.bytes))} of the vault${prompts > 0 ? `, ${count(prompts, "line")} of the list of prompts` : ""}`,
   ]
   const onDisk = sum((one) => one.onDisk)
   const them = list.length === 1 ? "it" : "them"
