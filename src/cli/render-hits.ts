@@ -9,7 +9,7 @@ import { rowsOfHits } from "../find/hit-budget.ts"
 import { isAscii } from "../find/parse-query.ts"
 import { REASON, type TellingLine } from "../find/passages.ts"
 import { ending, type Snippet } from "../find/snippet.ts"
-import { labelWords } from "../views/labels.ts"
+import { type LabelShown, labelWords } from "../views/labels.ts"
 import { isNotesSession } from "../views/notes-session.ts"
 import { folderOf, shortNameOf } from "../views/project.ts"
 import type { Observation } from "../views/queries/summaries.ts"
@@ -39,11 +39,13 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
       : `${hit.role}, ${hit.tool}`
   const where = dotted(
     ago(hit.time, now),
+    verdictOf(hit),
     ...fate(hit),
     `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
     everywhere && hit.project !== null && folderOf(hit.project),
     hit.why.length > 0 && `has ${hit.why.join(", ")}`,
+    changedSince(hit),
   )
   const around = (label: string, text: string | null): string[] =>
     text === null ? [] : [style.dim(`  ${label}: ${safe(oneLine(text))}`)]
@@ -69,12 +71,23 @@ const fate = (hit: AnyHit): (string | false | undefined)[] => [
   hit.program !== undefined && agentTitle(hit.program),
   "others" in hit && "written by others",
   hit.takenBack && "rewound",
-  ...("label" in hit ? labelWords(hit.label) : []),
-  "changedSince" in hit && hit.changedSince !== undefined && movedText(hit.changedSince),
+  ...labelWords(labelOf(hit) && { ...labelOf(hit)!, verdict: null }),
   "isLost" in hit && hit.isLost && "copy missing",
   "promptsOnly" in hit && PROMPTS_ONLY,
   hit.by === "meaning" && "by meaning",
 ]
+
+const labelOf = (hit: AnyHit): LabelShown | undefined => ("label" in hit ? hit.label : undefined)
+
+/** That what was decided does not hold: told before anything that a narrow line may leave no room for. */
+function verdictOf(hit: AnyHit): string | undefined {
+  const label = labelOf(hit)
+  return labelWords(label && { ...label, pinned: false, tags: [] })[0]
+}
+
+/** Long, and the least of what is told of a hit. */
+const changedSince = (hit: AnyHit): string | false =>
+  "changedSince" in hit && hit.changedSince !== undefined && movedText(hit.changedSince)
 
 const placeOf = (hit: AnyHit): string => ("line" in hit && hit.line !== null ? `line ${hit.line}` : "")
 
@@ -330,6 +343,8 @@ function placeAt(at: readonly number[], columns: number): number {
 
 /** Columns of a title before anything else of its line is left out. */
 const LEAST_TITLE = 16
+/** Columns of a verdict there, with why. */
+const VERDICT = 32
 const INDENT = "  "
 
 /** What was found comes first, wrapped; of what surrounds it, a line each. */
@@ -355,9 +370,20 @@ function layOutHit(hit: AnyHit, screen: Screen, everywhere: boolean): string[] {
 function headline(hit: AnyHit, { style, columns, now }: Screen, everywhere: boolean, file?: string): string {
   const project = everywhere && hit.project !== null && shortNameOf(hit.project)
   const handle = hit.handle ?? safe(hit.session.slice(0, 8))
+  const verdict = verdictOf(hit)
   const said = [speakerOf(hit), file === undefined ? undefined : shownFile(file, hit.project)]
   const figures = safe(
-    oneLine(dotted(ago(hit.time, now), ...fate(hit), placeOf(hit), said.filter(Boolean).join(" "), project)),
+    oneLine(
+      dotted(
+        ago(hit.time, now),
+        verdict !== undefined && fit(verdict, VERDICT),
+        ...fate(hit),
+        placeOf(hit),
+        said.filter(Boolean).join(" "),
+        project,
+        changedSince(hit),
+      ),
+    ),
   )
   const room = columns - handle.length - INDENT.length
   const free = room - Bun.stringWidth(figures) - " · ".length

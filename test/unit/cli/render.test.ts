@@ -536,6 +536,22 @@ describe("render screen", () => {
     expect(lines).toEqual(["  - const a = 1", "  + const a = 2", "  answer: Done. It is two."])
   })
 
+  test("a verdict comes first after the time, and that files changed since last, at any width", () => {
+    const label = {
+      ...{ tags: ["release"], pinned: true, verdict: "rejected", by: null, note: "too slow on ARM" },
+      ...{ judged: null, byUser: true },
+    } as const
+    const hit = { ...hitOf(0), label, changedSince: { files: 5, changed: 3 } } as AnyHit
+    const head = (columns: number): string =>
+      shown([{ file: "/p/app/src/a.ts", lines: [lineOf("It is two.", "")] }], columns, { hits: [hit] })[0]!
+    const all = "4 h ago · rejected: too slow on ARM · pinned · #release · Claude src/a.ts"
+    expect(head(160)).toEndWith(` · ${all} · 3 of its 5 files changed since`)
+    for (const columns of [72, 80, 120]) {
+      expect(head(columns)).toContain(" · 4 h ago · rejected: too slow on ARM")
+      expect(Bun.stringWidth(head(columns))).toBeLessThanOrEqual(columns)
+    }
+  })
+
   test("few hits get more rows, with a gap between them", () => {
     const lines = shown(
       hits(
