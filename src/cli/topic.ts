@@ -117,5 +117,7 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
     const screen = screenOf(out)
     const showPath = pathShower(context)
     for (const [n, one] of told.entries()) out.print(render(one, screen, n, showPath))
+    const left = all.length - most
+    if (left > 0) out.print(screen.style.dim(`${left} more with --limit ${all.length}`))
   }
 }

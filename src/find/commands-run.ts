@@ -87,7 +87,8 @@ const READ = 2
  * Commands that are for what was asked. Best first: those that run it or begin with it, then by how much of the question
  * they are for. Of two with the same words, the shorter is more to the point.
  *
- * Where something runs what is asked for, whatever only has its words in a path, a text or a pattern is left out.
+ * Where something runs what is asked for, whatever only has its words in a path, a text or a pattern is left out, or
+ * comes last if that is one word.
  *
  * @param messages calls that contain words of the query, best first
  */
@@ -109,7 +110,8 @@ function commandsRun(
   const found = runsOf(db, messages, whose, calls).filter((runs) => runs.some(({ use }) => rank.has(use!)))
   const running = found.map((runs) => (wanted === undefined ? 0 : howRun(runs, wanted, calls)))
   const isRun = running.some((how) => how > 0)
-  const prompts = isRun ? new Map<number, string>() : promptsOf(db, messages)
+  const isOneWord = wanted?.length === 1
+  const prompts = isRun && !isOneWord ? new Map<number, string>() : promptsOf(db, messages)
   const fit = (runs: readonly ShellRun[]): number => {
     const read = runs.filter(({ use }) => rank.has(use!)).slice(0, READ)
     const purposes = read.map((run) => ({ ...calls.script(run), prompt: prompts.get(run.use!) ?? "" }))
@@ -119,15 +121,16 @@ function commandsRun(
     .map((runs, n) => {
       const command = unfiltered(runs[0]!.target)
       const isBegun = begins.test(command)
+      const isSought = isRun && (!isOneWord || running[n]! > 0)
       return {
         runs,
         best: runs.reduce((least, { use }) => Math.min(least, rank.get(use!) ?? least), messages.length),
         near: isRun ? running[n]! : isBegun ? 2 : 0,
-        fit: isRun || isBegun ? 1 : fit(runs),
+        fit: isSought || isBegun ? 1 : fit(runs),
         score: closeness(command),
       }
     })
-    .filter(({ near, fit }) => (isRun ? near > 0 : fit > 0))
+    .filter(({ near, fit }) => (isRun && !isOneWord ? near > 0 : fit > 0))
     .sort((a, b) => b.near - a.near || b.fit - a.fit || b.score - a.score || a.best - b.best)
     .map(({ runs }, n) => {
       const last = latestOf(runs)
@@ -138,11 +141,15 @@ function commandsRun(
     })
 }
 
-/** The words of a query that may be a command with its arguments: one alone may be anything. */
+/** The words of a query that may be a command with its arguments. One alone may be a program, or anything else. */
 function commandWords(query: string): readonly string[] | undefined {
   const words = oneLine(query).toLowerCase().split(" ")
-  return words.length > 1 && words.every((word) => /^[\w./:@=+-]+$/.test(word)) ? words : undefined
+  if (words.length === 1 && WORD_OF_SHELL.test(words[0]!)) return undefined
+  return words.every((word) => /^[\w./:@=+-]+$/.test(word)) ? words : undefined
 }
+
+/** Scripts have them as grammar; whoever asks means something else. */
+const WORD_OF_SHELL = /^(?:test|time|true|false|set|read|for|do|if|in|case|exit|return|source|local|export)$/
 
 /** @returns as `runsCommand`; 0, too, for what does not have all the words */
 function howRun([run]: readonly ShellRun[], wanted: readonly string[], calls: WholeCalls): number {

@@ -25,15 +25,8 @@ export default {
 } satisfies Command
 
 function render(one: CommandRun & Spoken, { style, columns, now }: Screen): string[] {
-  const { command, runs, handle, time } = one
-  const figures = dotted(
-    ending(one),
-    count(runs, "run"),
-    handle,
-    agentShown(one),
-    ago(time, now),
-    one.takenBack && "rewound",
-  )
+  const { command, handle, time } = one
+  const figures = dotted(ending(one), handle, agentShown(one), ago(time, now), one.takenBack && "rewound")
   return [
     ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
     style.dim(indented(figures, columns)),
@@ -41,7 +34,10 @@ function render(one: CommandRun & Spoken, { style, columns, now }: Screen): stri
 }
 
 function ending({ failed, exitCode, failures, runs }: CommandRun): string {
-  if (failed === null) return "unanswered"
-  const last = failed ? (exitCode === null ? "failed" : `exit status ${exitCode}`) : "succeeded"
-  return failures > 0 && failures < runs ? `${last}, ${failures} of ${runs} failed` : last
+  const ended = failed ? (exitCode === null ? "failed" : `exit status ${exitCode}`) : "succeeded"
+  const last = failed === null ? "unanswered" : ended
+  const isMixed = failures > 0 && failures < runs
+  return isMixed
+    ? dotted(`last run ${last}`, `${failures} of ${runs} failed`)
+    : dotted(last, count(runs, "run"))
 }

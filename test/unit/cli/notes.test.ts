@@ -383,7 +383,7 @@ describe("taken back", () => {
     expect(await marks("command", "how", "make kite")).toContainEqual(["make kite", taken, true])
     expect(await marks("command", "how", "make wing")).toContainEqual(["make wing", stands, undefined])
     expect(await text("how", "make kite")).toMatch(
-      /^ +succeeded, 1 of 2 failed · 2 runs · \S+ · .* · rewound$/m,
+      /^ +last run succeeded · 1 of 2 failed · \S+ · .* · rewound$/m,
     )
     expect(await text("how", "make wing")).not.toContain("rewound")
   })

@@ -190,8 +190,17 @@ describe("how and fix", () => {
       })
     })
 
-    test("one word finds all that has it", async () => {
-      expect(await how("docker")).toContain("cat docker/build")
+    test("one word finds all that has it, and what runs it comes first", async () => {
+      const found = await how("docker")
+      expect(found.slice(0, 3).sort()).toEqual([
+        "bash -lc 'cd shop && docker build .'",
+        "cd shop\ndocker build -t shop .",
+        "docker build --no-cache -t shop . 2>&1 | tail -20",
+      ])
+      expect(found.slice(3)).toContain("cat docker/build")
+      const { stdout } = await run(["how", "docker", "--limit", "1"], machine)
+      expect(stdout).toEndWith(`\n${found.length - 1} more with --limit ${found.length}\n`)
+      expect((await run(["how", "docker", "--limit", "50"], machine)).stdout).not.toContain("more with")
     })
   })
 
