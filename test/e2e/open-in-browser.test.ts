@@ -15,6 +15,8 @@ import { limit } from "../support/slowness.ts"
 setDefaultTimeout(limit(120_000))
 
 const DESKTOP = { width: 1200, height: 900 }
+/** Paragraphs that are higher than a window. */
+const FILLER = Array.from({ length: 60 }, (_, n) => `Paragraph ${n} of another thing.`)
 const PHONE = { width: 360, height: 780, phone: true }
 
 describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
@@ -28,6 +30,8 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     browser = await Browser.start()
     const shop = join(machine.root, "shop")
     mkdirSync(shop)
+    const long = (word: string): string =>
+      [...FILLER, `A ${word} sleeps.`, ...FILLER, `Mend ${word}s, no other ${word}.`, ...FILLER].join("\n\n")
     const failing = {
       tool: "Bash",
       input: { command: "npm test -- okapi" },
@@ -40,12 +44,16 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     const sea = machine.session()
     sea.turn("Why do whales sing?", [], "Whales sing in the deep; the rate limit of songs is low.")
     sea.turn("How long are the limits of their songs?", [], "They have no limit at any rate.")
+    const far = machine.session()
+    for (let n = 0; n < 12; n++) far.turn(`Question ${n}`, [], FILLER.slice(0, 5 + n).join("\n\n"))
+    far.turn("Tell me of them", [], long("bandicoot"))
+    far.turn("A short one", [], "Yes.").turn("The last", [], "No.")
     const odd = machine.session()
     for (const text of ["__proto__ constructor toString", ...HOSTILE])
       odd.turn(`Marsupial: ${text}`, [], text).think(text)
     odd.turn("\u2028 wallaby \u2029 </script><script>window.__pwned = 1</script>", [])
-    Object.assign(ids, { zoo: zoo.session, sea: sea.session, odd: odd.session })
-    for (const session of [zoo, sea, odd]) session.flush()
+    Object.assign(ids, { zoo: zoo.session, sea: sea.session, far: far.session })
+    for (const session of [zoo, sea, far, odd]) session.flush()
     await run(["import"], { env: machine.env, cwd: machine.cwd })
     expect(await run(["open", "-a"], { env: machine.env, cwd: machine.cwd })).toMatchObject({
       code: 0,
@@ -137,9 +145,73 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(await page.ask("document.getElementById('search').value")).toBe("undefined stripes")
   })
 
+  /** Whether the word that was gone to is seen, and where it is from the top of the window. */
+  const HERE = `(([range]) => {
+    const { top, left, width } = range.getBoundingClientRect()
+    return { word: range.toString(), isSeen: width > 0 && left >= 0 && left < innerWidth && top > 60 && top < innerHeight, top }
+  })([...CSS.highlights.get("here")])`
+  const isThere = (page: Page): Promise<boolean> =>
+    page.ask<boolean>(`Boolean(CSS.highlights.get("here")) && ${HERE}.isSeen`).catch(() => false)
+  const current = (page: Page): Promise<string[]> =>
+    page.ask("[...document.querySelectorAll('.contents [aria-current]')].map((one) => one.textContent)")
+
+  test.each([
+    ["desktop", DESKTOP],
+    ["phone", PHONE],
+  ] as const)(
+    "a hit far down in a long answer is seen, and so is each that Enter goes to: %s",
+    async (_, view) => {
+      const page = await opened(view)
+      await searched(page, "bandicoot")
+      await page.press("Enter")
+      await page.press("Enter").catch(() => undefined)
+      await leads(page, ids["far"]!)
+      await until(() => isThere(page), 20_000, "the word to be seen")
+      expect(await current(page)).toEqual(["13Tell me of them"])
+      await page.ask("document.getElementById('search').focus(); scrollTo(0, 0)")
+      await page.type("bandicoot")
+      // Typed just now.
+      const told: string[] = []
+      for (const key of ["Enter", "Enter", "Enter", "Enter"]) {
+        await page.press(key)
+        await until(() => isThere(page), 20_000, "the word to be seen")
+        told.push(await page.ask("document.getElementById('found').textContent"))
+      }
+      expect(told).toEqual(["1 of 3", "2 of 3", "3 of 3", "1 of 3"])
+      await page.press("Escape")
+      await page.ask("document.getElementById('search').focus()")
+      await page.type("nothing of that")
+      const found = "document.getElementById('found').textContent"
+      await until(async () => (await page.ask(found)) === "0 matches", 20_000, "no match")
+      expect(page.complaints).toEqual([])
+    },
+  )
+
+  test("the contents mark the turn of the address, also where it cannot come to the top", async () => {
+    const page = await browser.page(DESKTOP)
+    const file = pathToFileURL(join(pages, `${ids["far"]}.html`)).href
+    await page.open(file)
+    const turns = await page.ask<string[]>(
+      "[...document.querySelectorAll('main > .turn')].map((one) => one.id)",
+    )
+    const names = await page.ask<string[]>(
+      "[...document.querySelectorAll('.contents a')].map((one) => one.textContent)",
+    )
+    expect(turns).toHaveLength(15)
+    for (const n of [3, 0, 7, 13, 14, 12]) {
+      await page.open("about:blank")
+      await page.open(`${file}#${turns[n]}`)
+      await until(
+        async () => (await current(page)).join() === names[n],
+        20_000,
+        `turn ${n} to be marked in the contents`,
+      )
+    }
+  })
+
   test("filters, and what they leave is summed up", async () => {
     const page = await opened()
-    expect(await shown(page, ".session b")).toHaveLength(3)
+    expect(await shown(page, ".session b")).toHaveLength(4)
     const choose = (name: string, n: number): Promise<unknown> =>
       page.ask(
         `(() => { const one = document.querySelector('[data-choice=${name}]'); one.value = one.options[${n}].value; one.dispatchEvent(new Event('change')) })()`,
@@ -157,7 +229,7 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
       "the hit of another project",
     )
     await page.press("Escape")
-    await until(async () => (await shown(page, ".session b")).length === 3, 20_000, "the list")
+    await until(async () => (await shown(page, ".session b")).length === 4, 20_000, "the list")
     await page.ask("document.getElementById('errors').click()")
     expect(await shown(page, ".session b")).toEqual(["Mend the okapi enclosure"])
     // The address says it.
@@ -177,8 +249,9 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
       ["j", 0],
       ["j", 1],
       ["j", 2],
-      ["j", 2],
-      ["k", 1],
+      ["j", 3],
+      ["j", 3],
+      ["k", 2],
     ] as const) {
       await page.press(key)
       expect(await at()).toBe(order[place]!)
@@ -240,7 +313,7 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     await searched(page, "whales")
     expect(await shown(page, ".nothing")).toEqual([expect.stringContaining("cannot be read")])
     await page.press("Escape")
-    await until(async () => (await shown(page, ".session")).length === 3, 20_000, "the list")
+    await until(async () => (await shown(page, ".session")).length === 4, 20_000, "the list")
   })
 
   test("a phone's width is enough, with and without hits", async () => {
@@ -248,6 +321,23 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(await page.ask("document.documentElement.scrollWidth")).toBe(PHONE.width)
     expect((await searched(page, "okapi")).hits.length).toBeGreaterThan(0)
     expect(await page.ask("document.documentElement.scrollWidth")).toBe(PHONE.width)
+  })
+
+  test.each([320, 360, 390, 800])("nothing that can be chosen is cut at %i pixels", async (width) => {
+    const page = await browser.page({ ...PHONE, width })
+    for (const file of ["index.html", `${ids["far"]}.html`]) {
+      await page.open(pathToFileURL(join(pages, file)).href)
+      const tools = await page.ask<[string, boolean][]>(
+        `[...document.querySelectorAll('.tools :is(input, select, button):not([hidden])')].map((one) => {
+          const { left, right, width } = one.getBoundingClientRect()
+          const around = one.parentElement.getBoundingClientRect()
+          return [one.textContent || one.id, width > 20 && left >= 0 && right <= Math.min(innerWidth, around.right + 0.5) && one.scrollWidth <= one.clientWidth + 1]
+        })`,
+      )
+      expect(tools.length).toBeGreaterThanOrEqual(4)
+      expect(tools.filter(([, isWhole]) => !isWhole)).toEqual([])
+      expect(await page.ask("document.documentElement.scrollWidth")).toBe(width)
+    }
   })
 
   test("pinned sessions are filtered and summed up as others are, and stand in the chart of their days", async () => {

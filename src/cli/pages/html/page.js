@@ -25,6 +25,8 @@
   }
 
   let hits = []
+  /** Where Enter goes, one after the other: the words that are marked or, without words, the hits. */
+  let places = []
   let at = -1
 
   /** The page of sessions has a search of its own. */
@@ -50,40 +52,66 @@
     for (const agent of all(".agent")) if (isFiltered && words.length > 0) agent.open = !agent.matches(".off")
     found.textContent = isFiltered ? `${hits.length} of ${items.length}` : ""
     for (const one of nothing) one.hidden = !isFiltered || hits.length > 0
-    mark(words)
+    const marked = mark(words)
+    places = isFiltered ? hits.flatMap((hit) => placesIn(hit, marked.get(hit) ?? [])) : []
+    if (words.length === 0) return
+    const isMore = [...marked.values()].flat().length >= MOST
+    found.textContent = `${places.length}${isMore ? " or more" : ""} ${places.length === 1 ? "match" : "matches"}`
+  }
+
+  /** A call's line repeats what is written whole below it. A hit whose words lie across its elements has no mark. */
+  function placesIn(hit, ranges) {
+    const below = ranges.filter((range) => !range.startContainer.parentElement.closest("summary"))
+    if (below.length > 0) return below
+    return ranges.length > 0 ? ranges : [hit]
   }
 
   /** How many places are coloured: each costs time whenever the page is drawn. */
   const MOST = 2000
 
-  /** @returns the places */
+  /** Colours the words; by element, the places in their order. */
   function mark(words, within = hits) {
-    if (!("highlights" in CSS)) return []
-    CSS.highlights.delete("found")
-    if (words.length === 0) return []
-    const ranges = []
-    for (const item of within) {
+    const marked = new Map()
+    let number = 0
+    for (const item of words.length > 0 ? within : []) {
+      const ranges = []
       const walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT)
-      for (let node = walker.nextNode(); node && ranges.length < MOST; node = walker.nextNode()) {
-        const text = node.data.toLowerCase()
-        // Another length in lower case, as of İ: the places would be wrong.
-        if (text.length !== node.length) continue
-        for (const word of words) {
-          for (
-            let from = text.indexOf(word);
-            from >= 0 && ranges.length < MOST;
-            from = text.indexOf(word, from + word.length)
-          ) {
-            const range = new Range()
-            range.setStart(node, from)
-            range.setEnd(node, from + word.length)
-            ranges.push(range)
-          }
-        }
+      for (let node = walker.nextNode(); node && number < MOST; node = walker.nextNode()) {
+        const some = rangesIn(node, words).slice(0, MOST - number)
+        number += some.length
+        ranges.push(...some)
       }
+      marked.set(item, ranges)
     }
-    CSS.highlights.set("found", new Highlight(...ranges))
-    return ranges
+    colour("found", [...marked.values()].flat())
+    colour("here", [])
+    return marked
+  }
+
+  function colour(name, ranges) {
+    if (!("highlights" in CSS)) return
+    CSS.highlights.delete(name)
+    if (ranges.length > 0) CSS.highlights.set(name, new Highlight(...ranges))
+  }
+
+  function rangesIn(node, words) {
+    const text = node.data.toLowerCase()
+    // Another length in lower case, as of İ: the places would be wrong.
+    if (text.length !== node.length) return []
+    const spans = []
+    for (const word of words)
+      for (let from = text.indexOf(word); from >= 0; from = text.indexOf(word, from + word.length))
+        spans.push([from, from + word.length])
+    spans.sort((one, other) => one[0] - other[0] || other[1] - one[1])
+    let end = 0
+    return spans.flatMap(([from, to]) => {
+      if (from < end) return []
+      end = to
+      const range = new Range()
+      range.setStart(node, from)
+      range.setEnd(node, to)
+      return range
+    })
   }
 
   /** Unfolds whatever an element lies in. */
@@ -91,23 +119,54 @@
     for (let one = element; one; one = one.parentElement) if (one.localName === "details") one.open = true
   }
 
+  /** Unfolds and shows a word or an element, in the middle of the window. */
+  function bring(place) {
+    const isWord = place instanceof Range
+    const element = isWord ? place.startContainer.parentElement : place
+    reveal(element)
+    colour("here", isWord ? [place] : [])
+    const turn = element.closest("main > .turn")
+    if (turn) hold(turn)
+    if (!isWord) {
+      element.scrollIntoView({ block: "center" })
+      return
+    }
+    const wide = element.closest("pre, .wide")
+    if (wide && wide.scrollWidth > wide.clientWidth)
+      wide.scrollLeft += place.getBoundingClientRect().left - wide.getBoundingClientRect().left - 80
+    centre(place, 6)
+  }
+
+  /** What comes into view is only then as high as it is, so it takes some looks. */
+  function centre(place, looks) {
+    const { top, height } = place.getBoundingClientRect()
+    const off = top + height / 2 - innerHeight / 2
+    if (Math.abs(off) > 1) scrollBy({ top: off, behavior: "instant" })
+    if (looks > 0) requestAnimationFrame(() => centre(place, looks - 1))
+  }
+
   function go(step) {
-    if (hits.length === 0) return
-    at = (at + step + hits.length) % hits.length
-    reveal(hits[at])
-    hits[at].scrollIntoView({ block: "center" })
-    found.textContent = `${at + 1} of ${hits.length}`
+    if (places.length === 0) return
+    at = at < 0 && step < 0 ? places.length - 1 : (at + step + places.length) % places.length
+    bring(places[at])
+    found.textContent = `${at + 1} of ${places.length}`
   }
 
   let timer
   const whole = isList ? new EventTarget() : search
+  const applyNow = () => {
+    clearTimeout(timer)
+    timer = undefined
+    apply()
+  }
   whole.addEventListener("input", () => {
     clearTimeout(timer)
-    timer = setTimeout(apply, 120)
+    timer = setTimeout(applyNow, 120)
   })
   whole.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return
     event.preventDefault()
+    if (timer !== undefined) applyNow()
     go(event.shiftKey ? -1 : 1)
   })
   for (const button of filters) {
@@ -199,16 +258,25 @@
     }
     reveal(turn)
     turn.scrollIntoView()
+    hold(turn)
     if (wanted.length === 0) return
-    const [first] = mark(wanted, [turn])
+    const best = bestPlace(turn, wanted)
     wanted = []
-    const item = first?.startContainer.parentElement
-    if (!item) return
-    reveal(item)
-    item.scrollIntoView({ block: "center" })
+    if (best) bring(best)
   }
-  addEventListener("hashchange", follow)
-  follow()
+
+  /** Of the items that have the most of the words, the first; there, a word that stands for itself before part of one. */
+  function bestPlace(turn, words) {
+    let best
+    for (const [item, ranges] of mark(words, all(".item:not(.item *)", turn))) {
+      const worth = new Set(ranges.map((range) => range.toString().toLowerCase())).size
+      if (worth > (best?.worth ?? 0)) best = { worth, places: placesIn(item, ranges) }
+    }
+    const isAlone = ({ startContainer: { data }, startOffset, endOffset }) =>
+      !/[\p{L}\p{N}]/u.test(data.slice(startOffset - 1, startOffset) + data.slice(endOffset, endOffset + 1))
+    return best?.places.find(isAlone) ?? best?.places[0]
+  }
+  /* The turn that is read, in the contents and the meter. */
 
   const links = new Map()
   for (const link of all(".contents a, .meter a")) {
@@ -216,17 +284,45 @@
     links.set(id, [...(links.get(id) ?? []), link])
   }
   let current = []
-  const watcher = new IntersectionObserver(seen, { rootMargin: "-15% 0px -75% 0px" })
-  function seen(entries) {
-    const turn = entries.find(({ isIntersecting, target }) => isIntersecting && links.has(target.id))?.target
-    if (!turn) return
-    for (const link of current) link.removeAttribute("aria-current")
-    current = links.get(turn.id)
-    for (const link of current) link.setAttribute("aria-current", "true")
-    const [entry] = current
-    const list = entry.closest(".contents")
-    if (list && list.scrollHeight > list.clientHeight)
-      list.scrollTop = entry.offsetTop - list.clientHeight / 2
+  /** What was gone to, until the reader moves on: it may be too low on the page to come to the top. */
+  let held
+
+  function hold(turn) {
+    held = turn
+    showCurrent()
   }
-  for (const turn of all("main > .turn")) watcher.observe(turn)
+
+  function showCurrent() {
+    const line = (parseFloat(getComputedStyle(root).scrollPaddingTop) || 0) + 24
+    const turns = all("main > .turn:not(.off)")
+    const turn = held ?? turns.findLast((one) => one.getBoundingClientRect().top <= line) ?? turns[0]
+    const next = links.get(turn?.id) ?? []
+    if (next[0] === current[0]) return
+    for (const link of current) link.removeAttribute("aria-current")
+    current = next
+    for (const link of current) link.setAttribute("aria-current", "true")
+    const list = current[0]?.closest(".contents")
+    if (list && list.scrollHeight > list.clientHeight)
+      list.scrollTop = current[0].offsetTop - list.clientHeight / 2
+  }
+
+  for (const sign of ["wheel", "touchmove", "pointerdown", "keydown"])
+    addEventListener(sign, () => (held = undefined), { capture: true, passive: true })
+  let isAsked = false
+  const askCurrent = () => {
+    if (isAsked) return
+    isAsked = true
+    requestAnimationFrame(() => {
+      isAsked = false
+      showCurrent()
+    })
+  }
+  if (links.size > 0) {
+    addEventListener("scroll", askCurrent, { passive: true })
+    addEventListener("resize", askCurrent)
+    showCurrent()
+  }
+
+  addEventListener("hashchange", follow)
+  follow()
 })()
