@@ -10,7 +10,7 @@ import { type Touch, touchesOf } from "../find/topics.ts"
 import { startRenewing } from "../job/spawn.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { DiffLine } from "../views/edit-diff.ts"
-import { type Labels, labelWords, readLabels } from "../views/labels.ts"
+import { type Labels, labelWords, readLabels, withItsLabel } from "../views/labels.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
@@ -47,10 +47,15 @@ export function answerLine<T extends LinesOrigin>(
   const touched = isKnown
     ? []
     : touchesOf(db, typedPath(file, env.cwd, env.home), { project, program }, false).slice(0, TOUCHES)
-  out.json({ query: text, project: project ?? null, found, ...(isKnown ? {} : { touched }) })
+  const labels = readLabels(env.dataHome)
+  out.json({
+    query: text,
+    project: project ?? null,
+    found: found.map((one) => ({ ...one, edit: one.edit && withItsLabel(one.edit, labels) })),
+    ...(isKnown ? {} : { touched: touched.map((touch) => withItsLabel(touch, labels)) }),
+  })
   if (!out.wantsJson) {
     const screen = screenOf(out)
-    const labels = readLabels(env.dataHome)
     for (const [n, one] of found.entries()) {
       if (n > 0) out.print("")
       out.print([...renderOrigin(file, one, screen, labels), ...render(one, screen, labels)])

@@ -99,8 +99,8 @@ describe("labels", () => {
     const page = join(desk.root, "pages")
     await desk.ok("open", "--output", page)
     const html = readFileSync(join(page, "index.html"), "utf8")
-    expect(html.indexOf("<h2>Pinned</h2>")).toBeGreaterThan(0)
-    expect(html.split("<h2>Pinned</h2>")[1]!.split("</section>")[0]).toContain(id)
+    expect(html.indexOf("<h2>Pinned ")).toBeGreaterThan(0)
+    expect(html.split("<h2>Pinned ")[1]!.split("</section>")[0]).toContain(id)
     expect(readFileSync(join(page, `${id}.html`), "utf8")).toContain("<b>pinned</b>")
     expect(await desk.ok("tag", id, "--unpin")).toContain("no labels")
     expect(await order()).toEqual([second!.session, id])
@@ -260,6 +260,15 @@ describe("a restore says when files have changed since", () => {
     const blamed = await desk.ok("blame", "src/kept.ts:2")
     expect(blamed).toContain("#files")
     expect(blamed).toContain("rejected: one file is enough")
+    expect(await desk.ok("blame", "src/kept.ts")).toContain("rejected: one file is enough")
+    const label = { tags: ["files"], verdict: "rejected", note: "one file is enough" }
+    expect((await desk.json("blame", "src/kept.ts")).found).toMatchObject([{ label }])
+    for (const command of ["blame", "why"])
+      expect((await desk.json(command, "src/kept.ts:2")).found).toMatchObject([{ edit: { label } }])
+    for (const what of [turn.handle, own.session])
+      expect(await desk.ok("export", what)).toMatch(
+        /^\*\*\\#files · rejected: one file is enough · \d{4}-\d\d-\d\d\*\*$/m,
+      )
     await using peer = await Peer.connect(desk.cwd, desk.env)
     for (const [kind, about] of [
       ["blame", "kept.ts"],

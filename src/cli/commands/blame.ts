@@ -5,6 +5,7 @@ import { oneLine } from "../../base/text.ts"
 import { blameLines, namesLine } from "../../find/line-question.ts"
 import { typedPath } from "../../find/narrowing.ts"
 import { type Touch, touchesOf } from "../../find/topics.ts"
+import { type LabelShown, labelWords, readLabels, withItsLabel } from "../../views/labels.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import { type Command, flag } from "../command.ts"
@@ -26,11 +27,14 @@ export default {
     const text = words(args).join(" ").trim()
     if (namesLine(text, { folder: env.cwd, home: env.home }))
       return answerLine(context, text, blameLines, () => [])
+    const labels = readLabels(env.dataHome)
     answerTopic(
       context,
       LIMIT,
       ({ db, text, project, program }) =>
-        touchesOf(db, typedPath(text, env.cwd, env.home), { project, program }, args["reads"] === true),
+        touchesOf(db, typedPath(text, env.cwd, env.home), { project, program }, args["reads"] === true).map(
+          (touch) => withItsLabel(touch, labels),
+        ),
       render,
     )
     return EXIT.ok
@@ -38,12 +42,12 @@ export default {
 } satisfies Command
 
 function render(
-  touch: Touch & Spoken,
+  touch: Touch & Spoken & { readonly label?: LabelShown },
   { style, columns, now }: Screen,
   _n: number,
   showPath: ShowPath,
 ): string[] {
-  const { handle, ops, path, time, prompt, answer, takenBack } = touch
+  const { handle, ops, path, time, prompt, answer, takenBack, label } = touch
   const figures = dotted(
     agentShown(touch),
     ago(time, now),
@@ -53,6 +57,7 @@ function render(
   )
   return [
     `${style.bold(handle)}  ${style.dim(figures)}`,
+    ...labelWords(label).map((word) => indented(word, columns)),
     indented(oneLine(prompt), columns),
     ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), columns))]),
   ]

@@ -13,6 +13,7 @@ import { isFetchedCopy, isSuperseded, vaultFile } from "../../vault/layout.ts"
 import { CopyReader, CopyReaders } from "../../vault/reader.ts"
 import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
+import { type LabelShown, readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { callsIn, partText, whoseOf } from "../../views/part-text.ts"
 import { findSessions, type Session } from "../../views/queries/sessions.ts"
@@ -28,6 +29,7 @@ import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
 import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
 import { safe } from "../style.ts"
+import { labelLines } from "./show.ts"
 
 const FORMATS = ["raw", "md", "html", "jsonl", "entries"] as const
 type Format = (typeof FORMATS)[number]
@@ -168,13 +170,14 @@ function* lines(
   selections: readonly Selection[],
   { isConversation, onTurn }: { isConversation: boolean; onTurn: () => void },
 ): Generator<string> {
+  const labels = readLabels(dataHome)
   const [head, body] = format === "md" ? [sessionMarkdown, turnMarkdown] : [sessionLine, turnLines]
   for (const selection of selections) {
     for (const { session, turns } of turnsOfSelection(db, dataHome, selection)) {
       if (session !== undefined) yield head(session, lineageOf(db, session.id))
       for (const turn of turns) {
         onTurn()
-        yield* body(isConversation ? spokenTurn(turn) : turn)
+        yield* body(isConversation ? spokenTurn(turn) : turn, labels.on(turn.handle))
       }
     }
   }
@@ -339,9 +342,10 @@ function sessionMarkdown(session: Session, lineage: Lineage): string {
   return `# ${plain(cut(session.title ?? session.firstPrompt ?? session.id, HEADING))}\n\n${lines.join("\n")}\n`
 }
 
-export function* turnMarkdown(turn: WholeTurn): Generator<string> {
+export function* turnMarkdown(turn: WholeTurn, label?: LabelShown): Generator<string> {
   const prompt = turn.via === "none" ? "(before the first prompt)" : plain(cut(oneLine(turn.prompt), HEADING))
   yield `\n## ${turn.seq}. ${prompt}\n\n\`${turn.handle}\`, ${plain(turn.started ?? "time unknown")}${turn.takenBack ? ", rewound" : ""}\n`
+  for (const line of labelLines(label)) yield `\n**${plain(line)}**\n`
   const callOf = callsIn(turn.tools)
   for (const { parts, sidechain } of turn.messages) {
     for (const part of parts) {

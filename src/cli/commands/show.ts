@@ -438,7 +438,7 @@ function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
   const lines = [
     `${style.bold(turn.handle)}  turn ${turn.seq} of session ${safe(turn.session)}`,
     figures,
-    ...labelLines(look.label),
+    ...labelLines(look.label).map(safe),
     ...turn.usage.map(
       ({ model, input, output, cacheCreation, cacheRead }) =>
         `${safe(model)}: tokens ${input} input, ${cacheCreation} written to cache, ${cacheRead} read from cache, ${output} output`,
@@ -448,11 +448,11 @@ function head(turn: WholeTurn, worth: Worth, look: TurnLook): string[] {
   return [...shown, ...fileLines(turn, look)]
 }
 
-/** A decision that does not hold has a line of its own, with the day and whose word it is. */
-function labelLines(label: LabelShown | undefined): string[] {
+/** A decision that does not hold is told with the day and whose word it is. Not yet made safe to print. */
+export function labelLines(label: LabelShown | undefined): string[] {
   if (label === undefined) return []
   const { verdict, judged, byUser } = label
-  const words = safe(dotted(...labelWords(label)))
+  const words = dotted(...labelWords(label))
   return [verdict === null ? words : dotted(words, judged?.slice(0, 10), byUser && "by you")]
 }
 
