@@ -81,7 +81,8 @@ class Three {
     const id = sessionOf(session)
     if (what === "sync") await this.sync(machine)
     else if (what === "compact" || what === "rebuild") {
-      if (this.#has(machine)) await this.cli(machine, what)
+      if (this.#has(machine))
+        await this.cli(machine, ...(what === "compact" ? ["optimize", "--frames"] : [what]))
     } else if (what === "lost") this.#loseLedgers(machine)
     else if (what === "forget" || what === "word") await this.#forget(machine, id, what)
     else await this.#write(machine, session, what, n)
