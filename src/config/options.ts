@@ -149,11 +149,15 @@ const isFolderPattern = (one: string): boolean =>
 const BUDGET_PERIODS = ["block", "day", "week", "month"] as const
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 
-/** `$20` or `5M`; what that means, restore/window/budget-use.ts decides. */
+/**
+ * `$20` or `20M`; a small number alone would be a few tokens, where dollars are meant. What it means,
+ * restore/window/budget-use.ts decides.
+ */
 const budget = (...env: readonly string[]): Row<string> =>
   text(
-    "dollars like $20, or tokens like 5M",
-    (one) => /^\s*(?:\$\s*\d{1,9}(?:\.\d+)?|\d{1,12}(?:\.\d+)?\s*[kmb]?(?: ?tokens)?)\s*$/i.test(one),
+    "dollars like $20, tokens like 20M",
+    (one) =>
+      /^\s*(?:\$\s*\d{1,9}(?:\.\d+)?|\d{1,12}(?:\.\d+)?\s*(?:[kmb]? ?tokens|[kmb])|\d{4,12})\s*$/i.test(one),
     ...env,
   )
 

@@ -255,7 +255,7 @@ describe("budgets", () => {
     const { machine, stats, used } = await spending()
     using _ = machine
     expect(used).toBeGreaterThan(100)
-    const day = (share: number) => ({ CTXBRIDGE_BUDGET_DAY: String(Math.round(used / share)) })
+    const day = (share: number) => ({ CTXBRIDGE_BUDGET_DAY: `${Math.round(used / share)} tokens` })
     expect(await said(line(machine, payload, [], day(0.5)))).toBe(`${plain}\n`)
     expect(await said(line(machine, payload, [], day(0.79)))).toBe(`${plain}\n`)
     expect(await said(line(machine, payload, [], day(0.82)))).toMatch(/^📂 10% 20\.0K ⊘ ⚠ day 8[12]%\n$/)
@@ -276,10 +276,29 @@ describe("budgets", () => {
     expect(await said(line(machine, payload, [], { CTXBRIDGE_BUDGET_DAY: "much" }))).toBe(`${plain}\n`)
   })
 
+  test("a block's stands in stats also when no block is live", async () => {
+    using machine = new Machine()
+    machine
+      .session({ start: Date.UTC(2026, 2, 2) })
+      .turn("Begin")
+      .flush()
+    expect(await run(["import"], machine)).toMatchObject({ code: 0, stderr: "" })
+    const env = { ...machine.env, CTXBRIDGE_BUDGET_BLOCK: "$5" }
+    const stats = (...args: string[]) => run(["stats", ...args], { cwd: machine.cwd, env })
+    expect((await stats()).stdout).toMatch(/^block .* 0% {2}\$0\.00 of \$5\.00; no block is live$/m)
+    expect(JSON.parse((await stats("--json")).stdout).budgets).toEqual([
+      { period: "block", from: null, until: null, unit: "dollars", limit: 5, used: 0, share: 0 },
+    ])
+    // Twenty of what? Nobody means twenty tokens.
+    const set = await run(["config", "set", "budget.day", "20"], machine)
+    expect(set).toMatchObject({ code: 64, stdout: "" })
+    expect(set.stderr).toContain("allowed: dollars like $20, tokens like 20M")
+  })
+
   test("a period that has ended, sums that are damaged or missing: no sign, and nothing is made", async () => {
     const { machine } = await spending()
     using _ = machine
-    const env = { CTXBRIDGE_BUDGET_DAY: "1" }
+    const env = { CTXBRIDGE_BUDGET_DAY: "1 tokens" }
     const kept = join(machine.dataHome, "spent.json")
     expect(await said(line(machine, payload, [], env))).toContain("✖ day 999%")
     const uses = JSON.parse(readFileSync(kept, "utf8")) as { period: string; until: string }[]
@@ -298,7 +317,7 @@ describe("budgets", () => {
 
   test("the background job sums up after each turn, where a budget is set", async () => {
     using machine = new Machine()
-    machine.env["CTXBRIDGE_BUDGET_DAY"] = "1"
+    machine.env["CTXBRIDGE_BUDGET_DAY"] = "1 tokens"
     const session = machine
       .session({ start: Date.now() - 1000 })
       .turn("Begin")

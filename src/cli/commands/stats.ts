@@ -10,7 +10,7 @@ import { timeZone, wantsUnicode } from "../../config/load.ts"
 import { hasBudget } from "../../config/options.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { HELD_KINDS } from "../../restore/receipt.ts"
-import { type BudgetUse, budgetUses, keepUses } from "../../restore/window/budget-use.ts"
+import { type BudgetUse, budgetUses, keepUses, parseBudget } from "../../restore/window/budget-use.ts"
 import { gatherBlocks, gatherUses, type Spent, type UseBlock } from "../../restore/window/spending.ts"
 import { formatTokens, shortTokens } from "../../restore/window/zone.ts"
 import type { Database } from "../../views/database.ts"
@@ -149,14 +149,22 @@ export default {
 } satisfies Command
 
 /** @param day whatever decides when periods begin */
-function budgetsNow({ env }: Context, db: Database, now: number, day: unknown): BudgetUse[] {
+function budgetsNow({ env }: Context, db: Database, now: number, day: unknown): BudgetShown[] {
   const prices = env.config["stats.prices"]
   const uses = derivedOnce(env.dataHome, ["uses", day, prices], now, () =>
     gatherUses(db, priceList(prices), now),
   )
   keepUses(env.dataHome, uses)
-  return budgetUses(env.config, uses, now)
+  const live = budgetUses(env.config, uses, now)
+  const block = live.some(({ period }) => period === "block")
+    ? undefined
+    : parseBudget(env.config["budget.block"])
+  const idle = block && { period: "block", from: null, until: null, ...block, used: 0, share: 0 }
+  return [...(idle ? [idle as BudgetShown] : []), ...live]
 }
+
+/** Between two blocks there is none to be used up. */
+type BudgetShown = Omit<BudgetUse, "from" | "until"> & Readonly<Record<"from" | "until", string | null>>
 
 /** What else than a table is wanted, if that goes together. */
 function formIn({ args, out }: Context, part: string | undefined) {
@@ -230,7 +238,7 @@ interface Shown {
 
 export function renderStats(
   stats: Stats,
-  { project, limit, budgets = [] }: Shown & { readonly budgets?: readonly BudgetUse[] },
+  { project, limit, budgets = [] }: Shown & { readonly budgets?: readonly BudgetShown[] },
   screen: StatsScreen,
 ): string[] {
   const { style, columns } = screen
@@ -318,13 +326,14 @@ const PERIOD = 7
 const FULL = 1
 const NEARLY = 0.8
 
-function renderBudgets(budgets: readonly BudgetUse[], { columns, style, unicode }: StatsScreen): string[] {
+function renderBudgets(budgets: readonly BudgetShown[], { columns, style, unicode }: StatsScreen): string[] {
   return budgets.map(({ period, until, unit, limit, used, share: part }) => {
     const [whole, so] =
       unit === "dollars"
         ? [dollars(limit), dollars(used)]
         : [`${shortTokens(limit)} tokens`, shortTokens(used)]
-    const end = period === "block" ? ` until ${hourAt(Date.parse(until))}` : ""
+    const end =
+      until === null ? "; no block is live" : period === "block" ? ` until ${hourAt(Date.parse(until))}` : ""
     const percent = `${Math.floor(100 * part)}%`.padStart(4)
     const text = ` ${percent}  ${so} of ${whole}`
     const room = columns - PERIOD - text.length

@@ -654,6 +654,8 @@ test.each([
   [" $ 0.50 ", { unit: "dollars", limit: 0.5 }],
   ["5M", { unit: "tokens", limit: 5_000_000 }],
   ["1.5b tokens", { unit: "tokens", limit: 1_500_000_000 }],
+  ["20 tokens", { unit: "tokens", limit: 20 }],
+  ["0.5k", { unit: "tokens", limit: 500 }],
   ["300000", { unit: "tokens", limit: 300_000 }],
   ["$0", undefined],
   ["", undefined],
@@ -665,10 +667,13 @@ test.each([
   })
 })
 
-test.each(["much", "20$", "$20M", "5 MB", "-1", "1e9", 5])("%p is no budget", (value) => {
-  const { config, problems } = resolveOptions({ user: { "budget.day": value } })
-  expect({ value: config["budget.day"], problems: problems.length }).toEqual({ value: "", problems: 1 })
-})
+test.each(["much", "20$", "$20M", "5 MB", "-1", "1e9", 5, "20", "999", "20.5", 20])(
+  "%p is no budget",
+  (value) => {
+    const { config, problems } = resolveOptions({ user: { "budget.day": value } })
+    expect({ value: config["budget.day"], problems: problems.length }).toEqual({ value: "", problems: 1 })
+  },
+)
 
 test("a project's file sets no budget", () => {
   expect(resolveOptions({ project: { "budget.day": "$1" } }).config["budget.day"]).toBe("")
