@@ -31,7 +31,6 @@ import {
   startersOf,
 } from "../views/queries/touched-files.ts"
 import { htmlBytes, PAGE_WORDS, pageName } from "./html-pages.ts"
-import { INDEX } from "./page-folder.ts"
 import type { PageLink } from "./pages/html/document.ts"
 import { type FileOnPage, filePage, type ListedFile, type WritingTurn } from "./pages/html/file-page.ts"
 import { anchorOf } from "./pages/html/turn-html.ts"
@@ -54,7 +53,8 @@ interface PagesPlace {
   /** Whether it is the one in the data folder, where a page is only made again when something of it has changed. */
   readonly isKept: boolean
   readonly force: boolean
-  readonly hasIndex: (isListed: boolean) => boolean
+  /** The list that a page leads back to, which it may have led to before. */
+  readonly upFrom: (before: string | undefined, list: PageLink | undefined) => PageLink | undefined
 }
 
 export interface FilePages {
@@ -69,12 +69,12 @@ export interface FilePages {
 interface KeptPage {
   readonly mark: string
   readonly bytes: number
+  /** File name of the list that it leads back to. */
+  readonly up?: string | undefined
   readonly reason?: string | undefined
 }
 
 interface World extends FilesWanted {
-  /** The page that lists the files; undefined: there is none. */
-  readonly index: PageLink | undefined
   readonly readers: CopyReaders
   /** Values that were recognised as secrets in the sessions. */
   readonly known: Known
@@ -105,16 +105,19 @@ export class FilesChanged {
   }
 
   /**
-   * @param isListed whether there is going to be a page that lists them
+   * @param list the page that is going to list them
    * @param onProgress called with the number of files that are done, and of all
    */
-  write(at: PagesPlace, isListed: boolean, onProgress: (done: number, total: number) => void): FilePages {
+  write(
+    at: PagesPlace,
+    list: PageLink | undefined,
+    onProgress: (done: number, total: number) => void,
+  ): FilePages {
     const { db, place, sessions } = this.#wanted
     using readers = new CopyReaders()
     const calls = callsOnManyFiles(db, this.#changed, ["read", "edit", "write"])
     const known = new Map(sessions.flatMap(({ id }) => [...knownOf(place, id, "").known]))
-    const index = at.hasIndex(isListed) ? INDEX : undefined
-    const world = { ...this.#wanted, readers, index, known, addressOf: addresses(db, calls, at.folder) }
+    const world = { ...this.#wanted, readers, known, addressOf: addresses(db, calls, at.folder) }
     const keptAt = keptFile(place.dataHome, "files")
     const before = at.isKept ? (readJson(keptAt) as Record<string, KeptPage> | undefined) : undefined
     const kept: Record<string, KeptPage> = {}
@@ -125,10 +128,13 @@ export class FilesChanged {
       const { path, name, turns, last } = subject
       const file = filePageName(path)
       const target = join(at.folder, file)
-      const mark = at.isKept ? markOf(world, subject) : ""
       const there = before?.[file]
+      const up = at.upFrom(there?.up, list)
+      const mark = at.isKept ? markOf(world, subject, up) : ""
       const isThere = there !== undefined && there.mark === mark && statsOf(target)?.size === there.bytes
-      const page = isThere ? there : { mark, ...writePage(world, subject, at, target) }
+      const page = isThere
+        ? there
+        : { mark, up: up?.file, ...writePage(world, subject, { force: at.force, target, up }) }
       kept[file] = page
       listed.push({ file, name, turns, last, reason: page.reason })
     }
@@ -143,26 +149,30 @@ export class FilesChanged {
 
 const filePageName = (path: string): string => `file-${hashName(path)}.html`
 
+interface PageMade {
+  readonly target: string
+  readonly up: PageLink | undefined
+}
+
 function writePage(
   world: World,
   subject: Subject,
-  { force }: PagesPlace,
-  target: string,
+  { force, target, up }: Pick<PagesPlace, "force"> & PageMade,
 ): Omit<KeptPage, "mark"> {
   const text = textOf(world, subject)
-  const html = filePage(dataOf(world, subject, text), PAGE_WORDS, version)
+  const html = filePage(dataOf(world, subject, text, up), PAGE_WORDS, version)
   const size = writeExport(target, htmlBytes(html), force)
   return { bytes: size, ...("reason" in text && { reason: text.reason }) }
 }
 
 /** Two that are the same are of the same page. */
-function markOf(world: World, subject: Subject): string {
+function markOf(world: World, subject: Subject, up: PageLink | undefined): string {
   const { path, folder, calls, elsewhere } = subject
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   const isOnDisk = statsOnDisk(world, subject) !== undefined
   return hashName(
     JSON.stringify([
-      ...[programState(), timeZone, world.index, folder, fileState(path), isOnDisk, subject.turns],
+      ...[programState(), timeZone, up, folder, fileState(path), isOnDisk, subject.turns],
       ...[world.known.size, world.place.secrets],
       ...[...calls, ...elsewhere].map((edit) => [edit, world.addressOf(edit)]),
     ]),
@@ -335,10 +345,10 @@ function withoutSecrets(text: string, { place: { secrets }, known }: World): str
 
 /* Lines, and the turns that they come from. */
 
-function dataOf(world: World, subject: Subject, text: Text): FileOnPage {
+function dataOf(world: World, subject: Subject, text: Text, index: PageLink | undefined): FileOnPage {
   const { path, folder, turns: changes, here, elsewhere } = subject
   const name = folder === undefined ? path : path.slice(folder.length + 1)
-  const page = { name, path, index: world.index, changes }
+  const page = { name, path, index, changes }
   if ("reason" in text) return { ...page, ...{ state: "", isFilled: false, unknown: 0, turns: [] }, ...text }
   const { lines, state, isFilled } = text
   const file = { lines, here, elsewhere }

@@ -88,8 +88,8 @@ function* textsOf(pieces: Iterable<Html>): Generator<string> {
   for (const { text } of pieces) yield text
 }
 
-/** Such an id is the name of its page. No other has it where upper and lower case are the same, nor has the list. */
-const PLAIN_ID = /^(?!index$)[a-z0-9][a-z0-9._-]{0,99}$/
+/** Such an id is the name of its page. No other has it where upper and lower case are the same, nor has a list or a file. */
+const PLAIN_ID = /^(?!(?:index|(?:list|project|file)-[0-9a-f]+)$)[a-z0-9][a-z0-9._-]{0,99}$/
 /** UTF-16 units of any other id. */
 const RECOGNIZABLE = 60
 

@@ -26,8 +26,24 @@ import {
   writeTexts,
 } from "./pages/search-index.ts"
 
-/** The page that lists the sessions, and what it is called in theirs. */
-export const INDEX: PageLink = { file: "index.html", name: "Sessions" }
+/** What a list narrows to. */
+interface Listed {
+  /** As the archive calls it; undefined: all projects. */
+  readonly project: string | undefined
+  readonly program: string | undefined
+  /** As it was typed. */
+  readonly since: string | undefined
+}
+
+/** The page that lists all sessions of a folder, and what it is called in theirs. */
+const INDEX: PageLink = { file: "index.html", name: "Sessions" }
+const NARROWED = "list-"
+
+function listPage({ project, program, since }: Listed): PageLink {
+  if (program !== undefined || since !== undefined)
+    return { ...INDEX, file: `${NARROWED}${hashName(JSON.stringify([project, program, since]))}.html` }
+  return project === undefined ? INDEX : { ...INDEX, file: `project-${hashName(project)}.html` }
+}
 
 export interface WrittenPage {
   readonly session: string
@@ -46,6 +62,8 @@ interface KeptPage {
   /** Says all that the page was made of. */
   readonly mark: string
   readonly bytes: number
+  /** File name of the list that it leads back to. */
+  readonly up?: string | undefined
   /** Mark of the page whose texts are in the index. */
   readonly indexed?: string
 }
@@ -89,19 +107,32 @@ export class PageFolder {
     return this.#kept !== undefined
   }
 
-  /** Whether there is, or is going to be, a page that lists the sessions. */
-  hasIndex(isListed: boolean): boolean {
-    return isListed || (this.isKept && statsOf(join(this.folder, INDEX.file)) !== undefined)
+  /** Each question has its own page in the data folder, so that a bookmark finds what it was made of. */
+  listOf(listed: Listed): PageLink {
+    return this.isKept ? listPage(listed) : INDEX
   }
 
   /**
-   * @param isListed whether there is going to be a page that lists them
+   * The list that a page leads back to: as before, so that not every list makes it anew. A list that is narrowed may not
+   * have it the next time.
+   *
+   * @param before where it led
+   * @param list that is being made
+   */
+  upFrom(before: string | undefined, list: PageLink | undefined): PageLink | undefined {
+    const isGood =
+      before !== undefined && !before.startsWith(NARROWED) && statsOf(join(this.folder, before)) !== undefined
+    return isGood ? { ...INDEX, file: before } : list
+  }
+
+  /**
+   * @param list the page that is going to list them
    * @param onProgress called with turns that are done, of all that have to be
    * @param files that get pages as well
    */
   writePages(
     sessions: readonly CountedSession[],
-    isListed: boolean,
+    list: PageLink | undefined,
     onProgress: (done: number, total: number) => void,
     files?: PagesOfFiles,
   ): WrittenPage[] {
@@ -109,27 +140,26 @@ export class PageFolder {
     refuseExisting(
       [
         ...sessions.map(fileOf),
-        ...(isListed ? [join(this.folder, INDEX.file)] : []),
+        ...(list ? [join(this.folder, list.file)] : []),
         ...(files?.names.map((name) => join(this.folder, name)) ?? []),
       ],
       this.force,
     )
-    mkdirSync(isListed || this.#kept ? searchFolder(this.folder) : this.folder, {
+    mkdirSync(list || this.#kept ? searchFolder(this.folder) : this.folder, {
       recursive: true,
       mode: 0o700,
     })
-    const isUp = this.hasIndex(isListed)
-    const due = sessions.map((session) => ({
-      session,
-      file: fileOf(session),
-      mark: this.#mark(session, isUp, files),
-    }))
+    const due = sessions.map((session) => {
+      const file = fileOf(session)
+      const up = this.upFrom(this.#kept?.pages[nameOf(file)]?.up, list)
+      return { session, file, up, mark: this.#mark(session, up, files) }
+    })
     const isDue = (one: (typeof due)[number]): boolean => this.#current(one) === undefined
     const total = due.filter(isDue).reduce((sum, { session }) => sum + session.turns, 0)
     let done = 0
     let made = 0
     const pages = due.map((one) => {
-      const { session, file, mark } = one
+      const { session, file, up, mark } = one
       const bytes = this.#current(one)
       if (bytes !== undefined) return { session: session.id, file, bytes }
       const texts = new Map<string, TurnTexts>()
@@ -144,15 +174,15 @@ export class PageFolder {
             if (found !== undefined) texts.set(turn.handle, found)
           },
           labels: this.#labels,
-          ...(isUp && { index: INDEX }),
+          ...(up && { index: up }),
           ...(files && { pageOf: (path) => files.pageOf(path) }),
         }),
         this.force,
       )
-      if (isListed || this.#kept) writeTexts(this.folder, nameOf(file), [...texts.values()])
+      if (list || this.#kept) writeTexts(this.folder, nameOf(file), [...texts.values()])
       done += session.turns
       if (this.#kept) {
-        this.#kept.pages[nameOf(file)] = { mark, bytes: size }
+        this.#kept.pages[nameOf(file)] = { mark, bytes: size, up: up?.file }
         if (++made % NOTED === 0) this.#note()
       }
       return { session: session.id, file, bytes: size }
@@ -161,11 +191,14 @@ export class PageFolder {
     return pages
   }
 
-  /** @returns names of the segments that a page is searched by */
-  writeIndex(pages: readonly WrittenPage[]): readonly string[] {
+  /** What its lists are searched by. */
+  writeIndex(pages: readonly WrittenPage[]): void {
     const own = pages.map(({ file }) => nameOf(file))
     const kept = this.#kept
-    if (kept === undefined) return writeIndex(this.folder, own, new Set(own)).segments
+    if (kept === undefined) {
+      writeIndex(this.folder, own, new Set(own))
+      return
+    }
     // Pages that were made for another list are searched there. Those that have gone are not.
     for (const name of Object.keys(kept.pages))
       if (!own.includes(name) && !this.#isThere(name)) delete kept.pages[name]
@@ -173,14 +206,13 @@ export class PageFolder {
     const changed = new Set(names.filter((name) => kept.pages[name]!.indexed !== kept.pages[name]!.mark))
     const before = kept.index
     kept.index = writeIndex(this.folder, names, changed, before)
-    if (kept.index === before) return before.segments
+    if (kept.index === before) return
     for (const name of changed) kept.pages[name] = { ...kept.pages[name]!, indexed: kept.pages[name]!.mark }
     this.#note()
-    return kept.index.segments
   }
 
   /** All that decides what is in a session's page: two that are the same are the same page. */
-  #mark(session: CountedSession, isUp: boolean, files: PagesOfFiles | undefined): string {
+  #mark(session: CountedSession, up: PageLink | undefined, files: PagesOfFiles | undefined): string {
     if (this.#kept === undefined) return ""
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
     const copies = copiesOfPage(this.#db, session.id)
@@ -193,7 +225,7 @@ export class PageFolder {
       JSON.stringify([
         programState(),
         timeZone,
-        isUp,
+        up?.file,
         session,
         copies,
         summary,

@@ -368,6 +368,45 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(page.complaints).toEqual([])
   })
 
+  test("each list has its own page, which searches and is led back to whatever is opened next", async () => {
+    using lists = new Machine()
+    const cli = async (...args: string[]): Promise<string> =>
+      JSON.parse((await run([...args, "--json"], { env: lists.env, cwd: lists.cwd })).stdout).index
+    const other = join(lists.root, "other")
+    mkdirSync(other)
+    const [here, there] = [lists.session(), lists.session({ cwd: other })]
+    here.turn("An okapi here").flush()
+    there.turn("A numbat there").flush()
+    const imported = () => run(["import"], { env: lists.env, cwd: lists.cwd })
+    await imported()
+    const all = await cli("open", "-a")
+    const since = await cli("open", "-a", "--since", "2020-01-01")
+    const agent = await cli("open", "-a", "--agent", "claude")
+    const project = await cli("open")
+    expect(new Set([all, since, agent, project, await cli("open", "-p", other)]).size).toBe(5)
+    expect([all, project]).toEqual([await cli("open", "-a"), await cli("open")])
+    // What is searched is written anew.
+    here.turn("And a wombat").flush()
+    await imported()
+    expect(await cli("open")).toBe(project)
+    for (const [list, titles] of [
+      [all, ["A numbat there", "An okapi here"]],
+      [since, ["A numbat there", "An okapi here"]],
+      [project, ["An okapi here"]],
+    ] as const) {
+      const page = await browser.page(DESKTOP)
+      await page.open(pathToFileURL(list).href)
+      expect((await shown(page, ".session b")).toSorted()).toEqual([...titles])
+      expect((await searched(page, "wombat")).hits).toHaveLength(1)
+      await page.press("Enter")
+      await page.press("Enter").catch(() => undefined)
+      await leads(page, here.session)
+      const up = await page.ask<string>("document.querySelector('.up').getAttribute('href')")
+      expect(up).toBe("index.html")
+      expect(page.complaints).toEqual([])
+    }
+  })
+
   const noAxe = existsSync(AXE) ? "" : " (axe-core is not installed: npm run setup)"
   describe.skipIf(noAxe !== "")(`axe-core finds nothing${noAxe}`, () => {
     const views = [

@@ -28,7 +28,7 @@ test.skipIf(cannot !== undefined)(`a terminal opens the browser${cannot ? ` (${c
   using screen = new TmuxScreen(machine, { cols: 120 }, { PATH: `${bin}:/usr/bin:/bin` })
   const typed = (words: string): Promise<string> => screen.ran(`${binary()} ${words}; echo "exit $?"`)
   const kept = join(machine.dataHome, "pages")
-  const address = pathToFileURL(join(kept, "index.html")).href
+  const list = (): string => join(kept, readdirSync(kept).find((name) => /^project-\w+\.html$/.test(name))!)
 
   writeFileSync(opener, "#!/bin/sh\nexit 3\n")
   chmodSync(opener, 0o755)
@@ -38,7 +38,7 @@ test.skipIf(cannot !== undefined)(`a terminal opens the browser${cannot ? ` (${c
 
   writeFileSync(opener, `#!/bin/sh\nprintf '%s %s\\n' "$#" "$1" >> '${opened}'\n`)
   expect(await typed("open")).toContain("exit 0")
-  expect(lines()).toEqual([`1 ${address}`])
+  expect(lines()).toEqual([`1 ${pathToFileURL(list()).href}`])
   const [, handle] = /id="ctx-(\w+)"/.exec(readFileSync(join(kept, `${session.session}.html`), "utf8"))!
   // As it was called before.
   expect(await typed(`view ctx:${handle}`)).toContain("exit 0")
@@ -50,7 +50,7 @@ test.skipIf(cannot !== undefined)(`a terminal opens the browser${cannot ? ` (${c
   expect(await run(["open"], { env: { ...machine.env, PATH: bin }, cwd: machine.cwd })).toMatchObject({
     code: 0,
     stderr: "",
-    stdout: expect.stringContaining(`${join(kept, "index.html")}\n1 session, `),
+    stdout: expect.stringContaining(`${list()}\n1 session, `),
   })
   expect(lines()).toHaveLength(2)
 })
@@ -68,7 +68,7 @@ describe("pages in the data folder", () => {
       Object.fromEntries(
         ["", "search"].flatMap((folder) =>
           readdirSync(join(kept, folder))
-            .filter((name) => /\.(?:js|html)$/.test(name) && name !== "index.html")
+            .filter((name) => /\.(?:js|html)$/.test(name) && !name.startsWith("project-"))
             .map((name) => [name, statSync(join(kept, folder, name)).mtimeMs]),
         ),
       )
@@ -84,7 +84,9 @@ describe("pages in the data folder", () => {
     const second = times()
     const changed = Object.keys(second).filter((name) => second[name] !== first[name])
     const name = sessions[3]!.session
-    expect(changed.toSorted()).toEqual([`${name}.html`, `d-${name}.js`, "c-b2.js", "t-b2-0.js"].toSorted())
+    expect(changed.toSorted()).toEqual(
+      [`${name}.html`, `d-${name}.js`, "c-now.js", "c-b2.js", "t-b2-0.js"].toSorted(),
+    )
     expect(readFileSync(join(kept, "search", "t-b2-0.js"), "utf8")).toContain("okapi")
     // The large segment stays as it was.
     expect(Object.keys(second)).toContain("c-a1.js")

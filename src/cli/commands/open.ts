@@ -19,7 +19,8 @@ import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { type FilePages, FilesChanged } from "../file-pages.ts"
 import { pageName, projectPageBytes, sessionPageBytes } from "../html-pages.ts"
-import { INDEX, PageFolder, type WrittenPage } from "../page-folder.ts"
+import { PageFolder, type WrittenPage } from "../page-folder.ts"
+import type { PageLink } from "../pages/html/document.ts"
 import { anchorOf } from "../pages/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../pages/output-file.ts"
 import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
@@ -95,7 +96,7 @@ function openSessions(context: Context, db: Database, names: readonly string[]):
   const place = placeOf(context, sessions.length > 1)
   const { pages, files } =
     place.file === undefined
-      ? writeInto(context, db, folderAt(db, env.dataHome, place), withUse(db, sessions), false)
+      ? writeInto(context, db, folderAt(db, env.dataHome, place), withUse(db, sessions), undefined)
       : { pages: [writeOne(context, db, sessions[0]!, place.file)], files: NO_FILES }
   const [first] = found
   return {
@@ -136,12 +137,12 @@ function writeInto(
   db: Database,
   folder: PageFolder,
   sessions: readonly CountedSession[],
-  isListed: boolean,
+  list: PageLink | undefined,
 ): { readonly pages: readonly WrittenPage[]; readonly files: FilePages } {
-  const isWanted = context.args["no-files"] !== true && (isListed || folder.isKept)
+  const isWanted = context.args["no-files"] !== true && (list !== undefined || folder.isKept)
   const files = isWanted ? new FilesChanged({ db, place: context.env, sessions }) : undefined
-  const pages = folder.writePages(sessions, isListed, progress(context), files)
-  const made = files?.write(folder, isListed, progress(context, "files"))
+  const pages = folder.writePages(sessions, list, progress(context), files)
+  const made = files?.write(folder, list, progress(context, "files"))
   return { pages, files: made ?? NO_FILES }
 }
 
@@ -151,8 +152,9 @@ function openList(context: Context, db: Database): Made {
   const { project, program, sessions } = allSessionsWanted(db, context, since)
   const place = placeOf(context, true)
   const pages = folderAt(db, env.dataHome, place)
-  const { pages: written, files } = writeInto(context, db, pages, sessions, true)
-  const segments = pages.writeIndex(written)
+  const list = pages.listOf({ project, program, since: stringArg(args, "since") })
+  const { pages: written, files } = writeInto(context, db, pages, sessions, list)
+  pages.writeIndex(written)
   const folder = project === undefined ? "" : folderOf(project)
   const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
   const names = namesApart(project === undefined ? sessions.flatMap((one) => one.project ?? []) : [])
@@ -166,8 +168,8 @@ function openList(context: Context, db: Database): Made {
     project: names.get(session.project ?? ""),
     cost: costs.get(session.id),
   }))
-  const index = join(pages.folder, INDEX.file)
-  const data = { folder, name, sessions: listed, segments, files: files.listed }
+  const index = join(pages.folder, list.file)
+  const data = { folder, name, sessions: listed, files: files.listed }
   const size = writeExport(index, projectPageBytes(data), true)
   const total = written.reduce((sum, page) => sum + page.bytes, size + files.bytes)
   return {

@@ -28,6 +28,9 @@ export type Catalogue = readonly [
 /** Words, parted by spaces, and for each the turns that have it. */
 export type WordShard = readonly [words: string, turns: string]
 
+/** The file that names the index's segments, those first that count: a list may be older than they are. */
+export const SEGMENTS = "c-now"
+
 /** By this a shard's script hands over what it holds. */
 export const LOADER = "ctxbridge"
 

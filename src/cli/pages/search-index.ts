@@ -19,6 +19,7 @@ import {
   lengthLetter,
   listInScript,
   packed,
+  SEGMENTS,
   TEXT_KINDS,
   type TurnTexts,
   type WordShard,
@@ -103,7 +104,9 @@ export function writeIndex(
   const folder = searchFolder(pages)
   const wanted = new Set(names)
   const known = new Set(before.large)
-  const isThere = before.segments.every((segment) => existsSync(join(folder, `c-${segment}.js`)))
+  const isThere = [SEGMENTS, ...before.segments.map((segment) => `c-${segment}`)].every((name) =>
+    existsSync(join(folder, `${name}.js`)),
+  )
   const small = names.filter((name) => changed.has(name) || before.small.includes(name) || !known.has(name))
   const gone = before.large.filter((name) => !wanted.has(name)).length
   const isLarge = !isThere || small.length + gone > SMALL * names.length
@@ -117,6 +120,7 @@ export function writeIndex(
         segments: [`b${before.number + 1}`, ...before.segments.filter((one) => one.startsWith("a"))],
       }
   writeSegment(folder, state.segments[0]!, isLarge ? names : small)
+  writeData(folder, SEGMENTS, state.segments)
   for (const file of fileNamesIn(folder)) {
     const [, segment, name] = /^(?:[ct]-([ab]\d+)(?:-\d+)?|d-(.+))\.js$/.exec(file) ?? []
     const isOld = segment !== undefined && !state.segments.includes(segment)

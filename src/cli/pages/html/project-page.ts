@@ -28,8 +28,6 @@ export interface ProjectData {
   readonly name: string
   /** Newest first. */
   readonly sessions: readonly ListedSession[]
-  /** Of the index beside the page, those first that count. */
-  readonly segments: readonly string[]
   /** By name. */
   readonly files: readonly ListedFile[]
 }
@@ -44,7 +42,7 @@ const PROMPT = 300
 export const projectPage = (data: ProjectData, words: PageWords, version: string): Iterable<Html> =>
   documentHtml(data.name, version, body(data, words), LIST)
 
-function* body({ folder, name, sessions, segments, files }: ProjectData, words: PageWords): Generator<Html> {
+function* body({ folder, name, sessions, files }: ProjectData, words: PageWords): Generator<Html> {
   const days: Day[] = [...Map.groupBy(sessions, ({ session }) => words.day(session.started ?? session.ended))]
     .map(([day, all]) => ({ day, sessions: all }))
     .toSorted((a, b) => (a.day < b.day ? 1 : -1))
@@ -63,7 +61,7 @@ function* body({ folder, name, sessions, segments, files }: ProjectData, words: 
   ]
   yield html`<header class="top"><h1>${name}</h1><ul class="about">${facts.filter(Boolean).map((fact) => html`<li>${fact}</li>`)}</ul></header>
 ${listTools(sessions)}
-<div class="columns project"><main data-index="${segments.join(" ")}">
+<div class="columns project"><main>
 <p id="counted" role="status"></p>
 <ol id="results" hidden></ol>
 <p class="nothing" hidden></p>

@@ -8,6 +8,7 @@ import {
   askedOf,
   bestText,
   LOADER,
+  SEGMENTS,
   shardsOf,
   spellingsOf,
   turnsWithAll,
@@ -64,7 +65,6 @@ const rows = all(".session").map((element, n) => ({
   ...element.dataset,
 }))
 const rowOf = new Map(rows.map((row) => [decodeURIComponent(row.name), row]))
-const segments = ($("main").dataset.index ?? "").split(" ").filter(Boolean)
 
 const search = $("#search")
 const counted = $("#counted")
@@ -153,6 +153,7 @@ let state
 
 /** Which turns have all words: by their texts' file and their place in it, the best first. */
 async function matches(asked) {
+  const segments = await load(SEGMENTS)
   const catalogues = await Promise.all(segments.map((segment) => load(`c-${segment}`)))
   const newer = new Set()
   const hits = []
@@ -217,6 +218,8 @@ async function ask() {
     await readMore(next)
     if (mine === asking) show()
   } catch (error) {
+    // It may have been written anew meanwhile.
+    loaded.clear()
     if (mine === asking) show(error)
   }
 }
@@ -388,7 +391,9 @@ async function refilter() {
 
 // Who goes to the search is going to need them.
 search.addEventListener("focus", () => {
-  for (const segment of segments) load(`c-${segment}`).catch(() => {})
+  load(SEGMENTS)
+    .then((segments) => Promise.all(segments.map((segment) => load(`c-${segment}`))))
+    .catch(() => {})
 })
 
 let timer
