@@ -24,7 +24,17 @@ export function withOption(text: string, key: string, literal: string): string |
   return JSON.stringify(sorted(after)) === expected ? changed : undefined
 }
 
-function changedText(text: string, key: string, literal: string): string {
+/** The same without the option; undefined: that cannot be done by leaving out one line. */
+export function withoutOption(text: string, key: string): string | undefined {
+  const changed = changedText(text, key, undefined)
+  const [before, after] = [flatOf(text), flatOf(changed)]
+  if (before === undefined || after === undefined) return undefined
+  const { [key]: _, ...rest } = before
+  return JSON.stringify(sorted(after)) === JSON.stringify(sorted(rest)) ? changed : undefined
+}
+
+/** @param literal undefined: its line goes */
+function changedText(text: string, key: string, literal: string | undefined): string {
   const lines = text.split("\n")
   let table = ""
   let firstTable = lines.length
@@ -37,9 +47,11 @@ function changedText(text: string, key: string, literal: string): string {
     }
     const [, begin = "", name = "", rest = ""] = SETTING.exec(line) ?? []
     if (name === "" || (table === "" ? bare(name) : `${table}.${bare(name)}`) !== key) continue
+    if (literal === undefined) return lines.toSpliced(n, 1).join("\n")
     lines[n] = `${begin}${literal}${COMMENT.exec(rest)?.[1] ?? ""}`
     return lines.join("\n")
   }
+  if (literal === undefined) return text
   // Behind a table's head, it would be one of the table's.
   const [above, below] = [lines.slice(0, firstTable), lines.slice(firstTable)]
   while (above.at(-1)?.trim() === "") above.pop()

@@ -164,6 +164,7 @@ const CALLS: readonly (readonly [row: string, args: () => string[]])[] = [
   ["`config list`", () => ["config", "list"]],
   ["`config describe`", () => ["config", "describe", "restore.budget"]],
   ["`config set`", () => ["config", "set", "prune.keep", "5"]],
+  ["`config unset`", () => ["config", "unset", "prune.keep"]],
   ["`config get`", () => ["config", "get", "restore.budget"]],
   ["`demo`", () => ["demo"]],
   ["`completions`", () => ["completions", "bash"]],

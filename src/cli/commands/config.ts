@@ -10,7 +10,7 @@ import { claudeTable } from "../../claude/install/hooks-table.ts"
 import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import { install } from "../../claude/install/registration.ts"
-import { withOption } from "../../config/config-text.ts"
+import { withOption, withoutOption } from "../../config/config-text.ts"
 import { loadSettings, userEditor, variablesSet } from "../../config/load.ts"
 import { isRemoved, type Key, OPTIONS, optionNamed, type Problem } from "../../config/options.ts"
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
@@ -25,12 +25,12 @@ import { isTerminal, writeError } from "../output.ts"
 import { type Screen, screenOf, wrapped, wrappedIn } from "../screen.ts"
 import { createStyle, safe } from "../style.ts"
 
-const ACTIONS = ["list", "get", "set", "edit", "describe"] as const
+const ACTIONS = ["list", "get", "set", "unset", "edit", "describe"] as const
 type Action = (typeof ACTIONS)[number]
 const isAction = (word: string): word is Action => (ACTIONS as readonly string[]).includes(word)
 
 /** How many words each takes. */
-const WORDS: Readonly<Record<Action, number>> = { list: 0, get: 1, set: 2, edit: 0, describe: 1 }
+const WORDS: Readonly<Record<Action, number>> = { list: 0, get: 1, set: 2, unset: 1, edit: 0, describe: 1 }
 
 export default {
   meta: {
@@ -44,7 +44,7 @@ export default {
       type: "positional",
       rest: true,
       names: "option",
-      description: "The option, for get, describe and set; for set, also its value",
+      description: "The option, for get, describe, set and unset; for set, also its value",
     },
   },
   run(context) {
@@ -62,6 +62,7 @@ export default {
       if (value === undefined) throw usageError(`which value for ${key}?`, `ctxbridge config describe ${key}`)
       return setOption(context, keyNamed(key!), value)
     }
+    if (action === "unset") return unsetOption(context, keyNamed(key!))
     if (action === "describe") {
       const option = describe(env, keyNamed(key!))
       out.json(option)
@@ -83,6 +84,13 @@ export default {
     out.json({ file: env.configFile, options, problems, brokenFiles: env.broken, unused })
     out.print(listed(options, screenOf(out)))
     out.print(`\nYour file: ${env.configFile}`)
+    if (options.some(({ origin }) => origin !== "default"))
+      out.print(
+        wrapped(
+          "*: set there or elsewhere; ctxbridge config unset OPTION takes it out of your file",
+          out.columns,
+        ),
+      )
     out.print(
       wrapped(
         "ctxbridge config describe OPTION says what it may be, and which variable sets it",
@@ -122,6 +130,7 @@ function explained({ key, value, origin, default: standard, allowed, env, doc, s
           "in a project",
           scope === "any" ? "a project's .ctxbridge.toml may set it" : "only your own file may set it",
         ],
+        ...(origin === "user" ? ([["back", `ctxbridge config unset ${key}`]] as const) : []),
       ],
       createStyle(false),
     ),
@@ -130,6 +139,8 @@ function explained({ key, value, origin, default: standard, allowed, env, doc, s
 
 type Described = ReturnType<typeof describe>
 
+/** Before an option that is not as it is by default. */
+const OWN = "* "
 const FROM = { user: "your file", project: "the project's file", env: "the environment" } as const
 /** Columns of a value; longer ones have what the option is for below them. */
 const VALUE = 12
@@ -138,22 +149,23 @@ const LEAST = 30
 
 /** A line or a few for each option: its value, what it is for in a sentence, and where it comes from if not by default. */
 function listed(options: readonly Described[], { columns, style }: Screen): string[] {
-  const name = Math.max(...options.map(({ key }) => key.length)) + 2
+  const name = Math.max(...options.map(({ key }) => key.length)) + 2 + OWN.length
   const beside = columns - name - VALUE - 2
   let group = ""
   return options.flatMap(({ key, value, origin, doc }) => {
     const [sentence = ""] = doc.split(/(?<=\.) (?=[A-Z`])/)
-    const about = safe(origin === "default" ? sentence : `${sentence} From ${FROM[origin]}.`)
+    const about = safe(origin === "default" ? sentence : `(${FROM[origin]}) ${sentence}`)
+    const mark = origin === "default" ? "  " : OWN
     const shown = safe(String(value)) || "-"
     const valued = origin === "default" ? shown : style.bold(shown)
     const [before, now] = [group, key.slice(0, key.indexOf("."))]
     group = now
     const gap = before === "" || before === now ? [] : [""]
     if (beside < LEAST)
-      return [...gap, `${key}  ${valued}`, ...wrappedIn("  ", about, columns).map(style.dim)]
+      return [...gap, `${mark}${key}  ${valued}`, ...wrappedIn("  ", about, columns).map(style.dim)]
     const [first = "", ...more] = wrapped(about, beside)
     const indent = " ".repeat(name + VALUE + 2)
-    const head = `${key.padEnd(name)}${valued}`
+    const head = `${mark}${key.padEnd(name - OWN.length)}${valued}`
     const rest = more.map((line) => indent + style.dim(line))
     if (Bun.stringWidth(shown) > VALUE) return [...gap, head, indent + style.dim(first), ...rest]
     const blank = " ".repeat(VALUE + 2 - Bun.stringWidth(shown))
@@ -192,7 +204,7 @@ function setOption({ env, out }: Context, key: Key, typed: string): void {
       `allowed: ${OPTIONS[key].allowed}`,
     )
   writeOption(env, key, literalOf(value, typed))
-  const { config, origin } = env.resolved
+  const { origin } = env.resolved
   const isHidden = origin[key] !== "user" && origin[key] !== "default"
   const shown = typeof value === "string" ? addressShown(value) : value
   const hooks = key === "recall.actions" ? followedByHooks(env) : undefined
@@ -204,10 +216,28 @@ function setOption({ env, out }: Context, key: Key, typed: string): void {
     ...(hooks && { hooks }),
   })
   out.print(`${key} = ${safe(String(shown))} in ${safe(env.configFile)}`)
-  if (isHidden)
-    out.print(
-      `It has no effect here: ${safe(addressShown(String(config[key])))} comes from the ${origin[key]}.`,
-    )
+  if (isHidden) out.print(`It has no effect here: ${hiddenBy(env, key)}.`)
+  for (const line of hooks === undefined ? [] : hookLines(hooks)) out.print(safe(line))
+}
+
+const hiddenBy = ({ config, resolved }: Environment, key: Key): string =>
+  `${safe(addressShown(String(config[key])))} comes from the ${resolved.origin[key]}`
+
+/** Takes an option out of the user's own file: what counts then is the default, or what somebody else has set. */
+function unsetOption({ env, out }: Context, key: Key): void {
+  const file = targetOf(env.configFile)
+  const before = readText(file) ?? ""
+  const after = withoutOption(before, key)
+  if (after === undefined) throw notByUs(file)
+  const isThere = after !== before
+  if (isThere) write(file, after, before)
+  const hooks = isThere && key === "recall.actions" ? followedByHooks(env) : undefined
+  const { config, origin } = loadSettings(env.cwd).resolved
+  const value = addressShown(String(config[key]))
+  out.json({ file: env.configFile, key, unset: isThere, value, origin: origin[key], ...(hooks && { hooks }) })
+  const from = origin[key] === "default" ? "the default" : `from the ${origin[key]}`
+  const now = `${key} is ${safe(value) || "empty"}, ${from}`
+  out.print(isThere ? `${now} again` : `Your file does not set it: ${now}`)
   for (const line of hooks === undefined ? [] : hookLines(hooks)) out.print(safe(line))
 }
 

@@ -55,6 +55,30 @@ describe("config", () => {
       )
     })
 
+    test("config unset takes out its own line only, and the list marks what is not as by default", async () => {
+      using machine = new Inside()
+      mkdirSync(dirname(fileOf(machine)), { recursive: true })
+      const before = "# mine\nlearn = false\n\n[restore] # here\nbudget = 600\nstartup = true\n"
+      writeFileSync(fileOf(machine), before)
+      const marked = async (): Promise<boolean> =>
+        (await run(["config", "list"], machine)).stdout.includes("\n* restore.budget ")
+      expect(await marked()).toBe(true)
+      const described = await run(["config", "describe", "restore.budget"], machine)
+      expect(described.stdout).toContain("ctxbridge config unset restore.budget\n")
+      const ran = await run(["config", "unset", "restore.budget"], machine)
+      const now = `restore.budget is ${OPTIONS["restore.budget"].default}, the default`
+      expect(ran).toMatchObject({ code: 0, stderr: "", stdout: `${now} again\n` })
+      const after = before.replace("budget = 600\n", "")
+      expect(readFileSync(fileOf(machine), "utf8")).toBe(after)
+      expect(await marked()).toBe(false)
+      const again = await run(["config", "unset", "restore.budget"], machine)
+      expect(again).toMatchObject({ code: 0, stderr: "", stdout: `Your file does not set it: ${now}\n` })
+      const several = "restore.budget = [\n 1,\n 2 ]\n"
+      writeFileSync(fileOf(machine), several)
+      expect((await run(["config", "unset", "restore.budget"], machine)).code).toBe(1)
+      expect(readFileSync(fileOf(machine), "utf8")).toBe(several)
+    })
+
     test("a value that is not allowed, and a file that cannot be changed safely: nothing is written", async () => {
       using machine = new Inside()
       expect(await run(["config", "set", "restore.budget", "much"], machine)).toMatchObject({
@@ -229,11 +253,11 @@ describe("completions", () => {
       ],
       [
         ["config", ""],
-        ["list", "get", "set", "edit", "describe"],
+        ["list", "get", "set", "unset", "edit", "describe"],
       ],
       [
         ["config", "--json", ""],
-        ["list", "get", "set", "edit", "describe"],
+        ["list", "get", "set", "unset", "edit", "describe"],
       ],
       [["config", "get", ""], []],
       [["model", "--from", "folder", "s"], ["status"]],
