@@ -67,11 +67,15 @@ export function useText(use: SessionUse): string {
   )
 }
 
-/** Adds the projects' names if there are several, and what each has cost if that is known of one. */
-export function renderSessions(rows: readonly (CountedSession & Listed)[], screen: Screen): string[] {
+/** Adds the projects' names if there may be several, and what each has cost if that is known of one. */
+export function renderSessions(
+  rows: readonly (CountedSession & Listed)[],
+  screen: Screen,
+  everywhere = false,
+): string[] {
   const names = shortIds(rows.map(({ id }) => id))
   const projects = namesApart(rows.flatMap(({ project }) => project ?? []))
-  const isMixed = new Set(rows.map(({ project }) => project)).size > 1
+  const isMixed = everywhere || new Set(rows.map(({ project }) => project)).size > 1
   const isPriced = rows.some(({ cost }) => cost !== null)
   const isOthers = rows.some(({ program }) => program !== UNMARKED)
   return renderTable(

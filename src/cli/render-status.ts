@@ -455,7 +455,7 @@ function archiveText({ totals }: StatusReport): string {
 }
 
 function capturedText({ sessions, behind, import: history }: StatusReport, now: number): string {
-  const last = sessions[0] === undefined ? "nothing" : `last ${ago(sessions[0].ended, now)}`
+  const last = sessions[0] === undefined ? "nothing" : `latest turn ${ago(sessions[0].ended, now)}`
   const waiting = behind?.vault
   return dotted(
     last,

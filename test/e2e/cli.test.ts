@@ -102,7 +102,6 @@ describe("the front door", () => {
     [["status", "--json=1"], "takes no value"],
     [["sessions", "--limit"], "needs a value"],
     [["preview", "5e55"], "did you mean --session 5e55?"],
-    [["receipts", "5e55"], "did you mean --session 5e55?"],
     [["sessions", "5e55"], "ctxbridge sessions --help"],
     [["verify", "5e55"], "name transcripts by path"],
     [["sessions", "--limit", "many"], "--limit needs a whole number"],

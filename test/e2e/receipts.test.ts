@@ -115,6 +115,9 @@ test("exits with 3 when there is nothing to show and 64 for a wrong argument, wi
     /^ctxbridge: no compaction of .*\nhint: ctxbridge receipts --all-projects .*\n$/,
   )
   expect(await receipts(machine, "--session", session.session)).toMatchObject({ code: 3, stdout: "" })
+  const named = await receipts(machine, session.session)
+  expect(named).toMatchObject({ code: 3, stdout: "" })
+  expect(named.stderr).toStartWith(`ctxbridge: no compaction of ${session.session} is archived\n`)
   expect(await receipts(machine, "--limit", "0")).toMatchObject({ code: 64, stdout: "" })
   expect(await receipts(machine, "--session", "no-such")).toMatchObject({ code: 3, stdout: "" })
   expect(await receipts(machine, "--help")).toMatchObject({ code: 0, stderr: "" })

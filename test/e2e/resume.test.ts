@@ -231,7 +231,7 @@ describe("--from: a copy up to a turn", () => {
     expect({ ...dry, stdout: dry.stdout.replace(copyOf(dry.stdout), "ID") }).toMatchObject({
       code: 0,
       stdout: `cd ${machine.cwd} && claude --resume ID\n`,
-      stderr: `would be copied up to turn 1; session ${long.session} stays as it is\n`,
+      stderr: `would be copied up to turn 1; session ${long.session} stays as it is, and the copy would get an id of its own, other than this one\n`,
     })
     expect(files()).toBe(there)
     const { code, stdout, stderr } = await resume(long.session, "--from", "1", "--json")

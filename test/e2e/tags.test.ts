@@ -78,9 +78,15 @@ describe("labels", () => {
       stderr: "ctxbridge: nothing is tagged nobody\nhint: ctxbridge tag -a lists all tags\n",
     })
     expect(await desk.ok("sessions")).toContain("(#release #api) ")
+    // Whose they are is told also when all are of one project.
+    expect((await desk.ok("sessions", "-a")).split(/\n(?=\w)/)[0]).toContain("project")
+    expect((await desk.ok("sessions")).split(/\n(?=\w)/)[0]).not.toContain("project")
     expect(await desk.ok("show", id)).toContain("#orders")
     expect(await desk.ok("__complete", "tag", "o")).toBe("orders\t1 label\n")
     expect(await desk.ok("tag", id, "api", "--remove")).toBe(`session ${id.slice(0, 8)}: #release\n`)
+    expect(await desk.ok("tag", id, "nosuch", "--remove")).toBe(
+      `session ${id.slice(0, 8)}: #release\nIt had no tag nosuch.\n`,
+    )
     expect(await desk.ok("tag", id, "--remove")).toBe(`session ${id.slice(0, 8)}: no labels\n`)
     expect((await desk.json("tag")).labels).toMatchObject([{ handle: poll, tags: ["orders"] }])
     await desk.ok("tag", poll, "--remove")

@@ -1,6 +1,6 @@
 /** `ctxbridge receipts`: what each compaction kept, what was given back, and what was lost. */
 
-import { CtxError, EXIT } from "../../base/errors.ts"
+import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes } from "../../base/text.ts"
 import { startRenewing } from "../../job/spawn.ts"
@@ -29,6 +29,7 @@ export default {
     description: "Show what compactions lost, and what was restored",
   },
   args: {
+    id: { type: "positional", names: "session", description: "Of this session, as with --session" },
     session: naming("session", "Of this session", "ID"),
     ...OF_PROJECT_ARGS,
     since: option("Of compactions from this date or age on (2026-03-02, 7d)", "WHEN"),
@@ -45,8 +46,10 @@ export default {
   run(context) {
     const { args, env, out } = context
     const limit = positive(args, "limit") ?? 1
-    const wanted = stringArg(args, "session")
-    const place = projectWanted(context)
+    const wanted = stringArg(args, "session") ?? stringArg(args, "id")
+    if (args["id"] !== undefined && args["session"] !== undefined)
+      throw usageError("name one session", "ctxbridge sessions lists them")
+    const place = projectWanted({ args: { ...args, session: wanted }, env })
     using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, place)
     const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id

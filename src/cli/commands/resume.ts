@@ -347,7 +347,7 @@ function copied(context: Context, found: Resurrected, own: Resume, dryRun: boole
   if (!dryRun) writeSessionCopy(session, lines, path)
   if (!out.wantsJson)
     tell([
-      `${dryRun ? "would be copied" : "copied"}${from === undefined ? "" : ` up to turn ${from}`}; session ${session} stays as it is`,
+      `${dryRun ? "would be copied" : "copied"}${from === undefined ? "" : ` up to turn ${from}`}; session ${session} stays as it is${dryRun ? ", and the copy would get an id of its own, other than this one" : ""}`,
       ...(isMoved ? [`goes on in ${env.cwd} instead of ${own.folder ?? "its own folder"}`] : []),
     ])
   return { session: id, path, resume: isMoved ? { folder: env.cwd, gone: false, configDir: undefined } : own }

@@ -71,7 +71,7 @@ export default {
     const shown = sessions.map((session) => withItsLabel(session, labels))
     if (sessions.length === 0)
       throw Object.values(filter).some(Boolean) ? noneMatches(project) : noSessions(db, project)
-    out.print(renderSessions(shown, screenOf(out)))
+    out.print(renderSessions(shown, screenOf(out), project === undefined))
     if (more) out.print(`More with --limit ${limit * 5}.`)
     out.json({ project: project ?? null, sessions: shown, more })
   },

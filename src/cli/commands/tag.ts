@@ -182,6 +182,7 @@ function label(context: Context, db: Database, word: string, change: Change | un
       throw usageError("a tag may not be a secret", "what looks like one is never written")
     return after
   }
+  const before = readLabels(env.dataHome).on(name)
   const labels = dryRun
     ? new Labels(changed(readLabels(env.dataHome).all))
     : change === undefined
@@ -195,8 +196,17 @@ function label(context: Context, db: Database, word: string, change: Change | un
   const told = said.length === 0 ? "no labels" : dotted(...said)
   const which = subject.handle ?? `session ${shortIds([name])[0]}`
   out.print(wrapped(safe(`${which}${dryRun ? " would have" : ""}: ${told}`), out.columns))
+  const missing = args["remove"] === true ? lacking(words(args).slice(1), before) : []
+  if (missing.length > 0)
+    out.print(
+      wrapped(safe(`It had no ${missing.length === 1 ? "tag" : "tags"} ${missing.join(", ")}.`), out.columns),
+    )
   if (isFilled) out.print("What looks like a secret in it was replaced with asterisks.")
 }
+
+/** Which of these tags were not there to be taken off. */
+const lacking = (typed: readonly string[], label: LabelShown | undefined): string[] =>
+  typed.map(tagNamed).filter((tag) => !label?.tags.includes(tag))
 
 /** @throws CtxError exit 64 if what is to hold instead is itself said to be superseded by this */
 function refuseCircle(labels: Labels, handle: string, by: string): void {
