@@ -4,7 +4,7 @@ import { cut, oneLine } from "../base/text.ts"
 import type { Database } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import type { LabelShown, Labels } from "../views/labels.ts"
-import { lastAnswers, type MessagePlace, type RankRow } from "../views/queries/messages.ts"
+import { idsOfTurn, lastAnswers, type MessagePlace, type RankRow } from "../views/queries/messages.ts"
 import { type ChangedFiles, filesChangedSince } from "../views/queries/touched-files.ts"
 import { type FoundRow, foundRows } from "../views/queries/turns.ts"
 import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
@@ -68,6 +68,8 @@ interface HitOptions {
   readonly isBrief: boolean
   /** UTF-16 units for the texts of each hit; if undefined, all hits share what a reader should get at once. */
   readonly room?: number | undefined
+  /** What to show of a tool's output where no words are sought. */
+  readonly telling?: ((output: string) => string) | undefined
 }
 
 /** UTF-16 units for the words that tell why a turn was found. */
@@ -118,7 +120,7 @@ export function hitsOf(
   db: Database,
   ranked: readonly Ranked[],
   { terms, masks }: Candidates,
-  { texts, labelled, isBrief, room: ofEach, beside }: HitOptions,
+  { texts, labelled, isBrief, room: ofEach, beside, telling }: HitOptions,
 ): HitsShown {
   const rows = foundRows(db, ranked)
   const moved = filesChangedSince(db, [...rows.keys()])
@@ -137,7 +139,14 @@ export function hitsOf(
   const found = ranked.flatMap(({ turn, message, score, by }) => {
     const row = rows.get(turn)
     if (row === undefined) return []
-    const { text, uuid, tools, lined } = foundIn(row, texts)
+    const { text, uuid, tools, lined, isTelling } = foundIn(
+      db,
+      row,
+      texts,
+      terms.length === 0 ? telling : undefined,
+    )
+    // A marker of Claude Code's alone: there is nothing to show.
+    if (text.trim() === "" && isSilent(row)) return []
     const told = {
       handle: HANDLE_PREFIX + row.handle,
       session: row.session,
@@ -153,6 +162,7 @@ export function hitsOf(
     const taken = [...Object.values(told), rounded, ...why].join("").length
     const answer = answers.get(turn)
     const parts = partsOf(row, text, answer === undefined ? undefined : texts.of(answer)?.text)
+    const first = isTelling ? lineOf(text) : undefined
     const asLines = [lined]
     for (const { id, kind } of others.get(turn) ?? []) {
       const other = id === answer ? undefined : texts.of(id)
@@ -173,6 +183,7 @@ export function hitsOf(
         taken,
         wants,
         asLines,
+        first,
         marks: marksOf(row, moved.get(turn), texts, labelled.ofTurn(told.handle, row.session)),
       },
     ]
@@ -209,16 +220,29 @@ interface FoundParts {
   readonly parts: readonly SearchedMessage[]
   /** The texts of those that may be calls, for showing single lines of them. */
   readonly asLines: readonly ((() => LinedText) | undefined)[]
+  /** The line that tells what was found, where no words do. */
+  readonly first: string | undefined
 }
 
-function hitLines({ parts, asLines }: FoundParts, sought: Sought, most: number): HitLines {
+function hitLines({ parts, asLines, first }: FoundParts, sought: Sought, most: number): HitLines {
   const lined = parts.map((part, n) => {
     const text = asLines[n]?.().text ?? part.text
     // What precedes the answer is worth showing for its words, not for how it begins.
     return n === 0 || part.isLast ? { ...part, text } : { ...part, text, isAside: true }
   })
-  return { file: asLines[0]?.().file, lines: tellingLines(lined, sought, most) }
+  const lines = tellingLines(lined, sought, most)
+  if (first === undefined) return { file: asLines[0]?.().file, lines }
+  const told = { text: first, marks: [], part: 0, isProse: false, at: 0, end: first.length }
+  return { file: undefined, lines: [told, ...lines.filter(({ part }) => part !== 0)].slice(0, most) }
 }
+
+/** UTF-16 units of the line that tells what was found. */
+const LINE_SHOWN = 160
+/** What Claude Code puts around an error of its own. */
+const ERROR_TAG = /<\/?tool_use_error>/g
+
+const lineOf = (text: string): string =>
+  cut(oneLine(text.replace(ERROR_TAG, "").trimStart().split("\n", 1)[0]!), LINE_SHOWN)
 
 const marksOf = (
   row: FoundRow,
@@ -299,11 +323,30 @@ export const isOpening = ({ kind, offset, first }: FoundRow): boolean => kind ==
 
 const withoutMark = (text: string): string => (text.endsWith("…") ? text.slice(0, -1) : text)
 
-function foundIn(row: FoundRow, texts: MessageTexts) {
-  const read = isKept(row) || row.message === null ? undefined : texts.of(row.message)
-  if (read !== undefined) return read
+/** Whether the turn has neither a prompt nor an answer. */
+const isSilent = ({ prompt, answer }: FoundRow): boolean => prompt === "" && answer === ""
+
+function foundIn(db: Database, row: FoundRow, texts: MessageTexts, telling?: (output: string) => string) {
+  const found = isKept(row) || row.message === null ? undefined : texts.of(row.message)
+  const isEmpty = found?.text.trim() === "" && isSilent(row)
+  const read = isEmpty ? firstText(db, row.turn, texts) : found
+  if (read !== undefined && row.role === "tool" && telling !== undefined) {
+    const told = telling(read.text)
+    const text = told === read.text ? read.lined().text : told
+    return { ...read, text, lined: () => ({ text, file: undefined }), isTelling: true }
+  }
+  if (read !== undefined) return { ...read, isTelling: false }
   const text = row.prompt || row.answer
-  return { text, uuid: row.uuid, tools: [], lined: () => ({ text, file: undefined }) }
+  return { text, uuid: row.uuid, tools: [], lined: () => ({ text, file: undefined }), isTelling: false }
+}
+
+/** The first message of a turn that says anything. */
+function firstText(db: Database, turn: number, texts: MessageTexts) {
+  for (const id of idsOfTurn(db, turn)) {
+    const read = texts.of(id)
+    if (read !== undefined && read.text.trim() !== "") return read
+  }
+  return undefined
 }
 
 /** Where the message's line is; undefined when the turn was found as a whole. */

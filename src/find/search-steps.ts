@@ -20,7 +20,7 @@ import type { NothingFound } from "./nothing-found.ts"
 import type { Alike } from "./rank.ts"
 import { type Begun, begun, type FoundTurns, isWanting, type SearchRequest, search } from "./search-turns.ts"
 
-export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords" | "isHybrid"> {
+export interface FindRequest extends Omit<SearchRequest, "similar" | "byWords" | "isHybrid" | "telling"> {
   /** Only observations of this type, with the words if there are any. `type:` and a type in the query say the same. */
   readonly observed?: ObservationType | undefined
   /** `elsewhere`: only there. */
@@ -216,10 +216,11 @@ async function hasOnlyObservations(finding: Finding): Promise<boolean> {
 const isHere = (finding: Finding): finding is FindingHere =>
   finding.request.where !== "elsewhere" && finding.world.db !== undefined
 
-function findByWords(finding: FindingHere): void {
+async function findByWords(finding: FindingHere): Promise<void> {
   const { request, world } = finding
-  const { limit, order, meaning } = request
-  const asked = { ...request, byWords: meaning !== "semantic", isHybrid: meaning === "hybrid" }
+  const { limit, order, meaning, error } = request
+  const telling = error === true ? (await import("../record/error-lines.ts")).fromError : undefined
+  const asked = { ...request, byWords: meaning !== "semantic", isHybrid: meaning === "hybrid", telling }
   const most = Math.max(limit, order?.among ?? 0)
   finding.begun = begun(world.db, world.dataHome, { ...asked, limit: most }, world.readers)
 }

@@ -79,6 +79,8 @@ export interface SearchRequest extends Narrowing {
    * together. Default: true.
    */
   readonly tellsPartial?: boolean | undefined
+  /** What to show of a tool's output where no words say what of it. Default: its beginning. */
+  readonly telling?: ((output: string) => string) | undefined
 }
 
 export interface FoundTurns extends Pick<HitsShown, "linesOf"> {
@@ -205,9 +207,9 @@ function foundBy(
   const by = byOf(parseQuery(text), isLoose)
   const shown = ranked.slice(0, request.limit).map((one) => (by === undefined ? one : { by, ...one }))
   const beside = (some: readonly Ranked[]) => besides(candidates, rows, some)
-  const { room, isBrief = false, tellsPartial = true } = request
+  const { room, isBrief = false, tellsPartial = true, telling } = request
   const { hits, linesOf } = hitsOf(db, shown, candidates, {
-    ...{ texts, isBrief, room, beside },
+    ...{ texts, isBrief, room, beside, telling },
     labelled: readLabels(texts.dataHome),
   })
   const more = ranked.length > shown.length || isMoreLeft()

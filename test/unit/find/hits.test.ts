@@ -104,6 +104,63 @@ describe("hits", () => {
     })
   })
 
+  /** Failures were shown as what their output begins with, and a marker of a compaction as a headline alone. */
+  describe("where no words are sought", () => {
+    const shown = async (machine: Machine, ...args: string[]) => {
+      const { code, stdout, stderr } = await run(["search", ...args], machine)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+      return stdout.trimEnd().split("\n")
+    }
+
+    test.each([
+      ["Exit code 1\n=== RUN   TestKiln\n--- FAIL: TestKiln (0.00s)\nFAIL", "--- FAIL: TestKiln (0.00s)"],
+      ["Exit code 2\n[lint] $ lint ./...\nkiln.go:5:1: undefined: door", "kiln.go:5:1: undefined: door"],
+      ["Exit code 1\nnothing to fire", "nothing to fire"],
+      [
+        "<tool_use_error>The kiln is not there. Ask for: a, b</tool_use_error>",
+        "The kiln is not there. Ask for: a, b",
+      ],
+      ["Exit code 4", "Exit code 4"],
+    ])("%j: the line that names the error", async (output, line) => {
+      using machine = new Inside()
+      const session = machine.session()
+      session.turn("Fire", [{ tool: "Bash", input: { command: "fire" }, output, isError: true }], "")
+      await machine.hook("stop", session.flush())
+      expect((await shown(machine, "--error"))[1]).toBe(`  ${line}`)
+    })
+
+    test("what says nothing is no hit, and of a turn without a prompt its first text is shown", async () => {
+      using machine = new Inside()
+      const timestamp = "2026-03-02T08:00:00.000Z"
+      const marker = (uuid: string) =>
+        JSON.stringify({
+          type: "system",
+          subtype: "compact_boundary",
+          uuid,
+          timestamp,
+          compactMetadata: { trigger: "auto" },
+        })
+      const [continued, other] = [machine.session(), machine.session()]
+      const content = "This session is being continued from a previous conversation: the kiln."
+      continued.raw(
+        JSON.stringify({
+          type: "user",
+          uuid: "1",
+          timestamp,
+          isCompactSummary: true,
+          message: { role: "user", content },
+        }),
+      )
+      for (const [n, one] of [continued, other].entries()) {
+        one.raw(marker(`m${n}`))
+        await machine.hook("stop", one.flush())
+      }
+      const lines = await shown(machine, "--all-projects")
+      expect(lines).toHaveLength(2)
+      expect(lines[1]).toBe(`  ${content}`)
+    })
+  })
+
   /** A search found the restores that quote a turn beside the turn itself, more of them with every compaction. */
   describe("restores are no hits", () => {
     test("what was given back is not found again", async () => {
