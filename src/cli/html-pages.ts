@@ -57,6 +57,8 @@ interface PageOptions {
   readonly isConversation?: boolean
   /** What the user has labelled sessions and turns with; without it, nobody is told. */
   readonly labels?: Labels
+  /** By session, at list prices. */
+  readonly costs?: ReadonlyMap<string, number>
   /** The page beside it that lists it. */
   readonly index?: PageLink
   /** File name of the page of a file that is beside it. */
@@ -104,7 +106,7 @@ function sessionData(
   dataHome: string,
   wanted: PageSubject,
   readers: CopyReaders,
-  { isConversation = false, onProgress, onTurn, labels, pageOf = () => undefined }: PageOptions,
+  { isConversation = false, onProgress, onTurn, labels, costs, pageOf = () => undefined }: PageOptions,
 ): SessionData {
   const { session, lineage, shared, turns: own } = openSession(db, wanted.session)
   const all = [...shared, ...own]
@@ -123,6 +125,7 @@ function sessionData(
     session,
     labelsOf: (subject) => labelWords(labels?.on(subject)),
     lineage,
+    estimate: costs?.get(session.id),
     about:
       wanted.only === undefined && !isConversation
         ? wordsAbout(sessionSummary({ db, dataHome, readers }, session.id))

@@ -9,6 +9,7 @@ import { hashName, readJson } from "../base/json-files.ts"
 import type { Database } from "../views/database.ts"
 import { dropOldPages, keptFile, pagesFolder, programState } from "../views/kept-pages.ts"
 import { type Labels, readLabels } from "../views/labels.ts"
+import { folderOf } from "../views/project.ts"
 import { givenMarks } from "../views/queries/restores.ts"
 import type { CountedSession } from "../views/queries/sessions.ts"
 import { latestSummary } from "../views/queries/summaries.ts"
@@ -56,6 +57,17 @@ interface PagesOfFiles {
   readonly names: readonly string[]
   /** What the page of a file is called; undefined: it has none. */
   readonly pageOf: (path: string) => string | undefined
+}
+
+interface PagesWanted {
+  /** The page that is going to list them. */
+  readonly list: PageLink | undefined
+  /** By session, at list prices. */
+  readonly costs: ReadonlyMap<string, number>
+  /** Called with turns that are done, of all that have to be. */
+  readonly onProgress: (done: number, total: number) => void
+  /** Those that get pages as well. */
+  readonly files: PagesOfFiles | undefined
 }
 
 interface KeptPage {
@@ -125,16 +137,9 @@ export class PageFolder {
     return isGood ? { ...INDEX, file: before } : list
   }
 
-  /**
-   * @param list the page that is going to list them
-   * @param onProgress called with turns that are done, of all that have to be
-   * @param files that get pages as well
-   */
   writePages(
     sessions: readonly CountedSession[],
-    list: PageLink | undefined,
-    onProgress: (done: number, total: number) => void,
-    files?: PagesOfFiles,
+    { list, costs, onProgress, files }: PagesWanted,
   ): WrittenPage[] {
     const fileOf = ({ id }: CountedSession): string => join(this.folder, pageName(id))
     refuseExisting(
@@ -152,7 +157,12 @@ export class PageFolder {
     const due = sessions.map((session) => {
       const file = fileOf(session)
       const up = this.upFrom(this.#kept?.pages[nameOf(file)]?.up, list)
-      return { session, file, up, mark: this.#mark(session, up, files) }
+      return {
+        session,
+        file,
+        up,
+        mark: this.#mark(session, [up?.file, costs.get(session.id)?.toFixed(4)], files),
+      }
     })
     const isDue = (one: (typeof due)[number]): boolean => this.#current(one) === undefined
     const total = due.filter(isDue).reduce((sum, { session }) => sum + session.turns, 0)
@@ -163,6 +173,7 @@ export class PageFolder {
       const bytes = this.#current(one)
       if (bytes !== undefined) return { session: session.id, file, bytes }
       const texts = new Map<string, TurnTexts>()
+      const folders = [session.cwd ?? [], session.project === null ? [] : folderOf(session.project)].flat()
       const size = writeExport(
         file,
         sessionPageBytes(this.#db, this.#dataHome, [{ session }], {
@@ -170,10 +181,11 @@ export class PageFolder {
           onTurn: (turn) => {
             // A fork's first turns are found as its origin's.
             const isOwn = turn.session === session.id || turn.session.startsWith(`${session.id}/`)
-            const found = isOwn && !texts.has(turn.handle) ? textsOfTurn(turn, session.cwd) : undefined
+            const found = isOwn && !texts.has(turn.handle) ? textsOfTurn(turn, folders) : undefined
             if (found !== undefined) texts.set(turn.handle, found)
           },
           labels: this.#labels,
+          costs,
           ...(up && { index: up }),
           ...(files && { pageOf: (path) => files.pageOf(path) }),
         }),
@@ -212,7 +224,7 @@ export class PageFolder {
   }
 
   /** All that decides what is in a session's page: two that are the same are the same page. */
-  #mark(session: CountedSession, up: PageLink | undefined, files: PagesOfFiles | undefined): string {
+  #mark(session: CountedSession, around: readonly unknown[], files: PagesOfFiles | undefined): string {
     if (this.#kept === undefined) return ""
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
     const copies = copiesOfPage(this.#db, session.id)
@@ -225,7 +237,7 @@ export class PageFolder {
       JSON.stringify([
         programState(),
         timeZone,
-        up?.file,
+        ...around,
         session,
         copies,
         summary,

@@ -52,6 +52,9 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     for (const text of ["__proto__ constructor toString", ...HOSTILE])
       odd.turn(`Marsupial: ${text}`, [], text).think(text)
     odd.turn("\u2028 wallaby \u2029 </script><script>window.__pwned = 1</script>", [])
+    odd.turn("Change the quoll", [
+      { tool: "Write", input: { file_path: join(machine.cwd, "deep/quoll.ts"), content: "1" }, output: "ok" },
+    ])
     Object.assign(ids, { zoo: zoo.session, sea: sea.session, far: far.session })
     for (const session of [zoo, sea, far, odd]) session.flush()
     await run(["import"], { env: machine.env, cwd: machine.cwd })
@@ -111,6 +114,10 @@ describe.skipIf(CHROMIUM === null)("in Chromium (needs chromium)", () => {
     expect(hits[0]).toMatch(/^error.*shop.*turn 1.*TypeError: stripes of undefined/s)
     expect(await shown(page, ".result mark")).toEqual(["stripes", "undefined"])
     expect((await searched(page, "npm okapi")).hits[0]).toMatch(/^command/)
+    const [file] = (await searched(page, "quoll.ts")).hits
+    expect(file).toMatch(/^file/)
+    expect(file).toEndWith("deep/quoll.ts")
+    expect(file).not.toContain(machine.cwd)
     expect(
       (await searched(page, "mend enclosure")).hits.map((hit) => /prompt|answer|session/.exec(hit)?.[0]),
     ).toEqual(expect.arrayContaining(["prompt"]))

@@ -3,7 +3,16 @@
  * a shell; what has not changed is not made again; what is forgotten is in no file of it.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { binary, run } from "../support/binary.ts"
@@ -122,6 +131,45 @@ describe("pages in the data folder", () => {
     expect(await cli("open")).toMatchObject({ code: 0, stderr: "" })
     expect(holding("quokka")).toEqual([])
     expect(holding("wombat").length).toBeGreaterThanOrEqual(4)
+  })
+
+  test("a fork's first turns are counted once, and a session's page tells its cost at list prices", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const origin = machine.session().turn("A tapir").turn("Another tapir").flush()
+    const fork = machine.session()
+    const text = readFileSync(origin.path, "utf8")
+    fork.discard()
+    writeFileSync(fork.path, text.replaceAll(origin.session, fork.session))
+    await cli("import")
+    const { turns, total } = JSON.parse((await cli("stats", "--json")).stdout)
+    const { index } = JSON.parse((await cli("open", "--json")).stdout)
+    const head = readFileSync(index, "utf8").split("</header>")[0]!
+    expect(turns).toBe(2)
+    expect(head).toContain("<li>2 sessions</li><li>2 turns</li>")
+    expect(total.cost).toBeGreaterThan(0)
+    const kept = join(machine.dataHome, "pages")
+    expect(await cli("open", origin.session, "-o", "one.html")).toMatchObject({ code: 0 })
+    const pages = [join(kept, `${origin.session}.html`), join(machine.cwd, "one.html")]
+    const [page, alone] = pages.map((path) => readFileSync(path, "utf8").split("</header>")[0]!)
+    expect(page).toMatch(/>about \$\d+\.\d\d at list prices</)
+    expect(alone).toMatch(/>about \$\d+\.\d\d at list prices</)
+  })
+
+  test("pages that go while they are made: it says that the archive was changed", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const session = machine.session().turn("A takin").flush()
+    await cli("import")
+    const kept = join(machine.dataHome, "pages")
+    mkdirSync(kept, { recursive: true })
+    // To write it fails as it does where its folder has just been removed.
+    symlinkSync(join(machine.root, "gone", "page.html"), join(kept, `${session.session}.html`))
+    expect(await cli("open")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: "ctxbridge: the archive was changed while the pages were made\nhint: run it again\n",
+    })
   })
 
   test("--since, --agent and what belongs to lists alone", async () => {

@@ -16,6 +16,7 @@ import type { Database } from "../../views/database.ts"
 import { type LabelShown, readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { callsIn, partText, whoseOf } from "../../views/part-text.ts"
+import { priceList } from "../../views/prices.ts"
 import { findSessions, type Session } from "../../views/queries/sessions.ts"
 import { type Lineage, lineageOf } from "../../views/queries/transcripts.ts"
 import { type TranscriptRow, transcriptsOf } from "../../views/transcript-rows.ts"
@@ -28,6 +29,7 @@ import { writeExport } from "../pages/output-file.ts"
 import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
 import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
+import { costsAtListPrices } from "../stats/stats.ts"
 import { safe } from "../style.ts"
 import { labelLines } from "./show.ts"
 
@@ -147,7 +149,9 @@ function exported(
   const isConversation = args["conversation"] === true
   if (format === "html") {
     const wanted = selections.map((one) => wantedOf(db, one))
-    return sessionPageBytes(db, env.dataHome, wanted, { isConversation, onProgress: onTurn })
+    const sessions = wanted.map(({ session }) => session)
+    const costs = costsAtListPrices(db, sessions, priceList(env.config["stats.prices"]))
+    return sessionPageBytes(db, env.dataHome, wanted, { isConversation, costs, onProgress: onTurn })
   }
   const texts =
     format === "entries"

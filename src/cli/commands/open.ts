@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { CtxError, messageOf, usageError } from "../../base/errors.ts"
+import { CtxError, isCtxError, isMissing, messageOf, usageError } from "../../base/errors.ts"
 import { statsOf } from "../../base/files.ts"
 import { bytes, count } from "../../base/text.ts"
 import { childEnvironment } from "../../config/load.ts"
@@ -26,7 +26,7 @@ import { refuseExisting, writeExport } from "../pages/output-file.ts"
 import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
 import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
-import { costsOfSessions, spanOf } from "../stats/stats.ts"
+import { costsAtListPrices } from "../stats/stats.ts"
 import { safe } from "../style.ts"
 
 export default {
@@ -57,7 +57,9 @@ export default {
       if (names.length > 0 && args[option] !== undefined && args[option] !== false)
         throw usageError(`--${option} is for lists of sessions: leave it out where one is named`)
     using db = openCurrent(env.dataHome, "command", startRenewing)
-    const made = names.length > 0 ? openSessions(context, db, names) : openList(context, db)
+    const made = orChanged(stringArg(args, "output") === undefined, () =>
+      names.length > 0 ? openSessions(context, db, names) : openList(context, db),
+    )
     out.clear()
     out.print(made.shown.map(safe))
     out.flush()
@@ -75,6 +77,20 @@ export default {
     })
   },
 } satisfies Command
+
+/** Who forgets something removes all pages in the data folder, also while others are made. */
+function orChanged<T>(isKept: boolean, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    const cause = isCtxError(error) ? error.cause : error
+    if (!isKept || !isMissing(cause)) throw error
+    throw new CtxError("pages-gone", "the archive was changed while the pages were made", {
+      hint: "run it again",
+      cause,
+    })
+  }
+}
 
 interface Made {
   readonly pages: readonly WrittenPage[]
@@ -96,7 +112,9 @@ function openSessions(context: Context, db: Database, names: readonly string[]):
   const place = placeOf(context, sessions.length > 1)
   const { pages, files } =
     place.file === undefined
-      ? writeInto(context, db, folderAt(db, env.dataHome, place), withUse(db, sessions), undefined)
+      ? writeInto(context, db, folderAt(db, env.dataHome, place), withUse(db, sessions), {
+          costs: costsAtListPrices(db, sessions, priceList(env.config["stats.prices"])),
+        })
       : { pages: [writeOne(context, db, sessions[0]!, place.file)], files: NO_FILES }
   const [first] = found
   return {
@@ -120,6 +138,7 @@ function writeOne(
   const pieces = sessionPageBytes(db, env.dataHome, [{ session }], {
     onProgress,
     labels: readLabels(env.dataHome),
+    costs: costsAtListPrices(db, [session], priceList(env.config["stats.prices"])),
   })
   return { session: session.id, file, bytes: writeExport(file, pieces, isForced) }
 }
@@ -137,11 +156,11 @@ function writeInto(
   db: Database,
   folder: PageFolder,
   sessions: readonly CountedSession[],
-  list: PageLink | undefined,
+  { list, costs }: { readonly list?: PageLink; readonly costs: ReadonlyMap<string, number> },
 ): { readonly pages: readonly WrittenPage[]; readonly files: FilePages } {
   const isWanted = context.args["no-files"] !== true && (list !== undefined || folder.isKept)
   const files = isWanted ? new FilesChanged({ db, place: context.env, sessions }) : undefined
-  const pages = folder.writePages(sessions, list, progress(context), files)
+  const pages = folder.writePages(sessions, { list, costs, onProgress: progress(context), files })
   const made = files?.write(folder, list, progress(context, "files"))
   return { pages, files: made ?? NO_FILES }
 }
@@ -152,14 +171,13 @@ function openList(context: Context, db: Database): Made {
   const { project, program, sessions } = allSessionsWanted(db, context, since)
   const place = placeOf(context, true)
   const pages = folderAt(db, env.dataHome, place)
+  const costs = costsAtListPrices(db, sessions, priceList(env.config["stats.prices"]))
   const list = pages.listOf({ project, program, since: stringArg(args, "since") })
-  const { pages: written, files } = writeInto(context, db, pages, sessions, list)
+  const { pages: written, files } = writeInto(context, db, pages, sessions, { list, costs })
   pages.writeIndex(written)
   const folder = project === undefined ? "" : folderOf(project)
   const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
   const names = namesApart(project === undefined ? sessions.flatMap((one) => one.project ?? []) : [])
-  const span = spanOf(db, { project, program, since: undefined })
-  const costs = costsOfSessions(db, span, priceList(env.config["stats.prices"]))
   const labels = readLabels(env.dataHome)
   const listed = sessions.map((session) => ({
     ...withItsLabel({ id: session.id }, labels),

@@ -8,11 +8,11 @@
  */
 import { isHalfPair, namesIn, shorterStems, splitPrefix } from "../../base/words.ts"
 
-/** What is searched of a turn, as numbers in the texts' files; a bit each in the words'. */
-export const TEXT_KINDS = ["prompt", "answer", "command", "error"] as const
+/** What is searched of a turn, as numbers in the texts' files; a bit each in the words', where a file is a command. */
+export const TEXT_KINDS = ["prompt", "answer", "command", "error", "file"] as const
 
 /** How much a word counts there. */
-const WEIGHTS = [1, 0.75, 0.5, 0.8] as const
+const WEIGHTS = [1, 0.75, 0.5, 0.8, 0.5] as const
 const ALSO = 0.15
 
 /** A turn's texts: handle, number, when it began, then a kind and a text, as often as there are any. */

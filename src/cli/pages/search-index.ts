@@ -26,20 +26,23 @@ import {
 } from "./search-format.ts"
 
 /** UTF-16 units that are searched of each text. */
-const MOST = { prompt: 20_000, answer: 20_000, command: 2000, error: 2000 } as const
+const MOST = { prompt: 20_000, answer: 20_000, command: 2000, error: 2000, file: 2000 } as const
 /** UTF-16 units of a shard, about: it is loaded within a tenth of the time that somebody notices. */
 const SHARD = 64 << 10
 /** The part of all turns that may be in the small segment. */
 const SMALL = 0.2
+
+/** Kinds of tools whose target is a file. */
+const FILE_KINDS: ReadonlySet<string> = new Set(["read", "write", "edit"])
 
 export const searchFolder = (pages: string): string => join(pages, "search")
 
 /**
  * What is searched of a turn; undefined: nothing.
  *
- * @param cwd of its session: what lies in it is named from there
+ * @param folders of its session: what lies in one of them is named from there
  */
-export function textsOfTurn(turn: WholeTurn, cwd: string | null): TurnTexts | undefined {
+export function textsOfTurn(turn: WholeTurn, folders: readonly string[]): TurnTexts | undefined {
   const texts: (number | string)[] = []
   const targets = new Map(turn.tools.map(({ id, target }) => [id, target]))
   const add = (kind: (typeof TEXT_KINDS)[number], text: string): void => {
@@ -52,8 +55,10 @@ export function textsOfTurn(turn: WholeTurn, cwd: string | null): TurnTexts | un
       else if (part.kind === "text") add("answer", part.text)
       else if (part.kind === "toolUse" && toolKind(part.name) !== "todo") {
         const target = isShell(part.name) ? "" : (targets.get(part.id) ?? "")
-        const isInside = cwd !== null && target.startsWith(`${cwd}/`)
-        add("command", isInside ? target.slice(cwd.length + 1) : target || inputText(part.name, part.input))
+        const folder = folders.find((one) => target.startsWith(`${one}/`))
+        const text = folder === undefined ? target : target.slice(folder.length + 1)
+        const isFile = target !== "" && FILE_KINDS.has(toolKind(part.name) ?? "")
+        add(isFile ? "file" : "command", text || inputText(part.name, part.input))
       } else if (part.kind === "toolResult" && part.isError) add("error", part.text)
       else if (part.kind === "apiError") add("error", part.text)
     }
@@ -156,7 +161,8 @@ function writeSegment(folder: string, segment: string, names: readonly string[])
 function kindsOfWords(turn: TurnTexts): Map<string, number> {
   const found = new Map<string, number>()
   for (let n = 3; n < turn.length; n += 2) {
-    const bit = 1 << Number(turn[n])
+    const kind = TEXT_KINDS[Number(turn[n])]!
+    const bit = 1 << TEXT_KINDS.indexOf(kind === "file" ? "command" : kind)
     for (const word of wordSet(String(turn[n + 1]))) found.set(word, (found.get(word) ?? 0) | bit)
   }
   return found

@@ -371,9 +371,15 @@ class Spending {
 }
 
 /** By session, subagents' included: US dollars at list prices, of the models that have one. */
-export function costsOfSessions(db: Database, span: StatsSpan, prices: PriceList): Map<string, number> {
+export function costsAtListPrices(
+  db: Database,
+  sessions: readonly { readonly project: string | null }[],
+  prices: PriceList,
+): Map<string, number> {
+  const projects = new Set(sessions.map(({ project }) => project ?? undefined))
+  const project = projects.size === 1 ? [...projects][0] : undefined
   const costs = new Map<string, number>()
-  for (const request of requestsIn(db, span)) {
+  for (const request of requestsIn(db, spanOf(db, { project, program: undefined, since: undefined }))) {
     const cost = requestCost(prices, request.model, request)
     if (cost !== undefined) costs.set(request.session, (costs.get(request.session) ?? 0) + cost)
   }

@@ -292,6 +292,8 @@ export interface SessionData {
   /** What the user has labelled the session or a turn with, by id or handle, each in a few words. */
   readonly labelsOf: (subject: string) => readonly string[]
   readonly lineage: Lineage
+  /** What it cost at list prices, in US dollars; undefined: not known. */
+  readonly estimate: number | undefined
   readonly about: readonly WordsAbout[]
   /** The turns of the page, in short. */
   readonly outline: readonly Turn[]

@@ -48,7 +48,7 @@ function* body({ folder, name, sessions, files }: ProjectData, words: PageWords)
     .toSorted((a, b) => (a.day < b.day ? 1 : -1))
   const sum = (of: (session: CountedSession) => number): number =>
     sessions.reduce((total, { session }) => total + of(session), 0)
-  const turns = sum((one) => one.turns)
+  const turns = sum(ownTurns)
   const tools = sum((one) => one.tools)
   const facts: Content[] = [
     folder !== "" && html`<code>${folder}</code>`,
@@ -85,6 +85,9 @@ ${timeline(days, words)}
   }
   yield html`${filesHtml(files, words)}</div></main></div>\n`
 }
+
+/** Those that a fork shares with its origin are the origin's. */
+const ownTurns = ({ turns, shared }: CountedSession): number => turns - shared
 
 const tokensOf = ({ tokens }: CountedSession): number => allTokens(tokens)
 
@@ -128,7 +131,7 @@ function sessionRow(
     costHtml(cost, words),
     branch !== null && html`<code>${branch}</code>`,
   ]
-  const data = html`data-project="${project ?? ""}" data-agent="${agentTitle(program)}" data-branch="${branch ?? ""}" data-day="${day}" data-turns="${turns}" data-errors="${errors}" data-tokens="${tokens}" data-cost="${(cost ?? 0).toFixed(4)}"`
+  const data = html`data-project="${project ?? ""}" data-agent="${agentTitle(program)}" data-branch="${branch ?? ""}" data-day="${day}" data-turns="${ownTurns(session)}" data-errors="${errors}" data-tokens="${tokens}" data-cost="${(cost ?? 0).toFixed(4)}"`
   return html`<a class="item session" data-kind="session" href="${file}" ${data}><b>${sessionTitle(session)}</b>
 ${title !== null && firstPrompt !== null && html`<span class="first">${cut(oneLine(firstPrompt), PROMPT)}</span>`}
 <span class="facts"><svg class="length" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(2, (turns / most) * 100).toFixed(1)}" height="4"/></svg>${facts.filter(Boolean).map((fact) => html`<span>${fact}</span>`)}</span></a>
@@ -169,7 +172,8 @@ function timeline(days: readonly Day[], words: PageWords): Html | undefined {
   const end = Date.parse(last.day)
   const number = Math.min(MOST_DAYS, Math.max(14, (end - Date.parse(first.day)) / DAY + 1))
   const start = end - (number - 1) * DAY
-  const turnsOf = ({ sessions }: Day): number => sessions.reduce((sum, { session }) => sum + session.turns, 0)
+  const turnsOf = ({ sessions }: Day): number =>
+    sessions.reduce((sum, { session }) => sum + ownTurns(session), 0)
   const most = Math.max(1, ...known.map(turnsOf))
   const step = WIDTH / number
   const columns = known.flatMap((one) => {
@@ -272,7 +276,10 @@ function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefi
   return at < 0 ? undefined : waiting.splice(at, 1)[0]
 }
 
-function aboutSession({ session, lineage, compactions, labelsOf }: SessionData, words: PageWords): Content[] {
+function aboutSession(
+  { session, lineage, estimate = 0, compactions, labelsOf }: SessionData,
+  words: PageWords,
+): Content[] {
   const { tokens, cost, cwd, branch, program, version, started, ended, turns, shared, tools, errors } =
     session
   const total = allTokens(tokens)
@@ -289,6 +296,8 @@ function aboutSession({ session, lineage, compactions, labelsOf }: SessionData, 
     total > 0 &&
       html`<span title="${words.tokens(tokens.input)} input, ${words.tokens(tokens.cacheCreation)} written to cache, ${words.tokens(tokens.cacheRead)} read from cache, ${words.tokens(tokens.output)} output">${words.tokens(total)} tokens</span>`,
     cost !== null && html`<span title="By Claude Code’s own account">${words.dollars(cost)}</span>`,
+    estimate > 0 &&
+      html`<span title="Estimated from its tokens and those of its subagents">about ${words.dollars(estimate)} at list prices</span>`,
     version !== null && `${agentTitle(program)} ${version}`,
     html`session <code>${session.id}</code>`,
     ...lineage.parents.map(
