@@ -16,7 +16,7 @@ import type { Database } from "../../views/database.ts"
 import { type LabelledNames, readLabels } from "../../views/labels.ts"
 import { openReady } from "../../views/open.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
-import type { Observation } from "../../views/queries/summaries.ts"
+import { hasObservations, type Observation } from "../../views/queries/summaries.ts"
 import type { VectorTotals } from "../../views/vectors.ts"
 import { oneOf, positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
@@ -138,7 +138,13 @@ export default {
     const { observations, why } = found
     if (found.hits.length === 0 && observations.length === 0) {
       if (why?.unknownTool !== undefined) throw noSuchTool(why.unknownTool)
-      const note = asked.observed === undefined ? noteOf(found) : "ctxbridge summarize has a model write them"
+      if (asked.observed !== undefined && !hasObservations(db))
+        throw new CtxError("not-found", "there are no observations yet", {
+          hint: SUMMARIZE,
+          exit: EXIT.notFound,
+        })
+      const note =
+        asked.observed === undefined ? (noteOf(found) ?? hintOn(context, why?.emptiedBy)) : SUMMARIZE
       throw notFound(db, query, project, { note, because: becauseOf(context, why?.emptiedBy) })
     }
     const notes = [scope, noteOf(found)].filter((one) => one !== undefined)
@@ -156,6 +162,7 @@ export default {
   },
 } satisfies Command
 
+const SUMMARIZE = "ctxbridge summarize has a model write them"
 const CUT = "turns outside the index were searched for one second only; --cold searches them all"
 const SOME = "no exact match there; these have some of the words"
 
@@ -260,11 +267,20 @@ function becauseOf({ args }: Context, emptied: NothingFound["emptiedBy"]): strin
   const number = isMore ? `more than ${turns}` : `${turns}`
   if (filters.includes("project") && filters.length === 1) return `; ${number} in other projects`
   const typed = filters.flatMap((name) => {
-    const option = name === "program" ? "agent" : name === "labelled" ? "tag" : name
+    const option = optionOf(name)
     const value = stringArg(args, option)
     return name === "error" ? "--error" : value === undefined ? [] : `--${option} ${value}`
   })
   return ` with ${typed.join(" ")}; ${number} without ${typed.length === 1 ? "it" : "them"}`
+}
+
+const optionOf = (name: string): string => (name === "program" ? "agent" : name === "labelled" ? "tag" : name)
+
+/** What to leave out, if one filter that was typed is the reason alone. */
+function hintOn({ args }: Context, emptied: NothingFound["emptiedBy"]): string | undefined {
+  const [name, ...others] = emptied?.filters ?? []
+  if (name === undefined || name === "project" || others.length > 0) return undefined
+  return args[optionOf(name)] === undefined ? undefined : `leave out --${optionOf(name)}`
 }
 
 const isFar = ({ args }: Context): boolean =>

@@ -119,6 +119,18 @@ describe("typos", () => {
       expect(message).toBe(expected)
     })
 
+    test("the hint is to leave out the one that is the reason", async () => {
+      expect((await refused("search", "lantern", "--tool", "Bash")).hint).toBe("leave out --tool")
+      expect((await refused("search", "checkpoints", "--error")).hint).toBe("leave out --error")
+    })
+
+    test("no observations were made", async () => {
+      expect(await refused("search", "--observations", "decision")).toMatchObject({
+        message: "there are no observations yet",
+        hint: "ctxbridge summarize has a model write them",
+      })
+    })
+
     test("unless nothing would be found without them", async () => {
       const { message } = await refused("search", "walrusish", "--tool", "Bash")
       expect(message).toBe(`nothing in ${machine.cwd} matches "walrusish"`)
