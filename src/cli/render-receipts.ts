@@ -111,6 +111,10 @@ export function renderReceipt(
     const items = namesOf(receipt.items[kind][named], kind, showPath)
     return items.length === 0 ? [] : [`  ${title.padEnd(TITLE)}${fitted(items, columns - TITLE - 2)}`]
   })
+  const others = (["name", "number"] as const).flatMap((kind) => {
+    const { lost } = receipt.kinds[kind]
+    return lost === 0 ? [] : [count(lost, kind)]
+  })
   const more = "ctxbridge receipts -n 5 shows more compactions"
   return [
     head,
@@ -120,6 +124,9 @@ export function renderReceipt(
     ...(named === "given" ? names : []),
     line("lost", parts.lost === 0 ? "nothing" : "in neither; still in the archive:"),
     ...(named === "lost" ? names : []),
+    ...(named === "lost" && others.length > 0
+      ? [`  ${"and".padEnd(TITLE)}${fit(others.join(", "), columns - TITLE - 2)}`]
+      : []),
     ...(named === "given"
       ? []
       : [
@@ -200,7 +207,7 @@ function renderCounts(kinds: Counts, { columns, style }: Screen): string[] {
   const numbers = ["before", "kept", "given", "lost"] as const
   const indent = columns < INDENTED ? "" : "  "
   const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => [
-    `${indent}${kind}s`,
+    `${indent}${kind === "path" ? "file" : kind}s`,
     ...numbers.map((column) => String(kinds[kind][column])),
   ])
   if (rows.length === 0) return ["  nothing of these kinds"]

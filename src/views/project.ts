@@ -32,7 +32,10 @@ export const isInFolder = (folder: string, project: string): boolean =>
 export const shortNameOf = (project: string): string | undefined =>
   folderOf(project).split(/[/\\]/).findLast(Boolean)
 
-/** Short names by project: of projects that share one, as much of the end of the path as tells them apart. */
+/**
+ * Short names by project: of projects that share one, as much of the end of the path as tells them apart. A number alone,
+ * as worktrees are called, tells nothing.
+ */
 export function namesApart(projects: Iterable<string>): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
   const tell = (some: readonly string[], parts: number): void => {
@@ -46,7 +49,12 @@ export function namesApart(projects: Iterable<string>): ReadonlyMap<string, stri
       if (same.length > 1 && !isWhole) tell(same, parts + 1)
     }
   }
-  tell([...new Set(projects)], 1)
+  const isTelling = (project: string): boolean => !/^\d+$/.test(shortNameOf(project) ?? "")
+  const [bare = [], others = []] = [false, true].map((is) =>
+    [...new Set(projects)].filter((one) => isTelling(one) === is),
+  )
+  tell(others, 1)
+  tell(bare, 2)
   return names
 }
 

@@ -6,6 +6,7 @@ import { turnMarkdown } from "../../../src/cli/commands/export.ts"
 import { renderPruneReport, renderRecommendation } from "../../../src/cli/commands/prune.ts"
 import { renderTurn } from "../../../src/cli/commands/show.ts"
 import { type AnyHit, renderScreen, shownSnippet } from "../../../src/cli/render-hits.ts"
+import { renderReceipt } from "../../../src/cli/render-receipts.ts"
 import { renderContext } from "../../../src/cli/render-status.ts"
 import { documentFormatter } from "../../../src/cli/row-format.ts"
 import { ageOf, ago, dated, period } from "../../../src/cli/screen.ts"
@@ -15,6 +16,7 @@ import { type PlayedWays, settingsOn, wayVerdicts } from "../../../src/prune/sav
 import type { WayState } from "../../../src/prune/way.ts"
 import { type ClientWays, type PruneReport, pickWay } from "../../../src/prune/ways.ts"
 import type { Part } from "../../../src/record/types.ts"
+import { HELD_KINDS, type Receipt } from "../../../src/restore/receipt.ts"
 import type { ContextReport } from "../../../src/restore/window/context-report.ts"
 import { inputText } from "../../../src/views/part-text.ts"
 import type { WholeTurn } from "../../../src/views/turn.ts"
@@ -778,4 +780,16 @@ describe("session markdown", () => {
     expect(inputText("X", null)).toBe("null")
     expect(inputText("X", undefined)).toBe("")
   })
+})
+
+test("names and numbers that a compaction lost are counted, so that what is told adds up", () => {
+  const lost = Object.fromEntries(HELD_KINDS.map((kind) => [kind, { before: 2, kept: 0, given: 0, lost: 2 }]))
+  const items = Object.fromEntries(HELD_KINDS.map((kind) => [kind, { lost: ["x"], given: [] }]))
+  const receipt = {
+    ...{ session: "5e551011", time: null, trigger: "auto", preTokens: null },
+    ...{ characters: 0, kinds: lost, items },
+  }
+  const screen = { columns: 80, style: createStyle(false), now: 0 }
+  const lines = renderReceipt(receipt as unknown as Receipt, screen, (path) => path)
+  expect(lines).toContain("  and          2 names, 2 numbers")
 })

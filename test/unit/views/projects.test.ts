@@ -59,6 +59,10 @@ describe("projects", () => {
       ["/w/app", "/w/app", "/w/app"],
     ],
     [
+      ["/w/app/.worktrees/3", "/w/shop/.worktrees/3", "/w/shop/41", "/w/3x"],
+      ["app/.worktrees/3", "shop/.worktrees/3", "shop/41", "3x"],
+    ],
+    [
       ["/", ""],
       ["/", ""],
     ],
