@@ -241,6 +241,8 @@ export interface Alike {
   readonly vectors?: VectorTotals | undefined
   /** Whether the model knows any word of the query's subject. Default: false. */
   readonly hasWords?: boolean
+  /** Whether vectors of hashed words were compared, for want of a model: that is no meaning. Default: false. */
+  readonly isHashed?: boolean
 }
 
 /** The cosine from which a text is taken for one that is alike. */
@@ -337,7 +339,7 @@ function nearestTurns(similar: readonly Similar[], isKnown: boolean): Similar[] 
  */
 export function joined(
   byWords: readonly Ranked[],
-  { similar = [], vectors, hasWords = false }: Alike,
+  { similar = [], vectors, hasWords = false, isHashed = false }: Alike,
   coverage: Coverage,
   least = 0,
 ): readonly Ranked[] {
@@ -353,12 +355,13 @@ export function joined(
     const score = best > 0 ? one.score / best / whole : 0
     turns.set(one.turn, { ...one, score, isKept: isKept(one) })
   }
+  const by = isHashed ? "words" : "meaning"
   for (const { turn, message, score: cosine } of nearest) {
     const known = turns.get(turn)
     const part = (share * cosine) / whole
     const words = known?.score ?? 0
     const isMore = part > words
-    const shown = known === undefined || isMore ? ({ turn, message, by: "meaning" } as const) : known
+    const shown = known === undefined || isMore ? ({ turn, message, by } as const) : known
     turns.set(turn, { ...shown, score: words + part, isKept: known?.isKept ?? false })
   }
   const order = [...turns.values()].sort((a, b) => Number(b.isKept) - Number(a.isKept) || b.score - a.score)

@@ -65,6 +65,7 @@ export async function similarTo(
     hasWords,
     note: notes.length === 0 ? undefined : notes.join("; "),
     vectors: isHashed ? undefined : vectors,
+    isHashed,
   }
 }
 

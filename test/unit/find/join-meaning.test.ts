@@ -128,6 +128,12 @@ describe("words and meaning in one order", () => {
     expect(turnsOf(joined([], { ...alike, hasWords: true }, unknown))).toEqual([1, 2])
   })
 
+  test("vectors of hashed words tell of words, not of meaning", () => {
+    const similar: Similar[] = [{ turn: 2, message: 21, score: 0.9 }]
+    expect(joined([], { similar, isHashed: true }, EVEN)).toMatchObject([{ turn: 2, by: "words" }])
+    expect(joined([], { similar }, EVEN)).toMatchObject([{ turn: 2, by: "meaning" }])
+  })
+
   test("nothing found by words, or nothing by meaning", () => {
     expect(turnsOf(joined([], near([9, 0.5]), EVEN))).toEqual([9])
     expect(turnsOf(joined(byWords([1, 10], [2, 9]), near(), EVEN))).toEqual([1, 2])
