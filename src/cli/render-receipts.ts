@@ -122,7 +122,10 @@ export function renderReceipt(
     line("kept", "in Claude Code's summary, or in a message that it kept"),
     line("given", sizeGiven(receipt)),
     ...(named === "given" ? names : []),
-    line("lost", parts.lost === 0 ? "nothing" : "in neither; still in the archive:"),
+    // Of what was restored, the story is told without it.
+    ...(named === "given" && parts.lost === 0
+      ? []
+      : [line("lost", parts.lost === 0 ? "nothing" : "in neither; still in the archive:")]),
     ...(named === "lost" ? names : []),
     ...(named === "lost" && others.length > 0
       ? [`  ${"and".padEnd(TITLE)}${fit(others.join(", "), columns - TITLE - 2)}`]

@@ -669,6 +669,14 @@ describe("demo", () => {
     expect((await json("status")).value.totals.sessions).toBe(1)
   })
 
+  test("is told in less than twelve lines of a terminal", async () => {
+    const { stdout, stderr, code } = await run(["demo"], { env: machine.env, cwd: machine.cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const lines = stdout.trimEnd().split("\n")
+    expect(lines.length).toBeLessThan(12)
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
+  })
+
   test("--keep keeps an archive to look around in", async () => {
     const { value } = await json("demo", "--keep")
     const there = {

@@ -87,13 +87,10 @@ function render(
     ...(receipt === undefined ? [] : renderReceipt(receipt, screen, showPath, "given")),
     ok
       ? style.green(
-          `${checks.length} checks passed: ${bytes(verify.totals.bytes)} archived byte for byte, the prompt is back`,
+          `${checks.length} checks passed: ${bytes(verify.totals.bytes)} archived byte for byte; ${count(hooks.length, "hook call")}, median ${median.toFixed(0)} ms`,
         )
       : style.red(`${failed.length} of ${checks.length} checks FAILED:`),
     ...failed.map(({ name }) => style.red(`  ${name}`)),
-    style.dim(
-      `${count(hooks.length, "hook call")} of ${median.toFixed(0)} ms in the median; --keep leaves it there to look around`,
-    ),
   ].flatMap((line) => wrapped(line, screen.columns))
 }
 
