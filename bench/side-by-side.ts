@@ -304,7 +304,7 @@ const ROWS: readonly Row[] = [
     },
   },
   {
-    title: `Secrets that it shows, of ${SECRETS} in a tool's output`,
+    title: `Secrets that it shows, of ${SECRETS} in a tool's output (a set of ours)`,
     async cell(tool, { secrets }) {
       if (tool.tells === undefined) return "-"
       const { out } = await ran(tool, tool.tells(LEAKY))
