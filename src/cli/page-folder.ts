@@ -4,7 +4,9 @@
  */
 import { mkdirSync } from "node:fs"
 import { basename, join } from "node:path"
-import { statsOf } from "../base/files.ts"
+import { CtxError } from "../base/errors.ts"
+import { statsOf, tryTo } from "../base/files.ts"
+import { lstatSync } from "../base/fs.ts"
 import { hashName, readJson } from "../base/json-files.ts"
 import type { Database } from "../views/database.ts"
 import { dropOldPages, keptFile, pagesFolder, programState } from "../views/kept-pages.ts"
@@ -146,10 +148,16 @@ export class PageFolder {
       [
         ...sessions.map(fileOf),
         ...(list ? [join(this.folder, list.file)] : []),
+        // Its files have names of their own, and those of a former index go.
+        ...(list && !this.isKept ? [searchFolder(this.folder)] : []),
         ...(files?.names.map((name) => join(this.folder, name)) ?? []),
       ],
       this.force,
     )
+    if (isLink(searchFolder(this.folder)))
+      throw new CtxError("link", `${searchFolder(this.folder)} is a link`, {
+        hint: "the index of pages is written into a folder: choose another with --output",
+      })
     mkdirSync(list || this.#kept ? searchFolder(this.folder) : this.folder, {
       recursive: true,
       mode: 0o700,
@@ -267,5 +275,8 @@ export class PageFolder {
     writeExport(file, [new TextEncoder().encode(JSON.stringify(this.#kept))], true)
   }
 }
+
+/** Whoever made the folder may have put one there that leads elsewhere. */
+const isLink = (path: string): boolean => tryTo(() => lstatSync(path).isSymbolicLink()) === true
 
 const nameOf = (file: string): string => basename(file, ".html")

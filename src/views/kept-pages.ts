@@ -23,11 +23,14 @@ export const removePages = (dataHome: string): void =>
 
 export function dropOldPages(dataHome: string, now: number): void {
   const folder = pagesFolder(dataHome)
-  for (const name of fileNamesIn(folder, isMissing)) {
-    tryTo(() => {
-      const path = join(folder, name)
-      if (now - statSync(path).mtimeMs > KEPT) rmSync(path)
-    })
+  // The texts of sessions that their pages are searched by, too.
+  for (const place of [folder, join(folder, "search")]) {
+    for (const name of fileNamesIn(place, isMissing)) {
+      tryTo(() => {
+        const path = join(place, name)
+        if (now - statSync(path).mtimeMs > KEPT) rmSync(path)
+      })
+    }
   }
 }
 

@@ -172,6 +172,30 @@ describe("pages in the data folder", () => {
     })
   })
 
+  /** Files of a site's own `search` folder were deleted for their names, also through a link. */
+  test("a folder of the user's own keeps its files, and what is behind its links", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    machine.session().turn("A quokka").flush()
+    await cli("import")
+    const own = join(machine.cwd, "web/search/d-utils.js")
+    mkdirSync(join(machine.cwd, "web/search"), { recursive: true })
+    writeFileSync(own, "mine")
+    expect(await cli("open", "-o", "web")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/web\/search exists\nhint: --force replaces it\n$/),
+    })
+    expect((await cli("open", "-o", "web", "--force")).code).toBe(0)
+    expect(readFileSync(own, "utf8")).toBe("mine")
+    mkdirSync(join(machine.home, "precious"))
+    mkdirSync(join(machine.cwd, "site"))
+    symlinkSync(join(machine.home, "precious"), join(machine.cwd, "site/search"))
+    expect(await cli("open", "-o", "site", "--force")).toMatchObject({ code: 1, stdout: "" })
+    expect(readdirSync(join(machine.home, "precious"))).toEqual([])
+    await until(() => machine.processes().length === 0, 60_000, "the job to end")
+  })
+
   test("--since, --agent and what belongs to lists alone", async () => {
     using machine = new Machine()
     const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })

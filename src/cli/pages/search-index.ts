@@ -16,6 +16,7 @@ import { writeExport } from "./output-file.ts"
 import {
   type Catalogue,
   dataScript,
+  LOADER,
   lengthLetter,
   listInScript,
   packed,
@@ -129,10 +130,14 @@ export function writeIndex(
   for (const file of fileNamesIn(folder)) {
     const [, segment, name] = /^(?:[ct]-([ab]\d+)(?:-\d+)?|d-(.+))\.js$/.exec(file) ?? []
     const isOld = segment !== undefined && !state.segments.includes(segment)
-    if (isOld || (name !== undefined && !wanted.has(name))) tryTo(() => rmSync(join(folder, file)))
+    const isGone = isOld || (name !== undefined && !wanted.has(name))
+    if (isGone) tryTo(() => isOurs(join(folder, file)) && rmSync(join(folder, file)))
   }
   return state
 }
+
+/** In a folder of the user's, other files may have such names. */
+const isOurs = (path: string): boolean => readFileSync(path, "utf8").startsWith(`${LOADER}(`)
 
 function writeSegment(folder: string, segment: string, names: readonly string[]): void {
   const postings = new Map<string, number[]>()
