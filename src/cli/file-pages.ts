@@ -12,10 +12,10 @@ import { hashName, readJson, writeJson } from "../base/json-files.ts"
 import { basename, dirname, join } from "../base/path.ts"
 import { bytes, count } from "../base/text.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
-import { lastState } from "../find/file-states.ts"
+import { lastState, linesTold } from "../find/file-states.ts"
 import { type LineSource, sourcesOfLines } from "../find/line-question.ts"
 import { filterText } from "../secrets/filter.ts"
-import { type Known, withoutKnown } from "../secrets/known.ts"
+import { isMemorable, type Known, withoutKnown } from "../secrets/known.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
@@ -76,8 +76,10 @@ interface KeptPage {
 
 interface World extends FilesWanted {
   readonly readers: CopyReaders
-  /** Values that were recognised as secrets in the sessions. */
+  /** Values that were recognised as secrets in any session that read or changed one of the files. */
   readonly known: Known
+  /** Those of the sessions of which not all values can be read any more. */
+  readonly lost: ReadonlySet<string>
   /** The address of a turn, if its session has a page in the folder. */
   readonly addressOf: (edit: FileEdit) => string | undefined
 }
@@ -116,8 +118,8 @@ export class FilesChanged {
     const { db, place, sessions } = this.#wanted
     using readers = new CopyReaders()
     const calls = callsOnManyFiles(db, this.#changed, ["read", "edit", "write"])
-    const known = new Map(sessions.flatMap(({ id }) => [...knownOf(place, id, "").known]))
-    const world = { ...this.#wanted, readers, known, addressOf: addresses(db, calls, at.folder) }
+    const values = valuesOf(place, [...sessions.map(({ id }) => id), ...calls.map(({ session }) => session)])
+    const world = { ...this.#wanted, readers, ...values, addressOf: addresses(db, calls, at.folder) }
     const keptAt = keptFile(place.dataHome, "files")
     const before = at.isKept ? (readJson(keptAt) as Record<string, KeptPage> | undefined) : undefined
     const kept: Record<string, KeptPage> = {}
@@ -147,6 +149,14 @@ export class FilesChanged {
   }
 }
 
+function valuesOf(place: PathsAndPolicy, sessions: readonly string[]): Pick<World, "known" | "lost"> {
+  const all = [...new Set(sessions)].map((id) => ({ id, values: knownOf(place, id, "") }))
+  return {
+    known: new Map(all.flatMap(({ values }) => [...values.known])),
+    lost: new Set(all.filter(({ values }) => !values.isWhole).map(({ id }) => id)),
+  }
+}
+
 const filePageName = (path: string): string => `file-${hashName(path)}.html`
 
 interface PageMade {
@@ -173,7 +183,7 @@ function markOf(world: World, subject: Subject, up: PageLink | undefined): strin
   return hashName(
     JSON.stringify([
       ...[programState(), timeZone, up, folder, fileState(path), isOnDisk, subject.turns],
-      ...[world.known.size, world.place.secrets],
+      ...[world.known.size, [...world.lost].sort(), world.place.secrets],
       ...[...calls, ...elsewhere].map((edit) => [edit, world.addressOf(edit)]),
     ]),
   )
@@ -281,7 +291,7 @@ type Text = Shown | { readonly reason: string }
 
 function textOf(world: World, subject: Subject): Text {
   const stats = statsOnDisk(world, subject)
-  return stats === undefined ? archived(world, subject) : onDisk(world, subject.path, subject.folder!, stats)
+  return stats === undefined ? archived(world, subject) : onDisk(world, subject, subject.folder!, stats)
 }
 
 /** Whether what is on disk may be on a page: only what lies in a project in which the user's own sessions changed it. */
@@ -291,7 +301,8 @@ const isMeant = ({ place }: World, { path, folder, isOwn }: Subject): boolean =>
 const statsOnDisk = (world: World, subject: Subject): FileStats | undefined =>
   isMeant(world, subject) ? tryTo(() => statSync(subject.path)) : undefined
 
-function onDisk(world: World, path: string, folder: string, stats: FileStats): Text {
+function onDisk(world: World, subject: Subject, folder: string, stats: FileStats): Text {
+  const { path } = subject
   if (!isBelow(realpathSync(folder), realpathSync(path)))
     return { reason: "it is a link that leads out of the project" }
   if (!stats.isFile()) return { reason: "it is not a file" }
@@ -305,21 +316,29 @@ function onDisk(world: World, path: string, folder: string, stats: FileStats): T
     }
   }
   if (text.includes("\0")) return { reason: "it is not text" }
-  const filled = withoutSecrets(text, world)
+  const filled = withoutTold(withoutSecrets(text, world), world, subject)
+  if (filled === undefined) return archived(world, subject, UNSURE)
   const time = new Date(stats.mtimeMs).toISOString()
   return shown(filled, `as it is on disk, changed ${PAGE_WORDS.moment(time)}`, filled !== text)
 }
 
-function archived(world: World, subject: Subject): Text {
+const UNSURE = "on disk it may hold a secret that can no longer be told"
+
+function archived(
+  world: World,
+  subject: Subject,
+  where = isMeant(world, subject) ? "it is deleted" : "it is outside the project",
+): Text {
   const { db, place, readers } = world
   const { path } = subject
-  const where = isMeant(world, subject) ? "deleted" : "outside the project"
-  const state = lastState(db, place.dataHome, readers, path, subject.calls)
-  if (state === undefined) return { reason: `it is ${where}, and no session says what all of it was` }
-  const { content, time, isChangedSince } = state
+  const last = lastState(db, place.dataHome, readers, path, subject.calls)
+  if (last === undefined) return { reason: `${where}, and no session says what all of it was` }
+  const { content, time, isChangedSince } = last
   if (content.length > LARGEST) return { reason: TOO_LARGE }
   const since = isChangedSince ? ", and changed since in a way of which the archive has only a part" : ""
-  return shown(content, `${where}; as a session last knew it, ${PAGE_WORDS.moment(time)}${since}`, false)
+  const filled = withoutSecrets(content, world)
+  const state = `${where.replace(/^it is /, "")}; as a session last knew it, ${PAGE_WORDS.moment(time)}${since}`
+  return shown(filled, state, filled !== content)
 }
 
 const TOO_LARGE = `it is larger than ${bytes(LARGEST)}`
@@ -341,6 +360,70 @@ function withoutSecrets(text: string, { place: { secrets }, known }: World): str
   const original = Buffer.from(text)
   for (let at = original.indexOf("\n"); at >= 0; at = original.indexOf("\n", at + 1)) filled[at] = 0x0a
   return filled.toString()
+}
+
+/** As long as a run of fillers has to be to stand for a value that others cannot be mistaken for. */
+const FILLED = /\*{8,}/
+const ALL_FILLED = /(\*{8,})/
+
+/**
+ * Fills what the archive has filled, where its values can no longer be read.
+ *
+ * @param text without what can be recognised
+ * @returns undefined if something else may be one of those values
+ */
+function withoutTold(text: string, world: World, { calls, elsewhere }: Subject): string | undefined {
+  if (!world.place.secrets.enabled) return text
+  const { db, place, readers, lost } = world
+  const asItIs = new Set<string>()
+  const filled = new Map<string, { isLost: boolean }>()
+  for (const told of linesTold(db, place.dataHome, readers, [...calls, ...elsewhere])) {
+    const isLost = told.isFetched || lost.has(told.session)
+    for (const line of told.lines) {
+      if (!FILLED.test(line)) asItIs.add(line)
+      else if (!/^[\s/#*]*[/#][\s/#*]*$/.test(line))
+        filled.set(line, { isLost: isLost || filled.get(line)?.isLost === true })
+    }
+  }
+  let result = text
+  const missed: number[] = []
+  for (const [line, { isLost }] of filled) {
+    const [without, isFound] = filledLike(result, line)
+    result = without
+    if (isLost && !isFound) missed.push(FILLED.exec(line)![0].length)
+  }
+  if (missed.length === 0) return result
+  const shortest = Math.min(...missed)
+  const mayHold = (line: string): boolean => !asItIs.has(line) && Buffer.byteLength(line) >= shortest
+  return result.split(/\r?\n/).some((line) => !filled.has(line.trim()) && mayHold(line.trim()))
+    ? undefined
+    : result
+}
+
+/** @returns also whether the text has the line */
+function filledLike(text: string, line: string): [text: string, isFound: boolean] {
+  const pieces = line.split(ALL_FILLED)
+  const isBare = pieces.every((piece) => FILLED.test(piece) || !/[\p{L}\p{N}]/u.test(piece))
+  if (!isBare && !pieces.every((piece) => FILLED.test(piece) || text.includes(piece))) return [text, false]
+  const source = pieces.map((piece) => {
+    if (!FILLED.test(piece)) return `(${isBare ? "" : RegExp.escape(piece)})`
+    // A byte each, and of what had to be escaped in the transcript one more.
+    return isBare ? `(?<!\\w)(\\S{${piece.length}})(?!\\w)` : `(.{1,${piece.length}})`
+  })
+  let isFound = false
+  const result = text.replace(new RegExp(source.join(""), "g"), (...found: string[]) =>
+    found
+      .slice(1, 1 + pieces.length)
+      .map((piece, n) => {
+        if (n % 2 === 0) return piece
+        if (FILLED.test(piece)) isFound = true
+        if (!isMemorable(piece)) return piece
+        isFound = true
+        return "*".repeat(Buffer.byteLength(piece))
+      })
+      .join(""),
+  )
+  return [result, isFound]
 }
 
 /* Lines, and the turns that they come from. */

@@ -89,6 +89,43 @@ export function lastState(
   return undefined
 }
 
+/** What a call and its answer say, line by line. */
+interface ToldLines {
+  readonly session: string
+  /** Whether it was archived on another machine. */
+  readonly isFetched: boolean
+  readonly lines: ReadonlySet<string>
+}
+
+/** Lines without the white space around them. Of calls, their answers and what Claude Code notes of both. */
+export function* linesTold(
+  db: Database,
+  dataHome: string,
+  readers: CopyReaders,
+  calls: readonly FileEdit[],
+): Generator<ToldLines> {
+  const sessions = new Map(
+    calls.flatMap(({ use, result, session }) => [use, result].map((id) => [id, session] as const)),
+  )
+  for (const [id, session] of sessions) {
+    const [place] = id === null ? [] : placesOf(db, [id])
+    const line = place && lineInVault(dataHome, readers, place)
+    if (line === undefined) continue
+    const lines = new Set([...stringsIn(parseJson(line))].flatMap(linesIn))
+    yield { session, isFetched: isFetchedCopy(place!.copy), lines }
+  }
+}
+
+function* stringsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value
+  else if (typeof value === "object" && value !== null)
+    for (const one of Object.values(value)) yield* stringsIn(one)
+}
+
+/** Each also without the number or the sign that a listing or a patch puts before it. */
+const linesIn = (text: string): string[] =>
+  text.split(/\r?\n/).flatMap((line) => [line.trim(), line.replace(/^(?: *\d+[→\t]|[-+])/, "").trim()])
+
 const callsWith = (db: Database, path: string): FileEdit[] =>
   callsOnFiles(
     db,

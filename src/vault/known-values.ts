@@ -83,12 +83,16 @@ export class ValuesInMemory implements KnownValues {
 
 class SessionValues extends ValuesInMemory {
   readonly #file: string
+  /** Whether all that was noted is still where it was. */
+  readonly isWhole: boolean
 
   /** @param owner the session, without a subagent */
   constructor(place: KnownPlace, owner: string) {
     super()
     this.#file = knownFile(place.dataHome, owner)
-    for (const one of placesKept(this.#file)) for (const value of valuesAt(place, one)) this.add(value)
+    const kept = placesKept(this.#file).map((one) => ({ noted: one.spans, values: valuesAt(place, one) }))
+    for (const value of kept.flatMap(({ values }) => values)) this.add(value)
+    this.isWhole = kept.every(({ noted, values }) => noted.length === values.length)
   }
 
   /** Notes the values of lines that are archived already. */

@@ -36,6 +36,68 @@ const runsIn = (page: string): Run[] =>
     }),
   )
 
+describe("what was recognised as a secret in one session is on no page, whichever is asked for", () => {
+  const VALUE = "q7Rz9-Kd2mXw81Lp"
+  const FILLED = `  return dial(host, "${"*".repeat(VALUE.length)}", 42)`
+
+  /** Session a writes a file, session b puts into it what the user told it. */
+  async function worked() {
+    const machine = new Inside()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    const file = new Worked(join(machine.cwd, "src/conn.ts"))
+    const a = machine
+      .session()
+      .turn("Write the client", [
+        file.write('export function connect(host) {\n  return dial(host, "x")\n}\n'),
+      ])
+      .flush()
+    const b = machine
+      .session()
+      .turn(`Use this: export DB_PASSWORD=${VALUE}`, [
+        file.edit('dial(host, "x")', `dial(host, "${VALUE}", 42)`),
+      ])
+      .flush()
+    file.save()
+    expect(await cli("import")).toMatchObject({ code: 0 })
+    const shown = async (...args: string[]): Promise<string> => {
+      expect(await cli("open", ...args)).toMatchObject({ code: 0 })
+      const kept = join(machine.dataHome, "pages")
+      const [name] = readdirSync(kept).filter((one) => one.startsWith("file-"))
+      return plain(readFileSync(join(kept, name!), "utf8"))
+    }
+    return { machine, file, a, b, shown, [Symbol.dispose]: () => machine[Symbol.dispose]() }
+  }
+
+  test("nor where that session is not asked for, or Claude Code has deleted its transcript", async () => {
+    using at = await worked()
+    const { a, b, machine, shown } = at
+    const expectFilled = (page: string): void => {
+      expect(page).not.toContain(VALUE)
+      expect(page).toContain(FILLED)
+      expect(page).toContain("as it is on disk")
+    }
+    expectFilled(await shown())
+    expectFilled(await shown(a.session))
+    rmSync(b.path)
+    expectFilled(await shown())
+    rmSync(join(machine.dataHome, "pages"), { recursive: true })
+    expectFilled(await shown(a.session))
+  })
+
+  test("a line that may hold it since: the page shows the file as a session last knew it", async () => {
+    using at = await worked()
+    const { b, file, shown } = at
+    rmSync(b.path)
+    writeFileSync(file.path, `export const password = "none"\nconnectWith("${VALUE}")\n`)
+    const page = await shown()
+    expect(page).not.toContain(VALUE)
+    expect(page).toContain("may hold a secret that can no longer be told; as a session last knew it")
+    expect(page).toContain(FILLED)
+    writeFileSync(file.path, "export function connect(host) {\n}\n")
+    expect(await shown()).toContain("as it is on disk")
+  })
+})
+
 describe("pages of files", () => {
   const machine = new Inside()
   const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
