@@ -20,6 +20,7 @@ import { withSource } from "../vault/source-file.ts"
 import { ownerOf } from "../vault/tombstones.ts"
 import { databasePath } from "../views/database.ts"
 import { followVault } from "../views/kept-notes.ts"
+import { removePages } from "../views/kept-pages.ts"
 import { redactLabels } from "../views/labels.ts"
 import { open } from "../views/open.ts"
 import { indexedBytes } from "../views/queries/transcripts.ts"
@@ -92,9 +93,10 @@ function fillSession(place: KnownPaths, { paths }: Due, all: readonly Source[], 
     }
     const filter = (text: string): string => withoutKnown(text, known)
     if (redactRestores(dataHome, filter, false) > 0) filled.isRestored = true
-    const labels = tryTo(() => redactLabels(dataHome, filter, false)) ?? 0
+    const labels = tryTo(() => redactLabels(dataHome, filter, false).labels) ?? 0
     const files = redactStates(dataHome, filter, false) + redactLogs(stateHome, filter, false) + labels
     if (files > 0) dropPrepared(dataHome)
+    if (labels > 0) removePages(dataHome)
   }
   return isDone
 }

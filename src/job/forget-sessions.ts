@@ -24,6 +24,7 @@ import { databasePath } from "../views/database.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { forgetProjects, projectsFile } from "../views/joined-projects.ts"
 import { followVault } from "../views/kept-notes.ts"
+import { forgetLabels } from "../views/labels.ts"
 import { isNotesSession } from "../views/notes-session.ts"
 import { open } from "../views/open.ts"
 import { handlesOf } from "../views/queries/turns.ts"
@@ -50,7 +51,7 @@ interface Forgot {
   /** Copies that were deleted or changed, as paths below `vault/`. */
   readonly deleted: readonly string[]
   readonly changed: readonly string[]
-  /** Damaged copies in which text should have been replaced. */
+  /** Damaged copies in which text should have been replaced, and the labels if they cannot be read. */
   readonly failed: readonly { readonly copy: string; readonly error: string }[]
   /** null if the views needed no change. */
   readonly views: RebuildReport | null
@@ -114,7 +115,9 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
   for (let round = 0; ; round++) {
     const touched = withReplacingLock(dataHome, wait, () => clean(dataHome, done))
     if (touched === undefined) notAll("another process is merging the vault's frames")
-    const erased = eraseTraces(dataHome, traces)
+    const { labels, failed } = forgetLabels(dataHome, traces)
+    for (const { copy, error } of failed) done.failed.set(copy, error)
+    const erased = labels + eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
     if (round > 0 && (touched + erased === 0 || round === ROUNDS)) break
     // The vault has nothing of these sessions, so the views have nothing either.
@@ -231,7 +234,12 @@ function remove(dataHome: string, file: string): void {
   }
 }
 
-function tracesOf(dataHome: string, matches: Traces["matches"]): Traces {
+interface AllTraces extends Traces {
+  /** Handles, with their prefix, of the turns that the views have of sessions that are removed altogether. */
+  readonly handles: ReadonlySet<string>
+}
+
+function tracesOf(dataHome: string, matches: Traces["matches"]): AllTraces {
   const sessions = new Set(unfinished(dataHome))
   const whole = new Set([...sessions].filter((one) => readTombstone(dataHome, one)?.whole))
   const { told, handles } =

@@ -140,7 +140,8 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
   }
   const filter = (text: string): string => filterText(text, secrets)
   const restores = redactRestores(dataHome, filter, dryRun)
-  const labels = redactLabels(dataHome, filter, dryRun)
+  const { labels, failed } = redactLabels(dataHome, filter, dryRun)
+  changed.push(...failed.map((one) => ({ ...one, filled: 0 })))
   const files = redactStates(dataHome, filter, dryRun) + redactLogs(stateHome, filter, dryRun) + labels
   const damaged = keptDatabases(dataHome)
   const filledBytes = changed.reduce((sum, { filled }) => sum + filled, 0)
@@ -158,6 +159,7 @@ function redactAll(place: Place, secrets: SecretSettings, options: RedactOptions
     )
   } else if (!dryRun) {
     if (files > 0) dropPrepared(dataHome)
+    if (labels > 0) removePages(dataHome)
     rmSync(redactingMarker(dataHome), { force: true })
   }
   return {

@@ -3,12 +3,12 @@
  * not hold. In a file of the data folder, for the vault holds only what was said, and views come and go. A turn goes by
  * its handle, which is made of its content: forks, views made anew and other archives call it the same.
  */
-import { CtxError, throwBusy } from "../base/errors.ts"
-import { writeWhole } from "../base/files.ts"
-import { existsSync, mkdirSync, readFileSync, rmSync } from "../base/fs.ts"
+import { CtxError, codeOf, throwBusy } from "../base/errors.ts"
+import { flush, tryTo, writePrivate } from "../base/files.ts"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "../base/fs.ts"
 import { parseJson, readJson } from "../base/json-files.ts"
 import { withLockFile } from "../base/lock.ts"
-import { join } from "../base/path.ts"
+import { dirname, join } from "../base/path.ts"
 import { isObject, listedStrings, stringOf } from "../record/json.ts"
 import { forgottenOf } from "../vault/tombstones.ts"
 
@@ -140,6 +140,16 @@ function labelsIn(document: unknown): Label[] | undefined {
   })
 }
 
+/** @throws CtxError `labels-damaged` */
+function soundLabels(file: string): readonly Label[] {
+  if (!existsSync(file)) return []
+  const labels = labelsIn(parseJson(tryTo(() => readFileSync(file, "utf8")) ?? ""))
+  if (labels !== undefined) return labels
+  throw new CtxError("labels-damaged", `${file} cannot be read as a list of labels`, {
+    hint: "mend it or move it away: nothing else holds the labels",
+  })
+}
+
 /**
  * Changes them while nobody else does.
  *
@@ -151,24 +161,28 @@ export function changeLabels(
   change: (labels: readonly Label[]) => readonly Label[],
 ): Labels {
   mkdirSync(dataHome, { recursive: true, mode: 0o700 })
+  const file = fileOf(dataHome)
   const work = (): Labels => {
-    const file = fileOf(dataHome)
-    const before = existsSync(file) ? labelsIn(parseJson(readFileSync(file, "utf8"))) : []
-    if (before === undefined) {
-      throw new CtxError("labels-damaged", `${file} cannot be read as a list of labels`, {
-        hint: "mend it or move it away: nothing else holds the labels",
-      })
-    }
+    const before = soundLabels(file)
     const after = change(before)
     if (after === before) return new Labels(before)
     const left = after.filter((label) => !saysNothing(label))
     if (left.length === 0) rmSync(file, { force: true })
-    else writeWhole(file, `${JSON.stringify({ labels: left }, null, 1)}\n`)
+    else writeKept(file, `${JSON.stringify({ labels: left }, null, 1)}\n`)
     return new Labels(left)
   }
   return withLockFile(join(dataHome, "labels.lock"), PATIENCE, work, () =>
     throwBusy("another process is changing the labels", "try again"),
   )
+}
+
+/** On the disk when it returns, as nobody can make it again. */
+function writeKept(file: string, text: string): void {
+  const temporary = `${file}.${process.pid}`
+  writePrivate(temporary, text)
+  flush(temporary)
+  renameSync(temporary, file)
+  flush(dirname(file))
 }
 
 /**
@@ -190,22 +204,25 @@ export function withLabel(
 
 interface Leaves {
   /** Whether the user wants something forgotten of these bytes. */
-  readonly matches: (bytes: Uint8Array) => boolean
+  readonly matches?: (bytes: Uint8Array) => boolean
   /** Handles of the turns of sessions that were forgotten, with their prefix. */
   readonly handles: ReadonlySet<string>
 }
 
-/**
- * Takes out labels of what was forgotten, and words that were.
- *
- * @returns how many labels were changed
- */
-export function forgetLabels(dataHome: string, { matches, handles }: Leaves): number {
-  if (!existsSync(fileOf(dataHome))) return 0
+/** What was done to the labels while other things were removed. */
+interface LabelsCleaned {
+  /** How many were changed or taken out, or would be. */
+  readonly labels: number
+  /** The file, if it could not be read: nobody knows what it holds, and nothing else holds the labels. */
+  readonly failed: readonly { readonly copy: string; readonly error: string }[]
+}
+
+/** Takes out labels of what was forgotten, and words that were. */
+export function forgetLabels(dataHome: string, { matches, handles }: Leaves): LabelsCleaned {
   const isGone = ({ session, handle }: Label): boolean =>
     (handle !== null && handles.has(handle)) || forgottenOf(dataHome, session, session)?.whole === true
-  const isMeant = (text: string): boolean => matches(new TextEncoder().encode(text))
-  return rewritten(dataHome, (label) => {
+  const isMeant = (text: string): boolean => matches?.(new TextEncoder().encode(text)) === true
+  return cleaned(dataHome, (label) => {
     if (isGone(label)) return undefined
     const { tags, note, by } = label
     const isKept = tags.every((tag) => !isMeant(tag)) && (note === null || !isMeant(note))
@@ -219,9 +236,12 @@ export function forgetLabels(dataHome: string, { matches, handles }: Leaves): nu
   })
 }
 
-/** @returns how many of them had something to fill */
-export function redactLabels(dataHome: string, filter: (text: string) => string, dryRun: boolean): number {
-  if (!existsSync(fileOf(dataHome))) return 0
+/** Fills what `filter` does in them. */
+export function redactLabels(
+  dataHome: string,
+  filter: (text: string) => string,
+  dryRun: boolean,
+): LabelsCleaned {
   const filled = (label: Label): Label => {
     const tags = label.tags.map(filter)
     const note = label.note === null ? null : filter(label.note)
@@ -229,22 +249,38 @@ export function redactLabels(dataHome: string, filter: (text: string) => string,
       ? label
       : { ...label, tags, note }
   }
-  if (!dryRun) return rewritten(dataHome, filled)
-  return readLabels(dataHome).all.filter((label) => filled(label) !== label).length
+  return cleaned(dataHome, filled, dryRun)
 }
 
-/** @param become the same label: it stays; undefined: it goes */
-function rewritten(dataHome: string, become: (label: Label) => Label | undefined): number {
+/**
+ * Does not throw if the file is damaged: that must not stop whoever has more to remove.
+ *
+ * @param become the same label: it stays; undefined: it goes
+ */
+function cleaned(
+  dataHome: string,
+  become: (label: Label) => Label | undefined,
+  dryRun = false,
+): LabelsCleaned {
+  const file = fileOf(dataHome)
+  if (!existsSync(file)) return { labels: 0, failed: [] }
+  const other = (labels: readonly Label[]): number => labels.filter((label) => become(label) !== label).length
   let changed = 0
-  changeLabels(dataHome, (labels) => {
-    const after = labels.flatMap((label) => {
-      const now = become(label)
-      if (now !== label) changed++
-      return now ?? []
-    })
-    return changed === 0 ? labels : after
-  })
-  return changed
+  try {
+    if (dryRun) changed = other(soundLabels(file))
+    else {
+      changeLabels(dataHome, (labels) => {
+        changed = other(labels)
+        return changed === 0 ? labels : labels.flatMap((label) => become(label) ?? [])
+      })
+    }
+    return { labels: changed, failed: [] }
+  } catch (error) {
+    if (codeOf(error) !== "labels-damaged") throw error
+    const told =
+      "it is no list of labels, and may hold what has to go: mend it and run this again, or delete it"
+    return { labels: 0, failed: [{ copy: "labels.json", error: told }] }
+  }
 }
 
 /** A session or turn with its own label, if it has one. */

@@ -10,7 +10,6 @@ import { removeKnown } from "../vault/known-values.ts"
 import { dropPending } from "../vault/pending.ts"
 import { type Database, databasePath } from "./database.ts"
 import { removePages } from "./kept-pages.ts"
-import { forgetLabels } from "./labels.ts"
 import { open } from "./open.ts"
 import { dropPrepared } from "./reminders.ts"
 import { removeSessionFiles, removeSharedState } from "./session-files.ts"
@@ -22,8 +21,6 @@ export interface Traces {
   readonly whole: ReadonlySet<string>
   /** Sessions that may have been told about them; undefined: unknown, so any of them. */
   readonly told: ReadonlySet<string> | undefined
-  /** Handles, with their prefix, of the turns that the views have of those. */
-  readonly handles: ReadonlySet<string>
   /** Whether these bytes contain what is to be forgotten. */
   readonly matches?: (bytes: Uint8Array) => boolean
 }
@@ -31,7 +28,7 @@ export interface Traces {
 /**
  * Call before the views follow and once more afterwards, as hooks may have been at work meanwhile.
  *
- * @returns how many labels and rows of the database were changed
+ * @returns how many rows of the database were changed
  */
 export function eraseTraces(dataHome: string, traces: Traces): number {
   const { sessions, whole, matches = () => false } = traces
@@ -42,7 +39,7 @@ export function eraseTraces(dataHome: string, traces: Traces): number {
   dropPrepared(dataHome)
   removeKeptDatabases(dataHome)
   removePages(dataHome)
-  return forgetLabels(dataHome, { matches, handles: traces.handles }) + eraseRows(dataHome, traces)
+  return eraseRows(dataHome, traces)
 }
 
 /** Matches `<session>.json`, what a killed process has left of it, and a note that /clear ended that session. */

@@ -230,7 +230,8 @@ function leave(context: Context, list: readonly Leaving[], { heirs, place }: Mea
   const search = carriedSearch(dataHome, list)
   const isKeptThere = asked(dataHome, (db) => keptInOneOf(db, sessionsIn(list)))
   const notes = findNotes(dataHome, isKeptThere, Date.now(), tombstonesOf(dataHome, list, Date.now())).places
-  const { told, failed } = search.find(Date.now())
+  const { told, failed: unsearched } = search.find(Date.now())
+  const failed = [...unsearched]
   const found = { dryRun, sessions: list, forkedFrom: heirs, notes, told, failed }
   const rows = rowsOf(dataHome, list)
   const around = { heirs, place, rows, notes, told, failed }
@@ -249,6 +250,7 @@ function leave(context: Context, list: readonly Leaving[], { heirs, place }: Mea
       onProgress: out.progress,
       more: () => search.find(Date.now()).tombstones,
     })
+    failed.push(...done.failed.filter(({ copy }) => failed.every((one) => one.copy !== copy)))
     out.json({ ...found, deleted: done.deleted, views: done.views })
   } else out.json({ ...found, deleted: [], views: null })
   out.print(renderLeaving(list, { ...around, dryRun }, screen))
