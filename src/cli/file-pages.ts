@@ -27,6 +27,7 @@ import {
   type ChangedPath,
   callsOnManyFiles,
   type FileEdit,
+  ownAmong,
   pathsChangedIn,
   startersOf,
 } from "../views/queries/touched-files.ts"
@@ -204,17 +205,21 @@ function addresses(db: Database, edits: readonly FileEdit[], folder: string): Wo
 interface Subject extends ChangedPath, Placed {
   /** That read or changed it. */
   readonly calls: readonly FileEdit[]
-  /** Edits of it, and of the same file in other checkouts and worktrees; the newest first. */
+  /** Edits of it, and of the same file in other checkouts and worktrees; the newest first, and none of others. */
   readonly here: readonly FileEdit[]
   readonly elsewhere: readonly FileEdit[]
 }
 
 /** In the order of their names. */
-function subjectsOf(world: World, changed: readonly ChangedPath[], all: readonly FileEdit[]): Subject[] {
+function subjectsOf(
+  world: World,
+  changed: readonly ChangedPath[],
+  all: ReturnType<typeof callsOnManyFiles>,
+): Subject[] {
   const folders = foldersOf(world)
   const calls = Map.groupBy(all, ({ path }) => path)
   const edits = Map.groupBy(
-    all.filter(({ tool }) => toolKind(tool) !== "read"),
+    all.filter(({ tool, isOthers }) => toolKind(tool) !== "read" && isOthers === 0),
     ({ path }) => path,
   )
   const namesakes = Map.groupBy(edits.keys(), (path) => basename(path))
@@ -253,8 +258,13 @@ interface Folder {
   readonly prefix: string
 }
 
-/** What lies in none of these lies elsewhere. */
-function foldersOf({ sessions, place: { home } }: FilesWanted): Folder[] {
+/** What lies in none of these lies elsewhere. Whoever writes a session names its folder, so others' do not count. */
+function foldersOf({ db, sessions: wanted, place: { home } }: FilesWanted): Folder[] {
+  const own = ownAmong(
+    db,
+    wanted.map(({ id }) => id),
+  )
+  const sessions = wanted.filter(({ id }) => own.has(id))
   const projects = new Set(sessions.flatMap(({ project }) => project ?? []))
   const names = namesApart(projects)
   const all = [

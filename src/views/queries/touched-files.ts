@@ -239,6 +239,18 @@ export const pathsChangedIn = (db: Database, sessions: readonly string[]): Chang
     )
     .all(JSON.stringify(sessions))
 
+/** Of these sessions, those with turns of this user's own, on whichever machine. */
+export const ownAmong = (db: Database, sessions: readonly string[]): Set<string> =>
+  new Set(
+    db
+      .query<{ id: string }, [string]>(
+        `SELECT w.value AS id FROM json_each(?1) w
+         WHERE EXISTS (SELECT 1 FROM turns t WHERE t.session = w.value AND ${isAtHome("t.origin")})`,
+      )
+      .all(JSON.stringify(sessions))
+      .map(({ id }) => id),
+  )
+
 const WITH_SUBAGENTS = `WITH RECURSIVE some (id) AS (
   SELECT value FROM json_each(?1) UNION SELECT s.id FROM some JOIN sessions s ON s.parent = some.id)
   SELECT id FROM some`
@@ -300,14 +312,19 @@ export function callsOnFiles(
     .all(HANDLE_PREFIX, ...values, ...there.values)
 }
 
+interface CallOnFile extends FileEdit {
+  /** Whether it is of somebody else's archive. */
+  readonly isOthers: number
+}
+
 /** The same for many files at once, whosever they are: it looks at each call once, not at those of a turn for each file. */
 export const callsOnManyFiles = (
   db: Database,
   files: readonly { readonly path: string }[],
   ops: readonly Op[],
-): FileEdit[] =>
+): CallOnFile[] =>
   db
-    .query<FileEdit, [string, string]>(
+    .query<CallOnFile, [string, string]>(
       `WITH wanted AS MATERIALIZED (SELECT value AS path FROM json_each(?2)),
          named AS (
            SELECT c.session, c.id, c.target AS path FROM tool_calls c
@@ -317,7 +334,7 @@ export const callsOnManyFiles = (
            FROM (SELECT DISTINCT f.turn, f.path FROM wanted w JOIN files f ON f.path = w.path WHERE ${isOp(ops)} AND ${IS_ODD}) w
              CROSS JOIN tool_calls c ON c.turn = w.turn AND c.target <> w.path
            WHERE ${hasDone(ops)})
-       SELECT ${FILE_EDIT}
+       SELECT ${FILE_EDIT}, t.origin = 'other' AS isOthers
        FROM named w JOIN tool_calls c ON c.session = w.session AND c.id = w.id
          JOIN turns t ON t.id = c.turn LEFT JOIN messages m ON m.id = c.use
        ORDER BY time DESC, c.use DESC`,

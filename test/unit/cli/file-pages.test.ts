@@ -98,6 +98,50 @@ describe("what was recognised as a secret in one session is on no page, whicheve
   })
 })
 
+test("what others wrote explains no line, and their folders are no projects of the user's", async () => {
+  using machine = new Inside()
+  using stranger = new Inside()
+  const on = (at: Inside, ...args: string[]) => run(args, { env: at.env, cwd: at.cwd })
+  const notes = new Worked(join(machine.home, "private/notes.txt"))
+  const here = new Worked(join(machine.cwd, "here.txt"))
+  machine
+    .session()
+    .turn("Note it", [notes.write("first private line of notes\n"), here.write("a line of the user's own\n")])
+    .flush()
+  notes.save()
+  writeFileSync(notes.path, "first private line of notes\nonly on disk: a diary\n")
+  writeFileSync(here.path, "a line of the user's own\na line that they wrote\n")
+  const theirs = (path: string, content: string) => new Worked(path).write(content)
+  stranger
+    .session({ id: "0b000000-0000-4000-8000-000000000002", cwd: join(machine.home, "private") })
+    .turn("STRANGER says", [
+      theirs(notes.path, "only on disk: a diary\n"),
+      theirs(here.path, "a line that they wrote\n"),
+    ])
+    .flush()
+  const target = join(machine.root, "target")
+  for (const [at, ...args] of [
+    [machine, "import"],
+    [stranger, "import"],
+    [stranger, "sync", "--to", target, "--frames"],
+    [machine, "sync", "--to", target, "--pull"],
+    [machine, "open", "-a", "--output", join(machine.root, "pages")],
+  ] as const)
+    expect(await on(at, ...args)).toMatchObject({ code: 0 })
+  const pages = readdirSync(join(machine.root, "pages"))
+    .filter((name) => name.startsWith("file-"))
+    .map((name) => readFileSync(join(machine.root, "pages", name), "utf8"))
+  expect(pages).toHaveLength(2)
+  const [ofNotes, ofHere] = ["notes.txt", "here.txt"].map((name) => pages.find((one) => one.includes(name))!)
+  expect(ofNotes).toContain("outside the project; as a session last knew it")
+  expect(ofNotes).not.toContain("diary")
+  expect(runsIn(ofHere!).map(({ text, label }) => [text, label.replace(/^[\d-]+ /, "")])).toEqual([
+    ["a line of the user's own\n", "Note it"],
+    ["a line that they wrote\n", "not from an archived session"],
+  ])
+  expect(pages.join("")).not.toContain("STRANGER")
+})
+
 describe("pages of files", () => {
   const machine = new Inside()
   const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
@@ -193,7 +237,7 @@ describe("pages of files", () => {
     const all = pages().map((name) => readFileSync(join(folder, name), "utf8"))
     expect(all.filter((one) => one.includes("what is there now"))).toEqual([])
     expect(all.filter((one) => one.includes(TOKEN))).toEqual([])
-    expect(statSync(join(folder, readdirSync(folder)[0]!)).mode & 0o777).toBe(0o600)
+    expect(statSync(join(folder, pages()[0]!)).mode & 0o777).toBe(0o600)
   })
 
   test("what cannot be shown is listed with the reason, and its page says the same", () => {
