@@ -58,5 +58,6 @@ export const ALIASES: Readonly<Record<string, string>> = {
   log: "sessions",
   shares: "share",
   purge: "forget",
+  compact: "optimize --frames",
   pin: "tag --pin",
 }

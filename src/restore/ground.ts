@@ -26,7 +26,7 @@ const OTHER_TURNS = 9
 /** Files of a turn that are compared with what is there now, and bytes of one. */
 const COMPARED = 5
 const COMPARED_TURNS = 3
-const LARGEST = 1 << 20
+const LARGEST = 256 << 10
 
 /** What is said of a turn behind its line, by its handle without a prefix. */
 type After = ReadonlyMap<string, string>
@@ -139,18 +139,28 @@ export function sinceCall(
   path: string,
   call: { readonly name: string; readonly input: unknown },
 ): FileInFlight["since"] {
-  const written = replacedTexts(call.name, call.input)
-    ?.map(({ after }) => after)
-    .join("\n")
-  if (written === undefined || !path.startsWith("/")) return undefined
+  // Of several edits in a call, a later one may have changed what an earlier one wrote.
+  const written = replacedTexts(call.name, call.input)?.at(-1)?.after
+  // A notebook's file has its cells as JSON.
+  if (written === undefined || !path.startsWith("/") || path.endsWith(".ipynb")) return undefined
   const stats = tryTo(() => statSync(path, { throwIfNoEntry: false }) ?? null)
   if (stats === undefined) return undefined
   if (stats === null) return statsOf(dirname(path))?.isDirectory() ? "gone" : undefined
   if (!stats.isFile() || stats.size > LARGEST) return undefined
   const now = tryTo(() => readFileSync(path, "utf8"))
   if (now === undefined) return undefined
-  const there = new Set(linesIn(now))
-  return linesIn(written).some((line) => !isFilled(line) && !there.has(line)) ? "changed" : undefined
+  const there = linesIn(now).join("\n")
+  return stretchesOf(linesIn(written)).some((text) => !there.includes(text)) ? "changed" : undefined
+}
+
+/** Lines that follow each other, up to one with a secret. An edit may begin and end within a line of the file. */
+function stretchesOf(lines: readonly string[]): string[] {
+  const stretches: string[][] = [[]]
+  for (const line of lines) {
+    if (isFilled(line)) stretches.push([])
+    else stretches.at(-1)!.push(line)
+  }
+  return stretches.map((stretch) => stretch.join("\n"))
 }
 
 /** Without their indentation and ends, which tools and editors change. */

@@ -420,7 +420,7 @@ describe("forget --older-than", () => {
     expect(well(await cli(machine, "forget", "--older-than", "30d", "--yes")).stdout).toBe(
       "Nothing to forget\n",
     )
-    for (const age of ["", "x", "30", "-1d"]) {
+    for (const age of ["", "x", "30", "-1d", "0d", "0h"]) {
       expect(await cli(machine, "forget", `--older-than=${age}`, "--yes")).toMatchObject({
         code: 64,
         stdout: "",

@@ -117,7 +117,8 @@ function ageWanted(args: Context["args"]): number | undefined {
   const word = args["older-than"]
   if (word === undefined) return undefined
   const age = ageOf(String(word))
-  if (age !== undefined) return age
+  // An age of nothing would be that of everything.
+  if (age !== undefined && age > 0) return age
   throw usageError(
     `--older-than needs an age, not ${JSON.stringify(word)}`,
     "such as 90d: a number and one of h, d, w, y",

@@ -68,7 +68,8 @@ const COLOURS = { near: 33, spent: 31 } as const
 /** ` ⚠ day 81%`: the budget of which most is used, once that is much; else nothing. */
 export function budgetSign(dataHome: string, config: Config, now: number, color: boolean): string {
   const kept = readJson(fileOf(dataHome))
-  const uses = Array.isArray(kept) ? budgetUses(config, kept as Use[], now) : []
+  // Whatever the file holds, the rest of the line is shown.
+  const uses = Array.isArray(kept) ? (tryTo(() => budgetUses(config, kept as Use[], now)) ?? []) : []
   const [most] = uses.sort((a, b) => b.share - a.share)
   if (most === undefined || !(most.share >= NEAR)) return ""
   const isSpent = most.share >= SPENT
