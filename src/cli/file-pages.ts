@@ -21,7 +21,7 @@ import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { isExcludedFolder } from "../views/excluded.ts"
 import { fileState, keptFile, programState } from "../views/kept-pages.ts"
-import { folderOf, namesApart } from "../views/project.ts"
+import { folderOf, namesApart, projectOf } from "../views/project.ts"
 import type { Session } from "../views/queries/sessions.ts"
 import {
   type ChangedPath,
@@ -222,14 +222,14 @@ function subjectsOf(
     all.filter(({ tool, isOthers }) => toolKind(tool) !== "read" && isOthers === 0),
     ({ path }) => path,
   )
-  const namesakes = Map.groupBy(edits.keys(), (path) => basename(path))
+  const inRepository = repositoriesOf(world)
+  const checkouts = Map.groupBy(edits.keys(), inRepository)
   return changed
     .map((one) => {
       const placed = placeIn(folders, one.path)
-      const end = placed.folder === undefined ? undefined : one.path.slice(placed.folder.length)
-      const others = (namesakes.get(basename(one.path)) ?? []).filter(
-        (other) => other !== one.path && end !== undefined && other.endsWith(end),
-      )
+      const named = inRepository(one.path)
+      const others =
+        named === undefined ? [] : (checkouts.get(named) ?? []).filter((other) => other !== one.path)
       const elsewhere = others.flatMap((other) => edits.get(other) ?? []).sort(latestFirst)
       return {
         ...one,
@@ -287,6 +287,52 @@ function placeIn(folders: readonly Folder[], path: string): Placed {
   const folder = folders.find((one) => isBelow(one.path, path))
   const name = folder === undefined ? path : folder.prefix + path.slice(folder.path.length + 1)
   return { path, folder: folder?.path, name }
+}
+
+/**
+ * What a file is called in its repository, the same in each checkout and worktree, and where the repository was before it
+ * was moved; undefined: it lies in none.
+ */
+function repositoriesOf({
+  db,
+  sessions,
+  place: { home },
+}: FilesWanted): (path: string) => string | undefined {
+  const own = ownAmong(
+    db,
+    sessions.map(({ id }) => id),
+  )
+  const projects = new Map<string, string>()
+  const gone: [folder: string, project: string][] = []
+  for (const { id, project, cwd } of sessions) {
+    if (project === null || !own.has(id)) continue
+    const former = own.get(id) ?? project
+    for (const one of [project, former]) projects.set(folderOf(one), project)
+    const checkout = cwd === null ? undefined : checkoutOf(cwd, [project, former])
+    if (checkout !== undefined) projects.set(checkout, project)
+    else if (cwd !== null) gone.push([cwd, project])
+  }
+  // What nobody knows any more to be a worktree's folder may have been one below it, or below the project's.
+  for (const [folder, project] of gone.sort(([a], [b]) => a.length - b.length))
+    if (![...projects].some(([above, its]) => its === project && isBelow(above, folder)))
+      projects.set(folder, project)
+  const folders = [...projects.keys()]
+    .filter((folder) => !isBelow(folder, home))
+    .sort((a, b) => b.length - a.length)
+  return (path) => {
+    const folder = folders.find((one) => isBelow(one, path))
+    return folder && JSON.stringify([projects.get(folder), path.slice(folder.length + 1)])
+  }
+}
+
+/** The checkout or worktree of one of these projects in which a folder lies, if that can be told. */
+function checkoutOf(folder: string, projects: readonly string[]): string | undefined {
+  for (let dir = folder; ; dir = dirname(dir)) {
+    if (existsSync(join(dir, ".git")) && projects.includes(projectOf(dir))) return dir
+    if (dir === dirname(dir)) break
+  }
+  // Where Claude Code makes its own, and deletes them again.
+  return /^.+\/\.claude\/worktrees\/[^/]+/.exec(folder)?.[0]
 }
 
 /* What is shown of a file. */

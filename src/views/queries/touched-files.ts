@@ -239,16 +239,20 @@ export const pathsChangedIn = (db: Database, sessions: readonly string[]): Chang
     )
     .all(JSON.stringify(sessions))
 
-/** Of these sessions, those with turns of this user's own, on whichever machine. */
-export const ownAmong = (db: Database, sessions: readonly string[]): Set<string> =>
-  new Set(
+/**
+ * Of these sessions, those with turns of this user's own, on whichever machine; each with the project of its folder where
+ * that is joined with another.
+ */
+export const ownAmong = (db: Database, sessions: readonly string[]): Map<string, string | null> =>
+  new Map(
     db
-      .query<{ id: string }, [string]>(
-        `SELECT w.value AS id FROM json_each(?1) w
-         WHERE EXISTS (SELECT 1 FROM turns t WHERE t.session = w.value AND ${isAtHome("t.origin")})`,
+      .query<{ id: string; former: string | null }, [string]>(
+        `SELECT s.id, p.path AS former
+         FROM json_each(?1) w JOIN sessions s ON s.id = w.value LEFT JOIN projects p ON p.id = s.own
+         WHERE EXISTS (SELECT 1 FROM turns t WHERE t.session = s.id AND ${isAtHome("t.origin")})`,
       )
       .all(JSON.stringify(sessions))
-      .map(({ id }) => id),
+      .map(({ id, former }) => [id, former]),
   )
 
 const WITH_SUBAGENTS = `WITH RECURSIVE some (id) AS (

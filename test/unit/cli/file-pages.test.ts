@@ -142,6 +142,55 @@ test("what others wrote explains no line, and their folders are no projects of t
   expect(pages.join("")).not.toContain("STRANGER")
 })
 
+test("a line comes from the same file of the repository, wherever it is checked out, and from no namesake", async () => {
+  using machine = new Inside()
+  const tree = join(machine.root, "tree")
+  const gone = join(machine.root, "gone")
+  const other = join(machine.root, "other")
+  const git = join(machine.cwd, ".git")
+  for (const [name, folder] of [
+    ["tree", tree],
+    ["gone", gone],
+  ] as const) {
+    for (const one of [join(git, "worktrees", name), folder]) mkdirSync(one, { recursive: true })
+    writeFileSync(join(folder, ".git"), `gitdir: ${join(git, "worktrees", name)}\n`)
+    writeFileSync(join(git, "worktrees", name, "gitdir"), `${join(folder, ".git")}\n`)
+  }
+  writeFileSync(join(git, "HEAD"), "ref: refs/heads/main\n")
+  for (const folder of [other, join(machine.cwd, "docs"), join(tree, "docs")]) mkdirSync(folder)
+  const written: [words: string, cwd: string, file: string][] = [
+    ["the top one", machine.cwd, join(machine.cwd, "README.md")],
+    ["one in a folder", join(machine.cwd, "docs"), join(machine.cwd, "docs/README.md")],
+    ["one in a worktree", join(tree, "docs"), join(tree, "README.md")],
+    ["one in a worktree's folder", join(tree, "docs"), join(tree, "docs/README.md")],
+    ["one in a worktree that is gone", gone, join(gone, "README.md")],
+    ["another project's", other, join(other, "README.md")],
+  ]
+  for (const [n, [words, cwd, file]] of written.entries())
+    machine
+      .session({ cwd, start: Date.UTC(2026, 2, 2 + n) })
+      .turn(`Write ${words}`, [new Worked(file).write(`It is ${words}\n`)])
+      .flush()
+  writeFileSync(join(machine.cwd, "README.md"), written.map(([words]) => `It is ${words}\n`).join(""))
+  const folder = join(machine.root, "pages")
+  const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  expect(await cli("import")).toMatchObject({ code: 0 })
+  rmSync(gone, { recursive: true })
+  expect(await cli("open", "-a", "--output", folder)).toMatchObject({ code: 0 })
+  const page = readdirSync(folder)
+    .filter((name) => name.startsWith("file-"))
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .find((one) => one.includes(`<code>${join(machine.cwd, "README.md")}</code>`))!
+  expect(runsIn(page).map(({ text, label }) => `${text.trim()}: ${label.replace(/^[\d-]+ /, "")}`)).toEqual([
+    "It is the top one: Write the top one",
+    "It is one in a folder: not from an archived session",
+    "It is one in a worktree: Write one in a worktree",
+    "It is one in a worktree's folder: not from an archived session",
+    "It is one in a worktree that is gone: Write one in a worktree that is gone",
+    "It is another project's: not from an archived session",
+  ])
+})
+
 describe("pages of files", () => {
   const machine = new Inside()
   const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
