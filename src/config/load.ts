@@ -270,12 +270,24 @@ export interface TerminalTraits {
 
 /** What agents put into the environment of the commands that their models run. */
 const OF_AGENTS = [
+  // Of any.
+  "AGENT",
+  "AI_AGENT",
+  "AMP_CURRENT_THREAD_ID",
+  "AUGMENT_AGENT",
   "CLAUDECODE",
-  "GEMINI_CLI",
-  "QWEN_CODE",
+  "CLINE_ACTIVE",
+  "CODEX_CI",
   "CODEX_SANDBOX",
   "CODEX_SANDBOX_NETWORK_DISABLED",
+  "CODEX_THREAD_ID",
+  "COPILOT_CLI",
+  "CURSOR_AGENT",
+  "GEMINI_CLI",
+  "GOOSE_TERMINAL",
   "OPENCODE",
+  "OPENCODE_CLIENT",
+  "QWEN_CODE",
 ]
 
 export function terminalTraits(env: Env = process.env): TerminalTraits {

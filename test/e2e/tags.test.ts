@@ -188,11 +188,16 @@ describe("a decision that does not hold", () => {
   })
 
   test("is the user's word only from a terminal outside of an agent", async () => {
-    const inAgent = { NO_COLOR: "1", CLAUDECODE: "1" }
-    await runAtTerminal(desk, ["tag", poll, "--superseded", fetched], { env: inAgent })
-    expect((await desk.json("tag", poll)).labels).toMatchObject([
-      { verdict: "superseded", by: fetched, byUser: false },
-    ])
+    const names =
+      "CLAUDECODE CODEX_CI CODEX_THREAD_ID CURSOR_AGENT COPILOT_CLI AGENT AI_AGENT CLINE_ACTIVE GEMINI_CLI OPENCODE QWEN_CODE"
+    for (const name of names.split(" ")) {
+      const inAgent = { NO_COLOR: "1", [name]: "1" }
+      await runAtTerminal(desk, ["tag", poll, "--superseded", fetched], { env: inAgent })
+      const { labels } = await desk.json("tag", poll)
+      expect({ name, labels }).toMatchObject({
+        labels: [{ verdict: "superseded", by: fetched, byUser: false }],
+      })
+    }
     const { code } = await runAtTerminal(desk, ["tag", poll, "--superseded", fetched])
     expect(code).toBe(0)
     expect((await desk.json("tag", poll)).labels).toMatchObject([{ by: fetched, note: null, byUser: true }])
