@@ -42,6 +42,8 @@ interface ForgetOptions {
   readonly wait: number
   /** Whether these bytes contain what is to be forgotten. Missing on a resume, when anything in doubt is deleted. */
   readonly matches?: (bytes: Uint8Array) => boolean
+  /** The sessions whose labels it is to leave; undefined: all. */
+  readonly within?: ReadonlySet<string> | undefined
   /** Returns tombstones for anything to forget that was added while we worked. */
   readonly more?: () => readonly Tombstone[]
   readonly onProgress?: (label: string, done: number, total: number) => void
@@ -53,6 +55,8 @@ interface Forgot {
   readonly changed: readonly string[]
   /** Damaged copies in which text should have been replaced, and the labels if they cannot be read. */
   readonly failed: readonly { readonly copy: string; readonly error: string }[]
+  /** How many labels were changed or taken out. */
+  readonly labels: number
   /** null if the views needed no change. */
   readonly views: RebuildReport | null
 }
@@ -74,9 +78,12 @@ export function forget(
     // Views that cannot be rebuilt would still contain what the vault has forgotten.
     refuseNewer(databasePath(dataHome))
     const tombstones = tombstonesNow()
+    // Before anything is noted: whoever finishes what was interrupted does not know what to look for in them.
+    const before = forgetLabels(dataHome, options).labels
     noteUnfinished(dataHome, tombstones)
     for (const one of tombstones) writeTombstone(dataHome, one)
-    return finish(dataHome, options)
+    const done = finish(dataHome, options)
+    return { ...done, labels: before + done.labels }
   })
 }
 
@@ -108,14 +115,18 @@ export const unfinished = (dataHome: string): string[] =>
   (readJson(unfinishedFile(dataHome)) as string[] | undefined) ?? []
 
 function finish(dataHome: string, options: ForgetOptions): Forgot {
-  const { wait, onProgress, matches, more } = options
+  const { wait, onProgress, matches, within, more } = options
   const traces = tracesOf(dataHome, matches)
-  const done = { deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() }
+  const done = {
+    ...{ deleted: new Set<string>(), changed: new Set<string>(), failed: new Map<string, string>() },
+    labels: 0,
+  }
   let views: RebuildReport | undefined
   for (let round = 0; ; round++) {
     const touched = withReplacingLock(dataHome, wait, () => clean(dataHome, done))
     if (touched === undefined) notAll("another process is merging the vault's frames")
-    const { labels, failed } = forgetLabels(dataHome, traces)
+    const { labels, failed } = forgetLabels(dataHome, { ...traces, within })
+    done.labels += labels
     for (const { copy, error } of failed) done.failed.set(copy, error)
     const erased = labels + eraseTraces(dataHome, traces)
     dropFromRequests(dataHome, (path) => traces.whole.has(transcriptName(path).session ?? path))
@@ -139,6 +150,7 @@ function finish(dataHome: string, options: ForgetOptions): Forgot {
     deleted: [...done.deleted],
     changed: [...done.changed],
     failed: [...done.failed].map(([copy, error]) => ({ copy, error })),
+    labels: done.labels,
     views: views ?? null,
   }
 }

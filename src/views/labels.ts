@@ -203,10 +203,12 @@ export function withLabel(
 }
 
 interface Leaves {
-  /** Whether the user wants something forgotten of these bytes. */
+  /** Whether the user wants something forgotten of these bytes, which are a string in JSON. */
   readonly matches?: (bytes: Uint8Array) => boolean
+  /** The sessions in whose labels it is forgotten; undefined: in all. */
+  readonly within?: ReadonlySet<string> | undefined
   /** Handles of the turns of sessions that were forgotten, with their prefix. */
-  readonly handles: ReadonlySet<string>
+  readonly handles?: ReadonlySet<string>
 }
 
 /** What was done to the labels while other things were removed. */
@@ -218,22 +220,34 @@ interface LabelsCleaned {
 }
 
 /** Takes out labels of what was forgotten, and words that were. */
-export function forgetLabels(dataHome: string, { matches, handles }: Leaves): LabelsCleaned {
+export function forgetLabels(
+  dataHome: string,
+  { matches, within, handles = new Set() }: Leaves,
+  dryRun = false,
+): LabelsCleaned {
   const isGone = ({ session, handle }: Label): boolean =>
     (handle !== null && handles.has(handle)) || forgottenOf(dataHome, session, session)?.whole === true
-  const isMeant = (text: string): boolean => matches?.(new TextEncoder().encode(text)) === true
-  return cleaned(dataHome, (label) => {
-    if (isGone(label)) return undefined
-    const { tags, note, by } = label
-    const isKept = tags.every((tag) => !isMeant(tag)) && (note === null || !isMeant(note))
-    if (isKept && (by === null || !handles.has(by))) return label
-    return {
-      ...label,
-      tags: tags.filter((tag) => !isMeant(tag)),
-      note: note !== null && isMeant(note) ? null : note,
-      by: by !== null && handles.has(by) ? null : by,
-    }
-  })
+  // In JSON, as a number would be JSON by itself, in which only strings are searched.
+  const isFound = (text: string): boolean =>
+    matches?.(new TextEncoder().encode(JSON.stringify(text))) === true
+  return cleaned(
+    dataHome,
+    (label) => {
+      if (isGone(label)) return undefined
+      const { tags, note, by, session } = label
+      const isWithin = within?.has(session.split("/", 1)[0]!) ?? true
+      const isMeant = (text: string): boolean => isWithin && isFound(text)
+      const isKept = tags.every((tag) => !isMeant(tag)) && (note === null || !isMeant(note))
+      if (isKept && (by === null || !handles.has(by))) return label
+      return {
+        ...label,
+        tags: tags.filter((tag) => !isMeant(tag)),
+        note: note !== null && isMeant(note) ? null : note,
+        by: by !== null && handles.has(by) ? null : by,
+      }
+    },
+    dryRun,
+  )
 }
 
 /** Fills what `filter` does in them. */

@@ -2,7 +2,11 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { forget } from "../../src/job/forget-sessions.ts"
+import { findText } from "../../src/job/forget-text.ts"
+import { textFinder } from "../../src/record/find-text.ts"
 import { type Ran, run } from "../support/binary.ts"
+import { holding } from "../support/held.ts"
 import { Machine } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
 import { filesWith } from "../support/traces.ts"
@@ -85,4 +89,55 @@ test("a secret in a label alone leaves the pages, too", async () => {
   expect(filesWith(join(desk.dataHome, "pages"), SECRET)).not.toEqual([])
   await desk.ok("redact")
   expect(filesWith(desk.dataHome, SECRET)).toEqual([])
+})
+
+describe("a text that stands in labels", () => {
+  const reject = async (desk: Desk, handle: string, why: string) =>
+    void (await desk.ok("tag", handle, "--rejected", why))
+
+  test("goes also if it is JSON by itself, and is counted", async () => {
+    using desk = new Desk()
+    const { handle } = await desk.filled()
+    for (const word of ["4929123412341234", "null", "true"]) {
+      await reject(desk, handle, word)
+      await desk.ok("tag", handle, word)
+      const planned = await desk.ok("forget", "--match", word, "--dry-run")
+      expect(planned).toBe("Not found in the vault\nWould take it out of 1 label\n")
+      expect(filesWith(desk.dataHome, word)).toContain(desk.file)
+      const done = await desk.ok("forget", "--match", word, "--yes", "--json")
+      expect(JSON.parse(done)).toMatchObject({ ok: true, places: 0, labels: 1 })
+      expect(desk.labels()).toMatchObject([{ handle, tags: [], verdict: "rejected", note: null }])
+    }
+  })
+
+  test("stays in those of sessions that were not meant", async () => {
+    using desk = new Desk()
+    const { quokka, wombat } = await desk.filled()
+    for (const { session } of [quokka, wombat]) await desk.ok("tag", session, "release", "other")
+    const ran = await desk.ok("forget", quokka.session, "--match", "release", "--yes")
+    expect(ran).toBe("Not found in the vault\nTook it out of 1 label\n")
+    expect(desk.labels()).toMatchObject([
+      { session: quokka.session, tags: ["other"] },
+      { session: wombat.session, tags: ["release", "other"] },
+    ])
+  })
+
+  test("has left them when the background job finishes what was interrupted", async () => {
+    using desk = new Desk()
+    const { handle } = await desk.filled()
+    await reject(desk, handle, "because quokka is a codename")
+    const finder = textFinder("quokka")
+    const now = () => findText(desk.dataHome, () => finder, { now: Date.now() }).tombstones
+    await holding(desk.dataHome, "compact.lock", async () =>
+      expect(() =>
+        forget(desk.dataHome, now, { wait: 0, matches: (bytes) => finder(bytes).length > 0 }),
+      ).toThrow("not everything is forgotten yet"),
+    )
+    expect(JSON.parse(await desk.ok("forget", "--list", "--json")).unfinished).toHaveLength(1)
+    await desk.ok("__job")
+    await desk.idle()
+    expect(JSON.parse(await desk.ok("forget", "--list", "--json")).unfinished).toEqual([])
+    expect(filesWith(desk.dataHome, "quokka")).toEqual([])
+    expect(desk.labels()).toMatchObject([{ handle, note: null }])
+  })
 })

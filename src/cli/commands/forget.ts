@@ -30,7 +30,7 @@ import { listTombstones, ownerOf, removeTombstone } from "../../vault/tombstones
 import { findSessionByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
 import { summaryName } from "../../views/kept-summaries.ts"
-import { readLabels } from "../../views/labels.ts"
+import { forgetLabels, readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf, namesApart } from "../../views/project.ts"
 import { threadsOf } from "../../views/queries/scope.ts"
@@ -395,22 +395,26 @@ function forgetText(context: Context, what: string | undefined, finder: LineFind
   const found = look()
   // What could not be moved into the vault can be neither searched nor changed.
   const spooled = spoolStatus(env).map(({ folder }) => ({ copy: folder, error: "waits for the vault" }))
+  const leaves = { matches: (bytes: Uint8Array) => finder(bytes).length > 0, within }
+  const labelled = forgetLabels(dataHome, leaves, true)
+  let { labels } = labelled
   let failed = [...found.failed, ...spooled]
   if (!dryRun) {
-    if (!confirmed(context, `${renderFound(found, true).join("\n")}\nReplace it for good?`))
+    if (!confirmed(context, `${renderFound({ ...found, labels }, true).join("\n")}\nReplace it for good?`))
       return EXIT.failed
     // Needed even if the vault has no match, because hooks may remember a prompt that Claude Code has not written yet.
     const done = forget(dataHome, tombstonesNow, {
       wait: PATIENCE,
-      matches: (bytes) => finder(bytes).length > 0,
+      ...leaves,
       more: tombstonesNow,
       onProgress: out.progress,
     })
+    labels = done.labels
     failed = [...failed, ...done.failed]
-  }
-  out.print(renderFound({ ...found, failed }, dryRun))
+  } else failed = [...failed, ...labelled.failed]
+  out.print(renderFound({ ...found, failed, labels }, dryRun))
   const { copies, places, lines, onDisk } = found
-  out.json({ ok: failed.length === 0, dryRun, places, lines, onDisk, copies, failed })
+  out.json({ ok: failed.length === 0, dryRun, places, lines, onDisk, copies, labels, failed })
   return failed.length === 0 ? EXIT.ok : EXIT.failed
 }
 
@@ -518,7 +522,10 @@ function renderLeaving(
 const unread = (failed: TextFound["failed"]): string[] =>
   failed.map(({ copy, error }) => `not read: ${safe(copy)}: ${safe(error)}`)
 
-function renderFound({ places, lines, copies, onDisk, failed }: TextFound, dryRun: boolean): string[] {
+function renderFound(
+  { places, lines, copies, onDisk, failed, labels }: TextFound & { readonly labels: number },
+  dryRun: boolean,
+): string[] {
   const out =
     places === 0
       ? ["Not found in the vault"]
@@ -526,6 +533,7 @@ function renderFound({ places, lines, copies, onDisk, failed }: TextFound, dryRu
           `${dryRun ? "Would replace" : "Replaced"} ${count(places, "place")} in ${count(lines, "line")} of ${count(copies.length, "copy", "copies")}`,
           ...some(copies.map((one) => `  ${safe(one.session)}  ${count(one.places, "place")}`)),
         ]
+  if (labels > 0) out.push(`${dryRun ? "Would take" : "Took"} it out of ${count(labels, "label")}`)
   if (onDisk > 0) out.push(`Claude Code itself still has ${onDisk} of these transcripts, unchanged`)
   return [...out, ...unread(failed)]
 }
