@@ -74,7 +74,7 @@ test.each([40, 80, 120])("config list explains each option, and fits into %d col
   const plain = Bun.stripANSI(text).replace(/\s+/g, " ")
   expect(plain).toContain("capture.enabled true Archive transcripts from hooks.")
   expect(plain).toContain(
-    "restore.budget 5000 Maximum characters of restored context, everything counted. From the environment.",
+    "* restore.budget 5000 (the environment) Maximum characters of restored context, everything counted.",
   )
   expect(plain).toContain("embed.from - Where")
 })
