@@ -59,5 +59,6 @@ export const ALIASES: Readonly<Record<string, string>> = {
   shares: "share",
   purge: "forget",
   compact: "optimize --frames",
+  timeline: "show --around 3",
   pin: "tag --pin",
 }

@@ -37,7 +37,7 @@ async function answer(): Promise<string> {
     const document = readDocument(config["hook.deadline"] * STDIN_SHARE)
     const event = await wanted(decodeEvent("pre-tool-use", document), settings)
     const { tool_input: input } = (document ?? {}) as { readonly tool_input?: unknown }
-    const additionalContext = event && reminded(event, input, settings.paths.dataHome)
+    const additionalContext = event && (await reminded(event, input, settings.paths.dataHome))
     if (additionalContext === undefined) return ""
     return JSON.stringify({ hookSpecificOutput: { hookEventName: "PreToolUse", additionalContext } })
   } catch (error) {
@@ -57,7 +57,11 @@ async function wanted(event: HookEvent | undefined, { paths }: Settings): Promis
 const MOST = 200
 
 /** @param input of a tool that runs a command, or changes a file */
-function reminded({ cwd, session }: HookEvent, input: unknown, dataHome: string): string | undefined {
+async function reminded(
+  { cwd, session, transcript }: HookEvent,
+  input: unknown,
+  dataHome: string,
+): Promise<string | undefined> {
   if (cwd === undefined) return undefined
   const project = projectOf(cwd)
   const found = reminderOf(dataHome, project, () => namesOf(input, [folderOf(project), cwd]))
@@ -65,6 +69,9 @@ function reminded({ cwd, session }: HookEvent, input: unknown, dataHome: string)
   const before = readState(dataHome, session)
   const said = before.reminded ?? []
   if (said.includes(found.key) || isInSight(found, session, before)) return undefined
+  // Of a session that was forgotten, no state may come back.
+  const { forgottenOf } = await import("../vault/tombstones.ts")
+  if (forgottenOf(dataHome, session, transcript ?? "")?.whole === true) return undefined
   // What cannot be remembered would be said at each call.
   return tryTo(() => {
     changeState(dataHome, session, before, { ...before, reminded: [...said, found.key].slice(-MOST) })
@@ -73,8 +80,9 @@ function reminded({ cwd, session }: HookEvent, input: unknown, dataHome: string)
 }
 
 function namesOf(input: unknown, folders: readonly string[]): readonly string[] {
-  const { command, file_path, notebook_path } = (input ?? {}) as Record<string, unknown>
-  const path = file_path ?? notebook_path
+  const { command, file_path, notebook_path, content } = (input ?? {}) as Record<string, unknown>
+  // Who writes the whole file looks for no text in it.
+  const path = typeof content === "string" ? undefined : (file_path ?? notebook_path)
   const names =
     typeof command === "string"
       ? namesOfRun(command, folders)

@@ -4,7 +4,7 @@
  * what speaks is little (docs/adr/0053), and how often it would have been right is in docs/measurements/reminders.md.
  * Pure.
  */
-import { isShell } from "../agents/tool-kinds.ts"
+import { isShell, toolKind } from "../agents/tool-kinds.ts"
 import { errorLinesIn } from "../record/error-lines.ts"
 import { CLOSE, RECALL } from "../record/our-marks.ts"
 import { programOf, runOf } from "../record/runners.ts"
@@ -115,6 +115,8 @@ export class FailedBefore {
 
   add(action: PastAction): void {
     const outcome = outcomeOf(action)
+    // A write that fails says nothing of edits; one that succeeds makes up for them.
+    if (toolKind(action.name) === "write" && outcome !== "passed") return
     const isPlain = outcome === "passed" && this.#troubles.size === 0
     const names = outcome === "nothing" || isPlain ? undefined : this.namesOf(action)
     if (names === undefined) return

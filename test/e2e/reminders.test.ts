@@ -77,6 +77,19 @@ test("a command that failed twice in the same way: once in each session, as data
   expect(await machine.before(machine.session(), { command: COMMAND })).toBe(said)
 })
 
+test("a session that was forgotten gets no state back", async () => {
+  using machine = new Workshop()
+  await machine.failed(2)
+  const session = machine.session().turn("Fire it again").flush()
+  await machine.ended(session)
+  await machine.well("forget", session.session, "--yes")
+  await machine.failed(2)
+  const state = join(machine.dataHome, "sessions", `${session.session}.json`)
+  expect(existsSync(state)).toBe(false)
+  expect(await machine.before(session, { command: COMMAND })).toBeUndefined()
+  expect(existsSync(state)).toBe(false)
+})
+
 test("its answer holds no decision, and nothing is archived for it", async () => {
   using machine = new Workshop()
   await machine.failed(2)

@@ -16,6 +16,7 @@ import { isRemoved, type Key, OPTIONS, optionNamed, type Problem } from "../../c
 import { OPTIONS_DOC } from "../../config/options-doc.ts"
 import { unusedVariables } from "../../config/unused-variables.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import { parseBudget } from "../../restore/window/budget-use.ts"
 import { databasePath } from "../../views/database.ts"
 import { dropReminders } from "../../views/reminders.ts"
 import { unknownWord, words } from "../args.ts"
@@ -198,7 +199,9 @@ const FIRST_LINE =
 
 function setOption({ env, out }: Context, key: Key, typed: string): void {
   const value = OPTIONS[key].parse(typed)
-  if (value === undefined)
+  // What a budget means is decided where it is counted: one of nothing is none.
+  const isNothing = key.startsWith("budget.") && value !== "" && parseBudget(String(value)) === undefined
+  if (value === undefined || isNothing)
     throw usageError(
       `${key} cannot be ${JSON.stringify(addressShown(typed))}`,
       `allowed: ${OPTIONS[key].allowed}`,
@@ -227,7 +230,9 @@ const hiddenBy = ({ config, resolved }: Environment, key: Key): string =>
 function unsetOption({ env, out }: Context, key: Key): void {
   const file = targetOf(env.configFile)
   const before = readText(file) ?? ""
-  const after = withoutOption(before, key)
+  const { former } = OPTIONS[key]
+  const without = withoutOption(before, key)
+  const after = without === undefined || former === undefined ? without : withoutOption(without, former)
   if (after === undefined) throw notByUs(file)
   const isThere = after !== before
   if (isThere) write(file, after, before)

@@ -159,7 +159,7 @@ export const callsAfter = (
     )
     .all(call.turn, call.session, call.use ?? 0, most)
 
-/** A command or an edit, and how it ended. */
+/** A command, an edit or a write, and how it ended. */
 interface Action {
   readonly session: string
   /** Folder of the session. */
@@ -178,7 +178,7 @@ interface Action {
   readonly wasRun: 0 | 1
 }
 
-/** The latest commands and edits of a project's sessions, oldest first, without those of turns that were taken back. */
+/** The latest commands, edits and writes of a project's sessions, oldest first, without those of turns that were taken back. */
 export const actionsIn = (db: Database, project: string, most: number): Action[] =>
   db
     .query<Action, [string, string]>(
@@ -186,7 +186,7 @@ export const actionsIn = (db: Database, project: string, most: number): Action[]
          ?1 || t.handle AS handle, m.offset, ${wasRun("c")} AS wasRun
        FROM tool_calls c JOIN messages m ON m.id = c.use JOIN turns t ON t.id = c.turn
        JOIN sessions s ON s.id = t.session JOIN projects p ON p.id = s.project
-       WHERE p.path = ?2 AND ${isTool("c.name", ...SHELL_KINDS, "edit")} AND ${isAtHome("c.origin")} AND c.target <> ''
+       WHERE p.path = ?2 AND ${isTool("c.name", ...SHELL_KINDS, "edit", "write")} AND ${isAtHome("c.origin")} AND c.target <> ''
          AND t.taken_back = 0
        ORDER BY m.time DESC, c.use DESC LIMIT ${most}`,
     )

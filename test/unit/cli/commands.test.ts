@@ -55,6 +55,17 @@ describe("config", () => {
       )
     })
 
+    test("config unset knows an option's former name, and a budget of nothing is none", async () => {
+      using machine = new Inside()
+      mkdirSync(dirname(fileOf(machine)), { recursive: true })
+      writeFileSync(fileOf(machine), "[embed]\nenabled = false\n")
+      const ran = await run(["config", "unset", "search.meaning"], machine)
+      expect(ran).toMatchObject({ code: 0, stdout: "search.meaning is auto, the default again\n" })
+      expect(readFileSync(fileOf(machine), "utf8")).not.toContain("enabled")
+      for (const value of ["$0", "0M"])
+        expect(await run(["config", "set", "budget.day", value], machine)).toMatchObject({ code: 64 })
+    })
+
     test("config unset takes out its own line only, and the list marks what is not as by default", async () => {
       using machine = new Inside()
       mkdirSync(dirname(fileOf(machine)), { recursive: true })

@@ -48,6 +48,16 @@ describe("when something is said", () => {
     expect(said(...actions)).toEqual({})
   })
 
+  test("a write makes up for edits that found no place; one that fails says nothing of them", () => {
+    const edit = () =>
+      failed("/src/kiln/door.ts", "", { name: "Edit", error: "String to replace not found in file." })
+    const write = (fields: Partial<PastAction> = {}) => run("/src/kiln/door.ts", { name: "Write", ...fields })
+    expect(Object.keys(said(edit(), edit()))).toHaveLength(1)
+    expect(said(edit(), edit(), write())).toEqual({})
+    const refused = write({ isError: 1, exitCode: null, error: "File has not been read yet." })
+    expect(Object.keys(said(edit(), edit(), refused))).toHaveLength(1)
+  })
+
   test("what was done instead has the same two words, and is no test or build", () => {
     const again = [
       failed("kiln open door", "Error: it is stuck"),
