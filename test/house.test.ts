@@ -11,11 +11,11 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 597],
+  ["files", 596],
   ["short", 56],
-  ["exported", 3268],
-  ["once", 1550],
-  ["never", 207],
+  ["exported", 3262],
+  ["once", 1543],
+  ["never", 203],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)
 })
