@@ -262,6 +262,13 @@ test("without settings of ours, it says what registers the hook", async () => {
   )
   await machine.well("install", "--no-mcp", "--no-import", "--no-model", "--quiet")
   expect(hooksIn(machine)).toEqual([...SIX, "PreToolUse"])
+  // Settings that cannot be changed safely keep the hook, and that is said.
+  const text = readFileSync(machine.settings, "utf8")
+  writeFileSync(machine.settings, `// mine\n${text}`)
+  expect(await machine.well("config", "set", "recall.actions", "off")).toContain(
+    `The hooks in ${machine.settings} are as they were: `,
+  )
+  expect(readFileSync(machine.settings, "utf8")).toBe(`// mine\n${text}`)
 })
 
 test("doctor notices when hook and option disagree, and repairs it", async () => {

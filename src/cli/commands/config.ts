@@ -247,7 +247,10 @@ function unsetOption({ env, out }: Context, key: Key): void {
 }
 
 /** What was done to the hooks of a settings file. */
-type HooksFollowed = Pick<SettingsChange, "file" | "changed">
+type HooksFollowed = Pick<SettingsChange, "file" | "changed"> & {
+  /** Why nothing could be done. */
+  readonly problem?: string
+}
 
 /**
  * Registers the hook before tools where ours are registered, or takes it out, as the option now says. A project's shared
@@ -258,21 +261,28 @@ function followedByHooks(env: Environment): HooksFollowed[] {
   const table = claudeTable(config)
   const changes = oneAtATime(env.home, () =>
     hookStatus(env, env.exePath, table)
-      .filter(({ scope, installed, stale }) => scope !== "project" && installed.length + stale.length > 0)
-      .map(({ scope }) => install({ ...env, scope, table })),
+      .filter(({ scope }) => scope !== "project")
+      .flatMap(({ scope, file, installed, stale, problem }): HooksFollowed[] => {
+        if (problem !== undefined) return [{ file, changed: false, problem }]
+        if (installed.length + stale.length === 0) return []
+        return [{ file, changed: install({ ...env, scope, table }).changed }]
+      }),
   )
   if (!config["recall.actions"]) dropReminders(env.dataHome)
   // The first reminders are of what the archive holds already.
   else if (existsSync(databasePath(env.dataHome))) startRenewing(env.dataHome)
-  return changes.map(({ file, changed }) => ({ file, changed }))
+  return changes
 }
 
 function hookLines(changes: readonly HooksFollowed[]): string[] {
   if (changes.length === 0) return ["No hooks are registered yet: `ctxbridge install` registers them."]
-  const changed = changes.filter((one) => one.changed)
-  return changed.length === 0
-    ? ["The hooks are as they should be."]
-    : changed.map(({ file }) => `The hooks in ${file} follow; sessions that are open keep theirs.`)
+  return changes.map(({ file, changed, problem }) =>
+    problem !== undefined
+      ? `The hooks in ${file} are as they were: ${problem}`
+      : changed
+        ? `The hooks in ${file} follow; sessions that are open keep theirs.`
+        : `The hooks in ${file} are as they should be.`,
+  )
 }
 
 /**
