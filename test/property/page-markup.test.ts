@@ -18,6 +18,10 @@ const ATTRIBUTES: Readonly<Record<string, RegExp>> = {
   start: /^\d+$/,
   align: /^(?:left|center|right)$/,
   "data-language": /^[^"]*$/,
+  // Of a table, which keys scroll.
+  tabindex: /^0$/,
+  role: /^group$/,
+  "aria-label": /^Table$/,
 }
 
 /** What a parser of HTML finds that is not allowed. */
@@ -77,6 +81,13 @@ const hostile = fc.oneof(
     .tuple(fc.constantFrom(...HOSTILE), fc.string({ unit: "grapheme", maxLength: 5 }))
     .map(([text, end]) => text.slice(0, 4000) + end),
 )
+
+/** A table has attributes of its own, and chance seldom writes one. */
+test("a table", () => {
+  const page = markdown('| "a" | |\n| :-: | - |\n| <b> | `c` |\n')
+  expect(page.text).toContain("<table>")
+  expect(strangeIn(page)).toEqual([])
+})
 
 test("Markdown", () => {
   fc.assert(
