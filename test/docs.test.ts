@@ -82,6 +82,14 @@ test("the exit codes of docs/commands.md and of the help are those of the progra
   expect(Object.values(EXIT) as number[]).not.toContain(2)
 })
 
+test("each decision has a number of its own, as its heading says", () => {
+  const files = [...new Bun.Glob("*.md").scanSync(join(ROOT, "docs/adr"))].sort()
+  const numbers = files.map((file) => Number(file.slice(0, 4)))
+  expect(numbers).toEqual([...new Set(numbers)])
+  const headings = files.map((file) => /^# (\d+)\. /.exec(read(`docs/adr/${file}`))?.[1])
+  expect(headings.map(Number)).toEqual(numbers)
+})
+
 test("docs/doctor.md names every check", () => {
   const rows = [...read("docs/doctor.md").matchAll(/^\| `([a-z-]+)`/gm)].map(([, check]) => check)
   for (const path of new Bun.Glob("src/cli/doctor/*.ts").scanSync(ROOT)) {
