@@ -47,9 +47,9 @@ export const OPTIONS_DOC: Readonly<Record<Key, string>> = {
   "prune.results": "Let the proxy also replace old tool output with a handle.",
   "sync.to": "Where `sync` sends to without `--to`. `CTXBRIDGE_SYNC_TO` comes first.",
   "sync.passphrase-file":
-    "A file, private to you, with the passphrase of an encrypted folder. `CTXBRIDGE_SYNC_PASSPHRASE` comes first.",
+    "A file, private to you, with the passphrase of an encrypted folder or server. `CTXBRIDGE_SYNC_PASSPHRASE` comes first.",
   "sync.auto":
-    "Let the background job sync, at most every 5 minutes: turns, or the transcripts themselves too (frames). Nothing else uses the network unasked.",
+    "Let the background job sync, at most every 5 minutes: turns, or the transcripts themselves too (frames). Besides `summaries.auto`, nothing else uses the network by itself.",
   "secrets.enabled": "Replace secrets with `*` before anything is archived.",
   "secrets.patterns": "What else to replace: regular expressions, only in your own file.",
   "stats.prices":
