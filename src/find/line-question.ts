@@ -437,7 +437,7 @@ function tooCommon(file: string, all: readonly string[], from: number, to: numbe
       .slice(0, 1),
   ]
   return usageError(
-    `${which} blank or stand${from === to ? "s" : ""} in many places: nothing tells where from`,
+    `${which} blank or stand${from === to ? "s" : ""} in many places: nothing tells which edit ${from === to ? "it is" : "they are"} from`,
     near.length === 0
       ? "name a line with words in it"
       : `try ${near.map((line) => `${file}:${line}`).join(" or ")}`,

@@ -200,7 +200,7 @@ for (const version of ["0.169.0", "0.171.0"]) {
       const file = join(world.folder, "hooks.json")
       const sound = readFileSync(file, "utf8")
       writeFileSync(file, sound.replace(/,\s*"additionalContextLimit": 0/, ""))
-      expect(ctxbridge(world, ["doctor"]).stdout).toContain("long texts that are given back are cut")
+      expect(ctxbridge(world, ["doctor"]).stdout).toContain("long restores are cut")
       writeFileSync(file, sound)
 
       await trustHooks(world)

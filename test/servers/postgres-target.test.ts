@@ -106,7 +106,7 @@ kind(
       await expect(open(get().address)).rejects.toMatchObject({
         code: "target-newer",
         message: expect.stringContaining("has tables of version 99, and this program needs version 5"),
-        hint: "upgrade it here: ctxbridge update",
+        hint: "update it here: ctxbridge update",
       })
     })
 

@@ -84,7 +84,11 @@ function codexServerCheck(places: Paths): AgentCheck {
   try {
     const server = codexServer(readText(file))
     if (server !== "off") return serverCheck(AGENT, file, server === "on")
-    return { state: "warn", text: `the server is switched off in ${file}`, hint: "enabled = false there" }
+    return {
+      state: "warn",
+      text: `the server is switched off in ${file}`,
+      hint: "take out enabled = false there",
+    }
   } catch (error) {
     // Codex reads some that are not read here, such as numbers of more than 53 bits.
     const hint = "codex mcp list tells whether the server is registered"
@@ -173,7 +177,7 @@ function limits(hooks: readonly JsonObject[]): AgentCheck[] {
           {
             state: "warn",
             text: `switched off in Codex: ${off.join(", ")}`,
-            hint: "/hooks in Codex",
+            hint: "/hooks in Codex switches them on",
           } as const,
         ]),
     ...(short.length === 0
@@ -181,7 +185,7 @@ function limits(hooks: readonly JsonObject[]): AgentCheck[] {
       : [
           {
             state: "warn",
-            text: "long texts that are given back are cut (additionalContextLimit is not 0)",
+            text: "long restores are cut (additionalContextLimit is not 0)",
             hint: "ctxbridge uninstall --agent codex, then install it again",
           } as const,
         ]),

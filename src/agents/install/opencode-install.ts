@@ -94,7 +94,7 @@ function configCheck(text: string | undefined, file: string, places: Paths): Age
   if (!isListed || startsServer(places, (one) => tryTo(() => readText(one))))
     return serverCheck(AGENT, file, isListed)
   const told = `the server is registered in ${file}, and switched off`
-  return { state: "warn", text: told, hint: `"enabled": false there, or in a file beside it` }
+  return { state: "warn", text: told, hint: `take out "enabled": false there, or in a file beside it` }
 }
 
 function pluginCheck(text: string | undefined, file: string, exePath: string): AgentCheck {

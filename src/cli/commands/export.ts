@@ -248,6 +248,7 @@ function transcriptOf(db: Database, session: string): TranscriptRow {
   const [longest] = candidates.toSorted((a, b) => b.archived - a.archived)
   if (longest !== undefined) return longest
   throw new CtxError("not-found", `no transcript of session ${session} in the archive`, {
+    hint: `ctxbridge show ${session} shows what there is of it`,
     exit: EXIT.notFound,
   })
 }

@@ -160,7 +160,7 @@ function undo({ env, out, args }: Context, word: string): void {
   const [one] = found.filter(({ session }) => session === id).concat(found)
   if (one === undefined) {
     throw new CtxError("not-found", `no session ${word} has been forgotten`, {
-      hint: "ctxbridge forget --list",
+      hint: "ctxbridge forget --list names those that were",
       exit: EXIT.notFound,
     })
   }

@@ -332,8 +332,8 @@ function copied(context: Context, found: Resurrected, own: Resume, dryRun: boole
   const isMoved = args["here"] === true && own.folder !== env.cwd
   const folder = isMoved ? projectFolder(env.claudeDir, env.cwd) : dirname(file.path)
   if (isMoved && basename(folder).length > LONGEST_NAME)
-    throw new CtxError("folder-name", `Claude Code shortens so long a name of a folder: ${env.cwd}`, {
-      hint: "go on from a folder with a shorter path",
+    throw new CtxError("folder-name", `Claude Code would shorten the path of this folder: ${env.cwd}`, {
+      hint: "run it in a folder with a shorter path",
     })
   const path = join(folder, `${id}.jsonl`)
   const all = sessionLines(file, env.dataHome)

@@ -97,7 +97,7 @@ function filterOf(args: Context["args"]) {
 
 function noneMatches(project: string | undefined): CtxError {
   const place = project === undefined ? "" : ` of ${folderOf(project)}`
-  return new CtxError("no-sessions", `no archived session${place} is like that`, {
+  return new CtxError("no-sessions", `no archived session${place} matches`, {
     hint: "ctxbridge search finds sessions by all that was said in them",
     exit: EXIT.notFound,
   })

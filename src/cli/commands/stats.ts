@@ -71,7 +71,7 @@ export default {
     names: flag("With --card: name projects, and the tools of MCP servers"),
     output: option("With --html or --card: write it to this file", "FILE", "o"),
     force: flag("Replace that file"),
-    limit: option(`At most this many days, tools, files, errors (${ROWS})`, "N", "n"),
+    limit: option(`At most this many days or blocks (${ROWS}), or entries of friction (${MOST})`, "N", "n"),
   },
   run(context) {
     const { args, env, out } = context

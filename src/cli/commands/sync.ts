@@ -90,7 +90,10 @@ export default {
       if (args["watch"] === true) throw usageError("--dry-run and --watch cannot be used together")
       if (newKey) throw usageError("--dry-run and --new-key cannot be used together")
       if (frames || pull)
-        throw usageError("--dry-run contacts no server, so it cannot tell which frames are there")
+        throw usageError(
+          "--dry-run contacts no server, so it cannot tell which frames are there",
+          "leave out --frames and --pull",
+        )
       return plan(context, target, world)
     }
     finishFormer(context)

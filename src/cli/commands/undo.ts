@@ -80,7 +80,7 @@ export default {
     const states = real === undefined ? known : fileStates(db, env.dataHome, readers, real)
     if (states.length === 0) {
       throw new CtxError("not-found", `no session is known to have read, written or edited ${typed}`, {
-        hint: `ctxbridge files ${basename(path)} finds files of that name; what commands and editors did is not archived`,
+        hint: `ctxbridge files ${basename(path)} finds files of that name; what commands and editors changed is not known`,
         exit: EXIT.notFound,
       })
     }

@@ -137,7 +137,7 @@ async function goBack({ env, out }: Context): Promise<void> {
   const before = await holdingBinary(binary, async () => {
     if (!existsSync(previous)) {
       throw new CtxError("no-previous", "there is no version before this one", {
-        hint: "ctxbridge update --to VERSION gets any",
+        hint: "ctxbridge update --to VERSION installs any",
         exit: EXIT.notFound,
       })
     }

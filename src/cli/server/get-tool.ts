@@ -369,7 +369,8 @@ const AT_ONCE = 5
 /** @throws CtxError for a place that is none, and for too many handles */
 function handlesIn(text: string): HandlePlace[] {
   const words = text.split(/[\s,;"'`[\]]+/).filter(Boolean)
-  if (words.length > AT_ONCE) throw usageError(`${words.length} handles`, `at most ${AT_ONCE} at once`)
+  if (words.length > AT_ONCE)
+    throw usageError(`${words.length} handles are too many`, `at most ${AT_ONCE} at once`)
   return words.map(placed)
 }
 

@@ -122,11 +122,7 @@ function unpatched(seen: ExaminedProgram): Uint8Array {
   const { file, status, bytes, record, isReplaced, noBundle } = seen
   if (noBundle !== undefined) throw refused(file, noBundle)
   if (status === "foreign-patch")
-    throw refused(
-      file,
-      "another tool has patched it",
-      "take its patch back first, or install the package anew",
-    )
+    throw refused(file, "another tool has patched it", "undo its patch first, or install the package anew")
   if (status === "clean" || isReplaced) return bytes
   const before = status === "patched" && record !== undefined ? readBackup(file, record) : undefined
   if (before !== undefined) return before

@@ -274,7 +274,7 @@ function readMarker(root: string): Marker | undefined {
   }
   if (isNewer) {
     throw new CtxError("target-newer", `${marker} is from a newer version of ctxbridge (format ${format})`, {
-      hint: "upgrade ctxbridge on this machine",
+      hint: "update ctxbridge on this machine",
     })
   }
   return { format, id, ...(isSealAbout(encryption) ? { encryption } : {}) }

@@ -275,7 +275,7 @@ async function mustBeClear(ask: Ask, roles: readonly string[], shown: string): P
   )
   if (row !== undefined)
     throw new CtxError("target-encrypted", `${shown}: what ${row["tenant"]} keeps there is encrypted`, {
-      hint: "nobody takes it over, and it takes nothing over: --delete removes it, and without either it stays",
+      hint: "it cannot be handed over: --delete removes it, and without either option it stays",
     })
 }
 

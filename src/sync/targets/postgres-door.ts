@@ -208,7 +208,7 @@ async function isStillThere(address: ServerAddress, pid: string, deadline: numbe
 
 const withoutTls = ({ shown }: ServerAddress): CtxError =>
   new CtxError("target-without-tls", `${shown}: the server offers no TLS`, {
-    hint: "?sslmode=disable goes without, and readable for all on the way; nothing was sent",
+    hint: "?sslmode=disable connects without, so that others on the way can read everything; nothing was sent",
   })
 
 const silent = ({ shown }: ServerAddress, ms: number): CtxError =>
@@ -219,8 +219,8 @@ const silent = ({ shown }: ServerAddress, ms: number): CtxError =>
 /** What may be wrong with a server that does not let anybody in, or lets everybody wait. */
 const hintOf = ({ tls }: ServerAddress): string =>
   tls
-    ? "is it PostgreSQL, and does it offer TLS? ?sslmode=disable goes without, and readable for all on the way"
-    : "is it PostgreSQL, and does it let you in without TLS? ?sslmode=verify-full goes with it"
+    ? "is it PostgreSQL, and does it offer TLS? ?sslmode=disable connects without, so that others on the way can read everything"
+    : "is it PostgreSQL, and does it let you in without TLS? ?sslmode=verify-full connects with it"
 
 function trusted(file: string | undefined): { ca?: string } {
   if (file === undefined) return {}

@@ -136,7 +136,7 @@ export function mustBeOfMajor({ version, isOwner }: TablesThere, newest: number,
   if (version === newest) return
   const both = `has tables of version ${version}, and this program needs version ${newest}`
   if (version > newest)
-    throw new CtxError("target-newer", `${shown} ${both}`, { hint: "upgrade it here: ctxbridge update" })
+    throw new CtxError("target-newer", `${shown} ${both}`, { hint: "update it here: ctxbridge update" })
   throw new CtxError("target-older", `${shown} ${both}`, { hint: howToMigrate(isOwner) })
 }
 

@@ -158,7 +158,7 @@ function makeTables(db: Database, path: string): void {
   const { user_version: version } = db.query<{ user_version: number }, []>("PRAGMA user_version").get()!
   if (version > VERSION) {
     throw new CtxError("target-newer", `${path} is from a newer version of ctxbridge (${version})`, {
-      hint: "upgrade ctxbridge on this machine",
+      hint: "update ctxbridge on this machine",
     })
   }
   if (version === VERSION) {
