@@ -105,8 +105,6 @@ export class PageFolder {
   readonly #labels: Labels
   /** Undefined: a folder that the user named, whose pages are always made. */
   readonly #kept: Kept | undefined
-  /** Names of the pages that were made or put into the index here. */
-  readonly #own = new Set<string>()
   /** Whether pages of that name may be there already. */
   readonly force: boolean
 
@@ -212,7 +210,6 @@ export class PageFolder {
       if (list || this.#kept) writeTexts(this.folder, nameOf(file), [...texts.values()])
       done += session.turns
       if (this.#kept) {
-        this.#own.add(nameOf(file))
         this.#kept.pages[nameOf(file)] = { mark, bytes: size, up: up?.file }
         if (++made % NOTED === 0) this.#note()
       }
@@ -230,18 +227,15 @@ export class PageFolder {
       writeIndex(this.folder, own, new Set(own))
       return
     }
-    const before = this.#takeOthers()?.index ?? kept.index
     // Pages that were made for another list are searched there. Those that have gone are not.
     for (const name of Object.keys(kept.pages))
       if (!own.includes(name) && !this.#isThere(name)) delete kept.pages[name]
     const names = Object.keys(kept.pages)
     const changed = new Set(names.filter((name) => kept.pages[name]!.indexed !== kept.pages[name]!.mark))
+    const before = kept.index
     kept.index = writeIndex(this.folder, names, changed, before)
     if (kept.index === before) return
-    for (const name of changed) {
-      this.#own.add(name)
-      kept.pages[name] = { ...kept.pages[name]!, indexed: kept.pages[name]!.mark }
-    }
+    for (const name of changed) kept.pages[name] = { ...kept.pages[name]!, indexed: kept.pages[name]!.mark }
     this.#note()
   }
 
@@ -278,22 +272,13 @@ export class PageFolder {
     return known?.mark === mark && this.#isThere(name) ? known.bytes : undefined
   }
 
-  #isThere(name: string, page = this.#kept?.pages[name]): boolean {
+  #isThere(name: string): boolean {
     const size = statsOf(join(this.folder, `${name}.html`))?.size
-    return size !== undefined && size === page?.bytes && hasTexts(this.folder, name)
-  }
-
-  /** Whoever makes pages meanwhile notes them, too. */
-  #takeOthers(): Kept | undefined {
-    const now = readJson(keptFile(this.#dataHome, "pages")) as Kept | undefined
-    for (const [name, page] of Object.entries(now?.pages ?? {}))
-      if (!this.#own.has(name) && this.#isThere(name, page)) this.#kept!.pages[name] = page
-    return now
+    return size !== undefined && size === this.#kept?.pages[name]?.bytes && hasTexts(this.folder, name)
   }
 
   /** Makes no folder: where something was forgotten just then, nothing may come back. */
   #note(): void {
-    this.#takeOthers()
     const file = keptFile(this.#dataHome, "pages")
     writeExport(file, [new TextEncoder().encode(JSON.stringify(this.#kept))], true)
   }

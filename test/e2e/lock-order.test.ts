@@ -1,10 +1,11 @@
 /** Everybody takes locks in the order that docs/files.md gives: whoever waits for one has none that comes after it. */
 import { expect, setDefaultTimeout, test } from "bun:test"
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { isSuperseded } from "../../src/vault/layout.ts"
 import { type Ran, run } from "../support/binary.ts"
-import { type HookName, Machine } from "../support/machine.ts"
+import { holding } from "../support/held.ts"
+import { type HookName, Machine, until } from "../support/machine.ts"
 import { limit } from "../support/slowness.ts"
 import type { Taking } from "../support/traced.ts"
 import type { Transcript } from "../support/transcript.ts"
@@ -121,6 +122,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
   well(await machine.cli("import"))
   well(await machine.cli("import", "--check"))
   well(await machine.cli("search", "xylophone"))
+  well(await machine.cli("open"))
   well(await machine.cli("optimize", "--frames"))
   well(await machine.cli("rebuild"))
   well(await machine.cli("redact", "--rescan"))
@@ -150,6 +152,7 @@ test.skipIf(process.platform !== "linux")("locks are taken in the order of docs/
     "compact.lock > notes.lock",
     "compact.lock > sessions.lock",
     "rebuild.lock > gate.lock",
+    "archive.lock > pages.lock",
     "archive.lock > a copy in the vault",
     "notes.lock > a copy in the vault",
     "a piece of the spool > a copy in the vault",
@@ -182,6 +185,28 @@ test.skipIf(process.platform !== "linux")(
     expect(await opened("sessions")).toBe(1)
   },
 )
+
+test.skipIf(process.platform !== "linux")("one open at a time writes the pages of a folder", async () => {
+  using machine = new Traced()
+  machine.session().turn("Remember the word xylophone", [], "I will").flush()
+  well(await machine.cli("import"))
+  await machine.idle()
+  const pages = join(machine.dataHome, "pages")
+  const isWaiting = (): boolean =>
+    machine.takings.some(({ file, waits }) => basename(file) === "pages.lock" && waits)
+  const second = await holding(machine.dataHome, "pages.lock", async () => {
+    const ran = machine.cli("open")
+    await until(isWaiting, 30_000, "the second open to wait for the first")
+    expect(existsSync(pages)).toBe(false)
+    return { ran }
+  })
+  well(await second.ran)
+  expect(existsSync(join(pages, "search"))).toBe(true)
+  // In a folder of the user's it leaves no file for that.
+  well(await machine.cli("open", "-o", "site"))
+  expect(machine.takings.map(({ file }) => file)).toContain(join(machine.cwd, "site"))
+  expect(readdirSync(join(machine.cwd, "site")).filter((name) => name.includes("lock"))).toEqual([])
+})
 
 /** Runs `work` while a file is in the place of a folder. */
 async function withoutFolder(folder: string, work: () => Promise<unknown>): Promise<void> {

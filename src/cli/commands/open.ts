@@ -3,8 +3,10 @@
 import { mkdirSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { CtxError, isCtxError, isMissing, messageOf, usageError } from "../../base/errors.ts"
+import { CtxError, isCtxError, isMissing, messageOf, throwBusy, usageError } from "../../base/errors.ts"
 import { statsOf } from "../../base/files.ts"
+import { withFolderLock } from "../../base/folder-lock.ts"
+import { withLockFile } from "../../base/lock.ts"
 import { bytes, count } from "../../base/text.ts"
 import { childEnvironment } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
@@ -112,9 +114,11 @@ function openSessions(context: Context, db: Database, names: readonly string[]):
   const place = placeOf(context, sessions.length > 1)
   const { pages, files } =
     place.file === undefined
-      ? writeInto(context, db, folderAt(db, env.dataHome, place), withUse(db, sessions), {
-          costs: costsAtListPrices(db, sessions, priceList(env.config["stats.prices"])),
-        })
+      ? intoFolder(db, env.dataHome, place, (folder) =>
+          writeInto(context, db, folder, withUse(db, sessions), {
+            costs: costsAtListPrices(db, sessions, priceList(env.config["stats.prices"])),
+          }),
+        )
       : { pages: [writeOne(context, db, sessions[0]!, place.file)], files: NO_FILES }
   const [first] = found
   return {
@@ -166,11 +170,20 @@ function writeInto(
 }
 
 function openList(context: Context, db: Database): Made {
+  const since = timeArg(context.args, "since", Date.now())
+  const wanted = allSessionsWanted(db, context, since)
+  return intoFolder(db, context.env.dataHome, placeOf(context, true), (pages) =>
+    writeList(context, db, pages, wanted),
+  )
+}
+
+function writeList(
+  context: Context,
+  db: Database,
+  pages: PageFolder,
+  { project, program, sessions }: ReturnType<typeof allSessionsWanted>,
+): Made {
   const { args, env } = context
-  const since = timeArg(args, "since", Date.now())
-  const { project, program, sessions } = allSessionsWanted(db, context, since)
-  const place = placeOf(context, true)
-  const pages = folderAt(db, env.dataHome, place)
   const costs = costsAtListPrices(db, sessions, priceList(env.config["stats.prices"]))
   const list = pages.listOf({ project, program, since: stringArg(args, "since") })
   const { pages: written, files } = writeInto(context, db, pages, sessions, { list, costs })
@@ -219,8 +232,22 @@ function placeOf({ args, env }: Context, isSeveral: boolean): Place {
   return { folder: path, file: undefined, force }
 }
 
-const folderAt = (db: Database, dataHome: string, { folder, force }: Place): PageFolder =>
-  folder === undefined ? PageFolder.kept(db, dataHome) : new PageFolder(db, dataHome, folder, force)
+/** ms to wait for another `open`, which may have thousands of pages to make. */
+const PATIENCE = 30_000
+
+/** One at a time: whoever writes an index leaves out the pages that it does not know of. */
+function intoFolder<T>(
+  db: Database,
+  dataHome: string,
+  { folder, force }: Place,
+  work: (pages: PageFolder) => T,
+): T {
+  const busy = (): never => throwBusy("another open is writing these pages")
+  return folder === undefined
+    ? // `forget` removes the folder, and its lock would go with it.
+      withLockFile(join(dataHome, "pages.lock"), PATIENCE, () => work(PageFolder.kept(db, dataHome)), busy)
+    : withFolderLock(folder, PATIENCE, () => work(new PageFolder(db, dataHome, folder, force)), busy)
+}
 
 /* Opens a file with whatever the user's system opens it with, without a shell. */
 
@@ -231,7 +258,7 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
 const OTHERWISE = ["xdg-open"]
 
 /** ms to wait whether it fails: some openers stay as long as the browser. */
-const PATIENCE = 2000
+const OPENING = 2000
 
 /**
  * @param anchor of a place in the file; empty: its beginning
@@ -257,7 +284,7 @@ async function openPage(path: string, anchor: string): Promise<void> {
   }
   child.unref()
   const stays = Promise.withResolvers<number>()
-  const timer = setTimeout(stays.resolve, PATIENCE, 0)
+  const timer = setTimeout(stays.resolve, OPENING, 0)
   const code = await Promise.race([child.exited, stays.promise])
   // We would live on until it fires.
   clearTimeout(timer)

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from "node:fs"
 import { join } from "node:path"
+import { withFolderLock } from "../../../src/base/folder-lock.ts"
 import { errno, fileCalls, readable, tryLock, writable } from "../../../src/base/libc.ts"
 import { holdLockFile, isLockFree, withLockFile } from "../../../src/base/lock.ts"
 import { lastError, logError, logPath } from "../../../src/base/log.ts"
@@ -98,25 +99,31 @@ describe("lock", () => {
     })
   })
 
-  test("work is done under the lock, which it gives back even when it fails; otherwise something else is done", () => {
-    using folder = tempFolder()
-    const file = join(folder.path, "a.lock")
-    const before = openFiles()
-    const inner = (): string =>
-      withLockFile(
-        file,
-        0,
-        () => "twice",
-        () => "busy",
-      )
-    expect(withLockFile(file, 0, inner, () => "never")).toBe("busy")
-    const fails = (): never => {
-      throw new Error("no")
-    }
-    expect(() => withLockFile(file, 0, fails, fails)).toThrow("no")
-    expect(inner()).toBe("twice")
-    expect(openFiles()).toBe(before)
-  })
+  test.each([
+    ["a file", withLockFile],
+    ["a folder", withFolderLock],
+  ] as const)(
+    "work is done under the lock of %s, which it gives back even when it fails; otherwise something else is done",
+    (kind, withLock) => {
+      using folder = tempFolder()
+      const place = kind === "a file" ? join(folder.path, "a.lock") : folder.path
+      const before = openFiles()
+      const inner = (): string =>
+        withLock(
+          place,
+          0,
+          () => "twice",
+          () => "busy",
+        )
+      expect(withLock(place, 0, inner, () => "never")).toBe("busy")
+      const fails = (): never => {
+        throw new Error("no")
+      }
+      expect(() => withLock(place, 0, fails, fails)).toThrow("no")
+      expect(inner()).toBe("twice")
+      expect(openFiles()).toBe(before)
+    },
+  )
 })
 
 /** Calls into the C library: what a failure is taken for. */
