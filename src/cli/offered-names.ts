@@ -21,7 +21,7 @@ interface OfferedName {
 
 const MOST = 30
 /** Letters of a session's id that tell it from the others of an archive, as in lists. */
-export const SHORT_ID = 8
+const SHORT_ID = 8
 /** Columns of a title or a prompt. */
 const ABOUT = 60
 

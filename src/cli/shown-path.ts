@@ -38,4 +38,4 @@ export const fileUrl = (path: string, host: string): string =>
   `file://${encodeURIComponent(host)}${path.toWellFormed().split("/").map(encodeURIComponent).join("/")}`
 
 /** OSC 8. Both must be harmless. */
-export const linked = (text: string, url: string): string => `\x1b]8;;${url}\x1b\\${text}\x1b]8;;\x1b\\`
+const linked = (text: string, url: string): string => `\x1b]8;;${url}\x1b\\${text}\x1b]8;;\x1b\\`

@@ -290,7 +290,7 @@ type Origin = "env" | "project" | "user" | "default"
 /** Values of one source, by key. */
 export type Layer = Readonly<Record<string, unknown>>
 
-export interface Layers {
+interface Layers {
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly project?: Layer
   readonly user?: Layer

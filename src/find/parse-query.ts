@@ -17,7 +17,7 @@ export type Node =
   | { readonly kind: "phrase"; readonly text: string; readonly words: readonly string[] }
   | { readonly kind: "field"; readonly field: Field; readonly value: string }
 
-export type Field = "role" | "tool"
+type Field = "role" | "tool"
 
 export interface Term {
   readonly word: string

@@ -7,7 +7,7 @@ import type { Part } from "./types.ts"
  * What kind of text a message is to a search: that of its weightiest part. A `failure` is a result that tells of one,
  * which is known once its call is (views/turn-writer.ts).
  */
-export type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "failure" | "host"
+type Kind = "prompt" | "answer" | "thinking" | "call" | "result" | "failure" | "host"
 
 interface Searchable {
   readonly kind: Kind

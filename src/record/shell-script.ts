@@ -3,7 +3,7 @@
  * as precisely as its use requires; nothing else takes scripts apart. Pure. Quoting is `base/text.ts`.
  */
 
-export interface Word {
+interface Word {
   readonly word: string
   /** Whether quotes or escapes were part of it. */
   readonly quoted: boolean

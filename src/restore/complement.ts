@@ -326,7 +326,7 @@ const COMMON_WORTH = 0.4
 const MOST_ALIKE = 5
 
 /** @returns how much showing a command is worth; 1 for one that is not common */
-export const interest = (command: string): number => (COMMON.test(command) ? COMMON_WORTH : 1)
+const interest = (command: string): number => (COMMON.test(command) ? COMMON_WORTH : 1)
 
 interface Candidate {
   readonly fact: Fact

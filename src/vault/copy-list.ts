@@ -134,7 +134,7 @@ export interface ToList {
 }
 
 /** What the list would say of a copy now; undefined if there is none, or it holds nothing. */
-export function listingOf(dataHome: string, { copy, session }: ToList): Listed | undefined {
+function listingOf(dataHome: string, { copy, session }: ToList): Listed | undefined {
   const file = vaultFile(dataHome, copy)
   // Taken before the rest: whoever appends meanwhile makes it look as if it had changed since.
   const stats = statSync(file, { throwIfNoEntry: false })

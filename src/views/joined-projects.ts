@@ -216,7 +216,7 @@ export interface Repository extends KnownRepository {
   readonly at?: string
 }
 
-export interface Moves {
+interface Moves {
   readonly file: JoinedProjects
   readonly joined: readonly Join[]
   /** Joined by themselves, and taken apart, as both folders are there. */

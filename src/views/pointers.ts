@@ -9,7 +9,7 @@ import { existsSync, rmSync } from "../base/fs.ts"
 import { hashName, readJson, writeJson } from "../base/json-files.ts"
 import { join } from "../base/path.ts"
 
-export interface Pointer {
+interface Pointer {
   /** The session that the text is about. */
   readonly session: string
   /** Text for the model; `""` if there is nothing to tell. */

@@ -92,7 +92,7 @@ export function dataOf(row: StoredRow): JsonObject {
 }
 
 /** ms since the epoch, or a date in words → ISO 8601. */
-export function isoTime(...candidates: readonly unknown[]): string | undefined {
+function isoTime(...candidates: readonly unknown[]): string | undefined {
   for (const one of candidates) {
     const ms = typeof one === "string" ? Date.parse(one) : typeof one === "bigint" ? Number(one) : one
     if (typeof ms === "number" && ms > 0 && ms < 8.64e15) return new Date(ms).toISOString()

@@ -31,7 +31,7 @@ const ORDINARY = /^(vault|notes|sessions|requests|pending|install|prune|plugin|m
 const ROUNDS = 3
 
 /** One of our files or folders on disk. */
-export interface Piece {
+interface Piece {
   readonly path: string
   readonly files: number
   readonly bytes: number

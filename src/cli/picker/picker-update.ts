@@ -20,7 +20,7 @@ import {
 } from "./picker-state.ts"
 import { actionOf, edited, type PickerAction, type QueryLine, withTyped } from "./query-line.ts"
 
-export type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]
+type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]
 
 /** Lines that a wheel's step scrolls the preview. */
 const WHEEL = 3

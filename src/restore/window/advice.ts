@@ -9,7 +9,7 @@ import type { Zone } from "./zone.ts"
 import { formatTokens } from "./zone.ts"
 
 /** What is told once on the way to a compaction. */
-export interface Advice {
+interface Advice {
   readonly zone: Zone
   /** For the model; empty below the critical zone. */
   readonly warning: string

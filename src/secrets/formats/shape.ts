@@ -165,7 +165,7 @@ function runExpression({ alphabet, least, greatest }: ShapePart & { kind: "run" 
   return alphabet === "b64" || alphabet === "any" ? `${run}={0,2}` : run
 }
 
-export const escaped = (text: string): string => text.replace(/[.$+|/^]/g, "\\$&")
+const escaped = (text: string): string => text.replace(/[.$+|/^]/g, "\\$&")
 
 /** What a format is found by. */
 export interface Anchor {

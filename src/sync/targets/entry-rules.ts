@@ -123,7 +123,7 @@ const LEAST_DIGITS = 16
 export const isNamed = (id: string, wanted: string): boolean =>
   wanted.length >= LEAST_DIGITS && id.startsWith(wanted)
 
-export function filterFor(wanted: EntriesWanted): (metadata: EntryMetadata) => boolean {
+function filterFor(wanted: EntriesWanted): (metadata: EntryMetadata) => boolean {
   const { session, project, projectName, since, until, tool, file } = wanted
   const path = file === undefined ? undefined : new RegExp(pathPattern(file))
   const toolName = tool === undefined ? undefined : plainTool(tool)

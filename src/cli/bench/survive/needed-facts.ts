@@ -130,7 +130,7 @@ export function windowAfter(records: readonly TranscriptRecord[], from: number, 
   return { records: taken, steps: messages.size, untilEdit }
 }
 
-export type Needed = PerKind<readonly string[]>
+type Needed = PerKind<readonly string[]>
 
 export function neededAfter(before: FactsSeen, window: Window): Needed {
   const after = new Memory(true)
