@@ -340,7 +340,6 @@ function checkoutOf(folder: string, projects: readonly string[]): string | undef
 interface Shown {
   readonly lines: readonly string[]
   readonly state: string
-  readonly isFilled: boolean
 }
 
 type Text = Shown | { readonly reason: string }
@@ -375,10 +374,10 @@ function onDisk(world: World, subject: Subject, folder: string, stats: FileStats
   const filled = withoutTold(withoutSecrets(text, world), world, subject)
   if (filled === undefined) return archived(world, subject, UNSURE)
   const time = new Date(stats.mtimeMs).toISOString()
-  return shown(filled, `as it is on disk, changed ${PAGE_WORDS.moment(time)}`, filled !== text)
+  return shown(filled, `as it is on disk, changed ${PAGE_WORDS.moment(time)}`)
 }
 
-const UNSURE = "on disk it may hold a secret that can no longer be told"
+const UNSURE = "on disk it may hold a secret that can no longer be recognised"
 
 function archived(
   world: World,
@@ -392,21 +391,20 @@ function archived(
   const { content, time, isChangedSince } = last
   if (content.length > LARGEST) return { reason: TOO_LARGE }
   const since = isChangedSince ? ", and changed since in a way of which the archive has only a part" : ""
-  const filled = withoutSecrets(content, world)
   const state = `${where.replace(/^it is /, "")}; as a session last knew it, ${PAGE_WORDS.moment(time)}${since}`
-  return shown(filled, state, filled !== content)
+  return shown(withoutSecrets(content, world), state)
 }
 
 const TOO_LARGE = `it is larger than ${bytes(LARGEST)}`
 
-function shown(text: string, state: string, isFilled: boolean): Text {
+function shown(text: string, state: string): Text {
   const lines = text
     .replace(/^\uFEFF/, "")
     .replace(/\r?\n$/, "")
     .split(/\r?\n/)
   return lines.length > MOST_LINES
     ? { reason: `it has more than ${count(MOST_LINES, "line")}` }
-    : { lines, state, isFilled }
+    : { lines, state }
 }
 
 /** What is on disk did not come through the archive's filter. Each line stays where it is. */
@@ -488,8 +486,8 @@ function dataOf(world: World, subject: Subject, text: Text, index: PageLink | un
   const { path, folder, turns: changes, here, elsewhere } = subject
   const name = folder === undefined ? path : path.slice(folder.length + 1)
   const page = { name, path, index, changes }
-  if ("reason" in text) return { ...page, ...{ state: "", isFilled: false, unknown: 0, turns: [] }, ...text }
-  const { lines, state, isFilled } = text
+  if ("reason" in text) return { ...page, ...{ state: "", unknown: 0, turns: [] }, ...text }
+  const { lines, state } = text
   const file = { lines, here, elsewhere }
   const sources = sourcesOfLines(world.db, world.place.dataHome, world.readers, file)
   const found = new Map(
@@ -506,7 +504,7 @@ function dataOf(world: World, subject: Subject, text: Text, index: PageLink | un
         : { turn: numbers.get(source.edit.handle)!, isPiece: source.isPiece },
   }))
   const unknown = sources.filter((one) => one === "unknown").length
-  return { ...page, state, isFilled, unknown, turns: turns.map((edit) => turnOf(edit, world)), runs }
+  return { ...page, state, unknown, turns: turns.map((edit) => turnOf(edit, world)), runs }
 }
 
 interface Run {

@@ -53,7 +53,7 @@ ${toolbar(KINDS, false)}
   if (stats.agents.length > 1 && stats.by !== "agent") yield spent("Agents", "agent", stats.agents)
   yield* friction(stats)
   yield compactions(stats)
-  yield html`<p class="nothing" hidden>Nothing here is like that.</p></main></div>\n`
+  yield html`<p class="nothing" hidden>Nothing here matches.</p></main></div>\n`
 }
 
 const section = (title: string, ...parts: readonly Content[]): Html =>

@@ -91,7 +91,7 @@ describe("what was recognised as a secret in one session is on no page, whicheve
     writeFileSync(file.path, `export const password = "none"\nconnectWith("${VALUE}")\n`)
     const page = await shown()
     expect(page).not.toContain(VALUE)
-    expect(page).toContain("may hold a secret that can no longer be told; as a session last knew it")
+    expect(page).toContain("may hold a secret that can no longer be recognised; as a session last knew it")
     expect(page).toContain(FILLED)
     writeFileSync(file.path, "export function connect(host) {\n}\n")
     expect(await shown()).toContain("as it is on disk")

@@ -30,7 +30,7 @@ export const WHOLE: PageKind = {
   style: "",
   scripts: [script],
   allowed: "",
-  foot: "Secrets were filled in before they were archived. This page loads nothing from anywhere.",
+  foot: "Secrets that were found are replaced by *. This page loads nothing from anywhere.",
 }
 
 /**
@@ -41,7 +41,7 @@ export const LIST: PageKind = {
   ...WHOLE,
   scripts: [script, searchScript],
   allowed: " 'strict-dynamic'",
-  foot: "Secrets were filled in before they were archived. This page loads nothing but the index beside it. Keys: / searches, j and k move, Enter opens, Escape leaves.",
+  foot: "Secrets that were found are replaced by *. This page loads nothing but the index beside it. Keys: / searches, j and k move, Enter opens, Escape leaves.",
 }
 
 /** @param version of ctxbridge */

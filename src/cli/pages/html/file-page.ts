@@ -51,8 +51,6 @@ export interface FileOnPage {
   readonly changes: number
   /** What the page shows, in a few words. */
   readonly state: string
-  /** Whether something of it was filled for this page. */
-  readonly isFilled: boolean
   /** Lines that no archived session is known to have written, without those that stand everywhere. */
   readonly unknown: number
   /** The latest first. */
@@ -84,9 +82,7 @@ const GLANCE = 70
 const PLACES = 12
 
 export function filePage(data: FileOnPage, words: PageWords, version: string): Iterable<Html> {
-  const secrets = data.isFilled ? "Secrets in this file were filled for it." : "Secrets were looked for."
-  const foot = `${secrets} This page loads nothing from anywhere.`
-  return documentHtml(data.name, version, body(data, words), { ...WHOLE, style, scripts: [script], foot })
+  return documentHtml(data.name, version, body(data, words), { ...WHOLE, style, scripts: [script] })
 }
 
 function* body(data: FileOnPage, words: PageWords): Generator<Html> {

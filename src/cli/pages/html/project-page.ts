@@ -264,7 +264,7 @@ ${data.about.map(wordsAboutHtml)}
   for (const turn of turns) yield* turnHtml(turn, world)
   // Those of which the archive lacks the call that started them.
   while (data.isWhole && waiting.length > 0) yield* subagentHtml(waiting.shift()!, world)
-  yield html`<p class="nothing" hidden>Nothing of this session is like that.</p>
+  yield html`<p class="nothing" hidden>Nothing in this session matches.</p>
 </main>
 ${tokenMeter(outline, context, words)}
 </div>

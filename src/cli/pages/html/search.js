@@ -255,7 +255,7 @@ function show(error) {
   if (!isSearching) {
     counted.textContent = isFiltered() ? sumOf(shown) : ""
     nothing.hidden = shown.length > 0
-    nothing.textContent = "No session is like that."
+    nothing.textContent = "No session matches."
     results.replaceChildren()
     return
   }
