@@ -10,19 +10,15 @@ import { basename, resolve } from "../base/path.ts"
 import { cut, nearNames, shellWord } from "../base/text.ts"
 import { isWordless, parseQuery } from "../find/parse-query.ts"
 import type { Database } from "../views/database.ts"
-import { folderOf, projectOf } from "../views/project.ts"
+import { folderOf, namesApart, projectOf } from "../views/project.ts"
 import { archivedAs, knownAs, projectId, projectPaths, projectsAbove } from "../views/queries/projects.ts"
 import { oneOf, stringArg } from "./args.ts"
 import { type Context, flag, option } from "./command.ts"
 
-/** The options, for commands that look for something in projects, and for those that list something of them. */
-export const IN_PROJECT_ARGS = {
-  project: option("In the project of this folder", "PATH", "p"),
-  "all-projects": flag("In every project", "a"),
-}
-export const OF_PROJECT_ARGS = {
-  project: option("Of the project in this folder", "PATH", "p"),
-  "all-projects": flag("Of every project", "a"),
+/** The options of commands that look for something in projects, or list something of them. */
+export const PROJECT_ARGS = {
+  project: option("The project of this name or folder, not that of the current one", "PATH|NAME", "p"),
+  "all-projects": flag("Every project", "a"),
 }
 
 const NAMED = "ctxbridge sessions --all-projects lists the projects"
@@ -41,7 +37,8 @@ export function projectWanted({ args, env }: Pick<Context, "args" | "env">): str
 }
 
 /**
- * The project under the name that the archive uses; for a folder of which nothing is archived, the one it lies in.
+ * The project under the name that the archive uses; for a folder of which nothing is archived, the one it lies in. A name
+ * that lists print means the project that they call so, also where a folder has it: `./NAME` is that.
  *
  * @param wanted as `projectWanted` says
  * @throws CtxError exit 3 if `--project` names neither a folder nor anything that is archived
@@ -52,21 +49,46 @@ export function knownProject(
   wanted: string | undefined,
 ): string | undefined {
   const path = stringArg(args, "project")
-  const folder = path === undefined ? undefined : resolve(env.cwd, path)
-  if (folder === undefined || existsSync(folder)) return archivedAs(db, wanted, env.home)
+  if (path === undefined) return archivedAs(db, wanted, env.home)
+  const names = namesApart(projectPaths(db))
+  const called = onlyOne(names, (name) => name === path)
+  if (called !== undefined) return called
+  const folder = resolve(env.cwd, path)
+  if (existsSync(folder)) return archivedAs(db, wanted, env.home)
   // A folder that is gone may lie in another project's.
   const known = knownAs(db, folder)!
-  const all = projectPaths(db)
-  if (all.includes(known)) return known
-  const folders = all.map(folderOf)
-  // Who types a name means that of a project, wherever it is.
+  if (names.has(known)) return known
+  // As a narrow screen shows it, cut, or as it was told apart from one that is gone.
+  const begins = path.endsWith("…") ? path.slice(0, -1) : undefined
+  const meant = onlyOne(names, (name, project) =>
+    begins === undefined ? `/${folderOf(project)}`.endsWith(`/${path}`) : name.startsWith(begins),
+  )
+  if (meant !== undefined) return meant
+  const near = nearProjects(names.values(), path)
   const isName = path === basename(folder)
-  const near = nearNames(basename(folder), [...new Set(folders.map((path) => basename(path)))])
-  const meant = folders.filter((one) => near.includes(basename(one))).slice(0, 3)
-  throw new CtxError("not-found", `--project ${path} is not a folder, and no session of it is archived`, {
-    hint: meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : isName ? NAMED : whereElse(db, folder),
+  throw new CtxError("not-found", `--project ${path} is neither a project's name nor a folder`, {
+    hint: near === undefined ? (isName ? NAMED : whereElse(db, folder)) : `did you mean ${near}?`,
     exit: EXIT.notFound,
   })
+}
+
+/** The project of which this is true, if it is of no other. */
+function onlyOne(
+  names: ReadonlyMap<string, string>,
+  is: (name: string, project: string) => boolean,
+): string | undefined {
+  const [one, another] = [...names].filter(([project, name]) => is(name, project))
+  return another === undefined ? one?.[0] : undefined
+}
+
+/** The names of projects that are like a mistyped one, or a path's end, in words. */
+function nearProjects(names: Iterable<string>, typed: string): string | undefined {
+  const all = [...names]
+  const whole = nearNames(typed, all)
+  const near =
+    whole.length > 0 ? whole : nearNames(basename(typed), [...new Set(all.map((one) => basename(one)))])
+  const meant = near.flatMap((like) => all.filter((name) => name === like || basename(name) === like))
+  return meant.length === 0 ? undefined : [...new Set(meant)].slice(0, 3).join(" or ")
 }
 
 /** Where is searched. */

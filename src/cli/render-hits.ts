@@ -11,7 +11,7 @@ import { REASON, type TellingLine } from "../find/passages.ts"
 import { ending, type Snippet } from "../find/snippet.ts"
 import { type LabelShown, labelWords } from "../views/labels.ts"
 import { isNotesSession } from "../views/notes-session.ts"
-import { folderOf, shortNameOf } from "../views/project.ts"
+import { folderOf } from "../views/project.ts"
 import type { Observation } from "../views/queries/summaries.ts"
 import { movedText } from "../views/queries/touched-files.ts"
 import { ago, type Screen, wrappedIn } from "./screen.ts"
@@ -22,16 +22,15 @@ export type AnyHit = (Hit | ColdHit | FarHit) & {
   readonly title?: string | null
 }
 
-/**
- * Never cuts a hit's text, which was already chosen to be shown.
- *
- * @param everywhere whether the hits may be from several projects
- */
-export function renderHits(hits: readonly AnyHit[], screen: Screen, everywhere: boolean): string[] {
-  return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...renderHit(hit, screen, everywhere)])
+/** Names the projects of hits for people; undefined: all are of one. */
+type ProjectNamer = ((project: string) => string) | undefined
+
+/** Never cuts a hit's text, which was already chosen to be shown. */
+export function renderHits(hits: readonly AnyHit[], screen: Screen, nameOf: ProjectNamer): string[] {
+  return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...renderHit(hit, screen, nameOf)])
 }
 
-function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): string[] {
+function renderHit(hit: AnyHit, { style, now }: Screen, nameOf: ProjectNamer): string[] {
   const speaker = isNotesSession(hit.session)
     ? NOTE
     : hit.tool === null
@@ -43,7 +42,7 @@ function renderHit(hit: AnyHit, { style, now }: Screen, everywhere: boolean): st
     ...fate(hit),
     `${hit.seq === null ? placeOf(hit) : `turn ${hit.seq}`} of ${hit.session.slice(0, 8)}`,
     speaker,
-    everywhere && hit.project !== null && folderOf(hit.project),
+    nameOf !== undefined && hit.project !== null && folderOf(hit.project),
     hit.why.length > 0 && `has ${hit.why.join(", ")}`,
     changedSince(hit),
   )
@@ -137,14 +136,13 @@ interface ScreenOfHits {
   /** What is said above and below them, a line each. */
   readonly above: readonly string[]
   readonly below: readonly string[]
-  /** Whether the hits may be from several projects. */
-  readonly everywhere: boolean
+  readonly nameOf: ProjectNamer
   linesOf(hit: AnyHit, most: number): HitLines | undefined
 }
 
 /** What was found and what is said of it, on one screen. The better a hit, the more rows it gets. */
 export function renderScreen(
-  { hits, observations, above, below, everywhere, linesOf }: ScreenOfHits,
+  { hits, observations, above, below, nameOf, linesOf }: ScreenOfHits,
   screen: Screen,
 ): string[] {
   const { columns } = screen
@@ -164,7 +162,7 @@ export function renderScreen(
   const rows = rowsOfHits(wants, isAiry ? room - hits.length + 1 : room)
   const shown = hits.flatMap((hit, n) => [
     ...(isAiry && n > 0 ? [""] : []),
-    headline(hit, screen, everywhere, lines[n]!.file),
+    headline(hit, screen, nameOf, lines[n]!.file),
     ...linesWithin(lines[n]!.lines, rows[n]! - 1, screen),
   ])
   return [...above, ...shown, ...observed, ...below]
@@ -348,16 +346,16 @@ const VERDICT = 32
 const INDENT = "  "
 
 /** What was found comes first, wrapped; of what surrounds it, a line each. */
-export function layOutHits(hits: readonly AnyHit[], screen: Screen, everywhere: boolean): string[] {
-  return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...layOutHit(hit, screen, everywhere)])
+export function layOutHits(hits: readonly AnyHit[], screen: Screen, nameOf: ProjectNamer): string[] {
+  return hits.flatMap((hit, n) => [...(n > 0 ? [""] : []), ...layOutHit(hit, screen, nameOf)])
 }
 
-function layOutHit(hit: AnyHit, screen: Screen, everywhere: boolean): string[] {
+function layOutHit(hit: AnyHit, screen: Screen, nameOf: ProjectNamer): string[] {
   const { style, columns } = screen
   const around = (label: string, text: string | null): string[] =>
     text === null ? [] : [style.dim(`${INDENT}${fit(`${label}: ${text}`, columns - INDENT.length)}`)]
   return [
-    headline(hit, screen, everywhere),
+    headline(hit, screen, nameOf),
     ...wrappedIn(INDENT, marked(shownSnippet(hit), style), columns),
     ...around("prompt", hit.prompt),
     ...around("summary", "far" in hit ? hit.summary : null),
@@ -367,8 +365,8 @@ function layOutHit(hit: AnyHit, screen: Screen, everywhere: boolean): string[] {
 }
 
 /** What a hit is, on one row: its handle, its session's title, when, and who said it. */
-function headline(hit: AnyHit, { style, columns, now }: Screen, everywhere: boolean, file?: string): string {
-  const project = everywhere && hit.project !== null && shortNameOf(hit.project)
+function headline(hit: AnyHit, { style, columns, now }: Screen, nameOf: ProjectNamer, file?: string): string {
+  const project = hit.project !== null && nameOf?.(hit.project)
   const handle = hit.handle ?? safe(hit.session.slice(0, 8))
   const verdict = verdictOf(hit)
   const said = [speakerOf(hit), file === undefined ? undefined : shownFile(file, hit.project)]

@@ -5,7 +5,6 @@ import { bytes, count, oneLine } from "../base/text.ts"
 import { formatTokens } from "../restore/window/zone.ts"
 import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { type LabelShown, labelWords } from "../views/labels.ts"
-import { namesApart } from "../views/project.ts"
 import type { CountedSession, Session } from "../views/queries/sessions.ts"
 import { allTokens, type SessionUse } from "../views/queries/token-use.ts"
 import type { Lineage } from "../views/queries/transcripts.ts"
@@ -46,9 +45,6 @@ export const titleOf = ({ title, firstPrompt, promptsOnly, label }: Session & Li
   return `${before.length > 0 ? `(${before.join(" ")}) ` : ""}${title ?? firstPrompt ?? "(no prompt)"}`
 }
 
-/** Maximum columns of a project's name. */
-const PROJECT = 16
-
 /** `$12.30` */
 export const dollars = (cost: number): string => (cost > 0 && cost < 0.01 ? "<$0.01" : `$${cost.toFixed(2)}`)
 
@@ -67,15 +63,17 @@ export function useText(use: SessionUse): string {
   )
 }
 
-/** Adds the projects' names if there may be several, and what each has cost if that is known of one. */
+/**
+ * Adds what each has cost if that is known of one.
+ *
+ * @param nameOf names the projects, if there may be several
+ */
 export function renderSessions(
   rows: readonly (CountedSession & Listed)[],
   screen: Screen,
-  everywhere = false,
+  nameOf?: (project: string) => string,
 ): string[] {
   const names = shortIds(rows.map(({ id }) => id))
-  const projects = namesApart(rows.flatMap(({ project }) => project ?? []))
-  const isMixed = everywhere || new Set(rows.map(({ project }) => project)).size > 1
   const isPriced = rows.some(({ cost }) => cost !== null)
   const isOthers = rows.some(({ program }) => program !== UNMARKED)
   return renderTable(
@@ -83,7 +81,7 @@ export function renderSessions(
       { title: "session" },
       { title: "last active" },
       ...(isOthers ? [{ title: "agent" }] : []),
-      ...(isMixed ? [{ title: "project", below: true }] : []),
+      ...(nameOf ? [{ title: "project", below: true }] : []),
       { title: "turns", align: "right" },
       { title: "tokens", align: "right", optional: true },
       ...(isPriced ? [{ title: "cost", align: "right", optional: true } as const] : []),
@@ -96,7 +94,7 @@ export function renderSessions(
       safe(names[n]!),
       ago(row.ended, screen.now),
       ...(isOthers ? [row.program === UNMARKED ? "" : agentTitle(row.program)] : []),
-      ...(isMixed ? [fit(projects.get(row.project ?? "") ?? "", PROJECT)] : []),
+      ...(nameOf ? [row.project === null ? "" : safe(nameOf(row.project))] : []),
       String(row.turns),
       formatTokens(allTokens(row.tokens)),
       ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),

@@ -9,7 +9,7 @@ import { openCurrent } from "../views/open-current.ts"
 import { programsOfTurns } from "../views/queries/sessions.ts"
 import { positive, stringArg, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
-import { AGENT_ARG, agentWanted, IN_PROJECT_ARGS, notFound, searchScope } from "./project-wanted.ts"
+import { AGENT_ARG, agentWanted, notFound, PROJECT_ARGS, searchScope } from "./project-wanted.ts"
 import { type Screen, screenOf, timeArg } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 import { safe } from "./style.ts"
@@ -26,7 +26,7 @@ export const topicArgs = (
     description,
     ...(name === "path" && { valueHint: "PATH" }),
   },
-  ...IN_PROJECT_ARGS,
+  ...PROJECT_ARGS,
   agent: AGENT_ARG,
   since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
   limit: option(`At most this many (${limit})`, "N", "n"),

@@ -218,7 +218,10 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     await tmux.sees(/since:1d +1 *\n/)
     tmux.press("C-u")
     tmux.type("project:nowhere")
-    await tmux.sees("no project named nowhere")
+    await tmux.sees(/no project is called nowhere: the\s+latest are/)
+    tmux.press("C-u")
+    tmux.type("project:elsewhree")
+    await tmux.sees(/did you mean\s+│?\s*elsewhere\?/)
   })
 
   test("a mistyped word is corrected, while it is typed and after, and one line says so", async () => {

@@ -116,7 +116,7 @@ test("in 80 columns nothing is left out of a list of sessions of several project
   expect(lines).toHaveLength(2 + 2 * projects.length)
   for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80)
   expect(text).toContain("$123.45")
-  expect(text).toMatch(/\n {2}a-project-with-… · A prompt that says at some length what is to be done here\r/)
+  expect(text).toMatch(/\n {2}a-project-with-a-long-name · A prompt that says at some length what is to.*…\r/)
 })
 
 /** What Ctrl-C leaves was not said anywhere. */

@@ -7,7 +7,7 @@ import { pickerPicture } from "../../src/cli/picker/picker-picture.ts"
 import type { PickerEvent } from "../../src/cli/picker/picker-state.ts"
 import { PICKER_KEYS } from "../../src/cli/picker/query-line.ts"
 import type { SessionSummary } from "../../src/find/session-summary.ts"
-import { afterEvents, hit, pickerState, screen } from "../support/picker.ts"
+import { afterEvents, hit, nameOf, pickerState, screen } from "../support/picker.ts"
 
 /** Escapes, marks that reorder, wide and joined characters, heaps of accents, blanks of all kinds. */
 const EVIL = [
@@ -66,6 +66,7 @@ const event = fc.oneof(
     .record({
       hits,
       titles: fc.constant(new Map<string, string>()),
+      nameOf: fc.constant(nameOf),
       more: fc.boolean(),
       note: fc.option(text, { nil: undefined }),
     })

@@ -4,6 +4,7 @@ import { initialState, type PickerEvent, type PickerState } from "../../src/cli/
 import { updated } from "../../src/cli/picker/picker-update.ts"
 import { lineWith } from "../../src/cli/picker/query-line.ts"
 import type { Hit } from "../../src/find/hit.ts"
+import { namesApart } from "../../src/views/project.ts"
 
 export const NOW = Date.UTC(2026, 2, 9, 12)
 
@@ -36,13 +37,15 @@ export const hit = (n: number, given: Partial<Hit> = {}): Hit => ({
   ...given,
 })
 
+export const nameOf = (project: string): string => namesApart([project]).get(project)!
+
 /** A picker that has found some turns. */
 export const pickerState = (
   hits: readonly Hit[] | undefined,
   given: Partial<PickerState> = {},
 ): PickerState => ({
   ...initialState({ columns: 80, rows: 24, line: lineWith(""), isPrinting: false }),
-  found: hits && { hits, titles: TITLES, more: false },
+  found: hits && { hits, titles: TITLES, nameOf, more: false },
   here: "app",
   tools: ["Bash", "Edit"],
   ...given,

@@ -26,7 +26,7 @@ import { type Command, type Context, flag, option } from "../command.ts"
 import { inBlocks, type PageSubject, sessionPageBytes, spokenTurn } from "../html-pages.ts"
 import { isTerminal } from "../output.ts"
 import { writeExport } from "../pages/output-file.ts"
-import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
+import { AGENT_ARG, PROJECT_ARGS } from "../project-wanted.ts"
 import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
 import { costsAtListPrices } from "../stats/stats.ts"
@@ -53,7 +53,7 @@ export default {
     conversation: flag("Only what was said: prompts and answers"),
     agents: flag("Add the session's subagents"),
     subagent: option("Only this subagent", "ID"),
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     agent: AGENT_ARG,
     since: option("Active from this date or age on (2026-03-02, 7d)", "WHEN"),
     output: option("Write to this file, not to stdout (-)", "FILE", "o"),

@@ -32,7 +32,8 @@ import type { Database } from "../../views/database.ts"
 import { summaryName } from "../../views/kept-summaries.ts"
 import { forgetLabels, readLabels } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { folderOf, namesApart } from "../../views/project.ts"
+import { folderOf } from "../../views/project.ts"
+import { projectNamer } from "../../views/queries/projects.ts"
 import { threadsOf } from "../../views/queries/scope.ts"
 import {
   promptsOnlySessions,
@@ -68,7 +69,7 @@ export default {
       "All sessions whose last turn is that old: hours, days, weeks or years",
       "90d|12w|1y",
     ),
-    project: option("With --older-than: only those of the project in this folder", "PATH", "p"),
+    project: option("With --older-than: only those of the project of this name or folder", "PATH|NAME", "p"),
     "all-projects": flag("With --older-than: those of every project (the default)", "a"),
     match: option("Only this text, wherever it occurs", "TEXT"),
     regex: flag("The text is a JavaScript regular expression"),
@@ -263,15 +264,21 @@ interface LeavingRow {
   readonly session: string
   readonly bytes: number
   readonly ended: string | null
-  readonly project: string | null
+  /** What it is called. */
+  readonly project: string
   readonly title: string
   readonly isPinned: boolean
 }
 
 /** The newest last, so that it stays on the screen. */
 function rowsOf(dataHome: string, list: readonly Leaving[]): LeavingRow[] {
-  const known = asked(dataHome, (db) => sessionsNamed(db, sessionsIn(list)))
-  const about = new Map(known.map((one) => [one.id, one]))
+  const about = asked(dataHome, (db) => {
+    const nameOf = projectNamer(db)
+    const known = sessionsNamed(db, sessionsIn(list))
+    return new Map(
+      known.map((one) => [one.id, { ...one, name: one.project === null ? "" : nameOf(one.project) }]),
+    )
+  })
   const labels = readLabels(dataHome)
   const pinned = new Set(labels.all.flatMap((label) => (label.pinned ? label.session : [])))
   return list
@@ -279,7 +286,7 @@ function rowsOf(dataHome: string, list: readonly Leaving[]): LeavingRow[] {
       const one = about.get(session)
       const label = labels.on(session)
       return {
-        ...{ session, bytes, ended: one?.ended ?? null, project: one?.project ?? null },
+        ...{ session, bytes, ended: one?.ended ?? null, project: one?.name ?? "" },
         title: one === undefined ? "" : titleOf({ ...one, ...(label && { label }) }),
         isPinned: pinned.has(session),
       }
@@ -449,7 +456,6 @@ function whichOf(rows: readonly LeavingRow[], place: string | undefined): string
 /** Of many, the newest, and each that is pinned: nobody should lose one without having seen it. */
 function renderRows(all: readonly LeavingRow[], { columns, style, now }: Screen): string[] {
   const rows = all.filter(({ isPinned }, n) => isPinned || n >= all.length - MOST)
-  const projects = namesApart(all.flatMap(({ project }) => project ?? []))
   const names = shortIds(rows.map(({ session }) => session))
   const left = all.length - rows.length
   return [
@@ -464,7 +470,7 @@ function renderRows(all: readonly LeavingRow[], { columns, style, now }: Screen)
       rows.map((row, n) => [
         `${row.isPinned ? "★ " : ""}${safe(names[n]!)}`,
         row.ended === null ? "" : ago(row.ended, now),
-        safe(projects.get(row.project ?? "") ?? ""),
+        safe(row.project),
         bytes(row.bytes),
         row.title,
       ]),

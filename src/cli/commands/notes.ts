@@ -12,7 +12,7 @@ import { notesOfProject, type ProjectNote } from "../../views/queries/sessions.t
 import { positive, unknownWord, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { AGENT_ARG, agentWanted, knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { ago, screenOf, timeArg } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
 
@@ -31,7 +31,7 @@ export default {
       description: "What to do (default: list); forget takes handles of notes",
       valueHint: "list|forget",
     },
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     agent: AGENT_ARG,
     since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option(`At most this many, the latest (${LIMIT})`, "N", "n"),

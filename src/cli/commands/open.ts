@@ -15,7 +15,8 @@ import type { Database } from "../../views/database.ts"
 import { readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { priceList } from "../../views/prices.ts"
-import { folderOf, namesApart, shortNameOf } from "../../views/project.ts"
+import { folderOf } from "../../views/project.ts"
+import { projectNamer } from "../../views/queries/projects.ts"
 import { type CountedSession, findSessions, type Session, withUse } from "../../views/queries/sessions.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -25,7 +26,7 @@ import { PageFolder, type WrittenPage } from "../page-folder.ts"
 import type { PageLink } from "../pages/html/document.ts"
 import { anchorOf } from "../pages/html/turn-html.ts"
 import { refuseExisting, writeExport } from "../pages/output-file.ts"
-import { AGENT_ARG, OF_PROJECT_ARGS } from "../project-wanted.ts"
+import { AGENT_ARG, PROJECT_ARGS } from "../project-wanted.ts"
 import { timeArg } from "../screen.ts"
 import { allSessionsWanted } from "../sessions-wanted.ts"
 import { costsAtListPrices } from "../stats/stats.ts"
@@ -44,7 +45,7 @@ export default {
       description:
         "Session ids, or handles of turns; without any, all sessions of this project and a page that searches them",
     },
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     agent: AGENT_ARG,
     since: option("Active from this date or age on (2026-03-02, 7d)", "WHEN"),
     "no-files": flag("Make no pages of the files that the sessions changed"),
@@ -189,14 +190,14 @@ function writeList(
   const { pages: written, files } = writeInto(context, db, pages, sessions, { list, costs })
   pages.writeIndex(written)
   const folder = project === undefined ? "" : folderOf(project)
-  const name = project === undefined ? "All projects" : (shortNameOf(project) ?? folder)
-  const names = namesApart(project === undefined ? sessions.flatMap((one) => one.project ?? []) : [])
+  const nameOf = projectNamer(db)
+  const name = project === undefined ? "All projects" : nameOf(project)
   const labels = readLabels(env.dataHome)
   const listed = sessions.map((session) => ({
     ...withItsLabel({ id: session.id }, labels),
     session,
     file: pageName(session.id),
-    project: names.get(session.project ?? ""),
+    project: project === undefined && session.project !== null ? nameOf(session.project) : undefined,
     cost: costs.get(session.id),
   }))
   const index = join(pages.folder, list.file)

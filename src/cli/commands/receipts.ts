@@ -14,7 +14,7 @@ import { positive, stringArg } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { receiptCard } from "../pages/cards.ts"
 import { writeExport } from "../pages/output-file.ts"
-import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderLost, renderReceipt, renderReceipts } from "../render-receipts.ts"
 import { screenOf, timeArg } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
@@ -31,7 +31,7 @@ export default {
   args: {
     id: { type: "positional", names: "session", description: "Of this session, as with --session" },
     session: naming("session", "Of this session", "ID"),
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     since: option("Of compactions from this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option("At most this many, the latest (1)", "N", "n"),
     lost: flag("Name everything that is in neither the summary nor the restore"),

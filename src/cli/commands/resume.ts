@@ -29,7 +29,7 @@ import {
   writeSessionCopy,
 } from "../pages/put-back-transcript.ts"
 import { promptsOnly, resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
-import { IN_PROJECT_ARGS, notFound, searchScope } from "../project-wanted.ts"
+import { notFound, PROJECT_ARGS, searchScope } from "../project-wanted.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
 import { ago } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
@@ -47,7 +47,7 @@ export default {
       names: "session",
       description: "A session's id, a turn's handle, or words that were said in it",
     },
-    ...IN_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     ...YES_ARG,
     from: naming("turn", "Go on from this turn: a copy of the session up to it", "TURN"),
     here: flag("Go on in this folder if its own is gone, with a copy"),

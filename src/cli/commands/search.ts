@@ -15,6 +15,7 @@ import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { type LabelledNames, readLabels } from "../../views/labels.ts"
 import { openReady } from "../../views/open.ts"
+import { projectNamer } from "../../views/queries/projects.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
 import { hasObservations, type Observation } from "../../views/queries/summaries.ts"
 import type { VectorTotals } from "../../views/vectors.ts"
@@ -24,8 +25,8 @@ import { writeError } from "../output.ts"
 import {
   AGENT_ARG,
   agentWanted,
-  IN_PROJECT_ARGS,
   notFound,
+  PROJECT_ARGS,
   projectWanted,
   searchScope,
 } from "../project-wanted.ts"
@@ -53,7 +54,7 @@ export default {
       rest: true,
       description: 'Words; also AND, OR, NOT, (…), "a phrase", begin*, role:human, tool:Bash',
     },
-    ...IN_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     session: naming("session", "In this session and its subagents", "ID"),
     since: option("Since this time: 2026-03-01, or 7d, 12h (ago)", "TIME"),
     until: option("Before this time", "TIME"),
@@ -127,7 +128,8 @@ export default {
       const request = { ...asked, ...there, where: "elsewhere" } as const
       const found = await find(request, { ...env, db, readers, targets })
       warnOf(found)
-      return printFar(context, found, { query, mode, limit, project: there.project, now })
+      const nameOf = projectNamer(db)
+      return printFar(context, found, { query, mode, limit, project: there.project, now, nameOf })
     }
     using db = await opened(env.dataHome)
     const session = await sessionWanted(context, db)
@@ -156,7 +158,7 @@ export default {
       out.json({ query, mode, ...(note && { note }), project: project ?? null, ...named, ...observed })
     else
       print(context, named, {
-        ...{ notes, limit, everywhere: project === undefined, now, ...observed },
+        ...{ notes, limit, nameOf: project === undefined ? projectNamer(db) : undefined, now, ...observed },
         linesOf: found.local.linesOf,
       })
   },
@@ -292,12 +294,13 @@ interface AskedThere {
   readonly limit: number
   readonly project: string | undefined
   readonly now: number
+  readonly nameOf: (project: string) => string
 }
 
 function printFar(
   context: Context,
   { hits, more, far, local }: FindResult,
-  { query, mode, limit, project, now }: AskedThere,
+  { query, mode, limit, project, now, nameOf }: AskedThere,
 ): void {
   const { out } = context
   const found = far!.found!
@@ -319,7 +322,7 @@ function printFar(
     context.args["everywhere"] === true
       ? []
       : [`ctxbridge show HANDLE --backend ${safe(found.target)} opens one.`]
-  print(context, { hits, more }, { notes, limit, everywhere: true, now, linesOf: local.linesOf, also })
+  print(context, { hits, more }, { notes, limit, nameOf, now, linesOf: local.linesOf, also })
 }
 
 /** The target that answered, and what the others said. */
@@ -344,7 +347,7 @@ interface Shown {
   /** What the user should know about where and how it was found, a line each. */
   readonly notes: readonly string[]
   readonly limit: number
-  readonly everywhere: boolean
+  readonly nameOf: Parameters<typeof renderHits>[2]
   readonly now: number
   readonly observations?: readonly Observation[]
   readonly linesOf: FoundTurns["linesOf"]
@@ -353,7 +356,7 @@ interface Shown {
 }
 
 function print({ args, out }: Context, { hits, more, unreadable }: Answer, shown: Shown): void {
-  const { notes, limit, everywhere, now, observations = [], linesOf, also = [] } = shown
+  const { notes, limit, nameOf, now, observations = [], linesOf, also = [] } = shown
   const above = notes.map(safe)
   const below = [
     ...(more ? [`More with --limit ${limit * 3}.`] : []),
@@ -365,12 +368,12 @@ function print({ args, out }: Context, { hits, more, unreadable }: Answer, shown
   const screen = screenOf(out, now)
   if (args["verbose"] !== true) {
     const columns = out.terminal ? out.columns : PIPE_COLUMNS
-    const found = { hits, observations, above, below, everywhere, linesOf }
+    const found = { hits, observations, above, below, nameOf, linesOf }
     out.print(renderScreen(found, { ...screen, columns }))
     return
   }
   out.print(above)
-  out.print((out.terminal ? layOutHits : renderHits)(hits, screen, everywhere))
+  out.print((out.terminal ? layOutHits : renderHits)(hits, screen, nameOf))
   if (observations.length > 0) {
     const gap = hits.length > 0 ? [""] : []
     out.print([...gap, ...renderObservations(observations, screen)])

@@ -6,6 +6,7 @@ import type { Database } from "../../views/database.ts"
 import { type Labels, readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
+import { projectNamer } from "../../views/queries/projects.ts"
 import { sessionsOfTurns } from "../../views/queries/turns.ts"
 import { SESSION_ORDERS, sessionList } from "../../views/session-list.ts"
 import { oneOf, positive, stringArg } from "../args.ts"
@@ -15,7 +16,7 @@ import {
   agentWanted,
   knownProject,
   noSessions,
-  OF_PROJECT_ARGS,
+  PROJECT_ARGS,
   projectWanted,
 } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
@@ -26,7 +27,7 @@ const LIMIT = 20
 export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     since: option("Active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
     until: option("Begun before this time", "TIME"),
     branch: option("On this branch", "NAME", "b"),
@@ -71,7 +72,7 @@ export default {
     const shown = sessions.map((session) => withItsLabel(session, labels))
     if (sessions.length === 0)
       throw Object.values(filter).some(Boolean) ? noneMatches(project) : noSessions(db, project)
-    out.print(renderSessions(shown, screenOf(out), project === undefined))
+    out.print(renderSessions(shown, screenOf(out), project === undefined ? projectNamer(db) : undefined))
     if (more) out.print(`More with --limit ${limit * 5}.`)
     out.json({ project: project ?? null, sessions: shown, more })
   },

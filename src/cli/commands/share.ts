@@ -7,7 +7,7 @@ import { resolve } from "../../base/path.ts"
 import { count, cut, oneLine, shellWord } from "../../base/text.ts"
 import type { OthersOffer, OwnOffer, ShareStore } from "../../sync/targets/target.ts"
 import { serverMeant } from "../../sync/targets.ts"
-import { folderOf, projectOf, shortNameOf } from "../../views/project.ts"
+import { folderOf, namesApart, projectOf, shortNameOf } from "../../views/project.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { safe } from "../style.ts"
@@ -65,7 +65,7 @@ async function at<T>(context: Context, work: (shares: ShareStore, shown: string)
 }
 
 /**
- * The one of these that is named by its path, its folder's path or its folder's name.
+ * The one of these that is named by its path, its folder's path or name, or by what lists call it.
  *
  * @param where what there would be one of, for people
  * @throws CtxError `not-found`; exit 64 if several have the name
@@ -76,7 +76,8 @@ function projectNamed(paths: readonly string[], word: string, cwd: string, where
     paths.find((one) => one === word) ??
     paths.find((one) => [path, folderOf(projectOf(path))].includes(folderOf(one)))
   if (exact !== undefined) return exact
-  const named = [...new Set(paths)].filter((one) => shortNameOf(one) === word)
+  const names = namesApart(paths)
+  const named = [...names.keys()].filter((one) => [names.get(one), shortNameOf(one)].includes(word))
   if (named.length === 1) return named[0]!
   if (named.length > 1)
     throw usageError(`several projects are called ${word}`, `name one: ${named.join(", ")}`)
@@ -175,7 +176,7 @@ async function list({ out }: Context, shares: ShareStore, shown: string): Promis
     "",
     ...(offered.length === 0
       ? ["Nobody offers you anything"]
-      : ["Offered to you:", ...offered.map(renderOffered)]),
+      : ["Offered to you:", ...offered.map((offer) => renderOffered(offer, offered))]),
   ])
 }
 
@@ -190,8 +191,13 @@ const renderOwn = ({ project, team, isOpen, readers }: OwnOffer): string => {
   return `  ${told(project)} with ${safe(team)}: ${isOpen ? safe(read) : "this role is no more"}`
 }
 
-const renderOffered = ({ owner, project, teams, isAccepted }: OthersOffer): string => {
-  const [whose, named] = [owner, shortNameOf(project) ?? project].map((word) => safe(shellWord(word)))
+/** @param all among which its project is told apart */
+const renderOffered = (
+  { owner, project, teams, isAccepted }: OthersOffer,
+  all: readonly OthersOffer[],
+): string => {
+  const names = namesApart(all.flatMap((one) => (one.owner === owner ? one.project : [])))
+  const [whose, named] = [owner, names.get(project)!].map((word) => safe(shellWord(word)))
   const next = isAccepted ? "accepted" : `ctxbridge shares accept ${whose} ${named}`
   return `  ${told(project)} of ${safe(owner)}, to ${safe(teams.join(", "))}: ${next}`
 }

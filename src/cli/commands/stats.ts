@@ -5,7 +5,7 @@ import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { localDate, momentOf, twoDigits } from "../../base/local-time.ts"
 import { resolve } from "../../base/path.ts"
-import { bytes, count } from "../../base/text.ts"
+import { bytes, count, oneLine } from "../../base/text.ts"
 import { timeZone, wantsUnicode } from "../../config/load.ts"
 import { hasBudget } from "../../config/options.ts"
 import { startRenewing } from "../../job/spawn.ts"
@@ -17,7 +17,7 @@ import type { Database } from "../../views/database.ts"
 import { derivedOnce, fileState } from "../../views/kept-pages.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from "../../views/prices.ts"
-import { folderOf, namesApart } from "../../views/project.ts"
+import { folderOf } from "../../views/project.ts"
 import { allTokens } from "../../views/queries/token-use.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
 import { renderPairs, renderTable } from "../block.ts"
@@ -60,7 +60,7 @@ export default {
       description: "friction: only what gets in the way, in more detail",
       valueHint: "friction",
     },
-    project: option("Of the project in this folder; by default, of every project", "PATH", "p"),
+    project: option("Of the project of this name or folder; by default, of every project", "PATH|NAME", "p"),
     "all-projects": flag("Of every project, as by default", "a"),
     since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
     agent: AGENT_ARG,
@@ -223,8 +223,6 @@ export interface StatsScreen extends Screen {
   readonly today: string
 }
 
-/** Columns of the widest names of projects. */
-const NAME = 24
 /** Columns of a model's name in a sentence. */
 const LONGEST_MODEL = 60
 /** Tools, files and errors shown where they are not the subject. */
@@ -374,7 +372,13 @@ function tableBy(by: Stats["by"], rows: readonly SpentRow[], screen: StatsScreen
   const keys = rows.map(({ key }) => key)
   // Ids have eight characters, unless whoever wrote the transcript counts otherwise.
   const wide = Math.max(LEAST_ID, screen.columns - BESIDE_ID)
-  const cells = by === "session" ? shortIds(keys).map((id) => fit(id, wide)) : namesOfKeys(by, keys)
+  const cells =
+    by === "session"
+      ? shortIds(keys).map((id) => fit(id, wide))
+      : rows.map(({ key, title }) => {
+          if (key === "") return "unknown"
+          return by === "agent" ? agentTitle(key) : safe(oneLine(title ?? key))
+        })
   const names = { title: by, flexible: by === "project" || by === "model", cells }
   const titles = { title: "title", flexible: true, below: true, cells: rows.map(({ title }) => title ?? "") }
   return spentTable(by === "session" ? [names, titles] : [names], rows, screen)
@@ -419,15 +423,6 @@ export function renderBlocks(
       ? [style.dim(`${blocks.length - limit} more with --limit ${blocks.length}`)]
       : []),
   ]
-}
-
-function namesOfKeys(by: Stats["by"], keys: readonly string[]): string[] {
-  const projects = namesApart(by === "project" ? keys : [])
-  return keys.map((key) => {
-    if (key === "") return "unknown"
-    if (by === "agent") return agentTitle(key)
-    return by === "project" ? fit(projects.get(key)!, NAME) : safe(key)
-  })
 }
 
 /** `12%` */

@@ -17,7 +17,7 @@ import { sessionsByLatest } from "../../views/queries/summaries.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { dollars, shortIds } from "../render-session.ts"
 import { timeArg } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
@@ -40,7 +40,7 @@ export default {
     },
     session: naming("session", "This session", "ID"),
     since: option("Those active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     limit: option(`At most this many sessions (${LIMIT})`, "N", "n"),
     model: option("The model to ask (option summaries.model)", "NAME"),
     anew: flag("From the beginning, also where nothing has been said since"),

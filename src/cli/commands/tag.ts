@@ -22,13 +22,14 @@ import {
 } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { dropPointers } from "../../views/pointers.ts"
-import { folderOf, shortNameOf } from "../../views/project.ts"
+import { folderOf } from "../../views/project.ts"
+import { projectNamer } from "../../views/queries/projects.ts"
 import { sessionsNamed } from "../../views/queries/sessions.ts"
 import { turnByHandle } from "../../views/queries/turns.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { renderTable } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
-import { AGENT_ARG, agentWanted, knownProject, OF_PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { shortIds } from "../render-session.ts"
 import { ago, screenOf, timeArg, wrapped } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
@@ -54,7 +55,7 @@ export default {
     superseded: option("Something else holds instead: the turn that says so, or what", "HANDLE|WHY"),
     holds: flag("It holds after all: undoes --rejected and --superseded"),
     remove: flag("Take these tags off; without tags, all of them"),
-    ...OF_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     agent: AGENT_ARG,
     since: option("Labelled from this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option(`List at most this many, the latest (${LIMIT})`, "N", "n"),
@@ -279,6 +280,7 @@ function list(context: Context, db: Database): number {
   }
   const screen = screenOf(out)
   const isMixed = project === undefined
+  const nameOf = projectNamer(db)
   const names = shortIds(shown.map(({ session }) => session))
   out.print(
     renderTable(
@@ -292,7 +294,7 @@ function list(context: Context, db: Database): number {
       shown.map((row, n) => [
         row.handle ?? safe(names[n]!),
         ago(row.time, screen.now),
-        ...(isMixed ? [safe(shortNameOf(row.project ?? "") ?? "")] : []),
+        ...(isMixed ? [row.project === null ? "" : safe(nameOf(row.project))] : []),
         safe(dotted(...labelWords(row))),
         row.title ?? "",
       ]),

@@ -6,7 +6,7 @@ import type { Labels } from "../../views/labels.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"
-import { AGENT_ARG, IN_PROJECT_ARGS } from "../project-wanted.ts"
+import { AGENT_ARG, PROJECT_ARGS } from "../project-wanted.ts"
 import type { Screen } from "../screen.ts"
 import { markdownLines } from "./show.ts"
 
@@ -24,7 +24,7 @@ export default {
       description: "FILE:LINE, or FILE:LINE-LINE, of a file as it is now",
       valueHint: "FILE:LINE",
     },
-    ...IN_PROJECT_ARGS,
+    ...PROJECT_ARGS,
     agent: AGENT_ARG,
   },
   run(context) {

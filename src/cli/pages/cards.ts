@@ -207,11 +207,10 @@ function tools({ friction }: Stats, isNamed: boolean): Html[] {
 
 function projects({ rows }: Stats): Html[] {
   const known = rows.filter(({ key }) => key !== "")
-  const names = namesApart(known.map(({ key }) => key))
   const most = known.toSorted((a, b) => (b.turns ?? 0) - (a.turns ?? 0)).slice(0, TOOLS)
   return ranked(
     "Most turns in",
-    most.map(({ key, turns }) => [names.get(key) ?? key, turns ?? 0]),
+    most.map(({ key, title, turns }) => [title ?? key, turns ?? 0]),
   )
 }
 

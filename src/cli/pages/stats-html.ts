@@ -9,7 +9,7 @@ import { HELD_KINDS, type Receipt } from "../../restore/receipt.ts"
 import type { Spent } from "../../restore/window/spending.ts"
 import { formatTokens, shortTokens } from "../../restore/window/zone.ts"
 import { PRICES_AS_OF } from "../../views/prices.ts"
-import { folderOf, namesApart } from "../../views/project.ts"
+import { folderOf } from "../../views/project.ts"
 import { DAY_NAMES, gridOf, MONTH_NAMES, MOST_WEEKS } from "../stats/activity-grid.ts"
 import type { SpentRow, Stats } from "../stats/stats.ts"
 import { type Content, documentHtml, type Html, html, WHOLE } from "./html/document.ts"
@@ -121,9 +121,7 @@ const costOf = ({ cost, unpriced }: Omit<Spent, "tokens">): string =>
   cost === 0 && unpriced > 0 ? "?" : `${dollars(cost)}${unpriced > 0 ? " + ?" : ""}`
 
 function spent(title: string, by: Stats["by"], rows: readonly SpentRow[]): Html {
-  const names = namesApart(by === "project" ? rows.map(({ key }) => key) : [])
-  const nameOf = (key: string): string =>
-    key === "" ? "unknown" : by === "agent" ? agentTitle(key) : (names.get(key) ?? key)
+  const nameOf = (key: string): string => (key === "" ? "unknown" : by === "agent" ? agentTitle(key) : key)
   const hasTurns = rows.some(({ turns }) => turns !== null)
   const most = Math.max(...rows.map(({ cost }) => cost))
   const head = [
@@ -133,7 +131,8 @@ function spent(title: string, by: Stats["by"], rows: readonly SpentRow[]): Html 
   ]
   const cells = rows.map((row) => {
     const { key, title: own, turns, tokens, cost } = row
-    const titled = own ? html`${own} <span class="under">${key}</span>` : nameOf(key)
+    const titled =
+      own && by === "session" ? html`${own} <span class="under">${key}</span>` : (own ?? nameOf(key))
     return [
       html`${titled}${most > 0 && bar([["s4", cost / most]])}`,
       ...(hasTurns ? [turns === null ? "" : figure(turns)] : []),

@@ -2,6 +2,7 @@
 
 import { AGENT_NAMES } from "../../agents/agents.ts"
 import { momentOf } from "../../base/local-time.ts"
+import { nearNames } from "../../base/text.ts"
 import type { Config } from "../../config/options.ts"
 import { correctionNote, LOOSE_NOTE } from "../../find/corrected-query.ts"
 import type { Hit } from "../../find/hit.ts"
@@ -16,9 +17,15 @@ import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { changeLabels, type LabelShown, readLabels, withLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { folderOf, projectOf, shortNameOf } from "../../views/project.ts"
+import { folderOf, namesApart, projectOf } from "../../views/project.ts"
 import { filesChangedIn, filesOpenedIn, lastCommand, toolsCalled } from "../../views/queries/calls.ts"
-import { knownAs, projectId, projectPaths } from "../../views/queries/projects.ts"
+import {
+  knownAs,
+  latestProjects,
+  projectId,
+  projectNamer,
+  projectPaths,
+} from "../../views/queries/projects.ts"
 import { findSessions } from "../../views/queries/sessions.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import type { ChosenFilters, Found, TurnInSession } from "./picker-state.ts"
@@ -28,6 +35,8 @@ const ROOM = 400
 
 /** Pinned sessions and turns that are shown before the others. */
 const MOST_PINNED = 12
+/** Projects that are named to whoever has typed one that there is not. */
+const LATEST = 3
 
 /** Where the archive and the user are, and what the user wants. */
 interface Place {
@@ -99,7 +108,7 @@ export class PickerArchive {
   here(): string | undefined {
     const { db } = this.#open
     const project = knownAs(db, projectOf(this.#place.cwd))!
-    return projectId(db, project) === undefined ? undefined : (shortNameOf(project) ?? project)
+    return projectId(db, project) === undefined ? undefined : projectNamer(db)(project)
   }
 
   tools(): string[] {
@@ -114,7 +123,9 @@ export class PickerArchive {
     const { words } = typed
     const { query, short } = isTyping ? whileTyping(words) : { query: words, short: undefined }
     const narrowing = this.#narrowing(db, filters, typed, now)
-    if (typeof narrowing === "string") return { hits: [], titles: this.#titles, more: false, note: narrowing }
+    const nameOf = projectNamer(db)
+    if (typeof narrowing === "string")
+      return { hits: [], titles: this.#titles, nameOf, more: false, note: narrowing }
     const asked = { ...narrowing, limit, isBrief: true, room: ROOM }
     const begin = (some: string): Begun => begun(db, this.#place.dataHome, { ...asked, query: some }, readers)
     let search = begin(query)
@@ -135,6 +146,7 @@ export class PickerArchive {
       return {
         hits,
         titles: this.#titlesOf(db, hits),
+        nameOf,
         ...(isNewest && { isNewest }),
         more,
         note: misread ?? (isLoose && hits.length > 0 ? LOOSE_NOTE : correctionNote(corrections)),
@@ -268,7 +280,7 @@ export class PickerArchive {
           ? knownAs(db, projectOf(cwd))
           : undefined
         : projectNamed(db, typed.project)
-    if (project === undefined && typed.project !== undefined) return `no project named ${typed.project}`
+    if (project === undefined && typed.project !== undefined) return noProject(db, typed.project)
     const session = typed.session === undefined ? undefined : findSessions(db, typed.session)[0]?.id
     if (session === undefined && typed.session !== undefined) return `no session ${typed.session}`
     const program = AGENT_NAMES.find((name) => name.startsWith(typed.agent?.toLowerCase() ?? name))
@@ -290,13 +302,20 @@ export class PickerArchive {
 /** The project of this folder or name, or whose name begins so or has it. */
 function projectNamed(db: Database, typed: string): string | undefined {
   const wanted = typed.toLowerCase()
-  const all = projectPaths(db).map((path) => ({ path, name: (shortNameOf(path) ?? "").toLowerCase() }))
+  const all = [...namesApart(projectPaths(db))].map(([path, name]) => ({ path, name: name.toLowerCase() }))
   const found =
     all.find(({ path }) => path === typed || folderOf(path) === typed) ??
     all.find(({ name }) => name === wanted) ??
+    all.find(({ name }) => name.endsWith(`/${wanted}`)) ??
     all.find(({ name }) => name.startsWith(wanted)) ??
     all.find(({ name }) => name.includes(wanted))
   return found?.path
+}
+
+function noProject(db: Database, typed: string): string {
+  const near = nearNames(typed, projectPaths(db).map(projectNamer(db)))
+  const latest = latestProjects(db, LATEST).map(projectNamer(db)).join(", ")
+  return `no project is called ${typed}: ${near.length === 0 ? `the latest are ${latest}` : `did you mean ${near.join(" or ")}?`}`
 }
 
 /* Filters that are typed in the query, `since:7d` and the like, apart from what is searched for. Pure. */

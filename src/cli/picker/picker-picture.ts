@@ -3,7 +3,6 @@ import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
 import { isLittle } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
-import { shortNameOf } from "../../views/project.ts"
 import { shownSnippet } from "../render-hits.ts"
 import { wrappedIn } from "../screen.ts"
 import {
@@ -152,7 +151,7 @@ function listLines(
     return lines.map((text) => [styled(text)])
   }
   if (found === undefined) return [[styled("  Opening the archive", "dim")]]
-  if (found.hits.length === 0) return nothing(state)
+  if (found.hits.length === 0) return nothing(state, list.columns)
   const [pointer, mark, pin] = screen.unicode ? ["▸", "✓", "★"] : [">", "+", "*"]
   return found.hits.slice(top, top + turns).flatMap((hit, n) => {
     const isSelected = top + n === selected
@@ -172,7 +171,9 @@ function listLines(
   })
 }
 
-const nothing = ({ filters, line }: PickerState): StyledLine[] => {
+const nothing = ({ filters, found, line }: PickerState, columns: number): StyledLine[] => {
+  if (found?.note !== undefined)
+    return wrappedIn("  ", harmless(found.note), columns).map((text) => [styled(text)])
   const isFiltered = Object.values(filters).some(Boolean)
   return [
     [styled(line.text.trim() === "" ? "  Nothing to show" : "  Nothing matches")],
@@ -210,7 +211,7 @@ interface TurnRow {
   readonly passage: Snippet
 }
 
-function turnRow(hit: Hit, { titles, isNewest }: Found): TurnRow {
+function turnRow(hit: Hit, { titles, nameOf, isNewest }: Found): TurnRow {
   const prompt = hit.prompt ?? hit.snippet
   const answer = hit.answer ?? (hit.prompt === null ? "" : hit.snippet)
   // "continue" tells less than what came of it.
@@ -222,7 +223,7 @@ function turnRow(hit: Hit, { titles, isNewest }: Found): TurnRow {
   return {
     kind,
     title: isSame ? passage : plainly(title),
-    project: hit.project === null ? "" : harmless(shortNameOf(hit.project) ?? ""),
+    project: hit.project === null ? "" : harmless(nameOf(hit.project)),
     passage: isSame ? plainly(answer) : passage,
   }
 }
@@ -333,7 +334,8 @@ const FOOT: readonly (readonly [action: PickerAction, open: string, print: strin
 function footLine(state: PickerState, screen: PickerScreen): StyledLine {
   const { told, found, isPrinting, isHelp } = state
   if (isHelp) return helpFoot(state, screen)
-  const note = told ?? found?.note
+  // What it says of nothing stands in its place.
+  const note = told ?? (found?.hits.length === 0 ? undefined : found?.note)
   if (note !== undefined) {
     const line = [styled(`  ${harmless(note).replace(/\s+/g, " ")}`)]
     // Of two sentences, the second says what is shown.

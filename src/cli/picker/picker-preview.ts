@@ -6,7 +6,6 @@ import type { Hit } from "../../find/hit.ts"
 import { type SessionSummary, summaryParts, summarySource } from "../../find/session-summary.ts"
 import type { Snippet } from "../../find/snippet.ts"
 import { labelWords } from "../../views/labels.ts"
-import { shortNameOf } from "../../views/project.ts"
 import { dated } from "../screen.ts"
 import { dotted } from "../style.ts"
 import {
@@ -18,7 +17,7 @@ import {
   styled,
   wrappedCells,
 } from "./cell-text.ts"
-import { type PickerState, selectedHit } from "./picker-state.ts"
+import { type Found, type PickerState, selectedHit } from "./picker-state.ts"
 
 interface Section {
   readonly title: string
@@ -48,7 +47,7 @@ export function previewLines(
           ...summarySection(turn.summary),
         ]
   const lines = [
-    ...wrappedCells([...head(hit)], columns, charset),
+    ...wrappedCells([...head(hit, state.found!)], columns, charset),
     ...sections.flatMap((section) => sectionLines(section, columns, charset)),
   ]
   memory.set(key, { columns, unicode: charset.unicode, lines })
@@ -95,9 +94,9 @@ const speakerOf = ({ role, tool, program }: Hit): string => {
   return dotted(speaker, tool !== null && tool).replace(" · ", ": ")
 }
 
-function* head(hit: Hit): Generator<Styled> {
+function* head(hit: Hit, { nameOf }: Found): Generator<Styled> {
   yield styled(hit.handle, "title")
-  const project = hit.project === null ? "" : (shortNameOf(hit.project) ?? "")
+  const project = hit.project === null ? "" : nameOf(hit.project)
   const fate = [...(hit.others ? ["written by others"] : []), ...(hit.takenBack ? ["rewound"] : [])]
   fate.push(...labelWords(hit.label))
   if (hit.promptsOnly) fate.push("prompts only")

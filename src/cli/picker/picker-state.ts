@@ -36,6 +36,8 @@ export interface Found {
   readonly hits: readonly Hit[]
   /** What their sessions are called. */
   readonly titles: ReadonlyMap<string, string>
+  /** What their projects are called. */
+  readonly nameOf: (project: string) => string
   /** Set if nothing was asked for: then turns are told by their prompts. */
   readonly isNewest?: true
   readonly more: boolean

@@ -21,6 +21,7 @@ import type { Database } from "../../views/database.ts"
 import { isNotesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { shortNameOf } from "../../views/project.ts"
+import { projectNamer } from "../../views/queries/projects.ts"
 import { movedText } from "../../views/queries/touched-files.ts"
 import { observationLines } from "./get-tool.ts"
 import {
@@ -67,11 +68,13 @@ const TAKEN = 100
 const NEXT = "Next: `get` with one or several handles as written (@: line of the match) and the query."
 const MORE = "There are more hits: other words or filters."
 
+type ProjectNamer = (project: string) => string
+
 interface Asked {
   readonly limit: number
   readonly scope: string
-  /** Whether hits may be of several projects. */
-  readonly isMixed: boolean
+  /** Names the projects of hits, if they may be of several. */
+  readonly nameOf: ProjectNamer | undefined
   /** What is doubtful of them, and what else there is, a line each. */
   readonly notes: readonly string[]
   /** What follows the hits. */
@@ -83,7 +86,7 @@ interface Asked {
 /** @param hits in the order in which they are shown */
 function searchAnswer(
   hits: readonly OpenedHit[],
-  { limit, scope, isMixed, notes, below, more }: Asked,
+  { limit, scope, nameOf, notes, below, more }: Asked,
 ): string {
   const head = [`${count(hits.length, "hit")} in ${scope}. ${DATA}`, ...notes]
   let left = ROOM - lengthOf([...head, "", MORE, NEXT, ...below])
@@ -96,8 +99,8 @@ function searchAnswer(
   for (const [n, { hit, whole }] of hits.entries()) {
     const text =
       n < AT_LENGTH
-        ? `\n${hitAtLength(hit, whole, isMixed, rooms[n]!, left - 2)}`
-        : `${n === AT_LENGTH ? "\n" : ""}${hitLine(hit, isMixed)}`
+        ? `\n${hitAtLength(hit, whole, nameOf, rooms[n]!, left - 2)}`
+        : `${n === AT_LENGTH ? "\n" : ""}${hitLine(hit, nameOf)}`
     if (text.length + 1 > left) break
     shown.push(text)
     left -= text.length + 1
@@ -116,9 +119,9 @@ const coldAnswer = (scope: string, lines: readonly string[]): string =>
   [`0 hits in the index of ${scope}. ${DATA}`, ...lines, NEXT].join("\n")
 
 /** Turns out of the index that have more of the words than what is in it, a line each. */
-function coldLines({ hits, isCut }: ColdFound, isMixed: boolean): string[] {
+function coldLines({ hits, isCut }: ColdFound, nameOf: ProjectNamer | undefined): string[] {
   if (hits.length === 0) return []
-  const lines = hits.map((hit) => hitLine({ ...hit, handle: hit.handle!, seq: hit.seq!, score: 1 }, isMixed))
+  const lines = hits.map((hit) => hitLine({ ...hit, handle: hit.handle!, seq: hit.seq!, score: 1 }, nameOf))
   return [`Older, out of the index${isCut ? ", as far as they were looked through" : ""}:`, ...lines]
 }
 
@@ -156,12 +159,12 @@ const LEAST = 80
 function hitAtLength(
   hit: AnyHit,
   whole: WholeHit | undefined,
-  isMixed: boolean,
+  nameOf: ProjectNamer | undefined,
   room: number,
   most: number,
 ): string {
   const lines = whole?.lines()
-  const head = `${hit.handle}${lines?.at === undefined ? "" : `@${lines.at}`} ${about(hit, lines, isMixed)}`
+  const head = `${hit.handle}${lines?.at === undefined ? "" : `@${lines.at}`} ${about(hit, lines, nameOf)}`
   const passages = whole?.passages(room) ?? [{ role: hit.role ?? "turn", text: hit.snippet }]
   let left = most - head.length
   return passages.reduce((text, { role, text: words }) => {
@@ -185,9 +188,13 @@ function fitting(words: string, room: number, quoted: Quoting): string {
   }
 }
 
-function about(hit: AnyHit, lines: ReturnType<WholeHit["lines"]> | undefined, isMixed: boolean): string {
+function about(
+  hit: AnyHit,
+  lines: ReturnType<WholeHit["lines"]> | undefined,
+  nameOf: ProjectNamer | undefined,
+): string {
   return [
-    ...(isMixed || "far" in hit ? [projectName(hit.project)] : []),
+    ...(nameOf || "far" in hit ? [projectName(hit.project, nameOf ?? shortNameOf)] : []),
     `session ${sessionName(hit.session)} turn ${hit.seq}`,
     minute(hit.time),
     speakerOf(hit),
@@ -197,9 +204,9 @@ function about(hit: AnyHit, lines: ReturnType<WholeHit["lines"]> | undefined, is
 }
 
 /** One line for a hit. */
-function hitLine(hit: AnyHit, isMixed: boolean): string {
+function hitLine(hit: AnyHit, nameOf: ProjectNamer | undefined): string {
   const where = [
-    ...(isMixed || "far" in hit ? [projectName(hit.project)] : []),
+    ...(nameOf || "far" in hit ? [projectName(hit.project, nameOf ?? shortNameOf)] : []),
     minute(hit.time),
     speakerOf(hit),
   ].join(", ")
@@ -231,7 +238,8 @@ const speakerOf = ({ session, role, tool }: AnyHit): string =>
 const quotingOf = ({ session, role, tool }: AnyHit): Quoting =>
   isNotesSession(session) || (tool === null && (role === "human" || role === "assistant")) ? plain : strange
 
-const projectName = (project: string | null): string => name(shortNameOf(project ?? "") ?? "unknown", 40)
+const projectName = (project: string | null, nameOf: (project: string) => string | undefined): string =>
+  name((project && nameOf(project)) || "unknown", 40)
 
 /** As much of Claude Code's name of a session as tells it from others. */
 const sessionName = (session: string): string =>
@@ -329,7 +337,8 @@ export const searchTool: ServerTool = {
     const closest = new ClosestFirst(db, world.dataHome, readers, request)
     const found = await find({ ...request, order: closest }, { ...world, db, readers })
     const isMixed = request.project === undefined
-    const cold = found.cold === undefined ? [] : coldLines(found.cold, isMixed)
+    const nameOf = isMixed ? projectNamer(db) : undefined
+    const cold = found.cold === undefined ? [] : coldLines(found.cold, nameOf)
     const notes = [
       ...(found.note === undefined ? [] : [sentence(found.note)]),
       ...(found.far === undefined ? [] : farNotes(found.far)),
@@ -345,7 +354,7 @@ export const searchTool: ServerTool = {
     // What is elsewhere has the words as they were typed.
     const isThere = found.far?.found?.hits.some(({ handle }) => !closest.has(handle)) === true
     const doubtful = isThere ? [] : doubts(found.local, found.doubt)
-    const asked = { limit, scope, isMixed, notes: [...doubtful, ...notes], below }
+    const asked = { limit, scope, nameOf, notes: [...doubtful, ...notes], below }
     const hits = found.indexed.map((hit) => closest.opened(hit, found.far?.found !== undefined))
     return { text: searchAnswer(hits, { ...asked, more: found.more }) }
   },
@@ -384,7 +393,8 @@ function wanted(args: Arguments, db: Database, world: ServerWorld, limit: number
     tellsOthers: true,
   } as const satisfies FindRequest
   if (request.where === "both") refuseThere(request)
-  const where = project === undefined ? "all projects" : `this project (${projectName(own)})`
+  const where =
+    project === undefined ? "all projects" : `this project (${projectName(own, projectNamer(db))})`
   return { request, scope: session === undefined ? where : "the session" }
 }
 

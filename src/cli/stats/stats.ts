@@ -8,7 +8,8 @@ import { nothing, type Spent, type Sum } from "../../restore/window/spending.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
 import { type PriceList, requestCost } from "../../views/prices.ts"
-import { projectId } from "../../views/queries/projects.ts"
+import { namesApart } from "../../views/project.ts"
+import { projectId, projectPaths } from "../../views/queries/projects.ts"
 import { titlesOf } from "../../views/queries/sessions.ts"
 import type { StatsSpan } from "../../views/queries/token-use.ts"
 import { allTokens, type EditedFile, requestsIn, type ToolTotal } from "../../views/queries/token-use.ts"
@@ -108,7 +109,7 @@ export function gatherStats(
       .sort((a, b) => b.tokens - a.tokens),
     told: since === undefined ? toldBy(summed, sessions, spending) : null,
     by,
-    rows: by === "session" ? titled(db, spending.rows()) : spending.rows(),
+    rows: titled(db, by, spending.rows()),
     agents: byAgent.rows(),
     days: active.map((day) => ({ day, turns: days.get(day)! })),
     hours,
@@ -117,12 +118,11 @@ export function gatherStats(
   }
 }
 
-function titled(db: Database, rows: readonly SpentRow[]): SpentRow[] {
-  const titles = titlesOf(
-    db,
-    rows.map(({ key }) => key),
-  )
-  return rows.map((row) => ({ ...row, title: titles.get(row.key) ?? null }))
+function titled(db: Database, by: Period, rows: readonly SpentRow[]): readonly SpentRow[] {
+  const keys = rows.map(({ key }) => key)
+  const titles =
+    by === "session" ? titlesOf(db, keys) : by === "project" ? namesApart(projectPaths(db)) : undefined
+  return titles === undefined ? rows : rows.map((row) => ({ ...row, title: titles.get(row.key) ?? null }))
 }
 
 /** No project has this number: one that nobody knows has nothing. */
@@ -304,7 +304,7 @@ export type Period = (typeof PERIODS)[number]
 export interface SpentRow extends Spent {
   /** `2026-03-02`, the Monday of a week, `2026-03`, a project's path, an agent's name, a model, a session's id; `""`: unknown. */
   readonly key: string
-  /** By session: its title, else its first prompt, if it has one. */
+  /** By session: its title, else its first prompt, if it has one; by project: what it is called. */
   readonly title?: string | null
   /** Turns that a human started; null by model, since a turn may have several. */
   readonly turns: number | null

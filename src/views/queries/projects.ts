@@ -1,7 +1,7 @@
 /** Rows of projects. */
 import { statsOf } from "../../base/files.ts"
 import type { Database } from "../database.ts"
-import { folderOf, isInFolder } from "../project.ts"
+import { folderOf, isInFolder, namesApart, shortNameOf } from "../project.ts"
 
 /** @returns undefined if nothing of the project, or of the one that it is joined with, is archived */
 export const projectId = (db: Database, path: string): number | undefined =>
@@ -22,6 +22,12 @@ export const projectPaths = (db: Database): string[] =>
     .query<{ path: string }, []>("SELECT path FROM projects WHERE joined IS NULL")
     .all()
     .map(({ path }) => path)
+
+/** What names a project for people, who may call it so; one that is not archived here, by its folder. */
+export function projectNamer(db: Database | undefined): (project: string) => string {
+  const names = db && namesApart(projectPaths(db))
+  return (project) => names?.get(project) ?? shortNameOf(project) ?? project
+}
 
 /** Those that are joined with another. */
 export const joinedProjects = (db: Database): string[] =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdirSync, realpathSync, symlinkSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join, relative } from "node:path"
 import { ALIASES, GROUPS, PLUMBING } from "../../../src/cli/command-groups.ts"
 import { COMMANDS } from "../../../src/cli/commands.ts"
 import { overview, wholeOverview } from "../../../src/cli/overview.ts"
@@ -111,6 +111,82 @@ console.log(JSON.stringify({ project, loaded }))
       })
     },
   )
+})
+
+/** What projects are called: the same everywhere, and taken back by `--project`. */
+describe("names of projects", () => {
+  const FOLDERS = ["client/app", "server/app", "shop/3", "kiln"]
+  let machine: Inside
+
+  const ok = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(args, machine)
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" })
+    return stdout
+  }
+  const folderOfAll = async (...args: readonly string[]): Promise<string[]> => {
+    const { sessions } = JSON.parse(await ok("sessions", "--json", ...args))
+    return sessions.map(({ cwd }: { cwd: string }) => relative(machine.root, cwd)).toSorted()
+  }
+  const refused = async (project: string) => {
+    const { code, stdout } = await run(["sessions", "--json", "--project", project], machine)
+    expect(code).toBe(3)
+    return JSON.parse(stdout).error
+  }
+
+  beforeAll(async () => {
+    machine = new Inside()
+    for (const folder of FOLDERS) {
+      const cwd = join(machine.root, folder)
+      mkdirSync(cwd, { recursive: true })
+      const session = machine
+        .session({ cwd })
+        .turn(`Fire the clay of ${folder.replace("/", " ")}`)
+        .flush()
+      await machine.hook("stop", session)
+      await ok("tag", session.session, "clay")
+    }
+    // A folder of the same name as a project is another thing.
+    mkdirSync(join(machine.cwd, "kiln"))
+  })
+  afterAll(() => machine[Symbol.dispose]())
+
+  test.each([
+    "search clay -a",
+    "sessions -a",
+    "stats --by project",
+    "tag -a",
+    "forget --older-than 1h --dry-run",
+  ])("%s prints each as it may be typed", async (command) => {
+    const printed = await ok(...command.split(" "))
+    for (const name of FOLDERS) expect(printed).toMatch(new RegExp(`(?<![\\w/])${name}(?![\\w/])`))
+  })
+
+  test.each(FOLDERS)("%s means that project, wherever one is", async (name) => {
+    expect(await folderOfAll("--project", name)).toEqual([name])
+    expect(await folderOfAll("-p", join(machine.root, name))).toEqual([name])
+    expect(JSON.parse(await ok("search", "clay", "-p", name, "--json")).hits).toHaveLength(1)
+    expect(JSON.parse(await ok("stats", "-p", name, "--json")).sessions).toBe(1)
+  })
+
+  test("a name in a list of some is the same as in one of all", async () => {
+    expect(await ok("search", "client", "-a")).toContain("client/app")
+  })
+
+  test("a name that was cut for a narrow screen, and more of a path than tells it apart", async () => {
+    expect(await folderOfAll("-p", "client/a…")).toEqual(["client/app"])
+    expect(await folderOfAll("-p", "3")).toEqual(["shop/3"])
+    expect(await folderOfAll("-p", `${basename(machine.root)}/kiln`)).toEqual(["kiln"])
+  })
+
+  test("a wrong one is told the nearest", async () => {
+    expect(await refused("app")).toMatchObject({
+      message: "--project app is neither a project's name nor a folder",
+      hint: "did you mean client/app or server/app?",
+    })
+    expect((await refused("clent/app")).hint).toBe("did you mean client/app?")
+    expect((await refused("/gone/kil")).hint).toBe("did you mean kiln?")
+    expect((await refused("zzqqy")).hint).toBe("ctxbridge sessions --all-projects lists the projects")
+  })
 })
 
 /** Which command a word means, and that every command is in the overview. */

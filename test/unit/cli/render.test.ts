@@ -498,7 +498,7 @@ describe("render screen", () => {
   ) =>
     renderScreen(
       {
-        ...{ hits: all.map((_, n) => hitOf(n)), observations: [], above: [], below: [], everywhere: false },
+        ...{ hits: all.map((_, n) => hitOf(n)), observations: [], above: [], below: [], nameOf: undefined },
         linesOf: ({ handle }) => all[Number(handle!.slice(-1))]!,
         ...more,
       },

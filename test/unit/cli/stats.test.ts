@@ -494,13 +494,12 @@ describe("render stats", () => {
     })
   })
 
-  test("projects of one name are told apart", () => {
+  test("projects are told by what they are called", () => {
     const [row] = madeStats().rows
-    const rows = ["/w/client/app", "/w/server/app/.git", "/w/shop"].map((key) => ({ ...row!, key }))
+    const titles = ["client/app", "server/app", "shop"]
+    const rows = titles.map((title) => ({ ...row!, key: `/w/${title}/.git`, title }))
     const lines = renderStats({ ...madeStats(), by: "project", rows }, SHOWN, screen(80, false, true))
-    expect(lines.flatMap((line) => /^(\S*(?:app|shop))\s/.exec(line)?.[1] ?? [])).toEqual([
-      ...["client/app", "server/app", "shop"],
-    ])
+    expect(lines.flatMap((line) => /^(\S*(?:app|shop))\s/.exec(line)?.[1] ?? [])).toEqual([...titles])
   })
 
   test.each(WIDTHS)("nor do ids and titles of sessions, in %d columns", (columns) => {

@@ -177,8 +177,8 @@ describe("typos", () => {
         const error = await refused(command, "checkpoints", "--project", "walrusary")
         expect(error).toMatchObject({
           code: "not-found",
-          message: "--project walrusary is not a folder, and no session of it is archived",
-          hint: `did you mean ${elsewhere}?`,
+          message: "--project walrusary is neither a project's name nor a folder",
+          hint: "did you mean walrusery?",
         })
       },
     )

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { pickerPicture, shortAge } from "../../../../src/cli/picker/picker-picture.ts"
 import { lineWith } from "../../../../src/cli/picker/query-line.ts"
 import { PicturePainter } from "../../../../src/cli/picker/run-picker.ts"
-import { hit, NOW, pickerState, plain, screen, TITLES } from "../../../support/picker.ts"
+import { hit, NOW, nameOf, pickerState, plain, screen, TITLES } from "../../../support/picker.ts"
 
 const HITS = [hit(1), hit(2, { role: "tool", tool: "Bash" }), hit(3)]
 
@@ -125,12 +125,12 @@ test("the foot has what was told, else how it was found, else the keys", () => {
   const foot = (given: object): string =>
     plain(pickerPicture(pickerState(HITS, given), screen()).lines.at(-1)!)
   expect(foot({ told: "copied" })).toBe("  copied")
-  expect(foot({ found: { hits: HITS, titles: TITLES, more: false, note: "no exact match" } })).toBe(
+  expect(foot({ found: { hits: HITS, titles: TITLES, nameOf, more: false, note: "no exact match" } })).toBe(
     "  no exact match",
   )
   const note = "No match for “parsr”. Showing results for “parse”."
-  expect(foot({ found: { hits: HITS, titles: TITLES, more: false, note } })).toBe(`  ${note}`)
-  expect(foot({ columns: 40, found: { hits: HITS, titles: TITLES, more: false, note } })).toBe(
+  expect(foot({ found: { hits: HITS, titles: TITLES, nameOf, more: false, note } })).toBe(`  ${note}`)
+  expect(foot({ columns: 40, found: { hits: HITS, titles: TITLES, nameOf, more: false, note } })).toBe(
     "  Showing results for “parse”.",
   )
   expect(foot({})).toStartWith("  Enter open  Esc quit  F1 keys  Ctrl-O resume")

@@ -8,7 +8,7 @@ import {
 } from "../../../../src/cli/picker/picker-state.ts"
 import { updated } from "../../../../src/cli/picker/picker-update.ts"
 import { lineWith, PICKER_KEYS } from "../../../../src/cli/picker/query-line.ts"
-import { afterEvents, hit, key, pickerState } from "../../../support/picker.ts"
+import { afterEvents, hit, key, nameOf, pickerState } from "../../../support/picker.ts"
 
 const HITS = Array.from({ length: 40 }, (_, n) => hit(n))
 const some = pickerState(HITS)
@@ -81,7 +81,10 @@ describe("keys for the turn", () => {
       { do: "print", what: "handle", hits },
     ])
     // Another search leaves them marked, and a second Tab takes a mark off.
-    const other = { kind: "found", found: { hits: HITS.slice(3), titles: new Map(), more: false } } as const
+    const other = {
+      kind: "found",
+      found: { hits: HITS.slice(3), titles: new Map(), nameOf, more: false },
+    } as const
     expect(effectsOf(afterEvents(marked, other, key("tab")), "enter")).toEqual([
       { do: "open", hits: [hits[0], hits[1]] },
     ])
@@ -193,7 +196,7 @@ describe("the list", () => {
 
   test("at its end, more are asked for", () => {
     const full = { ...pickerState(HITS.slice(0, FIRST_LIMIT)), selected: FIRST_LIMIT - 1 }
-    const more = { ...full, found: { hits: full.found!.hits, titles: new Map(), more: true } }
+    const more = { ...full, found: { hits: full.found!.hits, titles: new Map(), nameOf, more: true } }
     expect(updated(full, key("down"))[1]).toEqual([])
     expect(updated(more, key("down"))).toMatchObject([{ limit: FIRST_LIMIT * 4 }, [{ do: "search" }]])
   })
@@ -201,7 +204,10 @@ describe("the list", () => {
   test("fewer turns than before: the last of them is selected", () => {
     const far = afterEvents(some, ...Array.from({ length: 30 }, () => key("down")))
     expect(
-      afterEvents(far, { kind: "found", found: { hits: HITS.slice(0, 3), titles: new Map(), more: false } }),
+      afterEvents(far, {
+        kind: "found",
+        found: { hits: HITS.slice(0, 3), titles: new Map(), nameOf, more: false },
+      }),
     ).toMatchObject({
       selected: 2,
       top: 0,
@@ -213,6 +219,7 @@ test("what is found by meaning comes below the cursor, and nothing above it move
   const joined = {
     hits: [HITS[30]!, HITS[2]!, HITS[1]!, HITS[31]!, HITS[0]!, HITS[3]!],
     titles: new Map(),
+    nameOf,
     more: true,
   }
   const handlesAfter = (...names: string[]) => {
@@ -229,7 +236,8 @@ test("what kept a search from the archive is told until one succeeds", () => {
   const failed = afterEvents(some, { kind: "failed", problem: ["the archive is busy"] })
   expect(failed.problem).toEqual(["the archive is busy"])
   expect(
-    afterEvents(failed, { kind: "found", found: { hits: HITS, titles: new Map(), more: false } }).problem,
+    afterEvents(failed, { kind: "found", found: { hits: HITS, titles: new Map(), nameOf, more: false } })
+      .problem,
   ).toBeUndefined()
 })
 
