@@ -67,7 +67,7 @@ export const transcriptPath = (value: unknown): string | undefined =>
 
 /** Besides a human's, Claude Code submits reports of tasks and others' words, and `/compact`. */
 const HOSTS_PROMPT =
-  /^\s*(?:<(?:task[-_]notification|system-reminder|(?:teammate|cross-session|local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/
+  /^\s*(?:<(?:(?:task|agent|bash)[-_]notif|(?:system|teammate|cross-session|local-command|mcp|ci-monitor|webhook|slack)-|channel\b)|\/(?:compact|clear)(?!\S))/
 
 /** @returns undefined when the document is not about a session */
 export function decodeEvent(name: EventName, document: unknown): HookEvent | undefined {

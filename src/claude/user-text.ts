@@ -180,7 +180,8 @@ function between(text: string, tag: string): string | undefined {
  * Reports of tasks, of other agents and of services that Claude Code watches: anyone may have written what they quote.
  */
 export const NOTICE_TAGS: ReadonlySet<string> = new Set([
-  ...["task-notification", "task_notification", "teammate-message", "cross-session-message", "agent-message"],
+  ...["task-notification", "task_notification", "agent-notification", "bash-notification"],
+  ...["teammate-message", "cross-session-message", "agent-message"],
   ...["local-command-caveat", "mcp-resource-update", "mcp-polling-update", "channel", "tick"],
   ...["ci-monitor-event", "github-webhook-activity", "webhook-payload", "slack-messages", "slack-ping"],
   ...["slack-tag-message", "remote-review", "remote-review-progress", "fetched-web-content"],

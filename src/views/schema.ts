@@ -2,7 +2,7 @@
  * Version of the decoding: goes up when lines are decoded differently. Views with another number are rebuilt
  * (open-current.ts). A test fails when the views of test/golden/transcripts are no longer those of this number.
  */
-export const PARSER = 26
+export const PARSER = 27
 
 /** SQLite's `application_id` once every copy in the vault has been seen: "ctxb". */
 export const SEEN_ALL = 0x63747862

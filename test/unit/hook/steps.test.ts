@@ -166,6 +166,7 @@ describe("event", () => {
       "<div> is not closed, why?",
       "fix it\n<system-reminder>no</system-reminder>",
       "< 3 tests fail",
+      "<agent-card> is not closed, why?",
       "",
     ])("is a human's: %s", (prompt) => expect(event({ prompt }).isHuman).toBe(true))
 
@@ -173,6 +174,8 @@ describe("event", () => {
       "<task-notification>done</task-notification>",
       "\n <teammate-message from='x'>hi</teammate-message>",
       "<mcp-resource-update>",
+      "<agent-notification>done</agent-notification>",
+      "<bash-notification>done</bash-notification>",
     ])("is the host's: %s", (prompt) => expect(event({ prompt }).isHuman).toBe(false))
 
     test("is the host's where the host says so", () => {

@@ -181,6 +181,13 @@ describe("user text", () => {
     }
   })
 
+  test("so are the reports of background agents and commands of Claude Code 2.0", () => {
+    const text =
+      "<agent-notification>\n<agent-id>a1</agent-id>\n<status>completed</status>\n</agent-notification>"
+    for (const report of [text, text.replaceAll("agent-", "bash-")])
+      expect(queuedTextParts(report)).toEqual([{ kind: "notice", text: report }])
+  })
+
   describe("what was pasted", () => {
     const pasted = (id: string, text: string) =>
       `<pasted_content id="${id}">\n${text}\n</pasted_content id="${id}">`
