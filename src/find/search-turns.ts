@@ -245,23 +245,16 @@ function namesNowhere(
   db: Database,
   texts: MessageTexts,
   request: SearchRequest,
-  { terms, masks, ids }: Candidates,
+  candidates: Candidates,
   hits: readonly Hit[],
 ): string[] {
-  const bitOf = (word: string | undefined): number => {
-    const n = terms.findIndex((term) => term.word === word && !term.isPrefix)
-    return n < 0 ? 0 : 2 ** n
-  }
-  const isNowhere = ({ words, joined, isIn }: WholeName): boolean => {
+  const isNowhere = (name: WholeName): boolean => {
+    const { isIn } = name
     if (
       hits.some((hit) => [hit.snippet, hit.prompt, hit.answer, ...hit.also].some((text) => isIn(text ?? "")))
     )
       return false
-    const bits = words.map(bitOf)
-    const all = bits.includes(0) ? 0 : bits.reduce((sum, bit) => sum | bit, 0)
-    const one = bitOf(joined)
-    const mayHave = (mask: number): boolean => (all !== 0 && (mask & all) === all) || (mask & one) !== 0
-    const having = ids.filter((id) => mayHave(masks[id]!)).sort((a, b) => b - a)
+    const having = candidates.ids.filter(holding(name, candidates).mayHave).sort((a, b) => b - a)
     const filter = filterOf(db, request)
     const rows = filter === undefined ? [] : rowsOf(db, having.slice(0, LOOKED_INTO), filter)
     return !rows.some(({ id }) => isIn(texts.of(id)?.text ?? ""))
@@ -269,6 +262,35 @@ function namesNowhere(
   return wholeNamesIn(request.query)
     .filter(isNowhere)
     .map(({ typed }) => typed)
+}
+
+/** What the index knows of the messages that have a name: which surely do, and which may, as they have all its parts. */
+function holding({ words, joined }: WholeName, { terms, masks }: Candidates) {
+  const bitOf = (word: string | undefined): number => {
+    const n = terms.findIndex((term) => term.word === word && !term.isPrefix)
+    return n < 0 ? 0 : 2 ** n
+  }
+  const bits = words.map(bitOf)
+  const all = bits.includes(0) ? 0 : bits.reduce((sum, bit) => sum | bit, 0)
+  const one = bitOf(joined)
+  const has = (id: number): boolean => (masks[id]! & one) !== 0
+  return { has, mayHave: (id: number): boolean => has(id) || (all !== 0 && (masks[id]! & all) === all) }
+}
+
+/** Numbers with points or hyphens between them: "404" is no "4.0.4", and "v4.0.4" is one. */
+const IS_VERSION = /^v?\d+$/
+
+/** Where all that is asked for is one name, and a message has it: only what may have all of it, so no "CVE" of another. */
+function wholeOnly(candidates: Candidates, { text, terms }: Query): Candidates {
+  const [name] = wholeNamesIn(text)
+  if (name?.joined === undefined || IS_VERSION.test(name.joined)) return candidates
+  if (terms.some(({ typed }) => typed !== name.typed)) return candidates
+  const { has, mayHave } = holding(name, candidates)
+  if (!candidates.ids.some(has)) return candidates
+  const { masks } = candidates
+  // What is not sought lends nothing to what is beside it, either.
+  for (const id of candidates.ids) if (!mayHave(id)) masks[id] = 0
+  return { ...candidates, ids: candidates.ids.filter((id) => masks[id] !== 0) }
 }
 
 /** A path is several words, which the best turn may have. */
@@ -372,7 +394,7 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
   }
   const most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))
   let isLoose = false
-  let candidates = candidatesFor(db, query, filter)
+  let candidates = wholeOnly(candidatesFor(db, query, filter), query)
   let rows = compared(db, texts, candidates, query.must, filter, most)
   if (rows.length === 0 && query.must !== undefined && !query.isStrict && query.terms.length > 0) {
     // Nobody said exactly that, but the phrase's words are still what was asked for.

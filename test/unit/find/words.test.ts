@@ -355,6 +355,20 @@ describe("whole names", () => {
     },
   )
 
+  test("where a message has it, and no more is asked for, what has only parts of it is no hit", () => {
+    using archive = new Archive()
+    const transcript = archive.session("5e551011-0000-4000-8000-000000000001")
+    const answers = ["CVE-2024-12345 it was.", "CVE-2024-1 it was.", "Any CVE of 2024.", "See cve-2024-12345-poc."]
+    for (const answer of answers) transcript.turn("Which one?", [], answer)
+    archive.follow(transcript.flush())
+    using readers = new CopyReaders()
+    const shownFor = (query: string) =>
+      search(archive.db, archive.dataHome, { query, limit: 9 }, readers).hits.map(({ snippet }) => snippet)
+    expect(shownFor("what is CVE-2024-12345?")).toEqual([answers[0]!, answers[3]!])
+    expect(shownFor("see CVE-2024-12345")).toHaveLength(4)
+    expect(shownFor("CVE-2024-12")).toHaveLength(4)
+  })
+
   test("nothing of it is told to whoever does not want to know", () => {
     const db = open(machine.dataHome, "write", 0)
     using readers = new CopyReaders()
