@@ -358,7 +358,12 @@ describe("whole names", () => {
   test("where a message has it, and no more is asked for, what has only parts of it is no hit", () => {
     using archive = new Archive()
     const transcript = archive.session("5e551011-0000-4000-8000-000000000001")
-    const answers = ["CVE-2024-12345 it was.", "CVE-2024-1 it was.", "Any CVE of 2024.", "See cve-2024-12345-poc."]
+    const answers = [
+      "CVE-2024-12345 it was.",
+      "CVE-2024-1 it was.",
+      "Any CVE of 2024.",
+      "See cve-2024-12345-poc.",
+    ]
     for (const answer of answers) transcript.turn("Which one?", [], answer)
     archive.follow(transcript.flush())
     using readers = new CopyReaders()

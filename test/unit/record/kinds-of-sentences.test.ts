@@ -26,6 +26,11 @@ describe("constraints", () => {
     "I'd prefer short seams.",
     "Always show me the pattern before you weave.",
     "Only change the seams of the new cloth, everything else stays as it is.",
+    "Make sure that all seams hold before you commit.",
+    "Make sure to test and commit every seam.",
+    "Test the seams, then commit, but don't push.",
+    "You must never push.",
+    "Remember to test and commit.",
   ])("%s", (sentence) => expect(constraintsIn(sentence)).toEqual([sentence]))
 
   test.each([
@@ -49,6 +54,11 @@ describe("constraints", () => {
     "Nur den Saum machen.",
     "Mach nur den Saum.",
     "Don't wash it in this turn.",
+    "Make sure the seams hold and commit.",
+    "Please make sure to run all tests, then commit and push.",
+    "Be sure to commit it.",
+    "You have to run the tests and commit the changes.",
+    "Run the tests and commit.",
   ])("not: %s", (sentence) => expect(constraintsIn(sentence)).toEqual([]))
 })
 
