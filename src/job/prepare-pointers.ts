@@ -7,6 +7,7 @@ import type { Paths } from "../config/load.ts"
 import { FailedBefore } from "../restore/failed-before.ts"
 import { pointerTo } from "../restore/pointer-to.ts"
 import { changesSeen, type Database } from "../views/database.ts"
+import { readLabels } from "../views/labels.ts"
 import { readPointer, writePointer } from "../views/pointers.ts"
 import { folderOf } from "../views/project.ts"
 import { actionsIn } from "../views/queries/calls.ts"
@@ -48,7 +49,9 @@ export function prepareReminders(db: Database, dataHome: string, goOn: () => voi
     goOn()
     const read = changesSeen(db)
     const failed = new FailedBefore(path)
-    for (const action of actionsIn(db, path, ACTIONS)) failed.add(action)
+    const labels = readLabels(dataHome)
+    for (const action of actionsIn(db, path, ACTIONS))
+      failed.add(action, labels.verdictOn(action.handle) !== undefined)
     const reminders = failed.reminders()
     db.transaction(() => {
       if (changesSeen(db) === read) writeReminders(dataHome, path, reminders)

@@ -113,7 +113,8 @@ export class FailedBefore {
       : namesOfEdit(target)
   }
 
-  add(action: PastAction): void {
+  /** @param isOver whether a person has said that what was decided in its turn does not hold: then it helped nobody */
+  add(action: PastAction, isOver = false): void {
     const outcome = outcomeOf(action)
     // A write that fails says nothing of edits; one that succeeds makes up for them.
     if (toolKind(action.name) === "write" && outcome !== "passed") return
@@ -123,7 +124,7 @@ export class FailedBefore {
     if (action.session !== this.#session) [this.#session, this.#open] = [action.session, []]
     const { whole, programs } = names
     if (outcome === "passed") {
-      this.#passed(whole, programs, action)
+      this.#passed(whole, programs, action, isOver)
       return
     }
     if (outcome === "refused") {
@@ -158,14 +159,14 @@ export class FailedBefore {
     if (deed !== undefined) this.#open.push({ name, deed, left: SOON })
   }
 
-  #passed(whole: string, programs: readonly string[], action: PastAction): void {
+  #passed(whole: string, programs: readonly string[], action: PastAction, isOver: boolean): void {
     for (const name of [whole, ...programs]) {
       const trouble = this.#troubles.get(name)
       if (trouble === undefined) continue
-      this.#fixes.set(`${name}\n${trouble.cause}`, action)
+      if (!isOver) this.#fixes.set(`${name}\n${trouble.cause}`, action)
       this.#troubles.delete(name)
     }
-    if (!isShell(action.name)) return
+    if (!isShell(action.name) || isOver) return
     for (const open of this.#open) {
       const trouble = this.#troubles.get(open.name)
       open.left--

@@ -135,6 +135,12 @@ test("one that has succeeded since is no trouble; if it comes back, what it was 
   expect(await machine.before(machine.session(), { command: COMMAND })).toContain(
     `After this error it succeeded once before, in ${handle}.`,
   )
+  await machine.well("tag", handle, "--rejected", "The door must stay open.")
+  expect(reminders(machine)).toEqual([])
+  await machine.ended(machine.session().turn("Go on").flush())
+  const told = await machine.before(machine.session(), { command: COMMAND })
+  expect(told).toContain("`kiln-fire --cone 9` failed the last")
+  expect(told).not.toContain(handle)
 })
 
 test("a program that was missing, in whatever command, with what was run instead", async () => {

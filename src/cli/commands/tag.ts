@@ -21,11 +21,11 @@ import {
   withLabel,
 } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
-import { dropPointers } from "../../views/pointers.ts"
 import { folderOf } from "../../views/project.ts"
 import { projectNamer } from "../../views/queries/projects.ts"
 import { sessionsNamed } from "../../views/queries/sessions.ts"
 import { turnByHandle } from "../../views/queries/turns.ts"
+import { dropPrepared } from "../../views/reminders.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { renderTable } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
@@ -189,8 +189,8 @@ function label(context: Context, db: Database, word: string, change: Change | un
     : change === undefined
       ? readLabels(env.dataHome)
       : changeLabels(env.dataHome, changed)
-  // They quote turns.
-  if (!dryRun && change !== undefined) dropPointers(env.dataHome)
+  // It quotes turns, and names what helped.
+  if (!dryRun && change !== undefined) dropPrepared(env.dataHome)
   const now = labels.on(name)
   out.json({ dryRun, labels: now === undefined ? [] : rowsOf(db, [now]), more: false })
   const said = labelWords(now)
