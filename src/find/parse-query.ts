@@ -51,7 +51,7 @@ const LONGEST = 4000
 export function parseQuery(text: string): Query {
   const tokens = tokenize(text.slice(0, LONGEST))
   const strict = tokens.some(({ kind }) => kind === "operator")
-  const required = strict ? new Parser(tokens).parse() : lenient(tokens)
+  const required = strict ? new Parser(tokens).parse() : lenient(DATA.test(text) ? unquoted(tokens) : tokens)
   return { text, terms: termsOf(tokens, strict), must: required, isStrict: strict }
 }
 
@@ -133,6 +133,11 @@ function asOperator(token: Token, at: number, all: readonly Token[]): Token {
 }
 
 const hasWord = (text: string): boolean => namesIn(text).length > 0
+
+/** A key and its value, pasted: quotation marks are part of it, and demand nothing. */
+const DATA = /"\s*:\s*(?:["[{\d-]|(?:true|false|null)\b)/
+
+const unquoted = (tokens: readonly Token[]): Token[] => tokens.filter(({ kind }) => kind !== "phrase")
 
 /** Without operators, only phrases and fields are required. */
 function lenient(tokens: readonly Token[]): Node | undefined {
@@ -264,7 +269,15 @@ function termsOf(tokens: readonly Token[], strict: boolean): Term[] {
       for (const word of asked(typed, sought(name.words)))
         into.set(word, { word, isPrefix: isHalfPair(word), typed })
     }
-    if (prefix !== "") found.set(`${prefix}*`, { word: prefix, isPrefix: true, typed: token.text })
+    if (prefix === "") continue
+    // A longer name has the parts of "BadZi*", but no word that begins so: `zipfile.BadZipFile`.
+    const parts = wordsOf(token.text.slice(-prefix.length)).slice(0, -1)
+    for (const [n, word] of parts.entries()) {
+      const isPrefix = n === parts.length - 1
+      if (!isPrefix || word.length > 1)
+        found.set(isPrefix ? `${word}*` : word, { word, isPrefix, typed: token.text })
+    }
+    found.set(`${prefix}*`, { word: prefix, isPrefix: true, typed: token.text })
   }
   const terms = [...(found.size > 0 ? found : dull).values()]
   if (terms.length <= MOST_TERMS) return terms

@@ -60,6 +60,16 @@ describe("query", () => {
       expect(holds('cat NOT "exit code"', "cat: exit code")).toBe(false)
     })
 
+    test("quotation marks of data are no phrases: what is pasted is looked for by its words", () => {
+      for (const pasted of ['"mode": "full"', '{"mode":"full"}', '"retries": 3', '"is_on" : true'])
+        expect(parseQuery(pasted).must).toBeUndefined()
+      expect(parseQuery('"mode": "full"').terms.map(({ word }) => word)).toEqual(["mod", "full"])
+      expect(parseQuery('"mode": "full" role:tool').must).toMatchObject({ kind: "field" })
+      expect(parseQuery('"full mode": what is it').must).toMatchObject({ kind: "phrase" })
+      expect(parseQuery('"mode" "full"').must).toMatchObject({ kind: "and" })
+      expect(parseQuery('"mode": AND "full"').isStrict).toBe(true)
+    })
+
     test("prefixes and fields", () => {
       expect(holds("conf* AND x", "x configuration")).toBe(true)
       expect(holds("getUserN* AND x", "x getUserNumber")).toBe(true)
@@ -573,6 +583,15 @@ describe("prefixes", () => {
     },
   )
 
+  test("the beginning of a name is found in a longer one", async () => {
+    const session = machine.session().turn("Catch zipfile.BadZipFile as well").flush()
+    await machine.hook("stop", session)
+    for (const prefix of ["BadZ*", "BadZip*", "BadZipF*", "BadZipFi*"]) {
+      const [hit] = await hits(prefix)
+      expect(hit!.snippet).toContain("BadZipFile")
+    }
+  })
+
   test("what does not begin so is not found", async () => {
     for (const prefix of ["verifier*", "fileserver*", "größer*", "ファイア*"]) {
       expect(await run(["search", `${prefix} AND each`], machine)).toMatchObject({ code: 3, stdout: "" })
@@ -625,6 +644,18 @@ describe("exact", () => {
     expect(await run(["import", ...files], machine)).toMatchObject({ code: 0, stderr: "" })
     const { hits, note } = await search(machine, '"that the reader of the file had in mind"')
     expect(hits.map(({ session, seq }) => [session, seq])).toEqual([[old.session, 1]])
+    expect(note).toBeUndefined()
+  })
+
+  test("pasted data comes first where it stands so, whoever else has both words", async () => {
+    using machine = new Inside()
+    const said = machine.session().turn('Set `"mode": "full"` in the settings').flush()
+    const files = [said.path]
+    for (let n = 0; n < 40; n++)
+      files.push(machine.session().turn(`number ${n}: the full disk was in no mode to go on`).flush().path)
+    expect(await run(["import", ...files], machine)).toMatchObject({ code: 0, stderr: "" })
+    const { hits, note } = await search(machine, '"mode": "full"')
+    expect(hits[0]).toMatchObject({ session: said.session })
     expect(note).toBeUndefined()
   })
 
