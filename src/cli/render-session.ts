@@ -35,8 +35,8 @@ export function shortIds(ids: readonly string[]): string[] {
   return [...ids]
 }
 
-/** A session as it is listed, with what the user has labelled it with. */
-type Listed = { readonly label?: LabelShown }
+/** A session as it is listed, with what the user has labelled it with, and its list price in US dollars if it is asked for. */
+type Listed = { readonly label?: LabelShown; readonly listPrice?: number | null }
 
 /** With what it has been labelled with before it. */
 export const titleOf = ({ title, firstPrompt, promptsOnly, label }: Session & Listed): string => {
@@ -47,6 +47,8 @@ export const titleOf = ({ title, firstPrompt, promptsOnly, label }: Session & Li
 
 /** `$12.30` */
 export const dollars = (cost: number): string => (cost > 0 && cost < 0.01 ? "<$0.01" : `$${cost.toFixed(2)}`)
+
+const moneyOf = (cost: number | null): string => (cost === null ? "" : dollars(cost))
 
 /** Tokens and cost in words; empty if nothing is known. */
 export function useText(use: SessionUse): string {
@@ -74,7 +76,9 @@ export function renderSessions(
   nameOf?: (project: string) => string,
 ): string[] {
   const names = shortIds(rows.map(({ id }) => id))
-  const isPriced = rows.some(({ cost }) => cost !== null)
+  const isAtList = rows.some(({ listPrice }) => listPrice !== undefined)
+  const priceOf = ({ cost, listPrice }: SessionUse & Listed) => (isAtList ? (listPrice ?? null) : cost)
+  const isPriced = rows.some((row) => priceOf(row) !== null)
   const isOthers = rows.some(({ program }) => program !== UNMARKED)
   return renderTable(
     [
@@ -84,7 +88,9 @@ export function renderSessions(
       ...(nameOf ? [{ title: "project", below: true }] : []),
       { title: "turns", align: "right" },
       { title: "tokens", align: "right", optional: true },
-      ...(isPriced ? [{ title: "cost", align: "right", optional: true } as const] : []),
+      ...(isPriced
+        ? [{ title: isAtList ? "list price" : "cost", align: "right", optional: true } as const]
+        : []),
       { title: "tools", align: "right", optional: true },
       { title: "errors", align: "right", optional: true },
       { title: "size", align: "right", optional: true },
@@ -97,7 +103,7 @@ export function renderSessions(
       ...(nameOf ? [row.project === null ? "" : safe(nameOf(row.project))] : []),
       String(row.turns),
       formatTokens(allTokens(row.tokens)),
-      ...(isPriced ? [row.cost === null ? "" : dollars(row.cost)] : []),
+      ...(isPriced ? [moneyOf(priceOf(row))] : []),
       String(row.tools),
       String(row.errors),
       bytes(row.archived),

@@ -28,13 +28,16 @@ interface ListRequest extends SessionFilter {
   readonly order?: (typeof SESSION_ORDERS)[number]
   /** Ids of the sessions that are pinned. */
   readonly pinned?: readonly string[]
+  /** US dollars by session, for the order by cost: what Claude Code has told is known of few. */
+  readonly costs?: ReadonlyMap<string, number>
 }
 
 export function sessionList(
   db: Database,
-  { limit, order, pinned = [], ...filter }: ListRequest,
+  { limit, order, pinned = [], costs, ...filter }: ListRequest,
 ): SessionList {
-  if (order === "tokens" || order === "cost") return cutTo(limit, mostUsing(db, filter, order, limit + 1))
+  if (order === "tokens" || order === "cost")
+    return cutTo(limit, mostUsing(db, filter, order === "cost" ? costs : undefined, limit + 1))
   const listed = listSessions(db, { ...filter, limit: limit + 1, ...(order && { order }) })
   if (order !== undefined || pinned.length === 0) return cutTo(limit, withUse(db, listed))
   const among = filter.among?.filter((id) => pinned.includes(id)) ?? pinned
@@ -52,15 +55,13 @@ const cutTo = (limit: number, found: readonly CountedSession[]): SessionList => 
 function mostUsing(
   db: Database,
   filter: SessionFilter,
-  order: "tokens" | "cost",
+  costs: ReadonlyMap<string, number> | undefined,
   most: number,
 ): CountedSession[] {
   const ids = matchingSessions(db, filter)
   const uses = useOfSessions(db, ids)
-  const worth = (id: string): number => {
-    const { tokens, cost } = uses.get(id)!
-    return order === "cost" ? (cost ?? -1) : allTokens(tokens)
-  }
+  const worth = (id: string): number =>
+    costs === undefined ? allTokens(uses.get(id)!.tokens) : (costs.get(id) ?? -1)
   const first = ids.sort((a, b) => worth(b) - worth(a)).slice(0, most)
   return sessionsNamed(db, first).map((session) => ({ ...session, ...uses.get(session.id)! }))
 }

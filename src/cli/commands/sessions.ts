@@ -5,6 +5,7 @@ import { startRenewing } from "../../job/spawn.ts"
 import type { Database } from "../../views/database.ts"
 import { type Labels, readLabels, withItsLabel } from "../../views/labels.ts"
 import { openCurrent } from "../../views/open-current.ts"
+import { priceList } from "../../views/prices.ts"
 import { folderOf } from "../../views/project.ts"
 import { projectNamer } from "../../views/queries/projects.ts"
 import { sessionsOfTurns } from "../../views/queries/turns.ts"
@@ -21,6 +22,7 @@ import {
 } from "../project-wanted.ts"
 import { renderSessions } from "../render-session.ts"
 import { screenOf, timeArg } from "../screen.ts"
+import { costsAtListPrices } from "../stats/stats.ts"
 
 const LIMIT = 20
 
@@ -38,7 +40,7 @@ export default {
     agent: AGENT_ARG,
     tag: naming("tag", "With this tag (ctxbridge tag), or a turn that has it", "NAME"),
     sort: option(
-      "Order: the latest, the most or the largest first (last; pinned ones before them)",
+      "Order: the latest, the most or the largest first (last; pinned ones before them); cost is at list prices",
       SESSION_ORDERS.join("|"),
     ),
     agents: flag("Include subagents"),
@@ -48,7 +50,7 @@ export default {
     list: "sessions",
     columns: ["id", "ended", "turns", "errors", "archived", "branch", "project", "title"],
     others:
-      "parent agent program cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration label".split(
+      "parent agent program cwd version started shared messages tools firstPrompt promptsOnly tokens cost requests duration label listPrice".split(
         " ",
       ),
   },
@@ -61,6 +63,7 @@ export default {
     const labels = readLabels(env.dataHome)
     const filter = { ...filterOf(args), ...taggedWith(db, labels, stringArg(args, "tag")) }
     const order = oneOf(args, "sort", SESSION_ORDERS)
+    const costs = order === "cost" ? listPrices(db, project, env.config["stats.prices"]) : undefined
     const { sessions, more } = sessionList(db, {
       project,
       ...filter,
@@ -68,8 +71,12 @@ export default {
       limit,
       pinned: labels.named().sessions,
       ...(order && { order }),
+      ...(costs && { costs }),
     })
-    const shown = sessions.map((session) => withItsLabel(session, labels))
+    const shown = sessions.map((session) => ({
+      ...withItsLabel(session, labels),
+      ...(costs && { listPrice: costs.get(session.id) ?? null }),
+    }))
     if (sessions.length === 0)
       throw Object.values(filter).some(Boolean) ? noneMatches(project) : noSessions(db, project)
     out.print(renderSessions(shown, screenOf(out), project === undefined ? projectNamer(db) : undefined))
@@ -77,6 +84,9 @@ export default {
     out.json({ project: project ?? null, sessions: shown, more })
   },
 } satisfies Command
+
+const listPrices = (db: Database, project: string | undefined, own: readonly string[]) =>
+  costsAtListPrices(db, project === undefined ? [] : [{ project }], priceList(own))
 
 /** Sessions with the tag, and those of turns with it. */
 function taggedWith(db: Database, labels: Labels, tag: string | undefined): { among?: readonly string[] } {

@@ -66,8 +66,17 @@ describe("sessions wanted", () => {
     [["--sort", "title"], "321"],
     [["--sort", "tokens"], "213"],
     [["--sort", "tokens", "--limit", "1"], "2"],
+    [["--sort", "cost"], "213"],
+    [["--sort", "cost", "--limit", "2"], "21"],
     [["--sort", "last", "--limit", "2", "--grep", "the"], "21"],
   ])("%p", async (words, ids) => expect(await listed(...words)).toBe(ids))
+
+  test("by cost: what each is at list prices is shown", async () => {
+    const { code, stdout } = await run(["sessions", "--sort", "cost"], machine)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^session .* list price /)
+    expect(stdout).toMatch(/^2e551011 .* \$0\.\d\d /m)
+  })
 
   test("none: exit 3, and where else to look; an unknown order is named", async () => {
     expect(await run(["sessions", "--grep", "nowhere"], machine)).toMatchObject({
