@@ -40,7 +40,7 @@ interface ModelSummary {
 /** Sentences, names and commands of the session itself. */
 interface ExtractedSummary {
   readonly kind: "extract"
-  /** Its title, or the first prompt that says something. */
+  /** The first prompt that says something, or its title. */
   readonly request: string | null
   readonly decisions: readonly Decision[]
   /** Where it worked last, if it said so. */
@@ -135,7 +135,7 @@ function extractedSummary(source: SummarySource, session: string): ExtractedSumm
   const files = [...new Set(pathsChanged(db, session, FILES_COUNTED))]
   return {
     kind: "extract",
-    request: requestOf(db, session, about?.title),
+    request: requestOf(db, session),
     decisions: statementsIn(db, scope, "decision", MOST_DECISIONS).map(({ text, handle }) => ({
       text,
       handle: HANDLE_PREFIX + handle,
@@ -157,8 +157,7 @@ const LITTLE =
 export const isLittle = (prompt: string): boolean => LITTLE.test(prompt.trim())
 
 /** "continue" and the like are no request, if another prompt is. */
-function requestOf(db: Database, session: string, title: string | null | undefined): string | null {
-  if (title) return title
+function requestOf(db: Database, session: string): string | null {
   const telling = firstPrompts(db, session, FIRST_PROMPTS).find((prompt) => !isLittle(prompt))
   return telling ?? titlesOf(db, [session]).get(session) ?? null
 }
@@ -167,7 +166,7 @@ function requestOf(db: Database, session: string, title: string | null | undefin
 export function tellingTitles(db: Database, sessions: readonly string[]): Map<string, string> {
   const titles = titlesOf(db, sessions)
   for (const [session, title] of titles)
-    if (isLittle(title)) titles.set(session, requestOf(db, session, null) ?? title)
+    if (isLittle(title)) titles.set(session, requestOf(db, session) ?? title)
   return titles
 }
 

@@ -99,6 +99,16 @@ describe("open", () => {
       expect(about).toContain("extracted from the session")
     })
 
+    test("sentences of a summary are Markdown, of one line; what names a file is not", () => {
+      const items = ["- **Kept** `a_b`, <i>not</i>\n# dropped", "# 1. Kept [x](javascript:x)"]
+      for (const [n, text] of items.entries()) {
+        const shown = markdown(text, true).text
+        expect(shown).toBe(
+          ["<strong>Kept</strong> <code>a_b</code>, &lt;i&gt;not&lt;/i&gt; # dropped", "1. Kept x"][n]!,
+        )
+      }
+    })
+
     test("is one document with its own style and script, and a policy that lets nothing else in", () => {
       expect(page.match(/<(?:script|style)\b/g)).toHaveLength(2)
       const [, policy] = /Content-Security-Policy" content="([^"]*)"/.exec(page)!

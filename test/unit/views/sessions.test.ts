@@ -267,6 +267,18 @@ describe("session summary", () => {
     ])
   })
 
+  test("what was asked are the user's words, not the title that a model gave", () => {
+    using archive = new Archive()
+    const titled = (id: string, prompt: string) => {
+      const session = archive.session(id).turn(prompt)
+      archive.follow(session.line({ type: "ai-title", aiTitle: "Retries", sessionId: id }).flush())
+    }
+    titled("one", "Add retries to the client")
+    titled("two", "continue")
+    expect(partsOf(archive, "one")[0]).toBe("asked: Add retries to the client")
+    expect(partsOf(archive, "two")[0]).toBe("asked: Retries")
+  })
+
   test("no command that happened to be the last is an outcome; of a session that is not there, nothing is told", () => {
     using archive = new Archive()
     const session = archive

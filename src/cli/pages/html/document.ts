@@ -4,7 +4,7 @@
  */
 
 import searchScript from "../../../../dist/page/search.js" with { type: "text" }
-import { unsteered } from "../../../base/text.ts"
+import { oneLine, unsteered } from "../../../base/text.ts"
 import type { ToolKind } from "../../../record/agent.ts"
 import type { Part } from "../../../record/types.ts"
 import type { CountedSession } from "../../../views/queries/sessions.ts"
@@ -133,8 +133,10 @@ const TOO_DEEP = /^(?:[ \t]{200}|(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){30}
 
 const OPTIONS = { tables: true, strikethrough: true, tasklists: true, autolinks: true }
 
-export function markdown(text: string): Html {
+/** @param isSentence whether it is a line within another text, so that nothing may be a block */
+export function markdown(text: string, isSentence = false): Html {
   if (text.length > LONGEST || TOO_DEEP.test(text)) return html`<pre class="plain">${text}</pre>`
+  if (isSentence) return new Html(Bun.markdown.render(unsteered(oneLine(text)), IN_LINE, OPTIONS))
   const shown = unsteered(text.replace(/\r\n?/g, "\n"))
   return new Html(`<div class="md">${Bun.markdown.render(shown, TAGS, OPTIONS)}</div>`)
 }
@@ -171,6 +173,18 @@ const TAGS: Callbacks = {
   link: (inner, { href }) => link(href, inner),
   // A picture would be loaded from somewhere.
   image: (inner, { src }) => link(src, `🖼 ${inner}`),
+}
+
+const asItIs = (inner: string): string => inner
+
+const IN_LINE: Callbacks = {
+  ...TAGS,
+  html: asItIs,
+  heading: asItIs,
+  paragraph: asItIs,
+  blockquote: asItIs,
+  list: asItIs,
+  listItem: asItIs,
 }
 
 const aligned = (align: string | undefined): string =>

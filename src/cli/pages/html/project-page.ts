@@ -7,7 +7,7 @@ import type { CountedSession, Session } from "../../../views/queries/sessions.ts
 import { allTokens } from "../../../views/queries/token-use.ts"
 import type { Turn } from "../../../views/turn.ts"
 import type { PageLink, PageWords, SessionData, SubagentData, WordsAbout } from "./document.ts"
-import { type Content, documentHtml, type Html, html, LIST } from "./document.ts"
+import { type Content, documentHtml, type Html, html, LIST, markdown } from "./document.ts"
 import { filesHtml, type ListedFile } from "./file-page.ts"
 import { anchorOf, subagentHtml, type TurnWorld, turnHtml } from "./turn-html.ts"
 
@@ -311,7 +311,7 @@ function aboutSession(
 function wordsAboutHtml({ title, items, by }: WordsAbout): Html {
   const rows = items.map(
     ({ label, text, handle }) =>
-      html`<li><strong>${label}</strong> <span>${text}${handle !== undefined && html` <a href="#${anchorOf(handle)}">${handle}</a>`}</span></li>\n`,
+      html`<li><strong>${label}</strong> <span>${handle === undefined ? text : html`${markdown(text, true)} <a href="#${anchorOf(handle)}">${handle}</a>`}</span></li>\n`,
   )
   return html`<section class="about-session group"><h2>${title}</h2><ul class="item" data-kind="note">${rows}</ul><p class="note">${by}</p></section>\n`
 }
